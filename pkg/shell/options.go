@@ -63,14 +63,16 @@ const (
 	roleConfig         // its argument is a file whose settings say what runs
 )
 
-var roles = map[string]role{
-	"": roleNone, "writes": roleWrites, "out": roleOut, "outdash": roleOutDash, "tostdout": roleToStdout, "unseen": roleUnseen, "code": roleCode,
-	"program": roleProgram, "filter": roleFilter, "script": roleScript, "run": roleRun, "hidden": roleHidden, "quiet": roleQuiet,
-	"dump": roleDump, "reads": roleReads, "passes": rolePasses, "module": roleModule, "eval": roleEval, "split": roleSplit,
-	"stop": roleStop, "script_file": roleFile, "datacode": roleData, "loads": roleLoads, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
-	"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "folder": roleFolder, "checks": roleChecks, "setting": roleSetting, "report": roleReport, "project": roleProject,
-	"isolates": roleIsolates, "config": roleConfig, "switch": roleSwitch, "goflags": roleGoFlags, "modmode": roleModMode,
-}
+var roles = sync.OnceValue(func() map[string]role {
+	return map[string]role{
+		"": roleNone, "writes": roleWrites, "out": roleOut, "outdash": roleOutDash, "tostdout": roleToStdout, "unseen": roleUnseen, "code": roleCode,
+		"program": roleProgram, "filter": roleFilter, "script": roleScript, "run": roleRun, "hidden": roleHidden, "quiet": roleQuiet,
+		"dump": roleDump, "reads": roleReads, "passes": rolePasses, "module": roleModule, "eval": roleEval, "split": roleSplit,
+		"stop": roleStop, "script_file": roleFile, "datacode": roleData, "loads": roleLoads, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
+		"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "folder": roleFolder, "checks": roleChecks, "setting": roleSetting, "report": roleReport, "project": roleProject,
+		"isolates": roleIsolates, "config": roleConfig, "switch": roleSwitch, "goflags": roleGoFlags, "modmode": roleModMode,
+	}
+})
 
 // takes is whether an option has an argument.
 type takes uint8
@@ -236,7 +238,7 @@ func newOption(token string) (names string, o option) {
 	default:
 		rest = strings.TrimPrefix(rest, ":")
 	}
-	role, ok := roles[rest]
+	role, ok := roles()[rest]
 	if !ok {
 		panic("shell: no such role in " + token)
 	}
@@ -244,47 +246,49 @@ func newOption(token string) (names string, o option) {
 	return names, o
 }
 
-var properties = map[string]func(*spec){
-	"@writes":       func(s *spec) { s.writes = true },
-	"@operands":     func(s *spec) { s.operands = 1 },
-	"@operands2":    func(s *spec) { s.operands = 2 },
-	"@out1":         func(s *spec) { s.outs = 1 },
-	"@out2":         func(s *spec) { s.outs = 2 },
-	"@bare":         func(s *spec) { s.bare = true },
-	"@code":         func(s *spec) { s.code, s.strict = true, true },
-	"@inline":       func(s *spec) { s.inline = true },
-	"@stops":        func(s *spec) { s.stops = true },
-	"@through":      func(s *spec) { s.through = true },
-	"@single":       func(s *spec) { s.single = true },
-	"@strict":       func(s *spec) { s.strict = true },
-	"@sub":          func(s *spec) { s.sub, s.stops = true, true },
-	"@closed":       func(s *spec) { s.closed = true },
-	"@runs0":        func(s *spec) { s.wraps, s.stops, s.strict = true, true, true },
-	"@runs1":        func(s *spec) { s.wraps, s.stops, s.strict, s.runs = true, true, true, 1 },
-	"@dashes":       func(s *spec) { s.dashes = true },
-	"@programs":     func(s *spec) { s.programs = 1 },
-	"@programs1":    func(s *spec) { s.stops, s.programs = true, 2 },
-	"@clusters":     func(s *spec) { s.clusters = true },
-	"@folds":        func(s *spec) { s.folds = true },
-	"@assigns":      func(s *spec) { s.assigns = true },
-	"@architecture": func(s *spec) { s.architecture = true },
-	"@joins":        func(s *spec) { s.joins = true },
-	"@shell":        func(s *spec) { s.shell = true },
-	"@hidden":       func(s *spec) { s.hides = true },
-	"@dumps":        func(s *spec) { s.dumps = true },
-	"@remote":       func(s *spec) { s.remote = true },
-	"@macros":       func(s *spec) { s.macros = true },
-	"@compiler":     func(s *spec) { s.compiler = true },
-	"@asks":         func(s *spec) { s.asks = true },
-	"@plus":         func(s *spec) { s.plus = true },
-	"@expands":      func(s *spec) { s.expands = true },
-	"@response":     func(s *spec) { s.response = true },
-	"@colons":       func(s *spec) { s.colons = true },
-	"@opaque":       func(s *spec) { s.opaque = true },
-}
+var properties = sync.OnceValue(func() map[string]func(*spec) {
+	return map[string]func(*spec){
+		"@writes":       func(s *spec) { s.writes = true },
+		"@operands":     func(s *spec) { s.operands = 1 },
+		"@operands2":    func(s *spec) { s.operands = 2 },
+		"@out1":         func(s *spec) { s.outs = 1 },
+		"@out2":         func(s *spec) { s.outs = 2 },
+		"@bare":         func(s *spec) { s.bare = true },
+		"@code":         func(s *spec) { s.code, s.strict = true, true },
+		"@inline":       func(s *spec) { s.inline = true },
+		"@stops":        func(s *spec) { s.stops = true },
+		"@through":      func(s *spec) { s.through = true },
+		"@single":       func(s *spec) { s.single = true },
+		"@strict":       func(s *spec) { s.strict = true },
+		"@sub":          func(s *spec) { s.sub, s.stops = true, true },
+		"@closed":       func(s *spec) { s.closed = true },
+		"@runs0":        func(s *spec) { s.wraps, s.stops, s.strict = true, true, true },
+		"@runs1":        func(s *spec) { s.wraps, s.stops, s.strict, s.runs = true, true, true, 1 },
+		"@dashes":       func(s *spec) { s.dashes = true },
+		"@programs":     func(s *spec) { s.programs = 1 },
+		"@programs1":    func(s *spec) { s.stops, s.programs = true, 2 },
+		"@clusters":     func(s *spec) { s.clusters = true },
+		"@folds":        func(s *spec) { s.folds = true },
+		"@assigns":      func(s *spec) { s.assigns = true },
+		"@architecture": func(s *spec) { s.architecture = true },
+		"@joins":        func(s *spec) { s.joins = true },
+		"@shell":        func(s *spec) { s.shell = true },
+		"@hidden":       func(s *spec) { s.hides = true },
+		"@dumps":        func(s *spec) { s.dumps = true },
+		"@remote":       func(s *spec) { s.remote = true },
+		"@macros":       func(s *spec) { s.macros = true },
+		"@compiler":     func(s *spec) { s.compiler = true },
+		"@asks":         func(s *spec) { s.asks = true },
+		"@plus":         func(s *spec) { s.plus = true },
+		"@expands":      func(s *spec) { s.expands = true },
+		"@response":     func(s *spec) { s.response = true },
+		"@colons":       func(s *spec) { s.colons = true },
+		"@opaque":       func(s *spec) { s.opaque = true },
+	}
+})
 
 func (s *spec) property(token string) {
-	set, ok := properties[token]
+	set, ok := properties()[token]
 	if !ok {
 		panic("shell: no such property: " + token)
 	}

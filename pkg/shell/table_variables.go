@@ -39,8 +39,9 @@ GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE GIT_PAGER_IN_USE GIT_C
 var harmlessValues = map[string][]string{"PAGER": {"", "cat"}, "MANPAGER": {"", "cat"}, "EDITOR": {"", "true", ":"}}
 
 func wordSet(words string) map[string]bool {
-	set := make(map[string]bool)
-	for word := range strings.FieldsSeq(words) {
+	all := strings.Fields(words)
+	set := make(map[string]bool, len(all))
+	for _, word := range all {
 		set[word] = true
 	}
 	return set
