@@ -345,7 +345,7 @@ func badHook(t *testing.T, w *world, _ string) {
 	agent.register(t, bugfix)
 	agent.begin(t, &enginev1.StartRunRequest{Workflow: "bugfix", SessionId: "s"})
 	for name, body := range map[string]string{
-		"nothing": " ", "no JSON": "{", "a list": "[]", "no event": "{}", "an unknown event": `{"hook_event_name":"Sneak","session_id":"s"}`,
+		"nothing": " ", "no JSON": "{", "a list": "[]", "no event": "{}", "an unknown event": `{"hook_event_name":"Sneak","session_id":"s","tool_name":"Edit"}`,
 		"no session": `{"hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{}}`,
 		"no tool":    `{"hook_event_name":"PreToolUse","session_id":"s"}`,
 		"too deep":   `{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Read","tool_input":` + tooDeep + `}`,
