@@ -1,6 +1,8 @@
 package hook
 
 import (
+	"strings"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/interlock-run/interlock/services/internal/hookevent"
@@ -44,6 +46,9 @@ func readCopilot(data []byte) (*event, error) {
 		default:
 			ev.Name = "PreToolUse"
 		}
+	}
+	if tool, ours := strings.CutPrefix(ev.Tool, "interlock-"); ours { // SERVER-TOOL
+		ev.Tool = "mcp__interlock__" + tool
 	}
 	if err := copilotTools.translated(ev); err != nil {
 		return nil, err

@@ -82,6 +82,11 @@ var payloads = []struct {
 		"s", "Edit", `{"file_path":"/w/a.go","new_str":"b","old_str":"a","path":"/w/a.go"}`, "",
 	},
 	{
+		"Copilot calls a tool of a server", hook.Copilot,
+		`{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/w","tool_name":"github-list_issues","tool_input":{}}`,
+		"s", "github-list_issues", `{}`, "",
+	},
+	{
 		"Codex patches", hook.Codex,
 		`{"session_id":"s","turn_id":"t","cwd":"/w","hook_event_name":"PreToolUse","model":"m","tool_name":"apply_patch","tool_use_id":"c1","tool_input":{"command":"*** Begin Patch"}}`,
 		"s", "apply_patch", `{"command":"*** Begin Patch"}`, "c1",
@@ -247,6 +252,22 @@ func TestCursorOwnServer(t *testing.T) {
 		if denied := got.Stdout != "{}"; denied != judged || got.Exit != 0 {
 			t.Errorf("%s: %+v", event, got)
 		}
+	}
+}
+
+// Interlock's own tools pass by the name that each agent has for them.
+func TestOwnTools(t *testing.T) {
+	t.Parallel()
+	for agent, event := range map[hook.Agent]string{
+		hook.Copilot: `{"hook_event_name":"PreToolUse","session_id":"other","cwd":"/w","tool_name":"interlock-transition","tool_input":{"event":"GO"}}`,
+		hook.Gemini: `{"session_id":"other","cwd":"/w","hook_event_name":"BeforeTool","tool_name":"mcp_interlock_transition","tool_input":{"event":"GO"},
+			"mcp_context":{"server_name":"interlock","tool_name":"transition"}}`,
+	} {
+		s := &services{}
+		if got := s.handle(event, hook.Options{Agent: agent}); got != (hook.Answer{}) {
+			t.Errorf("%s: %+v", agent, got)
+		}
+		s.wantAsked(t, &enginev1.GetRunRequest{SessionId: "other"})
 	}
 }
 
