@@ -25,11 +25,11 @@ func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
 	if err := c.prepare(io); err != nil {
 		return err
 	}
-	command := c.hook("", "")
+	command := func(string) string { return c.hook("", "") }
 	ours, other := localSettings, sharedSettings
 	if c.Shared {
 		ours, other = other, ours
-		command = c.sharedHook()
+		command = c.sharedHook
 	}
 	add := func(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
 		doc, err := addHooks(doc, command, c.wait(), indent)
@@ -58,8 +58,9 @@ func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
 }
 
 // sharedHook is a command for everyone who works on a project: by the name of the program,
-// with a word for people who do not have it, and for the data folder of their own copy.
-func (c *claudeCodeCommand) sharedHook() string {
+// and for the data folder of their own copy. People who do not have the program read why
+// tool calls are blocked; nothing else is.
+func (c *claudeCodeCommand) sharedHook(event string) string {
 	data := c.data
 	if c.Data == "" && data == filepath.Join(c.Dir, datadir.Default) {
 		data = `"$CLAUDE_PROJECT_DIR"/` + datadir.Default
@@ -67,6 +68,9 @@ func (c *claudeCodeCommand) sharedHook() string {
 	command := "interlock hook --data-dir " + data
 	if c.def != nil {
 		command += " --workflow " + c.def.ID
+	}
+	if event != "PreToolUse" {
+		return "command -v interlock >/dev/null || exit 0; " + command
 	}
 	return `command -v interlock >/dev/null || { echo "This project's tool calls are judged by Interlock, which is not installed here: ` +
 		`install it, and run interlock up in the project; or remove its hooks from .claude/settings.json." >&2; exit 2; }; ` + command

@@ -53,7 +53,7 @@ const orBlock = " || exit 2"
 // addHooks puts our command on each event, once, next to the hooks of others.
 // Where the workflow has its agent wait for people, in seconds, the event that they
 // are asked for waits longer.
-func addHooks(doc []jsonfile.Member, command string, wait int, indent string) ([]jsonfile.Member, error) {
+func addHooks(doc []jsonfile.Member, command func(event string) string, wait int, indent string) ([]jsonfile.Member, error) {
 	hooks, err := inside(doc, "hooks", jsontext.KindBeginObject)
 	if err != nil {
 		return nil, err
@@ -63,9 +63,9 @@ func addHooks(doc []jsonfile.Member, command string, wait int, indent string) ([
 		if err != nil {
 			return nil, fmt.Errorf("hooks: %w", err)
 		}
-		entry := hookEntry{Type: "command", Command: command, Timeout: hookTimeout}
+		entry := hookEntry{Type: "command", Command: command(event.name), Timeout: hookTimeout}
 		if event.name == "PreToolUse" {
-			entry.Command, entry.Timeout = patient(command, wait)
+			entry.Command, entry.Timeout = patient(entry.Command, wait)
 		}
 		if !event.stop {
 			entry.Command += orBlock
