@@ -27,8 +27,7 @@ type toolTable struct {
 	exact      map[string]ToolRule
 	disallowed prefixes
 	allowed    prefixes
-	// servers are the MCP servers of which a tool is allowed.
-	servers    map[string]bool
+	offered    Offered
 	otherwise  ToolRule
 	editable   bool
 	commands   *shell.List
@@ -49,7 +48,7 @@ func newToolTable(s *State) toolTable {
 	if s.ToolsRestricted {
 		t.otherwise = ToolNotListed
 		t.allowed = newPrefixes(allowedPrefixes)
-		t.servers = serversOf(s.AllowedTools)
+		t.offered = OfferedBy(s.AllowedTools)
 		if i := slices.Index(allowed, toolname.ClientGroup); i >= 0 {
 			allowed = append(slices.Delete(allowed, i, i+1), toolname.Client...)
 		}
@@ -92,38 +91,62 @@ func (t *toolTable) rule(name string) ToolRule {
 	switch {
 	case t.disallowed.match(name):
 		return ToolDisallowed
-	case t.allowed.match(name), t.servers[offering(name)]:
+	case t.allowed.match(name), t.offered.Has(name):
 		return ToolAllowed
 	}
 	return t.otherwise
 }
 
-// serversOf are the MCP servers of which a list has a tool: mcp__server__tool.
-func serversOf(entries []string) map[string]bool {
-	servers := map[string]bool{}
-	for _, entry := range entries {
-		if rest, ok := strings.CutPrefix(entry, "mcp__"); ok {
-			if server, _, ok := strings.Cut(rest, "__"); ok && server != "" {
-				servers[server] = true
-			}
+// Offered are the resources and prompts of MCP servers that a list of tools allows without
+// naming them (S3.1): those of servers of which it has a tool, unless it names some of their
+// kind.
+type Offered map[offering]bool
+
+// offering is what a server offers in addition to tools: its resources, or its prompts.
+type offering struct{ server, kind string }
+
+// OfferedBy reads a list of tools.
+func OfferedBy(allowed []string) Offered {
+	offered := Offered{}
+	named := map[offering]bool{}
+	for _, entry := range allowed {
+		rest, ok := strings.CutPrefix(entry, "mcp__")
+		server, name, found := strings.Cut(rest, "__")
+		if !ok || !found || server == "" {
+			continue
+		}
+		if of := offeringOf(entry); of.server != "" {
+			named[of] = true
+			continue
+		}
+		if name != "" {
+			offered[offering{server, "resource"}], offered[offering{server, "prompt"}] = true, true
 		}
 	}
-	return servers
+	for of := range named {
+		delete(offered, of)
+	}
+	return offered
 }
 
-// offering is the server of the name of a resource or a prompt (S3.1), empty for any other
-// name. Where a state lists neither, they may be read where a tool of their server may be
-// called.
-func offering(name string) string {
+// Has reports the name of a resource or a prompt that is allowed so.
+func (o Offered) Has(name string) bool { return len(o) > 0 && o[offeringOf(name)] }
+
+// offeringOf is what the name of a resource or a prompt is of; nothing for any other name.
+func offeringOf(name string) offering {
 	rest, ok := strings.CutPrefix(name, "mcp__")
 	if !ok {
-		return ""
+		return offering{}
 	}
 	server, offer, _ := strings.Cut(rest, "__")
-	if strings.HasPrefix(offer, "resource:") || strings.HasPrefix(offer, "prompt:") {
-		return server
+	switch {
+	case strings.HasPrefix(offer, "resource:"):
+		return offering{server, "resource"}
+	case strings.HasPrefix(offer, "prompt:"):
+		return offering{server, "prompt"}
+	default:
+		return offering{}
 	}
-	return ""
 }
 
 // splitTools parts the exact names of a list from the prefixes of its wildcards.

@@ -40,9 +40,13 @@ func TestToolLists(t *testing.T) {
 			"mcp__fs": no, "mcp__fs2__read": no, "MCP__fs__read": no, "xmcp__fs__read": no, "Tasks": no,
 		}},
 		{"resources and prompts go with the tools of their server", []string{"mcp__fs__read_file", "mcp__docs__resource:docs:*"}, []string{"mcp__fs__resource:file:///etc/*"}, map[string]workflow.ToolRule{
-			"mcp__fs__resource:file:///a": yes, "mcp__fs__prompt:review": yes, "mcp__docs__resource:docs://a": yes, "mcp__docs__prompt:any": yes,
+			"mcp__fs__resource:file:///a": yes, "mcp__fs__prompt:review": yes, "mcp__docs__resource:docs://a": yes, "mcp__docs__prompt:any": no,
+			"mcp__docs__resource:other://a":        no,
 			"mcp__fs__resource:file:///etc/passwd": never, "mcp__fs__resources": no, "mcp__fs__write_file": no,
 			"mcp__web__resource:http://a": no, "mcp__web__prompt:review": no, "resource:file:///a": no, "mcp__prompt:x": no,
+		}},
+		{"named resources are the only ones", []string{"mcp__fs__read_file", "mcp__fs__resource:file:///a/*"}, nil, map[string]workflow.ToolRule{
+			"mcp__fs__resource:file:///a/b": yes, "mcp__fs__resource:file:///b": no, "mcp__fs__prompt:review": yes, "mcp__fs__read_file": yes,
 		}},
 		{"the client's own", []string{"Read", "@client"}, []string{"Agent", "Task*"}, map[string]workflow.ToolRule{
 			"Read": yes, "TodoWrite": yes, "AskUserQuestion": yes, "ToolSearch": yes, "BashOutput": yes, "Agent": never, "TaskList": never,

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
@@ -112,19 +112,15 @@ func (s *Server) stateOf(ctx context.Context, c caller, protocol string) func(se
 	}
 	run, standing := s.listedFor(ctx, c)
 	return func(server, name string) bool {
-		return standing == brief.Open || standing == brief.Judged && stateOffers(run, server, name)
+		return standing == brief.Open || standing == brief.Judged && stateOffers(run, name)
 	}
 }
 
-// stateOffers is stateAllows for what is no tool: where the state does not name it, it goes
-// with the tools of its server (S3.1).
-func stateOffers(run *enginev1.Run, server, name string) bool {
-	if stateAllows(run, name, "") {
-		return true
-	}
-	of := upstream.Prefix + server + "__"
-	return !names(run.GetRules().GetDisallowedTools(), name) &&
-		slices.ContainsFunc(run.GetRules().GetAllowedTools(), func(entry string) bool { return strings.HasPrefix(entry, of) })
+// stateOffers is stateAllows for what is no tool: where the state names nothing of its kind, it
+// goes with the tools of its server (S3.1).
+func stateOffers(run *enginev1.Run, name string) bool {
+	return stateAllows(run, name, "") ||
+		!names(run.GetRules().GetDisallowedTools(), name) && workflow.OfferedBy(run.GetRules().GetAllowedTools()).Has(name)
 }
 
 func (s *Server) listPrompts(ctx context.Context, c caller, req *sdk.ListPromptsRequest) *sdk.ListPromptsResult {

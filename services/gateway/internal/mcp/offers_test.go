@@ -208,9 +208,21 @@ func TestOffersAreGated(t *testing.T) {
 		}
 	})
 	// Lists of older clients have what the state allows.
-	client := overStdio(t, s, "2025-06-18", nil)
-	if prompts, err := client.ListPrompts(t.Context(), nil); err != nil || len(prompts.Prompts) != 1 {
-		t.Errorf("prompts go with the tools of their server: %+v, %v", prompts, err) // one entry is of this server
+	listed := func(s *Server) int {
+		prompts, err := overStdio(t, s, "2025-06-18", nil).ListPrompts(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(prompts.Prompts)
+	}
+	if n := listed(s); n != 0 {
+		t.Errorf("%d prompts are listed where only a resource is named", n)
+	}
+	q := newPlane()
+	q.states["testing"] = planeState{restricted: true, allowed: []string{"mcp__rich__meta"}}
+	q.start("s1")
+	if n := listed(server(t, q, func(c *Config) { c.Upstreams = []upstream.Server{at} })); n != 1 {
+		t.Errorf("%d prompts go with a tool of their server", n)
 	}
 }
 
