@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"strings"
 	"time"
@@ -36,7 +35,7 @@ type ClientConfig struct {
 	TracerProvider trace.TracerProvider
 }
 
-// ClientTLS are PEM files.
+// ClientTLS are PEM files, which are read again when they change.
 type ClientTLS struct {
 	// Enable uses the system's CAs when CAFile is empty.
 	Enable bool
@@ -109,21 +108,11 @@ func (c ClientConfig) credentials(target string) (credentials.TransportCredentia
 		}
 		return insecure.NewCredentials(), nil
 	}
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
-	var err error
-	if t.CAFile != "" {
-		if cfg.RootCAs, err = readPool(t.CAFile); err != nil {
-			return nil, err
-		}
+	certificates, err := loadCertificates(t.config, t.CAFile, t.CertFile, t.KeyFile)
+	if err != nil {
+		return nil, err
 	}
-	if t.CertFile != "" || t.KeyFile != "" {
-		cert, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the client's certificate and key: %w", err)
-		}
-		cfg.Certificates = []tls.Certificate{cert}
-	}
-	return credentials.NewTLS(cfg), nil
+	return newClientCredentials(certificates), nil
 }
 
 // caller adds its credentials and namespace to calls that bring none.

@@ -117,24 +117,17 @@ func (t ServerTLS) credentials() (credentials.TransportCredentials, error) {
 	}
 }
 
-// Config is what the files say, for servers of other protocols next to this one;
-// nil when there are none.
+// Config is what the files say at each handshake, for servers of other protocols next
+// to this one; nil when there are none.
 func (t ServerTLS) Config() (*tls.Config, error) {
 	if t == (ServerTLS{}) {
 		return nil, nil
 	}
-	cert, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+	c, err := loadCertificates(t.config, t.CertFile, t.KeyFile, t.ClientCAFile)
 	if err != nil {
-		return nil, fmt.Errorf("read the server's certificate and key: %w", err)
+		return nil, err
 	}
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
-	if t.ClientCAFile != "" {
-		if cfg.ClientCAs, err = readPool(t.ClientCAFile); err != nil {
-			return nil, err
-		}
-		cfg.ClientAuth = tls.RequireAndVerifyClientCert
-	}
-	return cfg, nil
+	return c.server(), nil
 }
 
 func readPool(file string) (*x509.CertPool, error) {

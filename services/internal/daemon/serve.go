@@ -81,7 +81,6 @@ func ListenHTTP(address string, exposure rpc.Exposure) (net.Listener, error) {
 	if cfg == nil {
 		return lis, nil
 	}
-	cfg.NextProtos = []string{"h2", "http/1.1"}
 	return tls.NewListener(lis, cfg), nil
 }
 

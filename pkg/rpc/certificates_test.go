@@ -1,0 +1,100 @@
+package rpc_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rpc"
+)
+
+// replace puts one file in the place of another.
+func replace(t *testing.T, file, by string) {
+	t.Helper()
+	data, err := os.ReadFile(by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file+".new", data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Certificates and CAs of both sides change while they run.
+func TestCertificatesAreReadAgain(t *testing.T) {
+	t.Parallel()
+	before, after := &authority{dir: t.TempDir()}, &authority{dir: t.TempDir()}
+	ca, _ := before.issue(t, "ca")
+	serverCert, serverKey := before.issue(t, "server")
+	clientCert, clientKey := before.issue(t, "client")
+	newCA, _ := after.issue(t, "ca")
+	newServerCert, newServerKey := after.issue(t, "server")
+	newClientCert, newClientKey := after.issue(t, "client")
+	keep := t.TempDir()
+	oldCA, oldCert, oldKey := filepath.Join(keep, "ca"), filepath.Join(keep, "cert"), filepath.Join(keep, "key")
+	replace(t, oldCA, ca)
+	replace(t, oldCert, clientCert)
+	replace(t, oldKey, clientKey)
+
+	h := open(t, &runs{}, func(cfg *rpc.Config) {
+		cfg.TLS = rpc.ServerTLS{CertFile: serverCert, KeyFile: serverKey, ClientCAFile: ca}
+	})
+	// call connects anew, by credentials that were made at the beginning or just now.
+	call := func(tls rpc.ClientTLS) fault.Reason {
+		t.Helper()
+		conn, err := rpc.Dial(h.address, rpc.ClientConfig{Token: h.tokens[auth.Agent], TLS: tls})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		_, err = enginev1.NewRunServiceClient(conn).GetRun(within(t), &enginev1.GetRunRequest{})
+		return fault.ReasonOf(err)
+	}
+	rotating := rpc.ClientTLS{CAFile: ca, CertFile: clientCert, KeyFile: clientKey}
+	// A connection that has not connected yet uses what is there when it does.
+	early, err := rpc.Dial(h.address, rpc.ClientConfig{Token: h.tokens[auth.Agent], TLS: rotating})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = early.Close() }()
+	if got := call(rotating); got != "" {
+		t.Fatalf("before: %s", got)
+	}
+
+	replace(t, serverCert, newServerCert) // without its key
+	if got := call(rotating); got != "" {
+		t.Errorf("while the certificate is without its key: %s", got)
+	}
+	replace(t, serverKey, newServerKey)
+	replace(t, ca, newCA)
+	replace(t, clientCert, newClientCert)
+	replace(t, clientKey, newClientKey)
+	if got := call(rotating); got != "" {
+		t.Errorf("after: %s", got)
+	}
+	if _, err := enginev1.NewRunServiceClient(early).GetRun(within(t), &enginev1.GetRunRequest{}); err != nil {
+		t.Errorf("a client of before: %v", err)
+	}
+	for name, tls := range map[string]rpc.ClientTLS{
+		"a client's certificate of before": {CAFile: newCA, CertFile: oldCert, KeyFile: oldKey},
+		"a client that trusts the old CA":  {CAFile: oldCA, CertFile: newClientCert, KeyFile: newClientKey},
+	} {
+		if got := call(tls); got != fault.Unavailable {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+
+	// What is removed stays in use, so that a slip does not end the service.
+	if err := os.Remove(serverKey); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(rotating); got != "" {
+		t.Errorf("without the key's file: %s", got)
+	}
+}
