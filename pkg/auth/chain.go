@@ -35,5 +35,5 @@ func (c chain) Authenticate(ctx context.Context, token string) (Principal, error
 // One knows a single token: that of services which run in one process, minted
 // when it starts and known to nobody else.
 func One(p Principal, token string) Authenticator {
-	return &Tokens{byDigest: map[[sha256.Size]byte]Principal{sha256.Sum256([]byte(token)): p}}
+	return &Tokens{callers: callers{byDigest: map[[sha256.Size]byte]Principal{sha256.Sum256([]byte(token)): p}}}
 }

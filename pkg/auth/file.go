@@ -8,25 +8,48 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/interlock-run/interlock/pkg/internal/reread"
 )
 
 // maxFile bounds a file with secrets, in bytes.
 const maxFile = 1 << 20
 
-// LoadTokens reads a tokens file, as ReadSecret does.
+// LoadTokens reads a tokens file, as ReadSecret does, and reads it again within a second
+// after it has changed. A file that cannot be used then changes nothing.
 func LoadTokens(file string) (*Tokens, error) {
-	data, err := ReadSecret(file)
+	v, err := reread.Load("tokens", lookAtTokens, func() (callers, error) {
+		data, err := ReadSecret(file)
+		if err != nil {
+			return callers{}, err
+		}
+		t, err := parseCallers(data)
+		if err != nil {
+			return callers{}, fmt.Errorf("%s: %w", file, err)
+		}
+		return t, nil
+	}, file)
 	if err != nil {
 		return nil, err
 	}
-	t, err := ParseTokens(data)
+	return &Tokens{file: v}, nil
+}
+
+// lookAtTokens is how often it is looked whether a tokens file has changed.
+const lookAtTokens = time.Second
+
+// FollowToken is FileToken at each call, for clients that outlive a rotation of the
+// tokens.
+func FollowToken(file string, role Role) (func() string, error) {
+	v, err := reread.Load("tokens", lookAtTokens, func() (string, error) { return FileToken(file, role) }, file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, err
 	}
-	return t, nil
+	return v.Get, nil
 }
 
 // FileToken is the first token of a role in a tokens file, for clients on the
@@ -60,8 +83,7 @@ func WriteFile(file string, minted map[Role]string) (created bool, err error) {
 }
 
 // AddToken adds a token to a tokens file, which is then of the long form. It replaces the file
-// all or nothing, and leaves who may read it. A server that has read the file does not see
-// the change.
+// all or nothing, and leaves who may read it. Servers that serve see it within a second.
 func AddToken(file, name string, role Role, token string) error {
 	data, err := ReadSecret(file)
 	if err != nil {

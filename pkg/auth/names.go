@@ -27,7 +27,7 @@ func ValidName(name string) bool {
 func (t *Tokens) Reserved(name string) (Role, bool) {
 	name = strings.ToLower(name)
 	if t != nil {
-		if role, ok := t.byName[name]; ok {
+		if role, ok := t.known().byName[name]; ok {
 			return role, true
 		}
 	}
@@ -52,7 +52,7 @@ const (
 
 // take notes a name. Of names that differ in their case only, the one that an
 // agent may not have counts.
-func (t *Tokens) take(name string, role Role) {
+func (t callers) take(name string, role Role) {
 	name = strings.ToLower(name)
 	if before, taken := t.byName[name]; !taken || before == Agent {
 		t.byName[name] = role

@@ -45,7 +45,7 @@ func (t *Tokens) Prove(c Challenge, address string) (proof string, ok bool) {
 	if t == nil || len(c.Nonce) < shortestNonce || len(c.Nonce) > longestNonce {
 		return "", false
 	}
-	for digest := range t.byDigest {
+	for digest := range t.known().byDigest {
 		if idOf(digest) == c.ID {
 			return c.proof(digest, address), true
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/interlock-run/interlock/pkg/internal/reread"
 )
 
 const (
@@ -22,9 +24,23 @@ const (
 
 // Tokens are static bearer tokens. Only their SHA-256 digests are kept, and a
 // token is looked up by its digest, so that the time a look-up takes tells
-// nothing about any token. The zero value knows nobody. Immutable after it was
-// parsed, hence safe for concurrent use.
+// nothing about any token. The zero value knows nobody. It is safe for concurrent use.
 type Tokens struct {
+	// file is nil for those that were parsed.
+	file *reread.Value[callers]
+	callers
+}
+
+// known is whose tokens count now.
+func (t *Tokens) known() callers {
+	if t.file != nil {
+		return t.file.Get()
+	}
+	return t.callers
+}
+
+// callers are what a tokens file says. It is not changed after it was parsed.
+type callers struct {
 	byDigest map[[sha256.Size]byte]Principal
 	// byName has names in lower case.
 	byName map[string]Role
@@ -37,7 +53,7 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (Principal, error
 	if t == nil || len(token) < minToken || len(token) > maxToken {
 		return Principal{}, ErrUnauthenticated
 	}
-	p, ok := t.byDigest[sha256.Sum256([]byte(token))]
+	p, ok := t.known().byDigest[sha256.Sum256([]byte(token))]
 	if !ok {
 		return Principal{}, ErrUnauthenticated
 	}
@@ -45,7 +61,7 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (Principal, error
 }
 
 // Len is the number of tokens.
-func (t *Tokens) Len() int { return len(t.byDigest) }
+func (t *Tokens) Len() int { return len(t.known().byDigest) }
 
 // entry is one token of the long form.
 type entry struct {
@@ -61,27 +77,35 @@ type entry struct {
 // several tokens but only one role. Only the long form has the role of services.
 // Errors never quote a token.
 func ParseTokens(data []byte) (*Tokens, error) {
-	entries, err := parseEntries(data)
+	t, err := parseCallers(data)
 	if err != nil {
 		return nil, err
 	}
-	t := &Tokens{
+	return &Tokens{callers: t}, nil
+}
+
+func parseCallers(data []byte) (callers, error) {
+	entries, err := parseEntries(data)
+	if err != nil {
+		return callers{}, err
+	}
+	t := callers{
 		byDigest: make(map[[sha256.Size]byte]Principal, len(entries)),
 		byName:   make(map[string]Role, len(entries)),
 	}
 	roles := make(map[string]Role, len(entries))
 	for i, e := range entries {
 		if err := e.check(); err != nil {
-			return nil, fmt.Errorf("token %d of the tokens file: %w", i+1, err)
+			return callers{}, fmt.Errorf("token %d of the tokens file: %w", i+1, err)
 		}
 		if role, seen := roles[e.Name]; seen && role != e.Role {
-			return nil, fmt.Errorf("token %d of the tokens file: %q has the roles %s and %s; "+
+			return callers{}, fmt.Errorf("token %d of the tokens file: %q has the roles %s and %s; "+
 				"give each role a name of its own", i+1, e.Name, role, e.Role)
 		}
 		roles[e.Name] = e.Role
 		digest := sha256.Sum256([]byte(e.Token))
 		if _, seen := t.byDigest[digest]; seen {
-			return nil, fmt.Errorf("token %d of the tokens file: the token is used twice; mint another", i+1)
+			return callers{}, fmt.Errorf("token %d of the tokens file: the token is used twice; mint another", i+1)
 		}
 		t.byDigest[digest] = Principal{Name: e.Name, Role: e.Role}
 		t.take(e.Name, e.Role)

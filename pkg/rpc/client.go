@@ -24,6 +24,8 @@ import (
 type ClientConfig struct {
 	// Token is sent with calls whose context brings no credentials.
 	Token string
+	// TokenFrom is asked for it at each call instead; nil for Token.
+	TokenFrom func() string
 	// Namespace is sent with calls whose context brings none.
 	Namespace string
 	// TLS is off unless one of its files is set or it is enabled.
@@ -62,7 +64,7 @@ func Dial(target string, cfg ClientConfig) (*grpc.ClientConn, error) {
 		return nil, fmt.Errorf("dial %s: invalid namespace %q", target, cfg.Namespace)
 	}
 	options := append(clientOptions(cfg.TracerProvider), grpc.WithTransportCredentials(creds))
-	if c := newCaller(cfg); len(c.pairs) > 0 {
+	if c := newCaller(cfg); c.adds() {
 		options = append(options, grpc.WithUnaryInterceptor(c.unary), grpc.WithStreamInterceptor(c.stream))
 	}
 	several := replicas(target)
@@ -116,31 +118,28 @@ func (c ClientConfig) credentials(target string) (credentials.TransportCredentia
 }
 
 // caller adds its credentials and namespace to calls that bring none.
-type caller struct{ pairs []string }
+type caller struct {
+	token     func() string // nil for none
+	namespace string
+}
 
 func newCaller(cfg ClientConfig) caller {
-	var c caller
-	if cfg.Token != "" {
-		c.pairs = append(c.pairs, authorizationKey, "Bearer "+cfg.Token)
-	}
-	if cfg.Namespace != "" {
-		c.pairs = append(c.pairs, NamespaceKey, cfg.Namespace)
+	c := caller{token: cfg.TokenFrom, namespace: cfg.Namespace}
+	if c.token == nil && cfg.Token != "" {
+		c.token = func() string { return cfg.Token }
 	}
 	return c
 }
 
+func (c caller) adds() bool { return c.token != nil || c.namespace != "" }
+
 func (c caller) outgoing(ctx context.Context) context.Context {
-	if len(c.pairs) == 0 {
-		return ctx
+	md, _ := metadata.FromOutgoingContext(ctx)
+	if c.token != nil && len(md[authorizationKey]) == 0 {
+		ctx = metadata.AppendToOutgoingContext(ctx, authorizationKey, "Bearer "+c.token())
 	}
-	md, ok := metadata.FromOutgoingContext(ctx)
-	if !ok {
-		return metadata.AppendToOutgoingContext(ctx, c.pairs...)
-	}
-	for i := 0; i < len(c.pairs); i += 2 {
-		if len(md[c.pairs[i]]) == 0 {
-			ctx = metadata.AppendToOutgoingContext(ctx, c.pairs[i], c.pairs[i+1])
-		}
+	if c.namespace != "" && len(md[NamespaceKey]) == 0 {
+		ctx = metadata.AppendToOutgoingContext(ctx, NamespaceKey, c.namespace)
 	}
 	return ctx
 }

@@ -204,6 +204,43 @@ func TestServicesCallAsThemselves(t *testing.T) {
 	}
 }
 
+// Tokens are added, replaced and removed while services run.
+func TestTokensAreReadAgain(t *testing.T) {
+	t.Parallel()
+	first, second := auth.Mint(), auth.Mint()
+	file := func(token string) string {
+		return `{"tokens":[{"name":"interlock-test","role":"service","token":"` + token + `"}]}`
+	}
+	name := write(t, "tokens.json", file(first))
+	tokens, err := auth.LoadTokens(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow, err := auth.FollowToken(name, auth.Service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := func(token string) bool {
+		_, err := tokens.Authenticate(t.Context(), token)
+		return err == nil
+	}
+	if !known(first) || known(second) || follow() != first {
+		t.Fatal("the first token is not the one")
+	}
+	if err := os.Rename(write(t, "tokens.json", file(second)), name); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for again := time.NewTicker(10 * time.Millisecond); known(first) || !known(second) || follow() != second; {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatal("the file was not read again")
+		}
+	}
+}
+
 func TestDialAsWantsATokenOfItsOwn(t *testing.T) {
 	t.Parallel()
 	service := write(t, "tokens.json", `{"tokens":[{"name":"x","role":"service","token":"`+aliceToken+`"}]}`)

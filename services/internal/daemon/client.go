@@ -24,16 +24,17 @@ var errNoTokensFile = errors.New("there is no --tokens")
 // Dial connects to another service until this one stops, for calls that are made
 // for callers. flag is the one that the target came by.
 func (d *Daemon) Dial(flag, target string, f ClientFlags) (*grpc.ClientConn, error) {
-	return d.connect(flag, target, "", f)
+	return d.connect(flag, target, nil, f)
 }
 
 // DialAs connects like Dial, for calls that this service makes for itself. It
 // presents a token of the role service in its own tokens file; what the target
 // accepts, all services have in theirs. It needs none where nobody does.
 func (d *Daemon) DialAs(flag, target string, f ClientFlags) (*grpc.ClientConn, error) {
-	token, err := "", errNoTokensFile
+	var token func() string
+	err := errNoTokensFile
 	if d.flags.Tokens != "" {
-		token, err = auth.FileToken(d.flags.Tokens, auth.Service)
+		token, err = auth.FollowToken(d.flags.Tokens, auth.Service)
 	}
 	if err != nil && !d.flags.AllowAnonymous {
 		return nil, fmt.Errorf("--%s %s is called by this service as itself, with its own token: %w; "+
@@ -43,9 +44,9 @@ func (d *Daemon) DialAs(flag, target string, f ClientFlags) (*grpc.ClientConn, e
 	return d.connect(flag, target, token, f)
 }
 
-func (d *Daemon) connect(flag, target, token string, f ClientFlags) (*grpc.ClientConn, error) {
+func (d *Daemon) connect(flag, target string, token func() string, f ClientFlags) (*grpc.ClientConn, error) {
 	conn, err := rpc.Dial(target, rpc.ClientConfig{
-		Token:          token,
+		TokenFrom:      token,
 		TLS:            rpc.ClientTLS{CAFile: f.CA, CertFile: f.ClientCert, KeyFile: f.ClientKey},
 		Insecure:       d.flags.InsecurePlaintext,
 		TracerProvider: d.Tracer,

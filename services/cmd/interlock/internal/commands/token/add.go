@@ -28,7 +28,7 @@ func (c *addCommand) Run(streams console.Streams) error {
 	if err := auth.AddToken(file, c.Name, auth.Role(c.Role), token); err != nil {
 		return err
 	}
-	fmt.Fprintf(streams.Err, "interlock: added to %s: servers know it after a restart\n", file)
+	fmt.Fprintf(streams.Err, "interlock: added to %s: servers know it within a second\n", file)
 	_, err := fmt.Fprintln(streams.Out, token)
 	return err
 }
