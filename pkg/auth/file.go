@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -173,4 +174,18 @@ func ReadSecret(file string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is larger than %d bytes", file, maxFile)
 	}
 	return data, nil
+}
+
+// ReadPassword reads a file that holds one password, as ReadSecret does; a newline at its
+// end does not count.
+func ReadPassword(file string) (string, error) {
+	data, err := ReadSecret(file)
+	if err != nil {
+		return "", err
+	}
+	password := strings.TrimRight(string(data), "\r\n")
+	if password == "" || strings.ContainsAny(password, "\r\n\x00") {
+		return "", fmt.Errorf("%s must have one line with the password and nothing else", file)
+	}
+	return password, nil
 }

@@ -10,12 +10,19 @@
 package bus
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/internal/reread"
+	"github.com/interlock-run/interlock/pkg/internal/tlsfiles"
 )
 
 // Endpoint says where NATS is. The zero value is nats://127.0.0.1:4222.
@@ -27,6 +34,62 @@ type Endpoint struct {
 	InProcess nats.InProcessConnProvider
 	// Options are added to every connection: credentials, TLS.
 	Options []nats.Option
+}
+
+// Login is what a NATS server is shown and how it is known. The zero value is nobody, and
+// the system's CAs.
+type Login struct {
+	// Credentials is a file with a JWT and its key, as NATS makes them.
+	Credentials string
+	// Username and PasswordFile are the other way; the file is read again when it has
+	// changed.
+	Username, PasswordFile string
+	// CA, Cert and Key are PEM files: the CA of the server's certificate, and the client's
+	// own pair, for a server that asks for one. They are read again when they have changed.
+	CA, Cert, Key string
+}
+
+// With adds a login to an endpoint.
+func (e Endpoint) With(l Login) (Endpoint, error) {
+	options, err := l.options()
+	if err != nil {
+		return Endpoint{}, err
+	}
+	e.Options = append(slices.Clip(e.Options), options...)
+	return e, nil
+}
+
+func (l Login) options() (options []nats.Option, err error) {
+	switch {
+	case l.Credentials != "" && (l.Username != "" || l.PasswordFile != ""):
+		return nil, errors.New("give a file of credentials, or a user and a file with the password, not both")
+	case l.Credentials != "":
+		if _, err := auth.ReadSecret(l.Credentials); err != nil {
+			return nil, err
+		}
+		options = append(options, nats.UserCredentials(l.Credentials))
+	case (l.Username == "") != (l.PasswordFile == ""):
+		return nil, errors.New("a user needs a file with the password, and the file a user")
+	case l.Username != "":
+		password, err := reread.Load("password of NATS", 0, func() (string, error) { return auth.ReadPassword(l.PasswordFile) }, l.PasswordFile)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, nats.UserInfoHandler(func() (string, string) { return l.Username, password.Get() }))
+	}
+	files := tlsfiles.Client{CA: l.CA, Cert: l.Cert, Key: l.Key}
+	if files == (tlsfiles.Client{}) {
+		return options, nil
+	}
+	settings, err := files.Follow()
+	if err != nil {
+		return nil, err
+	}
+	var certificate nats.TLSCertHandler
+	if l.Cert != "" {
+		certificate = func() (tls.Certificate, error) { return settings.Get().Certificates[0], nil }
+	}
+	return append(options, nats.ClientTLSConfig(certificate, func() (*x509.CertPool, error) { return settings.Get().RootCAs, nil })), nil
 }
 
 // Connect opens a connection for subscribers, which reconnects forever. The

@@ -7,6 +7,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/certtest"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 )
@@ -29,13 +30,13 @@ func replace(t *testing.T, file, by string) {
 // Certificates and CAs of both sides change while they run.
 func TestCertificatesAreReadAgain(t *testing.T) {
 	t.Parallel()
-	before, after := &authority{dir: t.TempDir()}, &authority{dir: t.TempDir()}
-	ca, _ := before.issue(t, "ca")
-	serverCert, serverKey := before.issue(t, "server")
-	clientCert, clientKey := before.issue(t, "client")
-	newCA, _ := after.issue(t, "ca")
-	newServerCert, newServerKey := after.issue(t, "server")
-	newClientCert, newClientKey := after.issue(t, "client")
+	before, after := certtest.New(t), certtest.New(t)
+	ca := before.CA()
+	serverCert, serverKey := before.Issue(t, "server")
+	clientCert, clientKey := before.Issue(t, "client")
+	newCA := after.CA()
+	newServerCert, newServerKey := after.Issue(t, "server")
+	newClientCert, newClientKey := after.Issue(t, "client")
 	keep := t.TempDir()
 	oldCA, oldCert, oldKey := filepath.Join(keep, "ca"), filepath.Join(keep, "cert"), filepath.Join(keep, "key")
 	replace(t, oldCA, ca)

@@ -17,6 +17,8 @@ import (
 	_ "google.golang.org/grpc/health" // clients ask replicas whether they serve
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
+
+	"github.com/interlock-run/interlock/pkg/internal/tlsfiles"
 )
 
 // ClientConfig of a connection. The zero value calls as nobody, without TLS, on
@@ -110,11 +112,11 @@ func (c ClientConfig) credentials(target string) (credentials.TransportCredentia
 		}
 		return insecure.NewCredentials(), nil
 	}
-	certificates, err := loadCertificates(t.config, t.CAFile, t.CertFile, t.KeyFile)
+	settings, err := tlsfiles.Client{CA: t.CAFile, Cert: t.CertFile, Key: t.KeyFile, ServerName: t.ServerName}.Follow()
 	if err != nil {
 		return nil, err
 	}
-	return newClientCredentials(certificates), nil
+	return newClientCredentials(settings), nil
 }
 
 // caller adds its credentials and namespace to calls that bring none.

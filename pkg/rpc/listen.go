@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +13,8 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/interlock-run/interlock/pkg/internal/tlsfiles"
 )
 
 const unixPrefix = "unix:"
@@ -123,21 +124,5 @@ func (t ServerTLS) Config() (*tls.Config, error) {
 	if t == (ServerTLS{}) {
 		return nil, nil
 	}
-	c, err := loadCertificates(t.config, t.CertFile, t.KeyFile, t.ClientCAFile)
-	if err != nil {
-		return nil, err
-	}
-	return c.server(), nil
-}
-
-func readPool(file string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read the CA certificates: %w", err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s has no PEM certificate", file)
-	}
-	return pool, nil
+	return tlsfiles.Server{Cert: t.CertFile, Key: t.KeyFile, ClientCA: t.ClientCAFile}.Config()
 }

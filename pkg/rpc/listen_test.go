@@ -2,15 +2,8 @@ package rpc_test
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -24,6 +17,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/certtest"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 )
@@ -167,64 +161,14 @@ func TestUnixSocket(t *testing.T) {
 	}
 }
 
-// authority signs certificates for loopback.
-type authority struct {
-	dir  string
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func (a *authority) issue(t *testing.T, name string) (certFile, keyFile string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA:        a.cert == nil, BasicConstraintsValid: true,
-		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	parent, signer := a.cert, a.key
-	if parent == nil {
-		parent, signer = template, key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.cert == nil {
-		if a.cert, err = x509.ParseCertificate(der); err != nil {
-			t.Fatal(err)
-		}
-		a.key = key
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certFile, keyFile = filepath.Join(a.dir, name+".crt"), filepath.Join(a.dir, name+".key")
-	for file, block := range map[string]*pem.Block{
-		certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: keyDER},
-	} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return certFile, keyFile
-}
-
 func TestMutualTLS(t *testing.T) {
 	t.Parallel()
-	a := &authority{dir: t.TempDir()}
-	ca, _ := a.issue(t, "ca")
-	serverCert, serverKey := a.issue(t, "server")
-	clientCert, clientKey := a.issue(t, "client")
-	stranger := &authority{dir: t.TempDir()}
-	strangerCert, strangerKey := stranger.issue(t, "stranger")
+	a := certtest.New(t)
+	ca := a.CA()
+	serverCert, serverKey := a.Issue(t, "server")
+	clientCert, clientKey := a.Issue(t, "client")
+	stranger := certtest.New(t)
+	strangerCert, strangerKey := stranger.Issue(t, "stranger")
 
 	path := filepath.Join(t.TempDir(), "grpc.sock")
 	h := open(t, &runs{}, func(cfg *rpc.Config) {

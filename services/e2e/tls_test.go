@@ -14,7 +14,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/rpc"
-	"github.com/interlock-run/interlock/services/internal/certtest"
+	"github.com/interlock-run/interlock/pkg/certtest"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 

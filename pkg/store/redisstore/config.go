@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -14,6 +15,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/internal/reread"
+	"github.com/interlock-run/interlock/pkg/internal/tlsfiles"
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
@@ -28,6 +32,13 @@ type Config struct {
 	// and rediss:// and so on for TLS. The port is 6379 unless given, 26379 for
 	// a sentinel.
 	URL string
+	// Username and PasswordFile replace USER:PASSWORD of the URL. The file is read again
+	// when it has changed, at the next connection.
+	Username, PasswordFile string
+	// CA, Cert and Key are PEM files for a server with TLS: the CA of its certificate, the
+	// system's when empty, and the client's own pair, for a server that asks for one.
+	// They are read again like the password.
+	CA, Cert, Key string
 	// Prefix of all keys, "il" unless given. It may not contain braces.
 	Prefix string
 	// Shards of a new store, store.DefaultShards unless given. They are recorded
@@ -52,6 +63,15 @@ type Config struct {
 	// Logger gets the warnings; slog.Default() unless given.
 	Logger *slog.Logger
 }
+
+// ACL is what a user of Redis must be allowed besides the keys with the prefix, as a user's
+// rules of an ACL file have it.
+const ACL = "-@all +ping +select +info +config|get +time +cluster|myid +cluster|slots +cluster|shards +cluster|nodes" +
+	" +eval +evalsha +eval_ro +evalsha_ro +wait +exists +del +get +set +pexpire" +
+	" +hget +hmget +hgetall +hset +hsetnx +hincrby +hdel" +
+	" +llen +lindex +lrange +lset +ltrim +rpush" +
+	" +zadd +zrem +zcard +zmscore +zrange +zrangebylex +zrevrangebylex +zrangebyscore" +
+	" +xadd +xrange +xread +xtrim"
 
 // The limits of what one server is asked for.
 const (
@@ -140,11 +160,57 @@ func (c *Config) options() (options *redis.UniversalOptions, cluster bool, err e
 	}
 	options.Username = u.User.Username()
 	options.Password, _ = u.User.Password()
-	if secure {
-		options.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} // the name is that of each address
+	if err := c.secure(options, secure); err != nil {
+		return nil, false, err
+	}
+	if err := c.identify(options); err != nil {
+		return nil, false, err
 	}
 	settings(options)
 	return options, cluster, nil
+}
+
+// secure puts TLS into the options. The name that a certificate must have is that of each
+// address.
+func (c *Config) secure(options *redis.UniversalOptions, secure bool) error {
+	files := tlsfiles.Client{CA: c.CA, Cert: c.Cert, Key: c.Key}
+	if !secure {
+		if files != (tlsfiles.Client{}) {
+			return errors.New("redisstore: certificates are for a URL with TLS: write rediss:// instead of redis://")
+		}
+		return nil
+	}
+	settings, err := files.Follow()
+	if err != nil {
+		return fmt.Errorf("redisstore: %w", err)
+	}
+	options.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
+		dialer := tls.Dialer{NetDialer: &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}, Config: settings.Get()}
+		return dialer.DialContext(ctx, network, address)
+	}
+	return nil
+}
+
+const keepAlive = 5 * time.Minute
+
+// identify puts the user and the password into the options.
+func (c *Config) identify(options *redis.UniversalOptions) error {
+	if c.Username == "" && c.PasswordFile == "" {
+		return nil
+	}
+	if options.Username != "" || options.Password != "" {
+		return errors.New("redisstore: the URL has a user or a password, and there is also a user or a file of a password; give one of them")
+	}
+	options.Username = c.Username
+	if c.PasswordFile == "" {
+		return nil
+	}
+	password, err := reread.Load("password of Redis", 0, func() (string, error) { return auth.ReadPassword(c.PasswordFile) }, c.PasswordFile)
+	if err != nil {
+		return fmt.Errorf("redisstore: %w", err)
+	}
+	options.CredentialsProvider = func() (string, string) { return c.Username, password.Get() }
+	return nil
 }
 
 func settings(o *redis.UniversalOptions) {

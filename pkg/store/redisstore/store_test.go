@@ -25,9 +25,15 @@ func TestClusterKeepsTheContract(t *testing.T) {
 }
 
 func keepsTheContract(t *testing.T, url string) {
+	keepsTheContractAs(t, redisstore.Config{URL: url}, url)
+}
+
+// keepsTheContractAs logs in by config; copies of the keys are made at url.
+func keepsTheContractAs(t *testing.T, login redisstore.Config, url string) {
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) *storetest.Storage {
 		t.Helper()
-		config := redisstore.Config{URL: url, Prefix: prefix(t), Clock: clock.Now}
+		config := login
+		config.Prefix, config.Clock = redistest.Prefix(), clock.Now
 		s := open(t, config)
 		return &storetest.Storage{
 			Store: s,
@@ -58,7 +64,6 @@ func keepsTheContract(t *testing.T, url string) {
 	})
 }
 
-// keep copies the keys with a prefix, and returns what puts them back.
 func keep(t *testing.T, url, prefix string) (back func()) {
 	t.Helper()
 	scheme, hosts, _ := strings.Cut(url, "://")

@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 )
@@ -17,6 +16,7 @@ var version = "dev"
 type flags struct {
 	daemon.Flags
 	daemon.ClientFlags
+	daemon.NATSLogin
 	Edge      gateway.Flags  `embed:""`
 	Quotas    gateway.Quotas `embed:""`
 	HTTP      string         `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
@@ -61,12 +61,16 @@ func (f *flags) build(d *daemon.Daemon) error {
 			return err
 		}
 	}
+	events, err := f.Endpoint(f.NATSURL)
+	if err != nil {
+		return err
+	}
 	gateway.Forward(d.Server.GRPC(), engine, policy, state, approval)
 	d.Checks = append(d.Checks, gateway.Reachable("engine", engine), gateway.Reachable("policy-enforcer", policy),
 		gateway.Reachable("state-store", state), gateway.Reachable("approval", approval))
 	g, err := gateway.New(gateway.Config{
 		Engine: engine, Policy: policy, State: state, Approval: approval, Self: self, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
-		Metrics: d.Registry, NATS: &bus.Endpoint{URL: f.NATSURL}, Tokens: d.Tokens,
+		Metrics: d.Registry, NATS: &events, Tokens: d.Tokens,
 		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas,
 		AllowAnonymous: f.AllowAnonymous, PublicURL: f.PublicURL, Tracer: d.Tracer, Version: version, Logger: d.Log,
 	})

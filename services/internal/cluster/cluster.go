@@ -66,9 +66,11 @@ type Config struct {
 	Store           string
 	AllowLossyStore bool
 	Safety          daemon.SafetyFlags
+	StoreLogin      daemon.StoreLogin
 	Events          daemon.EventFlags
 	// NATSURL, when set, is an external NATS instead of the embedded one.
-	NATSURL string
+	NATSURL   string
+	NATSLogin daemon.NATSLogin
 	// Grace for events in the outbox with an external NATS; default 150 s.
 	Grace time.Duration
 
@@ -140,7 +142,7 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 		return nil, err
 	}
 	st, err := daemon.OpenStore(ctx, daemon.StoreConfig{
-		URL: cfg.Store, Path: cfg.Data.Database(), AllowLossy: cfg.AllowLossyStore, SafetyFlags: cfg.Safety, Logger: cfg.Logger, Registerer: c.registry,
+		URL: cfg.Store, Path: cfg.Data.Database(), AllowLossy: cfg.AllowLossyStore, SafetyFlags: cfg.Safety, StoreLogin: cfg.StoreLogin, Logger: cfg.Logger, Registerer: c.registry,
 	})
 	if err != nil {
 		return nil, err
@@ -183,7 +185,10 @@ func (c *Cluster) openTokens() (*auth.Tokens, error) {
 func (c *Cluster) openNATS(ctx context.Context) (bus.Endpoint, time.Duration, error) {
 	if c.cfg.NATSURL != "" {
 		c.Endpoints.NATS = c.cfg.NATSURL
-		endpoint := bus.Endpoint{URL: c.cfg.NATSURL}
+		endpoint, err := c.cfg.NATSLogin.Endpoint(c.cfg.NATSURL)
+		if err != nil {
+			return bus.Endpoint{}, 0, err
+		}
 		if err := endpoint.Fit(ctx); err != nil {
 			return bus.Endpoint{}, 0, fmt.Errorf("--nats-url: %w", err)
 		}

@@ -44,6 +44,8 @@ type StoreFlags struct {
 	Store           string `help:"Store that all services share: redis://HOST:PORT/DB." required:"" env:"INTERLOCK_STORE" placeholder:"URL"`
 	AllowLossyStore bool   `help:"Use a Redis that may lose acknowledged writes." env:"INTERLOCK_ALLOW_LOSSY_STORE"`
 	SafetyFlags
+	StoreLogin
+	NATSLogin
 	EventFlags
 	NATSURL        string        `name:"nats-url" help:"NATS that events are published on." required:"" env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 	StreamReplicas int           `help:"Replicas of the NATS stream; 0 leaves an existing one as it is." env:"INTERLOCK_STREAM_REPLICAS"`
@@ -133,13 +135,15 @@ func NewRegistry() *prometheus.Registry {
 }
 
 func (d *Daemon) useStore(ctx context.Context, flags StoreFlags) error {
-	st, err := awaitStore(ctx, StoreConfig{URL: flags.Store, AllowLossy: flags.AllowLossyStore, SafetyFlags: flags.SafetyFlags, Logger: d.Log, Registerer: d.Registry})
+	st, err := awaitStore(ctx, StoreConfig{URL: flags.Store, AllowLossy: flags.AllowLossyStore, SafetyFlags: flags.SafetyFlags, StoreLogin: flags.StoreLogin, Logger: d.Log, Registerer: d.Registry})
 	if err != nil {
 		return err
 	}
 	d.Store = telemetry.Store(st, d.Tracer)
 	d.OnClose(st.Close)
-	d.NATS = bus.Endpoint{URL: flags.NATSURL}
+	if d.NATS, err = flags.Endpoint(flags.NATSURL); err != nil {
+		return err
+	}
 	if err := d.NATS.Fit(ctx); err != nil {
 		return fmt.Errorf("--nats-url: %w", err)
 	}

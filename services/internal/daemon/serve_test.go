@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/rpc"
-	"github.com/interlock-run/interlock/services/internal/certtest"
+	"github.com/interlock-run/interlock/pkg/certtest"
 )
 
 // What is refused names the flags that mend it; nothing needs to listen.

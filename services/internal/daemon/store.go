@@ -26,6 +26,7 @@ type StoreConfig struct {
 	// AllowLossy opens a Redis that would lose acknowledged writes.
 	AllowLossy bool
 	SafetyFlags
+	StoreLogin
 	Logger *slog.Logger
 	// Registerer takes the metric of the store's size; nil for none.
 	Registerer prometheus.Registerer
@@ -44,7 +45,7 @@ func (f SafetyFlags) goOn() bool { return f.OnRollback == "continue" }
 // lost.
 func AcceptRollback(ctx context.Context, cfg StoreConfig) (lost []string, err error) {
 	if strings.HasPrefix(cfg.URL, "redis") {
-		return redisstore.AcceptRollback(ctx, redisstore.Config{URL: cfg.URL, Logger: cfg.Logger})
+		return redisstore.AcceptRollback(ctx, cfg.redis())
 	}
 	return sqlitestore.AcceptRollback(ctx, sqlitestore.Config{Path: cfg.Path, Logger: cfg.Logger})
 }
@@ -109,14 +110,18 @@ func awaitStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 	}
 }
 
+func (cfg StoreConfig) redis() redisstore.Config {
+	c := cfg.config(cfg.URL)
+	c.AllowLossy, c.ContinueAfterRollback, c.Wait, c.Logger = cfg.AllowLossy, cfg.goOn(), cfg.RedisWait, cfg.Logger
+	return c
+}
+
 func openStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 	switch scheme, _, _ := strings.Cut(cfg.URL, "://"); {
 	case cfg.URL == "" || cfg.URL == "sqlite":
 		return sqlitestore.Open(ctx, sqlitestore.Config{Path: cfg.Path, ContinueAfterRollback: cfg.goOn(), Logger: cfg.Logger})
 	case strings.HasPrefix(scheme, "redis"):
-		st, err := redisstore.Open(ctx, redisstore.Config{
-			URL: cfg.URL, AllowLossy: cfg.AllowLossy, ContinueAfterRollback: cfg.goOn(), Wait: cfg.RedisWait, Logger: cfg.Logger,
-		})
+		st, err := redisstore.Open(ctx, cfg.redis())
 		switch {
 		case errors.Is(err, store.ErrUnavailable):
 			return nil, fmt.Errorf("the Redis of --store cannot be reached: %w; is it running there?", err)

@@ -14,7 +14,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/interlock-run/interlock/services/internal/certtest"
+	"github.com/interlock-run/interlock/pkg/certtest"
 )
 
 // A token goes to the host that was named, whatever an edge says of itself.

@@ -33,7 +33,10 @@ const readTimeout = 10 * time.Second
 
 // anchors reads the published heads of a namespace; nil when no stream is known.
 func (c *verifyCommand) anchors(ctx context.Context) (map[string]anchor, error) {
-	endpoint := bus.Endpoint{URL: c.NATSURL}
+	endpoint, err := c.Endpoint(c.NATSURL)
+	if err != nil {
+		return nil, err
+	}
 	if c.NATSURL == "" && c.Server == "" {
 		endpoints, err := client.DataFolder(c.Data).ReadEndpoints()
 		if err != nil {

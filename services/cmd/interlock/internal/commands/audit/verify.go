@@ -14,10 +14,12 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/decisions"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/daemon"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 type verifyCommand struct {
+	daemon.NATSLogin
 	client.Connection
 	show.Printer
 	Partition string            `help:"Only the chain of this root run." placeholder:"RUN"`

@@ -29,6 +29,8 @@ type Command struct {
 
 type rebuildCommand struct {
 	show.Printer
+	daemon.StoreLogin
+	daemon.NATSLogin
 	From    string `help:"Only events since then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
 	DryRun  bool   `help:"Publish nothing."`
 	Data    string `name:"data-dir" help:"Data folder of interlock up, which must not be running." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
@@ -87,7 +89,10 @@ func (c *rebuildCommand) Run(ctx context.Context, streams console.Streams) error
 func (c *rebuildCommand) rebuild(ctx context.Context, cfg bus.RebuildConfig) (found *bus.Rebuilt, err error) {
 	data := datadir.Dir(c.Data)
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	endpoint := bus.Endpoint{URL: c.NATSURL}
+	endpoint, err := c.Endpoint(c.NATSURL)
+	if err != nil {
+		return nil, err
+	}
 	if c.Store == "sqlite" || c.NATSURL == "" {
 		if _, err := os.Stat(c.Data); err != nil {
 			return nil, fmt.Errorf("there is no data folder %s: name it with --data-dir, or the services' --store and --nats-url", c.Data)
@@ -98,7 +103,7 @@ func (c *rebuildCommand) rebuild(ctx context.Context, cfg bus.RebuildConfig) (fo
 		}
 		defer unlock() //nolint:errcheck // the process ends
 	}
-	st, err := daemon.OpenStore(ctx, daemon.StoreConfig{URL: c.Store, Path: data.Database(), AllowLossy: true, Logger: log})
+	st, err := daemon.OpenStore(ctx, daemon.StoreConfig{URL: c.Store, StoreLogin: c.StoreLogin, Path: data.Database(), AllowLossy: true, Logger: log})
 	if err != nil {
 		return nil, err
 	}

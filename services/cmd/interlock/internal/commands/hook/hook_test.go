@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/hookclient"
-	"github.com/interlock-run/interlock/services/internal/certtest"
+	"github.com/interlock-run/interlock/pkg/certtest"
 )
 
 // A hook asks an edge that serves TLS.

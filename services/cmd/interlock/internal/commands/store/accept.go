@@ -18,6 +18,7 @@ type Command struct {
 }
 
 type acceptCommand struct {
+	daemon.StoreLogin
 	Data  string `name:"data-dir" help:"Data folder of interlock up, which must not be running." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Store string `help:"sqlite, or the Redis of the services: redis://HOST:PORT/DB." default:"sqlite" env:"INTERLOCK_STORE" placeholder:"STORE"`
 }
@@ -26,7 +27,7 @@ type acceptCommand struct {
 // second.
 func (c *acceptCommand) Run(ctx context.Context, streams console.Streams) error {
 	lost, err := daemon.AcceptRollback(ctx, daemon.StoreConfig{
-		URL: c.Store, Path: datadir.Dir(c.Data).Database(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		URL: c.Store, StoreLogin: c.StoreLogin, Path: datadir.Dir(c.Data).Database(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		return err

@@ -17,11 +17,13 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/daemon"
 )
 
 // Command shows events as they come.
 type Command struct {
 	show.Printer
+	daemon.NATSLogin
 	Subject string `arg:"" optional:"" help:"NATS subject, wildcards allowed." default:"interlock.>"`
 	NATSURL string `name:"nats-url" help:"NATS; found in the data folder by default." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 	Data    string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
@@ -31,13 +33,13 @@ type Command struct {
 
 // Run prints events until ctx ends.
 func (c *Command) Run(ctx context.Context, streams console.Streams) error {
-	endpoint, err := c.endpoint()
+	endpoint, err := c.source()
 	if err != nil {
 		return err
 	}
 	nc, err := endpoint.Connect("interlock-tail")
 	if errors.Is(err, nats.ErrAuthorization) {
-		return fmt.Errorf("%w; give --nats-url nats://USER:PASSWORD@HOST:PORT; "+
+		return fmt.Errorf("%w; give --nats-username and --nats-password-file, or --nats-creds; "+
 			"the NATS of `interlock up` takes none, leave it out there", err)
 	}
 	if err != nil {
@@ -106,10 +108,10 @@ func jsonLine(payload []byte) string {
 	return string(line)
 }
 
-// endpoint is NATS as told, or that of the server on this machine.
-func (c *Command) endpoint() (bus.Endpoint, error) {
+// source is NATS as told, or that of the server on this machine.
+func (c *Command) source() (bus.Endpoint, error) {
 	if c.NATSURL != "" {
-		return bus.Endpoint{URL: c.NATSURL}, nil
+		return c.Endpoint(c.NATSURL)
 	}
 	folder := client.DataFolder(c.Data)
 	endpoints, err := folder.ReadEndpoints()

@@ -30,6 +30,8 @@ type Command struct {
 	daemon.ServeFlags
 	daemon.AuthFlags
 	daemon.SafetyFlags
+	daemon.StoreLogin
+	daemon.NATSLogin
 	daemon.EventFlags
 	Quotas          gateway.Quotas          `embed:""`
 	Engine          cluster.Quotas          `embed:""`
@@ -70,7 +72,8 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	running, err := cluster.Start(ctx, cluster.Config{
 		Data: datadir.Dir(c.Data), HTTP: c.HTTP, GRPC: c.GRPC, NATS: c.NATS, TLS: c.TLS(), Insecure: c.InsecurePlaintext,
 		Auth:  c.AuthFlags,
-		Store: c.Store, AllowLossyStore: c.AllowLossyStore, Safety: c.SafetyFlags, Events: c.EventFlags, NATSURL: c.NATSURL,
+		Store: c.Store, AllowLossyStore: c.AllowLossyStore, Safety: c.SafetyFlags, StoreLogin: c.StoreLogin,
+		Events: c.EventFlags, NATSURL: c.NATSURL, NATSLogin: c.NATSLogin,
 		State: c.State, Policy: c.Policy, Approval: c.Approval, Definitions: c.Definitions,
 		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound, Quotas: c.Quotas, Engine: c.Engine, Retention: c.Retention,
 		Version: string(version), Tracer: telemetry.TracerProvider(), Logger: log,
