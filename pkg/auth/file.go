@@ -104,6 +104,25 @@ func AddToken(file, name string, role Role, token string) error {
 	return replaceSecret(file, append(data, '\n'))
 }
 
+// NewTokensFile makes a tokens file of the long form with a token of each role, the services'
+// included, and returns them too.
+func NewTokensFile() (data []byte, tokens map[Role]string, err error) {
+	tokens = map[Role]string{}
+	var long struct {
+		Tokens []entry `json:"tokens"`
+	}
+	for _, role := range append(Roles(), Service) {
+		name := string(role)
+		if role == Service {
+			name = "interlock-services"
+		}
+		tokens[role] = Mint()
+		long.Tokens = append(long.Tokens, entry{Name: name, Role: role, Token: tokens[role]})
+	}
+	data, err = json.Marshal(long, jsontext.WithIndent("  "))
+	return append(data, '\n'), tokens, err
+}
+
 func replaceSecret(file string, data []byte) error {
 	info, err := os.Stat(file)
 	if err != nil {

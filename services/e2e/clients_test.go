@@ -19,7 +19,7 @@ func TestClients(t *testing.T) {
 	t.Parallel()
 	clients := nodeModules(t)
 	files := t.TempDir()
-	u := startUp(t, "--config", upstreams(t, clients, files))
+	u := startUp(t, "--mcp-config", upstreams(t, clients, files))
 	tests, err := filepath.Glob(filepath.Join(clients, "*.test.mjs"))
 	if err != nil || len(tests) == 0 {
 		t.Fatalf("no tests in %s: %v", clients, err)

@@ -110,7 +110,7 @@ func gateBefore(t *testing.T, server string) string {
 	if err := os.WriteFile(config, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	u := startUp(t, "--config", config, "--allow-unbound")
+	u := startUp(t, "--mcp-config", config, "--allow-unbound")
 	target := must[*url.URL](t)(url.Parse(u.http))
 	front := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)

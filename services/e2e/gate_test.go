@@ -29,7 +29,7 @@ func TestDeployGate(t *testing.T) {
 	if err := os.WriteFile(config, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	u := startUp(t, "--config", config)
+	u := startUp(t, "--mcp-config", config)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 	defer cancel()
 	node := exec.CommandContext(ctx, "node", "--test", "--test-force-exit", "--test-reporter=spec", "deploy-gate.mjs")

@@ -21,14 +21,14 @@ func TestGoClients(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	config := upstreams(t, clients, t.TempDir())
-	u := startUp(t, "--config", config)
+	u := startUp(t, "--mcp-config", config)
 	for _, who := range []struct{ client, protocol string }{
 		{"go-sdk", "2025-06-18"}, {"mcp-go", "2025-03-26"}, {"mcp-go", "2025-11-25"}, {"mcp-go", "2026-07-28"},
 	} {
 		session := who.client + "-" + who.protocol
 		for _, way := range [][]string{
 			{"http", u.http + "/mcp", u.tokens[auth.Agent], session},
-			{"stdio", binary(t, "interlock"), "mcp", "--data-dir", string(u.data), "--session", session + "-stdio", "--config", config},
+			{"stdio", binary(t, "interlock"), "mcp", "--data-dir", string(u.data), "--session", session + "-stdio", "--mcp-config", config},
 		} {
 			t.Run(session+" over "+way[0], func(t *testing.T) {
 				t.Parallel()

@@ -60,7 +60,7 @@ func TestLanguageSurvivesKills(t *testing.T) {
 func walkEverything(t *testing.T, kills bool) string {
 	clients := nodeModules(t)
 	files := t.TempDir()
-	u := startUp(t, "--config", upstreams(t, clients, files))
+	u := startUp(t, "--mcp-config", upstreams(t, clients, files))
 	w := &world{shape: &u.shape, namespace: "default"}
 	operator := w.as(t, auth.Operator)
 	operator.register(t, killedWalk)

@@ -12,7 +12,7 @@ import (
 // Flags of every command that runs the edge.
 type Flags struct {
 	Upstream     []string `help:"MCP server behind the gate, NAME=COMMAND or NAME=https://...; may be repeated, or a line each in the variable." sep:"\n" env:"INTERLOCK_UPSTREAM" placeholder:"NAME=COMMAND"`
-	Config       string   `name:"config" help:"File with upstream MCP servers: {\"mcpServers\": {NAME: {command, args, env, url, headers, names, plain}}}." env:"INTERLOCK_MCP_CONFIG" placeholder:"FILE"`
+	MCPConfig    string   `name:"mcp-config" help:"File with upstream MCP servers: {\"mcpServers\": {NAME: {command, args, env, url, headers, names, plain}}}." env:"INTERLOCK_MCP_CONFIG" placeholder:"FILE"`
 	ToolPrefix   string   `help:"Prefix of Interlock's own MCP tools, e.g. statewright_." env:"INTERLOCK_TOOL_PREFIX" placeholder:"PREFIX"`
 	AllowUnbound bool     `help:"Allow calls to upstream tools while no workflow is loaded." env:"INTERLOCK_ALLOW_UNBOUND"`
 }
@@ -61,10 +61,10 @@ func (f Flags) Upstreams() ([]Upstream, error) {
 }
 
 func (f Flags) fromFile() ([]Upstream, error) {
-	if f.Config == "" {
+	if f.MCPConfig == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(f.Config)
+	data, err := os.ReadFile(f.MCPConfig)
 	if err != nil {
 		return nil, fmt.Errorf("read the upstream servers: %w", err)
 	}
@@ -72,16 +72,16 @@ func (f Flags) fromFile() ([]Upstream, error) {
 		Servers map[string]configuredServer `json:"mcpServers"`
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, fmt.Errorf("read the upstream servers of %s: not the JSON of MCP clients: %w", f.Config, err)
+		return nil, fmt.Errorf("read the upstream servers of %s: not the JSON of MCP clients: %w", f.MCPConfig, err)
 	}
 	if file.Servers == nil {
-		return nil, fmt.Errorf(`%s has no "mcpServers": write {"mcpServers": {NAME: {"command": ..., "args": [...]}}}`, f.Config)
+		return nil, fmt.Errorf(`%s has no "mcpServers": write {"mcpServers": {NAME: {"command": ..., "args": [...]}}}`, f.MCPConfig)
 	}
 	var upstreams []Upstream
 	for _, name := range slices.Sorted(maps.Keys(file.Servers)) {
 		s := file.Servers[name]
 		if (s.Command == "") == (s.URL == "") {
-			return nil, fmt.Errorf("%s: the server %q needs a command or a url, and not both", f.Config, name)
+			return nil, fmt.Errorf("%s: the server %q needs a command or a url, and not both", f.MCPConfig, name)
 		}
 		u := Upstream{Name: name, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers, Names: s.Names, Plain: s.Plain}
 		if s.Command != "" {

@@ -63,7 +63,7 @@ func TestUpstreams(t *testing.T) {
 		{Name: "web", URL: "http://127.0.0.1:1/mcp"},
 	}
 	for range 5 { // always in the same order
-		got, err := Flags{Config: file, Upstream: []string{"git='git server' -v", "web=http://127.0.0.1:1/mcp"}}.Upstreams()
+		got, err := Flags{MCPConfig: file, Upstream: []string{"git='git server' -v", "web=http://127.0.0.1:1/mcp"}}.Upstreams()
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Fatalf("%v\n%s", err, diff)
 		}
@@ -80,13 +80,13 @@ func TestUpstreams(t *testing.T) {
 		"no name":       {Flags{Upstream: []string{"=npx"}}, "NAME=COMMAND"},
 		"open quote":    {Flags{Upstream: []string{"fs='npx"}}, "not closed"},
 		"blank":         {Flags{Upstream: []string{"fs= "}}, "empty"},
-		"no file":       {Flags{Config: file + ".no"}, "servers.json.no"},
-		"folder":        {Flags{Config: filepath.Dir(file)}, "read the upstream servers"},
-		"no JSON":       {Flags{Config: write(t, "{")}, "JSON"},
-		"no servers":    {Flags{Config: write(t, `{"servers": {}}`)}, "mcpServers"},
-		"nothing in it": {Flags{Config: write(t, `{"mcpServers": {"fs": {}}}`)}, `"fs"`},
-		"both":          {Flags{Config: write(t, `{"mcpServers": {"fs": {"command": "a", "url": "http://b"}}}`)}, `"fs"`},
-		"twice":         {Flags{Config: file, Upstream: []string{"fs=npx"}}, `"fs"`},
+		"no file":       {Flags{MCPConfig: file + ".no"}, "servers.json.no"},
+		"folder":        {Flags{MCPConfig: filepath.Dir(file)}, "read the upstream servers"},
+		"no JSON":       {Flags{MCPConfig: write(t, "{")}, "JSON"},
+		"no servers":    {Flags{MCPConfig: write(t, `{"servers": {}}`)}, "mcpServers"},
+		"nothing in it": {Flags{MCPConfig: write(t, `{"mcpServers": {"fs": {}}}`)}, `"fs"`},
+		"both":          {Flags{MCPConfig: write(t, `{"mcpServers": {"fs": {"command": "a", "url": "http://b"}}}`)}, `"fs"`},
+		"twice":         {Flags{MCPConfig: file, Upstream: []string{"fs=npx"}}, `"fs"`},
 	} {
 		if got, err := tc.flags.Upstreams(); err == nil || !strings.Contains(err.Error(), tc.words) {
 			t.Errorf("%s: %v, %v; want an error with %q", name, got, err, tc.words)

@@ -18,11 +18,16 @@ type Key struct{ secret []byte }
 
 // CreateKey makes a key file that only its owner can read, unless there is one.
 func CreateKey(file string) error {
+	_, err := auth.WriteSecret(file, NewKeyFile())
+	return err
+}
+
+// NewKeyFile makes a key, as the content of its file.
+func NewKeyFile() []byte {
 	var secret [minKey]byte
 	// crypto/rand.Read never fails: it ends the program when it cannot continue.
 	_, _ = rand.Read(secret[:])
-	_, err := auth.WriteSecret(file, []byte(base64.StdEncoding.EncodeToString(secret[:])+"\n"))
-	return err
+	return []byte(base64.StdEncoding.EncodeToString(secret[:]) + "\n")
 }
 
 // LoadKey reads a key file: base64 of at least 32 random bytes. It refuses one

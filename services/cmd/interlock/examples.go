@@ -102,6 +102,7 @@ func examples() map[string][]string {
 		"context list":           {"interlock context list"},
 		"context remove":         {"interlock context remove shop"},
 		"token add":              {"interlock token add approver --name bob"},
+		"token bootstrap":        {"interlock token bootstrap interlock-tokens"},
 		"token mint":             {"interlock token mint --session worker --ttl 8h"},
 		"token inspect":          {"interlock token inspect < token.txt"},
 		"events rebuild":         {"interlock events rebuild --data-dir .interlock --dry-run"},

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/interlock-run/interlock/services/cmd/interlock/internal/hookclient"
 	"github.com/interlock-run/interlock/pkg/certtest"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/hookclient"
 )
 
 // A hook asks an edge that serves TLS.
