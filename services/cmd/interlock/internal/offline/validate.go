@@ -88,6 +88,9 @@ func (c *Validate) print(io console.Streams, verdicts []verdict) error {
 			fmt.Fprintf(io.Out, "%s: ok (%s)\n", show.Text(v.File), v.Kind)
 		}
 		v.source.Problems(io.Out, v.Problems)
+		if hint := v.source.Misplaced(); hint != "" && !v.OK {
+			fmt.Fprintln(io.Err, "interlock: "+show.Text(hint))
+		}
 	}
 	return nil
 }
