@@ -48,6 +48,10 @@ func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
 	}
 	folder := datadir.Dir(c.data)
 	if c.Undo {
+		known, err := folder.Installed(c.Dir)
+		if err != nil || known == "" {
+			return err
+		}
 		return folder.SetInstalled(c.Dir, "")
 	}
 	if err := folder.Make(); err != nil {

@@ -3,7 +3,9 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,7 +82,7 @@ func (s *setup) write(ctx context.Context, io console.Streams, edits []edit, nex
 		fmt.Fprintln(io.Out, "taken out; restart the agent")
 		return files, nil
 	}
-	fmt.Fprintf(io.Out, "written; %sstart `interlock up` in this workspace unless it runs, and %s\n", s.register(ctx, io), next)
+	fmt.Fprintf(io.Out, "written; %sstart `interlock up%s unless it runs, and %s\n", s.register(ctx, io), s.upHere(), next)
 	return files, nil
 }
 
@@ -123,15 +125,15 @@ func difference(file *jsonfile.File) string {
 
 // save writes a file, and keeps what it was before in the data folder, for --undo.
 func (s *setup) save(file *jsonfile.File) error {
-	folder := datadir.Dir(s.data)
-	if err := folder.Make(); err != nil {
-		return err
-	}
 	switch {
 	case file.After == nil:
 		return os.Remove(file.Path)
 	case s.Undo:
 		return file.Save()
+	}
+	folder := datadir.Dir(s.data)
+	if err := folder.Make(); err != nil {
+		return err
 	}
 	if err := folder.SetReplaced(file.Path, file.Before, string(file.After)); err != nil {
 		return err
@@ -149,9 +151,13 @@ func (s *setup) prepare(io console.Streams) (err error) {
 		return nil
 	}
 	src, err := input.Definition(s.Workflow, io)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--workflow takes the file of the definition: %w", err)
+	}
 	if err != nil {
 		return err
 	}
+	src.Wanted = "workflow"
 	def, problems := workflow.Parse(src.JSON)
 	if problems.HasErrors() {
 		return src.Refuse(problems, io)
@@ -206,6 +212,14 @@ func workspaceName(dir string) string {
 // the session of the conversation.
 func (s *setup) session(agent string) string {
 	return agent + "-" + datadir.Digest(s.Dir)[:8]
+}
+
+// upHere is how to start the server after the words `interlock up`.
+func (s *setup) upHere() string {
+	if s.data == filepath.Join(s.Dir, datadir.Default) {
+		return "` in this workspace"
+	}
+	return " --data-dir " + shellwords.Join([]string{s.data}) + "`"
 }
 
 // register says how to register the workflow, unless a server has it.
