@@ -63,6 +63,11 @@ func IsYAML(file string) bool {
 	}
 }
 
+// IsDefinition reports that a name is that of a file with a definition.
+func IsDefinition(name string) bool {
+	return IsYAML(name) || strings.EqualFold(filepath.Ext(name), ".json")
+}
+
 // Source is a definition, or another document, as its author wrote it.
 type Source struct {
 	// Name is the file's, or - for standard input.

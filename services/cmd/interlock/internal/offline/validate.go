@@ -22,7 +22,7 @@ import (
 // Validate is the command that validates files.
 type Validate struct {
 	Files  []string `arg:"" optional:"" name:"file" help:"Files to validate, JSON or YAML by their names; - is standard input." placeholder:"FILE"`
-	Strict bool     `help:"Treat warnings as errors."`
+	Strict bool     `help:"Treat warnings as errors, and warn of states that let the agent run any command where people approve."`
 	Schema string   `help:"Print the JSON Schema of a kind of file, for editors, and validate nothing." enum:"workflow,policy,process,component,scenario," default:"" placeholder:"KIND"`
 	Format string   `help:"Output: text or json." enum:"text,json" default:"text"`
 }

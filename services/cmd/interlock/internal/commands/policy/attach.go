@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"errors"
 
 	"google.golang.org/grpc"
 
@@ -11,10 +12,18 @@ import (
 
 // attachmentFlags name what a policy judges the calls of.
 type attachmentFlags struct {
-	Workflow string `required:"" xor:"to" help:"Runs of this workflow." placeholder:"NAME"`
-	Process  string `required:"" xor:"to" help:"Sessions of this process." placeholder:"NAME"`
-	Session  string `required:"" xor:"to" help:"This session, and all below it." placeholder:"NAME"`
-	Role     string `required:"" xor:"to" help:"Callers of this role." placeholder:"ROLE"`
+	Workflow string `xor:"to" help:"Runs of this workflow." placeholder:"NAME"`
+	Process  string `xor:"to" help:"Sessions of this process." placeholder:"NAME"`
+	Session  string `xor:"to" help:"This session, and all below it." placeholder:"NAME"`
+	Role     string `xor:"to" help:"Callers of this role." placeholder:"ROLE"`
+}
+
+// Validate refuses flags that name nothing: usage would show required ones as if all were.
+func (f *attachmentFlags) Validate() error {
+	if f.Workflow+f.Process+f.Session+f.Role == "" {
+		return errors.New("say whose calls it judges: --workflow, --process, --session or --role")
+	}
+	return nil
 }
 
 func (f *attachmentFlags) attachment() *policyv1.Attachment {
