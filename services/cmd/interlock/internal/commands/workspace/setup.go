@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -101,12 +102,28 @@ func (s *setup) edited(e edit) (*jsonfile.File, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case known && before != nil:
+	case known && before != nil && !setUp([]byte(*before)):
 		file.After = []byte(*before)
-	case known, strings.TrimSpace(string(file.After)) == "{}":
+	case known && before == nil, strings.TrimSpace(string(file.After)) == "{}":
 		file.After = nil
 	}
 	return file, nil
+}
+
+// setUp reports that a text has hooks or a server of ours: it is one that init wrote before, for
+// another data folder.
+func setUp(text []byte) bool {
+	var doc struct {
+		Hooks   any `json:"hooks"`
+		Servers map[string]struct {
+			Args []string `json:"args"`
+		} `json:"mcpServers"`
+	}
+	if json.Unmarshal(text, &doc) != nil {
+		return false
+	}
+	args := doc.Servers["interlock"].Args
+	return len(hooksIn(doc.Hooks)) > 0 || len(args) > 0 && args[0] == "mcp"
 }
 
 // difference is what changes in a file.
