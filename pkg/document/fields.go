@@ -204,6 +204,10 @@ func (f Fields) KnownOrHint(what string, names, protective []string) {
 		if slices.Contains(names, name) {
 			continue
 		}
+		if slices.Contains(protective, name) {
+			f.Report.Misplaced(f.At.Key(name), what, name)
+			continue
+		}
 		if known, near := NearField(name, names, protective); near {
 			f.Report.Errorf(f.At.Key(name), CodeUnknownField,
 				"%s has no field %q, which is close to %q; write that, or choose a less similar name", what, shorten(name), known)
@@ -211,6 +215,11 @@ func (f Fields) KnownOrHint(what string, names, protective []string) {
 		}
 		f.Report.Hint(f.At.Key(name), name)
 	}
+}
+
+// Misplaced reports a field that would protect something in another object (S1.4).
+func (r *Report) Misplaced(at *Path, what, name string) {
+	r.Errorf(at, CodeUnknownField, "%s has no field %q: it belongs elsewhere, and protects nothing here; remove it", what, shorten(name))
 }
 
 // Hint warns of a field that is kept and that nobody here reads (S1.4). A name

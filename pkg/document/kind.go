@@ -13,8 +13,9 @@ func KindOf(v Value) string {
 	case v.hasAny("guards", "interrupts", "context"):
 		return "workflow"
 	case v.hasAny("states", "initial"):
-		if v.asksQuestions() || v.hasAny("initial_prompt", "policy", "session_budget_usd", "email_config") ||
-			v.hasAny("name") && !v.hasAny("id") {
+		asks, moves := v.stateForms()
+		if asks && !moves || v.hasAny("initial_prompt", "policy", "session_budget_usd", "email_config") ||
+			v.hasAny("name") && !v.hasAny("id") && !moves {
 			return "process"
 		}
 		return "workflow"
@@ -37,15 +38,12 @@ func (v Value) hasAny(names ...string) bool {
 	return false
 }
 
-// asksQuestions looks for a state in question form, and none in the other.
-func (v Value) asksQuestions() bool {
+// stateForms says which forms the states have: that of a process, that of a workflow.
+func (v Value) stateForms() (asks, moves bool) {
 	states, _ := v.Get("states")
-	asks := false
 	for _, state := range states.Members() {
-		if state.hasAny("on", "allowed_tools") {
-			return false
-		}
 		asks = asks || state.hasAny("question", "answers")
+		moves = moves || state.hasAny("on", "allowed_tools")
 	}
-	return asks
+	return asks, moves
 }

@@ -39,7 +39,11 @@ func FromYAML(src []byte) (Value, Problems) {
 		if strings.Contains(err.Error(), "UTF-8") || strings.Contains(err.Error(), "control characters") {
 			code = CodeUTF8
 		}
-		y.report.Errorf(nil, code, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
+		message := strings.TrimPrefix(err.Error(), "yaml: ")
+		if strings.HasSuffix(message, "found character that cannot start any token") {
+			message += "; YAML takes no tabs before a key: write spaces, and put a value that begins with @ or ` in quotes"
+		}
+		y.report.Errorf(nil, code, "%s", message)
 		return Value{}, y.report.Problems()
 	}
 	v, ok := y.value(root, nil, 0)

@@ -88,6 +88,14 @@ func TestFromYAMLProblems(t *testing.T) {
 	}
 }
 
+func TestFromYAMLTabs(t *testing.T) {
+	t.Parallel()
+	_, problems := FromYAML([]byte("a:\n\tb: 1\n"))
+	if len(problems) != 1 || !strings.Contains(problems[0].Message, "no tabs before a key: write spaces") {
+		t.Errorf("got %v", problems)
+	}
+}
+
 func FuzzFromYAML(f *testing.F) {
 	for _, s := range []string{"a: 1", "- x\n- {y: [1]}", "a: &b [1]\nc: *b", "? a\n: b", "a: |\n  x", "<<: {a: 1}", "a: *a", "{", "---\n...\n"} {
 		f.Add([]byte(s))

@@ -142,6 +142,15 @@ const deployGate = `{
 }`
 
 // TestIs tells processes from workflows, also where something is wrong with them.
+func TestFieldsOfWorkflows(t *testing.T) {
+	t.Parallel()
+	_, problems := process.Parse([]byte(`{"name":"gate","initial":"q","states":{"q":{"allowed_commands":[],"question":"?","answers":{"y":{"next":null}}}}}`))
+	want := `a state has no field "allowed_commands": it belongs elsewhere, and protects nothing here; remove it`
+	if len(problems) != 1 || problems[0].Message != want {
+		t.Errorf("got %v", problems)
+	}
+}
+
 func TestIs(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]bool{

@@ -85,6 +85,11 @@ func (p *parser) file(v document.Value) {
 	if !ok {
 		return
 	}
+	if kind := document.KindOf(v); kind != "" && kind != "component" && !f.Has("cases") {
+		p.report.Errorf(nil, document.CodeType,
+			"this is a %s, not a scenario file: write cases in another file, which names this one as its \"%[1]s\"", kind)
+		return
+	}
 	f.Known("a scenario file", "workflow", "process", "workflows", "policy", "workspace", "cases")
 	p.definitions(f)
 	if workspace, ok := f.Text("workspace"); ok {

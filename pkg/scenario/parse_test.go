@@ -45,6 +45,7 @@ func TestProblems(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"empty":                  {"", "s.test.yaml: JSON_SYNTAX"},
 		"a list":                 {"[]", "s.test.yaml:1: TYPE"},
+		"a workflow":             {`{"id": "w", "initial": "a", "states": {}}`, "s.test.yaml:1: TYPE: this is a workflow, not a scenario file"},
 		"syntax":                 {"workflow: [", "s.test.yaml: JSON_SYNTAX"},
 		"duplicate key":          {step("event: GO\nexpect: {state: z, state: a}"), "s.test.yaml:6: /cases/0/steps/0/expect/state: DUPLICATE_KEY"},
 		"unknown at the top":     {step("event: GO") + "worspace: /x\n", `s.test.yaml:6: /worspace: UNKNOWN_FIELD did you mean "workspace"`},

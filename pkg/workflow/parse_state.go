@@ -98,13 +98,13 @@ func (r *reader) unknownField(f document.Fields, name, what string, known []stri
 	if slices.Contains(known, name) {
 		return
 	}
+	if slices.Contains(elsewhere, name) {
+		r.report.Misplaced(f.At.Key(name), what, name)
+		return
+	}
 	if other, near := document.NearField(name, known, elsewhere); near {
-		fix := "did you mean that?"
-		if slices.Contains(elsewhere, name) {
-			fix = "it belongs elsewhere, and has no effect here"
-		}
-		r.report.Errorf(f.At.Key(name), document.CodeUnknownField, "%s has no field %s, which is close to %q; %s",
-			what, document.Quote(name), other, fix)
+		r.report.Errorf(f.At.Key(name), document.CodeUnknownField, "%s has no field %s, which is close to %q; did you mean that?",
+			what, document.Quote(name), other)
 		return
 	}
 	r.report.Hint(f.At.Key(name), name)

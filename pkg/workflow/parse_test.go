@@ -199,6 +199,10 @@ func TestMessages(t *testing.T) {
 			`{"id":"w","initial":"a","states":{"a":{"allowd_tools":[],"on":{"X":"done"}},"done":{"type":"final"}}}`,
 			`which is close to "allowed_tools"`,
 		},
+		"field of a transition": {
+			`{"id":"w","initial":"a","states":{"a":{"guard":"g","on":{"X":"done"}},"done":{"type":"final"}}}`,
+			`a state has no field "guard": it belongs elsewhere, and protects nothing here; remove it`,
+		},
 		"return": {
 			`{"id":"w","initial":"a","states":{"a":{"on":{"X":"done","Y":"$retrun"}},"done":{"type":"final"}}}`,
 			`did you mean "$return"?`,

@@ -1,10 +1,13 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -72,7 +75,7 @@ func (f Flags) fromFile() ([]Upstream, error) {
 		Servers map[string]configuredServer `json:"mcpServers"`
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, fmt.Errorf("read the upstream servers of %s: not the JSON of MCP clients: %w", f.MCPConfig, err)
+		return nil, fmt.Errorf("read the upstream servers of %s: %w", f.MCPConfig, unreadable(err))
 	}
 	if file.Servers == nil {
 		return nil, fmt.Errorf(`%s has no "mcpServers": write {"mcpServers": {NAME: {"command": ..., "args": [...]}}}`, f.MCPConfig)
@@ -81,7 +84,7 @@ func (f Flags) fromFile() ([]Upstream, error) {
 	for _, name := range slices.Sorted(maps.Keys(file.Servers)) {
 		s := file.Servers[name]
 		if (s.Command == "") == (s.URL == "") {
-			return nil, fmt.Errorf("%s: the server %q needs a command or a url, and not both", f.MCPConfig, name)
+			return nil, fmt.Errorf(`%s: the server %q needs either "command" or "url"`, f.MCPConfig, name)
 		}
 		u := Upstream{Name: name, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers, Names: s.Names, Plain: s.Plain}
 		if s.Command != "" {
@@ -90,6 +93,18 @@ func (f Flags) fromFile() ([]Upstream, error) {
 		upstreams = append(upstreams, u)
 	}
 	return upstreams, nil
+}
+
+// unreadable says what of a file is not in the format of MCP clients.
+func unreadable(err error) error {
+	var typed *json.UnmarshalTypeError
+	if !errors.As(err, &typed) {
+		return fmt.Errorf("it is not valid JSON: %w", err)
+	}
+	wanted := map[reflect.Kind]string{
+		reflect.String: "a text", reflect.Slice: "a list of texts", reflect.Map: "an object", reflect.Struct: "an object", reflect.Bool: "true or false",
+	}[typed.Type.Kind()]
+	return fmt.Errorf("%s must be %s", cmp.Or(typed.Field, "the document"), wanted)
 }
 
 // parseUpstream reads NAME=COMMAND or NAME=URL.

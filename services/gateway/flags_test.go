@@ -84,7 +84,9 @@ func TestUpstreams(t *testing.T) {
 		"folder":        {Flags{MCPConfig: filepath.Dir(file)}, "read the upstream servers"},
 		"no JSON":       {Flags{MCPConfig: write(t, "{")}, "JSON"},
 		"no servers":    {Flags{MCPConfig: write(t, `{"servers": {}}`)}, "mcpServers"},
-		"nothing in it": {Flags{MCPConfig: write(t, `{"mcpServers": {"fs": {}}}`)}, `"fs"`},
+		"nothing in it": {Flags{MCPConfig: write(t, `{"mcpServers": {"fs": {"cmd": "a"}}}`)}, `the server "fs" needs either "command" or "url"`},
+		"text for list": {Flags{MCPConfig: write(t, `{"mcpServers": {"fs": {"command": "a", "args": "b"}}}`)}, "args must be a list of texts"},
+		"a list":        {Flags{MCPConfig: write(t, `[]`)}, "the document must be an object"},
 		"both":          {Flags{MCPConfig: write(t, `{"mcpServers": {"fs": {"command": "a", "url": "http://b"}}}`)}, `"fs"`},
 		"twice":         {Flags{MCPConfig: file, Upstream: []string{"fs=npx"}}, `"fs"`},
 	} {

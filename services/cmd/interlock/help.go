@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -55,7 +56,7 @@ func variable(path string) string {
 func describe(value *kong.Value) string {
 	var facts []string
 	if value.Flag != nil && value.Enum != "" {
-		facts = append(facts, strings.Join(strings.Split(value.Enum, ","), ", "))
+		facts = append(facts, strings.Join(strings.Split(strings.TrimSuffix(value.Enum, ","), ","), ", "))
 	}
 	if value.HasDefault && value.Default != "" && !value.IsBool() {
 		facts = append(facts, "default "+value.Default)
@@ -84,14 +85,27 @@ func help(options kong.HelpOptions, ctx *kong.Context) error {
 	return nil
 }
 
-// renamed says how a flag of before is written now.
-func renamed(message string) string {
+// starters are what people call the command that starts a server.
+var starters = []string{"start", "serve", "server", "daemon"}
+
+// reworded is an error of the parser as a user reads it: how a flag of before is written now,
+// and what else is known of a mistake. command is what was understood, such as "run list ".
+func reworded(message, command string) string {
+	argument, unexpected := strings.CutPrefix(message, "unexpected argument ")
+	argument, _, _ = strings.Cut(argument, ",")
 	switch {
 	case strings.HasPrefix(message, "unknown flag --format"):
 		return "--format is -o table, json, yaml or jsonl now, and stands for a file format in validate, test and viz only"
 	case strings.HasPrefix(message, "unknown flag --data,") || message == "unknown flag --data":
 		return "--data is --data-dir now for a folder, and --input for JSON"
+	case unexpected && command == "" && slices.Contains(starters, argument):
+		return "unexpected argument " + argument + ", did you mean \"up\"?"
+	case unexpected && command == "check ":
+		return message + ": write the name of the tool, and --run RUN"
+	case strings.HasSuffix(message, `value but got "EOL" (<EOL>)`):
+		flag, _, _ := strings.Cut(message, ":")
+		return flag + " needs a value"
 	default:
-		return message
+		return strings.Replace(message, `,"" but got`, " but got", 1) // the choice of a flag that is left out
 	}
 }

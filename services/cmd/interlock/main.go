@@ -45,8 +45,11 @@ func main() {
 
 // run executes one command line and returns its exit code.
 func run(ctx context.Context, args []string, io console.Streams) int {
-	if slices.Equal(args, []string{"--version"}) {
+	switch {
+	case slices.Equal(args, []string{"--version"}):
 		args = []string{"version"}
+	case len(args) > 0 && args[0] == "help":
+		args = append(slices.Clone(args[1:]), "--help")
 	}
 	exited := -1
 	parser, err := newParser(ctx, args, io, func(code int) { exited = code })
@@ -59,7 +62,7 @@ func run(ctx context.Context, args []string, io console.Streams) int {
 		return exited
 	}
 	if err != nil {
-		fmt.Fprintf(io.Err, "interlock: %s; see interlock %s--help\n", show.Lines(renamed(err.Error())), parsed(command, err))
+		fmt.Fprintf(io.Err, "interlock: %s; see interlock %s--help\n", show.Lines(reworded(err.Error(), parsed(command, err))), parsed(command, err))
 		if blocks(args) {
 			return exitUndecided
 		}

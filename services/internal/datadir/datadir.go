@@ -6,6 +6,7 @@
 package datadir
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -133,6 +134,41 @@ func (d Dir) ReadEndpoints() (Endpoints, error) {
 	return e, nil
 }
 
+// NotServed says that no server runs in the folder, and where to start one. A folder that holds
+// a data folder, such as a workspace, was named instead of it.
+func (d Dir) NotServed() string {
+	text := "no server runs in " + string(d) + ": "
+	inner := Dir(d.join(Default))
+	if _, err := os.Stat(inner.Tokens()); err == nil {
+		return text + "give --data-dir " + string(inner)
+	}
+	if above, found := strings.CutSuffix(string(d), "/"+Default); found {
+		return text + "start `interlock up` in " + cmp.Or(above, "/")
+	}
+	return text + "start `interlock up --data-dir " + string(d) + "`"
+}
+
+// Served is the nearest data folder in or above a folder where a server runs, or empty.
+func Served(start string) Dir {
+	for folder := Dir(start); folder != ""; folder = folder.parent() {
+		dir := Dir(folder.join(Default))
+		if e, err := dir.ReadEndpoints(); err == nil && e.GRPC != "" && ours(string(dir)) {
+			return dir
+		}
+	}
+	return ""
+}
+
+// parent is the folder above, empty above the root.
+func (d Dir) parent() Dir {
+	trimmed := strings.TrimSuffix(string(d), "/")
+	cut := strings.LastIndexByte(trimmed, '/')
+	if cut < 0 {
+		return ""
+	}
+	return Dir(trimmed[:max(cut, 1)])
+}
+
 // Find is the data folder of a server that serves folder start: the nearest
 // .interlock there or upwards that a server has used, else the one that a server
 // started in start would use. Agents run commands in whatever folder they are in.
@@ -140,17 +176,13 @@ func (d Dir) ReadEndpoints() (Endpoints, error) {
 // Folders of other users do not count: their owner could answer every question
 // with yes.
 func Find(start string) Dir {
-	for folder := start; ; {
-		dir := Dir(Dir(folder).join(Default))
+	for folder := Dir(start); folder != ""; folder = folder.parent() {
+		dir := Dir(folder.join(Default))
 		if _, err := os.Stat(dir.Tokens()); err == nil && ours(string(dir)) {
 			return dir
 		}
-		cut := strings.LastIndexByte(strings.TrimSuffix(folder, "/"), '/')
-		if cut < 0 || folder == "/" {
-			return Dir(Dir(start).join(Default))
-		}
-		folder = folder[:max(cut, 1)]
 	}
+	return Dir(Dir(start).join(Default))
 }
 
 // Digest is a text in the form that SetInstalled keeps.

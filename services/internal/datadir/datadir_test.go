@@ -1,6 +1,7 @@
 package datadir_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,6 +137,44 @@ func TestFind(t *testing.T) {
 	}
 	if got := datadir.Find(""); string(got) != ".interlock" {
 		t.Errorf("nowhere: %s", got)
+	}
+}
+
+func TestNotServed(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	workspace := datadir.Dir(filepath.Join(root, datadir.Default))
+	if err := workspace.Make(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(workspace.Tokens(), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{
+		string(workspace): "start `interlock up` in " + root,
+		root:              "give --data-dir " + string(workspace),
+		root + "/else":    "start `interlock up --data-dir " + root + "/else`",
+		"/.interlock":     "start `interlock up` in /",
+	} {
+		if got := datadir.Dir(dir).NotServed(); got != "no server runs in "+dir+": "+want {
+			t.Errorf("of %s: %s", dir, got)
+		}
+	}
+}
+
+func TestServed(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	dir := datadir.Dir(filepath.Join(root, datadir.Default))
+	below := filepath.Join(root, "a", "b")
+	if got := datadir.Served(below); got != "" {
+		t.Errorf("without a server: %s", got)
+	}
+	if err := errors.Join(dir.Make(), dir.WriteEndpoints(datadir.Endpoints{GRPC: "127.0.0.1:1"})); err != nil {
+		t.Fatal(err)
+	}
+	if got := datadir.Served(below); got != dir {
+		t.Errorf("got %s, want %s", got, dir)
 	}
 }
 

@@ -55,7 +55,7 @@ func ours(folder string) bool {
 func (d Dir) Guarded() error {
 	info, err := os.Stat(string(d))
 	if err != nil {
-		return fmt.Errorf("no server runs in %s: start `interlock up` there", d)
+		return errors.New(d.NotServed())
 	}
 	switch {
 	case !info.IsDir():

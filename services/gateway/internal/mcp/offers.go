@@ -163,7 +163,7 @@ func (s *Server) getPrompt(ctx context.Context, c caller, req *sdk.GetPromptRequ
 	s.upstreams.Await(ctx)
 	prompt := s.upstreams.Catalogue().Prompts[req.Params.Name]
 	if prompt == nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %.128q; prompts/list names the prompts", req.Params.Name)}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.upstreams.UnknownPrompt(req.Params.Name)}
 	}
 	input := map[string]any{"name": prompt.Name, "arguments": orEmpty(req.Params.Arguments)}
 	return relay(ctx, s, c, prompt.Offer, req.ProtocolVersion(), input, func(ctx context.Context, env *upstream.Environment) (*sdk.GetPromptResult, error) {

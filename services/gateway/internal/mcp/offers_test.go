@@ -144,6 +144,9 @@ func TestRelayed(t *testing.T) {
 		failed(err, -32077, `{"tray":2}`)
 		_, err = client.GetPrompt(ctx, &sdk.GetPromptParams{Name: "review"})
 		failed(err, jsonrpc.CodeInvalidParams, "")
+		if !strings.Contains(err.Error(), "get mcp__rich__review") {
+			t.Errorf("the full name is not told: %v", err)
+		}
 		seen, err := client.CallTool(ctx, &sdk.CallToolParams{
 			Name: "mcp__rich__meta", Arguments: map[string]any{}, Meta: sdk.Meta{"traceparent": "00-1-2-01", "interlock.run/x": 1},
 		})

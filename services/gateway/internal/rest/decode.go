@@ -143,7 +143,7 @@ func mistake(err error) ProblemDetail {
 	}
 	pointer := string(semantic.JSONPointer)
 	if errors.Is(err, json.ErrUnknownName) {
-		return inBody(pointer, document.CodeUnknownField, "there is no such field; remove it or mend its name")
+		return inBody(pointer, document.CodeUnknownField, "there is no such field; remove it or correct its name")
 	}
 	wanted := "something else"
 	if semantic.GoType != nil {

@@ -59,6 +59,20 @@ var (
 	pageTokenParam = inQuery("page_token", "next_page_token of the page before.")
 )
 
+// queryNames says which query parameters a route takes.
+func (rt *route) queryNames() string {
+	var names []string
+	for _, p := range rt.params {
+		if p.in == "query" {
+			names = append(names, p.name)
+		}
+	}
+	if len(names) == 0 {
+		return "; this path takes none"
+	}
+	return "; this path takes " + strings.Join(names, ", ")
+}
+
 // checkParams refuses parameters that are unknown, repeated or not text: a typo
 // in a filter must not silently widen an answer.
 func (c *call) checkParams(rt *route) error {
@@ -71,7 +85,7 @@ func (c *call) checkParams(rt *route) error {
 		at := slices.IndexFunc(rt.params, func(p param) bool { return p.in == "query" && p.name == name })
 		switch {
 		case at < 0:
-			return badParameter(strings.ToValidUTF8(name, "\uFFFD"), "UNKNOWN_PARAMETER", "there is no such query parameter")
+			return badParameter(strings.ToValidUTF8(name, "\uFFFD"), "UNKNOWN_PARAMETER", "there is no such query parameter"+rt.queryNames())
 		case len(values) > 1 && !rt.params[at].repeated:
 			return badParameter(name, "DUPLICATE_PARAMETER", "give it once")
 		case slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) }):

@@ -243,6 +243,18 @@ type refusalCase struct {
 	header       map[string]string
 }
 
+func TestQueryNames(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/v1/runs?limit=1":    "limit: there is no such query parameter; this path takes status, ",
+		"/v1/workflows/w?a=1": "a: there is no such query parameter; this path takes none",
+	} {
+		if p := problem(t, newHouse(t).do(http.MethodGet, path, "")); !strings.HasPrefix(p.Detail, want) {
+			t.Errorf("%s: %s", path, p.Detail)
+		}
+	}
+}
+
 func checkRefusals(t *testing.T, tests []refusalCase) {
 	t.Helper()
 	for _, tt := range tests {

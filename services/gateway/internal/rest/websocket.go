@@ -165,7 +165,7 @@ func (h *handshake) problem(err error) *Problem {
 	case http.StatusForbidden:
 		return newProblem(h.refused, codeCrossOrigin, "WebSockets from pages of another origin are refused")
 	case http.StatusBadRequest:
-		return newProblem(h.refused, string(fault.InvalidRequest), "the WebSocket handshake is not that of RFC 6455 with version 13; mend its headers").
+		return newProblem(h.refused, string(fault.InvalidRequest), "the WebSocket handshake is not that of RFC 6455 with version 13; correct its headers").
 			with("Sec-WebSocket-Version", "13")
 	case http.StatusMethodNotAllowed:
 		return newProblem(h.refused, codeMethodNotAllowed, "a WebSocket begins with GET").with("Allow", http.MethodGet)

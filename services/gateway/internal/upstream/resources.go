@@ -64,6 +64,22 @@ func (s *Set) addPrompt(c *Catalogue, from *connection, prompt *sdk.Prompt) {
 	c.Capabilities.Prompts = &sdk.PromptCapabilities{ListChanged: true}
 }
 
+// UnknownPrompt says why a prompt cannot be had.
+func (s *Set) UnknownPrompt(name string) string {
+	message := fmt.Sprintf("unknown prompt %.128q", name)
+	var full []string
+	for exposed, p := range s.Catalogue().Prompts {
+		if p.Name == name {
+			full = append(full, exposed)
+		}
+	}
+	if len(full) > 0 {
+		slices.Sort(full)
+		return message + ": prompts of servers have full names; get " + strings.Join(full, " or ")
+	}
+	return message + "; prompts/list names the prompts"
+}
+
 // offer stands before the gate for something of a server that is no tool.
 func (c *connection) offer(name string) *Tool {
 	return &Tool{Tool: &sdk.Tool{Name: name}, Qualified: Prefix + c.server.Name + "__" + name, connection: c}

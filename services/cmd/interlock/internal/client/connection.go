@@ -140,10 +140,27 @@ func (c *Connection) Local() (string, error) {
 		return endpoints.GRPC, nil
 	case c.Token == "":
 		// Its token is for its server, not for another program that listens.
-		return "", fmt.Errorf("no server runs in %s: start `interlock up` there, or give --server and --token", folder)
+		return "", errors.New(NotServed(c.Data) + ", or give --server and --token")
 	default:
 		return defaultServer, nil
 	}
+}
+
+// NotServed says that no server runs in the data folder as given, or else the nearest one, and
+// how to get to one: a folder that a server has used before may hide one above where one runs.
+func NotServed(given string) string {
+	text := DataFolder(given).NotServed()
+	if given != "" {
+		return text
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		return text
+	}
+	if served := datadir.Served(wd); served != "" {
+		return text + ", give --data-dir " + string(served) + ", where one runs"
+	}
+	return text
 }
 
 // DataFolder is the data folder as given, or else the nearest one.

@@ -22,6 +22,8 @@ func Explain(err error) string {
 	text := f.Message
 	st := grpcError.GRPCStatus()
 	switch {
+	case st.Code() == codes.Unavailable && strings.Contains(st.Message(), "looked like an HTTP/1.1 header"):
+		text = "the server does not speak gRPC: when that is the HTTP port, write http:// before it"
 	case st.Code() == codes.Unavailable && len(st.Details()) == 0:
 		// The transport's own: the services say more.
 		text = "the server cannot be reached: is `interlock up` running? --server names another one"

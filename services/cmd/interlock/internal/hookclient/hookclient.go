@@ -145,7 +145,7 @@ func (c *Call) Target() (Target, error) {
 	case endpoints.HTTP != "":
 		return Target{URL: endpoints.HTTP, CA: c.CA}, nil
 	default:
-		return Target{}, fmt.Errorf("no server runs in %s: start `interlock up` there", folder)
+		return Target{}, errors.New(folder.NotServed())
 	}
 }
 

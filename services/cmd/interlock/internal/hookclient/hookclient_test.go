@@ -122,7 +122,7 @@ func TestFailuresBlock(t *testing.T) {
 		words string
 	}{
 		"unreachable":    {Call{Data: string(running)}, preTool, refused, "interlock up"},
-		"no server":      {Call{Data: string(folder(t, datadir.Endpoints{}))}, preTool, never, "start `interlock up`"},
+		"no server":      {Call{Data: string(folder(t, datadir.Endpoints{}))}, preTool, never, "start `interlock up --data-dir "},
 		"no folder":      {Call{Project: t.TempDir()}, preTool, never, "--data-dir"},
 		"relative":       {Call{Data: ".interlock"}, preTool, never, "not an absolute path"},
 		"open to others": {Call{Data: open}, preTool, never, "chmod 700"},

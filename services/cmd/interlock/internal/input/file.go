@@ -63,12 +63,19 @@ func IsYAML(file string) bool {
 	}
 }
 
+// IsDefinition reports that a name is that of a file with a definition.
+func IsDefinition(name string) bool {
+	return IsYAML(name) || strings.EqualFold(filepath.Ext(name), ".json")
+}
+
 // Source is a definition, or another document, as its author wrote it.
 type Source struct {
 	// Name is the file's, or - for standard input.
 	Name string
 	// Text is what is in the file, and JSON what servers take of it.
 	Text, JSON []byte
+	// Wanted is the kind that is read, such as "policy"; empty for any.
+	Wanted string
 }
 
 // Definition reads a file as the JSON that servers take, which judge it.
@@ -144,7 +151,35 @@ func Warn[W Warning](s Source, warnings []W, out io.Writer) {
 // Refuse prints what is wrong with the source, and returns console.ErrNo.
 func (s Source) Refuse(problems document.Problems, io console.Streams) error {
 	s.Problems(io.Err, problems)
+	if hint := s.Misplaced(); hint != "" {
+		fmt.Fprintln(io.Err, "interlock: "+show.Text(hint))
+	}
 	return console.ErrNo
+}
+
+// takers are the commands that take documents, by their kind.
+var takers = map[string]string{
+	"workflow": "interlock workflow register", "process": "interlock process register", "policy": "interlock policy put",
+	"component": "interlock component create", "scenario file": "interlock test",
+}
+
+// Misplaced says what a source is for whose shape is that of another kind than the wanted one.
+func (s Source) Misplaced() string {
+	kind := s.kind()
+	if kind == "" || kind == s.Wanted || s.Wanted == "" && kind != "scenario file" {
+		return ""
+	}
+	return fmt.Sprintf("%s looks like a %s: `%s %[1]s`", s.Name, kind, takers[kind])
+}
+
+// kind is what a source looks like, empty for nothing.
+func (s Source) kind() string {
+	value, _ := s.Parse()
+	kind := document.KindOf(value)
+	if _, cases := value.Get("cases"); cases && kind == "" {
+		return "scenario file"
+	}
+	return kind
 }
 
 // Workspace is the folder that file patterns are relative to: as given, or this one.

@@ -22,7 +22,7 @@ import (
 // Validate is the command that validates files.
 type Validate struct {
 	Files  []string `arg:"" optional:"" name:"file" help:"Files to validate, JSON or YAML by their names; - is standard input." placeholder:"FILE"`
-	Strict bool     `help:"Treat warnings as errors."`
+	Strict bool     `help:"Treat warnings as errors, and warn of states that let the agent run any command where people approve."`
 	Schema string   `help:"Print the JSON Schema of a kind of file, for editors, and validate nothing." enum:"workflow,policy,process,component,scenario," default:"" placeholder:"KIND"`
 	Format string   `help:"Output: text or json." enum:"text,json" default:"text"`
 }
@@ -88,6 +88,9 @@ func (c *Validate) print(io console.Streams, verdicts []verdict) error {
 			fmt.Fprintf(io.Out, "%s: ok (%s)\n", show.Text(v.File), v.Kind)
 		}
 		v.source.Problems(io.Out, v.Problems)
+		if hint := v.source.Misplaced(); hint != "" && !v.OK {
+			fmt.Fprintln(io.Err, "interlock: "+show.Text(hint))
+		}
 	}
 	return nil
 }

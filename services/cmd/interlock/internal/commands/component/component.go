@@ -44,6 +44,7 @@ func (c *createCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
+	text.Wanted = "component"
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewComponentServiceClient(conn).CreateComponent(ctx, &statev1.CreateComponentRequest{
 			Definition: text.JSON, IdempotencyKey: c.IdempotencyKey,
@@ -67,6 +68,7 @@ func (c *updateCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
+	text.Wanted = "component"
 	component, problems := document.ParseComponent(text.JSON)
 	if problems.HasErrors() {
 		return text.Refuse(problems, io)

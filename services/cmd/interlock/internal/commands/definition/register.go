@@ -39,14 +39,15 @@ type Registered struct {
 }
 
 // Register registers one file after another, and prints what is wrong with those
-// that are not valid. The others are registered all the same.
-func (c *Flags) Register(ctx context.Context, io console.Streams, service Service) error {
+// that are not valid. The others are registered all the same. kind is what the service registers.
+func (c *Flags) Register(ctx context.Context, io console.Streams, kind string, service Service) error {
 	sources := make([]input.Source, len(c.Files))
 	for i, file := range c.Files {
 		var err error
 		if sources[i], err = input.Definition(file, io); err != nil {
 			return err
 		}
+		sources[i].Wanted = kind
 	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		var registered []*Registered

@@ -25,15 +25,15 @@ type Command struct {
 
 // Run serves until standard input ends.
 func (c *Command) Run(ctx context.Context, streams console.Streams, version console.Version) error {
-	token, err := c.Credentials(streams, auth.Agent)
-	if err != nil {
-		return err
-	}
-	conn, err := c.Dial(ctx, streams, auth.Agent)
+	conn, err := c.Dial(ctx, streams, auth.Agent) // says first that there is no server
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+	token, err := c.Credentials(streams, auth.Agent)
+	if err != nil {
+		return err
+	}
 	upstreams, err := c.Upstreams()
 	if err != nil {
 		return err

@@ -2,19 +2,32 @@ package policy
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"google.golang.org/grpc"
 
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
 // attachmentFlags name what a policy judges the calls of.
 type attachmentFlags struct {
-	Workflow string `required:"" xor:"to" help:"Runs of this workflow." placeholder:"NAME"`
-	Process  string `required:"" xor:"to" help:"Sessions of this process." placeholder:"NAME"`
-	Session  string `required:"" xor:"to" help:"This session, and all below it." placeholder:"NAME"`
-	Role     string `required:"" xor:"to" help:"Callers of this role." placeholder:"ROLE"`
+	Workflow string `xor:"to" help:"Runs of this workflow." placeholder:"NAME"`
+	Process  string `xor:"to" help:"Sessions of this process." placeholder:"NAME"`
+	Session  string `xor:"to" help:"This session, and all below it." placeholder:"NAME"`
+	Role     string `xor:"to" help:"Callers of this role." placeholder:"ROLE"`
+}
+
+// Validate refuses flags that name nothing: usage would show required ones as if all were.
+func (f *attachmentFlags) Validate() error {
+	if f.Workflow+f.Process+f.Session+f.Role == "" {
+		return errors.New("say whose calls it judges: --workflow, --process, --session or --role")
+	}
+	return nil
 }
 
 func (f *attachmentFlags) attachment() *policyv1.Attachment {
@@ -30,6 +43,25 @@ func (f *attachmentFlags) attachment() *policyv1.Attachment {
 	return &policyv1.Attachment{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: f.Role}
 }
 
+// unregistered is the workflow or the process that a policy is attached to, where there is none
+// of that name: it may be a typo, or come later.
+func (f *attachmentFlags) unregistered(ctx context.Context, conn grpc.ClientConnInterface) string {
+	var err error
+	what := ""
+	switch {
+	case f.Workflow != "":
+		what = fmt.Sprintf("workflow %q", f.Workflow)
+		_, err = enginev1.NewWorkflowServiceClient(conn).GetWorkflow(ctx, &enginev1.GetWorkflowRequest{Name: f.Workflow})
+	case f.Process != "":
+		what = fmt.Sprintf("process %q", f.Process)
+		_, err = enginev1.NewProcessServiceClient(conn).GetProcess(ctx, &enginev1.GetProcessRequest{Name: f.Process})
+	}
+	if fault.ReasonOf(err) != fault.NotFound {
+		return ""
+	}
+	return what
+}
+
 type attachCommand struct {
 	onePolicy
 	attachmentFlags
@@ -42,6 +74,9 @@ func (c *attachCommand) Run(ctx context.Context, io console.Streams) error {
 		})
 		if err != nil {
 			return err
+		}
+		if what := c.unregistered(ctx, conn); what != "" {
+			fmt.Fprintf(io.Err, "interlock: no %s is registered yet: the policy judges its runs once it is\n", show.Text(what))
 		}
 		return c.printChanged(io, "attached", resp.GetPolicy())
 	})

@@ -86,6 +86,7 @@ func (c *putCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
+	source.Wanted = "policy"
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := policyv1.NewPolicyServiceClient(conn).RegisterPolicy(ctx, &policyv1.RegisterPolicyRequest{
 			Name: c.name(source.JSON), Definition: source.JSON, Shadow: c.Shadow, IdempotencyKey: c.IdempotencyKey,

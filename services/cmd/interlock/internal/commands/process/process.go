@@ -39,7 +39,7 @@ type registeredProcess struct {
 }
 
 func (c *registerCommand) Run(ctx context.Context, io console.Streams) error {
-	return c.Register(ctx, io, func(conn grpc.ClientConnInterface, source []byte) (*definition.Registered, error) {
+	return c.Register(ctx, io, "process", func(conn grpc.ClientConnInterface, source []byte) (*definition.Registered, error) {
 		req := &enginev1.RegisterProcessRequest{Definition: source}
 		resp, err := enginev1.NewProcessServiceClient(conn).RegisterProcess(ctx, req)
 		view := registeredProcess{jsonview.ProcessOf(resp.GetProcess()), resp.GetCreated()}

@@ -25,7 +25,7 @@ type Command struct {
 	client.Connection
 	show.Printer
 	run.BranchFlag
-	CallID string   `arg:"" name:"call" help:"Id of the call, as the check returned it; @last for the newest allowed call of the newest run, or of --run."`
+	CallID string   `arg:"" name:"call" help:"Id of the call, as the check returned it; @last for the newest allowed call, or that of --run and --tool."`
 	RunID  string   `name:"run" help:"Id of the run, or its beginning; @last for the newest. By default as the log has it." placeholder:"RUN"`
 	Tool   string   `help:"Name of the tool. By default as the log has it." placeholder:"NAME"`
 	Failed bool     `help:"The tool failed; it succeeded by default."`

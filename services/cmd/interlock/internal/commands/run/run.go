@@ -7,6 +7,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
@@ -97,6 +98,10 @@ func (c *startCommand) Run(ctx context.Context, io console.Streams) error {
 			Workflow: c.Workflow, WorkflowVersion: c.Version, SessionId: c.Session, Context: context,
 			Workspace: workspace, IdempotencyKey: c.IdempotencyKey, Resume: c.Resume,
 		})
+		if fault.ReasonOf(err) == fault.NotFound && input.IsDefinition(c.Workflow) {
+			return console.Misusedf("no workflow is called %q: register the file with `interlock workflow register`, "+
+				"and start the workflow by the name that this prints", c.Workflow)
+		}
 		if err != nil {
 			return err
 		}

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
@@ -22,6 +25,9 @@ type transitionCommand struct {
 }
 
 func (c *transitionCommand) Run(ctx context.Context, io console.Streams) error {
+	if c.Event == client.Last || strings.HasPrefix(c.Event, typeid.Run+"_") {
+		return console.Misusedf("%q is a run: write it before the event, as in `interlock run transition %[1]s %s`", c.Event, c.RunID)
+	}
 	data, err := input.Object("input", c.Input, io)
 	if err != nil {
 		return err

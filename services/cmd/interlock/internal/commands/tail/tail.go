@@ -119,7 +119,7 @@ func (c *Command) source() (bus.Endpoint, error) {
 		return bus.Endpoint{}, err
 	}
 	if endpoints.NATS == "" {
-		return bus.Endpoint{}, fmt.Errorf("no server runs in %s: start `interlock up` there, or give --nats-url", folder)
+		return bus.Endpoint{}, errors.New(client.NotServed(c.Data) + ", or give --nats-url")
 	}
 	return bus.Endpoint{URL: endpoints.NATS}, nil
 }

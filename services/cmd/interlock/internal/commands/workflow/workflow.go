@@ -24,7 +24,7 @@ func (c *registerCommand) Run(ctx context.Context, io console.Streams) error {
 	if c.Shadow {
 		return c.PutShadows(ctx, io)
 	}
-	return c.Register(ctx, io, func(conn grpc.ClientConnInterface, source []byte) (*definition.Registered, error) {
+	return c.Register(ctx, io, "workflow", func(conn grpc.ClientConnInterface, source []byte) (*definition.Registered, error) {
 		req := &enginev1.RegisterWorkflowRequest{Definition: source}
 		resp, err := enginev1.NewWorkflowServiceClient(conn).RegisterWorkflow(ctx, req)
 		view := registeredWorkflow{jsonview.WorkflowOf(resp.GetWorkflow()), resp.GetCreated()}

@@ -25,11 +25,11 @@ func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
 	if err := c.prepare(io); err != nil {
 		return err
 	}
-	command := func(string) string { return c.hook("", "") }
+	command, server := func(string) string { return c.hook("", "") }, c.server("")
 	ours, other := localSettings, sharedSettings
 	if c.Shared {
 		ours, other = other, ours
-		command = c.sharedHook
+		command, server = c.sharedHook, c.sharedServer()
 	}
 	add := func(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
 		doc, err := addHooks(doc, command, c.wait(), indent)
@@ -41,13 +41,17 @@ func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
 	files, err := c.write(ctx, io, []edit{
 		{path: ours, add: add, remove: withoutHooks},
 		{path: other, remove: withoutHooks}, // or each event would be asked about twice
-		{path: ".mcp.json", add: c.server(""), remove: withoutServer},
+		{path: ".mcp.json", add: server, remove: withoutServer},
 	}, "restart Claude Code")
 	if err != nil {
 		return err
 	}
 	folder := datadir.Dir(c.data)
 	if c.Undo {
+		known, err := folder.Installed(c.Dir)
+		if err != nil || known == "" {
+			return err
+		}
 		return folder.SetInstalled(c.Dir, "")
 	}
 	if err := folder.Make(); err != nil {
@@ -62,7 +66,7 @@ func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
 // tool calls are blocked; nothing else is.
 func (c *claudeCodeCommand) sharedHook(event string) string {
 	data := c.data
-	if c.Data == "" && data == filepath.Join(c.Dir, datadir.Default) {
+	if c.everyones() {
 		data = `"$CLAUDE_PROJECT_DIR"/` + datadir.Default
 	}
 	command := "interlock hook --data-dir " + data
@@ -74,4 +78,20 @@ func (c *claudeCodeCommand) sharedHook(event string) string {
 	}
 	return `command -v interlock >/dev/null || { echo "This project's tool calls are judged by Interlock, which is not installed here: ` +
 		`install it, and run interlock up in the project; or remove its hooks from .claude/settings.json." >&2; exit 2; }; ` + command
+}
+
+// sharedServer is the MCP server for everyone who works on a project: it finds the data folder
+// of the copy that it is started in.
+func (c *claudeCodeCommand) sharedServer() change {
+	if !c.everyones() {
+		return c.server("")
+	}
+	return func(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
+		return addServer(doc, "interlock", []string{"mcp"}, indent)
+	}
+}
+
+// everyones reports that each copy of the project has its own data folder.
+func (c *claudeCodeCommand) everyones() bool {
+	return c.Data == "" && c.data == filepath.Join(c.Dir, datadir.Default)
 }

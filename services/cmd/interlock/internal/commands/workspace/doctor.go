@@ -154,6 +154,9 @@ func (c *Doctor) hooks() (gating, []finding, error) {
 			}
 		}
 	}
+	if others := c.others(&g); len(commands) == 0 && len(others) > 0 {
+		return g, append(findings, others...), nil
+	}
 	if len(commands) == 0 {
 		return g, append(findings, finding{failure, "no settings of Claude Code call the hook: nothing is gated", "run `interlock init claude-code`"}), nil
 	}
@@ -165,6 +168,64 @@ func (c *Doctor) hooks() (gating, []finding, error) {
 		findings = append(findings, finding{fine, fmt.Sprintf("the hook is called for all %d events", len(hookEvents)), ""})
 	}
 	return g, findings, nil
+}
+
+// others warns of the hooks of other agents, which are not checked. What they say of the server
+// and of the workflow is.
+func (c *Doctor) others(g *gating) []finding {
+	var findings []finding
+	for _, agent := range []struct{ name, file string }{
+		{"Codex", ".codex/hooks.json"},
+		{"Cursor", ".cursor/hooks.json"},
+		{"Gemini CLI", ".gemini/settings.json"},
+		{"Copilot CLI", ".github/hooks/interlock.json"},
+	} {
+		var settings struct {
+			Hooks any `json:"hooks"`
+		}
+		text, err := os.ReadFile(filepath.Join(c.Dir, agent.file))
+		if err != nil || json.Unmarshal(text, &settings) != nil {
+			continue
+		}
+		commands := hooksIn(settings.Hooks)
+		for _, command := range commands {
+			words := shellwords.Split(command)
+			words = words[programAt(words)+2:]
+			if at := slices.Index(words, "||"); at >= 0 {
+				words = words[:at]
+			}
+			call := hookclient.Call{Agent: hookevent.ClaudeCode}
+			if call.Parse(words) {
+				g.data, g.workflow = cmp.Or(g.data, call.Data), cmp.Or(g.workflow, call.Workflow)
+			}
+		}
+		if len(commands) > 0 {
+			g.files = append(g.files, filepath.Join(c.Dir, agent.file))
+			findings = append(findings, finding{
+				warning, fmt.Sprintf("%s calls the hook (%s), and only hooks of Claude Code are checked", agent.name, agent.file), "",
+			})
+		}
+	}
+	return findings
+}
+
+// hooksIn are the commands of ours anywhere in a value.
+func hooksIn(value any) (commands []string) {
+	switch v := value.(type) {
+	case string:
+		if isHook(v) {
+			return []string{v}
+		}
+	case []any:
+		for _, element := range v {
+			commands = append(commands, hooksIn(element)...)
+		}
+	case map[string]any:
+		for _, member := range v {
+			commands = append(commands, hooksIn(member)...)
+		}
+	}
+	return commands
 }
 
 // hook checks the commands of one event.
@@ -311,7 +372,7 @@ func inWorkspace(folder datadir.Dir, dir string) []finding {
 	}
 	return []finding{{
 		warning, fmt.Sprintf("the data folder %s is in the workspace: a search of all files, such as grep -r, reads its tokens", folder),
-		"start `interlock up --data-dir` with a folder elsewhere, and run `interlock init claude-code --data-dir` with it",
+		"start `interlock up --data-dir` with a folder elsewhere, and run `interlock init` again with that --data-dir",
 	}}
 }
 

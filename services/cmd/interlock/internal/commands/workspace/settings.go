@@ -268,7 +268,33 @@ func ourServer(servers []jsonfile.Member) bool {
 	return i >= 0 && json.Unmarshal(servers[i].Value, &there) == nil && len(there.Args) > 0 && there.Args[0] == "mcp"
 }
 
-// addServer adds our MCP server. One that is there is kept with all its options.
+// withFolderOf are the arguments of a server that is there, with the data folder of other ones.
+// One that names none finds it in another way, and keeps doing so.
+func withFolderOf(wanted []string, server []jsonfile.Member) (args []string, changed bool) {
+	const flag = "--data-dir"
+	folder := func(args []string) (at int, value string) {
+		if at = slices.Index(args, flag); at < 0 || at+1 == len(args) {
+			return -1, ""
+		}
+		return at, args[at+1]
+	}
+	if json.Unmarshal(server[jsonfile.Find(server, "args")].Value, &args) != nil {
+		return nil, false
+	}
+	at, is := folder(args)
+	_, want := folder(wanted)
+	switch {
+	case at < 0 || is == want:
+		return nil, false
+	case want == "":
+		return slices.Delete(args, at, at+2), true
+	}
+	args[at+1] = want
+	return args, true
+}
+
+// addServer adds our MCP server. One that is there is kept with all its options, but for the
+// data folder: it must be that of the hooks.
 func addServer(doc []jsonfile.Member, binary string, args []string, indent string) ([]jsonfile.Member, error) {
 	servers, err := inside(doc, "mcpServers", jsontext.KindBeginObject)
 	if err != nil {
@@ -279,7 +305,17 @@ func addServer(doc []jsonfile.Member, binary string, args []string, indent strin
 		Args    []string `json:"args"`
 	}
 	if ourServer(servers) {
-		return doc, nil
+		there, err := inside(servers, "interlock", jsontext.KindBeginObject)
+		if err != nil {
+			return nil, err
+		}
+		kept, changed := withFolderOf(args, there)
+		if !changed {
+			return doc, nil
+		}
+		there = jsonfile.Set(there, "args", jsonfile.Render(kept, indent, 3))
+		servers = jsonfile.Set(servers, "interlock", jsonfile.Write(there, jsontext.KindBeginObject, indent, 2))
+		return jsonfile.Set(doc, "mcpServers", jsonfile.Write(servers, jsontext.KindBeginObject, indent, 1)), nil
 	}
 	if jsonfile.Find(servers, "interlock") >= 0 {
 		return nil, errors.New(`"mcpServers" has another server of the name "interlock": rename it`)

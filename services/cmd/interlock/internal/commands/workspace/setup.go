@@ -3,7 +3,9 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -80,7 +83,7 @@ func (s *setup) write(ctx context.Context, io console.Streams, edits []edit, nex
 		fmt.Fprintln(io.Out, "taken out; restart the agent")
 		return files, nil
 	}
-	fmt.Fprintf(io.Out, "written; %sstart `interlock up` in this workspace unless it runs, and %s\n", s.register(ctx, io), next)
+	fmt.Fprintf(io.Out, "written; %sstart `interlock up%s unless it runs, and %s\n", s.register(ctx, io), s.upHere(), next)
 	return files, nil
 }
 
@@ -99,12 +102,28 @@ func (s *setup) edited(e edit) (*jsonfile.File, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case known && before != nil:
+	case known && before != nil && !setUp([]byte(*before)):
 		file.After = []byte(*before)
-	case known, strings.TrimSpace(string(file.After)) == "{}":
+	case known && before == nil, strings.TrimSpace(string(file.After)) == "{}":
 		file.After = nil
 	}
 	return file, nil
+}
+
+// setUp reports that a text has hooks or a server of ours: it is one that init wrote before, for
+// another data folder.
+func setUp(text []byte) bool {
+	var doc struct {
+		Hooks   any `json:"hooks"`
+		Servers map[string]struct {
+			Args []string `json:"args"`
+		} `json:"mcpServers"`
+	}
+	if json.Unmarshal(text, &doc) != nil {
+		return false
+	}
+	args := doc.Servers["interlock"].Args
+	return len(hooksIn(doc.Hooks)) > 0 || len(args) > 0 && args[0] == "mcp"
 }
 
 // difference is what changes in a file.
@@ -123,15 +142,15 @@ func difference(file *jsonfile.File) string {
 
 // save writes a file, and keeps what it was before in the data folder, for --undo.
 func (s *setup) save(file *jsonfile.File) error {
-	folder := datadir.Dir(s.data)
-	if err := folder.Make(); err != nil {
-		return err
-	}
 	switch {
 	case file.After == nil:
 		return os.Remove(file.Path)
 	case s.Undo:
 		return file.Save()
+	}
+	folder := datadir.Dir(s.data)
+	if err := folder.Make(); err != nil {
+		return err
 	}
 	if err := folder.SetReplaced(file.Path, file.Before, string(file.After)); err != nil {
 		return err
@@ -149,9 +168,13 @@ func (s *setup) prepare(io console.Streams) (err error) {
 		return nil
 	}
 	src, err := input.Definition(s.Workflow, io)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--workflow takes the file of the definition: %w", err)
+	}
 	if err != nil {
 		return err
 	}
+	src.Wanted = "workflow"
 	def, problems := workflow.Parse(src.JSON)
 	if problems.HasErrors() {
 		return src.Refuse(problems, io)
@@ -206,6 +229,14 @@ func workspaceName(dir string) string {
 // the session of the conversation.
 func (s *setup) session(agent string) string {
 	return agent + "-" + datadir.Digest(s.Dir)[:8]
+}
+
+// upHere is how to start the server after the words `interlock up`.
+func (s *setup) upHere() string {
+	if s.data == filepath.Join(s.Dir, datadir.Default) {
+		return "` in this workspace"
+	}
+	return " --data-dir " + shellwords.Join([]string{s.data}) + "`"
 }
 
 // register says how to register the workflow, unless a server has it.
