@@ -42,6 +42,11 @@ build: ## build bin/interlock and the separate services
 test: deps ## install what the tests need, then run every test
 	cd services/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
 	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(PACKAGES)
+	$(MAKE) chart-test
+
+.PHONY: chart-test
+chart-test: ## test the Helm chart without a cluster; CHART_FLAGS=-update writes its golden files
+	cd tools/chart && CGO_ENABLED=0 GOWORK=off $(GO) test -trimpath -gcflags='all=-l -dwarf=false' -vet=off ./... $(CHART_FLAGS)
 
 .PHONY: race
 race: deps ## run the tests that can race anything with the race detector
@@ -120,6 +125,24 @@ fault: deps ## FAULTS (200) random faults, from SEED, at each topology under loa
 		INTERLOCK_FAULTS=$(FAULTS) INTERLOCK_SEED=$$seed $(GO) test ./services/e2e -count=1 -v -timeout=6h -run '^TestFaultCampaign$$' \
 			| grep --line-buffered -v -E '^=== |serving'
 	$(GO) test -count=1 -timeout=60m -run '$(FAULT_TESTS)' $(PACKAGES) | grep -v 'no test'
+
+.PHONY: cluster
+cluster: ## one node of real Kubernetes from sources on this machine, with the chart on it; needs root and Debian
+	tools/cluster/node build
+	tools/cluster/node up
+	tools/cluster/node images new
+	tools/cluster/node install ilk new
+
+.PHONY: cluster-test
+cluster-test: ## faults, rollouts and upgrades of `make cluster` under load, from BEFORE (HEAD~1); prints the table
+	rm -rf $(BIN)/before && git worktree prune && git worktree add --detach $(BIN)/before $(or $(BEFORE),HEAD~1)
+	tools/cluster/node images old $(BIN)/before
+	git worktree remove --force $(BIN)/before
+	$(GO) test -tags cluster ./services/e2e -count=1 -v -timeout=60m -run '^TestCluster$$'
+
+.PHONY: cluster-down
+cluster-down: ## stop the node of `make cluster`
+	tools/cluster/node down
 
 .PHONY: tools
 tools: ## build the pinned tools into .bin/

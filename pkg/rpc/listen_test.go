@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -230,6 +231,44 @@ func TestReflection(t *testing.T) {
 		wantReason(t, err, want)
 		if names := got.String(); want == "" && !strings.Contains(names, "interlock.engine.v1.RunService") {
 			t.Errorf("it shows %s", names)
+		}
+	}
+}
+
+// counted counts the connections that it accepts.
+type counted struct {
+	net.Listener
+	accepted *atomic.Int64
+}
+
+func (c counted) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
+	if err == nil {
+		c.accepted.Add(1)
+	}
+	return conn, err
+}
+
+// A client that stays connected would never find replicas that were added.
+func TestClientsConnectAnew(t *testing.T) {
+	t.Parallel()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var accepted atomic.Int64
+	h := open(t, &runs{}, func(cfg *rpc.Config) {
+		cfg.Listen, cfg.Listeners = nil, []net.Listener{counted{lis, &accepted}}
+		cfg.MaxConnectionAge = 50 * time.Millisecond
+	})
+	conn, err := rpc.Dial(lis.Addr().String(), rpc.ClientConfig{Token: h.tokens[auth.Agent]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	for ctx := within(t); accepted.Load() < 3; {
+		if _, err := enginev1.NewRunServiceClient(conn).GetRun(ctx, &enginev1.GetRunRequest{}); err != nil {
+			t.Fatalf("after %d connections: %v", accepted.Load(), err)
 		}
 	}
 }

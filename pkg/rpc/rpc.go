@@ -62,6 +62,9 @@ type Config struct {
 	KeepaliveTimeout time.Duration
 	// MaxConnectionIdle is how long a connection without calls is kept: 10 min.
 	MaxConnectionIdle time.Duration
+	// MaxConnectionAge is after how long a client is asked to connect anew: 5 min. That is how
+	// clients find replicas that were added. Calls and streams under way are not ended.
+	MaxConnectionAge time.Duration
 	// DrainTimeout is how long calls in flight may take when serving ends: 20 s.
 	DrainTimeout time.Duration
 
@@ -90,6 +93,7 @@ func (c Config) withDefaults() Config {
 	orElse(&c.KeepaliveTime, 30*time.Second)
 	orElse(&c.KeepaliveTimeout, 10*time.Second)
 	orElse(&c.MaxConnectionIdle, 10*time.Minute)
+	orElse(&c.MaxConnectionAge, 5*time.Minute)
 	orElse(&c.DrainTimeout, 20*time.Second)
 	if c.Logger == nil {
 		c.Logger = slog.Default()

@@ -80,6 +80,7 @@ func (s *Server) options() []grpc.ServerOption {
 		grpc.ConnectionTimeout(cfg.ConnectionTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: cfg.MaxConnectionIdle,
+			MaxConnectionAge:  cfg.MaxConnectionAge,
 			Time:              cfg.KeepaliveTime,
 			Timeout:           cfg.KeepaliveTimeout,
 		}),

@@ -59,7 +59,7 @@ func (w *world) with(t testing.TB, replica int, token string) *caller {
 
 func (w *world) dial(t testing.TB, target, token string) *grpc.ClientConn {
 	t.Helper()
-	conn, err := rpc.Dial(target, rpc.ClientConfig{Token: token, Namespace: w.namespace})
+	conn, err := rpc.Dial(target, rpc.ClientConfig{Token: token, Namespace: w.namespace, TLS: w.tls})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
@@ -21,6 +22,8 @@ type ledger struct {
 	// retry makes workers repeat what failed, with the same idempotency key;
 	// otherwise they end.
 	retry bool
+	// pause is between a worker's rounds.
+	pause time.Duration
 
 	mu       sync.Mutex
 	moved    map[string][]step // acknowledged transitions
@@ -63,6 +66,12 @@ func (l *ledger) work(ctx context.Context, c *caller, id string) {
 		number++
 		if !l.move(ctx, c, id, number) || !l.check(ctx, c, id, number) {
 			return
+		}
+		if l.pause > 0 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(l.pause):
+			}
 		}
 	}
 }

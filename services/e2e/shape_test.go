@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/bus/natstest"
+	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
@@ -31,6 +32,7 @@ type shape struct {
 	// nats is where events come from.
 	nats       bus.Endpoint
 	tokens     map[auth.Role]string
+	tls        rpc.ClientTLS
 	tokensFile string
 	// failsOver tells that a failover may take back writes that nobody was told of, and
 	// whose events are out.

@@ -13,8 +13,8 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/interlock-run/interlock/pkg/auth"
-	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/certtest"
+	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 

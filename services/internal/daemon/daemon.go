@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/resolver/dns"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
@@ -95,6 +96,7 @@ func Run(ctx context.Context, name, version string, flags Flags, storage *StoreF
 		return err
 	}
 	telemetry.TuneMemory()
+	dns.SetMinResolutionInterval(askDNSAgain)
 	log, err := Log()
 	if err != nil {
 		return err
@@ -126,6 +128,11 @@ func Run(ctx context.Context, name, version string, flags Flags, storage *StoreF
 	}
 	return d.serve(ctx)
 }
+
+// askDNSAgain is how soon a service may look for the replicas of another again. Within gRPC's
+// 30 s, all replicas of a Deployment can be replaced, and nobody knows the new ones: a
+// rollout of the state-store took tool calls away for 16 s.
+const askDNSAgain = time.Second
 
 // NewRegistry is a metrics registry with the process's own metrics.
 func NewRegistry() *prometheus.Registry {
