@@ -6,25 +6,16 @@ import (
 	"errors"
 
 	"github.com/interlock-run/interlock/services/engine"
+	"github.com/interlock-run/interlock/services/internal/commandline"
 	"github.com/interlock-run/interlock/services/internal/daemon"
-	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
 var version = "dev"
 
 func main() {
-	var flags struct {
-		daemon.Flags
-		daemon.StoreFlags
-		daemon.ClientFlags
-		Definitions definition.Flags `embed:""`
-		Quotas      engine.Quotas    `embed:""`
-		Retention   engine.Retention `embed:""`
-		Approval    string           `help:"Address of the approval service: dns:///approval:7433, or several HOST:PORT with commas between; empty: what needs an approval is refused." env:"INTERLOCK_APPROVAL" placeholder:"TARGET"`
-		State       string           `help:"Address of the state-store, which knows who is of one tree of sessions and must not approve; empty: each session is a tree of its own." env:"INTERLOCK_STATE" placeholder:"TARGET"`
-	}
-	daemon.Parse(&flags, "interlock-engine", "Serves workflows, processes and runs.", "127.0.0.1:7431")
-	daemon.Main("interlock-engine", version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
+	var flags commandline.Engine
+	line := daemon.Parse(&flags, commandline.OfEngine)
+	daemon.Main(line, version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
 		cfg := engine.Config{Store: d.Store, Logger: d.Log, Definitions: flags.Definitions, Quotas: flags.Quotas, Retention: flags.Retention}
 		var err error
 		if flags.Retention.Runs > 0 && flags.Approval == "" {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"github.com/interlock-run/interlock/services/internal/commandline"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 	"github.com/interlock-run/interlock/services/statestore"
 )
@@ -10,13 +11,9 @@ import (
 var version = "dev"
 
 func main() {
-	var flags struct {
-		daemon.Flags
-		daemon.StoreFlags
-		State statestore.Flags `embed:""`
-	}
-	daemon.Parse(&flags, "interlock-state-store", "Serves shared states and the sessions that share them.", "127.0.0.1:7434")
-	daemon.Main("interlock-state-store", version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
+	var flags commandline.StateStore
+	line := daemon.Parse(&flags, commandline.OfStateStore)
+	daemon.Main(line, version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
 		s := statestore.New(statestore.Config{Store: d.Store, Logger: d.Log, Flags: flags.State})
 		s.Register(d.Server.GRPC())
 		d.Go(s.Run)

@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/check"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/completion"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/component"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/config"
 	contexts "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/context"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/decisions"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/demo"
@@ -83,6 +84,7 @@ var commands = []command{
 	{"token", "Add tokens of people and programs; make and read tokens that are bound to a session.", of[token.Command], nil},
 	{"events", "Publish again what NATS has lost.", of[events.Command], nil},
 	{"store", "Look after the store.", of[store.Command], nil},
+	{"config", "Check the files of --config.", of[config.Command], nil},
 	{"demo", "Walk an MCP client through a gated workflow, with a server of its own.", of[demo.Command], nil},
 	{"tail", "Show live events.", of[tail.Command], nil},
 	{"version", "Show the version.", of[versionCommand], nil},

@@ -101,6 +101,8 @@ func examples() map[string][]string {
 		"context use":            {"interlock context use shop", "interlock context use"},
 		"context list":           {"interlock context list"},
 		"context remove":         {"interlock context remove shop"},
+		"config check":           {"interlock config check up.yaml", "interlock config check engine.yaml --for engine"},
+		"config schema":          {"interlock config schema --for gateway > gateway-schema.json"},
 		"token add":              {"interlock token add approver --name bob"},
 		"token bootstrap":        {"interlock token bootstrap interlock-tokens"},
 		"token mint":             {"interlock token mint --session worker --ttl 8h"},

@@ -22,6 +22,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	_ "github.com/interlock-run/interlock/services/cmd/interlock/internal/early" // is initialised before all else
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/daemon"
 )
 
 var version = "dev"
@@ -83,7 +84,14 @@ func newParser(ctx context.Context, args []string, io console.Streams, exit func
 		kong.Vars{"caller": "operator (without a terminal, of the agent)"},
 		kong.PostBuild(variables), kong.ValueFormatter(describe), kong.Help(help),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(io, console.Version(version)),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(io, console.Version(version), daemon.Again(func() (map[string]string, error) { return again(ctx, args, io) })),
+	}
+	if serves(args) {
+		file, err := daemon.FromFile(args)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, file...)
 	}
 	for _, c := range named(args) {
 		options = append(options, kong.DynamicCommand(c.name, c.help, "", c.grammar(), c.tags...))
@@ -91,11 +99,35 @@ func newParser(ctx context.Context, args []string, io console.Streams, exit func
 	return kong.New(&struct{}{}, options...)
 }
 
+// serves reports a command line of a server, which has a file of flags.
+func serves(args []string) bool { return word(args) == "up" }
+
+// again parses a command line of a server anew, with its file.
+func again(ctx context.Context, args []string, io console.Streams) (map[string]string, error) {
+	parser, err := newParser(ctx, args, io, func(int) {})
+	if err != nil {
+		return nil, err
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		return nil, err
+	}
+	return daemon.Values(command), nil
+}
+
+// word is the first that is no flag: the command.
+func word(args []string) string {
+	first := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	if first < 0 {
+		return ""
+	}
+	return args[first]
+}
+
 // blocks reports a command line of a hook. Agents continue after any exit code of a hook but
 // 2, so that a mistake in it must not end with another.
 func blocks(args []string) bool {
-	first := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
-	return first >= 0 && args[first] == "hook"
+	return word(args) == "hook"
 }
 
 // saidAlready reports an outcome that the command has printed.

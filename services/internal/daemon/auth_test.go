@@ -134,7 +134,7 @@ func TestRoleMap(t *testing.T) {
 	var flags struct{ Flags }
 	args := []string{"--oidc-role-map", "sre=operator, leads = approver", "--oidc-role-map", `cn=x\,ou=y=observer`}
 	var out, errs bytes.Buffer
-	if code, done := parseArgs(&flags, "interlock-test", "Tests.", "127.0.0.1:7499", args, &out, &errs); done {
+	if code, done := parseArgs(&flags, Program{"interlock-test", "Tests.", "127.0.0.1:7499"}, args, &out, &errs); done {
 		t.Fatalf("%d: %s", code, &errs)
 	}
 	got, err := roleMap(flags.OIDCRoleMap)

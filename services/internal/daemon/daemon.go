@@ -80,12 +80,17 @@ func (d *Daemon) Go(work func(context.Context) error) { d.background = append(d.
 func (d *Daemon) OnClose(fn func() error) { d.closers = append(d.closers, fn) }
 
 // Main runs a service until SIGTERM or SIGINT and ends the process.
-func Main(name, version string, flags Flags, storage *StoreFlags, build func(*Daemon) error) {
+func Main(line CommandLine, version string, flags Flags, storage *StoreFlags, build func(*Daemon) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	err := Run(ctx, name, version, flags, storage, build)
+	err := Run(ctx, line.Program.Name, version, flags, storage, func(d *Daemon) error {
+		if flags.Config != "" {
+			d.Go(func(ctx context.Context) error { FollowFile(ctx, d.Log, line.Again); return nil })
+		}
+		return build(d)
+	})
 	stop()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		fmt.Fprintf(os.Stderr, "%s: %v\n", line.Program.Name, err)
 		os.Exit(2)
 	}
 }
@@ -97,7 +102,7 @@ func Run(ctx context.Context, name, version string, flags Flags, storage *StoreF
 	}
 	telemetry.TuneMemory()
 	dns.SetMinResolutionInterval(askDNSAgain)
-	log, err := Log()
+	log, err := flags.Log()
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func TestParse(t *testing.T) {
 			Store string `required:"" placeholder:"URL"`
 		}
 		var out, errs bytes.Buffer
-		code, done := parseArgs(&flags, "interlock-test", "Tests.", "127.0.0.1:7499", strings.Fields(tc.args), &out, &errs)
+		code, done := parseArgs(&flags, Program{"interlock-test", "Tests.", "127.0.0.1:7499"}, strings.Fields(tc.args), &out, &errs)
 		if code != tc.code || done != tc.done || !strings.HasPrefix(out.String(), tc.out) || errs.String() != tc.errs {
 			t.Errorf("%q: %d, %t\n%s\n%s", tc.args, code, done, &out, &errs)
 		}

@@ -7,14 +7,23 @@ import (
 	"github.com/interlock-run/interlock/pkg/telemetry"
 )
 
-// Log makes JSON lines on standard error what this process logs, at the level
-// that INTERLOCK_LOG_LEVEL names.
-func Log() (*slog.Logger, error) {
-	level, err := telemetry.ParseLevel(os.Getenv(telemetry.LevelVariable))
-	if err != nil {
+// level is that of this process's log, which changes while it runs.
+var level slog.LevelVar
+
+// Log makes JSON lines on standard error what this process logs.
+func (f ServeFlags) Log() (*slog.Logger, error) {
+	if err := setLevel(f.LogLevel); err != nil {
 		return nil, err
 	}
-	log := telemetry.NewLogger(os.Stderr, level)
+	log := telemetry.NewLogger(os.Stderr, &level)
 	slog.SetDefault(log)
 	return log, nil
+}
+
+func setLevel(name string) error {
+	l, err := telemetry.ParseLevel(name)
+	if err == nil {
+		level.Set(l)
+	}
+	return err
 }

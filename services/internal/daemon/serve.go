@@ -15,6 +15,8 @@ import (
 // ServeFlags of every command that serves. They are for all of its faces, gRPC
 // and HTTP alike.
 type ServeFlags struct {
+	Config            string `help:"YAML file with flags by their names; what is on the command line or in the environment wins." env:"INTERLOCK_CONFIG" type:"path" placeholder:"FILE"`
+	LogLevel          string `help:"Least that is logged: debug, info, warn or error." enum:"debug,info,warn,error" default:"info" env:"INTERLOCK_LOG_LEVEL"`
 	TLSCert           string `name:"tls-cert" help:"Server certificate (PEM), for gRPC and HTTP." env:"INTERLOCK_TLS_CERT" type:"path" placeholder:"FILE"`
 	TLSKey            string `name:"tls-key" help:"Key of the certificate (PEM)." env:"INTERLOCK_TLS_KEY" type:"path" placeholder:"FILE"`
 	TLSClientCA       string `name:"tls-client-ca" help:"CA that clients' certificates must be signed by (PEM)." env:"INTERLOCK_TLS_CLIENT_CA" type:"path" placeholder:"FILE"`

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/certtest"
+	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
 // What is refused names the flags that mend it; nothing needs to listen.

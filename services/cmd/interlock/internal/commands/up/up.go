@@ -50,13 +50,13 @@ type Command struct {
 }
 
 // Run serves until ctx ends or a part fails.
-func (c *Command) Run(ctx context.Context, streams console.Streams, version console.Version) (err error) {
+func (c *Command) Run(ctx context.Context, streams console.Streams, version console.Version, again daemon.Again) (err error) {
 	err = cmp.Or(c.Check("http", c.HTTP, false), c.Check("grpc", c.GRPC, false), daemon.CheckAddress("nats", c.NATS))
 	if err != nil {
 		return console.Misused(err)
 	}
 	telemetry.TuneMemory()
-	log, err := daemon.Log()
+	log, err := c.Log()
 	if err != nil {
 		return err
 	}
@@ -84,6 +84,9 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	}
 	if err != nil {
 		return err
+	}
+	if c.Config != "" {
+		go daemon.FollowFile(ctx, log, again)
 	}
 	c.greet(streams.Out, running)
 	select {
