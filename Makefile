@@ -138,7 +138,7 @@ cluster-test: ## faults, rollouts and upgrades of `make cluster` under load, fro
 	rm -rf $(BIN)/before && git worktree prune && git worktree add --detach $(BIN)/before $(or $(BEFORE),HEAD~1)
 	tools/cluster/node images old $(BIN)/before
 	git worktree remove --force $(BIN)/before
-	$(GO) test -tags cluster ./services/e2e -count=1 -v -timeout=60m -run '^TestCluster$$'
+	$(GO) test -tags cluster ./services/e2e -count=1 -v -timeout=60m -run '^TestCluster(Uninstall)?$$'
 
 .PHONY: cluster-down
 cluster-down: ## stop the node of `make cluster`

@@ -264,3 +264,21 @@ func (l *ledger) failed() map[fault.Reason]int {
 	defer l.mu.Unlock()
 	return maps.Clone(l.failures)
 }
+
+// TestClusterUninstall runs last: it takes the release away, and leaves the tokens and the
+// volumes.
+func TestClusterUninstall(t *testing.T) {
+	n := node{t}
+	n.must("helm", "uninstall", release, "-n", release, "--wait", "--timeout=5m")
+	n.kubectl("wait", "--for=delete", "pod", "--all", "--timeout=3m")
+	left := strings.Fields(n.kubectl("get", "-o", "name",
+		"all,secrets,configmaps,serviceaccounts,roles,rolebindings,networkpolicies,poddisruptionbudgets,ingresses,persistentvolumeclaims,jobs"))
+	want := []string{
+		"configmap/kube-root-ca.crt", "persistentvolumeclaim/data-" + release + "-nats-0", "persistentvolumeclaim/data-" + release + "-valkey-0",
+		"secret/" + release + "-tokens", "serviceaccount/default",
+	}
+	slices.Sort(left)
+	if !slices.Equal(left, want) {
+		t.Errorf("left: %v\nwant: %v", left, want)
+	}
+}

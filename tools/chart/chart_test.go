@@ -103,7 +103,10 @@ func TestGolden(t *testing.T) {
 		slices.Sort(names)
 		for _, template := range names {
 			if body := strings.TrimSpace(manifests[template]); body != "" {
-				text.WriteString("# " + strings.TrimPrefix(template, "interlock/templates/") + "\n" + volatile.ReplaceAllString(body, "${1}(random)") + "\n")
+				if strings.HasSuffix(template, "NOTES.txt") {
+					body = "# " + strings.ReplaceAll(body, "\n", "\n# ")
+				}
+				text.WriteString("---\n# " + strings.TrimPrefix(template, "interlock/templates/") + "\n" + volatile.ReplaceAllString(body, "${1}(random)") + "\n")
 			}
 		}
 		file := filepath.Join("testdata", "golden", name+".txt")

@@ -24,13 +24,21 @@ import (
 )
 
 type bootstrapCommand struct {
-	Secret string            `arg:"" help:"Name of the Secret."`
+	Secret string            `arg:"" optional:"" help:"Name of the Secret, in the namespace of the pod that this runs in."`
 	Label  map[string]string `help:"Label of the Secret. May be repeated." placeholder:"KEY=VALUE" mapsep:"none"`
+	Dir    string            `help:"Make the files tokens.json and token.key in this folder instead." type:"path" placeholder:"DIR"`
+	Owner  string            `help:"User and group that the files belong to, by number." placeholder:"UID:GID"`
 }
 
-// Run makes a Secret with tokens of all roles and a key of session tokens, in the namespace
-// of the pod that it runs in. It leaves one that is there as it is, without reading it.
+// Run makes a Secret, or files, with tokens of all roles and a key of session tokens. It
+// leaves what is there as it is, without reading it.
 func (c *bootstrapCommand) Run(ctx context.Context, streams console.Streams) error {
+	switch {
+	case (c.Secret == "") == (c.Dir == ""):
+		return console.Misusedf("give the name of a Secret, or --dir with a folder")
+	case c.Dir != "":
+		return c.writeFiles(streams)
+	}
 	api, err := inCluster("/var/run/secrets/kubernetes.io/serviceaccount", os.Getenv)
 	if err != nil {
 		return err
@@ -43,6 +51,35 @@ func (c *bootstrapCommand) Run(ctx context.Context, streams console.Streams) err
 		fmt.Fprintf(streams.Out, "created Secret %s/%s\n", api.namespace, c.Secret)
 	default:
 		fmt.Fprintf(streams.Out, "Secret %s/%s is there already: it stays as it is\n", api.namespace, c.Secret)
+	}
+	return nil
+}
+
+func (c *bootstrapCommand) writeFiles(streams console.Streams) error {
+	uid, gid := -1, -1
+	if c.Owner != "" {
+		if n, err := fmt.Sscanf(c.Owner, "%d:%d", &uid, &gid); n != 2 || err != nil {
+			return console.Misusedf("--owner %q: give UID:GID, such as 65532:65532", c.Owner)
+		}
+	}
+	tokens, _, err := auth.NewTokensFile()
+	if err != nil {
+		return fmt.Errorf("make tokens: %w", err)
+	}
+	for name, content := range map[string][]byte{"tokens.json": tokens, "token.key": sessiontoken.NewKeyFile()} {
+		file := filepath.Join(c.Dir, name)
+		created, err := auth.WriteSecret(file, content)
+		if err != nil {
+			return err
+		}
+		if !created {
+			fmt.Fprintf(streams.Out, "%s is there already: it stays as it is\n", file)
+			continue
+		}
+		if err := os.Chown(file, uid, gid); err != nil {
+			return fmt.Errorf("give %s to %s: %w", file, c.Owner, err)
+		}
+		fmt.Fprintf(streams.Out, "created %s\n", file)
 	}
 	return nil
 }

@@ -1,0 +1,228 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
+	"github.com/interlock-run/interlock/services/internal/commandline"
+)
+
+// workload is what this test reads of a Deployment.
+type workload struct {
+	Kind     string
+	Metadata struct{ Name string }
+	Spec     struct {
+		Template struct {
+			Spec struct{ Containers []struct{ Args []string } }
+		}
+	}
+}
+
+// Services take the flags that the chart and the compose file give them.
+func TestDeployedFlags(t *testing.T) {
+	seen := map[string]int{}
+	parse := func(where, service string, args []string) {
+		t.Helper()
+		program, known := commandline.Programs()[service]
+		if !known {
+			return
+		}
+		parser, err := program.Parser(program.Flags())
+		if err == nil {
+			_, err = parser.Parse(args)
+		}
+		if err != nil {
+			t.Errorf("%s: %s %s: %v", where, service, strings.Join(args, " "), err)
+		}
+		seen[where]++
+	}
+	for _, golden := range []string{"trial", "production"} {
+		text := must[[]byte](t)(os.ReadFile("../../tools/chart/testdata/golden/" + golden + ".txt"))
+		for document := range strings.SplitSeq(string(text), "\n---\n") {
+			var w workload
+			if err := yaml.Unmarshal([]byte(document), &w); err != nil {
+				t.Fatalf("%s: %v", golden, err)
+			}
+			if w.Kind == "Deployment" {
+				parse(golden, strings.TrimPrefix(w.Metadata.Name, "il-interlock-"), w.Spec.Template.Spec.Containers[0].Args)
+			}
+		}
+	}
+	var compose struct {
+		Services map[string]struct {
+			Command     []string
+			Environment map[string]string
+			Ports       []string
+			Volumes     []string
+			DependsOn   map[string]any `yaml:"depends_on"`
+		}
+		Volumes map[string]any
+	}
+	file := "../../deploy/compose/compose.yaml"
+	if err := yaml.Unmarshal(must[[]byte](t)(os.ReadFile(file)), &compose); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range compose.Services {
+		for variable, value := range s.Environment {
+			t.Setenv(variable, value)
+		}
+		parse("compose", name, s.Command)
+		for variable := range s.Environment {
+			t.Setenv(variable, "")
+		}
+		for _, port := range s.Ports {
+			if !strings.HasPrefix(port, "127.0.0.1:") {
+				t.Errorf("compose: %s is open to other machines: %s", name, port)
+			}
+		}
+		for _, volume := range s.Volumes {
+			from, _, _ := strings.Cut(volume, ":")
+			if _, declared := compose.Volumes[from]; declared {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), from)); err != nil {
+				t.Errorf("compose: %s mounts %s: %v", name, from, err)
+			}
+		}
+		for other := range s.DependsOn {
+			if _, there := compose.Services[other]; !there {
+				t.Errorf("compose: %s depends on %s", name, other)
+			}
+		}
+		for _, match := range regexp.MustCompile(`dns:///([a-z-]+):`).FindAllStringSubmatch(strings.Join(s.Command, " "), -1) {
+			if _, there := compose.Services[match[1]]; !there {
+				t.Errorf("compose: %s calls %s", name, match[1])
+			}
+		}
+	}
+	for _, where := range []string{"trial", "production", "compose"} {
+		if seen[where] != len(commandline.Programs()) {
+			t.Errorf("%s has %d services", where, seen[where])
+		}
+	}
+}
+
+// Each user of the ACL file may do what a service needs, and Redis takes the file.
+func TestDeployedRedisUsers(t *testing.T) {
+	t.Parallel()
+	file := "../../deploy/redis/users.acl"
+	text := strings.TrimSpace(string(must[[]byte](t)(os.ReadFile(file))))
+	users := strings.Split(text, "\n")
+	if users[0] != "user default off" || len(users) != 6 {
+		t.Errorf("%d users, and the first is %q", len(users), users[0])
+	}
+	for _, user := range users[1:] {
+		if !strings.HasSuffix(user, " resetchannels ~il:* "+redisstore.ACL) {
+			t.Errorf("%s\ndoes not end with ~il:* and %s", user, redisstore.ACL)
+		}
+	}
+	redis := redistest.Start(t, "--aclfile", must[string](t)(filepath.Abs(file)))
+	for _, user := range users[1:] {
+		name := strings.Fields(user)[1]
+		s, err := redisstore.Open(t.Context(), redisstore.Config{
+			URL: "redis://" + redis.Addr(), Username: name, PasswordFile: secret(t, "CHANGE-ME-"+strings.TrimPrefix(name, "interlock-")),
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func secret(t *testing.T, content string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func refusesToPublish(t *testing.T, user string, nc *nats.Conn) {
+	t.Helper()
+	if err := errors.Join(nc.Publish("interlock.team-a.run.r.forged", nil), nc.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.LastError(); err == nil || !strings.Contains(err.Error(), "Permissions Violation") {
+		t.Errorf("%s may publish: %v", user, err)
+	}
+}
+
+// The accounts of nats.conf let services publish, and observers see their namespace and
+// publish nothing.
+func TestDeployedNATSAccounts(t *testing.T) {
+	t.Parallel()
+	text := string(must[[]byte](t)(os.ReadFile("../../deploy/nats/nats.conf")))
+	text = strings.Replace(text, "store_dir: /data", fmt.Sprintf("store_dir: %q", t.TempDir()), 1)
+	text = strings.Replace(text, "http: 127.0.0.1:8222", "", 1)
+	options := must[*server.Options](t)(server.ProcessConfigFile(secret(t, text)))
+	options.Host, options.Port, options.NoLog, options.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
+	srv := must[*server.Server](t)(server.NewServer(options))
+	go srv.Start()
+	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	if !srv.ReadyForConnections(patience) {
+		t.Fatal("the server does not start")
+	}
+	as := func(user string) *nats.Conn {
+		t.Helper()
+		endpoint := must[bus.Endpoint](t)(bus.Endpoint{URL: srv.ClientURL()}.With(bus.Login{Username: user, PasswordFile: secret(t, "CHANGE-ME-"+user)}))
+		nc := must[*nats.Conn](t)(endpoint.Connect(user))
+		t.Cleanup(nc.Close)
+		return nc
+	}
+	services := as("services")
+	endpoint := must[bus.Endpoint](t)(bus.Endpoint{URL: srv.ClientURL()}.With(bus.Login{Username: "services", PasswordFile: secret(t, "CHANGE-ME-services")}))
+	if err := endpoint.Fit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	js := must[jetstream.JetStream](t)(jetstream.New(services))
+	must[jetstream.Stream](t)(bus.Stream{}.Ensure(within(t), js))
+	observed := map[string]*nats.Subscription{}
+	for _, user := range []string{"observer", "team-a"} {
+		nc := as(user)
+		filter := "interlock.>"
+		if user == "team-a" {
+			filter = "interlock.team-a.>"
+		}
+		observed[user] = must[*nats.Subscription](t)(nc.SubscribeSync(filter))
+		refusesToPublish(t, user, nc)
+	}
+	for _, subject := range []string{"interlock.team-a.run.r.created", "interlock.team-b.run.r.created"} {
+		must[*jetstream.PubAck](t)(js.Publish(within(t), subject, nil))
+	}
+	for user, want := range map[string][]string{
+		"observer": {"interlock.team-a.run.r.created", "interlock.team-b.run.r.created"}, "team-a": {"interlock.team-a.run.r.created"},
+	} {
+		var got []string
+		for range want {
+			m := must[*nats.Msg](t)(observed[user].NextMsg(patience))
+			got = append(got, m.Subject)
+		}
+		if n, _, err := observed[user].Pending(); n != 0 || err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s sees %v and %d more, not %v", user, got, n, want)
+		}
+	}
+	// The gateway reads the stream, and cannot publish into it.
+	gateway := as("gateway")
+	gatewayJS := must[jetstream.JetStream](t)(jetstream.New(gateway))
+	watcher := must[*bus.Watcher](t)(bus.Watch(within(t), gatewayJS, bus.WatchConfig{Subjects: []string{"interlock.>"}, From: 1}))
+	defer watcher.Stop()
+	refusesToPublish(t, "gateway", gateway)
+}
