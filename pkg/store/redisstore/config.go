@@ -71,7 +71,7 @@ const ACL = "-@all +ping +select +info +config|get +time +cluster|myid +cluster|
 	" +hget +hmget +hgetall +hset +hsetnx +hincrby +hdel" +
 	" +llen +lindex +lrange +lset +ltrim +rpush" +
 	" +zadd +zrem +zcard +zmscore +zrange +zrangebylex +zrevrangebylex +zrangebyscore" +
-	" +xadd +xrange +xread +xtrim"
+	" +xadd +xrange +xrevrange +xread +xtrim"
 
 // The limits of what one server is asked for.
 const (

@@ -148,6 +148,10 @@ func (g *guarded) Due(ctx context.Context, now time.Time, limit int, kinds ...st
 	return call(ctx, g, 0, func(ctx context.Context) ([]store.Timer, error) { return g.Store.Due(ctx, now, limit, kinds...) })
 }
 
+func (g *guarded) Backlog(ctx context.Context, kinds ...string) (store.Backlog, error) {
+	return call(ctx, g, 0, func(ctx context.Context) (store.Backlog, error) { return g.Store.Backlog(ctx, kinds...) })
+}
+
 // Ping always asks: it is how the store is seen to be back.
 func (g *guarded) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, g.timeout)
