@@ -63,7 +63,7 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 	if timeout > 0 && cfg.RedisWait > 0 {
 		timeout += redisstore.WaitTimeout // or a slow replica would look like a silent store
 	}
-	return storeguard.Wrap(st, timeout), nil
+	return storeguard.Wrap(st, storeguard.Config{Timeout: timeout}), nil
 }
 
 // sizeMetric tells how much room a store takes, and NaN while that is not known.
