@@ -201,13 +201,7 @@ func (s *Store) Bytes(ctx context.Context) (int64, error) {
 		sum.Add(used)
 		return nil
 	}
-	var err error
-	switch db := s.db.(type) {
-	case *redis.ClusterClient:
-		err = db.ForEachMaster(ctx, ask)
-	case *redis.Client:
-		err = ask(ctx, db)
-	}
+	err := s.eachMaster(ctx, ask)
 	return sum.Load(), err
 }
 
