@@ -64,8 +64,8 @@ func Admin(cfg AdminConfig) http.Handler {
 	return mux
 }
 
-// Metrics serves what a gatherer has: in OpenMetrics to those who ask for that, for exemplars
-// are in nothing else.
+// Metrics serves what a gatherer has: in OpenMetrics to scrapers that ask for that, for
+// exemplars are in nothing else.
 func Metrics(gatherer prometheus.Gatherer) http.Handler {
 	return promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true})
 }

@@ -204,7 +204,7 @@ func TestFlightsAreObserved(t *testing.T) {
 	}
 	all.Wait()
 	if want := [][2]int{{1, 0}, {128, 1}, {1, 0}}; !slices.Equal(flights, want) {
-		t.Errorf("flights with so many commits, and so many waiting: %v, want %v", flights, want)
+		t.Errorf("commits of each flight, and how many waited: %v, want %v", flights, want)
 	}
 }
 

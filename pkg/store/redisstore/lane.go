@@ -90,7 +90,8 @@ func (l *lane) do(ctx context.Context, c *call) error {
 // fly sends what waits until nothing does.
 func (l *lane) fly() {
 	var calls []*call
-	for queued := 0; ; {
+	for {
+		var queued int
 		calls, queued = l.take(calls[:0])
 		if len(calls) == 0 {
 			return

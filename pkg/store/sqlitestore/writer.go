@@ -134,10 +134,11 @@ func (w *writer) start() {
 	go func() {
 		defer close(w.ended)
 		var group []*request
-		for waiting := 0; ; {
+		for {
 			// Callers that were just answered may have more to write: let them,
 			// so that they share a transaction.
 			runtime.Gosched()
+			var waiting int
 			group, waiting = w.queue.take(group[:0])
 			if len(group) == 0 {
 				return

@@ -166,7 +166,7 @@ func TestObserved(t *testing.T) {
 		t.Error(err)
 	}
 	if want := [][2]int{{1, 0}, {maxGroup, 1}, {1, 0}}; !slices.Equal(groups, want) {
-		t.Errorf("groups of so many commits, and so many waiting: %v, want %v", groups, want)
+		t.Errorf("commits of each group, and how many waited: %v, want %v", groups, want)
 	}
 }
 
