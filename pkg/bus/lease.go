@@ -260,6 +260,7 @@ func (r *Relay) gain(sh *shard) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.shards[sh.number] = sh
+	delete(r.left, sh.number)
 	r.m.leases.Set(float64(len(r.shards)))
 	if r.session != nil {
 		r.session.rescan.Store(true)

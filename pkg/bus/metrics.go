@@ -18,7 +18,8 @@ type metrics struct {
 	reopens     prometheus.Counter
 	trimmed     prometheus.Counter
 	backlog     prometheus.Gauge
-	lag         prometheus.Gauge
+	outbox      *prometheus.GaugeVec
+	oldest      prometheus.Gauge
 	leases      prometheus.Gauge
 	connected   prometheus.Gauge
 }
@@ -43,7 +44,13 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	m.reopens = counter("reopens_total", "Times that the embedded server's files were opened again because the stream took nothing.")
 	m.trimmed = counter("trims_total", "Shards trimmed.")
 	m.backlog = gauge("backlog_events", "Events that were read from the outbox and are not acknowledged.")
-	m.lag = gauge("lag_seconds", "Age of the oldest event that was read from the outbox and is not acknowledged.")
+	m.outbox = register(registerer, prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "interlock_outbox_events",
+		Help: "Events that wait for NATS: in the shards that this process relays, and in those that no process relays, of which all tell the same.",
+	}, []string{"relayed"}), &err)
+	m.oldest = register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "interlock_outbox_oldest_seconds", Help: "Age of the oldest event that waits for NATS; 0 while none does.",
+	}), &err)
 	m.leases = gauge("leases", "Shards that this process relays.")
 	m.connected = gauge("connected", "1 while the relay has a verified connection to the stream.")
 	return m, err

@@ -63,6 +63,10 @@ type Relay struct {
 	high position
 	// created is when the stream was created, to notice another of its name.
 	created time.Time
+	// left is through which entry NATS had the shards that this relay no longer has.
+	left map[int]int64
+	// waits is what was found to wait in the outbox.
+	waits waiting
 	// lost requires that the next session begins at the start.
 	lost bool
 	// expires is when the store is told again what it need not keep.
@@ -98,6 +102,7 @@ func NewRelay(st store.Store, cfg Config) (*Relay, error) {
 		m:       m,
 		log:     cfg.Log.With("component", "relay", "holder", cfg.Holder),
 		shards:  make(map[int]*shard),
+		left:    make(map[int]int64),
 		space:   make(chan struct{}, 1),
 		regroup: make(chan struct{}, 1),
 	}, nil
@@ -141,6 +146,7 @@ func (r *Relay) beginAgain() {
 	for _, sh := range r.shards {
 		r.drop(sh)
 	}
+	clear(r.left) // what NATS had was of another history
 	r.askRegroup()
 }
 
@@ -443,6 +449,7 @@ func (r *Relay) settle(e *entry) {
 func (r *Relay) drop(sh *shard) {
 	sh.gone = true
 	delete(r.shards, sh.number)
+	r.left[sh.number] = sh.acked
 	for _, e := range sh.order {
 		if e != nil && !e.acked {
 			r.buffered--
@@ -473,19 +480,10 @@ func (r *Relay) check(s *session) error {
 			return fmt.Errorf("nats did not acknowledge event %s within %s", e.ID, r.cfg.AckTimeout)
 		}
 	}
-	var lag time.Duration
-	for _, sh := range r.shards {
-		if len(sh.order) > 0 {
-			if at := eventTime(sh.order[0].Payload); !at.IsZero() {
-				lag = max(lag, now.Sub(at))
-			}
-		}
-	}
 	if r.buffered == 0 && s == r.session {
 		r.failure = nil // nothing waits for the stream
 	}
 	r.m.backlog.Set(float64(r.buffered))
-	r.m.lag.Set(lag.Seconds())
 	return nil
 }
 

@@ -39,13 +39,19 @@ func (a *Authority) CA() string { return filepath.Join(a.dir, "ca.crt") }
 // Servers and clients can show it. hosts are further names of it.
 func (a *Authority) Issue(t testing.TB, name string, hosts ...string) (certFile, keyFile string) {
 	t.Helper()
+	return a.IssueFor(t, time.Hour, name, hosts...)
+}
+
+// IssueFor is Issue of a certificate that is valid for so long.
+func (a *Authority) IssueFor(t testing.TB, valid time.Duration, name string, hosts ...string) (certFile, keyFile string) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(valid),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: hosts, IsCA: a.cert == nil, BasicConstraintsValid: true,
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},

@@ -51,6 +51,13 @@ func (c *SchemaCache) Compile(v Value) (*Schema, Problems) {
 	return cached.schema, slices.Clone(cached.problems)
 }
 
+// Size counts the schemas that are kept, and estimates their memory in bytes.
+func (c *SchemaCache) Size() (schemas, bytes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.known), c.held
+}
+
 // enter returns the entry of a digest, which is then the one used last.
 func (c *SchemaCache) enter(digest string) *list.Element {
 	c.mu.Lock()

@@ -52,7 +52,7 @@ func Admin(cfg AdminConfig) http.Handler {
 		say(w, code, text)
 	})
 	if cfg.Gatherer != nil {
-		mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Gatherer, promhttp.HandlerOpts{}))
+		mux.Handle("GET /metrics", Metrics(cfg.Gatherer))
 	}
 	if cfg.Profile {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -62,6 +62,12 @@ func Admin(cfg AdminConfig) http.Handler {
 		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
 	return mux
+}
+
+// Metrics serves what a gatherer has: in OpenMetrics to scrapers that ask for that, for
+// exemplars are in nothing else.
+func Metrics(gatherer prometheus.Gatherer) http.Handler {
+	return promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true})
 }
 
 func say(w http.ResponseWriter, code int, text string) {

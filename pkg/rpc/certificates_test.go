@@ -3,7 +3,13 @@ package rpc_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -97,5 +103,49 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 	}
 	if got := call(rotating); got != "" {
 		t.Errorf("without the key's file: %s", got)
+	}
+}
+
+// The time that a certificate is still valid for is that of the files as they are now.
+func TestExpiryOfTheCertificate(t *testing.T) {
+	t.Parallel()
+	authority := certtest.New(t)
+	cert, key := authority.IssueFor(t, 30*24*time.Hour, "server")
+	newCert, newKey := authority.IssueFor(t, time.Hour, "renewed")
+	registry := prometheus.NewRegistry()
+	open(t, &runs{}, func(cfg *rpc.Config) {
+		cfg.TLS, cfg.Registerer = rpc.ServerTLS{CertFile: cert, KeyFile: key}, registry
+	})
+	left := func() time.Duration {
+		t.Helper()
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range families {
+			if family.GetName() == "interlock_certificate_expiry_seconds" {
+				return time.Duration(family.GetMetric()[0].GetGauge().GetValue() * float64(time.Second))
+			}
+		}
+		t.Fatal("there is no such metric")
+		return 0
+	}
+	if got := left(); got > 30*24*time.Hour || got < 29*24*time.Hour {
+		t.Errorf("the certificate expires in %s", got)
+	}
+	replace(t, cert, newCert)
+	replace(t, key, newKey)
+	if got := left(); got > time.Hour || got < 0 {
+		t.Errorf("the new one expires in %s", got)
+	}
+}
+
+func TestNoExpiryWithoutTLS(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	open(t, &runs{}, func(cfg *rpc.Config) { cfg.Registerer = registry })
+	families, err := registry.Gather()
+	if err != nil || slices.ContainsFunc(families, func(f *dto.MetricFamily) bool { return strings.Contains(f.GetName(), "expiry") }) {
+		t.Errorf("something expires, %v", err)
 	}
 }

@@ -118,7 +118,7 @@ func (s *Server) lookup(fullMethod string) *method {
 // clients must not see of it is logged, once.
 func (s *Server) finish(ctx context.Context, m *method, begin time.Time, err error) error {
 	if err == nil {
-		m.metrics.done(codes.OK, begin)
+		m.metrics.done(ctx, codes.OK, begin)
 		return nil
 	}
 	f := fault.From(err)
@@ -138,7 +138,7 @@ func (s *Server) finish(ctx context.Context, m *method, begin time.Time, err err
 		}
 	default:
 	}
-	m.metrics.done(st.Code(), begin)
+	m.metrics.done(ctx, st.Code(), begin)
 	s.metrics.fault(f.Reason)
 	return st.Err()
 }

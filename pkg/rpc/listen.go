@@ -106,16 +106,12 @@ func (c serverCredentials) Clone() credentials.TransportCredentials {
 	return serverCredentials{c.TransportCredentials.Clone(), c.plain.Clone()}
 }
 
-func (t ServerTLS) credentials() (credentials.TransportCredentials, error) {
-	cfg, err := t.Config()
-	switch {
-	case err != nil:
-		return nil, err
-	case cfg == nil:
-		return insecure.NewCredentials(), nil
-	default:
-		return serverCredentials{credentials.NewTLS(cfg), insecure.NewCredentials()}, nil
+// newServerCredentials are none without settings.
+func newServerCredentials(settings *tls.Config) credentials.TransportCredentials {
+	if settings == nil {
+		return insecure.NewCredentials()
 	}
+	return serverCredentials{credentials.NewTLS(settings), insecure.NewCredentials()}
 }
 
 // Config is what the files say at each handshake, for servers of other protocols next

@@ -1,8 +1,11 @@
 package rpc
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/telemetry"
 )
 
 // metrics of a server, under the names that gRPC dashboards know. A nil one
@@ -86,12 +90,12 @@ func (m *metrics) forMethod(fullMethod string) methodMetrics {
 }
 
 // done counts a call that ended.
-func (m *methodMetrics) done(code codes.Code, begin time.Time) {
+func (m *methodMetrics) done(ctx context.Context, code codes.Code, begin time.Time) {
 	if m.all == nil {
 		return
 	}
 	if m.seconds != nil {
-		m.seconds.Observe(time.Since(begin).Seconds())
+		telemetry.Observe(ctx, m.seconds, time.Since(begin).Seconds())
 	}
 	if int(code) >= len(m.codes) {
 		code = codes.Unknown
@@ -109,4 +113,23 @@ func (m *metrics) fault(reason fault.Reason) {
 	if m != nil {
 		m.faults.WithLabelValues(string(reason)).Inc()
 	}
+}
+
+// registerExpiry adds how long the server's certificate is still valid: of the one that the
+// next connection is shown.
+func registerExpiry(r prometheus.Registerer, settings *tls.Config) error {
+	if r == nil || settings == nil {
+		return nil
+	}
+	_, err := register(r, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "interlock_certificate_expiry_seconds",
+		Help: "Seconds until the server's certificate expires; negative once it has.",
+	}, func() float64 {
+		now, err := settings.GetConfigForClient(nil)
+		if err != nil || len(now.Certificates) == 0 || now.Certificates[0].Leaf == nil {
+			return math.NaN()
+		}
+		return time.Until(now.Certificates[0].Leaf.NotAfter).Seconds()
+	}), nil)
+	return err
 }

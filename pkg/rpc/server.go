@@ -46,7 +46,7 @@ func NewServer(cfg Config) (*Server, error) {
 	if err := cfg.incomplete(); err != nil {
 		return nil, err
 	}
-	creds, err := cfg.TLS.credentials()
+	settings, err := cfg.TLS.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -55,11 +55,14 @@ func NewServer(cfg Config) (*Server, error) {
 	if s.metrics, err = newMetrics(cfg.Registerer); err != nil {
 		return nil, err
 	}
+	if err := registerExpiry(cfg.Registerer, settings); err != nil {
+		return nil, err
+	}
 	s.unknown = s.newMethod("/unknown/unknown")
 	if s.listeners, err = listen(cfg); err != nil {
 		return nil, err
 	}
-	s.grpc = grpc.NewServer(append(s.options(), grpc.Creds(creds))...)
+	s.grpc = grpc.NewServer(append(s.options(), grpc.Creds(newServerCredentials(settings)))...)
 	s.local = newMemory(s)
 	healthpb.RegisterHealthServer(s.GRPC(), s.health)
 	reflection.Register(registrar{s})

@@ -110,6 +110,10 @@ type Store interface {
 	// have, with the error.
 	Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]Timer, error)
 
+	// Backlog tells what waits, by the ends and the sizes of indexes alone: it reads no
+	// record, no entry and no timer.
+	Backlog(ctx context.Context, kinds ...string) (Backlog, error)
+
 	// Gate is where work enters that must not continue when the history of the store
 	// may have gone back. Every method fails with *RolledBackError when it has, until
 	// an operator accepts that. Nil is the gate of a store that never goes back.
@@ -311,6 +315,15 @@ type Timer struct {
 	TimerID
 	Due  time.Time
 	Data []byte
+}
+
+// Backlog is what waits in a store.
+type Backlog struct {
+	// Last is the Seq of the newest outbox entry, by shard. It may be 0 for a shard whose
+	// entries were all trimmed.
+	Last []int64
+	// Timers counts the timers of records of each kind that was asked for, due or not.
+	Timers map[string]int64
 }
 
 // Postpone makes a timer due at Until instead, if it is as Due answered it. One that

@@ -83,6 +83,26 @@ func memoryLimit(live, bound int64) int64 {
 
 // memoryBound is what this process may well use, math.MaxInt64 when that is not known.
 func memoryBound(readFile func(string) ([]byte, error)) int64 {
+	switch bound, container := memory(readFile); {
+	case bound == math.MaxInt64:
+		return bound
+	case container:
+		return bound / 10 * 8
+	default:
+		return bound / 2
+	}
+}
+
+// MemoryBound is the memory of the container in bytes, or that of the machine when the
+// container has no limit. It is not known everywhere.
+func MemoryBound() (bytes int64, known bool) {
+	bytes, _ = memory(os.ReadFile)
+	return bytes, bytes < math.MaxInt64
+}
+
+// memory is that of the container, or else of the machine; math.MaxInt64 when neither is
+// known.
+func memory(readFile func(string) ([]byte, error)) (bytes int64, container bool) {
 	machine := int64(math.MaxInt64)
 	if data, err := readFile("/proc/meminfo"); err == nil {
 		machine = memTotal(data)
@@ -94,15 +114,12 @@ func memoryBound(readFile func(string) ([]byte, error)) int64 {
 			continue
 		}
 		// "max", or a number larger than the machine, is not a limit.
-		container, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
-		if err == nil && container > 0 && container < machine {
-			return container / 10 * 8
+		limit, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
+		if err == nil && limit > 0 && limit < machine {
+			return limit, true
 		}
 	}
-	if machine == math.MaxInt64 {
-		return machine
-	}
-	return machine / 2
+	return machine, false
 }
 
 // memTotal reads MemTotal of /proc/meminfo in bytes.

@@ -6,6 +6,8 @@ package typeid
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/gofrs/uuid/v5"
 )
@@ -45,6 +47,24 @@ func NewWhere(prefix string, accept func(id string) bool) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("mint id: no %s id was accepted", prefix)
+}
+
+// Time is when an id was minted, to the millisecond; zero for what is not such an id.
+func Time(id string) time.Time {
+	text := id[strings.LastIndexByte(id, '_')+1:]
+	if len(text) != Length {
+		return time.Time{}
+	}
+	// The first 48 bits are milliseconds since 1970; two zero bits stand before them.
+	var ms int64
+	for _, c := range []byte(text[:10]) {
+		digit := strings.IndexByte(Alphabet, c)
+		if digit < 0 {
+			return time.Time{}
+		}
+		ms = ms<<5 | int64(digit)
+	}
+	return time.UnixMilli(ms).UTC()
 }
 
 // encode writes 128 bits as 26 characters, two zero bits first.

@@ -3,6 +3,7 @@ package typeid
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofrs/uuid/v5"
 )
@@ -42,5 +43,22 @@ func TestNewWhere(t *testing.T) {
 	id, err := NewWhere(Run, func(id string) bool { return id[len(id)-1] == '7' })
 	if err != nil || id[len(id)-1] != '7' {
 		t.Fatalf("id %q, err %v", id, err)
+	}
+}
+
+func TestTime(t *testing.T) {
+	t.Parallel()
+	// The time of the specification's vector.
+	if got, want := Time("run_01h455vb4pex5vsknk084sn02q").UnixMilli(), int64(0x01890a5dac96); got != want {
+		t.Errorf("it was minted at %d, want %d", got, want)
+	}
+	before := time.Now().Truncate(time.Millisecond)
+	if got := Time(New(Run)); got.Before(before) || got.After(time.Now()) {
+		t.Errorf("an id of now is of %s", got)
+	}
+	for _, id := range []string{"", "run_", "run_1", "run_01h455vb4iex5vsknk084sn02q", "run_01h455vb4pex5vsknk084sn02qq"} {
+		if got := Time(id); !got.IsZero() {
+			t.Errorf("%q was minted at %s", id, got)
+		}
 	}
 }

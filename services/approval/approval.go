@@ -9,17 +9,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/bus"
-	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/approval/internal/app"
 	"github.com/interlock-run/interlock/services/approval/internal/rpc"
 	"github.com/interlock-run/interlock/services/approval/internal/webhook"
+	process "github.com/interlock-run/interlock/services/internal/metrics"
 )
 
 // Config is what the approval service needs. The zero value of all but Store works.
@@ -30,8 +29,8 @@ type Config struct {
 	Engine grpc.ClientConnInterface
 	Clock  func() time.Time // default time.Now
 	Logger *slog.Logger     // default slog.Default()
-	// Registerer is for metrics; nil for none.
-	Registerer prometheus.Registerer
+	// Metrics are those of the process; nil for none.
+	Metrics *process.Set
 	Flags
 }
 
@@ -58,15 +57,8 @@ func New(cfg Config) (*Service, error) {
 		return nil, err
 	}
 	parts := app.Config{Store: cfg.Store, Announce: rpc.Announcer{}, Clock: cfg.Clock, Log: cfg.Logger, Retention: cfg.ApprovalRetention, Quota: cfg.ApprovalsEach}
-	if cfg.Registerer != nil {
-		counted := prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "interlock_approvals_total",
-			Help: "Approvals that were asked for (PENDING), and decided, by status. Those that wait are PENDING less all others.",
-		}, []string{"status"})
-		if err := cfg.Registerer.Register(counted); err != nil {
-			return nil, err
-		}
-		parts.Observe = func(status consent.Status) { counted.WithLabelValues(string(status)).Inc() }
+	if cfg.Metrics != nil {
+		parts.Observe, parts.Timers = counted(cfg.Metrics), cfg.Metrics.Timers()
 	}
 	// A nil pointer in an interface would not be nil.
 	if receivers != nil {
@@ -75,7 +67,11 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Engine != nil {
 		parts.Runs = rpc.NewRuns(enginev1.NewRunServiceClient(cfg.Engine))
 	}
-	return &Service{app: app.New(parts), receivers: receivers}, nil
+	s := &Service{app: app.New(parts), receivers: receivers}
+	if cfg.Metrics != nil {
+		waiting(cfg.Metrics, s.app, cfg.Clock)
+	}
+	return s, nil
 }
 
 // Register adds ApprovalService to a server.

@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-run/interlock/services/engine/internal/app"
 	"github.com/interlock-run/interlock/services/engine/internal/rpc"
 	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/metrics"
 	"github.com/interlock-run/interlock/services/internal/sessiontree"
 )
 
@@ -36,6 +37,8 @@ type Config struct {
 	Definitions definition.Flags
 	Quotas      Quotas
 	Retention   Retention
+	// Metrics are those of the process; nil for none.
+	Metrics *metrics.Set
 }
 
 // Retention is how long runs are kept.
@@ -58,6 +61,8 @@ func New(cfg Config) *Engine {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	e := &Engine{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger), log: cfg.Logger}
 	e.app.Definitions, e.app.Quotas, e.app.Retention = cfg.Definitions, cfg.Quotas, cfg.Retention
+	e.app.Timers = cfg.Metrics.Timers()
+	cfg.Metrics.Caches(e.app.Caches()...)
 	if cfg.Approval != nil {
 		e.app.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
 	}

@@ -12,9 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/internal/metrics"
 )
 
 // unread is a body that nobody may read.
@@ -99,7 +98,7 @@ func entrances(t *testing.T, g *Gateway) []entrance {
 func TestDoor(t *testing.T) {
 	t.Parallel()
 	on := &line{}
-	g := open(t, Config{Engine: on, Policy: on, State: on, Tokens: knows("s3cret"), Metrics: prometheus.NewRegistry()})
+	g := open(t, Config{Engine: on, Policy: on, State: on, Tokens: knows("s3cret"), Metrics: metrics.New()})
 	for _, e := range entrances(t, g) {
 		route := e.method + " " + e.path
 		for name, tc := range map[string]struct {

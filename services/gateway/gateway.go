@@ -18,11 +18,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -32,6 +31,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/health"
+	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/gateway/internal/approvalpage"
@@ -41,6 +41,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/rest"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/metrics"
 )
 
 // drainTimeout is how long requests in flight may take when serving ends.
@@ -100,7 +101,7 @@ type Config struct {
 	UpstreamStderr io.Writer
 
 	// Metrics are served at /metrics; nil for none.
-	Metrics prometheus.Gatherer
+	Metrics *metrics.Set
 	// Tracer makes spans of requests; nil for none.
 	Tracer trace.TracerProvider
 
@@ -123,13 +124,14 @@ func New(cfg Config) (*Gateway, error) {
 		cfg.Approval = cfg.Engine
 	}
 	on := clientsOf(cfg)
+	undecided := undecidedAt(cfg.Metrics.FailClosed(metrics.AtGateway))
 	g := &Gateway{log: cfg.Logger}
 	var source rest.EventSource
 	if cfg.NATS != nil {
 		g.events = newEvents(*cfg.NATS, cmp.Or(cfg.Quotas.Streams, 64))
 		source = g.events
 	}
-	api, err := newREST(cfg, on, source)
+	api, err := newREST(cfg, on, source, undecided)
 	if err != nil {
 		return nil, fmt.Errorf("build the REST edge: %w", err)
 	}
@@ -140,7 +142,7 @@ func New(cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the page of approvals: %w", err)
 	}
-	g.mcp, err = newMCP(cfg, on)
+	g.mcp, err = newMCP(cfg, on, undecided)
 	if err != nil {
 		return nil, fmt.Errorf("build the MCP edge: %w", err)
 	}
@@ -154,12 +156,12 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	mux.Handle("POST /v1/hook", &hook.Handler{
 		Runs: on.runs, Policy: on.policy, Sessions: on.sessions, Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
-		Places: cfg.Places,
+		Places: cfg.Places, Undecided: undecided,
 	})
 	mux.HandleFunc("POST /.well-known/interlock-proof", proof(cfg.Prove))
 	mux.HandleFunc("GET /.well-known/interlock", discovery(cfg.AdvertiseGRPC))
 	if cfg.Metrics != nil {
-		mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Metrics, promhttp.HandlerOpts{}))
+		mux.Handle("GET /metrics", rpc.Metrics(cfg.Metrics.Gatherer()))
 	}
 	door := access.Guard{Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous, Hosts: publicHosts(cfg)}
 	g.handler = traced(door.Protect(exactPaths(mux, api), refusals(mux, api)), cfg.Tracer)
@@ -219,29 +221,39 @@ func clientsOf(cfg Config) clients {
 	}
 }
 
-func newREST(cfg Config, on clients, events rest.EventSource) (access.Part, error) {
+func newREST(cfg Config, on clients, events rest.EventSource, undecided func(error)) (access.Part, error) {
 	return rest.New(rest.Config{
 		Workflows: on.workflows, Runs: on.runs, Processes: on.processes, Policy: on.policy,
 		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy),
 		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: statev1.NewComponentServiceClient(cfg.State),
 		Events: events, Identify: identify(cfg), Checks: cfg.Checks, Definitions: definition.Schemas(),
-		Version: cfg.Version, Logger: cfg.Logger,
+		Undecided: undecided, Version: cfg.Version, Logger: cfg.Logger,
 	})
 }
 
-func newMCP(cfg Config, on clients) (*mcp.Server, error) {
+func newMCP(cfg Config, on clients, undecided func(error)) (*mcp.Server, error) {
 	edge := mcp.Config{
 		Workflows: on.workflows, Runs: on.runs, Policy: on.policy, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Pins: policyv1.NewUpstreamServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
 		Stdio: cfg.Stdio, Alone: cfg.Stdio.Bound(), UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
-		SessionsEach: cfg.Quotas.MCPSessions, Places: cfg.Places,
+		SessionsEach: cfg.Quotas.MCPSessions, Places: cfg.Places, Undecided: undecided,
 	}
 	if cfg.Self != nil {
 		edge.Pins, edge.Identify = policyv1.NewUpstreamServiceClient(cfg.Self), identify(cfg)
 	}
 	return mcp.New(edge)
+}
+
+// undecidedAt counts the calls that the gateway denies itself. A fault of the request is the
+// caller's.
+func undecidedAt(denials *metrics.FailClosed) func(error) {
+	return func(err error) {
+		if _, answered := status.FromError(err); answered || errors.Is(err, context.DeadlineExceeded) {
+			denials.Count(fault.ReasonOf(err))
+		}
+	}
 }
 
 // identify tells whose a token is; nil leaves it to the services.

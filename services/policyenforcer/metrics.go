@@ -1,10 +1,15 @@
 package policyenforcer
 
 import (
+	"context"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/interlock-run/interlock/pkg/telemetry"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	process "github.com/interlock-run/interlock/services/internal/metrics"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
 
@@ -16,13 +21,21 @@ const mostPlaces = 1000
 type metrics struct {
 	decisions, denials *prometheus.CounterVec
 	limits             *prometheus.GaugeVec
+	seconds            *prometheus.HistogramVec
+	failClosed         *process.FailClosed
 
 	mu     sync.Mutex
 	places map[[3]string]bool
 }
 
-func newMetrics(r prometheus.Registerer) (*metrics, error) {
+func newMetrics(set *process.Set) *metrics {
 	m := &metrics{
+		failClosed: set.FailClosed(process.AtEnforcer),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "interlock_decision_seconds",
+			Help:    "Time that the answer to a tool call took, by decision; UNDECIDED for a denial because something was unavailable.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
+		}, []string{"decision"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "interlock_decisions_total", Help: "Decisions on tool calls, by decision and code.",
 		}, []string{"decision", "code"}),
@@ -35,12 +48,37 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		}, []string{"policy", "capability", "measure"}),
 		places: map[[3]string]bool{},
 	}
-	for _, c := range []prometheus.Collector{m.decisions, m.denials, m.limits} {
-		if err := r.Register(c); err != nil {
-			return nil, err
-		}
+	for _, decision := range []string{string(toolcall.Allow), string(toolcall.Deny), string(toolcall.Ask), undecided} {
+		m.seconds.WithLabelValues(decision)
 	}
-	return m, nil
+	set.Register(m.decisions, m.denials, m.limits, m.seconds)
+	return m
+}
+
+// undecided stands for the decision of a call that was denied without one.
+const undecided = "UNDECIDED"
+
+// answered tells of an answer to a check.
+func (m *metrics) answered(ctx context.Context, d *app.Decision, took time.Duration) {
+	decision, why := string(d.Verdict.Decision), d.Undecided
+	switch {
+	case why != "":
+		decision = undecided
+	case d.Verdict.Code == toolcall.CodePolicyUnavailable:
+		why = process.PolicyUnavailable
+	}
+	telemetry.Observe(ctx, m.seconds.WithLabelValues(decision), took.Seconds())
+	if why != "" {
+		m.failClosed.Count(why)
+	}
+}
+
+// unsealed tells how far the log of decisions is behind.
+func unsealed(a *app.App) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "interlock_decisions_unsealed_seconds",
+		Help: "Age of the oldest decision that should be sealed and is not; 0 while all are.",
+	}, func() float64 { return a.Unsealed().Seconds() })
 }
 
 // observe counts a decision.

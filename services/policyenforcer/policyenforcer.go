@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
@@ -17,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/definition"
+	process "github.com/interlock-run/interlock/services/internal/metrics"
 	"github.com/interlock-run/interlock/services/internal/sessiontree"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/rpc"
@@ -35,8 +35,8 @@ type Config struct {
 	Approval, State grpc.ClientConnInterface
 	Clock           func() time.Time // default time.Now
 	Logger          *slog.Logger     // default slog.Default()
-	// Registerer is for metrics; nil for none.
-	Registerer prometheus.Registerer
+	// Metrics are those of the process; nil for none.
+	Metrics *process.Set
 	// Places are where Interlock is on the machine that agents run on too.
 	Places toolcall.Places
 	Flags
@@ -84,13 +84,10 @@ func New(cfg Config) (*Enforcer, error) {
 	if err != nil {
 		return nil, err
 	}
-	others := app.Config{Masks: masks, Places: cfg.Places}
-	if cfg.Registerer != nil {
-		counted, err := newMetrics(cfg.Registerer)
-		if err != nil {
-			return nil, err
-		}
-		others.Observe = counted.observe
+	others := app.Config{Masks: masks, Places: cfg.Places, Timers: cfg.Metrics.Timers()}
+	if cfg.Metrics != nil {
+		counted := newMetrics(cfg.Metrics)
+		others.Observe, others.Answered = counted.observe, counted.answered
 	}
 	if cfg.Approval != nil {
 		others.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
@@ -102,6 +99,8 @@ func New(cfg Config) (*Enforcer, error) {
 	}
 	a := app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger, others)
 	a.RetainDecisions(cfg.DecisionRetention)
+	cfg.Metrics.Caches(append(a.Caches(), engine.Caches()...)...)
+	cfg.Metrics.Register(unsealed(a))
 	return &Enforcer{app: a, service: rpc.NewEnforcer(a, runs)}, nil
 }
 

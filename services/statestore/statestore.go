@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/metrics"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 	"github.com/interlock-run/interlock/services/statestore/internal/rpc"
 )
@@ -23,6 +24,8 @@ type Config struct {
 	Store  store.Store
 	Clock  func() time.Time // default time.Now
 	Logger *slog.Logger     // default slog.Default()
+	// Metrics are those of the process; nil for none.
+	Metrics *metrics.Set
 	Flags
 }
 
@@ -48,12 +51,14 @@ func New(cfg Config) *Store {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	return &Store{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger, app.Config{
+	s := &Store{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger, app.Config{
 		Session: session.Config{
 			MaxAttempts: cfg.StateUpdateRetries, AttemptTimeout: cfg.StateUpdateTimeout, RetryDelay: cfg.StateUpdateDelay, LeaseTTL: cfg.TaskLease,
 		},
-		MaxStateBytes: cfg.MaxStateBytes, HistoryVersions: cfg.StateHistory, Retention: cfg.StateRetention,
+		MaxStateBytes: cfg.MaxStateBytes, HistoryVersions: cfg.StateHistory, Retention: cfg.StateRetention, Timers: cfg.Metrics.Timers(),
 	})}
+	cfg.Metrics.Caches(s.app.Caches()...)
+	return s
 }
 
 // Register adds the state-store's services to a server.

@@ -62,6 +62,9 @@ type Config struct {
 	Clock func() time.Time
 	// Logger gets the warnings; slog.Default() unless given.
 	Logger *slog.Logger
+	// Observe is told of each flight: how many commits it carries, and how many wait for
+	// the next one. It must be quick; nil for nobody.
+	Observe func(commits, waiting int)
 }
 
 // ACL is what a user of Redis must be allowed besides the keys with the prefix, as a user's
@@ -71,7 +74,7 @@ const ACL = "-@all +ping +select +info +config|get +time +cluster|myid +cluster|
 	" +hget +hmget +hgetall +hset +hsetnx +hincrby +hdel" +
 	" +llen +lindex +lrange +lset +ltrim +rpush" +
 	" +zadd +zrem +zcard +zmscore +zrange +zrangebylex +zrevrangebylex +zrangebyscore" +
-	" +xadd +xrange +xread +xtrim"
+	" +xadd +xrange +xrevrange +xread +xtrim"
 
 // The limits of what one server is asked for.
 const (
@@ -107,6 +110,9 @@ func (c *Config) fill() error {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.Observe == nil {
+		c.Observe = func(int, int) {}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -56,14 +57,12 @@ func checkNode(ctx context.Context, node *redis.Client, config *Config) error {
 	}
 	var faults []string
 	for _, setting := range required {
-		values, err := node.ConfigGet(ctx, setting.name).Result()
-		value, known := values[setting.name]
-		var refused redis.Error
+		value, known, err := readSetting(ctx, node, setting.name)
 		switch {
-		case errors.As(err, &refused), err == nil && !known:
-			faults = append(faults, fmt.Sprintf("%s cannot be read, so it may not be %q (%s)", setting.name, setting.value, setting.danger))
 		case err != nil:
 			return err
+		case !known:
+			faults = append(faults, fmt.Sprintf("%s cannot be read, so it may not be %q (%s)", setting.name, setting.value, setting.danger))
 		case value != setting.value:
 			faults = append(faults, fmt.Sprintf("%s is %q, not %q (%s)", setting.name, value, setting.value, setting.danger))
 		}
@@ -78,6 +77,53 @@ func checkNode(ctx context.Context, node *redis.Client, config *Config) error {
 	}
 	warnOfReplicas(ctx, node, config)
 	return nil
+}
+
+// readSetting reads a setting of a server. It is not known where the server does not tell.
+func readSetting(ctx context.Context, node *redis.Client, name string) (value string, known bool, err error) {
+	values, err := node.ConfigGet(ctx, name).Result()
+	if refused := redis.Error(nil); errors.As(err, &refused) {
+		return "", false, nil
+	}
+	value, known = values[name]
+	return value, known, err
+}
+
+// Settings are those without which a server loses commits that it has acknowledged, and
+// whether they are known to be as they have to be, on every master.
+func (s *Store) Settings(ctx context.Context) (map[string]bool, error) {
+	var mu sync.Mutex
+	safe := make(map[string]bool, len(required))
+	for _, setting := range required {
+		safe[setting.name] = true
+	}
+	look := func(ctx context.Context, node *redis.Client) error {
+		for _, setting := range required {
+			value, known, err := readSetting(ctx, node, setting.name)
+			if err != nil {
+				return readError(ctx, "read the settings", err)
+			}
+			if !known || value != setting.value {
+				mu.Lock()
+				safe[setting.name] = false
+				mu.Unlock()
+			}
+		}
+		return nil
+	}
+	return safe, s.eachMaster(ctx, look)
+}
+
+// eachMaster does something with each server that has data.
+func (s *Store) eachMaster(ctx context.Context, do func(context.Context, *redis.Client) error) error {
+	switch db := s.db.(type) {
+	case *redis.ClusterClient:
+		return db.ForEachMaster(ctx, do)
+	case *redis.Client:
+		return do(ctx, db)
+	default:
+		return fmt.Errorf("redisstore: unexpected client %T", db)
+	}
 }
 
 // warnOfReplicas warns that a failover may lose commits: Redis replicates after

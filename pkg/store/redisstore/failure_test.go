@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -169,6 +170,41 @@ func TestDeadlineWhileTheServerHangs(t *testing.T) {
 	}
 	if found != uncertain {
 		t.Errorf("%d commits are there, of %d that were sent", found, uncertain)
+	}
+}
+
+// Each flight tells how many commits it carries and how many it leaves waiting.
+func TestFlightsAreObserved(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	var mu sync.Mutex
+	var flights [][2]int
+	s := open(t, redisstore.Config{URL: server.URL(), Flights: 1, Observe: func(commits, waiting int) {
+		mu.Lock()
+		defer mu.Unlock()
+		flights = append(flights, [2]int{commits, waiting})
+	}})
+	if err := server.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 130 {
+		all.Go(func() {
+			if _, err := s.Commit(t.Context(), idempotent(fmt.Sprint(i))); err != nil {
+				t.Error(err)
+			}
+		})
+		if i == 0 {
+			waitFor(t, func() bool { return s.Flying() == 1 && s.Waiting() == 0 })
+		}
+	}
+	waitFor(t, func() bool { return s.Waiting() == 129 })
+	if err := server.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	all.Wait()
+	if want := [][2]int{{1, 0}, {128, 1}, {1, 0}}; !slices.Equal(flights, want) {
+		t.Errorf("commits of each flight, and how many waited: %v, want %v", flights, want)
 	}
 }
 

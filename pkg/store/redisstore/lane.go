@@ -53,6 +53,8 @@ type lane struct {
 	work *sync.WaitGroup
 	// flights is how many may be under way at once.
 	flights int
+	// observe is told of each.
+	observe func(commits, waiting int)
 
 	mu     sync.Mutex
 	queue  []*call
@@ -89,10 +91,12 @@ func (l *lane) do(ctx context.Context, c *call) error {
 func (l *lane) fly() {
 	var calls []*call
 	for {
-		calls = l.take(calls[:0])
+		var queued int
+		calls, queued = l.take(calls[:0])
 		if len(calls) == 0 {
 			return
 		}
+		l.observe(len(calls), queued)
 		l.send(calls)
 		for _, c := range calls {
 			close(c.done)
@@ -101,8 +105,9 @@ func (l *lane) fly() {
 	}
 }
 
-// take moves calls from the queue. When there are none, the flight has ended.
-func (l *lane) take(calls []*call) []*call {
+// take moves calls from the queue, and counts those that still wait there. When there are
+// none, the flight has ended.
+func (l *lane) take(calls []*call) (moved []*call, queued int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	taken, size := 0, 0
@@ -122,5 +127,5 @@ func (l *lane) take(calls []*call) []*call {
 	if len(calls) == 0 {
 		l.flying--
 	}
-	return calls
+	return calls, rest
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 
@@ -178,5 +179,35 @@ func TestPasswordIsNotShown(t *testing.T) {
 	_, err := redisstore.Open(t.Context(), redisstore.Config{URL: "redis://127.0.0.1:" + unusedPort(t)})
 	if !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("an unreachable server: %v", err)
+	}
+}
+
+// A setting that was changed since the store was opened is told.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := open(t, redisstore.Config{URL: server.URL()})
+	want := map[string]bool{"appendonly": true, "appendfsync": true, "no-appendfsync-on-rewrite": true, "maxmemory-policy": true}
+	settings := func() map[string]bool {
+		t.Helper()
+		got, err := s.Settings(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if got := settings(); !maps.Equal(got, want) {
+		t.Errorf("the settings are %v, want %v", got, want)
+	}
+	if err := server.Client(t).ConfigSet(t.Context(), "appendfsync", "everysec").Err(); err != nil {
+		t.Fatal(err)
+	}
+	want["appendfsync"] = false
+	if got := settings(); !maps.Equal(got, want) {
+		t.Errorf("the settings are %v, want %v", got, want)
+	}
+	server.Kill()
+	if _, err := s.Settings(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("of a server that is away: %v", err)
 	}
 }

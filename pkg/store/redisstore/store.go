@@ -122,11 +122,11 @@ func openStore(ctx context.Context, config Config) (*Store, error) {
 		}
 	}
 	s.lanes = make([]*lane, shards)
-	common := &lane{send: s.send, work: &s.work, flights: config.Flights}
+	common := &lane{send: s.send, work: &s.work, flights: config.Flights, observe: config.Observe}
 	for shard := range s.lanes {
 		s.lanes[shard] = common
 		if cluster { // one call stays within one slot
-			s.lanes[shard] = &lane{send: s.send, work: &s.work, flights: 1}
+			s.lanes[shard] = &lane{send: s.send, work: &s.work, flights: 1, observe: config.Observe}
 		}
 	}
 	return s, nil
@@ -201,13 +201,7 @@ func (s *Store) Bytes(ctx context.Context) (int64, error) {
 		sum.Add(used)
 		return nil
 	}
-	var err error
-	switch db := s.db.(type) {
-	case *redis.ClusterClient:
-		err = db.ForEachMaster(ctx, ask)
-	case *redis.Client:
-		err = ask(ctx, db)
-	}
+	err := s.eachMaster(ctx, ask)
 	return sum.Load(), err
 }
 

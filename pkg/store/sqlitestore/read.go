@@ -11,7 +11,7 @@ import (
 
 // reads are the statements for reading.
 type reads struct {
-	get, history, counters, lease, answer, entries, dueShards, due *sql.Stmt
+	get, history, counters, lease, answer, entries, dueShards, due, timers *sql.Stmt
 	// turn counts the tails, see Store.tail.
 	turn atomic.Uint32
 }
@@ -34,6 +34,7 @@ func prepareReads(ctx context.Context, db *sql.DB) (*reads, error) {
 			"LEFT JOIN history h ON h.key = o.entry_key AND h.version = o.entry_version WHERE o.entry > ? AND o.entry <= ? ORDER BY o.entry LIMIT ?"},
 		{&r.dueShards, "SELECT shard FROM shards WHERE EXISTS (SELECT 1 FROM timers WHERE kind = ? AND shard = shards.shard AND due <= ?)"},
 		{&r.due, "SELECT key, name, due, data FROM timers WHERE kind = ? AND shard = ? AND due <= ? ORDER BY due LIMIT ?"},
+		{&r.timers, "SELECT count(*) FROM timers WHERE kind = ?"},
 	} {
 		var err error
 		if *p.statement, err = db.PrepareContext(ctx, p.text); err != nil {

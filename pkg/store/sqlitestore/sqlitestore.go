@@ -48,6 +48,9 @@ type Config struct {
 	ContinueAfterRollback bool
 	// Logger gets that error, slog.Default() when nil.
 	Logger *slog.Logger
+	// Observe is told of each transaction: how many commits it carries, and how many wait
+	// for the next one. It must be quick; nil for nobody.
+	Observe func(commits, waiting int)
 }
 
 // Store is a store in a SQLite file.
@@ -102,7 +105,7 @@ func Open(ctx context.Context, config Config) (_ *Store, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlitestore: opening %s: %w", config.Path, explain(err))
 	}
-	s.writer = &writer{conn: conn, clock: config.Clock, reserve: spare}
+	s.writer = &writer{conn: conn, clock: config.Clock, reserve: spare, observe: config.Observe}
 	if err := migrate(conn, config); err != nil {
 		return nil, err
 	}
@@ -152,6 +155,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.Observe == nil {
+		c.Observe = func(int, int) {}
 	}
 	return c, nil
 }

@@ -30,6 +30,25 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int, kinds ...stri
 	return timers, nil
 }
 
+// Backlog tells what waits, see store.Store.
+func (s *Store) Backlog(ctx context.Context, kinds ...string) (store.Backlog, error) {
+	if err := s.usable(ctx); err != nil {
+		return store.Backlog{}, err
+	}
+	b := store.Backlog{Last: make([]int64, s.Shards()), Timers: make(map[string]int64, len(kinds))}
+	for shard := range b.Last {
+		b.Last[shard] = s.heads.seqs[shard].Load()
+	}
+	for _, kind := range kinds {
+		var n int64
+		if err := s.reads.timers.QueryRowContext(ctx, kind).Scan(&n); err != nil {
+			return store.Backlog{}, s.readError(ctx, "counting timers", err)
+		}
+		b.Timers[kind] = n
+	}
+	return b, nil
+}
+
 const readingTimers = "reading timers"
 
 // dueShards returns the shards that have timers of a kind which are due.

@@ -34,7 +34,9 @@ type request struct {
 type writer struct {
 	conn  *conn
 	clock func() time.Time
-	queue queue
+	// observe is told of each group.
+	observe func(commits, waiting int)
+	queue   queue
 	ended chan struct{}
 	// broken is set when the disk failed in a way that leaves unknown what it
 	// holds. Nothing is answered from then on.
@@ -75,9 +77,9 @@ func (q *queue) push(r *request) error {
 	return nil
 }
 
-// take waits for requests and appends them to group; none are left when the
-// queue is closed.
-func (q *queue) take(group []*request) []*request {
+// take waits for requests and appends them to group, and counts those that still wait;
+// none are left when the queue is closed.
+func (q *queue) take(group []*request) (taken []*request, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for len(q.waiting) == 0 && !q.closed {
@@ -88,7 +90,7 @@ func (q *queue) take(group []*request) []*request {
 	rest := copy(q.waiting, q.waiting[n:])
 	clear(q.waiting[rest:])
 	q.waiting = q.waiting[:rest]
-	return group
+	return group, rest
 }
 
 func (q *queue) shut() {
@@ -136,10 +138,12 @@ func (w *writer) start() {
 			// Callers that were just answered may have more to write: let them,
 			// so that they share a transaction.
 			runtime.Gosched()
-			group = w.queue.take(group[:0])
+			var waiting int
+			group, waiting = w.queue.take(group[:0])
 			if len(group) == 0 {
 				return
 			}
+			w.observe(len(group), waiting)
 			w.serve(group)
 			clear(group)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -143,6 +144,29 @@ func TestNeighbours(t *testing.T) {
 	}
 	if counters, err := s.Counters(t.Context(), runKey(2)); err != nil || counters["n"] != 1 {
 		t.Errorf("counters are %v, %v", counters, err)
+	}
+}
+
+// TestObserved tests that each transaction tells how many commits it carries and how many
+// it leaves waiting.
+func TestObserved(t *testing.T) {
+	t.Parallel()
+	var groups [][2]int
+	s := openHere(t, Config{Observe: func(commits, waiting int) { groups = append(groups, [2]int{commits, waiting}) }})
+	batches := make([]store.Batch, maxGroup+1)
+	for i := range batches {
+		batches[i] = createBatch(i, 1)
+	}
+	for _, err := range commitTogether(t, s, batches...) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if want := [][2]int{{1, 0}, {maxGroup, 1}, {1, 0}}; !slices.Equal(groups, want) {
+		t.Errorf("commits of each group, and how many waited: %v, want %v", groups, want)
 	}
 }
 

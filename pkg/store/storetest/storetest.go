@@ -72,6 +72,7 @@ func Run(t *testing.T, open Opener) {
 		{"counter", counterTests},
 		{"window", windowTests},
 		{"timer", timerTests},
+		{"backlog", backlogTests},
 		{"lease", leaseTests},
 		{"fence", fenceTests},
 		{"idempotency", idempotencyTests},

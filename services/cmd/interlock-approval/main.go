@@ -14,7 +14,7 @@ func main() {
 	var flags commandline.Approval
 	line := daemon.Parse(&flags, commandline.OfApproval)
 	daemon.Main(line, version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
-		cfg := approval.Config{Store: d.Store, Logger: d.Log, Registerer: d.Registry, Flags: flags.Approval}
+		cfg := approval.Config{Store: d.Store, Logger: d.Log, Metrics: d.Metrics, Flags: flags.Approval}
 		if flags.Engine != "" {
 			engine, err := d.DialAs("engine", flags.Engine, flags.ClientFlags)
 			if err != nil {

@@ -58,7 +58,7 @@ func (f *flags) build(d *daemon.Daemon) error {
 		gateway.Reachable("state-store", state), gateway.Reachable("approval", approval))
 	g, err := gateway.New(gateway.Config{
 		Engine: engine, Policy: policy, State: state, Approval: approval, Self: self, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
-		Metrics: d.Registry, NATS: &events, Tokens: d.Tokens,
+		Metrics: d.Metrics, NATS: &events, Tokens: d.Tokens,
 		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas,
 		AllowAnonymous: f.AllowAnonymous, PublicURL: f.PublicURL, Tracer: d.Tracer, Version: version, Logger: d.Log,
 	})

@@ -18,7 +18,7 @@ func main() {
 		if err != nil {
 			return err
 		}
-		cfg := policyenforcer.Config{Store: d.Store, Engine: engine, Logger: d.Log, Registerer: d.Registry, Flags: flags.Policy, Definitions: flags.Definitions}
+		cfg := policyenforcer.Config{Store: d.Store, Engine: engine, Logger: d.Log, Metrics: d.Metrics, Flags: flags.Policy, Definitions: flags.Definitions}
 		if flags.Approval != "" {
 			if cfg.Approval, err = d.DialAs("approval", flags.Approval, flags.ClientFlags); err != nil {
 				return err

@@ -14,7 +14,7 @@ func main() {
 	var flags commandline.StateStore
 	line := daemon.Parse(&flags, commandline.OfStateStore)
 	daemon.Main(line, version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
-		s := statestore.New(statestore.Config{Store: d.Store, Logger: d.Log, Flags: flags.State})
+		s := statestore.New(statestore.Config{Store: d.Store, Logger: d.Log, Metrics: d.Metrics, Flags: flags.State})
 		s.Register(d.Server.GRPC())
 		d.Go(s.Run)
 		d.Go(s.Follow(d.NATS))

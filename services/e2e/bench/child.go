@@ -29,6 +29,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/telemetry"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 	"github.com/interlock-run/interlock/services/internal/decided"
+	"github.com/interlock-run/interlock/services/internal/metrics"
 	"github.com/interlock-run/interlock/services/internal/natsserver"
 )
 
@@ -213,7 +214,7 @@ func (s *served) services(ctx context.Context, st store.Store) error {
 	own := auth.Mint()
 	known := auth.Chain(auth.One(auth.Principal{Name: "interlock", Role: auth.Service}, own), tokens)
 	server, err := rpc.NewServer(rpc.Config{
-		Listen: []string{"127.0.0.1:0"}, Authenticator: known, Registerer: daemon.NewRegistry(),
+		Listen: []string{"127.0.0.1:0"}, Authenticator: known, Registerer: metrics.New().Registerer(),
 	})
 	if err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 
@@ -33,6 +32,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/datadir"
 	"github.com/interlock-run/interlock/services/internal/decided"
 	defs "github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/metrics"
 	"github.com/interlock-run/interlock/services/internal/natsserver"
 	"github.com/interlock-run/interlock/services/policyenforcer"
 	"github.com/interlock-run/interlock/services/statestore"
@@ -103,7 +103,7 @@ type Cluster struct {
 	TokensFile string
 
 	cfg           Config
-	registry      *prometheus.Registry
+	metrics       *metrics.Set
 	closers       []func() error
 	cancel        context.CancelCauseFunc
 	ctx           context.Context
@@ -122,7 +122,7 @@ type Cluster struct {
 // it with Close.
 func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 	cfg = cfg.withDefaults()
-	c := &Cluster{cfg: cfg, registry: daemon.NewRegistry()}
+	c := &Cluster{cfg: cfg, metrics: metrics.New()}
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer func() {
 		if err != nil {
@@ -142,7 +142,7 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 		return nil, err
 	}
 	st, err := daemon.OpenStore(ctx, daemon.StoreConfig{
-		URL: cfg.Store, Path: cfg.Data.Database(), AllowLossy: cfg.AllowLossyStore, SafetyFlags: cfg.Safety, StoreLogin: cfg.StoreLogin, Logger: cfg.Logger, Registerer: c.registry,
+		URL: cfg.Store, Path: cfg.Data.Database(), AllowLossy: cfg.AllowLossyStore, SafetyFlags: cfg.Safety, StoreLogin: cfg.StoreLogin, Logger: cfg.Logger, Metrics: c.metrics,
 	})
 	if err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func (c *Cluster) startRelay(st store.Store, endpoint bus.Endpoint, grace time.D
 		return err
 	}
 	relay, err := bus.NewRelay(decided.Outbox(st), bus.Config{
-		NATS: endpoint, Stream: c.cfg.Events.Stream(), Holder: holder, Grace: grace, Keep: c.cfg.Events.EventsKeep, Registerer: c.registry, Log: c.cfg.Logger,
+		NATS: endpoint, Stream: c.cfg.Events.Stream(), Holder: holder, Grace: grace, Keep: c.cfg.Events.EventsKeep, Registerer: c.metrics.Registerer(), Log: c.cfg.Logger,
 		Reopen: c.reopen,
 	})
 	if err != nil {
@@ -285,7 +285,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 	}
 	server, err := rpc.NewServer(rpc.Config{
 		Gate: st.Gate(), Listen: addresses, Authenticator: tokens, Logger: c.cfg.Logger, TLS: c.cfg.TLS, Insecure: c.cfg.Insecure,
-		Registerer: c.registry, TracerProvider: c.cfg.Tracer,
+		Registerer: c.metrics.Registerer(), TracerProvider: c.cfg.Tracer,
 	})
 	if err != nil {
 		return err
@@ -306,7 +306,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		Engine: local, Policy: local, State: local, Approval: local, Self: self, NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
 		Upstreams: c.cfg.Upstreams, PublicURL: cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP), ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
 		Quotas: c.cfg.Quotas, Prove: known.Prove,
-		Metrics: c.registry, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: gateway.PlacesOf(string(c.cfg.Data)),
+		Metrics: c.metrics, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: gateway.PlacesOf(string(c.cfg.Data)),
 	})
 	if err != nil {
 		server.Close()
@@ -338,23 +338,26 @@ func (c *Cluster) checks(st store.Store) health.Checks {
 // startServices registers the services. They call each other through local with
 // their callers' credentials, and through self with their own.
 func (c *Cluster) startServices(st store.Store, server *rpc.Server, local, self grpc.ClientConnInterface) error {
-	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions, Quotas: c.cfg.Engine, Retention: c.cfg.Retention})
+	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions, Quotas: c.cfg.Engine, Retention: c.cfg.Retention, Metrics: c.metrics})
 	policies, err := policyenforcer.New(policyenforcer.Config{
 		Store: st, Engine: local, Approval: self, State: self, Logger: c.cfg.Logger, Flags: c.cfg.Policy, Definitions: c.cfg.Definitions,
-		Places: gateway.PlacesOf(string(c.cfg.Data)), Registerer: c.registry,
+		Places: gateway.PlacesOf(string(c.cfg.Data)), Metrics: c.metrics,
 	})
 	if err != nil {
 		return err
 	}
-	states := statestore.New(statestore.Config{Store: st, Logger: c.cfg.Logger, Flags: c.cfg.State})
-	approvals, err := approval.New(approval.Config{Store: st, Engine: self, Logger: c.cfg.Logger, Registerer: c.registry, Flags: c.cfg.Approval})
+	states := statestore.New(statestore.Config{Store: st, Logger: c.cfg.Logger, Flags: c.cfg.State, Metrics: c.metrics})
+	approvals, err := approval.New(approval.Config{Store: st, Engine: self, Logger: c.cfg.Logger, Metrics: c.metrics, Flags: c.cfg.Approval})
 	if err != nil {
 		return err
 	}
 	for _, service := range []interface{ Register(grpc.ServiceRegistrar) }{e, policies, states, approvals} {
 		service.Register(server.GRPC())
 	}
-	for _, work := range []func(context.Context) error{e.Run, policies.Run, states.Run, approvals.Run} {
+	checks := c.checks(st)
+	c.metrics.Health(&checks)
+	c.metrics.Refresh(c.events.Measure)
+	for _, work := range []func(context.Context) error{e.Run, policies.Run, states.Run, approvals.Run, c.metrics.Run} {
 		c.background(work)
 	}
 	return nil

@@ -44,8 +44,8 @@ func start(t *testing.T, cfg Config) *Cluster {
 	return c
 }
 
-// call makes one REST request as an operator and answers its JSON.
-func call(t *testing.T, c *Cluster, method, path, body string) map[string]any {
+// request makes one REST request as an operator.
+func request(t *testing.T, c *Cluster, method, path, body string) (*http.Response, []byte) {
 	t.Helper()
 	data, err := os.ReadFile(c.TokensFile)
 	if err != nil {
@@ -67,8 +67,18 @@ func call(t *testing.T, c *Cluster, method, path, body string) map[string]any {
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode >= 300 {
-		t.Fatalf("%s %s: %s %s %v", method, path, resp.Status, text, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, text
+}
+
+// call makes a request that succeeds, and returns its JSON.
+func call(t *testing.T, c *Cluster, method, path, body string) map[string]any {
+	t.Helper()
+	resp, text := request(t, c, method, path, body)
+	if resp.StatusCode >= 300 {
+		t.Fatalf("%s %s: %s %s", method, path, resp.Status, text)
 	}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		return map[string]any{"text": string(text)}
@@ -106,15 +116,7 @@ func TestOneTraceFromEdgeToStore(t *testing.T) {
 
 func TestMetricsAreServed(t *testing.T) {
 	t.Parallel()
-	c := start(t, Config{})
-	call(t, c, "POST", "/v1/workflows", strings.Replace(definition, `"Read"`, `"Read", "Write"`, 1))
-	run := call(t, c, "POST", "/v1/runs", `{"workflow":"w"}`)["run_id"]
-	call(t, c, "POST", "/v1/policies", `{"name":"p","role":"operator","allow":[{"capability":"tool:Read","rate_limit":{"max_calls":4,"window_seconds":3600}}],
-		"ask":[{"capability":"tool:Write"}]}`)
-	call(t, c, "PUT", "/v1/policies/p/attachments/role/operator", ``)
-	for _, tool := range []string{"Read", "Bash", "Write"} {
-		call(t, c, "POST", fmt.Sprintf("/v1/runs/%s/check", run), `{"tool":"`+tool+`"}`)
-	}
+	c := used(t, Config{})
 	text := call(t, c, "GET", "/metrics", "")["text"].(string)
 	for _, want := range []string{
 		"Register", "go_goroutines", "interlock_",

@@ -16,8 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/resolver/dns"
 
@@ -28,6 +26,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/telemetry"
 	"github.com/interlock-run/interlock/services/internal/decided"
+	"github.com/interlock-run/interlock/services/internal/metrics"
 )
 
 // Flags of every service. Each can be given as an environment variable.
@@ -55,13 +54,13 @@ type StoreFlags struct {
 
 // Daemon is the running parts that a service is built on.
 type Daemon struct {
-	Name     string
-	Store    store.Store // nil without StoreFlags
-	Server   *rpc.Server
-	Registry *prometheus.Registry
-	Tracer   trace.TracerProvider
-	Log      *slog.Logger
-	NATS     bus.Endpoint
+	Name    string
+	Store   store.Store // nil without StoreFlags
+	Server  *rpc.Server
+	Metrics *metrics.Set
+	Tracer  trace.TracerProvider
+	Log     *slog.Logger
+	NATS    bus.Endpoint
 	// Checks are what the service depends on.
 	Checks health.Checks
 	// Tokens tells whose token it is; nil when nobody's can be told.
@@ -110,7 +109,9 @@ func Run(ctx context.Context, name, version string, flags Flags, storage *StoreF
 	if err != nil {
 		return err
 	}
-	d := &Daemon{Name: name, flags: flags, Registry: NewRegistry(), Tracer: telemetry.TracerProvider(), Log: log}
+	d := &Daemon{Name: name, flags: flags, Metrics: metrics.New(), Tracer: telemetry.TracerProvider(), Log: log}
+	d.Metrics.Health(&d.Checks)
+	d.Go(d.Metrics.Run)
 	d.OnClose(func() error { return shutdown(context.WithoutCancel(ctx)) })
 	defer func() { err = errors.Join(err, d.close()) }()
 	if flags.Admin != "" {
@@ -139,15 +140,8 @@ func Run(ctx context.Context, name, version string, flags Flags, storage *StoreF
 // rollout of the state-store took tool calls away for 16 s.
 const askDNSAgain = time.Second
 
-// NewRegistry is a metrics registry with the process's own metrics.
-func NewRegistry() *prometheus.Registry {
-	r := prometheus.NewRegistry()
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return r
-}
-
 func (d *Daemon) useStore(ctx context.Context, flags StoreFlags) error {
-	st, err := awaitStore(ctx, StoreConfig{URL: flags.Store, AllowLossy: flags.AllowLossyStore, SafetyFlags: flags.SafetyFlags, StoreLogin: flags.StoreLogin, Logger: d.Log, Registerer: d.Registry})
+	st, err := awaitStore(ctx, StoreConfig{URL: flags.Store, AllowLossy: flags.AllowLossyStore, SafetyFlags: flags.SafetyFlags, StoreLogin: flags.StoreLogin, Logger: d.Log, Metrics: d.Metrics})
 	if err != nil {
 		return err
 	}
@@ -163,7 +157,7 @@ func (d *Daemon) useStore(ctx context.Context, flags StoreFlags) error {
 	stream.Replicas = flags.StreamReplicas
 	relay, err := bus.NewRelay(decided.Outbox(st), bus.Config{
 		NATS: d.NATS, Stream: stream, Holder: holder(d.Name), Grace: flags.Grace, Keep: flags.EventsKeep,
-		Registerer: d.Registry, Log: d.Log,
+		Registerer: d.Metrics.Registerer(), Log: d.Log,
 	})
 	if err != nil {
 		return err
@@ -171,6 +165,7 @@ func (d *Daemon) useStore(ctx context.Context, flags StoreFlags) error {
 	d.Checks = append(d.Checks, health.Check{Name: "store", Probe: st.Ping},
 		health.Check{Name: "events", Optional: true, Probe: func(context.Context) error { return relay.Health() }})
 	d.Go(relay.Run)
+	d.Metrics.Refresh(relay.Measure)
 	return nil
 }
 
@@ -207,7 +202,7 @@ func (d *Daemon) openServer(flags Flags) error {
 	server, err := rpc.NewServer(rpc.Config{
 		Gate: d.gate(), Listen: []string{flags.GRPC}, Authenticator: d.Tokens, AllowAnonymous: flags.AllowAnonymous,
 		TLS: flags.TLS(), Insecure: flags.InsecurePlaintext,
-		Registerer: d.Registry, TracerProvider: d.Tracer, Logger: d.Log,
+		Registerer: d.Metrics.Registerer(), TracerProvider: d.Tracer, Logger: d.Log,
 	})
 	if err != nil {
 		return err
@@ -240,7 +235,7 @@ func (d *Daemon) serve(ctx context.Context) error {
 			}
 		}()
 	}
-	d.admin.Store(new(rpc.Admin(rpc.AdminConfig{Checks: &d.Checks, Gatherer: d.Registry})))
+	d.admin.Store(new(rpc.Admin(rpc.AdminConfig{Checks: &d.Checks, Gatherer: d.Metrics.Gatherer()})))
 	d.Server.SetServing(true)
 	d.Log.Info("serving", "service", d.Name, "grpc", d.Server.Addrs()[0].String())
 	err := d.Server.Serve(ctx)
@@ -261,7 +256,7 @@ func (d *Daemon) serveAdmin(address string) (end func(), err error) {
 	}
 	d.Log.Info("serving", "service", d.Name, "admin", lis.Addr().String())
 	// Until it serves the process is alive, and not ready.
-	d.admin.Store(new(rpc.Admin(rpc.AdminConfig{Gatherer: d.Registry})))
+	d.admin.Store(new(rpc.Admin(rpc.AdminConfig{Gatherer: d.Metrics.Gatherer()})))
 	server := &http.Server{
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*d.admin.Load()).ServeHTTP(w, r) }),
 		ReadHeaderTimeout: 5 * time.Second,

@@ -5,15 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"strings"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
+	"github.com/interlock-run/interlock/services/internal/metrics"
 	"github.com/interlock-run/interlock/services/internal/storeguard"
 )
 
@@ -28,8 +26,8 @@ type StoreConfig struct {
 	SafetyFlags
 	StoreLogin
 	Logger *slog.Logger
-	// Registerer takes the metric of the store's size; nil for none.
-	Registerer prometheus.Registerer
+	// Metrics are those of the process; nil for none.
+	Metrics *metrics.Set
 }
 
 // SafetyFlags say what is done about a store that may lose what it has acknowledged, or is silent.
@@ -52,34 +50,22 @@ func AcceptRollback(ctx context.Context, cfg StoreConfig) (lost []string, err er
 
 // OpenStore opens the store that a configuration names.
 func OpenStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
-	st, err := openStore(ctx, cfg)
+	told := cfg.Metrics.Store()
+	st, err := openStore(ctx, cfg, told.Batch)
 	if err != nil {
 		return nil, err
 	}
-	if sized, ok := st.(store.Sized); ok && cfg.Registerer != nil {
-		cfg.Registerer.MustRegister(sizeMetric(sized))
+	if sized, ok := st.(store.Sized); ok {
+		cfg.Metrics.Bytes(sized)
+	}
+	if safe, ok := st.(metrics.Safe); ok {
+		cfg.Metrics.Settings(safe)
 	}
 	timeout := cfg.StoreTimeout
 	if timeout > 0 && cfg.RedisWait > 0 {
 		timeout += redisstore.WaitTimeout // or a slow replica would look like a silent store
 	}
-	return storeguard.Wrap(st, timeout), nil
-}
-
-// sizeMetric tells how much room a store takes, and NaN while that is not known.
-func sizeMetric(st store.Sized) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "interlock_store_bytes",
-		Help: "Bytes of the store: SQLite's files, or the memory that Redis uses.",
-	}, func() float64 {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		n, err := st.Bytes(ctx)
-		if err != nil {
-			return math.NaN()
-		}
-		return float64(n)
-	})
+	return storeguard.Wrap(st, storeguard.Config{Timeout: timeout, Observe: told.Call}), nil
 }
 
 // Pauses of a service that waits for its store.
@@ -116,12 +102,16 @@ func (cfg StoreConfig) redis() redisstore.Config {
 	return c
 }
 
-func openStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
+func openStore(ctx context.Context, cfg StoreConfig, observe func(commits, waiting int)) (store.Store, error) {
 	switch scheme, _, _ := strings.Cut(cfg.URL, "://"); {
 	case cfg.URL == "" || cfg.URL == "sqlite":
-		return sqlitestore.Open(ctx, sqlitestore.Config{Path: cfg.Path, ContinueAfterRollback: cfg.goOn(), Logger: cfg.Logger})
+		return sqlitestore.Open(ctx, sqlitestore.Config{
+			Path: cfg.Path, ContinueAfterRollback: cfg.goOn(), Logger: cfg.Logger, Observe: observe,
+		})
 	case strings.HasPrefix(scheme, "redis"):
-		st, err := redisstore.Open(ctx, cfg.redis())
+		config := cfg.redis()
+		config.Observe = observe
+		st, err := redisstore.Open(ctx, config)
 		switch {
 		case errors.Is(err, store.ErrUnavailable):
 			return nil, fmt.Errorf("the Redis of --store cannot be reached: %w; is it running there?", err)

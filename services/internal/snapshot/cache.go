@@ -106,3 +106,37 @@ func (c *Cache[K, V]) Len() int {
 	}
 	return n
 }
+
+// Weight is the sum of what the entries weigh: 1 for each put by Put.
+func (c *Cache[K, V]) Weight() int {
+	n := 0
+	for i := range c.stripe {
+		s := &c.stripe[i]
+		s.RLock()
+		n += s.weight
+		s.RUnlock()
+	}
+	return n
+}
+
+// Use is how much a cache holds, for metrics.
+type Use struct {
+	// Name of the cache, which no other of the process has.
+	Name string
+	// Of counts the entries and what they weigh.
+	Of func() (entries, weight int)
+	// Bytes is true when the weight is bytes.
+	Bytes bool
+}
+
+// Use is that of a cache whose entries were put by Put.
+func (c *Cache[K, V]) Use(name string) Use {
+	return Use{Name: name, Of: func() (int, int) { return c.Len(), c.Weight() }}
+}
+
+// UseBytes is Use of a cache whose entries were put by PutSized.
+func (c *Cache[K, V]) UseBytes(name string) Use {
+	u := c.Use(name)
+	u.Bytes = true
+	return u
+}

@@ -78,6 +78,15 @@ func (c *Sized[K, V]) Clear() {
 	c.bytes = 0
 }
 
+// Use is how much the cache holds, for metrics.
+func (c *Sized[K, V]) Use(name string) Use {
+	return Use{Name: name, Bytes: true, Of: func() (entries, bytes int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.items), c.bytes
+	}}
+}
+
 func (c *Sized[K, V]) remove(e *list.Element) {
 	item := e.Value.(*sizedItem[K, V])
 	c.order.Remove(e)

@@ -3,6 +3,8 @@ package storeguard
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,7 +39,7 @@ func TestSilentStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		inner := &silent{}
-		st := Wrap(inner, 2*time.Second)
+		st := Wrap(inner, Config{Timeout: 2 * time.Second})
 		get := func() (time.Duration, error) {
 			began := time.Now()
 			_, err := st.Get(t.Context(), store.Key{})
@@ -70,7 +72,7 @@ func TestSilentStore(t *testing.T) {
 func TestOutcomesKeepTheirMeaning(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		st := Wrap(&silent{}, time.Second)
+		st := Wrap(&silent{}, Config{Timeout: time.Second})
 		if _, err := st.Commit(t.Context(), store.Batch{}); !errors.Is(err, store.ErrUncertain) || errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("a late commit answered %v", err)
 		}
@@ -82,4 +84,33 @@ func TestOutcomesKeepTheirMeaning(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Each call is told of once it has ended: also one that was not tried, and without a timeout.
+func TestCallsAreObserved(t *testing.T) {
+	t.Parallel()
+	for _, timeout := range []time.Duration{0, 2 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			var methods []string
+			var last error
+			inner := &silent{answers: true}
+			st := Wrap(inner, Config{Timeout: timeout, Observe: func(_ context.Context, method string, took time.Duration, err error) {
+				methods, last = append(methods, fmt.Sprint(method, " ", took)), err
+			}})
+			_, err := st.Get(t.Context(), store.Key{})
+			if !errors.Is(last, store.ErrNotFound) || !errors.Is(err, last) {
+				t.Errorf("told of %v, answered %v", last, err)
+			}
+			inner.answers = false
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err = st.Commit(ctx, store.Batch{})
+			if !errors.Is(last, store.ErrUncertain) || !errors.Is(err, last) {
+				t.Errorf("told of %v, answered %v", last, err)
+			}
+			if want := []string{"Get 0s", "Commit 1s"}; !slices.Equal(methods, want) {
+				t.Errorf("told of %q, want %q", methods, want)
+			}
+		})
+	}
 }

@@ -44,6 +44,19 @@ type Sweeper struct {
 	// Stop ends a sweep with the first timer that fails because a service cannot be
 	// reached that all of them need. The others are still due at the next sweep.
 	Stop bool
+
+	// Watch learns how late timers are; nil for nobody. Label is what it calls a timer, of
+	// few labels that no other sweeper uses; nil for the kind of its record.
+	Watch *Watch
+	Label func(timer store.Timer) string
+	seen  *part
+}
+
+func (s *Sweeper) label(timer store.Timer) string {
+	if s.Label != nil {
+		return s.Label(timer)
+	}
+	return timer.Key.Kind
 }
 
 // ErrLater is for Fire to return when there was nothing to do yet.
@@ -51,6 +64,7 @@ var ErrLater = errors.New("nothing to do yet")
 
 // Run sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
+	s.seen = s.Watch.join(s.Kinds)
 	ticker := time.NewTicker(s.Interval)
 	defer ticker.Stop()
 	for {
@@ -66,7 +80,12 @@ func (s *Sweeper) Run(ctx context.Context) {
 // Once fires what is due now, and returns when that is done.
 func (s *Sweeper) Once(ctx context.Context) {
 	// With an error these are the timers of the shards that can be read.
-	timers, err := s.Store.Due(ctx, s.Clock(), s.Page, s.Kinds...)
+	now := s.Clock()
+	timers, err := s.Store.Due(ctx, now, s.Page, s.Kinds...)
+	if len(timers) > 0 || err == nil {
+		s.seen.begin(timers, now, s.Interval, s.label)
+		defer s.seen.end()
+	}
 	if err != nil && ctx.Err() == nil {
 		s.Log.LogAttrs(ctx, slog.LevelWarn, "timers cannot be read", slog.Any("kinds", s.Kinds), slog.Any("cause", err))
 	}
@@ -118,16 +137,22 @@ func (r *round) fire(ctx, within context.Context, timer store.Timer) (stop bool)
 	if err == nil {
 		err = r.Fire(limited, timer)
 	}
-	if err == nil || within.Err() != nil { // it is due again at once
+	if err == nil {
+		r.seen.fired(timer, r.label(timer))
 		return false
 	}
-	unfinished := r.postpone(ctx, timer)
+	if within.Err() != nil { // it is due again at once
+		return false
+	}
+	wait, unfinished := r.postpone(ctx, timer)
 	if errors.Is(err, ErrLater) {
+		r.seen.fired(timer, r.label(timer))
 		err = nil
 	} else if reason := fault.ReasonOf(err); r.Stop && (reason == fault.Unavailable || reason == fault.DeadlineExceeded) {
 		stop = true
 	}
 	if err = errors.Join(err, unfinished); err != nil {
+		r.seen.failed(timer, r.label(timer), r.Clock(), wait)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.failed++; r.failed == 1 {
@@ -137,14 +162,16 @@ func (r *round) fire(ctx, within context.Context, timer store.Timer) (stop bool)
 	return stop
 }
 
-// postpone puts off a timer, unless it was cleared or set anew since it was read.
-func (r *round) postpone(ctx context.Context, timer store.Timer) error {
-	now, wait := r.Clock(), Later
+// postpone puts off a timer, unless it was cleared or set anew since it was read. It returns
+// for how long.
+func (r *round) postpone(ctx context.Context, timer store.Timer) (wait time.Duration, err error) {
+	now := r.Clock()
+	wait = Later
 	if r.Again != nil {
 		wait = r.Again(timer, now)
 	}
-	_, err := r.Store.Commit(ctx, store.Batch{Postpone: []store.Postpone{{Timer: timer, Until: now.Add(wait)}}})
-	return err
+	_, err = r.Store.Commit(ctx, store.Batch{Postpone: []store.Postpone{{Timer: timer, Until: now.Add(wait)}}})
+	return wait, err
 }
 
 // Clear forgets a timer that has nothing to do, as long as what says so stands:

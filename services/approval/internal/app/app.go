@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/sweep"
 	"github.com/interlock-run/interlock/services/internal/wakeup"
 )
 
@@ -69,6 +70,8 @@ type Config struct {
 	Quota int64
 	// Observe is told of the status of each approval that is made or decided; nil for nobody.
 	Observe func(consent.Status)
+	// Timers learns how late timers are; nil for nobody.
+	Timers *sweep.Watch
 	// Clock is time.Now outside of tests.
 	Clock func() time.Time
 	Log   *slog.Logger
@@ -86,6 +89,7 @@ type App struct {
 	retention time.Duration
 	quota     int64
 	observe   func(consent.Status)
+	timers    *sweep.Watch
 
 	changes  *wakeup.Hub
 	watchers *watchers
@@ -100,7 +104,7 @@ type App struct {
 func New(cfg Config) *App {
 	return &App{
 		store: cfg.Store, announce: cfg.Announce, runs: cfg.Runs, webhooks: cfg.Webhooks, clock: cfg.Clock, log: cfg.Log,
-		retention: cfg.Retention, quota: cfg.Quota, observe: cfg.Observe, changes: wakeup.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
+		retention: cfg.Retention, quota: cfg.Quota, observe: cfg.Observe, timers: cfg.Timers, changes: wakeup.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
 		pageBytes: pageBytes,
 	}
 }

@@ -113,7 +113,7 @@ func (a *App) deliverer(receiver string) *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: a.store, Clock: a.now, Log: a.log, Kinds: []string{receiverKind(receiver)},
 		Fire:     func(ctx context.Context, timer store.Timer) error { return a.sendOnce(ctx, receiver, timer) },
-		Interval: sweepInterval, Page: sendPage, Slots: sendAtOnce,
+		Interval: sweepInterval, Page: sendPage, Slots: sendAtOnce, Watch: a.timers,
 	}
 }
 

@@ -35,7 +35,7 @@ func (a *App) sweeper() *sweep.Sweeper {
 			}
 			return a.fire(ctx, timer)
 		},
-		Interval: sweepInterval, Page: sweepPage,
+		Interval: sweepInterval, Page: sweepPage, Watch: a.timers,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
+	"github.com/interlock-run/interlock/services/internal/sweep"
 	"github.com/interlock-run/interlock/services/internal/wakeup"
 )
 
@@ -40,6 +41,8 @@ type App struct {
 	bound     bound
 	// Definitions are the settings that definitions are compiled by.
 	Definitions definition.Flags
+	// Timers learns how late timers are; nil for nobody.
+	Timers *sweep.Watch
 
 	pageBytes int // see the constant; less in tests
 }
@@ -68,4 +71,9 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 	st.Gate().OnTurn(a.machines.Clear)
 	st.Gate().OnTurn(a.runs.Clear)
 	return a
+}
+
+// Caches are what it keeps in memory.
+func (a *App) Caches() []snapshot.Use {
+	return []snapshot.Use{a.machines.UseBytes("engine_definitions"), a.runs.UseBytes("engine_runs")}
 }

@@ -64,7 +64,7 @@ func forgetTimer(run store.Key) store.TimerID {
 func (a *App) forgetter() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{kindForget}, Fire: a.forget,
-		Interval: forgetInterval, Page: sweepPage, Limit: sweepLimit,
+		Interval: forgetInterval, Page: sweepPage, Limit: sweepLimit, Watch: a.Timers,
 		Again: func(store.Timer, time.Time) time.Duration { return lookAgain },
 	}
 }

@@ -54,7 +54,7 @@ func (a *App) SweepOnce(ctx context.Context) {
 func (a *App) ends() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{sessionend.Kind}, Fire: a.hear,
-		Interval: endInterval, Page: sweepPage, Slots: sweepers, Limit: sweepLimit, Again: soon,
+		Interval: endInterval, Page: sweepPage, Slots: sweepers, Limit: sweepLimit, Again: soon, Watch: a.Timers,
 	}
 }
 
@@ -93,7 +93,7 @@ func (a *App) hear(ctx context.Context, timer store.Timer) error {
 func (a *App) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{KindRun}, Fire: a.lookAfter,
-		Interval: sweepInterval, Page: sweepPage, Slots: sweepers, Limit: sweepLimit, Again: untilNextLook, Stop: true,
+		Interval: sweepInterval, Page: sweepPage, Slots: sweepers, Limit: sweepLimit, Again: untilNextLook, Stop: true, Watch: a.Timers,
 	}
 }
 

@@ -55,6 +55,9 @@ type Handler struct {
 	PublicURL string
 	// Places are where Interlock is on the machine that agents run on too.
 	Places toolcall.Places
+	// Undecided is told of each call that was blocked because it could not be decided; nil
+	// for nobody.
+	Undecided func(error)
 }
 
 // Options of one hook event.
@@ -89,6 +92,9 @@ func (h *Handler) Handle(ctx context.Context, data []byte, opts Options) Answer 
 		if answer, err = d.write(ev, out); err == nil {
 			return answer
 		}
+	}
+	if ev.kind == hookevent.Before && h.Undecided != nil {
+		h.Undecided(err)
 	}
 	if ev.stoppedBefore() {
 		return Answer{Stderr: block(err).Stderr}

@@ -66,6 +66,9 @@ type Config struct {
 	Stdio Identity
 	// Places are where Interlock is on the machine that agents run on too.
 	Places toolcall.Places
+	// Undecided is told of each call that was denied because it could not be decided; nil
+	// for nobody.
+	Undecided func(error)
 
 	// CheckTimeout bounds a decision (default 5 s): late is denied.
 	CheckTimeout time.Duration

@@ -32,7 +32,7 @@ func (s *Server) admitCall(ctx context.Context, g *gated) *sdk.CallToolResult {
 	approval, err := s.awaitDecision(g.caller.outgoing(ctx), g.caller, denied.ApprovalID, limit)
 	switch {
 	case ctx.Err() != nil:
-		return refuseUndecided(ctx.Err()).resultFor(g.target.Tool)
+		return s.refuseUndecided(ctx.Err()).resultFor(g.target.Tool)
 	case err != nil:
 		return denied.resultFor(g.target.Tool) // it waits, for all that is known
 	}
@@ -74,7 +74,7 @@ func (s *Server) decide(ctx context.Context, g *gated) *refusal {
 	case err != nil && isNotFound(err) && g.caller.RunID == "":
 		return s.withoutRun(ctx, g)
 	case err != nil:
-		return refuseUndecided(err)
+		return s.refuseUndecided(err)
 	}
 	judged := g.judgedName()
 	res, err := s.check(ctx, g, judged, g.callID)
@@ -82,7 +82,7 @@ func (s *Server) decide(ctx context.Context, g *gated) *refusal {
 	case err != nil && isNotFound(err) && g.caller.RunID == "":
 		return s.unjudged(g) // the session has left its run just now, and nothing else holds for it
 	case err != nil:
-		return refuseUndecided(err)
+		return s.refuseUndecided(err)
 	}
 	if r := s.verdict(g, res); r != nil {
 		s.noteDenial(g.caller, res)
@@ -129,7 +129,7 @@ func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal 
 	s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "refused: the state changed in between"}.result())
 	g.admitted = nil
 	if err != nil && !isNotFound(err) {
-		return refuseUndecided(err)
+		return s.refuseUndecided(err)
 	}
 	g.at = now
 	name := g.judgedName()
@@ -215,7 +215,7 @@ func (s *Server) withoutRun(ctx context.Context, g *gated) *refusal {
 	case err != nil && isNotFound(err):
 		return s.unjudged(g)
 	case err != nil:
-		return refuseUndecided(err)
+		return s.refuseUndecided(err)
 	}
 	if r := s.verdict(g, res); r != nil || res.GetRunId() == "" {
 		return r

@@ -146,7 +146,7 @@ func (s *Server) changed(ctx context.Context, c caller, target *upstream.Tool) *
 	case held[target]:
 		return nil
 	case err != nil:
-		return refuseUndecided(err)
+		return s.refuseUndecided(err)
 	}
 	return &refusal{Decision: "DENY", Code: codeToolChanged, lead: "Denied", Message: fmt.Sprintf(
 		"the server %s has changed the schema or the description of its tool %s since it was accepted. "+

@@ -64,7 +64,7 @@ func (s *Server) callUpstream(
 	if ctx.Err() != nil {
 		// Nobody waits any more: the tool is not run.
 		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "the caller cancelled the request before the tool was called"}.result())
-		return refuseUndecided(ctx.Err()).resultFor(target.Tool), nil
+		return s.refuseUndecided(ctx.Err()).resultFor(target.Tool), nil
 	}
 	result, err := s.forward(ctx, g, req)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -125,7 +126,9 @@ func TestFailClosed(t *testing.T) {
 			p.start("s1")
 			p.onCheck = row.check
 			fs := upstreamtest.NewBackend(t, "read_file")
+			var told atomic.Int32
 			s := server(t, p, func(c *Config) {
+				c.Undecided = func(error) { told.Add(1) }
 				c.Upstreams, c.CheckTimeout = []upstream.Server{fs.As("fs")}, 50*time.Millisecond
 				if row.name != "too late" {
 					c.CheckTimeout = patience
@@ -137,6 +140,9 @@ func TestFailClosed(t *testing.T) {
 				t.Errorf("isError %v, code %q, want %q: %s", result.IsError, codeOf(result), row.code, textOf(result))
 			}
 			wantText(t, result, row.text)
+			if strings.Contains(textOf(result), "no decision could be made") && told.Load() != 1 {
+				t.Errorf("metrics are told of %d denials without a decision", told.Load())
+			}
 			for _, inside := range []string{"10.0.0.1", "secret stack", "what is this"} {
 				if strings.Contains(textOf(result), inside) {
 					t.Errorf("an internal error is shown: %s", textOf(result))

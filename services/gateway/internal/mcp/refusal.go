@@ -198,7 +198,10 @@ func refuseDecision(res *policyv1.CheckToolCallResponse) *refusal {
 }
 
 // refuseUndecided makes a refusal of a decision that could not be had.
-func refuseUndecided(err error) *refusal {
+func (s *Server) refuseUndecided(err error) *refusal {
+	if s.cfg.Undecided != nil {
+		s.cfg.Undecided(err)
+	}
 	r := refuseFault(err, "Denied")
 	r.Decision = "DENY"
 	switch fault.Reason(r.Code) {

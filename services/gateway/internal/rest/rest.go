@@ -54,6 +54,9 @@ type Config struct {
 	// Definitions are the JSON Schemas of what people write, by kind: workflow, policy and so
 	// on. They are served as they are.
 	Definitions map[string][]byte
+	// Undecided is told of each call that was denied because it could not be decided; nil
+	// for nobody.
+	Undecided func(error)
 	// Version of this build, shown in the OpenAPI document.
 	Version string
 	// Logger gets failures of the edge; nil means slog.Default.

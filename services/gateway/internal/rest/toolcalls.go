@@ -76,6 +76,9 @@ func (e *edge) check(c *call, in CheckRequest) (*answer, error) {
 		RunId: c.path("id"), Tool: in.Tool, Input: input, CallId: callID,
 		EstimatedCostUsd: string(in.EstimatedCostUSD), Branch: in.Branch, DryRun: in.DryRun,
 	})
+	if err != nil && !in.DryRun && e.Undecided != nil {
+		e.Undecided(err)
+	}
 	if unavailable(err) {
 		return ok(jsonview.Undecided(callID, fault.From(err).Message)), nil
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/principal"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
+	"github.com/interlock-run/interlock/services/internal/sweep"
 )
 
 // Caller is who asks, and where.
@@ -102,6 +103,11 @@ type Config struct {
 	Places toolcall.Places
 	// Observe is told of each decision that was committed; nil for nobody. It must be quick.
 	Observe func(*Observed)
+	// Answered is told of each answer to a check and how long it took; nil for nobody. It
+	// must be quick.
+	Answered func(ctx context.Context, d *Decision, took time.Duration)
+	// Timers learns how late timers are; nil for nobody.
+	Timers *sweep.Watch
 }
 
 // Observed is what metrics tell of a decision.
@@ -165,6 +171,13 @@ func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time
 		st.Gate().OnTurn(forget)
 	}
 	return a
+}
+
+// Caches are what it keeps in memory.
+func (a *App) Caches() []snapshot.Use {
+	return []snapshot.Use{
+		a.runs.Use("enforcer_runs"), a.caches.sets.UseBytes("enforcer_policies"), a.caches.machines.UseBytes("enforcer_shadow_workflows"),
+	}
 }
 
 // strangers are sessions of which nothing is known.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -302,6 +303,30 @@ func TestFailsClosed(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// Metrics are told of each answer, and of why there is no decision; not of rehearsals, and not
+// of questions that are none.
+func TestAnswersAreTold(t *testing.T) {
+	t.Parallel()
+	e, st := newEngine(t)
+	a := newApp(e, st)
+	var told []string
+	a.Answered = func(_ context.Context, d *Decision, took time.Duration) {
+		if took <= 0 {
+			t.Errorf("it took %s", took)
+		}
+		told = append(told, string(d.Verdict.Decision)+" "+string(d.Undecided))
+	}
+	for _, req := range []Check{{Tool: "Read"}, {Tool: "Bash"}, {Tool: "Read", DryRun: true}, {Tool: " Read"}} {
+		req.Target = Target{RunID: "run_1"}
+		_, _ = a.Check(t.Context(), agent, req)
+	}
+	st.Decide = func(int, *store.Batch) storetest.Fault { return storetest.Uncertain }
+	check(t, a, "Read", "")
+	if want := []string{"ALLOW ", "DENY ", "DENY COMMIT_UNCERTAIN"}; !slices.Equal(told, want) {
+		t.Errorf("told of %q, want %q", told, want)
+	}
 }
 
 // A call id is one call: a repeat answers the first decision and is not counted

@@ -51,10 +51,20 @@ type question struct {
 	now time.Time
 }
 
-// Check decides one tool call (S3, S7). The decision, its counters, its record in
+// Check decides one tool call, and tells metrics of the answer.
+func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, error) {
+	began := time.Now()
+	d, err := a.check(ctx, caller, req)
+	if err == nil && !req.DryRun && a.Answered != nil {
+		a.Answered(ctx, d, time.Since(began))
+	}
+	return d, err
+}
+
+// check decides one tool call (S3, S7). The decision, its counters, its record in
 // the log and its event are committed together, on condition that the run and the
 // policies are still what was judged by.
-func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, error) {
+func (a *App) check(ctx context.Context, caller Caller, req Check) (*Decision, error) {
 	if req.DryRun {
 		req.CallID = "" // nobody may report it
 	} else if req.CallID == "" {
@@ -292,7 +302,7 @@ func (a *App) unavailable(ctx context.Context, q *question, err error) (*Decisio
 		if reason == fault.StoreRolledBack {
 			message += " " + string(reason) + ": " + fault.From(err).Message + "."
 		}
-		return &Decision{Verdict: v, Message: message, CallID: req.CallID, Tool: req.Tool, InputDigest: q.digest}, nil
+		return &Decision{Verdict: v, Message: message, CallID: req.CallID, Tool: req.Tool, InputDigest: q.digest, Undecided: reason}, nil
 	default:
 		return nil, fault.From(err)
 	}

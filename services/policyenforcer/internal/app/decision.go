@@ -1,6 +1,7 @@
 package app
 
 import (
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -32,6 +33,8 @@ type Decision struct {
 	Unbound bool
 	// EstimatedCost was reserved of budgets until the report.
 	EstimatedCost rules.MicroUSD
+	// Undecided is why the call was denied without a decision; empty when there is one.
+	Undecided fault.Reason
 
 	combined rules.Combined
 }

@@ -28,7 +28,25 @@ func (a *App) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{ledger.KindDecisions, kindSpend},
 		Fire: a.fire, Interval: sweepInterval, Page: sweepPage, Slots: sweepSlots,
+		Watch: a.Timers, Label: timerLabel,
 	}
+}
+
+// timerLabel tells seals from what drops old ones.
+func timerLabel(timer store.Timer) string {
+	if timer.Name == forgetName {
+		return "decisions_retention"
+	}
+	return timer.Key.Kind
+}
+
+// Unsealed is the age of the oldest decision that should be part of its chain and is not; 0
+// when all are that should be.
+func (a *App) Unsealed() time.Duration {
+	if late := a.Timers.Late(ledger.KindDecisions); late > 0 {
+		return late + sealEvery
+	}
+	return 0
 }
 
 func (a *App) fire(ctx context.Context, timer store.Timer) error {

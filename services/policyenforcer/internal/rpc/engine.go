@@ -91,6 +91,11 @@ func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServic
 	return &Engine{workflows: workflows, runs: runs, compile: compile, definitions: snapshot.New[string, *app.Definition](definitionBytes)}
 }
 
+// Caches are what it keeps in memory.
+func (e *Engine) Caches() []snapshot.Use {
+	return []snapshot.Use{e.definitions.UseBytes("enforcer_definitions")}
+}
+
 // Forget drops what is cached.
 func (e *Engine) Forget() {
 	e.alive.clear() // first, or the cache could be given one of them again

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
+	"github.com/interlock-run/interlock/services/internal/sweep"
 	"github.com/interlock-run/interlock/services/internal/wakeup"
 )
 
@@ -51,6 +52,8 @@ type Config struct {
 	Retention time.Duration
 	// CacheBytes bounds the documents kept in memory; 64 MiB.
 	CacheBytes int
+	// Timers learns how late timers are; nil for nobody.
+	Timers *sweep.Watch
 }
 
 func (c Config) withDefaults() Config {
@@ -126,6 +129,14 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		st.Gate().OnTurn(forget)
 	}
 	return a
+}
+
+// Caches are what it keeps in memory.
+func (a *App) Caches() []snapshot.Use {
+	return []snapshot.Use{
+		a.schemas.UseBytes("state_schemas"), a.states.Use("states"), a.sessions.Use("sessions"),
+		{Name: "state_compiled_schemas", Bytes: true, Of: a.compiler.Size},
+	}
 }
 
 // Changed wakes those of this process who wait for a change of an entity.

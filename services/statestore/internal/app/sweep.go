@@ -37,6 +37,7 @@ func (a *App) SweepOnce(ctx context.Context) { a.sweeper().Once(ctx) }
 func (a *App) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: a.store, Clock: a.now, Log: a.log, Kinds: swept, Fire: a.fire, Interval: sweepInterval, Page: sweepPage,
+		Watch: a.cfg.Timers,
 	}
 }
 

@@ -1,0 +1,58 @@
+package policyenforcer
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	process "github.com/interlock-run/interlock/services/internal/metrics"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+// An answer without a decision is counted by why, and so is one of a policy that cannot be
+// judged by.
+func TestAnswered(t *testing.T) {
+	t.Parallel()
+	set := process.New()
+	m := newMetrics(set)
+	for _, d := range []*app.Decision{
+		{Verdict: toolcall.Verdict{Decision: toolcall.Allow}},
+		{Verdict: toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeToolNotAllowed}},
+		{Verdict: toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodePolicyUnavailable}},
+		{Verdict: toolcall.Unavailable(), Undecided: fault.StoreRolledBack},
+		{Verdict: toolcall.Unavailable(), Undecided: fault.StoreRolledBack},
+	} {
+		m.answered(t.Context(), d, time.Second)
+	}
+	families, err := set.Gatherer().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			name := family.GetName()
+			for _, label := range metric.GetLabel() {
+				name += " " + label.GetValue()
+			}
+			if n := metric.GetCounter().GetValue() + float64(metric.GetHistogram().GetSampleCount()); n > 0 && strings.HasPrefix(name, "interlock_") {
+				got[name] = n
+			}
+		}
+	}
+	want := map[string]float64{
+		"interlock_decision_seconds ALLOW": 1, "interlock_decision_seconds DENY": 2, "interlock_decision_seconds UNDECIDED": 2,
+		"interlock_fail_closed_denials_total policy-enforcer POLICY_UNAVAILABLE": 1,
+		"interlock_fail_closed_denials_total policy-enforcer STORE_ROLLED_BACK":  2,
+	}
+	for name, n := range want {
+		if got[name] != n {
+			t.Errorf("%s: %v, want %v", name, got[name], n)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("counted %v", got)
+	}
+}
