@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	strict "github.com/go-json-experiment/json"
+
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 	"github.com/interlock-run/interlock/services/internal/hookevent"
@@ -246,8 +248,10 @@ type header struct {
 	Loops   int64  `json:"loop_count"` // of Cursor
 }
 
+// headerOf reads strictly: a key that is written twice, or in another case, could mean one
+// thing here and another to the server.
 func headerOf(event []byte) (h header, ok bool) {
-	ok = json.Unmarshal(event, &h) == nil
+	ok = strict.Unmarshal(event, &h) == nil
 	return h, ok
 }
 

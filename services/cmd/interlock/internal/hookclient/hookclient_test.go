@@ -454,3 +454,31 @@ func TestPatience(t *testing.T) {
 		}
 	}
 }
+
+// An event that readers could understand in two ways is asked about: what the server says of
+// it counts, not what one of its names is ignored as.
+func TestAmbiguousEventsAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	refusing := answering(200, `{"exit":2,"stderr":"asked"}`)
+	for agent, events := range map[string][]string{
+		hookevent.ClaudeCode: {
+			`{"hook_event_name":"PreToolUse","tool_name":"Bash","hook_event_name":"Notification","tool_name":""}`,
+			`{"hook_event_name":"PreToolUse","tool_name":"Bash","Hook_Event_Name":"Notification","TOOL_NAME":""}`,
+			`{"hook_event_name":"PreToolUse","tool_name":"Bash","hook_event_name":"UserPromptSubmit"}`,
+			`{"hook_event_name":"Nix","hook_event_name":"Notification"}`,
+		},
+		hookevent.Copilot: {`{"toolName":"bash","HOOK_EVENT_NAME":"Notification","TOOLNAME":""}`},
+	} {
+		c := Call{Agent: agent, Server: "http://edge", Token: token}
+		for _, event := range events {
+			code, out, errs := hook(c, event, refusing)
+			wantBlocked(t, code, out, errs, "asked")
+			failing := func(time.Time, Target, Request, int64) (int, []byte, error) { return 0, nil, errors.New("away") }
+			code, out, errs = hook(c, event, failing)
+			wantBlocked(t, code, out, errs, "away")
+		}
+	}
+	if code, _, errs := hook(Call{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: token}, `{"hook_event_name":"Notification"}`, refusing); code != ExitDone {
+		t.Errorf("an ignored event ends with %d, %q", code, errs)
+	}
+}
