@@ -37,7 +37,7 @@ type writer struct {
 	// observe is told of each group.
 	observe func(commits, waiting int)
 	queue   queue
-	ended chan struct{}
+	ended   chan struct{}
 	// broken is set when the disk failed in a way that leaves unknown what it
 	// holds. Nothing is answered from then on.
 	broken atomic.Pointer[error]

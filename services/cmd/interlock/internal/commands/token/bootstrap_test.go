@@ -21,7 +21,6 @@ import (
 // apiServer keeps Secrets as one of Kubernetes does, for one service account.
 type apiServer struct {
 	secrets map[string]map[string]string
-	url     string
 	account string
 }
 
