@@ -48,6 +48,13 @@ test: deps ## install what the tests need, then run every test
 chart-test: ## test the Helm chart without a cluster; CHART_FLAGS=-update writes its golden files
 	cd tools/chart && CGO_ENABLED=0 GOWORK=off $(GO) test -trimpath -gcflags='all=-l -dwarf=false' -vet=off ./... $(CHART_FLAGS)
 
+.PHONY: alerts
+alerts: ## check the alerts, the dashboard and the runbook, and run the tests of the alerts
+	@./.ci/tools $(TOOLS) promtool
+	promtool check rules --lint=all deploy/prometheus/alerts.yaml
+	promtool test rules deploy/prometheus/alerts_test.yaml
+	cd tools/promtool && CGO_ENABLED=0 GOWORK=off $(GO) test -trimpath -gcflags='all=-l -dwarf=false' -vet=off ./...
+
 .PHONY: race
 race: deps ## run the tests that can race anything with the race detector
 	$(GO) test -race $(RACE) $(ALL_OF_IT) \
