@@ -138,8 +138,8 @@ func (c *Catalogue) Reader(uri string) (offer *Tool, why string) {
 		return only(listed, uri)
 	}
 	if !plainURI(uri) {
-		return nil, "a URI that no server lists must be written plainly: without . and .. as parts of its path, " +
-			"characters escaped that need no escape, and upper case in its scheme and host"
+		return nil, "a URI that no server lists must be written plainly: without . and .. and nothing as parts of its path, " +
+			"a user, a fragment, characters escaped that need no escape, and upper case in its scheme and host; files are file:///PATH"
 	}
 	for _, t := range c.Templates {
 		if template, err := uritemplate.New(t.URITemplate); err == nil && template.Match(uri) != nil && !slices.Contains(fitting, t.connection) {
@@ -175,10 +175,23 @@ func plainURI(uri string) bool {
 	if err != nil || at.Scheme == "" || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) {
 		return false
 	}
-	if scheme, _, _ := strings.Cut(uri, ":"); scheme != at.Scheme || at.Host != strings.ToLower(at.Host) {
+	scheme, rest, _ := strings.Cut(uri, ":")
+	if scheme != at.Scheme || at.Host != strings.ToLower(at.Host) || at.User != nil || strings.Contains(uri, "#") {
 		return false
 	}
-	path, _, _ := strings.Cut(strings.TrimPrefix(uri, at.Scheme+":"), "?")
+	// Of a file, the same as file:///a are file:/a, file://localhost/a and file:///a?b.
+	if scheme == "file" && (!strings.HasPrefix(rest, "///") || strings.Contains(rest, "?")) {
+		return false
+	}
+	path, _, _ := strings.Cut(rest, "?")
+	inside, hasHost := strings.CutPrefix(path, "//")
+	if hasHost {
+		_, inside, _ = strings.Cut(inside, "/")
+	}
+	// Another URI in a path has :// in it.
+	if strings.HasPrefix(inside, "/") && !strings.HasSuffix(at.Host, ":") || strings.Contains(strings.ReplaceAll(inside, "://", ""), "//") {
+		return false
+	}
 	for part := range strings.SplitSeq(path, "/") {
 		if part == "." || part == ".." {
 			return false
@@ -189,7 +202,7 @@ func plainURI(uri string) bool {
 			continue
 		}
 		octet, err := strconv.ParseUint(uri[i+1:i+3], 16, 8)
-		if c := byte(octet); err != nil || c == '/' || c == '\\' || c < ' ' ||
+		if c := byte(octet); err != nil || uri[i+1:i+3] != strings.ToUpper(uri[i+1:i+3]) || c == '/' || c == '\\' || c < ' ' ||
 			c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
 			return false
 		}
