@@ -7,6 +7,7 @@
 package hookclient
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -239,16 +240,42 @@ func (c *Call) run(in io.Reader, out, errs io.Writer, post Transport, deadline t
 
 // header is what of an event tells what it is for.
 type header struct {
-	Name    string `json:"hook_event_name"`
-	Tool    string `json:"tool_name"`
-	OwnTool string `json:"toolName"` // of Copilot
-	Active  bool   `json:"stop_hook_active"`
-	Loops   int64  `json:"loop_count"` // of Cursor
+	Name    string
+	Tool    string
+	OwnTool string // of Copilot
+	Active  bool
+	Loops   int64 // of Cursor
 }
 
+// headerOf reads it as the server reads events: by the exact names of members. One that is
+// there twice could mean either, so such an event is the server's to refuse.
 func headerOf(event []byte) (h header, ok bool) {
-	ok = json.Unmarshal(event, &h) == nil
-	return h, ok
+	members := map[string]any{
+		"hook_event_name": &h.Name, "tool_name": &h.Tool, "toolName": &h.OwnTool, "stop_hook_active": &h.Active, "loop_count": &h.Loops,
+	}
+	d := json.NewDecoder(bytes.NewReader(event))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return header{}, false
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		name, err := d.Token()
+		key, isName := name.(string)
+		var value json.RawMessage
+		if err != nil || !isName || d.Decode(&value) != nil {
+			return header{}, false
+		}
+		target := members[key]
+		if target != nil && (seen[key] || json.Unmarshal(value, target) != nil) {
+			return header{}, false
+		}
+		seen[key] = true
+	}
+	if _, err := d.Token(); err != nil {
+		return header{}, false
+	}
+	_, err := d.Token()
+	return h, errors.Is(err, io.EOF)
 }
 
 func (c *Call) kind(event []byte) hookevent.Kind {
