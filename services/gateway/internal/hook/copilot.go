@@ -13,6 +13,15 @@ var copilotTools = tools{
 	"bash": "Bash", "powershell": "PowerShell", "view": "Read", "create": "Write", "edit": "Edit", "str_replace_editor": "Edit",
 	"grep": "Grep", "rg": "Grep", "glob": "Glob", "web_fetch": "WebFetch", "web_search": "WebSearch", "ask_user": "AskUserQuestion",
 	"update_todo": "TodoWrite", "task": "Agent",
+	// What is typed into a shell that runs is no command line, but it may do what one does.
+	"write_bash": "Bash", "write_powershell": "PowerShell",
+	"read_bash": "BashOutput", "read_powershell": "BashOutput", "stop_bash": "KillShell", "stop_powershell": "KillShell",
+}
+
+// copilotWaiting are of its bash: which of its shells runs the command, and how long it is
+// waited for.
+var copilotWaiting = waiting{
+	"shellId": '"', "sessionId": '"', "mode": '"', "initial_wait": '0', "delay": '0', "async": 't', "detach": 't',
 }
 
 // readCopilot reads both forms of events: the one that tells which event it is and has Claude
@@ -50,7 +59,7 @@ func readCopilot(data []byte) (*event, error) {
 	if tool, ours := strings.CutPrefix(ev.Tool, "interlock-"); ours { // SERVER-TOOL
 		ev.Tool = "mcp__interlock__" + tool
 	}
-	if err := copilotTools.translated(ev); err != nil {
+	if err := copilotTools.translated(ev, copilotWaiting); err != nil {
 		return nil, err
 	}
 	// It has no id of calls, so that results cannot be told from one another.

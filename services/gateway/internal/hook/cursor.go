@@ -13,6 +13,9 @@ import (
 // cursorTools are the tools of Cursor 2 that Claude Code has by another name.
 var cursorTools = tools{"Shell": "Bash", "StrReplace": "Edit", "Task": "Agent", "ListDir": "LS"}
 
+// cursorWaiting are of its Shell.
+var cursorWaiting = waiting{"block_until_ms": '0'}
+
 // cursorMCP begins the names of tools of MCP servers in events that do not tell the server.
 const cursorMCP = "MCP:"
 
@@ -59,7 +62,7 @@ func readCursor(data []byte) (*event, error) {
 	case strings.HasPrefix(ev.Tool, cursorMCP):
 		ev.Name = "afterMCPExecution" // beforeMCPExecution has asked, or will
 	default:
-		if err := cursorTools.translated(ev); err != nil {
+		if err := cursorTools.translated(ev, cursorWaiting); err != nil {
 			return nil, err
 		}
 	}

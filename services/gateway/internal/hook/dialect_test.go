@@ -27,12 +27,23 @@ var payloads = []struct {
 		"Cursor runs a command", hook.Cursor,
 		`{"conversation_id":"s","generation_id":"g","model":"m","hook_event_name":"preToolUse","cursor_version":"2.4.0","workspace_roots":["/w"],
 		"tool_name":"Shell","tool_input":{"command":"npm test","working_directory":"/w"},"tool_use_id":"c1","cwd":"/w","agent_message":"Testing"}`,
-		"s", "Bash", `{"command":"npm test","working_directory":"/w"}`, "c1",
+		"s", "Bash", `{"command":"npm test"}`, "c1",
 	},
 	{
 		"Cursor runs a command elsewhere", hook.Cursor,
 		`{"conversation_id":"s","hook_event_name":"preToolUse","tool_name":"Shell","tool_input":{"command":"make","working_directory":"/it's"},"tool_use_id":"c1","cwd":"/w"}`,
-		"s", "Bash", `{"command":"cd '/it'\\''s' && make","working_directory":"/it's"}`, "c1",
+		"s", "Bash", `{"command":"cd '/it'\\''s' && make"}`, "c1",
+	},
+	{
+		"Cursor runs a command where it is, and waits", hook.Cursor,
+		`{"conversation_id":"s","hook_event_name":"preToolUse","tool_name":"Shell","tool_use_id":"c1","cwd":"/w",
+		"tool_input":{"command":"make","working_directory":"/w/","cwd":".","block_until_ms":30000,"required_permissions":["all"]}}`,
+		"s", "Bash", `{"command":"make","required_permissions":["all"]}`, "c1",
+	},
+	{
+		"Cursor runs a command by a way that may lead elsewhere", hook.Cursor,
+		`{"conversation_id":"s","hook_event_name":"preToolUse","tool_name":"Shell","tool_input":{"command":"make","working_directory":"a/.."},"tool_use_id":"c1","cwd":"/w"}`,
+		"s", "Bash", `{"command":"cd 'a/..' && make"}`, "c1",
 	},
 	{
 		"Cursor writes", hook.Cursor,
@@ -58,7 +69,7 @@ var payloads = []struct {
 	{
 		"Gemini runs a command elsewhere", hook.Gemini,
 		`{"session_id":"s","cwd":"/w","hook_event_name":"BeforeTool","tool_name":"run_shell_command","tool_input":{"command":"rm a","dir_path":"src"}}`,
-		"s", "Bash", `{"command":"cd 'src' && rm a","dir_path":"src"}`, "",
+		"s", "Bash", `{"command":"cd 'src' && rm a"}`, "",
 	},
 	{
 		"Gemini edits", hook.Gemini,
@@ -75,6 +86,21 @@ var payloads = []struct {
 		"Copilot runs a command", hook.Copilot,
 		`{"hook_event_name":"PreToolUse","session_id":"s","timestamp":"2026-01-31T08:00:00Z","cwd":"/w","tool_name":"Bash","tool_input":{"command":"npm test"}}`,
 		"s", "Bash", `{"command":"npm test"}`, "",
+	},
+	{
+		"Copilot runs a command in one of its shells", hook.Copilot,
+		`{"sessionId":"s","cwd":"/w","toolName":"bash","toolArgs":{"command":"npm test","mode":"sync","initial_wait":30,"shellId":"main","async":false,"detach":true,"env":{}}}`,
+		"s", "Bash", `{"command":"npm test","env":{}}`, "",
+	},
+	{
+		"Copilot types into one of its shells", hook.Copilot,
+		`{"sessionId":"s","cwd":"/w","toolName":"write_bash","toolArgs":{"shellId":"main","input":"rm -rf x{enter}","delay":5}}`,
+		"s", "Bash", `{"input":"rm -rf x{enter}"}`, "",
+	},
+	{
+		"Copilot reads what one of its shells says", hook.Copilot,
+		`{"sessionId":"s","cwd":"/w","toolName":"read_bash","toolArgs":{"shellId":"main","delay":5}}`,
+		"s", "BashOutput", `{"shellId":"main","delay":5}`, "",
 	},
 	{
 		"Copilot edits, in its own form", hook.Copilot,
@@ -155,6 +181,18 @@ func TestTwoFiles(t *testing.T) {
 	} {
 		s := &services{run: planning, decision: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ALLOW}}
 		wantBlock(t, string(agent), s.handle(event, hook.Options{Agent: agent}), "two files")
+	}
+}
+
+// Two folders where the command runs in one of them.
+func TestTwoFolders(t *testing.T) {
+	t.Parallel()
+	for _, input := range []string{
+		`{"command":"ls","dir_path":"/w","working_directory":"/etc"}`, `{"command":"ls","dir_path":"a","cwd":"b"}`, `{"command":"ls","directory":".","cwd":"b"}`,
+	} {
+		s := &services{run: planning, decision: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ALLOW}}
+		event := `{"conversation_id":"s","hook_event_name":"preToolUse","tool_name":"Shell","tool_input":` + input + `,"cwd":"/w"}`
+		wantBlock(t, input, s.handle(event, hook.Options{Agent: hook.Cursor}), "two folders")
 	}
 }
 

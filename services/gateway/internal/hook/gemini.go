@@ -27,7 +27,7 @@ func readGemini(data []byte) (*event, error) {
 	ev := &raw.event
 	if raw.MCP != nil {
 		ev.Tool = "mcp__" + raw.MCP.Server + "__" + raw.MCP.Tool
-	} else if err := geminiTools.translated(ev); err != nil {
+	} else if err := geminiTools.translated(ev, nil); err != nil {
 		return nil, err
 	}
 	// It has no id of calls, so that results cannot be told from one another.

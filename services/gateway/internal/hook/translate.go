@@ -2,7 +2,9 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -16,9 +18,13 @@ import (
 // tools are an agent's own names of what Claude Code has too.
 type tools map[string]string
 
+// waiting are members of the input of an agent's own shell that say how its answer is waited
+// for, by the kind of their values. They are not judged.
+type waiting map[string]jsontext.Kind
+
 // translated is a call in the words of Claude Code: names of tools, and of the file and the
 // folder in its input.
-func (t tools) translated(ev *event) error {
+func (t tools) translated(ev *event, unjudged waiting) error {
 	if name, ok := t[ev.Tool]; ok {
 		ev.Tool = name
 	}
@@ -38,7 +44,16 @@ func (t tools) translated(ev *event) error {
 			return fmt.Errorf("the input of %s: %w", ev.Tool, err)
 		}
 	case "Bash":
-		changed = inFolder(args, ev.WorkingDir)
+		var err error
+		if changed, err = inFolder(args, ev.WorkingDir); err != nil {
+			return fmt.Errorf("the input of %s: %w", ev.Tool, err)
+		}
+		for name, kind := range unjudged {
+			if value, there := args[name]; there && (value.Kind() == kind || kind == 't' && value.Kind() == 'f') {
+				delete(args, name)
+				changed = true
+			}
+		}
 	}
 	if !changed {
 		return nil
@@ -72,21 +87,51 @@ func renamed(args map[string]jsontext.Value, name string, others ...string) (cha
 	return changed, nil
 }
 
+// folderNames are the members that name the folder that a command runs in.
+var folderNames = []string{"dir_path", "directory", "working_directory", "cwd"}
+
 // inFolder has a command begin in the folder that it is run in, where that is not the one
-// that the agent works in.
-func inFolder(args map[string]jsontext.Value, workingDir string) bool {
-	for _, name := range []string{"dir_path", "directory", "working_directory", "cwd"} {
-		folder, command := string(text(args[name])), string(text(args["command"]))
-		if folder != "" && folder != "null" && folder != "." && folder != workingDir && command != "" {
-			at, err := json.Marshal("cd '" + strings.ReplaceAll(folder, "'", `'\''`) + "' && " + command)
-			if err != nil {
-				return false // it is not text, and refused as that
+// that the agent works in. The command says it then, and no other member. Which of two that
+// differ the tool would take is not known.
+func inFolder(args map[string]jsontext.Value, workingDir string) (changed bool, err error) {
+	if args["command"].Kind() != '"' {
+		return false, nil
+	}
+	var named []string
+	for _, name := range folderNames {
+		if value := args[name]; value.Kind() == '"' {
+			folder := string(text(value))
+			if isHere(folder, workingDir) {
+				folder = ""
 			}
-			args["command"] = at
-			return true
+			named = append(named, folder)
+			delete(args, name)
 		}
 	}
-	return false
+	if len(named) == 0 {
+		return false, nil
+	}
+	for _, folder := range named[1:] {
+		if folder != named[0] {
+			return false, fmt.Errorf("it names two folders, %q and %q", cmp.Or(named[0], workingDir), cmp.Or(folder, workingDir))
+		}
+	}
+	if named[0] == "" {
+		return true, nil
+	}
+	command := "cd '" + strings.ReplaceAll(named[0], "'", `'\''`) + "' && " + string(text(args["command"]))
+	args["command"], err = jsontext.AppendQuote(nil, command)
+	return true, err
+}
+
+// isHere is whether a folder is the one that the agent works in. One with .. in it may lead
+// elsewhere by a link.
+func isHere(folder, workingDir string) bool {
+	if folder == "" || strings.Contains(folder, "..") {
+		return folder == ""
+	}
+	clean := path.Clean(folder)
+	return clean == "." || workingDir != "" && clean == path.Clean(workingDir)
 }
 
 // object is an object that may be written as the text of one.

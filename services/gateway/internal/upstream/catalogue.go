@@ -108,8 +108,8 @@ func (s *Set) rebuild() {
 }
 
 func (s *Set) addTool(c *Catalogue, from *connection, tool *sdk.Tool) {
-	if !toolName().MatchString(tool.Name) {
-		s.options.Logger.Warn("upstream: a tool is ignored: its name has unusual characters or is too long",
+	if !toolName().MatchString(tool.Name) || namesOffer(tool.Name) {
+		s.options.Logger.Warn("upstream: a tool is ignored: its name has unusual characters, is too long, or begins as those of prompts and resources do",
 			"upstream", from.server.Name, "tool", fmt.Sprintf("%.64s", tool.Name))
 		return
 	}
@@ -130,8 +130,14 @@ func (s *Set) addTool(c *Catalogue, from *connection, tool *sdk.Tool) {
 }
 
 // mayBePlain is whether a tool of a server may be called by its plain name where the
-// operator has said so of the whole server: never by one of Interlock's or of a client's.
+// operator has said so of the whole server: never by one of Interlock's or of a client's, nor
+// by one that the operator has given another tool.
 func (s *Set) mayBePlain(name string) bool {
+	for _, c := range s.connections {
+		if c.server.Names[name] != "" {
+			return false
+		}
+	}
 	return !toolname.Known(name) && !s.options.Reserved(name) && !strings.HasPrefix(name, Prefix)
 }
 

@@ -183,7 +183,9 @@ func (c *connection) client(peer *Peer) *sdk.Client {
 		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { relist(Kinds{Prompts: true}) },
 		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { relist(Kinds{Resources: true}) },
 		ResourceUpdatedHandler: func(_ context.Context, req *sdk.ResourceUpdatedNotificationRequest) {
-			c.updated(req.Params.URI)
+			if c.watches(req.Params.URI) {
+				c.updated(req.Params.URI)
+			}
 		},
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
 	})

@@ -49,15 +49,15 @@ var promptName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 
 func (s *Set) addPrompt(c *Catalogue, from *connection, prompt *sdk.Prompt) {
 	name := Prefix + from.server.Name + "__" + prompt.Name
-	if from.server.Plain && c.Prompts[prompt.Name] == nil {
-		name = prompt.Name
+	if from.server.Plain && !strings.HasPrefix(prompt.Name, Prefix) && c.Prompts[prompt.Name] == nil {
+		name = prompt.Name // one with the prefix would be that of another server
 	}
 	if !promptName().MatchString(prompt.Name) || c.Prompts[name] != nil {
 		s.options.Logger.Warn("upstream: a prompt is ignored: its name has unusual characters, is too long, or is there already",
 			"upstream", from.server.Name, "prompt", fmt.Sprintf("%.64s", prompt.Name))
 		return
 	}
-	c.Prompts[name] = &Prompt{Prompt: prompt, Offer: from.offer("prompt:" + prompt.Name), connection: from}
+	c.Prompts[name] = &Prompt{Prompt: prompt, Offer: from.offer(promptOffer + prompt.Name), connection: from}
 	listed := *prompt
 	listed.Name = name
 	c.PromptList = append(c.PromptList, &listed)
@@ -78,6 +78,17 @@ func (s *Set) UnknownPrompt(name string) string {
 		return message + ": prompts of servers have full names; get " + strings.Join(full, " or ")
 	}
 	return message + "; prompts/list names the prompts"
+}
+
+// What begins the names of offers. No tool has such a name: a rule about a resource would
+// be one about the tool.
+const (
+	promptOffer   = "prompt:"
+	resourceOffer = "resource:"
+)
+
+func namesOffer(tool string) bool {
+	return strings.HasPrefix(tool, promptOffer) || strings.HasPrefix(tool, resourceOffer)
 }
 
 // offer stands before the gate for something of a server that is no tool.
@@ -127,8 +138,8 @@ func (c *Catalogue) Reader(uri string) (offer *Tool, why string) {
 		return only(listed, uri)
 	}
 	if !plainURI(uri) {
-		return nil, "a URI that no server lists must be written plainly: without . and .. as parts of its path, " +
-			"characters escaped that need no escape, and upper case in its scheme and host"
+		return nil, "a URI that no server lists must be written plainly: without . and .. and nothing as parts of its path, " +
+			"a user, a fragment, characters escaped that need no escape, and upper case in its scheme and host; files are file:///PATH"
 	}
 	for _, t := range c.Templates {
 		if template, err := uritemplate.New(t.URITemplate); err == nil && template.Match(uri) != nil && !slices.Contains(fitting, t.connection) {
@@ -142,7 +153,7 @@ func (c *Catalogue) Reader(uri string) (offer *Tool, why string) {
 	case 0:
 		return nil, "no server has resources"
 	case 1:
-		return c.readers[0].offer("resource:" + uri), ""
+		return c.readers[0].offer(resourceOffer + uri), ""
 	default:
 		return nil, "no server lists it, and several have resources"
 	}
@@ -154,7 +165,7 @@ func only(servers []*connection, uri string) (offer *Tool, why string) {
 	if len(servers) > 1 {
 		return nil, fmt.Sprintf("the servers %s and %s both have it, so it is not known whose is meant", servers[0].server.Name, servers[1].server.Name)
 	}
-	return servers[0].offer("resource:" + uri), ""
+	return servers[0].offer(resourceOffer + uri), ""
 }
 
 // plainURI reports a URI that reads the same to rules and to servers, which may take it for
@@ -164,10 +175,23 @@ func plainURI(uri string) bool {
 	if err != nil || at.Scheme == "" || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) {
 		return false
 	}
-	if scheme, _, _ := strings.Cut(uri, ":"); scheme != at.Scheme || at.Host != strings.ToLower(at.Host) {
+	scheme, rest, _ := strings.Cut(uri, ":")
+	if scheme != at.Scheme || at.Host != strings.ToLower(at.Host) || at.User != nil || strings.Contains(uri, "#") {
 		return false
 	}
-	path, _, _ := strings.Cut(strings.TrimPrefix(uri, at.Scheme+":"), "?")
+	// Of a file, the same as file:///a are file:/a, file://localhost/a and file:///a?b.
+	if scheme == "file" && (!strings.HasPrefix(rest, "///") || strings.Contains(rest, "?")) {
+		return false
+	}
+	path, _, _ := strings.Cut(rest, "?")
+	inside, hasHost := strings.CutPrefix(path, "//")
+	if hasHost {
+		_, inside, _ = strings.Cut(inside, "/")
+	}
+	// Another URI in a path has :// in it.
+	if strings.HasPrefix(inside, "/") && !strings.HasSuffix(at.Host, ":") || strings.Contains(strings.ReplaceAll(inside, "://", ""), "//") {
+		return false
+	}
 	for part := range strings.SplitSeq(path, "/") {
 		if part == "." || part == ".." {
 			return false
@@ -178,7 +202,7 @@ func plainURI(uri string) bool {
 			continue
 		}
 		octet, err := strconv.ParseUint(uri[i+1:i+3], 16, 8)
-		if c := byte(octet); err != nil || c == '/' || c == '\\' || c < ' ' ||
+		if c := byte(octet); err != nil || uri[i+1:i+3] != strings.ToUpper(uri[i+1:i+3]) || c == '/' || c == '\\' || c < ' ' ||
 			c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
 			return false
 		}
@@ -234,27 +258,49 @@ const maxWatched = 1024
 // Subscribe has the server tell of changes of a resource, also after it was restarted.
 // A client that does not watch it any more is not told.
 func (t *Tool) Subscribe(ctx context.Context, uri string) error {
+	// Before the server is asked, because it may tell of a change at once.
+	oldest, added := t.connection.watch(uri)
 	_, err := ask(ctx, t, nil, nil, func(ctx context.Context, session *sdk.ClientSession) (struct{}, error) {
 		if err := session.Subscribe(ctx, &sdk.SubscribeParams{URI: uri}); err != nil {
 			return struct{}{}, err
 		}
-		if oldest := t.connection.watch(uri); oldest != "" {
+		if oldest != "" {
 			session.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: oldest}) //nolint:errcheck // nobody is told of it
 		}
 		return struct{}{}, nil
 	})
+	if err != nil && added {
+		t.connection.forgetWatched(uri)
+	}
 	return err
 }
 
-// watch remembers a resource and returns the oldest when there are too many.
-func (c *connection) watch(uri string) (oldest string) {
+// watch remembers a resource, and returns whether it was not yet, and the oldest when there
+// are too many.
+func (c *connection) watch(uri string) (oldest string, added bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	before := len(c.watched)
 	c.watched = append(slices.DeleteFunc(c.watched, func(other string) bool { return other == uri }), uri)
+	added = len(c.watched) > before
 	if len(c.watched) > maxWatched {
 		oldest, c.watched = c.watched[0], c.watched[1:]
 	}
-	return oldest
+	return oldest, added
+}
+
+func (c *connection) forgetWatched(uri string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watched = slices.DeleteFunc(c.watched, func(other string) bool { return other == uri })
+}
+
+// watches is whether the server was asked to tell of a resource: it has nothing to say of those
+// of other servers.
+func (c *connection) watches(uri string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Contains(c.watched, uri)
 }
 
 // watchAgain watches what was watched before the server was restarted.
@@ -292,7 +338,7 @@ func (c *Catalogue) Completer(ref *sdk.CompleteReference) (*Tool, *sdk.CompleteR
 	case "ref/resource":
 		for _, t := range c.Templates {
 			if t.URITemplate == ref.URI {
-				return t.connection.offer("resource:" + ref.URI), &at
+				return t.connection.offer(resourceOffer + ref.URI), &at
 			}
 		}
 		if offer, _ := c.Reader(ref.URI); offer != nil && !strings.Contains(ref.URI, "{") {

@@ -159,6 +159,31 @@ func TestFailuresBlock(t *testing.T) {
 	}
 }
 
+// An event that can be read in two ways is the server's to judge, also where one of them would
+// need no judgement.
+func TestAmbiguousEvents(t *testing.T) {
+	t.Parallel()
+	const call = `{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash"`
+	refused := func(time.Time, Target, Request, int64) (int, []byte, error) { return 0, nil, errors.New("refused") }
+	for _, event := range []string{
+		call + `,"hook_event_name":"Notification","tool_name":""}`,
+		call + `,"hook_event_name":"SomethingNew","tool_name":""}`,
+		call + `,"Hook_Event_Name":"Notification","TOOL_NAME":""}`,
+		call + `,"hoo\u212a_event_name":"Notification","tool_name":null}`,
+		call + `,"hook_event_name":"SessionStart"}`,
+		call + `,"hook_event_name":"Stop","stop_hook_active":true}`,
+		`{"sessionId":"s","toolName":"bash","HOOK_EVENT_NAME":"Notification","TOOLNAME":""}`,
+		call + `}{}`,
+	} {
+		for _, agent := range []string{hookevent.ClaudeCode, hookevent.Copilot} {
+			code, out, errs := hook(Call{Agent: agent, Server: "http://edge", Token: token}, event, refused)
+			if code != ExitBlock || out != "" || !strings.Contains(errs, "refused") {
+				t.Errorf("%s of %s: exit %d, stdout %q, stderr %q", event, agent, code, out, errs)
+			}
+		}
+	}
+}
+
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
