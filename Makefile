@@ -42,7 +42,13 @@ build: ## build bin/interlock and the separate services
 test: deps ## install what the tests need, then run every test
 	cd services/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
 	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(PACKAGES)
-	$(MAKE) chart-test
+	$(MAKE) valkey-test chart-test
+
+.PHONY: valkey-test
+valkey-test: ## the store's suite on Valkey: all but TLS, which this build of Valkey does not have
+	@./.ci/valkey $(TOOLS)
+	INTERLOCK_REDIS_SERVER=$(TOOLS)/valkey-server CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) -count=1 \
+		-skip '^(TestSecuredServerKeepsTheContract|TestLogins|TestPasswordsAreReadAgain)$$' ./pkg/store/redisstore
 
 .PHONY: chart-test
 chart-test: ## test the Helm chart without a cluster; CHART_FLAGS=-update writes its golden files

@@ -10,6 +10,7 @@ package redistest
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -186,9 +187,9 @@ func (s *Server) Restart() error {
 	if testing.Testing() && testing.Short() {
 		return errors.New("redistest: go test -short starts no server")
 	}
-	path, err := exec.LookPath("redis-server")
+	path, err := exec.LookPath(cmp.Or(os.Getenv("INTERLOCK_REDIS_SERVER"), "redis-server"))
 	if err != nil {
-		return errors.New("redistest: there is no redis-server here; install it: apt-get install -y redis-server")
+		return fmt.Errorf("redistest: there is no redis-server here; install it: apt-get install -y redis-server: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
