@@ -51,6 +51,12 @@ type Config struct {
 	Clock func() time.Time
 	// Logger gets the warnings; slog.Default() unless given.
 	Logger *slog.Logger
+	// Program is the version of the program, which a store records that it makes or raises.
+	Program string
+
+	// formats and steps are those of this program, outside of tests.
+	formats store.Formats
+	steps   []step
 }
 
 // The limits of what one server is asked for.
@@ -87,6 +93,9 @@ func (c *Config) fill() error {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.formats == (store.Formats{}) {
+		c.formats, c.steps = store.KnownFormats(), steps
 	}
 	return nil
 }

@@ -48,6 +48,12 @@ type Config struct {
 	ContinueAfterRollback bool
 	// Logger gets that error, slog.Default() when nil.
 	Logger *slog.Logger
+	// Program is the version of the program, which a file records that it makes or raises.
+	Program string
+
+	// formats and steps are those of this program, outside of tests.
+	formats store.Formats
+	steps   []step
 }
 
 // Store is a store in a SQLite file.
@@ -72,7 +78,7 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the file, creates it when there is none, and migrates it when it
+// Open opens the file, creates it when there is none, and raises its format when it
 // was written by an older Interlock. It fails when another process, or another
 // Store of this one, has the file open, and when a newer Interlock wrote it.
 func Open(ctx context.Context, config Config) (_ *Store, err error) {
@@ -152,6 +158,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.steps == nil {
+		c.formats, c.steps = store.KnownFormats(), schema
 	}
 	return c, nil
 }

@@ -141,6 +141,7 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 	}
 	st, err := daemon.OpenStore(ctx, daemon.StoreConfig{
 		URL: cfg.Store, Path: cfg.Data.Database(), AllowLossy: cfg.AllowLossyStore, SafetyFlags: cfg.Safety, Logger: cfg.Logger, Registerer: c.registry,
+		Program: cfg.Version,
 	})
 	if err != nil {
 		return nil, err

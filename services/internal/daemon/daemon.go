@@ -112,7 +112,7 @@ func Run(ctx context.Context, name, version string, flags Flags, storage *StoreF
 		defer end()
 	}
 	if storage != nil {
-		if err := d.useStore(ctx, *storage); err != nil {
+		if err := d.useStore(ctx, *storage, version); err != nil {
 			return err
 		}
 	}
@@ -132,8 +132,11 @@ func NewRegistry() *prometheus.Registry {
 	return r
 }
 
-func (d *Daemon) useStore(ctx context.Context, flags StoreFlags) error {
-	st, err := awaitStore(ctx, StoreConfig{URL: flags.Store, AllowLossy: flags.AllowLossyStore, SafetyFlags: flags.SafetyFlags, Logger: d.Log, Registerer: d.Registry})
+func (d *Daemon) useStore(ctx context.Context, flags StoreFlags, version string) error {
+	st, err := awaitStore(ctx, StoreConfig{
+		URL: flags.Store, AllowLossy: flags.AllowLossyStore, SafetyFlags: flags.SafetyFlags, Logger: d.Log, Program: version,
+		Registerer: d.Registry,
+	})
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,8 @@ type StoreConfig struct {
 	AllowLossy bool
 	SafetyFlags
 	Logger *slog.Logger
+	// Program is the version of this program.
+	Program string
 	// Registerer takes the metric of the store's size; nil for none.
 	Registerer prometheus.Registerer
 }
@@ -44,9 +46,9 @@ func (f SafetyFlags) goOn() bool { return f.OnRollback == "continue" }
 // lost.
 func AcceptRollback(ctx context.Context, cfg StoreConfig) (lost []string, err error) {
 	if strings.HasPrefix(cfg.URL, "redis") {
-		return redisstore.AcceptRollback(ctx, redisstore.Config{URL: cfg.URL, Logger: cfg.Logger})
+		return redisstore.AcceptRollback(ctx, redisstore.Config{URL: cfg.URL, Logger: cfg.Logger, Program: cfg.Program})
 	}
-	return sqlitestore.AcceptRollback(ctx, sqlitestore.Config{Path: cfg.Path, Logger: cfg.Logger})
+	return sqlitestore.AcceptRollback(ctx, sqlitestore.Config{Path: cfg.Path, Logger: cfg.Logger, Program: cfg.Program})
 }
 
 // OpenStore opens the store that a configuration names.
@@ -112,10 +114,13 @@ func awaitStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 func openStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 	switch scheme, _, _ := strings.Cut(cfg.URL, "://"); {
 	case cfg.URL == "" || cfg.URL == "sqlite":
-		return sqlitestore.Open(ctx, sqlitestore.Config{Path: cfg.Path, ContinueAfterRollback: cfg.goOn(), Logger: cfg.Logger})
+		return sqlitestore.Open(ctx, sqlitestore.Config{
+			Path: cfg.Path, ContinueAfterRollback: cfg.goOn(), Logger: cfg.Logger, Program: cfg.Program,
+		})
 	case strings.HasPrefix(scheme, "redis"):
 		st, err := redisstore.Open(ctx, redisstore.Config{
 			URL: cfg.URL, AllowLossy: cfg.AllowLossy, ContinueAfterRollback: cfg.goOn(), Wait: cfg.RedisWait, Logger: cfg.Logger,
+			Program: cfg.Program,
 		})
 		switch {
 		case errors.Is(err, store.ErrUnavailable):
