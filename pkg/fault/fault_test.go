@@ -132,6 +132,7 @@ func TestFrom(t *testing.T) {
 	key := store.Key{Namespace: "default", Kind: "run", ID: "run_1"}
 	future := time.Now().Add(time.Hour)
 	typed := fault.New(fault.RunEnded, "it has ended")
+	raised := &store.FormatError{Format: 3, Program: "v9", Known: store.Formats{Oldest: 1, Newest: 2}}
 	for name, tc := range map[string]struct {
 		err  error
 		want fault.Reason
@@ -149,6 +150,7 @@ func TestFrom(t *testing.T) {
 		"replay":            {&store.ReplayMismatchError{Owner: key, Name: "k"}, fault.IdempotencyMismatch, ""},
 		"unavailable":       {fmt.Errorf("dial secret: %w", store.ErrUnavailable), fault.Unavailable, ""},
 		"rolled back":       {fmt.Errorf("commit: %w", &store.RolledBackError{Lost: "9 writes"}), fault.StoreRolledBack, "9 writes"},
+		"raised":            {fmt.Errorf("open: %w", raised), fault.Unavailable, "format 3, which Interlock v9 has given it"},
 		"uncertain":         {fmt.Errorf("%w: %w", store.ErrUncertain, context.Canceled), fault.CommitUncertain, "idempotency key"},
 		"cross shard":       {store.ErrCrossShard, fault.Internal, ""},
 		"deadline":          {fmt.Errorf("secret: %w", context.DeadlineExceeded), fault.DeadlineExceeded, ""},

@@ -50,6 +50,7 @@ func fromStore(err error) *Error {
 		held     *store.HeldError
 		fenced   *store.FencedError
 		gone     *store.RolledBackError
+		raised   *store.FormatError
 	)
 	switch {
 	case errors.Is(err, store.ErrUncertain):
@@ -90,6 +91,8 @@ func fromStore(err error) *Error {
 		return New(Fenced, "the lock is not held with this fencing token; acquire it again").Wrap(err)
 	case errors.Is(err, store.ErrNotFound):
 		return New(NotFound, "it does not exist").Wrap(err)
+	case errors.As(err, &raised):
+		return New(Unavailable, "this program does not use the store any more: %v", raised).Wrap(err)
 	case errors.As(err, &gone):
 		return New(StoreRolledBack, "the store has gone back in time (%s), so nothing is decided; "+
 			"an operator has to restore it, or to run interlock store accept-rollback", gone.Lost).Wrap(err)

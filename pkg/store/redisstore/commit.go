@@ -118,7 +118,7 @@ func (s *Store) send(calls []*call) {
 	if s.config.Wait > 0 {
 		confirm = "confirm"
 	}
-	args = append(args, s.now(), probe, saw.id, saw.seen, confirm)
+	args = append(args, s.now(), probe, saw.id, saw.seen, confirm, s.config.formats.Newest)
 	for _, c := range calls {
 		args = append(args, len(c.keys), len(c.args))
 		for i := range c.args {

@@ -7,7 +7,8 @@
 -- operations, in their order. ARGV[1] is the time in microseconds, or empty for the
 -- server's own; ARGV[2] is, on a cluster, the beginning of the shard's keys; ARGV[3]
 -- the era in which the batches were decided, and ARGV[4] how many writes were seen of
--- it: in any other history nothing runs, and the answer is nothing. ARGV[5] is not empty
+-- it: in any other history nothing runs, and the answer is nothing, as in a store of a format
+-- later than ARGV[6]. ARGV[5] is not empty
 -- when replicas have to confirm what is answered. Then, for each batch: its number of
 -- keys, its number of arguments and its operations, in the order in which the contract
 -- evaluates them. commit.go says what the results are. After them are the number of writes
@@ -41,8 +42,9 @@ local at = '-' .. stamp .. ' ' -- between the version and the bytes of a history
 -- that nothing runs.
 if ARGV[2] ~= '' then call('EXISTS', ARGV[2] .. '-', ARGV[2] .. '--') end
 
-local era = call('HMGET', KEYS[1], 'id', 'n')
+local era = call('HMGET', KEYS[1], 'id', 'n', 'format')
 if era[1] == '' or era[1] ~= ARGV[3] or tonumber(era[2]) < tonumber(ARGV[4]) then return {} end
+if era[3] and tonumber(era[3]) > tonumber(ARGV[6]) then return {} end
 
 local wrote = false -- whether the batch has written anything yet
 local any = false   -- whether some batch has
@@ -548,7 +550,7 @@ local function commit(k0, a0, stop)
 end
 
 local answers, number = {}, 0
-local k, a, last = 2, 6, #ARGV
+local k, a, last = 2, 7, #ARGV
 while a <= last do
   local keys, arguments = tonumber(ARGV[a]), tonumber(ARGV[a + 1])
   wrote = false

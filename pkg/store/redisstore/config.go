@@ -65,6 +65,12 @@ type Config struct {
 	// Observe is told of each flight: how many commits it carries, and how many wait for
 	// the next one. It must be quick; nil for nobody.
 	Observe func(commits, waiting int)
+	// Program is the version of the program, which a store records that it makes or raises.
+	Program string
+
+	// formats and steps are those of this program, outside of tests.
+	formats store.Formats
+	steps   []step
 }
 
 // ACL is what a user of Redis must be allowed besides the keys with the prefix, as a user's
@@ -113,6 +119,9 @@ func (c *Config) fill() error {
 	}
 	if c.Observe == nil {
 		c.Observe = func(int, int) {}
+	}
+	if c.formats == (store.Formats{}) {
+		c.formats, c.steps = store.KnownFormats(), steps
 	}
 	return nil
 }

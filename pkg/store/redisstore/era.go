@@ -88,6 +88,8 @@ type found struct {
 	sight
 	lost  string // what was lost, when nobody has accepted that
 	ended int64  // how many writes the era that was asked about had; -1 when it is not known
+	// format of the store, 0 for the first.
+	format int
 }
 
 // same reports whether all that was seen is still there, in the same era.
@@ -128,7 +130,7 @@ func eras(ctx context.Context, db doer, key, verb string, s sight, loss string) 
 		return found{}, err
 	}
 	answer, _ := reply.([]any)
-	if len(answer) != 4 {
+	if len(answer) != 5 {
 		return found{}, fmt.Errorf("the script answered %v", reply)
 	}
 	f := found{ended: -1}
@@ -140,6 +142,7 @@ func eras(ctx context.Context, db doer, key, verb string, s sight, loss string) 
 	if text, _ := answer[3].(string); text != "" {
 		f.ended, err = strconv.ParseInt(text, 10, 64)
 	}
+	f.format = int(number(answer, 4))
 	return f, err
 }
 
@@ -162,7 +165,7 @@ func (s *Store) meet(ctx context.Context, conn *redis.Conn) error {
 			if err != nil {
 				return err
 			}
-			if f.same(saw) {
+			if f.same(saw) && f.format <= s.config.formats.Newest {
 				break
 			}
 			if err := s.lookAgain(ctx); err != nil {
@@ -231,7 +234,7 @@ func (s *Store) watchEras() {
 // that cannot be reached tells nothing.
 func (s *Store) lookAround(ctx context.Context) {
 	claims, now := make([]sight, len(s.places)), make([]sight, len(s.places))
-	changed, loss := s.gate.Lost() != nil, ""
+	changed, loss, newest := s.gate.Lost() != nil, "", 0
 	for i := range s.places {
 		saw := s.places[i].claim()
 		f, gone, err := s.lookAt(ctx, s.places[i].key, saw)
@@ -241,9 +244,11 @@ func (s *Store) lookAround(ctx context.Context) {
 		if gone != "" {
 			loss = gone
 		}
-		claims[i], now[i], changed = saw, f.sight, changed || !f.same(saw)
+		claims[i], now[i], changed, newest = saw, f.sight, changed || !f.same(saw), max(newest, f.format)
 	}
 	switch {
+	case newest > s.config.formats.Newest:
+		s.outdate(ctx, newest)
 	case loss != "":
 		s.lose(ctx, loss)
 	case changed:

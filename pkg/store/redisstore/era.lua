@@ -2,9 +2,10 @@
 -- Tells, and keeps, which era of the store's history this is. KEYS[1] is the hash of
 -- the era: id, the server process run that it is of, the number n of writes so far,
 -- the least fencing token floor, the loss lost, if any; g:id is the number of
--- writes with which an earlier era has ended, q:id how many of them a replica has seen.
+-- writes with which an earlier era has ended, q:id how many of them a replica has seen; and
+-- the format of the store, unless that is the first.
 -- ARGV: the verb; the caller's era and how many writes it has seen; the id of a new
--- era; the loss. Answers the era's id, n, the loss, and how the caller's era ended.
+-- era; the loss, or the format. Answers the era's id, n, the loss, how the caller's era ended, and the format.
 --
 -- A server that starts, or is promoted, may have lost what the one before has
 -- acknowledged: then there is a new era, whose id nobody has seen.
@@ -25,6 +26,8 @@ if verb == 'condemn' then
   close()
   id, lost = '', ARGV[5]
   call('HSET', key, 'id', '', 'lost', lost, 'q:' .. mine, seen) -- no commit is of an era without a name
+elseif verb == 'raise' then
+  if tonumber(call('HGET', key, 'format') or 0) < tonumber(ARGV[5]) then call('HSET', key, 'format', ARGV[5]) end
 elseif verb == 'accept' and lost then
   local all = call('HGETALL', key)
   for i = 1, #all, 2 do
@@ -45,4 +48,4 @@ if not lost and was ~= run then
   id = fresh
   call('HSET', key, 'id', id, 'n', n, 'run', run, 'floor', floor)
 end
-return {id, tonumber(n), lost or '', call('HGET', key, 'g:' .. mine) or ''}
+return {id, tonumber(n), lost or '', call('HGET', key, 'g:' .. mine) or '', tonumber(call('HGET', key, 'format') or 0)}

@@ -1,9 +1,15 @@
 package redisstore
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/store/storetest"
 )
 
 // Waiting is how many commits wait for their turn, over all lanes.
@@ -56,4 +62,38 @@ func (s *Store) Together(batches []store.Batch) ([]store.Result, []error) {
 		}
 	}
 	return results, errs
+}
+
+// As is a configuration of another program.
+func (c Config) As(p storetest.Program) Config {
+	c.Program, c.formats = p.Version, p.Formats
+	for format := 2; format <= p.Formats.Newest; format++ {
+		run := func(ctx context.Context, db redis.UniversalClient, prefixes []string) error {
+			for shard, prefix := range prefixes {
+				if format == p.Fail && shard > len(prefixes)/2 {
+					return errors.New("killed")
+				}
+				if err := change(ctx, db, prefix, p, format); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		c.steps = append(c.steps, step{"a test", run})
+	}
+	return c
+}
+
+// change gives the records of runs of a shard their new form.
+func change(ctx context.Context, db redis.UniversalClient, prefix string, p storetest.Program, format int) error {
+	ids, err := db.ZRange(ctx, prefix+indexKeys+"test/run", 0, -1).Result()
+	for _, id := range ids {
+		key := prefix + recordKeys + "test/run/" + id
+		data, failed := db.HGet(ctx, key, "d").Result()
+		err = errors.Join(err, failed)
+		if next := p.Step(data, format); !strings.HasSuffix(data, p.Step("", format)) {
+			err = errors.Join(err, db.HSet(ctx, key, "d", next).Err())
+		}
+	}
+	return err
 }

@@ -127,14 +127,19 @@ func TestUnknownFormatIsRefused(t *testing.T) {
 	t.Parallel()
 	config := redisstore.Config{URL: redistest.Shared(t).URL(), Prefix: prefix(t)}
 	open(t, config)
-	if err := redistest.Shared(t).Client(t).HSet(t.Context(), config.Prefix+":{store}", "format", "2").Err(); err != nil {
-		t.Fatal(err)
-	}
-	if s, err := redisstore.Open(t.Context(), config); err == nil {
-		_ = s.Close()
-		t.Error("opened a store of a format from the future")
-	} else if !strings.Contains(err.Error(), "format 2") {
-		t.Errorf("the error is %v", err)
+	for field, format := range map[string]string{"format": "two", "raising": "three"} {
+		if err := redistest.Shared(t).Client(t).HSet(t.Context(), config.Prefix+":{store}", field, format).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := redisstore.Open(t.Context(), config); err == nil {
+			_ = s.Close()
+			t.Error("opened a store of an unknown format")
+		} else if !strings.Contains(err.Error(), `"`+format+`"`) || !strings.Contains(err.Error(), "backup") {
+			t.Errorf("the error is %v", err)
+		}
+		if err := redistest.Shared(t).Client(t).HSet(t.Context(), config.Prefix+":{store}", "format", "1").Err(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -23,6 +23,8 @@ var (
 	answerSource string
 	//go:embed era.lua
 	eraSource string
+	//go:embed record.lua
+	recordSource string
 	//go:embed history.lua
 	historySource string
 	//go:embed place.lua
@@ -33,6 +35,7 @@ var (
 	heldScript   = newScript(heldSource)
 	answerScript = newScript(answerSource)
 	eraScript    = newScript(eraSource)
+	recordScript = newScript(recordSource)
 	// historyScript reads lists of entries, see parseHistory.
 	historyScript = newScript(historySource)
 )

@@ -102,8 +102,7 @@ func openStore(ctx context.Context, config Config) (*Store, error) {
 	probe := connect(&probing, cluster)
 	shards, err := prepare(ctx, probe, &config)
 	if err != nil {
-		_ = probe.Close()
-		return nil, err
+		return nil, errors.Join(err, probe.Close())
 	}
 	s := &Store{
 		probe: probe, cluster: cluster, config: config, gate: store.NewGate(), look: make(chan chan struct{}),
@@ -114,12 +113,10 @@ func openStore(ctx context.Context, config Config) (*Store, error) {
 	waiting := *options
 	waiting.PoolSize += shards // a cluster takes one connection for each shard
 	s.db, s.tails = connect(options, cluster), connect(&waiting, cluster)
-	s.places = []place{{key: config.Prefix + ":{store}:" + eraKey}}
-	if cluster {
-		s.places = make([]place, shards)
-		for shard := range s.places {
-			s.places[shard].key = s.prefixes[shard] + eraKey
-		}
+	keys := places(&config, cluster, shards)
+	s.places = make([]place, len(keys))
+	for i, key := range keys {
+		s.places[i].key = key
 	}
 	s.lanes = make([]*lane, shards)
 	common := &lane{send: s.send, work: &s.work, flights: config.Flights, observe: config.Observe}
@@ -135,31 +132,6 @@ func openStore(ctx context.Context, config Config) (*Store, error) {
 // quiet makes the client library silent, for the whole process: it would print
 // to standard error what it returns as errors, too.
 var quiet = sync.OnceFunc(logging.Disable)
-
-// prepare checks the server, and reads or records what the store is like.
-func prepare(ctx context.Context, db redis.UniversalClient, config *Config) (shards int, err error) {
-	if err := checkDurability(ctx, db, config); err != nil {
-		return 0, err
-	}
-	const format = "1"
-	key := config.Prefix + ":{store}"
-	pipe := db.Pipeline()
-	pipe.HSetNX(ctx, key, "format", format)
-	pipe.HSetNX(ctx, key, "shards", config.Shards)
-	recorded := pipe.HMGet(ctx, key, "format", "shards")
-	if _, err := pipe.Exec(ctx); err != nil {
-		return 0, readError(ctx, "open", err)
-	}
-	fields := recorded.Val()
-	if fields[0] != format {
-		return 0, fmt.Errorf("redisstore: open: the store has format %v, this program knows %s; use the program that wrote it or its successor", fields[0], format)
-	}
-	text, _ := fields[1].(string)
-	if shards, err = strconv.Atoi(text); err != nil || shards < 1 || shards > maxShards {
-		return 0, fmt.Errorf("redisstore: open: the store has %q shards recorded in %s", text, key)
-	}
-	return shards, nil
-}
 
 // Shards is the number of shards, fixed when the store was first opened.
 func (s *Store) Shards() int { return s.shards }

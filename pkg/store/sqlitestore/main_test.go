@@ -13,5 +13,8 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(victimVariable); path != "" {
 		victim(path)
 	}
+	if path := os.Getenv(raiserVariable); path != "" {
+		raiser(path)
+	}
 	goleak.VerifyTestMain(m)
 }

@@ -59,7 +59,7 @@ func TestOpenRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 			execute(t, path, "PRAGMA user_version = 99")
-		}, "written by a newer Interlock (schema 99"},
+		}, "has schema 99, which a later build has given it"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

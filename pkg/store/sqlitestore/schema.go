@@ -1,18 +1,30 @@
 package sqlitestore
 
 import (
+	"cmp"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/store"
 )
 
 // applicationID marks the file as a store of Interlock ("ILCK").
 const applicationID = 0x494c434b
 
-// migrations lead from each version of the schema to the next. A published one
-// is never changed.
+// step leads from one version of the schema to the next, in one transaction.
+type step struct {
+	name string
+	// format that the store has from then on.
+	format int
+	sql    string
+}
+
+// schema are all steps. A published one is never changed.
 //
 // A key is stored as one text, see encodeKey; times are microseconds since 1970.
-var migrations = []string{`
+var schema = []step{{"the tables", 1, `
 CREATE TABLE shards (
 	shard INTEGER PRIMARY KEY,
 	seq   INTEGER NOT NULL -- the last sequence number that was used
@@ -98,20 +110,20 @@ CREATE TABLE answers (
 	PRIMARY KEY (owner, name)
 );
 CREATE INDEX answers_expires ON answers (expires);
-`, `
+`}, {"eras", 1, `
 -- One for each time that the file was opened: what is in it may be from a copy.
 CREATE TABLE eras (
 	id    TEXT    NOT NULL PRIMARY KEY,
 	floor INTEGER NOT NULL -- the least fencing token
 ) WITHOUT ROWID;
 ALTER TABLE outbox ADD COLUMN era TEXT NOT NULL DEFAULT '';
-`, `
+`}, {"answers and payloads that are entries of a history", 1, `
 -- The history entry that a payload or an answer is, instead of having one.
 ALTER TABLE outbox ADD COLUMN entry_key TEXT;
 ALTER TABLE outbox ADD COLUMN entry_version INTEGER;
 ALTER TABLE answers ADD COLUMN entry_key TEXT;
 ALTER TABLE answers ADD COLUMN entry_version INTEGER;
-`, `
+`}, {"idempotency keys as hashes", 1, `
 -- Owner and name, which are longer than an answer that is a history entry, as a hash: see
 -- answerKey.
 DROP TABLE answers;
@@ -124,29 +136,77 @@ CREATE TABLE answers (
 	entry_version INTEGER
 );
 CREATE INDEX answers_expires ON answers (expires);
-`}
+`}, {"the record of the format", 1, `
+-- The format of the store, and the version of the program that it has it from: see store.Stamp.
+CREATE TABLE stamp (
+	format  INTEGER NOT NULL,
+	program TEXT    NOT NULL
+);
+INSERT INTO stamp VALUES (1, '');
+`}}
+
+// stamped is the first version of the schema that has the table of the stamp.
+const stamped = 5
 
 // migrate brings the file to the newest version of the schema, each step in one
-// transaction.
+// transaction. No other program has the file open, so none needs the format of before.
 func migrate(c *conn, config Config) error {
 	version, err := schemaVersion(c)
 	if err != nil {
 		return fmt.Errorf("sqlitestore: opening %s: %w", config.Path, explain(err))
 	}
-	if version > len(migrations) {
-		return fmt.Errorf("sqlitestore: %s was written by a newer Interlock (schema %d, this one knows %d): start that one, or restore the backup from before the upgrade",
-			config.Path, version, len(migrations))
+	if err := readable(c, config, version); err != nil {
+		return fmt.Errorf("sqlitestore: opening %s: %w", config.Path, explain(err))
 	}
-	for ; version < len(migrations); version++ {
-		step := fmt.Sprintf("BEGIN IMMEDIATE; %s; PRAGMA application_id = %d; PRAGMA user_version = %d;", migrations[version], applicationID, version+1)
-		if version == 0 {
-			for shard := range config.Shards {
-				step += fmt.Sprintf("INSERT INTO shards VALUES (%d, 0);", shard)
-			}
+	for ; version < len(config.steps); version++ {
+		if err := c.exec(transaction(config, version)); err != nil {
+			name := config.steps[version].name
+			return fmt.Errorf("sqlitestore: raising %s to schema %d (%s): %w", config.Path, version+1, name, explain(err))
 		}
-		if err := c.exec(step + "COMMIT"); err != nil {
-			return fmt.Errorf("sqlitestore: migrating %s to schema %d: %w", config.Path, version+1, explain(err))
+	}
+	return nil
+}
+
+// transaction is what leads from a version of the schema to the next.
+func transaction(config Config, version int) string {
+	to := config.steps[version]
+	text := fmt.Sprintf("BEGIN IMMEDIATE; %s; PRAGMA application_id = %d; PRAGMA user_version = %d;",
+		to.sql, applicationID, version+1)
+	if version == 0 {
+		for shard := range config.Shards {
+			text += fmt.Sprintf("INSERT INTO shards VALUES (%d, 0);", shard)
 		}
+	}
+	if version+1 >= stamped {
+		program := strings.ReplaceAll(config.Program, "'", "''")
+		text += fmt.Sprintf("UPDATE stamp SET format = %d, program = '%s';", to.format, program)
+	}
+	return text + "COMMIT"
+}
+
+// readable returns why a file cannot be used as it is or be raised, or nil.
+func readable(c *conn, config Config, version int) error {
+	if version < stamped {
+		return nil // its version tells all
+	}
+	s, err := c.prepare("SELECT format, program FROM stamp")
+	if err != nil {
+		return err
+	}
+	var stamp store.Stamp
+	_, err = s.first(func(row []driver.Value) {
+		stamp = store.Stamp{Format: int(row[0].(int64)), Program: text(row[1])}
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := config.formats.Raised(stamp); err != nil {
+		return err
+	}
+	if version > len(config.steps) {
+		return fmt.Errorf("the file has schema %d, which %s has given it, and this program knows %d: "+
+			"run that one or a later one, or restore a backup of before the upgrade",
+			version, cmp.Or(stamp.Program, "a later build"), len(config.steps))
 	}
 	return nil
 }

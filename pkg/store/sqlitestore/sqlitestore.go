@@ -51,6 +51,12 @@ type Config struct {
 	// Observe is told of each transaction: how many commits it carries, and how many wait
 	// for the next one. It must be quick; nil for nobody.
 	Observe func(commits, waiting int)
+	// Program is the version of the program, which a file records that it makes or raises.
+	Program string
+
+	// formats and steps are those of this program, outside of tests.
+	formats store.Formats
+	steps   []step
 }
 
 // Store is a store in a SQLite file.
@@ -75,7 +81,7 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the file, creates it when there is none, and migrates it when it
+// Open opens the file, creates it when there is none, and raises its format when it
 // was written by an older Interlock. It fails when another process, or another
 // Store of this one, has the file open, and when a newer Interlock wrote it.
 func Open(ctx context.Context, config Config) (_ *Store, err error) {
@@ -158,6 +164,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Observe == nil {
 		c.Observe = func(int, int) {}
+	}
+	if c.steps == nil {
+		c.formats, c.steps = store.KnownFormats(), schema
 	}
 	return c, nil
 }

@@ -143,6 +143,7 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 	}
 	st, err := daemon.OpenStore(ctx, daemon.StoreConfig{
 		URL: cfg.Store, Path: cfg.Data.Database(), AllowLossy: cfg.AllowLossyStore, SafetyFlags: cfg.Safety, StoreLogin: cfg.StoreLogin, Logger: cfg.Logger, Metrics: c.metrics,
+		Program: cfg.Version,
 	})
 	if err != nil {
 		return nil, err

@@ -122,7 +122,7 @@ func Run(ctx context.Context, name, version string, flags Flags, storage *StoreF
 		defer end()
 	}
 	if storage != nil {
-		if err := d.useStore(ctx, *storage); err != nil {
+		if err := d.useStore(ctx, *storage, version); err != nil {
 			return err
 		}
 	}
@@ -140,8 +140,11 @@ func Run(ctx context.Context, name, version string, flags Flags, storage *StoreF
 // rollout of the state-store took tool calls away for 16 s.
 const askDNSAgain = time.Second
 
-func (d *Daemon) useStore(ctx context.Context, flags StoreFlags) error {
-	st, err := awaitStore(ctx, StoreConfig{URL: flags.Store, AllowLossy: flags.AllowLossyStore, SafetyFlags: flags.SafetyFlags, StoreLogin: flags.StoreLogin, Logger: d.Log, Metrics: d.Metrics})
+func (d *Daemon) useStore(ctx context.Context, flags StoreFlags, version string) error {
+	st, err := awaitStore(ctx, StoreConfig{
+		URL: flags.Store, AllowLossy: flags.AllowLossyStore, SafetyFlags: flags.SafetyFlags, StoreLogin: flags.StoreLogin,
+		Logger: d.Log, Program: version, Metrics: d.Metrics,
+	})
 	if err != nil {
 		return err
 	}

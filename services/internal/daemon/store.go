@@ -28,6 +28,8 @@ type StoreConfig struct {
 	Logger *slog.Logger
 	// Metrics are those of the process; nil for none.
 	Metrics *metrics.Set
+	// Program is the version of this program.
+	Program string
 }
 
 // SafetyFlags say what is done about a store that may lose what it has acknowledged, or is silent.
@@ -45,7 +47,7 @@ func AcceptRollback(ctx context.Context, cfg StoreConfig) (lost []string, err er
 	if strings.HasPrefix(cfg.URL, "redis") {
 		return redisstore.AcceptRollback(ctx, cfg.redis())
 	}
-	return sqlitestore.AcceptRollback(ctx, sqlitestore.Config{Path: cfg.Path, Logger: cfg.Logger})
+	return sqlitestore.AcceptRollback(ctx, sqlitestore.Config{Path: cfg.Path, Logger: cfg.Logger, Program: cfg.Program})
 }
 
 // OpenStore opens the store that a configuration names.
@@ -99,6 +101,7 @@ func awaitStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 func (cfg StoreConfig) redis() redisstore.Config {
 	c := cfg.config(cfg.URL)
 	c.AllowLossy, c.ContinueAfterRollback, c.Wait, c.Logger = cfg.AllowLossy, cfg.goOn(), cfg.RedisWait, cfg.Logger
+	c.Program = cfg.Program
 	return c
 }
 
@@ -106,7 +109,7 @@ func openStore(ctx context.Context, cfg StoreConfig, observe func(commits, waiti
 	switch scheme, _, _ := strings.Cut(cfg.URL, "://"); {
 	case cfg.URL == "" || cfg.URL == "sqlite":
 		return sqlitestore.Open(ctx, sqlitestore.Config{
-			Path: cfg.Path, ContinueAfterRollback: cfg.goOn(), Logger: cfg.Logger, Observe: observe,
+			Path: cfg.Path, ContinueAfterRollback: cfg.goOn(), Logger: cfg.Logger, Observe: observe, Program: cfg.Program,
 		})
 	case strings.HasPrefix(scheme, "redis"):
 		config := cfg.redis()

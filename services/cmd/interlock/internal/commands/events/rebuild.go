@@ -61,7 +61,7 @@ type kind struct {
 }
 
 // Run publishes what the stream lacks.
-func (c *rebuildCommand) Run(ctx context.Context, streams console.Streams) error {
+func (c *rebuildCommand) Run(ctx context.Context, streams console.Streams, version console.Version) error {
 	cfg := bus.RebuildConfig{DryRun: c.DryRun}
 	if c.From != "" {
 		from, err := decisions.Since(c.From, time.Now())
@@ -70,7 +70,7 @@ func (c *rebuildCommand) Run(ctx context.Context, streams console.Streams) error
 		}
 		cfg.From = from
 	}
-	found, err := c.rebuild(ctx, cfg)
+	found, err := c.rebuild(ctx, cfg, string(version))
 	if found == nil {
 		return err
 	}
@@ -86,7 +86,9 @@ func (c *rebuildCommand) Run(ctx context.Context, streams console.Streams) error
 	return nil
 }
 
-func (c *rebuildCommand) rebuild(ctx context.Context, cfg bus.RebuildConfig) (found *bus.Rebuilt, err error) {
+func (c *rebuildCommand) rebuild(
+	ctx context.Context, cfg bus.RebuildConfig, version string,
+) (found *bus.Rebuilt, err error) {
 	data := datadir.Dir(c.Data)
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	endpoint, err := c.Endpoint(c.NATSURL)
@@ -103,7 +105,9 @@ func (c *rebuildCommand) rebuild(ctx context.Context, cfg bus.RebuildConfig) (fo
 		}
 		defer unlock() //nolint:errcheck // the process ends
 	}
-	st, err := daemon.OpenStore(ctx, daemon.StoreConfig{URL: c.Store, StoreLogin: c.StoreLogin, Path: data.Database(), AllowLossy: true, Logger: log})
+	st, err := daemon.OpenStore(ctx, daemon.StoreConfig{
+		URL: c.Store, StoreLogin: c.StoreLogin, Path: data.Database(), AllowLossy: true, Logger: log, Program: version,
+	})
 	if err != nil {
 		return nil, err
 	}

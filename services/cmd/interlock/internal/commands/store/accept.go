@@ -25,9 +25,10 @@ type acceptCommand struct {
 
 // Run accepts the rollback of a store. Services that refuse everything continue within a
 // second.
-func (c *acceptCommand) Run(ctx context.Context, streams console.Streams) error {
+func (c *acceptCommand) Run(ctx context.Context, streams console.Streams, version console.Version) error {
 	lost, err := daemon.AcceptRollback(ctx, daemon.StoreConfig{
 		URL: c.Store, StoreLogin: c.StoreLogin, Path: datadir.Dir(c.Data).Database(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Program: string(version),
 	})
 	if err != nil {
 		return err

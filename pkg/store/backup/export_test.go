@@ -1,0 +1,7 @@
+package backup
+
+// For tests.
+var (
+	AppendItem = appendItem
+	ReadItem   = readItem
+)
