@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/backup"
 )
@@ -245,7 +246,7 @@ func (f *fixture) same(other *fixture, commits int) {
 
 func copyOfAll(c *copies) {
 	const commits = 400
-	r := rand.New(rand.NewPCG(1, 2))
+	r := randtest.New(c.T, 1)
 	for n := range commits {
 		c.busy(r, n)
 	}
@@ -520,7 +521,7 @@ func (i *interrupted) Each(yield func(backup.Item) error) error {
 // interruptedRestore: half a restore is used by nobody, and the same restore continues it.
 func interruptedRestore(c *copies) {
 	const commits = 60
-	r := rand.New(rand.NewPCG(3, 4))
+	r := randtest.New(c.T, 2)
 	for n := range commits {
 		c.busy(r, n)
 	}
