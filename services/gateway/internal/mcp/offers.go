@@ -43,7 +43,9 @@ func (s *Server) relayed(ctx context.Context, c caller, req sdk.Request) (res sd
 		res, err := s.readResource(ctx, c, r)
 		return orNil(res, err), true, err
 	case *sdk.ServerRequest[*sdk.SetLoggingLevelParams]:
-		c.peer.SetLevel(ctx, r.Params.Level)
+		telling, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
+		defer cancel()
+		c.peer.SetLevel(telling, r.Params.Level)
 		return nil, false, nil // the SDK sorts messages out by it
 	case *sdk.CompleteRequest:
 		res, err := s.complete(ctx, c, r)

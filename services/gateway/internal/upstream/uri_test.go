@@ -13,7 +13,7 @@ func TestPlainURI(t *testing.T) {
 		"file:////a": false, "file:///a//b": false, "docs:////a/b": false, "docs://a//b": false, "file:/a": false, "docs:/a": false,
 		"file://localhost/a": false, "file://a/b": false, "file:a": false, "file:///a?b": false, "https://user@example.com/a": false,
 		"x://%c3%a4": false,
-		"no scheme": false, "": false, "docs://a\n": false, "docs://a%0a": false, "docs://a%zz": false, "file:..": false, "file:a/..": false,
+		"no scheme":  false, "": false, "docs://a\n": false, "docs://a%0a": false, "docs://a%zz": false, "file:..": false, "file:a/..": false,
 	} {
 		if got := plainURI(uri); got != want {
 			t.Errorf("%q: %t, want %t", uri, got, want)
