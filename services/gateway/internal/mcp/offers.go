@@ -43,7 +43,9 @@ func (s *Server) relayed(ctx context.Context, c caller, req sdk.Request) (res sd
 		res, err := s.readResource(ctx, c, r)
 		return orNil(res, err), true, err
 	case *sdk.ServerRequest[*sdk.SetLoggingLevelParams]:
-		c.peer.SetLevel(ctx, r.Params.Level)
+		telling, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
+		defer cancel()
+		c.peer.SetLevel(telling, r.Params.Level)
 		return nil, false, nil // the SDK sorts messages out by it
 	case *sdk.CompleteRequest:
 		res, err := s.complete(ctx, c, r)
@@ -169,7 +171,11 @@ func (s *Server) getPrompt(ctx context.Context, c caller, req *sdk.GetPromptRequ
 	return relay(ctx, s, c, prompt.Offer, req.ProtocolVersion(), input, func(ctx context.Context, env *upstream.Environment) (*sdk.GetPromptResult, error) {
 		params := *req.Params
 		params.Meta = upstream.ForwardedMeta(req.Params.Meta)
-		return prompt.Get(ctx, env, c.peer, &params)
+		res, err := prompt.Get(ctx, env, c.peer, &params)
+		if res != nil {
+			disown(res.Meta)
+		}
+		return res, err
 	})
 }
 
@@ -200,7 +206,11 @@ func (s *Server) readResource(ctx context.Context, c caller, req *sdk.ReadResour
 	res, err := relay(ctx, s, c, offer, req.ProtocolVersion(), input, func(ctx context.Context, env *upstream.Environment) (*sdk.ReadResourceResult, error) {
 		params := *req.Params
 		params.Meta = upstream.ForwardedMeta(req.Params.Meta)
-		return offer.Read(ctx, env, c.peer, &params)
+		res, err := offer.Read(ctx, env, c.peer, &params)
+		if res != nil {
+			disown(res.Meta)
+		}
+		return res, err
 	})
 	if res != nil {
 		res.Cacheable = perCaller // who may read it depends on the caller
@@ -236,6 +246,9 @@ func (s *Server) complete(ctx context.Context, c caller, req *sdk.CompleteReques
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
 	defer cancel()
 	res, err := offer.Complete(ctx, c.peer, &params)
+	if res != nil {
+		disown(res.Meta)
+	}
 	return res, asProtocol(err)
 }
 

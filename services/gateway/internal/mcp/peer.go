@@ -24,7 +24,7 @@ func (s *Server) meet(face face, req sdk.Request) *upstream.Peer {
 	switch {
 	case peer != nil:
 	case initializes:
-		peer = upstream.NewPeer()
+		peer = upstream.NewPeer(s.life.calls, s.cfg.CallTimeout)
 	default:
 		peer = s.sessions.peer(ss)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -107,5 +108,73 @@ func TestServersAskClients(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestQuestionWithoutAnswer: a client that does not answer what a server asks it keeps neither
+// the call nor the edge from ending.
+func TestQuestionWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.states["testing"] = planeState{}
+	p.start("s1")
+	at := asking(t)
+	s := server(t, p, func(c *Config) { c.Upstreams, c.DrainTimeout = []upstream.Server{at}, 10*time.Millisecond })
+	asked := make(chan struct{})
+	session := overHTTP(t, endpoint(t, s)+"?session=s1", "2025-11-25", &sdk.ClientOptions{
+		CreateMessageHandler: func(ctx context.Context, _ *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
+			close(asked)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+		Capabilities: &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{}},
+	}, nil)
+	go session.CallTool(t.Context(), &sdk.CallToolParams{Name: "mcp__asking__ask", Arguments: map[string]any{}}) //nolint:errcheck // it fails
+	<-asked
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the edge waits for the client")
+	}
+}
+
+// TestLevelWithoutAnswer: a server that does not answer which messages are wanted does not keep
+// its client.
+func TestLevelWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.states["testing"] = planeState{}
+	p.start("s1")
+	srv := sdk.NewServer(&sdk.Implementation{Name: "slow", Version: "1"}, &sdk.ServerOptions{Capabilities: &sdk.ServerCapabilities{Logging: &sdk.LoggingCapabilities{}}})
+	srv.AddTool(&sdk.Tool{Name: "act", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{}, nil
+	})
+	srv.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			if method == "logging/setLevel" {
+				<-ctx.Done()
+			}
+			return next(ctx, method, req)
+		}
+	})
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, nil))
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	s := server(t, p, func(c *Config) {
+		c.Upstreams, c.CheckTimeout = []upstream.Server{{Name: "slow", URL: web.URL}}, time.Second
+	})
+	client := overHTTP(t, endpoint(t, s)+"?session=s1", "2025-11-25", nil, nil)
+	wantOK(t, call(t, client, "mcp__slow__act", `{}`))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := client.SetLoggingLevel(ctx, &sdk.SetLoggingLevelParams{Level: "info"}); err != nil {
+		t.Error(err)
 	}
 }

@@ -146,17 +146,21 @@ func (s *Server) bounded(g *gated, result *sdk.CallToolResult) *sdk.CallToolResu
 		return refusal{Code: codeResultTooLarge, CallID: g.callID, lead: "Withheld", Message: fmt.Sprintf(
 			"%s was called and returned %d bytes; the limit is %d. Ask for a part of it.", g.name, size, s.cfg.MaxResultBytes)}.resultFor(g.target.Tool)
 	}
-	// The upstream's word on who it is, and on what Interlock says, is not ours to
-	// repeat.
-	for key := range result.Meta {
-		if key == sdk.MetaKeyServerInfo || strings.HasPrefix(key, ownMeta) {
-			delete(result.Meta, key)
-		}
-	}
+	disown(result.Meta)
 	if !result.NeedsInput() {
 		result.InputRequests, result.RequestState = nil, ""
 	}
 	return result
+}
+
+// disown takes an upstream's word on who it is, and on what Interlock says, out of its result:
+// that is not ours to repeat.
+func disown(meta sdk.Meta) {
+	for key := range meta {
+		if key == sdk.MetaKeyServerInfo || strings.HasPrefix(key, ownMeta) {
+			delete(meta, key)
+		}
+	}
 }
 
 // ownServer is whether the call is for a process that serves this caller alone.

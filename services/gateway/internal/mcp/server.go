@@ -62,7 +62,7 @@ func New(cfg Config) (*Server, error) {
 		life: newLife(), pins: &pins{service: cfg.Pins, identify: cfg.Identify},
 	}
 	if cfg.Alone {
-		s.peer = upstream.NewPeer()
+		s.peer = upstream.NewPeer(s.life.calls, s.cfg.CallTimeout)
 	}
 	s.http = s.newDoors()
 	s.upstreams, err = upstream.New(cfg.Upstreams, upstream.Options{

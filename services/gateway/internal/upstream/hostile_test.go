@@ -25,6 +25,10 @@ func spoken(t *testing.T, name string, answers map[string]string) upstream.Serve
 			ID     json.RawMessage
 			Method string
 		}
+		if r.Method == http.MethodGet && answers["stream"] == "never" {
+			<-r.Context().Done()
+			return
+		}
 		if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&req) != nil || req.ID == nil {
 			w.WriteHeader(map[bool]int{true: http.StatusAccepted, false: http.StatusMethodNotAllowed}[r.Method == http.MethodPost])
 			return
@@ -132,5 +136,26 @@ func TestUpdatesOfOthers(t *testing.T) {
 	}
 	if len(got) != 1 {
 		t.Errorf("told of %v", got)
+	}
+}
+
+// A server that never begins its stream is used without one, and keeps nobody waiting.
+func TestStreamThatNeverBegins(t *testing.T) {
+	t.Parallel()
+	s, err := upstream.New([]upstream.Server{spoken(t, "slow", map[string]string{
+		"stream": "never", "tools/list": `{"tools":[{"name":"act","inputSchema":{"type":"object"}}]}`, "tools/call": `{"content":[{"type":"text","text":"acted"}]}`,
+	})}, upstream.Options{
+		ConnectTimeout: 2 * time.Second, Backoff: time.Millisecond, StopGrace: 100 * time.Millisecond, MaxResultBytes: 1 << 20,
+		Logger: slog.New(slog.DiscardHandler), Changed: func(*upstream.Catalogue, upstream.Kinds) {}, Reserved: func(string) bool { return false },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	if s.Ready(within(t)) != 1 {
+		t.Fatal(s.Unknown("mcp__slow__act"))
+	}
+	if text, err := call(t, s, "mcp__slow__act"); err != nil || text != "acted" {
+		t.Error(text, err)
 	}
 }

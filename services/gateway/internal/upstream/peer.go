@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,11 +25,17 @@ type Peer struct {
 	calls []context.Context // of the client, under way: what it is asked goes with the newest
 	own   map[*connection]*sdk.ClientSession
 	gone  bool
+	// Questions end with asks, and each after patience.
+	asks     context.Context
+	patience time.Duration
 }
 
-// NewPeer is a client that is not known yet.
-func NewPeer() *Peer {
-	return &Peer{met: make(chan struct{}), ready: make(chan struct{}), own: map[*connection]*sdk.ClientSession{}}
+// NewPeer is a client that is not known yet. It need not answer: a question waits for as long as
+// asks is not over, and no longer than patience.
+func NewPeer(asks context.Context, patience time.Duration) *Peer {
+	return &Peer{
+		met: make(chan struct{}), ready: make(chan struct{}), own: map[*connection]*sdk.ClientSession{}, asks: asks, patience: patience,
+	}
 }
 
 // Meet says who the client is, and what it can be asked: nil where its protocol lets nobody
@@ -110,11 +117,14 @@ func (p *Peer) relay(next sdk.MethodHandler) sdk.MethodHandler {
 		case <-p.ready:
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		case <-p.asks.Done():
+			return nil, p.asks.Err()
 		}
 		// The values of the client's call, until the server takes its request back.
-		asking, cancel := context.WithCancel(p.newest())
+		asking, cancel := context.WithTimeout(p.newest(), p.patience)
 		defer cancel()
 		defer context.AfterFunc(ctx, cancel)()
+		defer context.AfterFunc(p.asks, cancel)()
 		return p.ask(asking, method, req)
 	}
 }
@@ -204,7 +214,7 @@ func (p *Peer) session(ctx context.Context, c *connection) (*sdk.ClientSession, 
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	if first := p.adopt(ctx, c, session); first != session {
-		session.Close() // another call was faster
+		closeWithin(session, c.options.StopGrace) // another call was faster
 		return first, nil
 	}
 	go func() {

@@ -1,11 +1,14 @@
 package upstream
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -32,7 +35,7 @@ func (c *connection) transport(env environment, peer *Peer) (t sdk.Transport, en
 	}
 	pool := http.DefaultTransport.(*http.Transport).Clone() // it is one
 	client := &http.Client{
-		Transport: &headerTransport{base: pool, host: endpoint.Host, headers: c.server.Headers, limit: int64(frame), heard: heard},
+		Transport: &headerTransport{base: pool, host: endpoint.Host, headers: c.server.Headers, limit: int64(frame), heard: heard, patience: c.options.ConnectTimeout / 4},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // a redirect could lead the headers elsewhere
 		},
@@ -54,6 +57,8 @@ type headerTransport struct {
 	headers map[string]string
 	limit   int64
 	heard   heard // takes what is answered
+	// patience is how long a server may take to begin the stream on which it may speak first.
+	patience time.Duration
 }
 
 func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -63,7 +68,7 @@ func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.Header.Set(name, value)
 		}
 	}
-	res, err := t.base.RoundTrip(r)
+	res, err := t.begin(r)
 	if err != nil {
 		return nil, err
 	}
@@ -73,4 +78,46 @@ func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	res.Body = &tap{ReadCloser: res.Body, heard: t.heard}
 	return res, nil
+}
+
+// begin makes a request. The SDK waits for the beginning of a server's stream before anything
+// else, and for any time. A server that takes too long for it has none, as far as we know: it is
+// as if it had said so.
+func (t *headerTransport) begin(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet || r.Header.Get("Last-Event-ID") != "" {
+		return t.base.RoundTrip(r)
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	late := time.AfterFunc(t.patience, cancel)
+	res, err := t.base.RoundTrip(r.WithContext(ctx))
+	if late.Stop() {
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		res.Body = stream{res.Body, cancel}
+		return res, nil
+	}
+	if err == nil {
+		res.Body.Close() // it ends, or has ended
+	}
+	if r.Context().Err() != nil {
+		return nil, r.Context().Err()
+	}
+	return &http.Response{
+		StatusCode: http.StatusMethodNotAllowed, Status: http.StatusText(http.StatusMethodNotAllowed), Proto: r.Proto, ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: http.NoBody, Request: r,
+	}, nil
+}
+
+// stream ends its request when it is closed.
+type stream struct {
+	io.ReadCloser
+	end context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (s stream) Close() error {
+	s.end()
+	return s.ReadCloser.Close()
 }
