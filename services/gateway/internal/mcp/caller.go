@@ -79,11 +79,6 @@ func (b Binding) validate() error {
 	return nil
 }
 
-// worksAs is whether another request of the same client works where this one does.
-func (c caller) worksAs(other caller) bool {
-	return c.Binding == other.Binding && c.Namespace == other.Namespace
-}
-
 func printable(s string) bool {
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] > 0x7e {
@@ -99,8 +94,6 @@ type caller struct {
 	// alone callers have the upstream servers to themselves: no other session calls
 	// them. See environment.go.
 	alone bool
-	// on is the MCP session of the request; nil where there is none.
-	on *sdk.ServerSession
 	// peer is whom servers may ask on this connection; nil for nobody.
 	peer *upstream.Peer
 	// call is the call of a tool that is being answered; nil otherwise.

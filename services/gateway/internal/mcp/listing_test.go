@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -96,36 +95,6 @@ func TestStatelessListen(t *testing.T) {
 	case <-changed:
 	case <-time.After(patience):
 		t.Fatal("no list_changed")
-	}
-}
-
-// TestStrangersAreNotTold: who names a session that it may not see is not told when that moves.
-func TestStrangersAreNotTold(t *testing.T) {
-	t.Parallel()
-	p := newPlane()
-	p.only = map[string]string{"theirs": "s1", "mine": "s2"}
-	p.start("s1")
-	fs := upstreamtest.NewBackend(t, "read_file")
-	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
-	open := func(token, session string) *sdk.ClientSession {
-		return overHTTP(t, endpoint(t, s)+"?session="+session, "2025-06-18", nil, http.Header{"Authorization": {"Bearer " + token}})
-	}
-	told := func() int {
-		return len(s.sessions.outdated(caller{}, func(of *session) bool { return of.caller.SessionID == "s1" }))
-	}
-	theirs, named, own := open("theirs", "s1"), open("mine", "s1"), open("mine", "s2")
-	if n := told(); n != 0 {
-		t.Errorf("%d sessions hear that have seen nothing", n)
-	}
-	toolNames(t, theirs)
-	toolNames(t, named)
-	wantRefused(t, call(t, named, "transition", `{"event":"TESTED"}`), "PERMISSION_DENIED")
-	toolNames(t, own) // has no run yet
-	if n := told(); n != 1 {
-		t.Errorf("%d sessions hear of s1, want 1", n)
-	}
-	if n := len(s.sessions.outdated(caller{}, func(of *session) bool { return of.caller.SessionID == "s2" })); n != 1 {
-		t.Errorf("%d sessions hear of s2, want 1", n)
 	}
 }
 

@@ -168,7 +168,6 @@ func (s *Server) serve(
 		}
 	}()
 	c := callerFor(req, face.fixed)
-	c.on, _ = req.GetSession().(*sdk.ServerSession)
 	c.peer = s.meet(face, req)
 	switch r := req.(type) {
 	case *sdk.ListToolsRequest:

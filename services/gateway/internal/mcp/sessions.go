@@ -30,9 +30,6 @@ type session struct {
 	// listed is what its list of tools was made for; nil when it has none, or has
 	// been told that it is out of date.
 	listed *listing
-	// hears is whether the services have let it see where it works. A request names that, and
-	// grants nothing: who is refused must not be told when somebody else's run moves.
-	hears bool
 	// peer is whom servers may ask; nil where they may not.
 	peer *upstream.Peer
 }
@@ -107,18 +104,8 @@ func (s *sessions) count(token string) (all, own int) {
 func (s *sessions) rebind(ss *sdk.ServerSession, c caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if have := s.live[ss]; have != nil && !have.caller.worksAs(c) {
-		have.caller, have.listed, have.hears = c, nil, false
-	}
-}
-
-// seen notes that the services have let a caller see where it works, or that there is nothing
-// to see yet.
-func (s *sessions) seen(c caller) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if have := s.live[c.on]; have != nil && have.caller.worksAs(c) {
-		have.hears = true
+	if have := s.live[ss]; have != nil && have.caller.Binding != c.Binding {
+		have.caller, have.listed = c, nil
 	}
 }
 
@@ -159,22 +146,18 @@ func (s *sessions) moved(c caller, runIDs ...string) {
 // tell sends the sessions of the caller's namespace that are concerned word of new
 // tools.
 func (s *sessions) tell(c caller, concerned func(*session) bool) {
-	for _, srv := range s.outdated(c, concerned) {
-		announceAll(srv, upstream.Kinds{Tools: true, Prompts: true, Resources: true})
-	}
-}
-
-// outdated forgets the lists of those sessions.
-func (s *sessions) outdated(c caller, concerned func(*session) bool) (of []*sdk.Server) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	var changed []*sdk.Server
 	for _, have := range s.live {
-		if have.hears && have.caller.Namespace == c.Namespace && concerned(have) {
+		if have.caller.Namespace == c.Namespace && concerned(have) {
 			have.listed = nil
-			of = append(of, have.srv)
+			changed = append(changed, have.srv)
 		}
 	}
-	return of
+	s.mu.Unlock()
+	for _, srv := range changed {
+		announceAll(srv, upstream.Kinds{Tools: true, Prompts: true, Resources: true})
+	}
 }
 
 // all tells every client that listens which lists have changed.

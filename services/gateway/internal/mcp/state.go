@@ -25,9 +25,6 @@ type standing struct {
 // stand looks up where the caller stands. ctx must be outgoing.
 func (s *Server) stand(ctx context.Context, c caller) (standing, error) {
 	res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: c.RunID, SessionId: sessionOf(c), Active: true})
-	if err == nil || isNotFound(err) {
-		s.sessions.seen(c)
-	}
 	if err != nil {
 		return standing{}, err
 	}
