@@ -175,10 +175,7 @@ func Edit(path string, change func(doc []Member, indent string) ([]Member, error
 
 // Save replaces the file at once: a reader sees the old file or the new one.
 func (f *File) Save() (err error) {
-	path := f.Path
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // the link stays
-	}
+	path := f.place()
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
@@ -200,4 +197,35 @@ func (f *File) Save() (err error) {
 		return err
 	}
 	return os.Rename(temporary.Name(), path)
+}
+
+// Remove removes the file.
+func (f *File) Remove() error { return os.Remove(f.place()) }
+
+// longestWay is how many links are followed.
+const longestWay = 40
+
+// place is where the file itself is: a link to it stays, also one to a file that is not there.
+func (f *File) place() string {
+	path := f.Path
+	for range longestWay {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(folderOf(path), target)
+		}
+		path = target
+	}
+	return f.Path
+}
+
+// folderOf is the folder that a relative link in it is relative to.
+func folderOf(path string) string {
+	folder := filepath.Dir(path)
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		return real
+	}
+	return folder
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/jsonfile"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
@@ -65,7 +66,7 @@ func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
 // and for the data folder of their own copy. People who do not have the program read why
 // tool calls are blocked; nothing else is.
 func (c *claudeCodeCommand) sharedHook(event string) string {
-	data := c.data
+	data := shellwords.Join([]string{c.data})
 	if c.everyones() {
 		data = `"$CLAUDE_PROJECT_DIR"/` + datadir.Default
 	}

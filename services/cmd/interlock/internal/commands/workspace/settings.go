@@ -186,11 +186,17 @@ func isHook(command string) bool {
 // programAt is where in a command our program is called as a hook; -1 for nowhere.
 func programAt(words []string) int {
 	for i := 0; i+1 < len(words); i++ {
-		if strings.HasPrefix(filepath.Base(words[i]), "interlock") && words[i+1] == "hook" {
+		if words[i+1] == "hook" && isOurs(filepath.Base(words[i]), words[i+2:]) {
 			return i
 		}
 	}
 	return -1
+}
+
+// isOurs tells our program, which may be called interlock-next, from another's interlock-notify: by
+// the folder that its hook needs.
+func isOurs(name string, args []string) bool {
+	return name == "interlock" || name == "interlock.exe" || strings.HasPrefix(name, "interlock") && slices.Contains(args, "--data-dir")
 }
 
 // withoutHooks takes our hooks and permission rules out of settings, and lists and objects

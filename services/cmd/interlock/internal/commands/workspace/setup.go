@@ -144,7 +144,7 @@ func difference(file *jsonfile.File) string {
 func (s *setup) save(file *jsonfile.File) error {
 	switch {
 	case file.After == nil:
-		return os.Remove(file.Path)
+		return file.Remove()
 	case s.Undo:
 		return file.Save()
 	}
