@@ -57,9 +57,12 @@ type Approval struct {
 	Edit  *Edit  `json:"edit,omitempty"`
 	// Escalated: it was announced again, to the fallback approvers.
 	Escalated bool `json:"escalated,omitempty"`
-	// Reason why it was cancelled or has become stale, and By whom.
+	// Reason why it was cancelled or has become stale, and By whom; of a pending one, why it
+	// is asked again.
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
+	// RestoredOf is the time of the backup that it was restored from while it was pending.
+	RestoredOf time.Time `json:"restored_of,omitzero"`
 
 	CreatedAt   time.Time `json:"created_at"`
 	ExpiresAt   time.Time `json:"expires_at"`

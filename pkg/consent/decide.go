@@ -159,6 +159,9 @@ func (a *Approval) edited(by Approver, d Decision) (*Edit, *Result) {
 
 // end makes the decision, which is final.
 func (r *Result) end(status Status, event string, now time.Time) {
+	if status != Cancelled {
+		r.Approval.Reason, r.Approval.By = "", ""
+	}
 	r.Approval.Status, r.Approval.DecidedAt = status, now
 	r.announce(Event{Type: event, Reason: r.Approval.Reason, By: r.Approval.By})
 }

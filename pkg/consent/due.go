@@ -14,6 +14,24 @@ func (a *Approval) NextDue() time.Time {
 	}
 }
 
+// Restore asks again after a restore from a backup of a time: people may have decided since,
+// and that is lost. It happens once for a backup.
+func (a *Approval) Restore(of time.Time) Result {
+	if a.Status.Final() || !a.RestoredOf.Before(of) {
+		return unchanged(a)
+	}
+	r := a.begin()
+	next := r.Approval
+	next.RestoredOf = of
+	next.Reason = "the store was restored from a backup of " + stamp(of) + ", and what was decided since then is lost"
+	eligible := next.Terms.Eligible
+	if next.Escalated {
+		eligible = eligible.and(next.Terms.Escalation.To)
+	}
+	r.announce(Event{Type: EventRestored, Eligible: eligible, Reason: next.Reason})
+	return *r
+}
+
 // Tick does what is due: the approval expires, or the fallback approvers are asked
 // (S9.3, S9.5).
 func (a *Approval) Tick(now time.Time) Result {

@@ -55,6 +55,9 @@ func (a *Approval) Outcome() string {
 	what := "approval " + a.ID
 	switch a.Status {
 	case Pending:
+		if a.Reason != "" {
+			what += " is asked again: " + a.Reason + "; it"
+		}
 		return fmt.Sprintf("%s is pending: %d of %d approvals, until %s", what, a.count(true), a.Terms.Required, stamp(a.ExpiresAt))
 	case Granted:
 		text := fmt.Sprintf("%s was granted by %s", what, a.voters(true))

@@ -5,6 +5,8 @@ const (
 	EventRequested = "requested"
 	// EventEscalated announces it again, to the fallback approvers.
 	EventEscalated = "escalated"
+	// EventRestored announces it again, because what was decided may be lost.
+	EventRestored  = "restored"
 	EventVoted     = "voted"
 	EventGranted   = "granted"
 	EventRejected  = "rejected"
@@ -21,7 +23,7 @@ type Event struct {
 	Vote *Vote
 	// Eligible are the people who are asked now.
 	Eligible Approvers
-	// Reason that it was cancelled or has become stale for, and By whom.
+	// Reason that it was cancelled, has become stale or is announced again for, and By whom.
 	Reason string
 	By     string
 }

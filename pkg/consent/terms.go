@@ -39,6 +39,11 @@ type Approvers struct {
 	Names []string `json:"names,omitempty"`
 }
 
+// and are both circles.
+func (a Approvers) and(b Approvers) Approvers {
+	return Approvers{Roles: slices.Concat(a.Roles, b.Roles), Names: slices.Concat(a.Names, b.Names)}
+}
+
 // Escalation widens the circle of approvers at an age (S9.5).
 type Escalation struct {
 	// After is the age; 0 means never.

@@ -100,6 +100,12 @@ func (p *player) play(line string) {
 	case "cancel":
 		by, reason, _ := strings.Cut(rest, ": ")
 		p.take(p.at.Cancel(by, reason, p.now))
+	case "restore":
+		back, err := time.ParseDuration(rest)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.take(p.at.Restore(p.now.Add(-back)))
 	case "void":
 		p.take(p.at.Void(rest, p.now))
 	case "use":

@@ -284,6 +284,8 @@ type Event struct {
 	// Entry, when it is a key, is that of an Append of the batch, whose entry is the
 	// payload: it is stored once, and Payload is empty.
 	Entry Key
+	// Trace is the W3C traceparent of what the event was decided in; empty for none.
+	Trace string
 }
 
 // OutboxEntry is an event that was committed and waits to be relayed.
@@ -297,6 +299,8 @@ type OutboxEntry struct {
 	ID      string
 	Subject string
 	Payload []byte
+	// Trace is that of the event.
+	Trace string
 	// Entry, Version and At are the history entry that Payload is, of an event that names
 	// one; Payload is empty when it was forgotten.
 	Entry   Key

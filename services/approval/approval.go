@@ -74,6 +74,12 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
+// AskAgain is the timer that a restore sets on a record, if that is an approval which waits for
+// people: they may have decided it after the backup was made.
+func AskAgain(record store.Record, of, now time.Time) (timer store.Timer, waits bool, err error) {
+	return app.AskAgain(record, of, now)
+}
+
 // Register adds ApprovalService to a server.
 func (s *Service) Register(r grpc.ServiceRegistrar) {
 	approvalv1.RegisterApprovalServiceServer(r, &rpc.Approvals{App: s.app})

@@ -160,15 +160,15 @@ func TestDamage(t *testing.T) {
 		}
 	}
 	for says, content := range map[string][]byte{
-		"not a backup": []byte("something else, and longer than the beginning"),
-		"damaged":      append(bytes.Clone(whole), 0),
+		"not one of": []byte("something else, and longer than the beginning"),
+		"checksum":   append(bytes.Clone(whole), 0),
 	} {
 		if err := open(content); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", says, err)
 		}
 	}
 	// A block that was taken out whole is missed.
-	if err := open(without(t, whole)); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if err := open(without(t, whole)); err == nil || !errors.Is(err, backup.ErrDamaged) {
 		t.Errorf("a file without its items: %v", err)
 	}
 }

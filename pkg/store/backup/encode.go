@@ -2,7 +2,6 @@ package backup
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -130,7 +129,7 @@ func (e *encoder) counters(c *Counters) {
 }
 
 // errItem: a block has passed its checksum, and yet no item is in its place.
-var errItem = errors.New("an item cannot be read: the file was written by a later release, or damaged")
+var errItem = fmt.Errorf("%w: an item cannot be read: a later release has written it", ErrDamaged)
 
 // readItem reads an item, and returns what follows it.
 func readItem(b []byte) (item Item, rest []byte, err error) {

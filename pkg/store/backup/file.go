@@ -180,7 +180,7 @@ func (f *File) verify() error {
 	}
 	for _, name := range Kinds {
 		if items[name] != f.Tail.Items[name] {
-			return fmt.Errorf("it has %d %s, and should have %d", items[name], name, f.Tail.Items[name])
+			return fmt.Errorf("%w: it has %d %s, and should have %d", ErrDamaged, items[name], name, f.Tail.Items[name])
 		}
 	}
 	f.Bytes = r.size
@@ -193,11 +193,13 @@ func (f *File) Each(yield func(Item) error) error {
 	return err
 }
 
-// Kinds of damage.
+// ErrDamaged is why a file is not a whole backup.
+var ErrDamaged = errors.New("it is not a whole backup")
+
 var (
-	errForeign = errors.New("it is not a backup of Interlock")
-	errCut     = errors.New("it is cut off: the backup was not finished, or not copied whole")
-	errDamaged = errors.New("it is damaged: a checksum is wrong")
+	errForeign = fmt.Errorf("%w: it is not one of Interlock's", ErrDamaged)
+	errCut     = fmt.Errorf("%w: it is cut off, because it was not finished, or not copied whole", ErrDamaged)
+	errSum     = fmt.Errorf("%w: a checksum is wrong", ErrDamaged)
 )
 
 func (f *File) read(yield func(Item) error) (*reader, error) {
@@ -221,10 +223,10 @@ func (f *File) read(yield func(Item) error) (*reader, error) {
 			}
 		case blockTail:
 			if err := json.Unmarshal(content[1:], &f.Tail); err != nil || f.Tail.SHA256 != before {
-				return nil, errDamaged
+				return nil, errSum
 			}
 			if _, err := r.in.ReadByte(); !errors.Is(err, io.EOF) {
-				return nil, errDamaged
+				return nil, errSum
 			}
 			return r, nil
 		default:
@@ -265,7 +267,7 @@ func (r *reader) head(head *Head) error {
 		return err
 	}
 	if content[0] != blockHead || json.Unmarshal(content[1:], head) != nil {
-		return errDamaged
+		return errSum
 	}
 	if head.File != FileFormat {
 		return fmt.Errorf("it has the form %d, and this program reads %d: use the release that wrote it, Interlock %s",
@@ -282,14 +284,14 @@ func (r *reader) frame() ([]byte, error) {
 	}
 	size, sum := binary.LittleEndian.Uint32(prefix[:4]), binary.LittleEndian.Uint32(prefix[4:])
 	if size == 0 || size > mostBlock {
-		return nil, errDamaged
+		return nil, errSum
 	}
 	content, err := r.take(int64(size))
 	if err != nil {
 		return nil, err
 	}
 	if crc32.Checksum(content, castagnoli) != sum {
-		return nil, errDamaged
+		return nil, errSum
 	}
 	return content, nil
 }

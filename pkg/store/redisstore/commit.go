@@ -128,6 +128,9 @@ func (s *Store) send(calls []*call) {
 	// Not the context of any caller: the others' commits are in it too. The
 	// client's own timeouts end it.
 	reply, err := s.write(context.Background(), commitScript, args)
+	for ; err == nil && frozen(reply); reply, err = s.write(context.Background(), commitScript, args) {
+		time.Sleep(frozenPause)
+	}
 	clear(args)
 	*list = args
 	argLists.Put(list)
@@ -145,6 +148,15 @@ func (s *Store) send(calls []*call) {
 		err = fmt.Errorf("redisstore: commit: %w: its server was replaced before it had answered", store.ErrUncertain)
 	}
 	deliver(calls, results, err)
+}
+
+// frozenPause is the pause of commits while a backup ends, which takes a few of them.
+const frozenPause = 2 * time.Millisecond
+
+// frozen is the answer of a store that must not change just now: nothing was applied.
+func frozen(reply any) bool {
+	results, _ := reply.([]any)
+	return len(results) == 1 && results[0] == "frozen"
 }
 
 // errOtherEra: nothing was applied, for the server has another history than the one

@@ -46,6 +46,22 @@ local era = call('HMGET', KEYS[1], 'id', 'n', 'format')
 if era[1] == '' or era[1] ~= ARGV[3] or tonumber(era[2]) < tonumber(ARGV[4]) then return {} end
 if era[3] and tonumber(era[3]) > tonumber(ARGV[6]) then return {} end
 
+-- A backup under way wants to know what changes, see copy.lua; while it ends, nothing may.
+local marks = sub(KEYS[1], 1, -2) .. 'd'
+if call('EXISTS', marks) == 0 then
+  marks = nil
+elseif call('EXISTS', sub(KEYS[1], 1, -2) .. 'f') == 1 then
+  return {'frozen'}
+end
+
+-- Notes that a key changes; of a history, from which version on.
+local function mark(field, version)
+  if not marks then return end
+  local first = version and call('HGET', marks, field)
+  if first and tonumber(first) <= version then return end
+  call('HSET', marks, field, version and format('%.0f', version) or '')
+end
+
 local wrote = false -- whether the batch has written anything yet
 local any = false   -- whether some batch has
 
@@ -196,6 +212,7 @@ local function remember(key, kind, digest, ttl, answer)
   else
     call('SET', key, value)
   end
+  mark(key)
 end
 
 function write.I(k, a)
@@ -269,6 +286,7 @@ function write.P(k, a)
   local version, old = known[k][1], known[k][2]
   local text = format('%.0f', result[n])
   versions[record] = nil
+  mark(record)
   if old == labels then
     call('HSET', record, 'v', text, 'd', ARGV[a + 3], 't', stamp)
   else
@@ -280,6 +298,7 @@ function write.P(k, a)
   local entries = tonumber(ARGV[a + 6])
   k, a = k + 2 + number, a + 7
   if entries == 0 then return k, a end
+  mark(KEYS[k], result[n] - entries + 1)
   for i = 1 - entries, -1 do
     call('RPUSH', KEYS[k], format('%.0f', result[n] + i) .. at .. ARGV[a - 1 + entries + i])
   end
@@ -307,6 +326,8 @@ function write.A(k, a)
   local text = format('%.0f', version)
   versions[record] = text
   call('RPUSH', KEYS[k + 2], text .. at .. ARGV[a + 2])
+  mark(record)
+  mark(KEYS[k + 2], version)
   return k + 3, a + 3
 end
 
@@ -328,6 +349,7 @@ function write.D(k, a)
   local version, old = known[k][1], known[k][2]
   versions[record] = nil
   if version then
+    mark(record)
     call('HSET', record, 'x', version) -- a record that comes back continues here
     call('HDEL', record, 'v', 'd', 't', 'l')
     call('ZREM', index, id)
@@ -341,7 +363,10 @@ function check.H(k, a) return k + 1, a + 2 end
 
 function write.H(k, a)
   local stays = place(KEYS[k], tonumber(ARGV[a + 1]) - 1)
-  if stays > 0 then call('LTRIM', KEYS[k], stays, -1) end
+  if stays > 0 then
+    call('LTRIM', KEYS[k], stays, -1)
+    mark(KEYS[k], MOST)
+  end
   return k + 1, a + 2
 end
 
@@ -357,6 +382,7 @@ function check.R(k, a)
 end
 
 function write.R(k, a)
+  mark(KEYS[k])
   for _, key in ipairs(reset[KEYS[k]]) do
     call('DEL', key)
     recent[key] = nil
@@ -401,6 +427,7 @@ function write.N(k, a)
     pairs[2 * i - 1], pairs[2 * i] = field, sums[field]
   end
   call('HSET', key, unpack(pairs))
+  mark(key)
   return k + 1, a + 2 + 3 * number
 end
 
@@ -419,7 +446,10 @@ function check.M(k, a)
   return k + 1, a + 4
 end
 
-function write.M(k, a) return k + 1, a + 4 end
+function write.M(k, a)
+  mark(KEYS[k])
+  return k + 1, a + 4
+end
 
 -- Takes back what M has added.
 local function takeBack()
@@ -458,6 +488,7 @@ function write.W(k, a)
   local w = windows[KEYS[k + 1]]
   if w.add + w.take > 0 then
     save(KEYS[k + 1], w, tonumber(ARGV[a + 4]), KEYS[k], ARGV[a + 1])
+    mark(KEYS[k])
     w.add, w.take = 0, 0
   end
   return k + 2, a + 5
@@ -482,22 +513,32 @@ end
 
 write.B = write.W
 
--- Event: id, subject, payload.
-function check.E(k, a) return k + 1, a + 4 end
+-- Event: id, subject, payload, and its trace or nothing.
+function check.E(k, a) return k + 1, a + 5 end
 
 function write.E(k, a)
-  call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3], 'e', ARGV[3])
-  return k + 1, a + 4
+  local trace = ARGV[a + 4]
+  if trace == '' then
+    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3], 'e', ARGV[3])
+  else
+    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3], 'e', ARGV[3], 't', trace)
+  end
+  return k + 1, a + 5
 end
 
 -- Event whose payload is a history entry of the batch: id, subject, the place of its
--- version in the result, its record.
-function check.G(k, a) return k + 1, a + 5 end
+-- version in the result, its record, and its trace or nothing.
+function check.G(k, a) return k + 1, a + 6 end
 
 function write.G(k, a)
   local version = format('%.0f', result[tonumber(ARGV[a + 3])])
-  call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'h', ARGV[a + 4], 'n', version, 'e', ARGV[3])
-  return k + 1, a + 5
+  local trace = ARGV[a + 5]
+  if trace == '' then
+    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'h', ARGV[a + 4], 'n', version, 'e', ARGV[3])
+  else
+    call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'h', ARGV[a + 4], 'n', version, 'e', ARGV[3], 't', trace)
+  end
+  return k + 1, a + 6
 end
 
 -- Timer: member, due, value.
@@ -508,6 +549,7 @@ function write.T(k, a)
   if call('HGET', KEYS[k + 1], ARGV[a + 1]) ~= ARGV[a + 3] then
     call('ZADD', KEYS[k], ARGV[a + 2], ARGV[a + 1])
     call('HSET', KEYS[k + 1], ARGV[a + 1], ARGV[a + 3])
+    mark(KEYS[k + 1] .. '\n' .. ARGV[a + 1])
   end
   return k + 2, a + 4
 end
@@ -518,6 +560,7 @@ function check.X(k, a) return k + 2, a + 2 end
 function write.X(k, a)
   call('ZREM', KEYS[k], ARGV[a + 1])
   call('HDEL', KEYS[k + 1], ARGV[a + 1])
+  mark(KEYS[k + 1] .. '\n' .. ARGV[a + 1])
   return k + 2, a + 2
 end
 
@@ -528,6 +571,7 @@ function write.L(k, a)
   if call('HGET', KEYS[k + 1], ARGV[a + 1]) == ARGV[a + 2] then
     call('ZADD', KEYS[k], ARGV[a + 3], ARGV[a + 1])
     call('HSET', KEYS[k + 1], ARGV[a + 1], ARGV[a + 4])
+    mark(KEYS[k + 1] .. '\n' .. ARGV[a + 1])
   end
   return k + 2, a + 5
 end

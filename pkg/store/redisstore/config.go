@@ -82,6 +82,10 @@ const ACL = "-@all +ping +select +info +config|get +time +cluster|myid +cluster|
 	" +zadd +zrem +zcard +zmscore +zrange +zrangebylex +zrevrangebylex +zrangebyscore" +
 	" +xadd +xrange +xrevrange +xread +xtrim"
 
+// OperatorACL is what the user of an operator's commands must be allowed: backups need more.
+const OperatorACL = ACL + " +scan +hscan +hlen +hkeys +hrandfield +pttl +unlink" +
+	" +xlen +xdel +xinfo|stream +script|load"
+
 // The limits of what one server is asked for.
 const (
 	dialTimeout = 5 * time.Second

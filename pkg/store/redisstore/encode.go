@@ -148,6 +148,7 @@ func (e *encoder) event(b *store.Batch, event *store.Event) {
 		e.text(event.ID)
 		e.text(event.Subject)
 		e.bytes(event.Payload)
+		e.text(event.Trace)
 		return
 	}
 	e.text("G")
@@ -155,6 +156,7 @@ func (e *encoder) event(b *store.Batch, event *store.Event) {
 	e.text(event.ID)
 	e.text(event.Subject)
 	e.entry(b, event.Entry)
+	e.text(event.Trace)
 }
 
 // entry writes which history entry is meant: the place of its version in the result, and
@@ -189,12 +191,7 @@ func (e *encoder) put(p *store.Put) {
 	e.number(p.Expect)
 	e.text(p.Key.ID)
 	e.bytes(p.Data)
-	for i, name := range names {
-		if i > 0 {
-			e.buf = append(e.buf, '\n')
-		}
-		e.label(name, p.Labels[name])
-	}
+	e.buf = appendLabels(e.buf, p.Labels, names)
 	e.endArg()
 	e.number(int64(len(names)))
 	if p.History == nil {
@@ -379,6 +376,17 @@ func appendLabel(to []byte, name, value string) []byte {
 	to = appendEscaped(to, name)
 	to = append(to, '=')
 	return appendEscaped(to, value)
+}
+
+// appendLabels writes labels as a record has them, by ascending name.
+func appendLabels(to []byte, labels map[string]string, names []string) []byte {
+	for i, name := range names {
+		if i > 0 {
+			to = append(to, '\n')
+		}
+		to = appendLabel(to, name, labels[name])
+	}
+	return to
 }
 
 func appendMember(to []byte, id store.TimerID) []byte {

@@ -122,9 +122,9 @@ type doer interface {
 // eras asks a server for the era of a place.
 func eras(ctx context.Context, db doer, key, verb string, s sight, loss string) (found, error) {
 	args := []any{verb, s.id, s.seen, rand.Text()[:12], loss}
-	reply, err := db.EvalSha(ctx, eraScript.sha, []string{key}, args...).Result()
+	reply, err := db.EvalSha(ctx, eraScript.text().sha, []string{key}, args...).Result()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, err = db.Eval(ctx, eraScript.source, []string{key}, args...).Result()
+		reply, err = db.Eval(ctx, eraScript.text().source, []string{key}, args...).Result()
 	}
 	if err != nil {
 		return found{}, err

@@ -43,9 +43,9 @@ end
 if not lost and was ~= run then
   close()
   -- Tokens of a lost history were given once a microsecond at most.
-  local t = call('TIME')
-  local floor = id and format('%.0f', t[1] * 1000000 + t[2]) or '0'
+  local t, floor = call('TIME'), 0
+  if id then floor = math.max(t[1] * 1000000 + t[2], tonumber(call('HGET', key, 'floor') or 0) + 1) end
   id = fresh
-  call('HSET', key, 'id', id, 'n', n, 'run', run, 'floor', floor)
+  call('HSET', key, 'id', id, 'n', n, 'run', run, 'floor', format('%.0f', floor))
 end
 return {id, tonumber(n), lost or '', call('HGET', key, 'g:' .. mine) or '', tonumber(call('HGET', key, 'format') or 0)}

@@ -12,6 +12,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 )
 
+func init() { // so that a small store takes many pages
+	scanPage, outboxPage, drainPage, mostMarks = 64, 16, 64, 8
+}
+
 // Waiting is how many commits wait for their turn, over all lanes.
 func (s *Store) Waiting() int { return s.sum(func(l *lane) int { return len(l.queue) }) }
 

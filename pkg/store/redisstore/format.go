@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -74,16 +75,20 @@ func readRecord(
 ) (stamp store.Stamp, shards int, err error) {
 	key := storeKey(config)
 	args := []any{config.formats.Newest, config.Program, config.Shards}
-	reply, err := db.EvalSha(ctx, recordScript.sha, []string{key}, args...).Slice()
+	reply, err := db.EvalSha(ctx, recordScript.text().sha, []string{key}, args...).Slice()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, err = db.Eval(ctx, recordScript.source, []string{key}, args...).Slice()
+		reply, err = db.Eval(ctx, recordScript.text().source, []string{key}, args...).Slice()
 	}
 	if err != nil {
 		return stamp, 0, readError(ctx, "open", err)
 	}
-	fields := make([]string, 4)
+	fields := make([]string, 5)
 	for i := range min(len(reply), len(fields)) {
 		fields[i], _ = reply[i].(string)
+	}
+	if id, _, _ := strings.Cut(fields[4], " "); id != "" {
+		return stamp, 0, fmt.Errorf("redisstore: open: the backup %s is being restored into the store, "+
+			"or that was interrupted: wait, or run interlock backup restore again with the same file", id)
 	}
 	stamp.Program = fields[2]
 	if stamp.Format, err = strconv.Atoi(fields[0]); err != nil || stamp.Format < 1 {
@@ -130,10 +135,10 @@ func raise(ctx context.Context, db redis.UniversalClient, config *Config, shards
 	if err := step.run(ctx, db, shardPrefixes(config.Prefix, shards)); err != nil {
 		return fmt.Errorf("redisstore: raise the store to format %d (%s): %w", to, step.name, err)
 	}
-	pipe := db.TxPipeline()
-	pipe.HSet(ctx, storeKey(config), "format", to)
-	pipe.HDel(ctx, storeKey(config), "raising")
-	if _, err := pipe.Exec(ctx); err != nil {
+	if err := db.HSet(ctx, storeKey(config), "format", to).Err(); err != nil {
+		return writeError("raise the format", err)
+	}
+	if err := db.HDel(ctx, storeKey(config), "raising").Err(); err != nil {
 		return writeError("raise the format", err)
 	}
 	return nil

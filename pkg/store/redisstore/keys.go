@@ -21,11 +21,14 @@ import (
 //	k:ns/kind/id/name   string  idempotency key: expiry, digest, answer, or after an r the version and ns/kind/id of the history entry, or its kind alone
 //	l:ns/kind/id        hash    lease: t token, h holder, e expiry
 //	o                   stream  outbox, the sequence number is the id's second part: i id, s subject, e era,
-//	                            p payload, or h ns/kind/id and n version of the history entry that it is
+//	                            p payload, or h ns/kind/id and n version of the history entry that it is; t its trace
 //	t:kind              zset    due times of timers, by the kind of their key
 //	T                   hash    contents of timers
 //	e                   hash    era of a cluster's shard, see era.lua; il:{store}:e of any other server
+//	d, f                marks of a backup under way, see copy.lua; next to the e
 //	-, --               never there, see commit.lua
+//
+// The hash il:{store} is the record of the store, see format.go.
 //
 // Times are microseconds since 1970.
 const (

@@ -325,7 +325,8 @@ func parseEntry(shard int, message *redis.XMessage) (store.OutboxEntry, error) {
 	subject, _ := message.Values["s"].(string)
 	payload, _ := message.Values["p"].(string)
 	era, _ := message.Values["e"].(string)
-	entry := store.OutboxEntry{Shard: shard, Seq: seq, Era: era, ID: id, Subject: subject, Payload: []byte(payload)}
+	trace, _ := message.Values["t"].(string)
+	entry := store.OutboxEntry{Shard: shard, Seq: seq, Era: era, ID: id, Subject: subject, Payload: []byte(payload), Trace: trace}
 	if of, ok := message.Values["h"].(string); ok {
 		if entry.Entry, err = parseKey(of); err != nil {
 			return entry, err

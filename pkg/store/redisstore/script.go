@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -29,6 +30,14 @@ var (
 	historySource string
 	//go:embed place.lua
 	placeSource string
+	//go:embed item.lua
+	itemSource string
+	//go:embed export.lua
+	exportSource string
+	//go:embed copy.lua
+	copySource string
+	//go:embed import.lua
+	importSource string
 
 	commitScript = newScript(commitSource)
 	leaseScript  = newScript(leaseSource)
@@ -36,17 +45,26 @@ var (
 	answerScript = newScript(answerSource)
 	eraScript    = newScript(eraSource)
 	recordScript = newScript(recordSource)
+	exportScript = newScript(exportSource)
+	copyScript   = newScript(copySource)
+	importScript = newScript(importSource)
 	// historyScript reads lists of entries, see parseHistory.
 	historyScript = newScript(historySource)
 )
 
-type script struct{ source, sha string }
+// A script is put together when it is first sent, for few programs send any.
+type script struct{ text func() scriptText }
 
-// newScript makes a script of a source, which may ask for place.lua.
+type scriptText struct{ source, sha string }
+
+// newScript makes a script of a source, which may ask for place.lua and item.lua.
 func newScript(source string) *script {
-	source = strings.Replace(source, "-- place.lua\n", placeSource, 1)
-	sum := sha1.Sum([]byte(source)) // it is how Redis names scripts
-	return &script{source: source, sha: hex.EncodeToString(sum[:])}
+	return &script{text: sync.OnceValue(func() scriptText {
+		source := strings.Replace(source, "-- item.lua\n", itemSource, 1)
+		source = strings.Replace(source, "-- place.lua\n", placeSource, 1)
+		sum := sha1.Sum([]byte(source)) // it is how Redis names scripts
+		return scriptText{source: source, sha: hex.EncodeToString(sum[:])}
+	})}
 }
 
 // once is a command that go-redis must not send a second time: it cannot know
@@ -60,10 +78,10 @@ func (once) NoRetry() bool { return true }
 // the command and the script, and the number of keys. The first key is a string,
 // by which the node is found.
 func (s *script) write(ctx context.Context, db processor, args []any) (any, error) {
-	args[0], args[1] = "evalsha", s.sha
+	args[0], args[1] = "evalsha", s.text().sha
 	reply, err := run(ctx, db, args)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") { // nothing ran
-		args[0], args[1] = "eval", s.source
+		args[0], args[1] = "eval", s.text().source
 		reply, err = run(ctx, db, args)
 	}
 	return reply, err
@@ -85,9 +103,9 @@ func run(ctx context.Context, db processor, args []any) (any, error) {
 
 // read runs a script that writes nothing.
 func (s *script) read(ctx context.Context, db redis.UniversalClient, keys []string, args ...any) (any, error) {
-	reply, err := db.EvalShaRO(ctx, s.sha, keys, args...).Result()
+	reply, err := db.EvalShaRO(ctx, s.text().sha, keys, args...).Result()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, err = db.EvalRO(ctx, s.source, keys, args...).Result()
+		reply, err = db.EvalRO(ctx, s.text().source, keys, args...).Result()
 	}
 	return reply, err
 }

@@ -320,7 +320,12 @@ func (w *writer) applyRest(b *store.Batch, shard int, appended []int64, now int6
 	for i := range b.Events {
 		e := &b.Events[i]
 		of, version := entryOf(b, appended, e.Entry)
-		if err := w.insertEvent.run(rowid(shard, w.heads.next(shard)), w.era, e.ID, e.Subject, notNull(e.Payload), of, version); err != nil {
+		var trace driver.Value
+		if e.Trace != "" {
+			trace = e.Trace
+		}
+		err := w.insertEvent.run(rowid(shard, w.heads.next(shard)), w.era, e.ID, e.Subject, notNull(e.Payload), of, version, trace)
+		if err != nil {
 			return fail("storing an event", err)
 		}
 	}

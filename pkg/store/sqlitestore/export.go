@@ -134,7 +134,7 @@ func (x *export) records() error {
 		}
 		return x.w.Put(&backup.Record{
 			Key: decodeKey(text(row[0])), Version: row[1].(int64), Labels: labels, Updated: fromMicros(row[3].(int64)),
-			Data: blob(row[4]),
+			Data: content(row[4]),
 		})
 	})
 }
@@ -150,7 +150,7 @@ func (x *export) graves() error {
 func (x *export) history() error {
 	return x.each("SELECT key, version, at, data FROM history ORDER BY rowid", func(row []driver.Value) error {
 		return x.w.Put(&backup.History{Key: decodeKey(text(row[0])), Entries: []store.HistoryEntry{
-			{Version: row[1].(int64), At: fromMicros(row[2].(int64)), Data: blob(row[3])},
+			{Version: row[1].(int64), At: fromMicros(row[2].(int64)), Data: content(row[3])},
 		}})
 	})
 }
@@ -196,7 +196,7 @@ func (x *export) answers() error {
 	const query = "SELECT key, digest, answer, expires, entry_key, entry_version FROM answers"
 	return x.each(query, func(row []driver.Value) error {
 		answer := &backup.Answer{
-			Hash: blob(row[0]), Digest: text(row[1]), Answer: blob(row[2]), Expires: fromMicros(row[3].(int64)),
+			Hash: content(row[0]), Digest: text(row[1]), Answer: content(row[2]), Expires: fromMicros(row[3].(int64)),
 		}
 		if row[4] != nil {
 			answer.Entry, answer.Version = decodeKey(text(row[4])), row[5].(int64)
@@ -208,7 +208,7 @@ func (x *export) answers() error {
 func (x *export) timers() error {
 	return x.each("SELECT key, name, due, data FROM timers", func(row []driver.Value) error {
 		id := store.TimerID{Key: decodeKey(text(row[0])), Name: text(row[1])}
-		return x.w.Put(&backup.Timer{Timer: store.Timer{TimerID: id, Due: fromMicros(row[2].(int64)), Data: blob(row[3])}})
+		return x.w.Put(&backup.Timer{Timer: store.Timer{TimerID: id, Due: fromMicros(row[2].(int64)), Data: content(row[3])}})
 	})
 }
 
@@ -217,11 +217,19 @@ func (x *export) outbox() error {
 	return x.each(query, func(row []driver.Value) error {
 		entry := store.OutboxEntry{
 			Shard: int(row[0].(int64) >> seqBits), Seq: seqOf(row[0].(int64)), Era: text(row[1]), ID: text(row[2]),
-			Subject: text(row[3]), Payload: blob(row[4]),
+			Subject: text(row[3]), Payload: content(row[4]),
 		}
 		if row[5] != nil {
 			entry.Entry, entry.Version = decodeKey(text(row[5])), row[6].(int64)
 		}
 		return x.w.Put(&backup.Event{OutboxEntry: entry})
 	})
+}
+
+// content is a column of bytes, also when another program has made text of it.
+func content(v driver.Value) []byte {
+	if s, is := v.(string); is {
+		return []byte(s)
+	}
+	return blob(v)
 }

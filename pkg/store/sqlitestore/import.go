@@ -43,7 +43,7 @@ func Import(ctx context.Context, config Config, from backup.Source) (err error) 
 		return err
 	}
 	made := config
-	made.Path += ".restoring"
+	made.Path = restoring(config.Path)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, removeAll(made.Path))
@@ -62,6 +62,22 @@ func Import(ctx context.Context, config Config, from backup.Source) (err error) 
 		return fmt.Errorf("sqlitestore: restoring %s: %w", config.Path, err)
 	}
 	return syncFolder(filepath.Dir(config.Path))
+}
+
+// restoring is what a file is called until it is whole.
+func restoring(path string) string { return path + ".restoring" }
+
+// refuseHalf refuses a store whose restore was killed: who starts a server then means the
+// restored one.
+func refuseHalf(path string) error {
+	switch _, err := os.Stat(restoring(path)); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("sqlitestore: opening %s: %w", path, err)
+	}
+	return fmt.Errorf("sqlitestore: opening %s: a restore was interrupted: run interlock backup restore again, or remove %s",
+		path, restoring(path))
 }
 
 // vacant returns why a file must not be replaced, or nil.
@@ -338,10 +354,10 @@ func (m *imports) answer(a *backup.Answer) error {
 // the index of labels, and the eras, of which the last begins when the file is opened.
 func (m *imports) finish(from backup.Source, config Config) error {
 	const dates = "UPDATE records SET updated = coalesce((SELECT at FROM history h WHERE h.key = records.key " +
-		"ORDER BY version DESC LIMIT 1), 0) WHERE updated = ?"
+		"ORDER BY version DESC LIMIT 1), ?) WHERE updated = ?"
 	s, err := m.conn.prepare(dates)
 	if err == nil {
-		err = s.run(int64(unputTime))
+		err = s.run(micros(time.Time{}), int64(unputTime))
 	}
 	if err != nil {
 		return err

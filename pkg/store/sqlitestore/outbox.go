@@ -88,9 +88,9 @@ func (s *Store) entries(ctx context.Context, entries []store.OutboxEntry, shard 
 	for rows.Next() {
 		var row int64
 		entry := store.OutboxEntry{Shard: shard}
-		var of sql.NullString
+		var of, trace sql.NullString
 		var version, at sql.NullInt64
-		if err := rows.Scan(&row, &entry.Era, &entry.ID, &entry.Subject, &entry.Payload, &of, &version, &at); err != nil {
+		if err := rows.Scan(&row, &entry.Era, &entry.ID, &entry.Subject, &entry.Payload, &of, &version, &at, &trace); err != nil {
 			return nil, s.readError(ctx, doing, err)
 		}
 		if of.Valid {
@@ -99,7 +99,7 @@ func (s *Store) entries(ctx context.Context, entries []store.OutboxEntry, shard 
 		if at.Valid {
 			entry.At = fromMicros(at.Int64)
 		}
-		entry.Seq = seqOf(row)
+		entry.Seq, entry.Trace = seqOf(row), trace.String
 		entries = append(entries, entry)
 	}
 	if err := rows.Err(); err != nil {

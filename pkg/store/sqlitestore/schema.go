@@ -143,6 +143,9 @@ CREATE TABLE stamp (
 	program TEXT    NOT NULL
 );
 INSERT INTO stamp VALUES (1, '');
+`}, {"traces of events", 1, `
+-- The trace that an event was decided in, see store.Event. Programs that do not know it leave it out.
+ALTER TABLE outbox ADD COLUMN trace TEXT;
 `}}
 
 // stamped is the first version of the schema that has the table of the stamp.

@@ -99,6 +99,9 @@ func Open(ctx context.Context, config Config) (_ *Store, err error) {
 			err = errors.Join(err, s.release())
 		}
 	}()
+	if err := refuseHalf(config.Path); err != nil {
+		return nil, err
+	}
 	// On a full disk, the reserve's room is for the small files that a start needs.
 	spare := &reserve{path: config.Path + ".reserve"}
 	if err := remove(spare.path); err != nil {

@@ -71,7 +71,7 @@ func (w *writer) prepare(h *heads) error {
 		{&s.setUnits, "UPDATE units SET n = ? WHERE owner = ? AND name = ? AND at = ?"},
 		{&s.takeUnits, "DELETE FROM units WHERE owner = ? AND name = ? AND at > ? AND at <= ?"},
 
-		{&s.insertEvent, "INSERT INTO outbox (entry, era, id, subject, payload, entry_key, entry_version) VALUES (?, ?, ?, ?, ?, ?, ?)"},
+		{&s.insertEvent, "INSERT INTO outbox (entry, era, id, subject, payload, entry_key, entry_version, trace) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"},
 		{&s.setHead, "UPDATE shards SET seq = ? WHERE shard = ?"},
 		{&s.firstEntry, "SELECT entry FROM outbox WHERE entry > ? AND entry <= ? ORDER BY entry LIMIT 1"},
 		{&s.deleteEntries, "DELETE FROM outbox WHERE entry >= ? AND entry <= ?"},

@@ -34,13 +34,13 @@ type Copies struct {
 func RunCopies(t *testing.T, open func(t *testing.T, clock *Clock) *Copies) {
 	for name, run := range map[string]func(c *copies){
 		"everything": copyOfAll, "an empty store": copyOfNothing, "not empty": intoMore, "services' own": intoOwn,
-		"another era": copyIsAnotherEra, "in use": copyWhileUsed, "interrupted": interruptedRestore,
+		"another era": copyIsAnotherEra, "in use": copyWhileUsed, "in use by one": copyIsAPrefix,
+		"interrupted": interruptedRestore,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := NewClock()
-			of := open(t, clock)
-			run(&copies{fixture: &fixture{T: t, Store: of.Store, ctx: t.Context(), clock: clock}, Copies: of})
+			run(newCopies(t, open, clock))
 		})
 	}
 }
@@ -49,6 +49,13 @@ func RunCopies(t *testing.T, open func(t *testing.T, clock *Clock) *Copies) {
 type copies struct {
 	*fixture
 	*Copies
+	open func(t *testing.T, clock *Clock) *Copies
+}
+
+func newCopies(t *testing.T, open func(t *testing.T, clock *Clock) *Copies, clock *Clock) *copies {
+	t.Helper()
+	of := open(t, clock)
+	return &copies{&fixture{T: t, Store: of.Store, ctx: t.Context(), clock: clock}, of, open}
 }
 
 // backup makes a backup.
@@ -90,56 +97,78 @@ func copyKey(r *rand.Rand) store.Key {
 	return store.Key{Namespace: "test", Kind: copyKinds[r.IntN(2)], ID: copyIDs[r.IntN(len(copyIDs))]}
 }
 
-// busy commits a random batch of everything, for one key.
+// busy commits a random batch, of each kind of change for itself or together with others, and an
+// event.
 func (f *fixture) busy(r *rand.Rand, n int) {
 	f.Helper()
 	key := copyKey(r)
 	data := fmt.Appendf(nil, "data %d", n)
 	log := store.Key{Namespace: key.Namespace, Kind: "log", ID: key.ID}
-	batch := store.Batch{Counters: []store.Counter{
-		{Owner: key, Name: "plain", Delta: int64(r.IntN(3)), Limit: store.NoLimit},
-		{Owner: key, Name: "rolling", Delta: 1 + int64(r.IntN(3)), Limit: store.NoLimit, Window: time.Hour},
-	}}
-	switch r.IntN(6) {
-	case 0:
-		batch.Deletes = []store.Check{{Key: key, Version: store.AnyVersion}}
-	case 1:
-		batch.Puts = []store.Put{{
-			Key: key, Expect: store.AnyVersion, Data: data, History: data, Earlier: [][]byte{nil, data},
-		}}
-	default:
-		batch.Puts = []store.Put{{
-			Key: key, Expect: store.AnyVersion, Data: data, History: []byte("entry"),
-			Labels: map[string]string{"status": copyLabels[r.IntN(3)], "b=/": fmt.Sprint(r.IntN(2))},
-		}}
-	}
-	batch.Idempotency = &store.Idempotency{Owner: key, Name: fmt.Sprint("once/", n), Digest: "d", TTL: hour}
-	if r.IntN(2) == 0 {
-		batch.Idempotency.Entry = log
-		batch.Appends = []store.Append{{Key: log, Entry: data}}
-		batch.Events = append(batch.Events, store.Event{Key: key, ID: fmt.Sprint("entry ", n), Subject: "s", Entry: log})
-	} else {
-		batch.Events = append(batch.Events, store.Event{Key: key, ID: fmt.Sprint("event ", n), Subject: "s", Payload: data})
-		batch.Idempotency.Answer = data
-	}
-	timer := store.TimerID{Key: key, Name: fmt.Sprint("t/", r.IntN(3))}
-	if r.IntN(3) == 0 {
-		batch.ClearTimers = []store.TimerID{timer}
-	} else {
-		due := f.clock.Now().Add(time.Duration(r.IntN(1000)) * microsecond)
-		batch.SetTimers = []store.Timer{{TimerID: timer, Due: due, Data: data}}
-	}
-	switch r.IntN(12) {
-	case 0:
-		batch.Reset = []store.Key{key}
-	case 1:
-		batch.Forget = []store.Forget{{Key: log, Through: int64(r.IntN(20))}, {Key: key, Through: int64(r.IntN(20))}}
+	batch := store.Batch{Events: []store.Event{{Key: key, ID: fmt.Sprint("event ", n), Subject: "s", Payload: data}}}
+	for first := true; first || r.IntN(2) == 0; first = false {
+		f.change(r, n, &batch, key, log, data)
 	}
 	f.commit(batch)
 	f.clock.Advance(time.Second)
 }
 
-// everything is all that a store tells, as lines of text. Leases are not part of a copy.
+// change adds a random change to a batch, unless it has one of this kind.
+func (f *fixture) change(r *rand.Rand, n int, b *store.Batch, key, log store.Key, data []byte) {
+	rolling := store.Key{Namespace: key.Namespace, Kind: "rolling", ID: key.ID}
+	plain, window := r.IntN(3), 1+r.IntN(3)
+	timer := store.TimerID{Key: key, Name: fmt.Sprint("t/", r.IntN(3))}
+	due := f.clock.Now().Add(time.Duration(r.IntN(1000)) * microsecond)
+	put := store.Put{
+		Key: key, Expect: store.AnyVersion, Data: data,
+		Labels: map[string]string{"status": copyLabels[r.IntN(3)], "b=/": fmt.Sprint(r.IntN(2))},
+	}
+	timed := len(b.SetTimers)+len(b.ClearTimers)+len(b.Postpone) > 0
+	switch what := r.IntN(14); {
+	case what == 0 && len(b.Puts)+len(b.Deletes) == 0:
+		b.Deletes = []store.Check{{Key: key, Version: store.AnyVersion}}
+	case what == 1 && len(b.Puts)+len(b.Deletes) == 0:
+		put.Labels, put.History, put.Earlier = nil, data, [][]byte{nil, data}
+		b.Puts = []store.Put{put}
+	case what < 4 && len(b.Puts)+len(b.Deletes) == 0:
+		b.Puts = []store.Put{put}
+	case what == 4 && len(b.Appends) == 0:
+		b.Appends = []store.Append{{Key: log, Entry: data}}
+		b.Events[0].Entry, b.Events[0].Payload = log, nil
+		if b.Idempotency == nil {
+			b.Idempotency = &store.Idempotency{Owner: key, Name: fmt.Sprint("once/", n), Digest: "d", Entry: log, TTL: hour}
+		}
+	case what == 5 && b.Idempotency == nil:
+		b.Idempotency = &store.Idempotency{Owner: key, Name: fmt.Sprint("once/", n), Digest: "d", Answer: data, TTL: hour}
+	case what == 6 && len(b.Counters) == 0:
+		b.Counters = []store.Counter{{Owner: key, Name: "plain", Delta: int64(plain), Limit: store.NoLimit}}
+	case what == 7 && len(b.Counters) == 0:
+		b.Counters = []store.Counter{
+			{Owner: rolling, Name: "rolling", Delta: int64(window), Limit: store.NoLimit, Window: hour},
+		}
+	case what == 8 && len(b.Counters) == 0:
+		b.Counters = []store.Counter{
+			{Owner: key, Name: "plain", Delta: -1, Limit: store.NoLimit},
+			{Owner: key, Name: "other", Delta: 1, Limit: store.NoLimit},
+		}
+	case what == 9 && len(b.Reset) == 0:
+		b.Reset = []store.Key{[]store.Key{key, rolling}[r.IntN(2)]}
+	case what == 10 && len(b.Forget) == 0:
+		b.Forget = []store.Forget{{Key: log, Through: int64(n / 30)}, {Key: key, Through: int64(n / 10)}}
+	case what == 11 && !timed:
+		b.ClearTimers = []store.TimerID{timer}
+	case what == 12 && !timed:
+		b.SetTimers = []store.Timer{{TimerID: timer, Due: due, Data: data}}
+	case what == 13 && !timed:
+		for _, timer := range must(f.Due(f.ctx, f.clock.Now().Add(hour), 100, key.Kind))(f.T) {
+			if timer.Key == key {
+				b.Postpone = []store.Postpone{{Timer: timer, Until: due}}
+			}
+		}
+	}
+}
+
+// everything is all that a store tells, as lines of text. Leases are not part of a copy, and eras
+// are random.
 func (f *fixture) everything(commits int) []string {
 	f.Helper()
 	var all []string
@@ -147,7 +176,7 @@ func (f *fixture) everything(commits int) []string {
 	record := func(r *store.Record) string {
 		return fmt.Sprintf("%q version %d %q %q %s", r.Key, r.Version, r.Data, labelText(r.Labels), r.UpdatedAt)
 	}
-	for _, kind := range append(slices.Clone(copyKinds), "log") {
+	for _, kind := range append(slices.Clone(copyKinds), "log", "rolling") {
 		for _, labels := range []map[string]string{nil, {"status": "on"}, {"status": copyLabels[2], "b=/": "1"}} {
 			page, err := f.List(f.ctx, store.Query{Namespace: "test", Kind: kind, Labels: labels, Limit: 1000})
 			if err != nil {
@@ -165,7 +194,7 @@ func (f *fixture) everything(commits int) []string {
 		say("timer %q %s due %s %q", timer.Key, timer.Name, timer.Due, timer.Data)
 	}
 	for _, e := range f.events() {
-		say("event %d/%d of %s: %q %q %q", e.Shard, e.Seq, e.Era, e.ID, e.Subject, e.Payload)
+		say("event %d/%d: %q %q %q", e.Shard, e.Seq, e.ID, e.Subject, e.Payload)
 		say("event %q is entry %d of %q at %s", e.ID, e.Version, e.Entry, e.At)
 	}
 	return all
@@ -377,20 +406,18 @@ func copyIsAnotherEra(c *copies) {
 // whole, or not at all. Where none spans, what was done before is in the copy before what
 // followed.
 func copyWhileUsed(c *copies) {
-	for i := range 1500 {
-		c.commit(create(run(fmt.Sprint("ballast", i)), strings.Repeat("x", 200)))
-	}
+	c.ballast()
 	policy := store.Key{Namespace: "test", Kind: "policy", ID: "p"}
 	ctx, stop := context.WithCancel(c.ctx)
 	defer stop()
-	const writers = 6
+	const writers, most = 6, 2500
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	done, wanted := 0, make(chan struct{}, 1)
 	for w := range writers {
 		log := store.Key{Namespace: "test", Kind: "log", ID: fmt.Sprint("w", w)}
 		group.Go(func() {
-			for n := 1; ctx.Err() == nil; n++ {
+			for n := 1; ctx.Err() == nil && n <= most; n++ {
 				if err := c.act(log, policy, n); err != nil {
 					c.Errorf("a commit while a backup is made: %v", err)
 					return
@@ -405,16 +432,13 @@ func copyWhileUsed(c *copies) {
 			}
 		})
 	}
-	var files []*backup.File
-	for range 4 {
-		for range 20 { // so that there is something new
-			<-wanted
-		}
-		files = append(files, c.backup())
+	for range 20 {
+		<-wanted
 	}
+	file := c.backup()
 	stop()
 	group.Wait()
-	other := c.restored(files[len(files)-1])
+	other := c.restored(file)
 	logged, told := int64(0), 0
 	for w := range writers {
 		log := store.Key{Namespace: "test", Kind: "log", ID: fmt.Sprint("w", w)}
@@ -435,6 +459,58 @@ func copyWhileUsed(c *copies) {
 		c.Errorf("%d entries were counted %d times, and %d in the window", logged, counted, rolling)
 	}
 	c.Logf("the copy has %d of %d", logged, done)
+}
+
+// copyIsAPrefix backs a store up while one caller changes everything at random: the copy is what there
+// was after some of its commits.
+func copyIsAPrefix(c *copies) {
+	c.ballast()
+	begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		r := randtest.New(c.T, 3)
+		for n := 0; ; n++ {
+			if n == 100 {
+				close(begun)
+			}
+			select {
+			case <-end:
+				return
+			default:
+				c.busy(r, n)
+			}
+		}
+	}()
+	<-begun
+	file := c.backup()
+	close(end)
+	<-ended
+	other := c.restored(file)
+	commits := len(other.events()) // each has one
+	same := newCopies(c.T, c.open, NewClock())
+	same.ballast()
+	r := randtest.New(c.T, 3)
+	for n := range commits {
+		same.busy(r, n)
+	}
+	same.same(other, commits+1)
+	c.Logf("the copy is of the commit %d", commits)
+}
+
+// ballast is what takes time to copy.
+func (c *copies) ballast() {
+	var group sync.WaitGroup
+	for w := range 20 {
+		group.Go(func() {
+			for i := range 100 {
+				batch := create(run(fmt.Sprint("ballast", w, "-", i)), strings.Repeat("x", 200))
+				if _, err := c.Commit(c.ctx, batch); err != nil {
+					c.Errorf("commit: %v", err)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
 
 // act commits an entry of a log, with its event, its idempotency key and what it counts in another shard.

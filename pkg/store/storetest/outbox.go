@@ -14,6 +14,7 @@ import (
 
 var outboxTests = []test{
 	{"entries and cursors", entriesAndCursors},
+	{"traces", tracesOfEvents},
 	{"trim", trimOutbox},
 	{"sequence numbers are never used again", neverUsedAgain},
 	{"tail wakes on a commit", tailWakes},
@@ -48,6 +49,30 @@ func ids(entries []store.OutboxEntry) string {
 		b.WriteString(entry.ID)
 	}
 	return b.String()
+}
+
+// An event keeps its trace, also when its payload is a history entry.
+func tracesOfEvents(f *fixture) {
+	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	a := run("a")
+	log := store.Key{Namespace: a.Namespace, Kind: "log", ID: a.ID}
+	f.commit(store.Batch{
+		Appends: []store.Append{{Key: log, Entry: []byte("entry")}},
+		Events: []store.Event{
+			{Key: a, ID: "1", Subject: "s", Payload: []byte("payload"), Trace: trace},
+			{Key: a, ID: "2", Subject: "s", Payload: []byte("payload")},
+			{Key: a, ID: "3", Subject: "s", Entry: log, Trace: trace},
+			{Key: a, ID: "4", Subject: "s", Entry: log},
+		},
+	})
+	var got []string
+	for _, entry := range tail(f, map[int]int64{a.Shard(f.Shards()): 0}, 10) {
+		got = append(got, entry.ID+" "+string(entry.Payload)+" "+entry.Trace)
+	}
+	want := []string{"1 payload " + trace, "2 payload ", "3 entry " + trace, "4 entry "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		f.Errorf("events, payloads and traces (-want +got):\n%s", diff)
+	}
 }
 
 func entriesAndCursors(f *fixture) {

@@ -25,7 +25,7 @@ type Cluster struct {
 func StartCluster(tb testing.TB, settings ...string) *Cluster {
 	tb.Helper()
 	needsServer(tb)
-	cluster, err := launchCluster(tb.TempDir(), 3, settings...)
+	cluster, err := LaunchCluster(tb.TempDir(), 3, settings...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -33,8 +33,9 @@ func StartCluster(tb testing.TB, settings ...string) *Cluster {
 	return cluster
 }
 
-// launchCluster starts a cluster whose files are in dir. The caller kills it.
-func launchCluster(dir string, nodes int, settings ...string) (*Cluster, error) {
+// LaunchCluster starts a cluster of a number of masters, with its files in dir. The caller
+// kills it.
+func LaunchCluster(dir string, nodes int, settings ...string) (*Cluster, error) {
 	cluster := &Cluster{}
 	for i := range nodes {
 		home := filepath.Join(dir, fmt.Sprintf("node%d", i))

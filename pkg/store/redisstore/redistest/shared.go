@@ -42,7 +42,7 @@ func launchShared[S killer](launch func(dir string, cluster bool, settings []str
 }
 
 func bootCluster(dir string, _ bool, settings []string) (*Cluster, error) {
-	return launchCluster(dir, 3, settings...)
+	return LaunchCluster(dir, 3, settings...)
 }
 
 // Shared returns the server that the tests of the package share. The package's

@@ -25,7 +25,7 @@ import (
 // told lists the events that receivers are told of.
 var told = map[string]bool{
 	consent.EventRequested: true, consent.EventEscalated: true, consent.EventGranted: true,
-	consent.EventRejected: true, consent.EventExpired: true, consent.EventCancelled: true,
+	consent.EventRejected: true, consent.EventExpired: true, consent.EventCancelled: true, consent.EventRestored: true,
 }
 
 const (
@@ -77,6 +77,10 @@ func receiverKind(receiver string) string { return kindWebhook + "_" + receiver 
 func (a *App) deliveries(r *Record, kind, eventID string, at time.Time) ([]store.Timer, error) {
 	if a.webhooks == nil || !told[kind] {
 		return nil, nil
+	}
+	if of := r.RestoredOf; !of.IsZero() {
+		// The versions since then have had other messages: receivers would drop these as seen.
+		eventID += "@" + of.Format(time.RFC3339Nano)
 	}
 	data, err := json.Marshal(delivery{ID: eventID, Type: kind, At: at})
 	if err != nil {

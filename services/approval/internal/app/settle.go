@@ -22,7 +22,7 @@ func (a *App) tellEngine(ctx context.Context, r *Record) {
 	defer cancel()
 	if err := a.runs.Settle(ctx, r.Namespace, r.RunID, r.ID); err != nil {
 		a.log.LogAttrs(ctx, slog.LevelDebug, "the engine could not be told of a decision; its timer will",
-			slog.String("approval", r.ID), slog.String("run", r.RunID), slog.Any("cause", err))
+			slog.String("approval_id", r.ID), slog.String("run_id", r.RunID), slog.Any("cause", err))
 	}
 }
 

@@ -30,10 +30,14 @@ func (a *App) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: a.store, Clock: a.now, Log: a.log, Kinds: []string{KindApproval, kindRetention},
 		Fire: func(ctx context.Context, timer store.Timer) error {
-			if timer.Key.Kind == kindRetention {
+			switch {
+			case timer.Key.Kind == kindRetention:
 				return a.forget(ctx, timer)
+			case timer.Name == restoredName:
+				return a.askAgain(ctx, timer)
+			default:
+				return a.fire(ctx, timer)
 			}
-			return a.fire(ctx, timer)
 		},
 		Interval: sweepInterval, Page: sweepPage, Watch: a.timers,
 	}

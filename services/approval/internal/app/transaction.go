@@ -20,6 +20,8 @@ type transaction struct {
 	at            time.Time
 	said          []said
 	once          once.Key
+	// clear are timers that have done what they are for.
+	clear []store.TimerID
 }
 
 // said is an event, and who has caused it.
@@ -79,6 +81,7 @@ func (t *transaction) batch() (store.Batch, error) {
 	} else {
 		batch.SetTimers = []store.Timer{{TimerID: t.after.timer(), Due: due}}
 	}
+	batch.ClearTimers = append(batch.ClearTimers, t.clear...)
 	if t.decided() && t.app.retention > 0 {
 		batch.SetTimers = append(batch.SetTimers, store.Timer{TimerID: t.after.retentionTimer(), Due: next.DecidedAt.Add(t.app.retention)})
 	}

@@ -57,7 +57,7 @@ func (a *App) tellApprovals(ctx context.Context, steps []*step, settled string) 
 func (a *App) note(ctx context.Context, what, approvalID string, err error) {
 	if err != nil {
 		a.log.LogAttrs(ctx, slog.LevelInfo, "an approval cannot be "+what+" now, and is later",
-			slog.String("approval", approvalID), slog.Any("cause", err))
+			slog.String("approval_id", approvalID), slog.Any("cause", err))
 	}
 }
 

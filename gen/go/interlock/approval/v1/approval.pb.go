@@ -540,7 +540,8 @@ type Approval struct {
 	Votes []*Vote `protobuf:"bytes,14,rep,name=votes,proto3" json:"votes,omitempty"`
 	// True once it has escalated.
 	Escalated bool `protobuf:"varint,15,opt,name=escalated,proto3" json:"escalated,omitempty"`
-	// Why it was cancelled or became stale; empty otherwise.
+	// Why it was cancelled or became stale, or while it is pending why it is asked again;
+	// empty otherwise.
 	Reason string `protobuf:"bytes,16,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Name of the principal that cancelled it or made it stale; empty otherwise.
 	By string `protobuf:"bytes,17,opt,name=by,proto3" json:"by,omitempty"`
