@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Config of a relay. Only Holder is required.
@@ -38,6 +39,8 @@ type Config struct {
 	// when the stream refuses what it should take: after one failed write a server may
 	// refuse everything until its files are opened again.
 	Reopen func() error
+	// Tracer makes a span of each publication of an event that has a trace; nil for none.
+	Tracer trace.TracerProvider
 	// Registerer takes the metrics; nil keeps them private.
 	Registerer prometheus.Registerer
 	// Log, default slog.Default. Payloads are never logged.

@@ -145,6 +145,9 @@ func message(e *store.OutboxEntry, reply string) *nats.Msg {
 	if t := gjson.GetBytes(e.Payload, "time"); t.Type == gjson.String {
 		set(headerTime, t.Str)
 	}
+	if e.Trace != "" {
+		h.Set(headerTrace, e.Trace)
+	}
 	return &nats.Msg{Subject: e.Subject, Reply: reply, Header: h, Data: e.Payload}
 }
 

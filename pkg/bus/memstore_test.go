@@ -75,7 +75,7 @@ func (m *memStore) Commit(_ context.Context, b store.Batch) (store.Result, error
 	for _, e := range b.Events {
 		n := e.Key.Shard(m.shards)
 		m.seq[n]++
-		m.outbox[n] = append(m.outbox[n], store.OutboxEntry{Shard: n, Seq: m.seq[n], Era: m.era, ID: e.ID, Subject: e.Subject, Payload: e.Payload})
+		m.outbox[n] = append(m.outbox[n], store.OutboxEntry{Shard: n, Seq: m.seq[n], Era: m.era, ID: e.ID, Subject: e.Subject, Payload: e.Payload, Trace: e.Trace})
 	}
 	if len(b.Events) > 0 {
 		close(m.changed)

@@ -229,6 +229,9 @@ func (r *Relay) abandon(s *session) bool {
 		r.offline = time.Now()
 		r.m.connected.Set(0)
 	}
+	for _, e := range s.flights {
+		e.end("the connection was given up")
+	}
 	return s.useful
 }
 
@@ -370,11 +373,13 @@ func (r *Relay) pump() {
 			r.m.republished.Inc()
 		}
 		q.shard.sent = max(q.shard.sent, e.Seq)
+		r.begin(e)
 		err := s.publish(e)
 		switch {
 		case errors.Is(err, nats.ErrMaxPayload), errors.Is(err, nats.ErrBadSubject):
 			r.refused(e, err)
 		case err != nil:
+			e.end("it was not sent")
 			s.fail(fmt.Errorf("publish: %w", err))
 			return
 		}
@@ -399,10 +404,12 @@ func (r *Relay) acknowledged(s *session, token string, ack pubAck) {
 		r.pump()
 		return
 	case ack.err != nil:
+		e.end("NATS refused it")
 		s.fail(fmt.Errorf("nats refused event %s: %w", e.ID, ack.err))
 		return
 	case !ack.duplicate && ack.seq <= e.highest:
 		r.lost = true
+		e.end("the stream has lost events")
 		s.fail(fmt.Errorf("%w: event %s got sequence %d after %d", errLost, e.ID, ack.seq, e.highest))
 		return
 	case ack.duplicate:
@@ -411,6 +418,7 @@ func (r *Relay) acknowledged(s *session, token string, ack pubAck) {
 		r.m.relayed.Inc()
 		s.useful = true
 	}
+	e.end("")
 	r.failure = nil
 	r.raise(ack.seq, e.ID)
 	if !e.shard.gone {
@@ -422,6 +430,7 @@ func (r *Relay) acknowledged(s *session, token string, ack pubAck) {
 // refused leaves an event that NATS can't take. Only its entity waits, until
 // there is a new connection; its shard is not trimmed past it.
 func (r *Relay) refused(e *entry, err error) {
+	e.end("NATS cannot take it")
 	r.m.refused.Inc()
 	r.log.Error("nats cannot take an event: raise max_payload, or the stream's max_msg_size; later events of its entity wait",
 		"error", err, "event", e.ID, "bytes", len(e.Payload))

@@ -3,6 +3,8 @@ package bus
 import (
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
@@ -40,6 +42,8 @@ type entry struct {
 	// sequence that had been acknowledged until then.
 	sentAt  time.Time
 	highest uint64
+	// span is that of the publication; nil without a trace.
+	span trace.Span
 }
 
 // queue holds the entries of one lane that wait. At most one of a lane is under

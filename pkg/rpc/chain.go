@@ -13,9 +13,11 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/telemetry"
 )
 
 // The chain is one function per kind of call, not a stack of interceptors: what
@@ -26,6 +28,9 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	begin := time.Now()
 	m := s.lookup(info.FullMethod)
 	ctx = s.withCall(ctx)
+	if message, ok := req.(proto.Message); ok {
+		ctx = telemetry.About(ctx, message)
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			resp, err = nil, panicked(p)

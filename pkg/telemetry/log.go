@@ -25,7 +25,8 @@ func ParseLevel(s string) (slog.Level, error) {
 	return level, nil
 }
 
-// NewLogger logs JSON lines to w, with the trace_id and span_id of the context.
+// NewLogger logs JSON lines to w, with the trace_id and span_id of the context, and the ids of
+// what that is About.
 //
 // It guarantees that no payload is logged by way of a value: attributes may be
 // text, numbers, booleans, times, durations, errors, lists of text, and groups
@@ -35,7 +36,7 @@ func NewLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 	return slog.New(traced{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: redact})})
 }
 
-// traced adds the ids of the context's span.
+// traced adds the ids of the context's span and request.
 type traced struct{ slog.Handler }
 
 // Handle logs one record.
@@ -43,6 +44,7 @@ func (h traced) Handle(ctx context.Context, r slog.Record) error {
 	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
 		r.AddAttrs(slog.String("trace_id", sc.TraceID().String()), slog.String("span_id", sc.SpanID().String()))
 	}
+	addIDs(ctx, &r)
 	return h.Handler.Handle(ctx, r) // nobody looks at a logger's error
 }
 

@@ -3,9 +3,11 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/interlock-run/interlock/pkg/store"
@@ -88,8 +90,24 @@ func (s *tracedStore) Commit(ctx context.Context, batch store.Batch) (result sto
 		kind = batch.Checks[0].Key.Kind
 	}
 	s.span(ctx, "Commit", kind, func(ctx context.Context) error {
+		batch.Events = inTrace(ctx, batch.Events)
 		result, err = s.Store.Commit(ctx, batch)
 		return err
 	})
 	return result, err
+}
+
+// inTrace gives events the trace of the context, so that their publication is part of it. The
+// caller's are as they were.
+func inTrace(ctx context.Context, events []store.Event) []store.Event {
+	if len(events) == 0 || !trace.SpanContextFromContext(ctx).IsSampled() {
+		return events
+	}
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	traced := slices.Clone(events)
+	for i := range traced {
+		traced[i].Trace = carrier.Get("traceparent")
+	}
+	return traced
 }

@@ -54,6 +54,38 @@ func TestStoreWithoutTracesIsTheStoreItself(t *testing.T) {
 	}
 }
 
+// noting is a store that notes the events of commits.
+type noting struct {
+	store.Store
+	events []store.Event
+}
+
+func (n *noting) Commit(_ context.Context, batch store.Batch) (store.Result, error) {
+	n.events = batch.Events
+	return store.Result{}, nil
+}
+
+// Events have the trace of their commit when it is sampled; those of the caller stay as they
+// are, for it may repeat the commit in another trace.
+func TestEventsHaveTheTraceOfTheirCommit(t *testing.T) {
+	t.Parallel()
+	for name, sampler := range map[string]trace.Sampler{"sampled": trace.AlwaysSample(), "not sampled": trace.NeverSample()} {
+		spans, inner := tracetest.NewSpanRecorder(), &noting{}
+		st := Store(inner, trace.NewTracerProvider(trace.WithSpanProcessor(spans), trace.WithSampler(sampler)))
+		events := []store.Event{{ID: "1"}, {ID: "2"}}
+		if _, err := st.Commit(t.Context(), store.Batch{Events: events}); err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		for _, span := range spans.Ended() {
+			want = fmt.Sprintf("00-%s-%s-01", span.SpanContext().TraceID(), span.SpanContext().SpanID())
+		}
+		if (want != "") != (name == "sampled") || inner.events[0].Trace != want || inner.events[1].Trace != want || events[0].Trace != "" {
+			t.Errorf("%s: committed %+v, want the trace %q; the caller's are %+v", name, inner.events, want, events)
+		}
+	}
+}
+
 // spanning is a store that spans shards.
 type spanning struct{ store.Store }
 

@@ -56,7 +56,7 @@ func Setup(ctx context.Context, service, version string) (shutdown func(context.
 	if err != nil {
 		return nothing, fmt.Errorf("set up the OTLP exporter: %w", err)
 	}
-	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithBatcher(exporter))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithBatcher(quiet{exporter}))
 	otel.SetTracerProvider(tp)
 	provider.Store(tp)
 	return func(ctx context.Context) error {

@@ -21,6 +21,9 @@ func traced(next http.Handler, provider trace.TracerProvider) http.Handler {
 		ctx, span := tracer.Start(ctx, r.Method+" "+resource(r.URL.Path), trace.WithSpanKind(trace.SpanKindServer),
 			trace.WithAttributes(attribute.String("http.request.method", r.Method)))
 		defer span.End()
+		// Of what is served later, on a connection that this request is not the first of,
+		// only the header tells whose trace it is in.
+		propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(r.Header))
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
@@ -66,6 +68,8 @@ type Config struct {
 	Stdio Identity
 	// Places are where Interlock is on the machine that agents run on too.
 	Places toolcall.Places
+	// Tracer makes spans of requests; nil for none.
+	Tracer trace.TracerProvider
 	// Undecided is told of each call that was denied because it could not be decided; nil
 	// for nobody.
 	Undecided func(error)

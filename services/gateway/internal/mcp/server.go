@@ -167,6 +167,8 @@ func (s *Server) serve(
 			res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error; nothing was allowed"}
 		}
 	}()
+	ctx, end := s.inTrace(ctx, method, req)
+	defer end()
 	c := callerFor(req, face.fixed)
 	c.peer = s.meet(face, req)
 	switch r := req.(type) {

@@ -35,12 +35,17 @@ func (c *connection) transport(env environment, peer *Peer) (t sdk.Transport, en
 	}
 	pool := http.DefaultTransport.(*http.Transport).Clone() // it is one
 	client := &http.Client{
-		Transport: &headerTransport{base: pool, host: endpoint.Host, headers: c.server.Headers, limit: int64(frame), heard: heard, patience: c.options.ConnectTimeout / 4},
+		Transport: &headerTransport{
+			base: pool, endpoint: endpoint, headers: c.server.Headers, limit: int64(frame), heard: heard,
+			patience: c.options.ConnectTimeout / 4,
+		},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // a redirect could lead the headers elsewhere
 		},
 	}
-	return &sdk.StreamableClientTransport{Endpoint: c.server.URL, HTTPClient: client, MaxEventSize: frame},
+	// Errors name the URL, and are for agents and logs: it may hold a secret.
+	shown := url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host}
+	return &sdk.StreamableClientTransport{Endpoint: shown.String(), HTTPClient: client, MaxEventSize: frame},
 		func(stop bool) error {
 			if stop {
 				pool.CloseIdleConnections()
@@ -49,21 +54,27 @@ func (c *connection) transport(env environment, peer *Peer) (t sdk.Transport, en
 		}, nil
 }
 
-// headerTransport adds an upstream's headers, to its own host only, and bounds
-// what it answers.
+// headerTransport adds the rest of an upstream's URL and its headers, for its own host only,
+// and bounds what it answers.
 type headerTransport struct {
-	base    http.RoundTripper
-	host    string
-	headers map[string]string
-	limit   int64
-	heard   heard // takes what is answered
+	base     http.RoundTripper
+	endpoint *url.URL
+	headers  map[string]string
+	limit    int64
+	heard    heard // takes what is answered
 	// patience is how long a server may take to begin the stream on which it may speak first.
 	patience time.Duration
 }
 
 func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Host == t.host && len(t.headers) > 0 {
+	if r.URL.Scheme == t.endpoint.Scheme && r.URL.Host == t.endpoint.Host {
 		r = r.Clone(r.Context())
+		whole := *t.endpoint
+		r.URL = &whole
+		if user := whole.User; user != nil && r.Header.Get("Authorization") == "" {
+			password, _ := user.Password()
+			r.SetBasicAuth(user.Username(), password)
+		}
 		for name, value := range t.headers {
 			r.Header.Set(name, value)
 		}

@@ -293,3 +293,34 @@ func TestTasks(t *testing.T) {
 		})
 	}
 }
+
+// The URL of a server may hold a secret. The server is called by all of it, and nobody is shown
+// more than its host.
+func TestSecretsOfURLs(t *testing.T) {
+	t.Parallel()
+	server := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, nil)
+	server.AddTool(&sdk.Tool{Name: "pid", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "1"}}}, nil
+	})
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, password, _ := r.BasicAuth()
+		if r.URL.Path != "/in-the-path" || r.URL.Query().Get("key") != "in-the-query" || password != "in-the-user" {
+			http.Error(w, "this is not how it is called: "+r.URL.Path, http.StatusNotFound)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	defer web.Close()
+	u := strings.Replace(web.URL, "://", "://user:in-the-user@", 1) + "/in-the-path?key=in-the-query"
+	s := open(t, upstream.Server{Name: "child", URL: u})
+	if n := number(t, s, "mcp__child__pid"); n != 1 {
+		t.Errorf("it says %d", n)
+	}
+	s.Close()
+	web.Close()
+	s = open(t, upstream.Server{Name: "child", URL: u})
+	if shown := s.Unknown("mcp__child__pid"); !strings.Contains(shown, "refused") || strings.Contains(shown, "in-the-") {
+		t.Errorf("of a server that is down, agents are shown %s", shown)
+	}
+}

@@ -56,6 +56,9 @@ type Call struct {
 
 	// Strict blocks events that only inform, too, when Interlock cannot be reached.
 	Strict bool
+
+	// Trace is the W3C traceparent of what the agent does; anything else is left out.
+	Trace string
 }
 
 // FromEnv is a call with what the environment says.
@@ -65,6 +68,7 @@ func FromEnv(getenv func(string) string) Call {
 		Token: getenv("INTERLOCK_TOKEN"), CA: getenv("INTERLOCK_CA"), Data: getenv("INTERLOCK_DATA"),
 		Project:   getenv("CLAUDE_PROJECT_DIR"),
 		Namespace: getenv("INTERLOCK_NAMESPACE"), Patience: getenv("INTERLOCK_HOOK_PATIENCE"),
+		Trace: getenv("TRACEPARENT"),
 	}
 	if c.Server == "" {
 		c.Server = getenv("INTERLOCK_SERVER")
@@ -315,6 +319,11 @@ func (c *Call) stopped(event []byte) bool {
 	return ok && (h.Active || h.Loops > 0) && (kind == hookevent.Stop || kind == hookevent.SubagentStop)
 }
 
+// traceparent is true for what may be a W3C trace context; the server reads it.
+func traceparent(text string) bool {
+	return len(text) == 55 && strings.Trim(text, "0123456789abcdef-") == ""
+}
+
 func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, error) {
 	target, err := c.Target()
 	if err != nil {
@@ -339,6 +348,9 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 		if h[1] != "" {
 			req.Headers = append(req.Headers, h)
 		}
+	}
+	if traceparent(c.Trace) {
+		req.Headers = append(req.Headers, [2]string{"Traceparent", c.Trace})
 	}
 	for _, h := range req.Headers {
 		if strings.ContainsFunc(h[1], func(r rune) bool { return r < ' ' || r == 0x7f }) {

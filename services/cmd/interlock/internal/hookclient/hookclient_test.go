@@ -371,9 +371,10 @@ func TestFromEnv(t *testing.T) {
 	env := map[string]string{
 		"INTERLOCK_WORKFLOW": "w", "INTERLOCK_SERVER": "http://a", "INTERLOCK_TOKEN": "t", "INTERLOCK_DATA": "d",
 		"CLAUDE_PROJECT_DIR": "p", "INTERLOCK_NAMESPACE": "n", "INTERLOCK_CA": "f",
+		"TRACEPARENT": "00-x",
 	}
 	getenv := func(name string) string { return env[name] }
-	want := Call{Agent: hookevent.ClaudeCode, Workflow: "w", Server: "http://a", Token: "t", CA: "f", Data: "d", Project: "p", Namespace: "n"}
+	want := Call{Agent: hookevent.ClaudeCode, Workflow: "w", Server: "http://a", Token: "t", CA: "f", Data: "d", Project: "p", Namespace: "n", Trace: "00-x"}
 	if got := FromEnv(getenv); got != want {
 		t.Errorf("%+v", got)
 	}
@@ -505,5 +506,27 @@ func TestAmbiguousEventsAreAskedAbout(t *testing.T) {
 	}
 	if code, _, errs := hook(Call{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: token}, `{"hook_event_name":"Notification"}`, refusing); code != ExitDone {
 		t.Errorf("an ignored event ends with %d, %q", code, errs)
+	}
+}
+
+// The trace of the agent goes along; what is not one is left out, and blocks nothing.
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for given, want := range map[string]string{trace: trace, "": "", "x": "", trace + "-": "", trace[:54] + "\n": ""} {
+		sent, asked := "", false
+		c := &Call{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: "t", Trace: given}
+		_, err := c.ask(time.Now().Add(time.Minute), []byte(`{}`), func(_ time.Time, _ Target, req Request, _ int64) (int, []byte, error) {
+			for _, h := range req.Headers {
+				if h[0] == "Traceparent" {
+					sent = h[1]
+				}
+			}
+			asked = true
+			return 200, []byte(`{"exit":0}`), nil
+		})
+		if err != nil || !asked || sent != want {
+			t.Errorf("%q is sent as %q, %v, want %q", given, sent, err, want)
+		}
 	}
 }
