@@ -53,11 +53,7 @@ func (e *events) Subscribe(ctx context.Context, filter string, fromSeq uint64) (
 
 // subscribe opens one reader's stream, which leaves its place when it ends.
 func (e *events) subscribe(ctx context.Context, filter string, fromSeq uint64, leave func()) (<-chan rest.Event, error) {
-	conn, err := e.connect()
-	if err != nil {
-		return nil, err
-	}
-	js, err := jetstream.New(conn)
+	js, err := e.stream()
 	if err != nil {
 		return nil, fmt.Errorf("subscribe: %w", err)
 	}
@@ -85,6 +81,15 @@ func (e *events) subscribe(ctx context.Context, filter string, fromSeq uint64, l
 		}
 	}()
 	return out, nil
+}
+
+// stream is JetStream on the one connection.
+func (e *events) stream() (jetstream.JetStream, error) {
+	conn, err := e.connect()
+	if err != nil {
+		return nil, err
+	}
+	return jetstream.New(conn)
 }
 
 // connect opens the one connection that all readers share, when the first comes.

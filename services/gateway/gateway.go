@@ -38,6 +38,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/forward"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp"
+	"github.com/interlock-run/interlock/services/gateway/internal/pulse"
 	"github.com/interlock-run/interlock/services/gateway/internal/rest"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/internal/definition"
@@ -114,6 +115,7 @@ type Gateway struct {
 	handler http.Handler
 	mcp     *mcp.Server
 	events  *events
+	pulse   *pulse.Pulse
 	log     *slog.Logger
 }
 
@@ -130,8 +132,9 @@ func New(cfg Config) (*Gateway, error) {
 	if cfg.NATS != nil {
 		g.events = newEvents(*cfg.NATS, cmp.Or(cfg.Quotas.Streams, 64))
 		source = g.events
+		g.pulse = pulse.New(g.events.stream, cfg.Logger)
 	}
-	api, err := newREST(cfg, on, source, undecided)
+	api, err := newREST(cfg, on, source, g.pulse, undecided)
 	if err != nil {
 		return nil, fmt.Errorf("build the REST edge: %w", err)
 	}
@@ -221,13 +224,17 @@ func clientsOf(cfg Config) clients {
 	}
 }
 
-func newREST(cfg Config, on clients, events rest.EventSource, undecided func(error)) (access.Part, error) {
+func newREST(cfg Config, on clients, events rest.EventSource, latest *pulse.Pulse, undecided func(error)) (access.Part, error) {
+	var overview rest.Pulse
+	if latest != nil {
+		overview = latest
+	}
 	return rest.New(rest.Config{
 		Workflows: on.workflows, Runs: on.runs, Processes: on.processes, Policy: on.policy,
 		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy),
 		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: statev1.NewComponentServiceClient(cfg.State),
-		Events: events, Identify: identify(cfg), Checks: cfg.Checks, Definitions: definition.Schemas(),
+		Events: events, Pulse: overview, Identify: identify(cfg), Checks: cfg.Checks, Definitions: definition.Schemas(),
 		Undecided: undecided, Version: cfg.Version, Logger: cfg.Logger,
 	})
 }
@@ -238,7 +245,7 @@ func newMCP(cfg Config, on clients, undecided func(error)) (*mcp.Server, error) 
 		Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Pins: policyv1.NewUpstreamServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
 		Stdio: cfg.Stdio, Alone: cfg.Stdio.Bound(), UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
-		SessionsEach: cfg.Quotas.MCPSessions, Places: cfg.Places, Undecided: undecided,
+		SessionsEach: cfg.Quotas.MCPSessions, Places: cfg.Places, Undecided: undecided, Tracer: cfg.Tracer,
 	}
 	if cfg.Self != nil {
 		edge.Pins, edge.Identify = policyv1.NewUpstreamServiceClient(cfg.Self), identify(cfg)
@@ -334,6 +341,7 @@ func (g *Gateway) Serve(ctx context.Context, listeners ...net.Listener) error {
 func (g *Gateway) Close() error {
 	err := g.mcp.Close()
 	if g.events != nil {
+		g.pulse.Close()
 		g.events.close()
 	}
 	return err

@@ -31,7 +31,7 @@ type Approval struct {
 	Votes      []Vote         `json:"votes" doc:"In the order in which they were cast, one for each approver."`
 	Escalated  bool           `json:"escalated,omitzero" doc:"True when the fallback approvers are asked too."`
 	Outcome    string         `json:"outcome" doc:"One sentence on how it stands, for the agent that waits."`
-	Reason     string         `json:"reason,omitzero" doc:"Why it was cancelled or has become stale."`
+	Reason     string         `json:"reason,omitzero" doc:"Why it was cancelled or has become stale; while it is pending, why it is asked again."`
 	By         string         `json:"by,omitzero" doc:"Who has cancelled it, or made it stale."`
 	CreatedAt  time.Time      `json:"created_at"`
 	ExpiresAt  time.Time      `json:"expires_at"`

@@ -1,0 +1,321 @@
+// Package pulse keeps what the latest events say of each namespace, for people who look:
+// how much is decided, who is denied again and again, which transitions are taken. It is
+// derived from events alone and lost with the process; nothing may be decided by it.
+package pulse
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Bounds of what is kept of a namespace.
+const (
+	// slot is the width of a rate, and slots how many are kept: 15 minutes.
+	slot  = 10 * time.Second
+	slots = 90
+	// loopAfter is from how many denials in a row on an agent is in a loop, and loopIdle
+	// how long after the last one it is not any more.
+	loopAfter = 3
+	loopIdle  = 15 * time.Minute
+	// Most of each.
+	mostLoops      = 10_000
+	mostIncidents  = 100
+	mostRuns       = 200_000
+	mostNames      = 10_000
+	mostDefinition = 2_000
+)
+
+// Board is what the events of one namespace say. It is not safe for concurrent use.
+type Board struct {
+	// since is the time of the first event that was seen, and last of the newest.
+	since, last time.Time
+	rates       [slots]Rate
+	loops       map[string]*Loop // by run
+	incidents   []Incident
+	sealed      time.Time
+	people      map[string]*Person
+	// runs says which version of a workflow a run follows, for the runs whose start was seen.
+	runs  map[string]version
+	taken map[version]*Coverage
+}
+
+// version is that of a workflow.
+type version struct {
+	workflow string
+	number   int64
+}
+
+// NewBoard has seen nothing.
+func NewBoard() *Board {
+	return &Board{
+		loops: map[string]*Loop{}, people: map[string]*Person{}, runs: map[string]version{}, taken: map[version]*Coverage{},
+	}
+}
+
+// Rate is how many calls were decided in the ten seconds from a time on.
+type Rate struct {
+	At    time.Time `json:"at"`
+	Allow int64     `json:"allow"`
+	Ask   int64     `json:"ask"`
+	Deny  int64     `json:"deny"`
+}
+
+// Loop is a run whose calls are denied one after the other.
+type Loop struct {
+	RunID  string    `json:"run_id"`
+	Tool   string    `json:"tool" doc:"Tool of the last denied call."`
+	State  string    `json:"state" doc:"State that it was denied in."`
+	Code   string    `json:"code" doc:"Why the last call was denied."`
+	Count  int64     `json:"count" doc:"How many denials there were in a row."`
+	LastAt time.Time `json:"last_at" doc:"When the last call was denied."`
+}
+
+// Incident is a call that was made and that nobody had allowed.
+type Incident struct {
+	At     time.Time `json:"at"`
+	RunID  string    `json:"run_id"`
+	CallID string    `json:"call_id"`
+	Tool   string    `json:"tool"`
+}
+
+// Person is what somebody, or an agent, has done.
+type Person struct {
+	Name        string    `json:"name" doc:"Name of the principal."`
+	Allow       int64     `json:"allow" doc:"Tool calls that were allowed."`
+	Ask         int64     `json:"ask" doc:"Tool calls for which a human was asked."`
+	Deny        int64     `json:"deny" doc:"Tool calls that were denied."`
+	Transitions int64     `json:"transitions" doc:"Transitions of runs."`
+	Approvals   int64     `json:"approvals" doc:"Votes about approvals."`
+	Changes     int64     `json:"changes" doc:"Other changes: of definitions, policies, states, sessions and runs."`
+	LastAt      time.Time `json:"last_at" doc:"When it was last seen."`
+}
+
+// Coverage is which states and transitions of a version of a workflow runs have used.
+type Coverage struct {
+	// Runs that have started.
+	Runs        int64
+	Entries     map[string]int64 // of each state
+	Transitions map[Taken]int64
+}
+
+// Taken is a transition that runs took.
+type Taken struct{ From, Event, To string }
+
+// Apply takes one event, newer or older than the others.
+func (b *Board) Apply(e *Event) {
+	if b.since.IsZero() || e.Time.Before(b.since) {
+		b.since = e.Time
+	}
+	if e.Time.After(b.last) {
+		b.last = e.Time
+	}
+	b.attribute(e)
+	switch {
+	case e.Decided != nil:
+		b.decided(e)
+	case e.Reported != nil && e.Reported.Unaccounted:
+		b.incident(e)
+	case e.Sealed != nil:
+		b.sealed = e.Time
+	case e.Entity == entityRun:
+		b.moved(e)
+	}
+}
+
+// decided counts a decision on a tool call.
+func (b *Board) decided(e *Event) {
+	at := e.Time.Truncate(slot)
+	rate := &b.rates[place(at)]
+	if at.After(rate.At) {
+		*rate = Rate{At: at}
+	}
+	switch e.Decided.Decision {
+	case allowed:
+		if rate.At.Equal(at) {
+			rate.Allow++
+		}
+		delete(b.loops, e.EntityID)
+	case asked:
+		if rate.At.Equal(at) {
+			rate.Ask++
+		}
+	default:
+		if rate.At.Equal(at) {
+			rate.Deny++
+		}
+		b.denied(e)
+	}
+}
+
+// place is where the rate of a time is kept.
+func place(at time.Time) int64 {
+	n := at.Unix() / int64(slot/time.Second) % slots
+	return (n + slots) % slots // there is time before 1970
+}
+
+// denied notes a denial of a run.
+func (b *Board) denied(e *Event) {
+	loop := b.loops[e.EntityID]
+	if loop == nil {
+		if len(b.loops) >= mostLoops {
+			b.dropLoops()
+		}
+		loop = &Loop{RunID: e.EntityID}
+		b.loops[e.EntityID] = loop
+	}
+	loop.Count++
+	loop.Tool, loop.State, loop.Code, loop.LastAt = e.Decided.Tool, e.Decided.State, e.Decided.Code, e.Time
+}
+
+// dropLoops forgets the loops that have ended and, when none has, every second one.
+func (b *Board) dropLoops() {
+	before := len(b.loops)
+	for run, loop := range b.loops {
+		if b.last.Sub(loop.LastAt) > loopIdle {
+			delete(b.loops, run)
+		}
+	}
+	if len(b.loops) < before {
+		return
+	}
+	keep := false
+	for run := range b.loops {
+		if keep = !keep; !keep {
+			delete(b.loops, run)
+		}
+	}
+}
+
+// incident notes a call that nobody had allowed.
+func (b *Board) incident(e *Event) {
+	if len(b.incidents) == mostIncidents {
+		b.incidents = slices.Delete(b.incidents, 0, 1)
+	}
+	b.incidents = append(b.incidents, Incident{At: e.Time, RunID: e.EntityID, CallID: e.Reported.CallID, Tool: e.Reported.Tool})
+}
+
+// attribute notes who has caused an event.
+func (b *Board) attribute(e *Event) {
+	if e.Actor == "" || e.Sealed != nil {
+		return
+	}
+	p := b.people[e.Actor]
+	if p == nil {
+		if len(b.people) >= mostNames {
+			return
+		}
+		p = &Person{Name: e.Actor}
+		b.people[e.Actor] = p
+	}
+	if e.Time.After(p.LastAt) {
+		p.LastAt = e.Time
+	}
+	switch {
+	case e.Decided != nil && e.Decided.Decision == allowed:
+		p.Allow++
+	case e.Decided != nil && e.Decided.Decision == asked:
+		p.Ask++
+	case e.Decided != nil:
+		p.Deny++
+	case e.Reported != nil:
+	case e.Transitioned != nil && e.Type == "transitioned":
+		p.Transitions++
+	case e.Entity == "approval" && e.Type == "voted":
+		p.Approvals++
+	default:
+		p.Changes++
+	}
+}
+
+// moved follows runs through their workflows.
+func (b *Board) moved(e *Event) {
+	switch {
+	case e.Started != nil:
+		if len(b.runs) >= mostRuns || len(b.taken) >= mostDefinition {
+			clear(b.runs) // runs that start from now on are followed
+		}
+		v := version{e.Started.Workflow, int64(e.Started.Version)}
+		b.runs[e.EntityID] = v
+		c := b.coverage(v)
+		c.Runs++
+		c.Entries[e.Started.State]++
+	case e.Ended != nil:
+		delete(b.runs, e.EntityID)
+		delete(b.loops, e.EntityID)
+	case e.Transitioned != nil && e.Type == "transitioned":
+		b.took(e.EntityID, *e.Transitioned)
+	case e.Moved != nil:
+		b.took(e.EntityID, *e.Moved)
+	}
+}
+
+// took counts a transition of a run that is followed.
+func (b *Board) took(run string, t Transition) {
+	delete(b.loops, run) // in another state other calls are allowed
+	v, known := b.runs[run]
+	if !known || t.To == "" {
+		return
+	}
+	c := b.coverage(v)
+	c.Entries[t.To]++
+	c.Transitions[Taken{t.From, t.Event, t.To}]++
+}
+
+func (b *Board) coverage(v version) *Coverage {
+	c := b.taken[v]
+	if c == nil {
+		c = &Coverage{Entries: map[string]int64{}, Transitions: map[Taken]int64{}}
+		b.taken[v] = c
+	}
+	return c
+}
+
+// Rates are those of the 15 minutes before now, oldest first.
+func (b *Board) Rates(now time.Time) []Rate {
+	rates := make([]Rate, 0, slots)
+	newest := now.Truncate(slot)
+	for i := slots - 1; i >= 0; i-- {
+		at := newest.Add(-time.Duration(i) * slot)
+		rate := b.rates[place(at)]
+		if !rate.At.Equal(at) {
+			rate = Rate{}
+		}
+		rate.At = at.UTC()
+		rates = append(rates, rate)
+	}
+	return rates
+}
+
+// Loops are the runs that are in one now: those with the most denials first.
+func (b *Board) Loops(now time.Time, most int) []Loop {
+	var loops []Loop
+	for _, loop := range b.loops {
+		if loop.Count >= loopAfter && now.Sub(loop.LastAt) <= loopIdle {
+			loops = append(loops, *loop)
+		}
+	}
+	slices.SortFunc(loops, func(a, b Loop) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), b.LastAt.Compare(a.LastAt), cmp.Compare(a.RunID, b.RunID))
+	})
+	return loops[:min(most, len(loops))]
+}
+
+// Incidents are the latest, newest first.
+func (b *Board) Incidents() []Incident {
+	incidents := slices.Clone(b.incidents)
+	slices.Reverse(incidents)
+	return incidents
+}
+
+// People are all who have caused an event, who was seen last first.
+func (b *Board) People() []Person {
+	people := make([]Person, 0, len(b.people))
+	for _, p := range b.people {
+		people = append(people, *p)
+	}
+	slices.SortFunc(people, func(a, b Person) int {
+		return cmp.Or(b.LastAt.Compare(a.LastAt), cmp.Compare(a.Name, b.Name))
+	})
+	return people
+}

@@ -1,0 +1,102 @@
+package pulse
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// entityRun is what events of runs are about.
+const entityRun = "run"
+
+// The decisions, as events word them; all others are denials.
+const (
+	allowed = "ALLOW"
+	asked   = "ASK"
+)
+
+// Event is what the board reads of an event (interlock.event.v1.Event).
+type Event struct {
+	Namespace string    `json:"namespace"`
+	Entity    string    `json:"entity"`
+	EntityID  string    `json:"entity_id"`
+	Type      string    `json:"type"`
+	Time      time.Time `json:"time"`
+	Actor     string    `json:"actor"`
+
+	Started      *Started    `json:"run_started"`
+	Transitioned *Transition `json:"run_transitioned"`
+	Ended        *struct{}   `json:"run_ended"`
+	Decided      *Decided    `json:"toolcall_decided"`
+	Reported     *Reported   `json:"toolcall_reported"`
+	Sealed       *struct{}   `json:"decisions_sealed"`
+	// Moved is any other event that has led a run to another state.
+	Moved *Transition `json:"-"`
+
+	Joined      *Transition  `json:"run_joined"`
+	ChildEnded  *Transition  `json:"run_child_ended"`
+	Forced      *Transition  `json:"run_forced"`
+	Interrupted *interrupted `json:"run_interrupted"`
+}
+
+// Started is the start of a run.
+type Started struct {
+	Workflow string `json:"workflow"`
+	Version  number `json:"workflow_version"`
+	State    string `json:"state"`
+}
+
+// Transition leads from a state to another.
+type Transition struct {
+	Event string `json:"event"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
+
+type interrupted struct {
+	Interrupt string `json:"interrupt"`
+	From      string `json:"from"`
+	To        string `json:"to"`
+}
+
+// Decided is a decision about a tool call.
+type Decided struct {
+	Tool     string `json:"tool"`
+	State    string `json:"state"`
+	Decision string `json:"decision"`
+	Code     string `json:"code"`
+}
+
+// Reported is the result of a tool call.
+type Reported struct {
+	CallID      string `json:"call_id"`
+	Tool        string `json:"tool"`
+	Unaccounted bool   `json:"unaccounted"`
+}
+
+// number is a 64-bit number, which proto's JSON has as a string.
+type number int64
+
+// UnmarshalJSON reads it from a string or a number.
+func (n *number) UnmarshalJSON(text []byte) error {
+	return json.Unmarshal(text, (*int64)(n), json.StringifyNumbers(len(text) > 0 && text[0] == '"'))
+}
+
+// decode reads an event; what the board does not know is ignored.
+func decode(payload []byte) (*Event, error) {
+	e := &Event{}
+	if err := json.Unmarshal(payload, e); err != nil {
+		return nil, err
+	}
+	switch {
+	case e.Joined != nil:
+		e.Moved = e.Joined
+	case e.ChildEnded != nil:
+		e.Moved = e.ChildEnded
+	case e.Forced != nil:
+		e.Moved = &Transition{Event: "$force", From: e.Forced.From, To: e.Forced.To}
+	case e.Interrupted != nil:
+		e.Moved = &Transition{Event: "$" + e.Interrupted.Interrupt, From: e.Interrupted.From, To: e.Interrupted.To}
+	}
+	return e, nil
+}

@@ -1,0 +1,229 @@
+package rest
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/health"
+	"github.com/interlock-run/interlock/services/gateway/internal/pulse"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
+)
+
+// Pulse is what the latest events of a namespace say.
+type Pulse interface {
+	// Look shows the board of a namespace; complete is false while it still reads the past.
+	Look(namespace string, at func(b *pulse.Board, now time.Time)) (complete bool)
+}
+
+// Overview is what is going on in a namespace.
+type Overview struct {
+	Seen
+	Rates       []pulse.Rate        `json:"rates" doc:"Decisions in the last 15 minutes, in steps of ten seconds, oldest first."`
+	Waiting     []jsonview.Approval `json:"waiting" doc:"Approvals that wait for a human, newest first; the first of many."`
+	Looping     []pulse.Loop        `json:"looping" doc:"Runs with three or more denials in a row, and none allowed since; the worst first."`
+	Stopped     []StoppedRun        `json:"stopped" doc:"Runs that are paused or held, newest first; the first of many."`
+	NotEnforced []pulse.Incident    `json:"not_enforced" doc:"Calls that were reported and that nobody had allowed, newest first."`
+	SealedAt    *time.Time          `json:"sealed_at,omitempty" doc:"When decisions were sealed last; absent when that was before the events that were seen."`
+}
+
+// Seen says which events an answer is derived from.
+type Seen struct {
+	Since    *time.Time `json:"since,omitempty" doc:"Time of the first event that this is derived from; absent for none."`
+	Complete bool       `json:"complete" doc:"False for some seconds after the first look, while the past is still read."`
+}
+
+// StoppedRun is a run that is paused or held.
+type StoppedRun struct {
+	RunID     string          `json:"run_id"`
+	Workflow  string          `json:"workflow"`
+	State     string          `json:"state"`
+	SessionID string          `json:"session_id,omitzero"`
+	Held      bool            `json:"held" doc:"True while tool calls are denied."`
+	Holds     []jsonview.Hold `json:"holds" doc:"What it is held for."`
+	UpdatedAt time.Time       `json:"updated_at"`
+}
+
+// WorkflowCoverage is what runs of a version of a workflow have used.
+type WorkflowCoverage struct {
+	Seen
+	Runs        int64             `json:"runs" doc:"Runs that have started."`
+	States      []StateEntries    `json:"states" doc:"The states that were entered, most often first."`
+	Transitions []TransitionTaken `json:"transitions" doc:"The transitions that were taken, most often first."`
+}
+
+// StateEntries is how often a state was entered.
+type StateEntries struct {
+	State   string `json:"state"`
+	Entries int64  `json:"entries"`
+}
+
+// TransitionTaken is how often a transition was taken.
+type TransitionTaken struct {
+	From  string `json:"from"`
+	Event string `json:"event" doc:"The event; $force for force-state, and $NAME for an interrupt."`
+	To    string `json:"to"`
+	Count int64  `json:"count"`
+}
+
+// PrincipalList is who did what.
+type PrincipalList struct {
+	Seen
+	Principals []pulse.Person `json:"principals" doc:"Who was seen last first."`
+}
+
+// System is how the server and what it depends on are.
+type System struct {
+	Version string        `json:"version"`
+	Ready   bool          `json:"ready" doc:"False when calls would fail now."`
+	Checks  health.Report `json:"checks" doc:"The dependencies."`
+}
+
+// Most of each in an overview.
+const (
+	mostWaiting = 50
+	mostStopped = 50
+	mostLooping = 50
+)
+
+func (e *edge) overviewRoutes() {
+	const derived = " Derived from the stream of events: the latest 200,000 at the first look, and all since. For observers and above."
+	e.add(route{
+		method: http.MethodGet, path: "/v1/overview", id: "getOverview", summary: "What is going on now",
+		about:   "Decisions a second, and what needs a human." + derived,
+		answers: answers[Overview](http.StatusOK), serve: e.overview,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/v1/workflows/{name}/versions/{n}/coverage", id: "getWorkflowCoverage",
+		summary: "Which states and transitions have runs used?", about: "Of runs whose start was seen." + derived,
+		params:  []param{inPath("name", "Name of the workflow, percent-encoded."), inPath("n", "Number of the version.")},
+		answers: answers[WorkflowCoverage](http.StatusOK), serve: e.coverage,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/v1/principals", id: "listPrincipals", summary: "Who did what",
+		about:   "Everyone who caused an event." + derived,
+		answers: answers[PrincipalList](http.StatusOK), serve: e.principals,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/v1/system", id: "getSystem", summary: "How the server and its dependencies are",
+		about:   "As /readyz?verbose, and 200 also when calls would fail.",
+		answers: answers[System](http.StatusOK), serve: e.system,
+	})
+}
+
+// look shows the board of the caller's namespace to at, when the caller may see it.
+func (e *edge) look(c *call, at func(b *pulse.Board, now time.Time)) (Seen, error) {
+	var seen Seen
+	if e.Pulse == nil {
+		return seen, fault.New(fault.Unavailable, "this server has no event stream")
+	}
+	namespace := namespaceOr(c.header(headerNamespace))
+	all, err := e.mayFollow(c.ctx, namespace, subjectRoot+"."+namespace+".>")
+	if err != nil {
+		return seen, err
+	}
+	if !all {
+		return seen, fault.New(fault.PermissionDenied, "this tells of all runs and trees: it is for observers, operators and approvers")
+	}
+	seen.Complete = e.Pulse.Look(namespace, func(b *pulse.Board, now time.Time) {
+		seen.Since = moment64(b.Since())
+		at(b, now)
+	})
+	return seen, nil
+}
+
+// moment64 is a time for JSON; nil for the zero time.
+func moment64(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func (e *edge) overview(c *call) (*answer, error) {
+	var o Overview
+	var err error
+	o.Seen, err = e.look(c, func(b *pulse.Board, now time.Time) {
+		o.Rates, o.Looping, o.NotEnforced, o.SealedAt = b.Rates(now), b.Loops(now, mostLooping), b.Incidents(), moment64(b.Sealed())
+	})
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := e.Approvals.ListApprovals(c.ctx, &approvalv1.ListApprovalsRequest{
+		PageSize: mostWaiting, Filter: listing.Filter(listing.Term{Key: "status", Value: "PENDING"}),
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.Waiting = jsonview.Each(waiting.GetApprovals(), jsonview.ApprovalOf)
+	o.Stopped, err = e.stopped(c.ctx)
+	return ok(o), err
+}
+
+// stopped are runs that are paused.
+func (e *edge) stopped(ctx context.Context) ([]StoppedRun, error) {
+	resp, err := e.Runs.ListRuns(ctx, &enginev1.ListRunsRequest{
+		PageSize: mostStopped, Filter: listing.Filter(listing.Term{Key: "status", Value: "PAUSED"}),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return jsonview.Each(resp.GetRuns(), func(r *enginev1.Run) StoppedRun {
+		run := jsonview.RunOf(r)
+		stopped := StoppedRun{
+			RunID: run.RunID, Workflow: run.Workflow, State: run.State, SessionID: run.SessionID,
+			Held: run.Held, Holds: run.Holds, UpdatedAt: run.UpdatedAt,
+		}
+		if stopped.Holds == nil {
+			stopped.Holds = []jsonview.Hold{}
+		}
+		return stopped
+	}), nil
+}
+
+func (e *edge) coverage(c *call) (*answer, error) {
+	number, err := c.version("n", c.path("n"))
+	if err != nil {
+		return nil, err
+	}
+	w := WorkflowCoverage{States: []StateEntries{}, Transitions: []TransitionTaken{}}
+	w.Seen, err = e.look(c, func(b *pulse.Board, _ time.Time) {
+		used := b.CoverageOf(c.path("name"), number)
+		w.Runs = used.Runs
+		for state, n := range used.Entries {
+			w.States = append(w.States, StateEntries{state, n})
+		}
+		for taken, n := range used.Transitions {
+			w.Transitions = append(w.Transitions, TransitionTaken{taken.From, taken.Event, taken.To, n})
+		}
+	})
+	slices.SortFunc(w.States, func(a, b StateEntries) int {
+		return cmp.Or(cmp.Compare(b.Entries, a.Entries), cmp.Compare(a.State, b.State))
+	})
+	slices.SortFunc(w.Transitions, func(a, b TransitionTaken) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.From, b.From), cmp.Compare(a.Event, b.Event), cmp.Compare(a.To, b.To))
+	})
+	return ok(w), err
+}
+
+func (e *edge) principals(c *call) (*answer, error) {
+	var list PrincipalList
+	var err error
+	list.Seen, err = e.look(c, func(b *pulse.Board, _ time.Time) { list.Principals = b.People() })
+	return ok(list), err
+}
+
+func (e *edge) system(c *call) (*answer, error) {
+	if err := e.mayRead(c.ctx, namespaceOr(c.header(headerNamespace))); err != nil {
+		return nil, err
+	}
+	report := e.Checks.Run(c.ctx)
+	return ok(System{Version: e.Version, Ready: report.Ready(), Checks: report}), nil
+}

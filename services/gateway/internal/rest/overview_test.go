@@ -1,0 +1,48 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/pulse"
+)
+
+// noPulse has seen nothing yet.
+type noPulse struct{ namespace string }
+
+func (p *noPulse) Look(namespace string, at func(*pulse.Board, time.Time)) bool {
+	p.namespace = namespace
+	at(pulse.NewBoard(), time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC))
+	return false
+}
+
+func TestOverviewOfNothingHasLists(t *testing.T) {
+	t.Parallel()
+	p := &noPulse{}
+	h := newHouse(t, func(cfg *Config) { cfg.Pulse = p })
+	for path, want := range map[string]string{
+		"/v1/overview":                          `"looping":[],"stopped":[{"run_id":"run_01","workflow":"deploy v1.0","state":"planning"`,
+		"/v1/workflows/fix/versions/1/coverage": `{"complete":false,"runs":0,"states":[],"transitions":[]}`,
+		"/v1/principals":                        `{"complete":false,"principals":[]}`,
+	} {
+		got := h.do("GET", path, "", headerNamespace, "team-a")
+		if got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) {
+			t.Errorf("GET %s answers %d %s", path, got.Code, got.Body)
+		}
+		if p.namespace != "team-a" {
+			t.Errorf("GET %s looks at the namespace %q", path, p.namespace)
+		}
+	}
+	if got := h.do("GET", "/v1/workflows/fix/versions/x/coverage", ""); got.Code != http.StatusBadRequest {
+		t.Errorf("an invalid version answers %d %s", got.Code, got.Body)
+	}
+}
+
+func TestOverviewNeedsEvents(t *testing.T) {
+	t.Parallel()
+	if got := newHouse(t).do("GET", "/v1/overview", ""); got.Code != http.StatusServiceUnavailable {
+		t.Errorf("without events it answers %d %s", got.Code, got.Body)
+	}
+}
