@@ -104,6 +104,30 @@ func New(cfg Config) (*Enforcer, error) {
 	return &Enforcer{app: a, service: rpc.NewEnforcer(a, runs)}, nil
 }
 
+// ChainReport is what the verification of a chain of the decision log has found.
+type ChainReport = app.ChainReport
+
+// VerifyLog recomputes the chains of the decision log of a namespace, in a store that nobody
+// writes to, and yields what it finds of each.
+func VerifyLog(ctx context.Context, st store.Store, namespace string, yield func(*ChainReport) error) error {
+	verifier := app.Verifier(st)
+	for after := ""; ; {
+		reports, next, err := verifier.Verify(ctx, namespace, "", after)
+		if err != nil {
+			return err
+		}
+		for _, report := range reports {
+			if err := yield(report); err != nil {
+				return err
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		after = next
+	}
+}
+
 // Register adds the enforcer's services to a server.
 func (e *Enforcer) Register(r grpc.ServiceRegistrar) {
 	policyv1.RegisterPolicyEnforcerServiceServer(r, e.service)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"google.golang.org/grpc"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -44,6 +46,7 @@ const (
 	roleEcho      = "echo"      // a bare server that commits nothing
 	roleRelay     = "relay"     // carries a backlog to NATS, once it is told to
 	roleMCP       = "mcp"       // an MCP server, next to the administration
+	roleNATS      = "nats"      // a node of a cluster of NATS
 )
 
 // childConfig is what a child reads from its standard input.
@@ -57,6 +60,13 @@ type childConfig struct {
 	Callers int
 	Procs   int
 	Sample  *sample
+	// NATS is the server that a relay publishes to, in a stream with Replicas; its own
+	// when empty.
+	NATS     string
+	Replicas int
+	// Node is the place of a node of NATS in Routes, the cluster's ports.
+	Node   int
+	Routes []int
 }
 
 // childAddresses is what it answers, on one line.
@@ -69,6 +79,7 @@ type childAddresses struct {
 // child is a running server.
 type child struct {
 	childAddresses
+	dir   string
 	stdin io.WriteCloser
 	cmd   *exec.Cmd
 }
@@ -82,7 +93,7 @@ func launch(cfg childConfig) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &child{cmd: exec.Command(self)}
+	c := &child{dir: cfg.Dir, cmd: exec.Command(self)}
 	c.cmd.Env = append(os.Environ(), childVariable+"=1")
 	c.cmd.Stderr = os.Stderr
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
@@ -169,22 +180,25 @@ func (s *served) start(ctx context.Context) error {
 		return err
 	}
 	s.at.Admin = admin.Addr().String()
+	told := metrics.New()
 	pages := http.NewServeMux()
-	pages.Handle("/", rpc.Admin(rpc.AdminConfig{Profile: true}))
+	pages.Handle("/", rpc.Admin(rpc.AdminConfig{Profile: true, Gatherer: told.Gatherer()}))
 	if s.cfg.Role == roleMCP {
 		pages.Handle("/mcp", serveMCP())
 	}
 	go func() {
-		server := http.Server{Handler: pages, ReadHeaderTimeout: time.Second}
-		_ = server.Serve(admin) // ends with the process
+		_ = (&http.Server{Handler: pages, ReadHeaderTimeout: time.Second}).Serve(admin) // ends with the process
 	}()
-	if s.cfg.Role == roleMCP {
+	switch s.cfg.Role {
+	case roleMCP:
 		return nil
+	case roleNATS:
+		return s.node()
 	}
 	var st store.Store
 	ours := s.cfg.Role == roleInterlock || s.cfg.Role == roleRelay
 	if s.cfg.Role != roleEcho && (ours || s.cfg.Store == "sqlite") {
-		st, err = daemon.OpenStore(ctx, daemon.StoreConfig{URL: s.cfg.Store, Path: s.cfg.Path})
+		st, err = daemon.OpenStore(ctx, daemon.StoreConfig{URL: s.cfg.Store, Path: s.cfg.Path, Metrics: told})
 		if err != nil {
 			return err
 		}
@@ -197,7 +211,7 @@ func (s *served) start(ctx context.Context) error {
 				return err
 			}
 		}
-		return s.services(ctx, st)
+		return s.services(ctx, st, told)
 	case roleRelay:
 		return s.relay(ctx, st, s.told)
 	default:
@@ -206,7 +220,7 @@ func (s *served) start(ctx context.Context) error {
 }
 
 // services serves as `interlock up` does, tokens, limits and metrics included.
-func (s *served) services(ctx context.Context, st store.Store) error {
+func (s *served) services(ctx context.Context, st store.Store, told *metrics.Set) error {
 	tokens, err := auth.LoadTokens(s.cfg.Tokens)
 	if err != nil {
 		return err
@@ -214,7 +228,7 @@ func (s *served) services(ctx context.Context, st store.Store) error {
 	own := auth.Mint()
 	known := auth.Chain(auth.One(auth.Principal{Name: "interlock", Role: auth.Service}, own), tokens)
 	server, err := rpc.NewServer(rpc.Config{
-		Listen: []string{"127.0.0.1:0"}, Authenticator: known, Registerer: metrics.New().Registerer(),
+		Listen: []string{"127.0.0.1:0"}, Authenticator: known, Registerer: told.Registerer(),
 	})
 	if err != nil {
 		return err
@@ -276,12 +290,16 @@ func (s *served) bare(ctx context.Context, st store.Store) (err error) {
 
 // relay runs NATS in this process and a relay to it, once wait is closed.
 func (s *served) relay(ctx context.Context, st store.Store, wait <-chan struct{}) error {
-	nats, err := natsserver.Start(natsserver.Config{Dir: filepath.Join(s.cfg.Dir, "nats")})
-	if err != nil {
-		return err
+	cfg := bus.Config{Holder: "bench", Grace: 15 * time.Second, Stream: bus.Stream{Replicas: s.cfg.Replicas}}
+	cfg.NATS.URL, s.at.NATS = s.cfg.NATS, s.cfg.NATS
+	if s.cfg.NATS == "" {
+		nats, err := natsserver.Start(natsserver.Config{Dir: filepath.Join(s.cfg.Dir, "nats")})
+		if err != nil {
+			return err
+		}
+		s.onClose(nats.Stop)
+		cfg.NATS, s.at.NATS = nats.Endpoint(), nats.URL()
 	}
-	s.at.NATS = nats.URL()
-	cfg := bus.Config{NATS: nats.Endpoint(), Holder: "bench", Grace: 15 * time.Second}
 	relay, err := bus.NewRelay(decided.Outbox(st), cfg)
 	if err != nil {
 		return err
@@ -299,6 +317,31 @@ func (s *served) relay(ctx context.Context, st store.Store, wait <-chan struct{}
 		}
 		_ = relay.Run(ctx) // ends with its context
 	}()
-	s.onClose(func() { cancel(); <-ended; nats.Stop() })
+	s.onClose(func() { cancel(); <-ended })
+	return nil
+}
+
+// node is a node of a cluster of NATS, or the only one.
+func (s *served) node() error {
+	options := &server.Options{
+		ServerName: fmt.Sprintf("n%d", s.cfg.Node), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true,
+		JetStream: true, StoreDir: s.cfg.Dir, SyncInterval: time.Second, MaxPayload: 4 << 20,
+	}
+	if len(s.cfg.Routes) > 1 {
+		options.Cluster = server.ClusterOpts{Name: "bench", Host: "127.0.0.1", Port: s.cfg.Routes[s.cfg.Node]}
+		for _, port := range s.cfg.Routes {
+			options.Routes = append(options.Routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
+		}
+	}
+	node, err := server.NewServer(options)
+	if err != nil {
+		return err
+	}
+	node.Start()
+	s.onClose(func() { node.Shutdown(); node.WaitForShutdown() })
+	if !node.ReadyForConnections(time.Minute) {
+		return errors.New("a node of NATS takes no connections")
+	}
+	s.at.NATS = node.ClientURL()
 	return nil
 }

@@ -21,8 +21,9 @@ type load struct {
 	callers, calls int
 	// open makes the step of a caller.
 	open func(caller int) (op, error)
-	// server and store are the processes whose time is counted, 0 for none.
-	server, store int
+	// server is the process whose time is counted, 0 for none; stores are those of its store.
+	server int
+	stores []int
 	// against is what it is compared with.
 	against []pair
 	ops     []op
@@ -85,7 +86,7 @@ func (l *load) run(ctx context.Context, length time.Duration) (measured, error) 
 	took := make([][]time.Duration, len(l.ops))
 	errs := make([]error, len(l.ops))
 	var callers sync.WaitGroup
-	server, store := processorTime(l.server), processorTime(l.store)
+	server, store := processorTime(l.server), processorTime(l.stores...)
 	begin := time.Now()
 	end := begin.Add(length)
 	for i, step := range l.ops {
@@ -120,12 +121,19 @@ func (l *load) run(ctx context.Context, length time.Duration) (measured, error) 
 		rate:   float64(calls) / elapsed.Seconds(),
 		behind: float64(len(all)) / float64(len(took)) / float64(max(fewest, 1)),
 		p50:    all[len(all)/2], p99: all[len(all)*99/100],
-		server: processorTime(l.server) - server, store: processorTime(l.store) - store,
+		server: processorTime(l.server) - server, store: processorTime(l.stores...) - store,
 	}, nil
 }
 
-// processorTime of a process so far, 0 where that is not known.
-func processorTime(pid int) time.Duration {
+// processorTime of processes so far, 0 where that is not known.
+func processorTime(pids ...int) (sum time.Duration) {
+	for _, pid := range pids {
+		sum += timeOf(pid)
+	}
+	return sum
+}
+
+func timeOf(pid int) time.Duration {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if pid == 0 || err != nil {
 		return 0

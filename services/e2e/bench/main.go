@@ -32,7 +32,9 @@ type settings struct {
 	program string // interlock
 	// interlock is the program whose growth is measured instead, empty for not.
 	interlock         string
-	sizes, redisSizes numbers // of stored runs
+	scale             bool          // measure what a large installation is made of instead
+	soak              time.Duration // work so long instead, with interlock, and tell what it holds
+	sizes, redisSizes numbers       // of stored runs
 	// markdown is a document that the tables are written to.
 	markdown string
 }
@@ -51,12 +53,14 @@ func parse() (settings, error) {
 	flag.IntVar(&s.procs, "procs", s.procs, "GOMAXPROCS of the clients and of each server")
 	flag.Var(&s.callers, "callers", "numbers of callers")
 	flag.StringVar(&s.only, "only", "", "one section: process, rules, redis, sqlite, rest, events or mcp; "+
-		"of growth runs-sqlite, runs-redis, versions, documents or rules")
+		"of growth runs-sqlite, runs-redis, versions, documents or rules; of scale units, shards, masters, trees or nats")
 	flag.StringVar(&s.rules, "rules", "", "program of tools/rulesbench, which measures other policy engines")
 	flag.StringVar(&s.program, "interlock", "", "the `program` interlock, whose gate is measured")
 	flag.StringVar(&s.markdown, "markdown", "", "write the tables to this document too, in place of those that it has")
 	flag.StringVar(&s.profile, "profile", "", "write profiles of the servers to this folder instead")
 	flag.StringVar(&s.interlock, "growth", "", "measure growth instead, of this `program`, which is interlock")
+	flag.BoolVar(&s.scale, "scale", false, "measure shards, masters, trees and replicas of NATS instead")
+	flag.DurationVar(&s.soak, "soak", 0, "with -growth: work for so long instead, and tell what the program holds")
 	flag.Var(&s.sizes, "sizes", "growth: numbers of stored runs on SQLite, each larger than the one before")
 	flag.Var(&s.redisSizes, "redis-sizes", "growth: numbers of stored runs on Redis")
 	flag.Parse()
@@ -141,7 +145,7 @@ func bench(ctx context.Context) error {
 		return b.profiles(ctx)
 	}
 	fmt.Printf("Interlock benchmarks: %s\n", b.conditions())
-	if s.interlock == "" && !hasEtcd() {
+	if s.interlock == "" && !s.scale && !hasEtcd() {
 		fmt.Println(noEtcd + ".")
 	}
 	begin := time.Now()
@@ -158,8 +162,13 @@ func bench(ctx context.Context) error {
 		return nil
 	}
 	name := "results"
-	if s.interlock != "" {
+	switch {
+	case s.soak > 0:
+		name = "soak"
+	case s.interlock != "":
 		name = "growth"
+	case s.scale:
+		name = "scale"
 	}
 	return b.write(s.markdown, name, time.Now())
 }
@@ -171,8 +180,14 @@ type section struct {
 }
 
 func (b *bencher) sections() []section {
+	if b.soak > 0 {
+		return b.soakSections()
+	}
 	if b.interlock != "" {
 		return b.growthSections()
+	}
+	if b.scale {
+		return b.scaleSections()
 	}
 	return []section{
 		{"process", b.inProcess},
@@ -209,7 +224,7 @@ func (b *bencher) write(file, name string, now time.Time) error {
 	}
 	var part strings.Builder
 	note := fmt.Sprintf("Measured on %s: %s.", now.UTC().Format(time.DateOnly), b.conditions())
-	if b.interlock == "" && !hasEtcd() {
+	if b.interlock == "" && !b.scale && !hasEtcd() {
 		note += " " + noEtcd + "."
 	}
 	part.WriteString(wrapped(note) + "\n")

@@ -61,10 +61,6 @@ func (b *bencher) group(ctx context.Context, s *stage, callers int) ([]*load, er
 	if err != nil {
 		return nil, err
 	}
-	storePID, err := s.storePID(ctx)
-	if err != nil {
-		return nil, err
-	}
 	bare, logged, interlock := servers[0], servers[1], servers[2]
 	loads, err := gate(ctx, callers, bare, logged, interlock)
 	if err != nil {
@@ -78,7 +74,7 @@ func (b *bencher) group(ctx context.Context, s *stage, callers int) ([]*load, er
 		loads = append(loads, more...)
 	}
 	for _, l := range loads {
-		l.store = storePID
+		l.stores = s.storePIDs()
 	}
 	if callers == 64 && hasEtcd() {
 		swaps, err := s.etcdLoads(ctx, callers)

@@ -191,7 +191,7 @@ func (r *report) verdicts(l *load, goals []goal, rates, p99s spread) string {
 // spent is the processor time of a call in its server and, where that is a process of its
 // own, in its store.
 func spent(l *load) string {
-	if l.store == 0 {
+	if len(l.stores) == 0 {
 		return figure(l.serverTime())
 	}
 	return figure(l.serverTime()) + " + " + figure(l.storeTime())

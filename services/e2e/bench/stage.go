@@ -5,9 +5,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
-	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
 
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -22,6 +22,7 @@ type stage struct {
 	dir      string
 	backend  string
 	redis    *redistest.Server
+	cluster  *redistest.Cluster
 	etcd     *etcd
 	token    string
 	tokensOf map[auth.Role]string
@@ -38,6 +39,12 @@ func (b *bencher) onStage(backend string, do func(*stage) error) error {
 	return errors.Join(do(s), s.close())
 }
 
+// Backends that are Redis Clusters; the others are "redis" and "sqlite".
+const (
+	oneMaster    = "cluster of one"
+	threeMasters = "cluster of three"
+)
+
 // newStage starts what the servers need.
 func (b *bencher) newStage(backend string) (*stage, error) {
 	dir, err := os.MkdirTemp(b.dir, backend+"-")
@@ -50,9 +57,15 @@ func (b *bencher) newStage(backend string) (*stage, error) {
 	if _, err := auth.WriteFile(s.tokens(), tokens); err != nil {
 		return nil, err
 	}
-	if backend == "redis" {
-		// A rewrite of the log in the middle of a round would help nobody.
-		s.redis, err = redistest.Launch(dir, "--auto-aof-rewrite-percentage", "0")
+	// A rewrite of the log in the middle of a round would help nobody.
+	never := []string{"--auto-aof-rewrite-percentage", "0"}
+	switch backend {
+	case "redis":
+		s.redis, err = redistest.Launch(dir, never...)
+	case oneMaster:
+		s.cluster, err = redistest.LaunchCluster(dir, 1, never...)
+	case threeMasters:
+		s.cluster, err = redistest.LaunchCluster(dir, 3, never...)
 	}
 	return s, err
 }
@@ -61,10 +74,14 @@ func (s *stage) tokens() string { return filepath.Join(s.dir, "tokens.json") }
 
 // store is the URL that the servers open.
 func (s *stage) store() string {
-	if s.redis != nil {
+	switch {
+	case s.redis != nil:
 		return s.redis.URL()
+	case s.cluster != nil:
+		return s.cluster.URL()
+	default:
+		return "sqlite"
 	}
-	return "sqlite"
 }
 
 // serve starts a server of a role.
@@ -131,18 +148,17 @@ func (s *stage) operator(c *child, namespace string) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// storePID is the process of Redis, 0 when the store is in the server's own.
-func (s *stage) storePID(ctx context.Context) (int, error) {
-	if s.redis == nil {
-		return 0, nil
+// storePIDs are the processes of Redis, none when the store is in the server's own.
+func (s *stage) storePIDs() (pids []int) {
+	if s.redis != nil {
+		return []int{s.redis.PID()}
 	}
-	client := redis.NewClient(&redis.Options{Addr: s.redis.Addr(), Protocol: 2, DisableIdentity: true})
-	defer func() { _ = client.Close() }()
-	info, err := client.InfoMap(ctx, "server").Result()
-	if err != nil {
-		return 0, err
+	if s.cluster != nil {
+		for _, node := range s.cluster.Nodes {
+			pids = append(pids, node.PID())
+		}
 	}
-	return strconv.Atoi(info["Server"]["process_id"])
+	return pids
 }
 
 // path of the SQLite file of a role.
@@ -171,7 +187,7 @@ func (s *stage) hangUp() error {
 	for _, conn := range s.conns {
 		errs = append(errs, conn.Close())
 	}
-	for _, c := range s.servers {
+	for _, c := range slices.Backward(s.servers) { // who uses another ends before it
 		errs = append(errs, c.stop())
 	}
 	s.conns, s.servers = nil, nil
@@ -183,6 +199,9 @@ func (s *stage) close() error {
 	err := errors.Join(s.hangUp(), s.etcd.stop())
 	if s.redis != nil {
 		s.redis.Kill()
+	}
+	if s.cluster != nil {
+		s.cluster.Kill()
 	}
 	return errors.Join(err, os.RemoveAll(s.dir))
 }

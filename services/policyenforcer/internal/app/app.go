@@ -89,6 +89,9 @@ type App struct {
 	runs     *snapshot.Cache[lane, *snapshotOf]
 	ancestry *snapshot.Cache[store.Key, []*Definition]
 	caches   policyCaches
+
+	// still: nobody writes to the store, see Verifier.
+	still bool
 }
 
 // Config is what the use cases know of other services, and their settings.

@@ -295,7 +295,7 @@ func (a *App) unavailable(ctx context.Context, q *question, err error) (*Decisio
 	switch reason := fault.ReasonOf(err); reason {
 	case fault.Unavailable, fault.StoreRolledBack, fault.CommitUncertain, fault.DeadlineExceeded, fault.Internal:
 		a.log.LogAttrs(ctx, slog.LevelError, "tool call denied: no decision could be made durable",
-			slog.String("run", req.Target.RunID), slog.String("tool", req.Tool),
+			slog.String("run_id", req.Target.RunID), slog.String("call_id", req.CallID), slog.String("tool", req.Tool),
 			slog.String("reason", string(reason)), slog.Any("error", err))
 		v := toolcall.Unavailable()
 		message := v.Message(nil, nil)

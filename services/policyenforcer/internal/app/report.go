@@ -91,8 +91,14 @@ func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported,
 			return nil, fault.From(err)
 		}
 	}
+	known := s // it may be old, and the engine need not be asked when it is not
+	if reported.Interrupt != nil {
+		known = nil
+	}
 	err = retry.Run(ctx, "run "+reported.RunID, func() error {
-		return retry.Fault(a.take(ctx, caller, s.root, call, reported))
+		err := a.take(ctx, caller, s.root, known, call, reported)
+		known = nil
+		return retry.Fault(err)
 	})
 	if err != nil {
 		return nil, err
@@ -149,8 +155,9 @@ func changedFiles(call *ledger.Call, req Report) []string {
 }
 
 // take commits a report: its event, the bytes of its result, and the result
-// itself where history keeps it.
-func (a *App) take(ctx context.Context, caller Caller, root store.Key, call *ledger.Call, r *Reported) error {
+// itself where history keeps it. known is a snapshot that may be that of the call's run, and
+// may be old; nil for none.
+func (a *App) take(ctx context.Context, caller Caller, root store.Key, known *snapshotOf, call *ledger.Call, r *Reported) error {
 	batch := store.Batch{
 		Idempotency: &store.Idempotency{
 			Owner: root, Name: ledger.ReportName(r.CallID), Digest: r.digest(), TTL: once.Kept,
@@ -158,14 +165,12 @@ func (a *App) take(ctx context.Context, caller Caller, root store.Key, call *led
 	}
 	var s *snapshotOf
 	if call != nil {
-		run, err := a.engine.Lane(ctx, caller.Namespace, call.RunID, call.Branch)
-		if err != nil {
+		var err error
+		if s, err = a.reportedOn(ctx, caller.Namespace, known, call); err != nil {
 			return err
 		}
-		if s, err = a.snapshot(ctx, caller.Namespace, run); err != nil {
-			return err
-		}
-		r.RunID, r.RunVersion = run.ID, run.Version
+		r.RunID, r.RunVersion = s.run.ID, s.run.Version
+		batch.Checks = []store.Check{{Key: s.key, Version: s.run.Version}}
 		if err := a.keep(caller, s, r, &batch); err != nil {
 			return err
 		}
@@ -184,6 +189,18 @@ func (a *App) take(ctx context.Context, caller Caller, root store.Key, call *led
 		return err
 	}
 	return a.warn(ctx, s, r, result.Counters[:min(kept, len(result.Counters))])
+}
+
+// reportedOn is the run of a call: as it is known, or as the engine has it.
+func (a *App) reportedOn(ctx context.Context, namespace string, known *snapshotOf, call *ledger.Call) (*snapshotOf, error) {
+	if known != nil && known.run.ID == call.RunID && known.run.Branch == call.Branch {
+		return known, nil
+	}
+	run, err := a.engine.Lane(ctx, namespace, call.RunID, call.Branch)
+	if err != nil {
+		return nil, err
+	}
+	return a.snapshot(ctx, namespace, run)
 }
 
 // settle corrects what policies have counted for a call, to what it has cost
@@ -228,7 +245,6 @@ func (a *App) keep(caller Caller, s *snapshotOf, r *Reported, batch *store.Batch
 	if !capture && !counts {
 		return nil
 	}
-	batch.Checks = []store.Check{{Key: s.key, Version: s.run.Version}}
 	if counts {
 		batch.Counters = []store.Counter{{Owner: s.entry, Name: ledger.ContextBytes, Delta: r.ResultBytes, Limit: store.NoLimit}}
 	}

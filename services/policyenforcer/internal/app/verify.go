@@ -27,6 +27,10 @@ type ChainReport struct {
 // OK is true when nothing is wrong.
 func (r *ChainReport) OK() bool { return r.Problem == "" }
 
+// Verifier verifies the log in a store that nobody writes to, such as a copy: its last records may
+// have no seal.
+func Verifier(st store.Store) *App { return &App{store: st, clock: time.Now, still: true} }
+
 // verifyPage is how many partitions one call verifies, and verifyRecords how many
 // records before it begins no other one.
 const (
@@ -255,6 +259,9 @@ const sealWithin = time.Minute
 // unsealed holds a record without a seal to having been made just now, by the time of
 // its commit: what a record says itself is its author's word.
 func (v *verification) unsealed(entry store.HistoryEntry) error {
+	if v.app.still {
+		return nil
+	}
 	switch age := v.began.Sub(entry.At); {
 	case age > sealWithin:
 		return wrong(entry.Version, "the record is not sealed, although it was made at %s; running services seal records within seconds",
