@@ -112,6 +112,14 @@ bench: deps ## compare with bare servers and etcd, within 4 minutes; BENCH_QUICK
 bench-growth: deps ## what more runs, versions, documents and rules cost; takes about ten minutes
 	@./services/e2e/bench/run -growth $(BENCH_FLAGS)
 
+.PHONY: bench-scale
+bench-scale: deps ## what calls, shards, masters of Redis and replicas of NATS cost; takes about two minutes
+	@./services/e2e/bench/run -scale $(BENCH_FLAGS)
+
+.PHONY: bench-soak
+bench-soak: deps ## what `interlock up` holds while it works for SOAK, 30 minutes by default
+	@./services/e2e/bench/run -growth -soak $(or $(SOAK),30m) $(BENCH_FLAGS)
+
 .PHONY: demo
 demo: ## start everything embedded and walk an MCP client through a gated workflow
 	@mkdir -p $(BIN)

@@ -26,8 +26,14 @@ type process struct {
 // start starts a built command. Its log is shown when the test fails.
 func start(t testing.TB, name string, args ...string) *process {
 	t.Helper()
+	return startIn(t, nil, name, args...)
+}
+
+// startIn is start with more in the environment.
+func startIn(t testing.TB, env []string, name string, args ...string) *process {
+	t.Helper()
 	p := &process{name: name, cmd: exec.Command(binary(t, name), args...), log: &capture{}, exited: make(chan struct{})}
-	p.cmd.Env = cleanEnv()
+	p.cmd.Env = append(cleanEnv(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {

@@ -41,6 +41,7 @@ var scenarios = []struct {
 	{"force state", forceState},
 	{"the walk over REST", restWalk},
 	{"live events over REST", restEvents},
+	{"the overview over REST", restOverview},
 }
 
 func TestScenarios(t *testing.T) {

@@ -37,6 +37,8 @@ type shape struct {
 	// failsOver tells that a failover may take back writes that nobody was told of, and
 	// whose events are out.
 	failsOver bool
+	// env is more of the environment of its processes.
+	env []string
 }
 
 // together is `interlock up`: everything in one process.
@@ -68,7 +70,7 @@ func (u *together) start(t testing.TB) {
 	args := append([]string{
 		"up", "--data-dir", string(u.data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0",
 	}, u.args...)
-	p := start(t, "interlock", args...)
+	p := startIn(t, u.env, "interlock", args...)
 	var at datadir.Endpoints
 	eventually(t, "interlock up serves", func() error {
 		if !p.running() {
@@ -121,8 +123,14 @@ func startSeparate(t testing.TB, args ...string) *separate {
 // startSeparateOn starts everything on a Redis that runs; store says how services use it.
 func startSeparateOn(t testing.TB, store []string, args ...string) *separate {
 	t.Helper()
+	return startSeparateIn(t, nil, store, args...)
+}
+
+// startSeparateIn is startSeparateOn with more in the environment.
+func startSeparateIn(t testing.TB, env, store []string, args ...string) *separate {
+	t.Helper()
 	s := &separate{
-		shape: shape{name: "separate"}, admin: map[*process]string{}, store: store, natsServer: natstest.Start(t),
+		shape: shape{name: "separate", env: env}, admin: map[*process]string{}, store: store, natsServer: natstest.Start(t),
 	}
 	s.nats = bus.Endpoint{URL: s.natsServer.URL()}
 	s.tokensFile = filepath.Join(t.TempDir(), "tokens.json")
@@ -235,7 +243,7 @@ func freeAddresses(t testing.TB, n int) []string {
 
 func (s *separate) service(t testing.TB, name string, args ...string) *process {
 	t.Helper()
-	return start(t, name, append([]string{"--tokens", s.tokensFile, "--grpc", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)...)
+	return startIn(t, s.env, name, append([]string{"--tokens", s.tokensFile, "--grpc", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)...)
 }
 
 // restartEngine starts a killed replica again, where it was.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/approval"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/audit"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/backup"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/check"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/completion"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/component"
@@ -83,6 +84,7 @@ var commands = []command{
 	{"context", "Keep servers and tokens by name, and choose one.", of[contexts.Command], nil},
 	{"token", "Add tokens of people and programs; make and read tokens that are bound to a session.", of[token.Command], nil},
 	{"events", "Publish again what NATS has lost.", of[events.Command], nil},
+	{"backup", "Back the store up, verify backups, and restore them.", of[backup.Command], nil},
 	{"store", "Look after the store.", of[store.Command], nil},
 	{"config", "Check the files of --config.", of[config.Command], nil},
 	{"demo", "Walk an MCP client through a gated workflow, with a server of its own.", of[demo.Command], nil},

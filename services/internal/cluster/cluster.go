@@ -213,7 +213,8 @@ func (c *Cluster) startRelay(st store.Store, endpoint bus.Endpoint, grace time.D
 		return err
 	}
 	relay, err := bus.NewRelay(decided.Outbox(st), bus.Config{
-		NATS: endpoint, Stream: c.cfg.Events.Stream(), Holder: holder, Grace: grace, Keep: c.cfg.Events.EventsKeep, Registerer: c.metrics.Registerer(), Log: c.cfg.Logger,
+		NATS: endpoint, Stream: c.cfg.Events.Stream(), Holder: holder, Grace: grace, Keep: c.cfg.Events.EventsKeep, Registerer: c.metrics.Registerer(),
+		Tracer: c.cfg.Tracer, Log: c.cfg.Logger,
 		Reopen: c.reopen,
 	})
 	if err != nil {

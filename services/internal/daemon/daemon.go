@@ -160,7 +160,7 @@ func (d *Daemon) useStore(ctx context.Context, flags StoreFlags, version string)
 	stream.Replicas = flags.StreamReplicas
 	relay, err := bus.NewRelay(decided.Outbox(st), bus.Config{
 		NATS: d.NATS, Stream: stream, Holder: holder(d.Name), Grace: flags.Grace, Keep: flags.EventsKeep,
-		Registerer: d.Metrics.Registerer(), Log: d.Log,
+		Registerer: d.Metrics.Registerer(), Tracer: d.Tracer, Log: d.Log,
 	})
 	if err != nil {
 		return err

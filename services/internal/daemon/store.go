@@ -47,7 +47,7 @@ func AcceptRollback(ctx context.Context, cfg StoreConfig) (lost []string, err er
 	if strings.HasPrefix(cfg.URL, "redis") {
 		return redisstore.AcceptRollback(ctx, cfg.redis())
 	}
-	return sqlitestore.AcceptRollback(ctx, sqlitestore.Config{Path: cfg.Path, Logger: cfg.Logger, Program: cfg.Program})
+	return sqlitestore.AcceptRollback(ctx, cfg.sqlite())
 }
 
 // OpenStore opens the store that a configuration names.
@@ -107,10 +107,10 @@ func (cfg StoreConfig) redis() redisstore.Config {
 
 func openStore(ctx context.Context, cfg StoreConfig, observe func(commits, waiting int)) (store.Store, error) {
 	switch scheme, _, _ := strings.Cut(cfg.URL, "://"); {
-	case cfg.URL == "" || cfg.URL == "sqlite":
-		return sqlitestore.Open(ctx, sqlitestore.Config{
-			Path: cfg.Path, ContinueAfterRollback: cfg.goOn(), Logger: cfg.Logger, Observe: observe, Program: cfg.Program,
-		})
+	case cfg.embedded():
+		config := cfg.sqlite()
+		config.Observe = observe
+		return sqlitestore.Open(ctx, config)
 	case strings.HasPrefix(scheme, "redis"):
 		config := cfg.redis()
 		config.Observe = observe
@@ -124,6 +124,6 @@ func openStore(ctx context.Context, cfg StoreConfig, observe func(commits, waiti
 			return st, nil
 		}
 	default:
-		return nil, fmt.Errorf("unknown store %q: use sqlite or redis://HOST:PORT/DB", cfg.URL)
+		return nil, errUnknownStore(cfg.URL)
 	}
 }

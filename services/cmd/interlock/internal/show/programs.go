@@ -15,7 +15,7 @@ import (
 // in a result is what the result is about.
 var identifiers = []string{
 	"run_id", "approval_id", "session_id", "state_id", "task_id", "execution_id", "call_id", "slug", "name", "workflow",
-	"tool", "fencing_token", "entity_id", "version",
+	"tool", "fencing_token", "entity_id", "version", "backup_id",
 }
 
 // nested are the members that hold the result itself, behind how it came about.

@@ -100,7 +100,10 @@ func (view *approvalView) table(w *show.Sheet) {
 	for i := range a.Votes {
 		t.Row("vote", voteText(w.Style, &a.Votes[i]))
 	}
-	if a.Status != "PENDING" && a.Outcome != "" {
+	switch {
+	case a.Status == "PENDING":
+		t.Row("asked again", a.Reason)
+	case a.Outcome != "":
 		t.Row("outcome", sentence(a.Outcome))
 	}
 	t.Row("used by", a.UsedBy)

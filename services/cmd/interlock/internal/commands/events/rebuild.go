@@ -29,17 +29,22 @@ type Command struct {
 
 type rebuildCommand struct {
 	show.Printer
+	Where
+	From   string `help:"Only events since then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
+	DryRun bool   `help:"Publish nothing."`
+}
+
+// Where are a store and the NATS of its events.
+type Where struct {
 	daemon.StoreLogin
 	daemon.NATSLogin
-	From    string `help:"Only events since then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
-	DryRun  bool   `help:"Publish nothing."`
 	Data    string `name:"data-dir" help:"Data folder of interlock up, which must not be running." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Store   string `help:"sqlite, or the Redis of the services: redis://HOST:PORT/DB." default:"sqlite" env:"INTERLOCK_STORE" placeholder:"STORE"`
 	NATSURL string `name:"nats-url" help:"NATS of the services; the embedded one of the data folder by default." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 }
 
-// outcome is the JSON of what was found.
-type outcome struct {
+// Outcome is the JSON of what was found.
+type Outcome struct {
 	DryRun bool   `json:"dry_run,omitzero"`
 	Kinds  []kind `json:"kinds"`
 	// Published is how many events were published, or would be.
@@ -70,23 +75,35 @@ func (c *rebuildCommand) Run(ctx context.Context, streams console.Streams, versi
 		}
 		cfg.From = from
 	}
-	found, err := c.rebuild(ctx, cfg, string(version))
-	if found == nil {
+	out, err := c.Rebuild(ctx, cfg, string(version))
+	if out == nil {
 		return err
 	}
-	out := outcomeOf(found, c.DryRun)
-	if err := errors.Join(err, c.Print(streams.Out, out, out.table)); err != nil {
+	if err := errors.Join(err, c.Print(streams.Out, out, out.Table)); err != nil {
 		return err
 	}
-	for _, k := range out.Kinds {
-		if k.Refused+k.Held > 0 {
-			return console.ErrNo
-		}
+	if out.Lacks() {
+		return console.ErrNo
 	}
 	return nil
 }
 
-func (c *rebuildCommand) rebuild(
+// Lacks reports that events could not be published which the stream should have.
+func (o *Outcome) Lacks() bool {
+	return slices.ContainsFunc(o.Kinds, func(k kind) bool { return k.Refused+k.Held > 0 })
+}
+
+// Rebuild publishes what the stream lacks. With an error, the outcome is what it has done
+// before; nil for nothing.
+func (c *Where) Rebuild(ctx context.Context, cfg bus.RebuildConfig, version string) (*Outcome, error) {
+	found, err := c.rebuild(ctx, cfg, version)
+	if found == nil {
+		return nil, err
+	}
+	return outcomeOf(found, cfg.DryRun), err
+}
+
+func (c *Where) rebuild(
 	ctx context.Context, cfg bus.RebuildConfig, version string,
 ) (found *bus.Rebuilt, err error) {
 	data := datadir.Dir(c.Data)
@@ -128,8 +145,8 @@ func (c *rebuildCommand) rebuild(
 	return bus.Rebuild(ctx, decided.Outbox(st), conn, cfg)
 }
 
-func outcomeOf(found *bus.Rebuilt, dryRun bool) *outcome {
-	out := &outcome{
+func outcomeOf(found *bus.Rebuilt, dryRun bool) *Outcome {
+	out := &Outcome{
 		DryRun: dryRun, Present: found.Present, Pending: found.Pending, KeptSince: found.Oldest, Forgotten: found.Forgotten,
 	}
 	kinds := map[string]*kind{}
@@ -158,8 +175,8 @@ func outcomeOf(found *bus.Rebuilt, dryRun bool) *outcome {
 	return out
 }
 
-// table is for people: what was published by kind, and then what was not, and why.
-func (o *outcome) table(w *show.Sheet) {
+// Table is for people: what was published by kind, and then what was not, and why.
+func (o *Outcome) Table(w *show.Sheet) {
 	if len(o.Kinds) > 0 {
 		fmt.Fprintln(w, "KIND\tPUBLISHED\tTOO OLD\tNO ROOM\tTOO LARGE\tHELD BACK")
 	}
