@@ -8,7 +8,10 @@ BIN := $(ROOT)/bin
 TOOLS := $(ROOT)/.bin
 MODULES := gen pkg services
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+COMMIT ?= $(shell git describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null)
+DATE ?= $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
+ABOUT := github.com/interlock-run/interlock/services/internal/build
+LDFLAGS := -s -w -X $(ABOUT).version=$(VERSION) -X $(ABOUT).commit=$(COMMIT) -X $(ABOUT).date=$(DATE)
 GO ?= go
 # Whole-workspace package patterns: `./...` does not span a workspace.
 PACKAGES := $(addsuffix /...,$(addprefix ./,$(MODULES)))
@@ -42,7 +45,7 @@ build: ## build bin/interlock and the separate services
 test: deps ## install what the tests need, then run every test
 	cd services/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
 	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(PACKAGES)
-	$(MAKE) valkey-test chart-test
+	$(MAKE) valkey-test chart-test release-test
 
 .PHONY: valkey-test
 valkey-test: ## the store's suite on Valkey: all but TLS, which this build of Valkey does not have
@@ -53,6 +56,18 @@ valkey-test: ## the store's suite on Valkey: all but TLS, which this build of Va
 .PHONY: chart-test
 chart-test: ## test the Helm chart without a cluster; CHART_FLAGS=-update writes its golden files
 	cd tools/chart && CGO_ENABLED=0 GOWORK=off $(GO) test -trimpath -gcflags='all=-l -dwarf=false' -vet=off ./... $(CHART_FLAGS)
+
+.PHONY: release
+release: ## make VERSION=v0.1.0 in dist/: archives, checksums, SBOM, modules; a dry run, or with TAG=1 its tags too
+	cd tools/release && GOWORK=off GOFLAGS= $(GO) run . -repo $(ROOT) -out $(ROOT)/dist -version '$(if $(filter command line environment,$(origin VERSION)),$(VERSION))' $(if $(TAG),-tag)
+
+.PHONY: notice
+notice: ## write NOTICE, the licences of what is linked, after changes of go.mod
+	cd tools/release && GOWORK=off GOFLAGS= $(GO) run . -repo $(ROOT) -notice
+
+.PHONY: release-test
+release-test: ## release what is here, install it from its modules and its tags, and judge the licences
+	cd tools/release && CGO_ENABLED=0 GOWORK=off $(GO) test -trimpath -gcflags='all=-l -dwarf=false' -vet=off -count=1 ./...
 
 .PHONY: alerts
 alerts: ## check the alerts, the dashboard and the runbook, and run the tests of the alerts

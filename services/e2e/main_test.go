@@ -49,7 +49,7 @@ var binaries = sync.OnceValues(func() (string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=e2e",
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X github.com/interlock-run/interlock/services/internal/build.version=e2e",
 		"-gcflags", "all=-l -dwarf=false", "-o", dir+"/", "../cmd/...")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -4,16 +4,15 @@ package main
 
 import (
 	"github.com/interlock-run/interlock/services/approval"
+	"github.com/interlock-run/interlock/services/internal/build"
 	"github.com/interlock-run/interlock/services/internal/commandline"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 )
 
-var version = "dev"
-
 func main() {
 	var flags commandline.Approval
 	line := daemon.Parse(&flags, commandline.OfApproval)
-	daemon.Main(line, version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
+	daemon.Main(line, build.Version(), flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
 		cfg := approval.Config{Store: d.Store, Logger: d.Log, Metrics: d.Metrics, Flags: flags.Approval}
 		if flags.Engine != "" {
 			engine, err := d.DialAs("engine", flags.Engine, flags.ClientFlags)

@@ -6,16 +6,15 @@ import (
 	"errors"
 
 	"github.com/interlock-run/interlock/services/engine"
+	"github.com/interlock-run/interlock/services/internal/build"
 	"github.com/interlock-run/interlock/services/internal/commandline"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 )
 
-var version = "dev"
-
 func main() {
 	var flags commandline.Engine
 	line := daemon.Parse(&flags, commandline.OfEngine)
-	daemon.Main(line, version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
+	daemon.Main(line, build.Version(), flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
 		cfg := engine.Config{Store: d.Store, Logger: d.Log, Definitions: flags.Definitions, Quotas: flags.Quotas, Retention: flags.Retention, Metrics: d.Metrics}
 		var err error
 		if flags.Retention.Runs > 0 && flags.Approval == "" {

@@ -8,18 +8,17 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/interlock-run/interlock/services/gateway"
+	"github.com/interlock-run/interlock/services/internal/build"
 	"github.com/interlock-run/interlock/services/internal/commandline"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 )
-
-var version = "dev"
 
 type flags struct{ commandline.Gateway }
 
 func main() {
 	var f flags
 	line := daemon.Parse(&f, commandline.OfGateway)
-	daemon.Main(line, version, f.Flags, nil, f.build)
+	daemon.Main(line, build.Version(), f.Flags, nil, f.build)
 }
 
 func (f *flags) build(d *daemon.Daemon) error {
@@ -60,7 +59,7 @@ func (f *flags) build(d *daemon.Daemon) error {
 		Engine: engine, Policy: policy, State: state, Approval: approval, Self: self, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
 		Metrics: d.Metrics, NATS: &events, Tokens: d.Tokens,
 		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas,
-		AllowAnonymous: f.AllowAnonymous, PublicURL: f.PublicURL, Tracer: d.Tracer, Version: version, Logger: d.Log,
+		AllowAnonymous: f.AllowAnonymous, PublicURL: f.PublicURL, Tracer: d.Tracer, Version: build.Version(), Logger: d.Log,
 	})
 	if err != nil {
 		return err

@@ -3,17 +3,16 @@
 package main
 
 import (
+	"github.com/interlock-run/interlock/services/internal/build"
 	"github.com/interlock-run/interlock/services/internal/commandline"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 	"github.com/interlock-run/interlock/services/policyenforcer"
 )
 
-var version = "dev"
-
 func main() {
 	var flags commandline.PolicyEnforcer
 	line := daemon.Parse(&flags, commandline.OfPolicyEnforcer)
-	daemon.Main(line, version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
+	daemon.Main(line, build.Version(), flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
 		engine, err := d.Dial("engine", flags.Engine, flags.ClientFlags)
 		if err != nil {
 			return err

@@ -3,17 +3,16 @@
 package main
 
 import (
+	"github.com/interlock-run/interlock/services/internal/build"
 	"github.com/interlock-run/interlock/services/internal/commandline"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 	"github.com/interlock-run/interlock/services/statestore"
 )
 
-var version = "dev"
-
 func main() {
 	var flags commandline.StateStore
 	line := daemon.Parse(&flags, commandline.OfStateStore)
-	daemon.Main(line, version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
+	daemon.Main(line, build.Version(), flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
 		s := statestore.New(statestore.Config{Store: d.Store, Logger: d.Log, Metrics: d.Metrics, Flags: flags.State})
 		s.Register(d.Server.GRPC())
 		d.Go(s.Run)

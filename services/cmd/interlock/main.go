@@ -22,10 +22,9 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	_ "github.com/interlock-run/interlock/services/cmd/interlock/internal/early" // is initialised before all else
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/build"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 )
-
-var version = "dev"
 
 // Exit codes, as docs/cli.md has them.
 const (
@@ -84,7 +83,7 @@ func newParser(ctx context.Context, args []string, io console.Streams, exit func
 		kong.Vars{"caller": "operator (without a terminal, of the agent)"},
 		kong.PostBuild(variables), kong.ValueFormatter(describe), kong.Help(help),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(io, console.Version(version), daemon.Again(func() (map[string]string, error) { return again(ctx, args, io) })),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(io, console.Version(build.Version()), daemon.Again(func() (map[string]string, error) { return again(ctx, args, io) })),
 	}
 	if serves(args) {
 		file, err := daemon.FromFile(args)
