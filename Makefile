@@ -91,15 +91,18 @@ check: ## the quick loop: vet, and the tests but for the slow ones
 	$(GO) test -short $(PACKAGES)
 
 .PHONY: lint
-lint: tools ## golangci-lint, gofumpt and buf
+lint: tools ## golangci-lint, gofumpt, buf and actionlint
 	@unformatted=$$(gofumpt -l pkg services); test -z "$$unformatted" || { echo "run gofumpt -w on:" $$unformatted; exit 1; }
 	buf lint
+	actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
 	for m in pkg services; do (cd $$m && golangci-lint run --config $(ROOT)/.golangci.yml ./...); done
 
 .PHONY: breaking
-breaking: tools ## refuse changes that break the contracts of the main branch
-	@if git rev-parse --verify --quiet origin/main:proto >/dev/null; then buf breaking --against '.git#ref=origin/main'; \
-	elif git rev-parse --verify --quiet HEAD:proto >/dev/null; then buf breaking --against '.git#ref=HEAD'; fi
+breaking: tools ## refuse changes that break the contracts of the last release; before the first, of the main branch
+	@against=$$(git -c versionsort.suffix=- tag --list 'gen/v*' --sort=-version:refname | head -1); \
+	if [ -n "$$against" ]; then against="tag=$$against"; \
+	elif git rev-parse --verify --quiet origin/main:proto >/dev/null; then against=ref=origin/main; else against=ref=HEAD; fi; \
+	echo "compared with $$against"; buf breaking --against ".git#$$against"
 
 .PHONY: generate
 generate: tools ## regenerate gen/ from proto/
