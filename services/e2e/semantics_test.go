@@ -236,7 +236,7 @@ func sources(t *testing.T) (names map[string]bool, texts map[string][]byte) {
 		}
 		name := filepath.ToSlash(strings.TrimPrefix(file, filepath.FromSlash("../../")))
 		switch hidden := strings.HasPrefix(entry.Name(), ".") && entry.Name() != ".." && entry.Name() != ".github"; {
-		case entry.IsDir() && (hidden || slices.Contains([]string{"bin", "node_modules", "third_party"}, entry.Name())):
+		case entry.IsDir() && (hidden || slices.Contains([]string{"bin", "dist", "node_modules", "third_party"}, entry.Name())):
 			return filepath.SkipDir
 		case entry.IsDir() || !entry.Type().IsRegular():
 			return nil
@@ -245,7 +245,7 @@ func sources(t *testing.T) (names map[string]bool, texts map[string][]byte) {
 		switch path.Ext(name) {
 		case ".go", ".proto", ".md", ".yaml", ".yml", ".txt", ".txtar", ".sh", ".lua", ".html", ".mjs", "":
 			text, err := os.ReadFile(file)
-			if err == nil && !bytes.Contains(text, []byte{0}) && name != "services/e2e/semantics_test.go" {
+			if err == nil && !bytes.Contains(text, []byte{0}) && name != "services/e2e/semantics_test.go" && name != "NOTICE" { // licences of others
 				texts[name] = text
 			}
 			return err
