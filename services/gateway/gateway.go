@@ -35,6 +35,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/gateway/internal/approvalpage"
+	"github.com/interlock-run/interlock/services/gateway/internal/console"
 	"github.com/interlock-run/interlock/services/gateway/internal/forward"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp"
@@ -91,6 +92,9 @@ type Config struct {
 	// links to approvals and for their page; empty for its own address and no links.
 	PublicURL string
 
+	// Console is how the console is served.
+	Console Console
+
 	Upstreams    []Upstream
 	ToolPrefix   string
 	AllowUnbound bool
@@ -122,6 +126,9 @@ type Gateway struct {
 // New makes a gateway. Close must follow.
 func New(cfg Config) (*Gateway, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	if cfg.Console.Key == (ConsoleKey{}) {
+		cfg.Console.Key = console.NewKey()
+	}
 	if cfg.Approval == nil {
 		cfg.Approval = cfg.Engine
 	}
@@ -149,10 +156,18 @@ func New(cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the MCP edge: %w", err)
 	}
+	door := access.Guard{Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous, Hosts: publicHosts(cfg)}
+	pages, err := console.New(console.Config{
+		Key: cfg.Console.Key, API: door.Protect(api, api.Refuse), Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous,
+		ReadOnly: cfg.Console.ReadOnly, PublicURL: cfg.PublicURL, Logger: cfg.Logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("build the console: %w", err)
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/", api)
 	for path, handler := range map[string]access.Part{
-		mcp.Path: g.mcp.HTTPHandler(), mcp.ProcessPath: g.mcp.ProcessHandler(), approvalpage.Path: page,
+		mcp.Path: g.mcp.HTTPHandler(), mcp.ProcessPath: g.mcp.ProcessHandler(), approvalpage.Path: page, console.Path: pages,
 	} {
 		mux.Handle(path, handler)
 		mux.Handle(path+"/", handler)
@@ -166,7 +181,6 @@ func New(cfg Config) (*Gateway, error) {
 	if cfg.Metrics != nil {
 		mux.Handle("GET /metrics", rpc.Metrics(cfg.Metrics.Gatherer()))
 	}
-	door := access.Guard{Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous, Hosts: publicHosts(cfg)}
 	g.handler = traced(door.Protect(exactPaths(mux, api), refusals(mux, api)), cfg.Tracer)
 	return g, nil
 }

@@ -55,11 +55,15 @@ func (f *flags) build(d *daemon.Daemon) error {
 	gateway.Forward(d.Server.GRPC(), engine, policy, state, approval)
 	d.Checks = append(d.Checks, gateway.Reachable("engine", engine), gateway.Reachable("policy-enforcer", policy),
 		gateway.Reachable("state-store", state), gateway.Reachable("approval", approval))
+	pages, err := f.Console.Console("")
+	if err != nil {
+		return err
+	}
 	g, err := gateway.New(gateway.Config{
 		Engine: engine, Policy: policy, State: state, Approval: approval, Self: self, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
 		Metrics: d.Metrics, NATS: &events, Tokens: d.Tokens,
 		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas,
-		AllowAnonymous: f.AllowAnonymous, PublicURL: f.PublicURL, Tracer: d.Tracer, Version: build.Version(), Logger: d.Log,
+		AllowAnonymous: f.AllowAnonymous, PublicURL: f.PublicURL, Console: pages, Tracer: d.Tracer, Version: build.Version(), Logger: d.Log,
 	})
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/hook"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/mcp"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/names"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/pages"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/policy"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/process"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/report"
@@ -56,6 +57,7 @@ func caller(role string) []string { return []string{`set:"caller=` + role + `"`}
 // commands are all there are, in the order in which help lists them.
 var commands = []command{
 	{"up", "Run everything in one process.", of[up.Command], nil},
+	{"console", "Print a link to the console, the pages where people see and decide.", of[pages.Command], nil},
 	{"validate", "Validate workflows, processes, policies and components.", of[offline.Validate], nil},
 	{"viz", "Draw the state graph of a workflow or a process.", of[offline.Viz], nil},
 	{"fmt", "Format definitions written in JSON.", of[offline.Fmt], nil},

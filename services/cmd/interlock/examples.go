@@ -108,6 +108,7 @@ func examples() map[string][]string {
 		"token mint":             {"interlock token mint --session worker --ttl 8h"},
 		"token inspect":          {"interlock token inspect < token.txt"},
 		"events rebuild":         {"interlock events rebuild --data-dir .interlock --dry-run"},
+		"console":                {"interlock console", "interlock console --open"},
 		"backup create":          {"interlock backup create monday.backup", "interlock backup create /backups/1.backup --store redis://127.0.0.1:6379/0 -o json"},
 		"backup verify":          {"interlock backup verify monday.backup"},
 		"backup restore":         {"interlock backup restore monday.backup --data-dir /var/lib/interlock", "interlock backup restore 1.backup --store redis://127.0.0.1:6379/0 --nats-url nats://127.0.0.1:4222"},

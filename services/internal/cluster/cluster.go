@@ -89,6 +89,7 @@ type Config struct {
 	ToolPrefix   string
 	AllowUnbound bool
 	Quotas       gateway.Quotas
+	Console      gateway.ConsoleFlags
 
 	Version string
 	Tracer  trace.TracerProvider
@@ -304,18 +305,20 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		server.Close()
 		return err
 	}
+	pages, err := c.cfg.Console.Console(c.cfg.Data.ConsoleKey())
+	if err != nil {
+		server.Close()
+		return errors.Join(err, closeAll(listeners))
+	}
 	g, err := gateway.New(gateway.Config{
 		Engine: local, Policy: local, State: local, Approval: local, Self: self, NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
 		Upstreams: c.cfg.Upstreams, PublicURL: cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP), ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
-		Quotas: c.cfg.Quotas, Prove: known.Prove,
+		Quotas: c.cfg.Quotas, Prove: known.Prove, Console: pages,
 		Metrics: c.metrics, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: gateway.PlacesOf(string(c.cfg.Data)),
 	})
 	if err != nil {
 		server.Close()
-		for _, lis := range listeners {
-			err = errors.Join(err, lis.Close())
-		}
-		return err
+		return errors.Join(err, closeAll(listeners))
 	}
 	c.onClose(g.Close)
 	var ctx context.Context
@@ -327,6 +330,13 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 	server.SetServing(true)
 	c.Endpoints.PID = os.Getpid()
 	return nil
+}
+
+func closeAll(listeners []net.Listener) (err error) {
+	for _, lis := range listeners {
+		err = errors.Join(err, lis.Close())
+	}
+	return err
 }
 
 // checks are what the cluster depends on: events may be late.

@@ -57,15 +57,16 @@ type Gateway struct {
 	daemon.Flags
 	daemon.ClientFlags
 	daemon.NATSLogin
-	Edge      gateway.Flags  `embed:""`
-	Quotas    gateway.Quotas `embed:""`
-	HTTP      string         `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
-	Engine    string         `help:"Address of the engine: dns:///engine:7431, or several HOST:PORT with commas between." required:"" env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
-	Policy    string         `help:"Address of the policy enforcer, like that of the engine." required:"" env:"INTERLOCK_POLICY" placeholder:"TARGET"`
-	State     string         `help:"Address of the state-store, like that of the engine." required:"" env:"INTERLOCK_STATE" placeholder:"TARGET"`
-	Approval  string         `help:"Address of the approval service, like that of the engine." required:"" env:"INTERLOCK_APPROVAL" placeholder:"TARGET"`
-	PublicURL string         `name:"public-url" help:"Where people reach this server, for links to approvals and for their page." env:"INTERLOCK_PUBLIC_URL" placeholder:"URL"`
-	NATSURL   string         `name:"nats-url" help:"NATS that live events come from." required:"" env:"INTERLOCK_NATS_URL" placeholder:"URL"`
+	Edge      gateway.Flags        `embed:""`
+	Quotas    gateway.Quotas       `embed:""`
+	Console   gateway.ConsoleFlags `embed:""`
+	HTTP      string               `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
+	Engine    string               `help:"Address of the engine: dns:///engine:7431, or several HOST:PORT with commas between." required:"" env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
+	Policy    string               `help:"Address of the policy enforcer, like that of the engine." required:"" env:"INTERLOCK_POLICY" placeholder:"TARGET"`
+	State     string               `help:"Address of the state-store, like that of the engine." required:"" env:"INTERLOCK_STATE" placeholder:"TARGET"`
+	Approval  string               `help:"Address of the approval service, like that of the engine." required:"" env:"INTERLOCK_APPROVAL" placeholder:"TARGET"`
+	PublicURL string               `name:"public-url" help:"Where people reach this server, for links to approvals and for their page." env:"INTERLOCK_PUBLIC_URL" placeholder:"URL"`
+	NATSURL   string               `name:"nats-url" help:"NATS that live events come from." required:"" env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 }
 
 // Program is what a service's program is called and does.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/telemetry"
 	"github.com/interlock-run/interlock/services/approval"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/pages"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/cluster"
@@ -34,6 +34,7 @@ type Command struct {
 	daemon.NATSLogin
 	daemon.EventFlags
 	Quotas          gateway.Quotas          `embed:""`
+	Console         gateway.ConsoleFlags    `embed:""`
 	Engine          cluster.Quotas          `embed:""`
 	Retention       cluster.Retention       `embed:""`
 	State           statestore.Flags        `embed:""`
@@ -47,6 +48,7 @@ type Command struct {
 	Store           string                  `help:"sqlite, or redis://HOST:PORT/DB." default:"sqlite" env:"INTERLOCK_STORE" placeholder:"STORE"`
 	AllowLossyStore bool                    `help:"Use a Redis that may lose acknowledged writes." env:"INTERLOCK_ALLOW_LOSSY_STORE"`
 	NATSURL         string                  `name:"nats-url" help:"External NATS instead of the embedded one." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
+	Open            bool                    `help:"Open the console in the browser."`
 }
 
 // Run serves until ctx ends or a part fails.
@@ -75,7 +77,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 		Store: c.Store, AllowLossyStore: c.AllowLossyStore, Safety: c.SafetyFlags, StoreLogin: c.StoreLogin,
 		Events: c.EventFlags, NATSURL: c.NATSURL, NATSLogin: c.NATSLogin,
 		State: c.State, Policy: c.Policy, Approval: c.Approval, Definitions: c.Definitions,
-		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound, Quotas: c.Quotas, Engine: c.Engine, Retention: c.Retention,
+		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound, Quotas: c.Quotas, Console: c.Console, Engine: c.Engine, Retention: c.Retention,
 		Version: string(version), Tracer: telemetry.TracerProvider(), Logger: log,
 	})
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -88,7 +90,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	if c.Config != "" {
 		go daemon.FollowFile(ctx, log, again)
 	}
-	c.greet(streams.Out, running)
+	c.greet(streams, running)
 	select {
 	case <-ctx.Done():
 	case <-running.Failed():
@@ -98,10 +100,11 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 }
 
 // greet says where things are, and how to try them.
-func (c *Command) greet(out io.Writer, running *cluster.Cluster) {
-	at := running.Endpoints
+func (c *Command) greet(streams console.Streams, running *cluster.Cluster) {
+	out, at := streams.Out, running.Endpoints
 	fmt.Fprint(out, "Interlock is up.\n\n")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "  console\t%s\n", c.console(streams, at.HTTP))
 	fmt.Fprintf(w, "  REST, MCP, hooks\t%s%s\n", at.HTTP, elsewhere(c.HTTP))
 	fmt.Fprintf(w, "  gRPC\t%s%s\n", at.GRPC, elsewhere(c.GRPC))
 	fmt.Fprintf(w, "  NATS\t%s\n", withoutPasswords(at.NATS))
@@ -109,6 +112,21 @@ func (c *Command) greet(out io.Writer, running *cluster.Cluster) {
 	fmt.Fprintf(w, "  tokens\t%s\n", running.TokensFile)
 	w.Flush()
 	fmt.Fprintf(out, tryIt, at.HTTP)
+}
+
+// console is the link to the console. It logs in, so only a person gets it.
+func (c *Command) console(streams console.Streams, server string) string {
+	if !streams.Attended() {
+		return server + gateway.ConsolePath + "  (`interlock console` prints a link that logs in)"
+	}
+	link, err := pages.Link(datadir.Dir(c.Data), server, c.Console.KeyFile)
+	if err == nil && c.Open {
+		err = pages.Open(link)
+	}
+	if err != nil {
+		fmt.Fprintf(streams.Err, "interlock: the console: %v\n", err)
+	}
+	return cmp.Or(link, server+gateway.ConsolePath)
 }
 
 // elsewhere tells of an address that stands for all of the machine's own.

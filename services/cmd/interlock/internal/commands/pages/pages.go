@@ -1,0 +1,69 @@
+// Package pages leads people to the console, the pages of a server on this machine.
+package pages
+
+import (
+	"cmp"
+	"fmt"
+	"os/exec"
+	"runtime"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/gateway"
+	"github.com/interlock-run/interlock/services/internal/datadir"
+)
+
+// Command prints a link that logs in once.
+type Command struct {
+	Data    string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	KeyFile string `name:"console-key-file" help:"File with the key of the console, where the server does not use that in its data folder." env:"INTERLOCK_CONSOLE_KEY_FILE" type:"path" placeholder:"FILE"`
+	Open    bool   `help:"Open the link in the browser, too."`
+}
+
+// Run makes the link without asking the server.
+func (c *Command) Run(streams console.Streams) error {
+	if err := client.NeedsPerson(streams, "a link to the console", "open the server's URL with "+gateway.ConsolePath+" and log in with a token"); err != nil {
+		return err
+	}
+	data := client.DataFolder(c.Data)
+	endpoints, err := data.ReadEndpoints()
+	if err != nil {
+		return err
+	}
+	link, err := Link(data, endpoints.HTTP, c.KeyFile)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(streams.Out, link)
+	if c.Open {
+		return Open(link)
+	}
+	return nil
+}
+
+// Link is the console of a server, with a log-in as operator and approver in it, once and
+// for ten minutes. keyFile is that of the server, "" for the one in the folder.
+func Link(data datadir.Dir, server, keyFile string) (string, error) {
+	tokens := map[auth.Role]string{}
+	for _, role := range []auth.Role{auth.Operator, auth.Approver} {
+		token, err := auth.FileToken(data.Tokens(), role)
+		if err != nil {
+			return "", err
+		}
+		tokens[role] = token
+	}
+	return gateway.ConsoleLink(server, cmp.Or(keyFile, data.ConsoleKey()), tokens)
+}
+
+// Open opens a link in the browser.
+func Open(link string) error {
+	program := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		program = "open"
+	}
+	if err := exec.Command(program, link).Start(); err != nil {
+		return fmt.Errorf("no browser could be opened: %w; open the link by hand", err)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
+)
+
+// apiPrefix is the REST API for pages of the console, below Path.
+const apiPrefix = "/api/"
+
+const noCSRF = "this change lacks the session's X-Interlock-CSRF, and nothing was done; reload the page"
+
+// call passes a call of a page on to the REST API, in the name of its session.
+func (c *console) call(w http.ResponseWriter, r *http.Request) {
+	s, ok := c.sessionOf(r)
+	change := r.Method != http.MethodGet && r.Method != http.MethodHead
+	path := "/" + strings.TrimPrefix(r.URL.Path, Path+apiPrefix)
+	switch {
+	case !c.ours(r):
+		refuse(w, http.StatusForbidden, "CROSS_ORIGIN", "only pages of the console may call this; others send a token to the API itself")
+	case r.Header.Get("Authorization") != "":
+		refuse(w, http.StatusBadRequest, string(fault.InvalidRequest), "this is for the console's cookie; send tokens to "+path)
+	case !ok:
+		refuse(w, http.StatusUnauthorized, string(fault.Unauthenticated), "you are not logged in, or your session has ended; nothing was done")
+	case path == access.SocketPath:
+		refuse(w, http.StatusNotFound, string(fault.NotFound), "pages of the console follow /v1/events")
+	case change && !s.meant(r):
+		refuse(w, http.StatusForbidden, "CROSS_ORIGIN", noCSRF)
+	case change && c.ReadOnly && !asks(r.Method, path):
+		refuse(w, http.StatusForbidden, string(fault.PermissionDenied), "this console is read-only (--console-read-only); nothing was done")
+	default:
+		c.API.ServeHTTP(w, forwarded(r, s, path))
+	}
+}
+
+// asks reports whether a POST only asks, and changes nothing.
+func asks(method, path string) bool {
+	switch path {
+	case "/v1/workflows/validate", "/v1/policies/simulate", "/v1/simulate", "/v1/graph":
+		return method == http.MethodPost
+	}
+	return false
+}
+
+// forwarded is the request to the API.
+func forwarded(r *http.Request, s session, path string) *http.Request {
+	to := r.Clone(r.Context())
+	to.URL = &url.URL{Path: path, RawPath: "/" + strings.TrimPrefix(r.URL.EscapedPath(), Path+apiPrefix), RawQuery: r.URL.RawQuery}
+	to.RequestURI = to.URL.RequestURI()
+	for _, name := range []string{"Cookie", "X-Interlock-Csrf"} {
+		to.Header.Del(name)
+	}
+	deciding := strings.HasPrefix(path, "/v1/approvals/")
+	if token := s.token(deciding && r.Method == http.MethodPost); token != "" {
+		to.Header.Set("Authorization", "Bearer "+token)
+	}
+	if s.Namespace != "" && to.Header.Get("X-Interlock-Namespace") == "" {
+		to.Header.Set("X-Interlock-Namespace", s.Namespace)
+	}
+	return to
+}
+
+// refuse answers as the REST API does (RFC 9457).
+func refuse(w http.ResponseWriter, status int, code, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{ // the client went away: nobody to tell
+		"type": "about:blank", "title": http.StatusText(status), "status": status, "code": code, "detail": detail,
+	})
+}

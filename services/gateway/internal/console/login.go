@@ -1,0 +1,166 @@
+package console
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
+)
+
+// maxLogin is the longest body of a login, in bytes.
+const maxLogin = 64 << 10
+
+// view is what pages know of the session.
+type view struct {
+	Authenticated bool        `json:"authenticated"`
+	Name          string      `json:"name,omitempty"`
+	Roles         []auth.Role `json:"roles,omitempty"`
+	Namespace     string      `json:"namespace,omitempty"`
+	CSRF          string      `json:"csrf,omitempty"`
+	ExpiresAt     *time.Time  `json:"expires_at,omitempty"`
+	ReadOnly      bool        `json:"read_only"`
+	// Login is how one can log in.
+	Login ways `json:"login"`
+}
+
+type ways struct {
+	Token     bool `json:"token"`
+	Anonymous bool `json:"anonymous"`
+}
+
+// credentials are the body of a login: one of a link's code, a token, or neither.
+type credentials struct {
+	Code      string `json:"code"`
+	Token     string `json:"token"`
+	Anonymous bool   `json:"anonymous"`
+	Namespace string `json:"namespace"`
+}
+
+// about tells a page of its session.
+func (c *console) about(w http.ResponseWriter, r *http.Request) {
+	s, ok := c.sessionOf(r)
+	if !ok || !c.ours(r) {
+		c.show(w, nil)
+		return
+	}
+	c.show(w, &s)
+}
+
+func (c *console) show(w http.ResponseWriter, s *session) {
+	v := view{ReadOnly: c.ReadOnly, Login: ways{Token: true, Anonymous: c.AllowAnonymous}}
+	if s != nil {
+		v.Authenticated, v.Name, v.Namespace, v.CSRF, v.ExpiresAt = true, s.Name, s.Namespace, s.CSRF, &s.Until
+		for role := range s.Tokens {
+			if role != "" {
+				v.Roles = append(v.Roles, role)
+			}
+		}
+		slices.Sort(v.Roles)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // the client went away: nobody to tell
+}
+
+// login begins a session.
+func (c *console) login(w http.ResponseWriter, r *http.Request) {
+	if !c.ours(r) {
+		refuse(w, http.StatusForbidden, "CROSS_ORIGIN", "a page of another site sent this, and nothing was done; open the console itself")
+		return
+	}
+	var given credentials
+	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxLogin))
+	body.DisallowUnknownFields()
+	// Forms of other sites cannot send this type.
+	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "application/json" || body.Decode(&given) != nil {
+		refuse(w, http.StatusBadRequest, string(fault.InvalidRequest), `send JSON: {"code": ...}, {"token": ...} or {"anonymous": true}`)
+		return
+	}
+	s, err := c.begin(r, given)
+	if err == nil {
+		err = c.keep(w, r, s)
+	}
+	if err != nil {
+		f := fault.From(err)
+		if f.HTTPStatus() >= http.StatusInternalServerError {
+			c.Logger.LogAttrs(r.Context(), slog.LevelWarn, "login to the console", slog.Any("error", err))
+		}
+		refuse(w, f.HTTPStatus(), string(f.Reason), f.Message)
+		return
+	}
+	c.show(w, &s)
+}
+
+// begin makes the session of credentials that are good.
+func (c *console) begin(r *http.Request, given credentials) (session, error) {
+	s := session{Namespace: strings.TrimSpace(given.Namespace), CSRF: rand.Text(), Until: c.now().Add(maxAge)}
+	if s.Namespace != "" && !rpc.ValidNamespace(s.Namespace) {
+		return s, fault.New(fault.InvalidRequest, "that is not a valid namespace: write 1 to 63 lower-case letters, digits and hyphens")
+	}
+	switch token := strings.TrimSpace(given.Token); {
+	case given.Code != "":
+		return s, c.accept(&s, given.Code)
+	case token != "":
+		who, err := c.identify(r, token)
+		s.Tokens, s.Name = map[auth.Role]string{who.Role: token}, who.Name
+		return s, err
+	case given.Anonymous && c.AllowAnonymous:
+		return s, nil
+	}
+	return s, fault.New(fault.Unauthenticated, "give a token, or open a link: `interlock console` prints one")
+}
+
+// accept makes a session of a link.
+func (c *console) accept(s *session, code string) error {
+	var given invitation
+	link, err := c.Key.open(useOfLinks, code, &given)
+	now := c.now()
+	switch {
+	case err != nil:
+		return fault.New(fault.Unauthenticated, "this link is not from this server; `interlock console` prints another")
+	case !now.Before(given.Until):
+		return fault.New(fault.Unauthenticated, "this link has expired; `interlock console` prints another")
+	case !c.used.use(link, given.Until, now):
+		return fault.New(fault.Unauthenticated, "this link was used before; `interlock console` prints another")
+	}
+	s.Tokens = given.Tokens
+	return nil
+}
+
+// identify tells whose a token is, as far as that is known here.
+func (c *console) identify(r *http.Request, token string) (auth.Principal, error) {
+	unknown := fault.New(fault.Unauthenticated, "that token is not known here")
+	if !access.ValidToken(token) {
+		return auth.Principal{}, unknown
+	}
+	if c.Identify == nil {
+		return auth.Principal{}, nil
+	}
+	who, err := c.Identify(r.Context(), token)
+	switch {
+	case errors.Is(err, auth.ErrUnauthenticated):
+		return who, unknown
+	case err != nil:
+		return who, fault.New(fault.Unavailable, "the token cannot be checked now; try again").Wrap(err)
+	}
+	return who, nil
+}
+
+// logout ends the session: the browser forgets it.
+func (c *console) logout(w http.ResponseWriter, r *http.Request) {
+	s, ok := c.sessionOf(r)
+	if ok && (!c.ours(r) || !s.meant(r)) {
+		refuse(w, http.StatusForbidden, "CROSS_ORIGIN", noCSRF)
+		return
+	}
+	c.setCookie(w, r, "", -1)
+	c.show(w, nil)
+}

@@ -1,0 +1,98 @@
+package console
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+)
+
+// Key seals what browsers keep for the console. It is as secret as the tokens in it.
+type Key [32]byte
+
+// NewKey is a key that nobody else has.
+func NewKey() Key {
+	var k Key
+	_, _ = rand.Read(k[:]) // it never fails
+	return k
+}
+
+// ReadKey reads the key of a file that only its owner may read: 32 bytes in base64.
+func ReadKey(file string) (Key, error) {
+	text, err := auth.ReadPassword(file)
+	if err != nil {
+		return Key{}, fmt.Errorf("read the key of the console: %w", err)
+	}
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(data) != len(Key{}) {
+		return Key{}, fmt.Errorf("%s is not a key of the console: make one with `openssl rand -base64 32 > %s`", file, file)
+	}
+	return Key(data), nil
+}
+
+// CreateKey makes the file of ReadKey where there is none.
+func CreateKey(file string) error {
+	if _, err := os.Stat(file); err == nil {
+		return nil
+	}
+	key := NewKey()
+	_, err := auth.WriteSecret(file, []byte(base64.StdEncoding.EncodeToString(key[:])+"\n"))
+	return err
+}
+
+// nonceSize is that of AES-GCM, in bytes.
+const nonceSize = 12
+
+var errSeal = errors.New("it was not sealed with this key")
+
+// sealed is what value is to those without the key. use keeps what is sealed for one
+// use from being taken for another.
+func (k Key) sealed(use string, value any) (string, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	box, err := k.box(use)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(box.Seal(nil, nil, text, []byte(use))), nil
+}
+
+// open reads into value what sealed gave, and answers its nonce, which is of it alone.
+func (k Key) open(use, text string, value any) (nonce [nonceSize]byte, err error) {
+	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(data) < nonceSize {
+		return nonce, errSeal
+	}
+	box, err := k.box(use)
+	if err != nil {
+		return nonce, err
+	}
+	plain, err := box.Open(nil, nil, data, []byte(use))
+	if err != nil || json.Unmarshal(plain, value) != nil {
+		return nonce, errSeal
+	}
+	return [nonceSize]byte(data), nil
+}
+
+// box puts a random nonce before what it seals. Its key is of one use.
+func (k Key) box(use string) (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, k[:], nil, "interlock console "+use, len(k))
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
