@@ -21,19 +21,22 @@ type point struct{ x, y int }
 // line runs through points: straight between two that are above one another,
 // else in a curve that is upright at both.
 type line struct {
-	points []point
-	dashed bool
-	arrow  bool // at its end
-	loop   bool // from the right side of a box, at its one point, back to it
-	tip    []string
+	// from and to are the nodes that it leads from and to.
+	from, to int
+	points   []point
+	dashed   bool
+	arrow    bool // at its end
+	loop     bool // from the right side of a box, at its one point, back to it
+	tip      []string
 }
 
 // label is text around a point, or to the right of it when it belongs to a loop.
 type label struct {
-	at    point
-	loop  bool
-	lines []caption
-	tip   []string
+	from, to int // nodes, as those of its line
+	at       point
+	loop     bool
+	lines    []caption
+	tip      []string
 }
 
 // caption is one line of a label.

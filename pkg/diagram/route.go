@@ -19,8 +19,8 @@ func (s *sheet) draw() *drawing {
 		g.boxes = append(g.boxes, b)
 		if loop := s.loops[n]; loop != nil {
 			side := point{b.x + b.w, s.middle(i)}
-			g.lines = append(g.lines, line{points: []point{side}, loop: true, dashed: loop.dashed, arrow: true, tip: loop.tip})
-			g.labels = append(g.labels, label{at: point{side.x + loopReach, side.y}, loop: true, lines: loop.captions, tip: loop.tip})
+			g.lines = append(g.lines, line{from: b.node, to: b.node, points: []point{side}, loop: true, dashed: loop.dashed, arrow: true, tip: loop.tip})
+			g.labels = append(g.labels, label{from: b.node, to: b.node, at: point{side.x + loopReach, side.y}, loop: true, lines: loop.captions, tip: loop.tip})
 		}
 		if inner := s.inner[n]; inner != nil {
 			g.include(inner, b.x+(b.w-inner.width)/2, b.y+heading)
@@ -84,7 +84,8 @@ func (s *sheet) ports() map[port]int {
 // drawBundle draws a bundle's line, broken where its label stands, up to where
 // another one has been drawn already.
 func (s *sheet) drawBundle(g *drawing, b *bundle, ports map[port]int, drawn map[[2]int]bool) {
-	p := pen{sheet: s, up: b.back, line: line{dashed: b.dashed, tip: b.tip}}
+	from, to := s.boxes[b.from].node, s.boxes[b.to].node
+	p := pen{sheet: s, up: b.back, line: line{from: from, to: to, dashed: b.dashed, tip: b.tip}}
 	for k, i := range b.chain {
 		it := &s.items[i]
 		last := k+1 == len(b.chain)
@@ -97,7 +98,7 @@ func (s *sheet) drawBundle(g *drawing, b *bundle, ports map[port]int, drawn map[
 		case it.kind == labelItem:
 			p.arrive(it.x, i)
 			p.lift(g)
-			g.labels = append(g.labels, label{at: point{it.x, s.middle(i)}, lines: b.captions, tip: b.tip})
+			g.labels = append(g.labels, label{from: from, to: to, at: point{it.x, s.middle(i)}, lines: b.captions, tip: b.tip})
 			p.leave(it.x, i)
 		case k == 1 && s.tops[it.layer] == s.bottoms[it.layer]:
 			// Nothing is in the way of one smooth curve.

@@ -173,36 +173,55 @@ func (w *svgWriter) line(l *line) {
 	if l.dashed {
 		class += " dashed"
 	}
+	w.printf(`<path class="%s" d="%s"/>`, class, l.path())
+	if head := l.head(); head != "" {
+		w.printf(`<path class="head" d="%s"/>`, head)
+	}
+	w.printf("</g>\n")
+}
+
+// path is the line as SVG has it.
+func (l *line) path() string {
 	first := l.points[0]
 	if l.loop {
-		w.printf(`<path class="%s" d="M%d %dC%d %d %d %d %d %d"/>`, class, first.x, first.y-7, first.x+loopReach, first.y-16,
+		return fmt.Sprintf("M%d %dC%d %d %d %d %d %d", first.x, first.y-7, first.x+loopReach, first.y-16,
 			first.x+loopReach, first.y+16, first.x+headLength-1, first.y+7)
-		w.printf(`<path class="head" d="M%d %dl%d -4v8z"/></g>`+"\n", first.x, first.y+6, headLength)
-		return
 	}
-	last := l.points[len(l.points)-1]
-	down := 1
-	if last.y < first.y {
-		down = -1
-	}
-	w.printf(`<path class="%s" d="M%d %d`, class, first.x, first.y)
+	var b strings.Builder
+	fmt.Fprintf(&b, "M%d %d", first.x, first.y)
 	for i := 1; i < len(l.points); i++ {
 		from, to := l.points[i-1], l.points[i]
 		if l.arrow && i == len(l.points)-1 {
-			to.y -= down * (headLength - 1) // not past the tip
+			to.y -= l.down() * (headLength - 1) // not past the tip
 		}
 		if from.x == to.x {
-			w.printf("V%d", to.y)
+			fmt.Fprintf(&b, "V%d", to.y)
 			continue
 		}
 		half := (from.y + to.y) / 2
-		w.printf("C%d %d %d %d %d %d", from.x, half, to.x, half, to.x, to.y)
+		fmt.Fprintf(&b, "C%d %d %d %d %d %d", from.x, half, to.x, half, to.x, to.y)
 	}
-	w.printf(`"/>`)
-	if l.arrow {
-		w.printf(`<path class="head" d="M%d %dl-4 %dh8z"/>`, last.x, last.y, -down*headLength)
+	return b.String()
+}
+
+// head is the tip of the line, empty for none.
+func (l *line) head() string {
+	first, last := l.points[0], l.points[len(l.points)-1]
+	switch {
+	case l.loop:
+		return fmt.Sprintf("M%d %dl%d -4v8z", first.x, first.y+6, headLength)
+	case l.arrow:
+		return fmt.Sprintf("M%d %dl-4 %dh8z", last.x, last.y, -l.down()*headLength)
 	}
-	w.printf("</g>\n")
+	return ""
+}
+
+// down is 1 for a line that ends below its beginning, else -1.
+func (l *line) down() int {
+	if l.points[len(l.points)-1].y < l.points[0].y {
+		return -1
+	}
+	return 1
 }
 
 func (w *svgWriter) label(l *label) {

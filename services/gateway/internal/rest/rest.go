@@ -121,6 +121,7 @@ func newEdge(cfg Config) (*edge, error) {
 	e.api = humago.New(e.mux, openAPIConfig(cfg.Version))
 	e.workflowRoutes()
 	e.shadowRoutes()
+	e.graphRoutes()
 	e.processRoutes()
 	e.runRoutes()
 	e.toolCallRoutes()

@@ -1,0 +1,86 @@
+package diagram
+
+// Graph is a diagram with a place for everything, for programs that draw it themselves.
+// Lengths are in pixels from the upper left corner. It is the same picture as that of SVG.
+type Graph struct {
+	Width  int          `json:"width"`
+	Height int          `json:"height"`
+	Nodes  []GraphNode  `json:"nodes" doc:"What holds others comes before them."`
+	Edges  []GraphEdge  `json:"edges"`
+	Labels []GraphLabel `json:"labels"`
+}
+
+// GraphNode is a box.
+type GraphNode struct {
+	ID   string `json:"id" doc:"Of this graph alone."`
+	Name string `json:"name" doc:"Of a state, a fork's branch or an invoked workflow; empty for others."`
+	Kind string `json:"kind" enum:"start,state,success,failure,choice,fork,join,invoke,any,return,branch"`
+	// Details are secondary text, a line each.
+	Details []string `json:"details" doc:"Secondary text, a line each."`
+	// Tip is what does not fit, a line each.
+	Tip    []string `json:"tip" doc:"What does not fit, a line each."`
+	X      int      `json:"x"`
+	Y      int      `json:"y"`
+	Width  int      `json:"width"`
+	Height int      `json:"height"`
+}
+
+// GraphEdge is a part of a line between two nodes.
+type GraphEdge struct {
+	From   string   `json:"from" doc:"Id of the node that it leads from."`
+	To     string   `json:"to" doc:"Id of the node that it leads to."`
+	Path   string   `json:"path" doc:"The line, as the attribute d of a path of SVG."`
+	Head   string   `json:"head,omitzero" doc:"Its tip, likewise; absent for parts without one."`
+	Dashed bool     `json:"dashed,omitzero" doc:"True when no event that the state defines takes it."`
+	Tip    []string `json:"tip" doc:"What does not fit, a line each."`
+}
+
+// GraphLabel is text around a point, or to the right of it when Aside is set.
+type GraphLabel struct {
+	From  string      `json:"from"`
+	To    string      `json:"to"`
+	X     int         `json:"x"`
+	Y     int         `json:"y"`
+	Aside bool        `json:"aside,omitzero" doc:"True for text to the right of the point."`
+	Lines []GraphText `json:"lines"`
+}
+
+// GraphText is one line of a label.
+type GraphText struct {
+	Text     string `json:"text"`
+	Approval bool   `json:"approval,omitzero" doc:"True when a human must approve it."`
+}
+
+// kinds are the names of kinds.
+var kinds = [...]string{"start", "state", "success", "failure", "choice", "fork", "join", "invoke", "any", "return", "branch"}
+
+// Graph lays the diagram out.
+func (d *Diagram) Graph() Graph {
+	drawn := d.layout()
+	g := Graph{
+		Width: drawn.width, Height: drawn.height,
+		Nodes: make([]GraphNode, 0, len(drawn.boxes)), Edges: make([]GraphEdge, 0, len(drawn.lines)), Labels: make([]GraphLabel, 0, len(drawn.labels)),
+	}
+	for _, b := range drawn.boxes {
+		n := &d.nodes[b.node]
+		g.Nodes = append(g.Nodes, GraphNode{
+			ID: n.id, Name: n.name, Kind: kinds[n.kind], Details: clipLines(n.detail, mostDetails, widestDetail),
+			Tip: clipLines(n.tip, mostTips, widestTip), X: b.x, Y: b.y, Width: b.w, Height: b.h,
+		})
+	}
+	for i := range drawn.lines {
+		l := &drawn.lines[i]
+		g.Edges = append(g.Edges, GraphEdge{
+			From: d.nodes[l.from].id, To: d.nodes[l.to].id, Path: l.path(), Head: l.head(), Dashed: l.dashed, Tip: clipLines(l.tip, mostTips, widestTip),
+		})
+	}
+	for i := range drawn.labels {
+		l := &drawn.labels[i]
+		texts := make([]GraphText, len(l.lines))
+		for k, c := range l.lines {
+			texts[k] = GraphText{Text: c.text, Approval: c.approval}
+		}
+		g.Labels = append(g.Labels, GraphLabel{From: d.nodes[l.from].id, To: d.nodes[l.to].id, X: l.at.x, Y: l.at.y, Aside: l.loop, Lines: texts})
+	}
+	return g
+}
