@@ -65,7 +65,7 @@ func forwarded(r *http.Request, s session, path string) *http.Request {
 	return to
 }
 
-// refuse answers as the REST API does (RFC 9457).
+// refuse writes an error in the REST API's form (RFC 9457).
 func refuse(w http.ResponseWriter, status int, code, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)

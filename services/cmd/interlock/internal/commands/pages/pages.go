@@ -3,6 +3,7 @@ package pages
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os/exec"
 	"runtime"
@@ -30,6 +31,9 @@ func (c *Command) Run(streams console.Streams) error {
 	endpoints, err := data.ReadEndpoints()
 	if err != nil {
 		return err
+	}
+	if endpoints.HTTP == "" {
+		return errors.New(client.NotServed(c.Data))
 	}
 	link, err := Link(data, endpoints.HTTP, c.KeyFile)
 	if err != nil {
