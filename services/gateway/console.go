@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -25,32 +24,25 @@ type Console struct {
 
 // ConsoleFlags are those of every server of the console.
 type ConsoleFlags struct {
-	ReadOnly bool   `name:"console-read-only" help:"Let nobody change anything with the console." env:"INTERLOCK_CONSOLE_READ_ONLY"`
-	KeyFile  string `name:"console-key-file" help:"File with the key that seals sessions of the console, 32 bytes in base64, the same for every replica." env:"INTERLOCK_CONSOLE_KEY_FILE" placeholder:"FILE"`
+	ReadOnly bool `name:"console-read-only" help:"Let nobody change anything with the console." env:"INTERLOCK_CONSOLE_READ_ONLY"`
 }
 
-// Console reads the key of the file, or that of otherwise, which is made when it is missing.
-// Without either, sessions end with the process.
-func (f ConsoleFlags) Console(otherwise string) (Console, error) {
+// Console takes the key from the file with that of session tokens. Without one, sessions end
+// with the process.
+func (f ConsoleFlags) Console(tokenKey string) (Console, error) {
 	c := Console{ReadOnly: f.ReadOnly}
-	if f.KeyFile == "" && otherwise != "" {
-		if err := console.CreateKey(otherwise); err != nil {
-			return c, err
-		}
-	}
-	file := cmp.Or(f.KeyFile, otherwise)
-	if file == "" {
+	if tokenKey == "" {
 		return c, nil
 	}
-	key, err := console.ReadKey(file)
+	key, err := console.ReadKey(tokenKey)
 	c.Key = key
 	return c, err
 }
 
 // ConsoleLink is the URL of the console of a server on this machine that logs in once, with
-// the tokens of these roles. keyFile is that of the server.
-func ConsoleLink(server, keyFile string, tokens map[auth.Role]string) (string, error) {
-	key, err := console.ReadKey(keyFile)
+// the tokens of these roles. tokenKey is the server's file with the key of session tokens.
+func ConsoleLink(server, tokenKey string, tokens map[auth.Role]string) (string, error) {
+	key, err := console.ReadKey(tokenKey)
 	if err != nil {
 		return "", err
 	}

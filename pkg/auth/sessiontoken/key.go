@@ -2,7 +2,9 @@ package sessiontoken
 
 import (
 	"bytes"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 
@@ -44,4 +46,13 @@ func LoadKey(file string) (Key, error) {
 			"make one with `openssl rand -base64 %d > FILE`, and run chmod 600 on it", file, minKey)
 	}
 	return Key{secret}, nil
+}
+
+// Derive is a key for another use, of 32 bytes. It tells nothing of this one.
+func (k Key) Derive(use string) ([32]byte, error) {
+	derived, err := hkdf.Key(sha256.New, k.secret, nil, "interlock "+use, sha256.Size)
+	if err != nil {
+		return [32]byte{}, fmt.Errorf("derive a key: %w", err)
+	}
+	return [32]byte(derived), nil
 }

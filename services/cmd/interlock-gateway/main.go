@@ -55,7 +55,7 @@ func (f *flags) build(d *daemon.Daemon) error {
 	gateway.Forward(d.Server.GRPC(), engine, policy, state, approval)
 	d.Checks = append(d.Checks, gateway.Reachable("engine", engine), gateway.Reachable("policy-enforcer", policy),
 		gateway.Reachable("state-store", state), gateway.Reachable("approval", approval))
-	pages, err := f.Console.Console("")
+	pages, err := f.Console.Console(f.TokenKey)
 	if err != nil {
 		return err
 	}

@@ -305,7 +305,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		server.Close()
 		return err
 	}
-	pages, err := c.cfg.Console.Console(c.cfg.Data.ConsoleKey())
+	pages, err := c.cfg.Console.Console(cmp.Or(c.cfg.Auth.TokenKey, c.cfg.Data.TokenKey()))
 	if err != nil {
 		server.Close()
 		return errors.Join(err, closeAll(listeners))

@@ -38,9 +38,6 @@ func (d Dir) Tokens() string { return d.join("tokens.json") }
 // TokenKey is the file with the key of session tokens.
 func (d Dir) TokenKey() string { return d.join("token.key") }
 
-// ConsoleKey is the file with the key of the console.
-func (d Dir) ConsoleKey() string { return d.join("console.key") }
-
 // Socket is the unix socket of the hook, or empty when its path would be too
 // long for one.
 func (d Dir) Socket() string { return d.socketFile("hook.sock") }

@@ -6,13 +6,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/auth/sessiontoken"
 )
 
 const host = "127.0.0.1:7420"
@@ -295,26 +295,16 @@ func TestPages(t *testing.T) {
 	}
 }
 
-func TestKeyFiles(t *testing.T) {
+func TestKeyOfReplicas(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "console.key")
-	for range 2 { // the second leaves it as it is
-		if err := CreateKey(file); err != nil {
-			t.Fatal(err)
-		}
-	}
-	key, err := ReadKey(file)
-	if err != nil || key == (Key{}) {
+	file := filepath.Join(t.TempDir(), "token.key")
+	if err := sessiontoken.CreateKey(file); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v %v", info.Mode(), err)
-	}
-	if err := os.WriteFile(file, []byte("short\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ReadKey(file); err == nil || !strings.Contains(err.Error(), "openssl rand") {
-		t.Errorf("a short key: %v", err)
+	one, err := ReadKey(file)
+	other, errOther := ReadKey(file)
+	if err != nil || errOther != nil || one == (Key{}) || one != other {
+		t.Errorf("replicas have different keys, or none: %v %v", err, errOther)
 	}
 	if _, err := ReadKey(file + ".none"); err == nil {
 		t.Error("no key is a key")

@@ -9,10 +9,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
 
-	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/auth/sessiontoken"
 )
 
 // Key seals what browsers keep for the console. It is as secret as the tokens in it.
@@ -25,27 +23,13 @@ func NewKey() Key {
 	return k
 }
 
-// ReadKey reads the key of a file that only its owner may read: 32 bytes in base64.
+// ReadKey derives the key from that of session tokens in a file, which every replica has.
 func ReadKey(file string) (Key, error) {
-	text, err := auth.ReadPassword(file)
+	tokens, err := sessiontoken.LoadKey(file)
 	if err != nil {
-		return Key{}, fmt.Errorf("read the key of the console: %w", err)
+		return Key{}, err
 	}
-	data, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || len(data) != len(Key{}) {
-		return Key{}, fmt.Errorf("%s is not a key of the console: make one with `openssl rand -base64 32 > %s`", file, file)
-	}
-	return Key(data), nil
-}
-
-// CreateKey makes the file of ReadKey where there is none.
-func CreateKey(file string) error {
-	if _, err := os.Stat(file); err == nil {
-		return nil
-	}
-	key := NewKey()
-	_, err := auth.WriteSecret(file, []byte(base64.StdEncoding.EncodeToString(key[:])+"\n"))
-	return err
+	return tokens.Derive("console")
 }
 
 // nonceSize is that of AES-GCM, in bytes.

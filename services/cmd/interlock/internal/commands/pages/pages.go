@@ -17,9 +17,9 @@ import (
 
 // Command prints a link that logs in once.
 type Command struct {
-	Data    string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
-	KeyFile string `name:"console-key-file" help:"File with the key of the console, where the server does not use that in its data folder." env:"INTERLOCK_CONSOLE_KEY_FILE" type:"path" placeholder:"FILE"`
-	Open    bool   `help:"Open the link in the browser, too."`
+	Data string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Key  string `name:"token-key" help:"Key of session tokens, as the server has it. That in the data folder by default." env:"INTERLOCK_TOKEN_KEY" type:"path" placeholder:"FILE"`
+	Open bool   `help:"Open the link in the browser, too."`
 }
 
 // Run makes the link without asking the server.
@@ -35,7 +35,7 @@ func (c *Command) Run(streams console.Streams) error {
 	if endpoints.HTTP == "" {
 		return errors.New(client.NotServed(c.Data))
 	}
-	link, err := Link(data, endpoints.HTTP, c.KeyFile)
+	link, err := Link(data, endpoints.HTTP, c.Key)
 	if err != nil {
 		return err
 	}
@@ -47,8 +47,8 @@ func (c *Command) Run(streams console.Streams) error {
 }
 
 // Link is the console of a server, with a log-in as operator and approver in it, once and
-// for ten minutes. keyFile is that of the server, "" for the one in the folder.
-func Link(data datadir.Dir, server, keyFile string) (string, error) {
+// for ten minutes. tokenKey is the server's, "" for that in the folder.
+func Link(data datadir.Dir, server, tokenKey string) (string, error) {
 	tokens := map[auth.Role]string{}
 	for _, role := range []auth.Role{auth.Operator, auth.Approver} {
 		token, err := auth.FileToken(data.Tokens(), role)
@@ -57,7 +57,7 @@ func Link(data datadir.Dir, server, keyFile string) (string, error) {
 		}
 		tokens[role] = token
 	}
-	return gateway.ConsoleLink(server, cmp.Or(keyFile, data.ConsoleKey()), tokens)
+	return gateway.ConsoleLink(server, cmp.Or(tokenKey, data.TokenKey()), tokens)
 }
 
 // Open opens a link in the browser.

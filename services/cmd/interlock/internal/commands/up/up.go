@@ -119,7 +119,7 @@ func (c *Command) console(streams console.Streams, server string) string {
 	if !streams.Attended() {
 		return server + gateway.ConsolePath + "  (`interlock console` prints a link that logs in)"
 	}
-	link, err := pages.Link(datadir.Dir(c.Data), server, c.Console.KeyFile)
+	link, err := pages.Link(datadir.Dir(c.Data), server, c.TokenKey)
 	if err == nil && c.Open {
 		err = pages.Open(link)
 	}
