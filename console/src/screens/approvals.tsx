@@ -1,0 +1,410 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useEffect, useRef, useState } from "react";
+import { type Approval, CallError, change, get, type Schemas, segment } from "../api/client";
+import { differences, parse, pretty } from "../api/json";
+import { useSession } from "../shell";
+import { Chip, CopyId, Empty, Facts, Failure, Json, Loaded, Text, Time, useNow, useTitle } from "../ui/basics";
+import { List, usePages } from "../ui/list";
+import { visible } from "../ui/visible";
+
+type Subject = Record<string, unknown>;
+const of = (a: Approval, key: string) => {
+  const value = (a.subject as Subject)[key];
+  return typeof value === "string" ? value : "";
+};
+
+/** What is asked for, in a few words. */
+export function titleOf(a: Approval): string {
+  switch (a.kind) {
+    case "transition":
+      return visible(`${of(a, "workflow")}: ${of(a, "event")} to ${of(a, "to")}`);
+    case "tool_call":
+      return visible(`call ${of(a, "tool")}`);
+    default:
+      return visible(`${of(a, "process") || of(a, "workflow")}: ${of(a, "question") || of(a, "step") || "a step"}`);
+  }
+}
+
+const statuses = ["PENDING", "GRANTED", "REJECTED", "EXPIRED", "CANCELLED", "USED", "STALE"];
+
+/** The inbox: what waits at the left, one of it at the right. By keyboard: j, k, a, r, e, ?. */
+export function Approvals() {
+  useTitle("Approvals");
+  const { id } = useParams({ strict: false }) as { id?: string };
+  const search = useSearch({ strict: false }) as { status?: string };
+  const wanted = search.status ?? "PENDING";
+  const status = wanted === "ALL" ? "" : wanted;
+  const navigate = useNavigate();
+  const [help, setHelp] = useState(false);
+  const pages = usePages<Schemas["ApprovalList"]>(["approvals", status], "/v1/approvals", { status: status || undefined });
+  const all = pages.data?.pages.flatMap((p) => p.approvals) ?? [];
+  const chosen = id ?? all[0]?.approval_id;
+  const at = all.findIndex((a) => a.approval_id === chosen);
+  useEffect(() => {
+    const key = (e: KeyboardEvent) => {
+      const typing = e.target instanceof HTMLElement && e.target.closest("input, textarea, select, dialog");
+      if (typing || e.ctrlKey || e.metaKey || e.altKey) return;
+      const next = e.key === "j" ? all[at + 1] : e.key === "k" ? all[at - 1] : undefined;
+      if (next) navigate({ to: "/approvals/$id", params: { id: next.approval_id }, search: { status: wanted } });
+      if (e.key === "?") setHelp((h) => !h);
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  }, [all, at, navigate, wanted]);
+  return (
+    <>
+      <div className="head">
+        <h1>Approvals</h1>
+        <select
+          aria-label="Status"
+          value={status}
+          onChange={(e) => navigate({ to: "/approvals", search: { status: e.target.value || "ALL" } })}
+        >
+          <option value="">all</option>
+          {statuses.map((s) => (
+            <option key={s} value={s}>
+              {s.toLowerCase()}
+            </option>
+          ))}
+        </select>
+        <span className="grow" />
+        <button type="button" className="quiet" aria-expanded={help} onClick={() => setHelp(!help)}>
+          Keys <kbd>?</kbd>
+        </button>
+      </div>
+      {help && (
+        <p className="notice">
+          <kbd>j</kbd> next, <kbd>k</kbd> previous, <kbd>a</kbd> approve, <kbd>r</kbd> reject, <kbd>e</kbd> edit, <kbd>?</kbd> this
+          help.
+        </p>
+      )}
+      <div className="split inbox">
+        <div className="stack">{chosen ? <Card key={chosen} id={chosen} /> : <Empty>Nothing waits for a human.</Empty>}</div>
+        <List
+          pages={pages}
+          label="Approvals"
+          items={(p) => p.approvals}
+          empty={status === "PENDING" ? "Nothing waits for a human." : "There are none with this status."}
+          row={(a, style) => (
+            <Link
+              key={a.approval_id}
+              className="list-row cols-approvals"
+              style={style}
+              to="/approvals/$id"
+              params={{ id: a.approval_id }}
+              search={{ status: wanted }}
+              aria-current={a.approval_id === chosen}
+            >
+              <Chip>{a.status}</Chip>
+              <span>{titleOf(a)}</span>
+              <span className="wide dim">
+                <Time at={a.created_at} />
+              </span>
+            </Link>
+          )}
+        />
+      </div>
+    </>
+  );
+}
+
+/** One approval, and the decision. */
+function Card({ id }: { id: string }) {
+  const query = useQuery({
+    queryKey: ["approval", id],
+    queryFn: ({ signal }) => get<Approval>(`/v1/approvals/${segment(id)}`, {}, signal),
+  });
+  return <Loaded query={query}>{(a) => <Shown approval={a} />}</Loaded>;
+}
+
+function Shown({ approval: a }: { approval: Approval }) {
+  const now = useNow();
+  const run = useQuery({
+    queryKey: ["run", a.run_id],
+    queryFn: ({ signal }) => get<Schemas["Run"]>(`/v1/runs/${segment(a.run_id ?? "")}`, {}, signal),
+    enabled: Boolean(a.run_id),
+  });
+  const changed = a.edited_data === undefined ? [] : differences(a.data, a.edited_data);
+  const left = a.expires_at ? new Date(a.expires_at).getTime() - now : 1;
+  return (
+    <article className="panel stack" aria-label={`Approval ${a.approval_id}`}>
+      <div className="head">
+        <h2>{titleOf(a)}</h2>
+        <Chip>{a.status}</Chip>
+        <span className="grow" />
+        <CopyId id={a.approval_id} />
+      </div>
+      {a.message && (
+        <p>
+          <Text lines>{a.message}</Text>
+        </p>
+      )}
+      <What approval={a} />
+      {changed.length > 0 && (
+        <section className="stack tight">
+          <h3>
+            Changed by <Text>{a.edited_by}</Text>
+          </h3>
+          {changed.map((d) => (
+            <div key={d.pointer}>
+              <code>
+                <Text>{d.pointer || "the whole"}</Text>
+              </code>
+              <pre className="doc diff">
+                <span className="removed">
+                  <Text lines>{pretty(d.before)}</Text>
+                </span>
+                <span className="added">
+                  <Text lines>{pretty(d.after)}</Text>
+                </span>
+              </pre>
+            </div>
+          ))}
+        </section>
+      )}
+      <Facts
+        facts={[
+          [
+            "Asked by",
+            <>
+              <Text>{a.asker.principal}</Text>
+              {a.asker.session_id && (
+                <span className="dim">
+                  {" "}
+                  in session <Text>{a.asker.session_id}</Text>
+                </span>
+              )}
+            </>,
+          ],
+          ["Asked", <Time key="t" at={a.created_at} />],
+          [
+            "Run",
+            a.run_id && (
+              <Link to="/runs/$id" params={{ id: a.run_id }}>
+                {visible(run.data ? `${run.data.workflow} in ${run.data.state}` : a.run_id)}
+              </Link>
+            ),
+          ],
+          [
+            "Approving lets the run",
+            a.kind === "transition" ? (
+              <>
+                go on to <Text>{of(a, "to")}</Text>
+              </>
+            ) : a.kind === "tool_call" ? (
+              "make exactly this call, once"
+            ) : (
+              "take this step"
+            ),
+          ],
+          ["Who may decide", who(a)],
+          ["Votes needed", a.terms.required > 1 ? `${a.terms.required}; ${a.votes.length} so far` : ""],
+          [
+            "If nobody decides",
+            a.status === "PENDING" && a.expires_at ? (
+              <>
+                it is refused <Time at={a.expires_at} />
+                {a.terms.escalate_to ? ", after it was put to others" : ""}
+              </>
+            ) : (
+              ""
+            ),
+          ],
+          ["Escalated", a.escalated ? "yes" : ""],
+          ["Decided", a.decided_at && <Time at={a.decided_at} />],
+          ["Used", a.used_at && <Time at={a.used_at} />],
+          ["Outcome", a.status !== "PENDING" && a.outcome ? <Text>{a.outcome}</Text> : ""],
+        ]}
+      />
+      {a.votes.length > 0 && (
+        <ul className="plain" aria-label="Votes">
+          {a.votes.map((v) => (
+            <li key={`${v.by}${v.time}`} className="item">
+              <span className="row">
+                <Chip kind={v.approve ? "ok" : "deny"}>{v.approve ? "approved" : "rejected"}</Chip>
+                <strong>
+                  <Text>{v.by}</Text>
+                </strong>
+                <span className="dim small">
+                  <Time at={v.time} />
+                </span>
+              </span>
+              {v.note && (
+                <pre>
+                  <Text lines>{v.note}</Text>
+                </pre>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {a.status === "PENDING" && left > 0 ? <Decide approval={a} /> : null}
+      {a.status === "PENDING" && left <= 0 ? <p className="notice warn">Its time is over.</p> : null}
+    </article>
+  );
+}
+
+function who(a: Approval): string {
+  const roles = a.terms.eligible.roles.map((r) => `role ${r}`);
+  return visible([...roles, ...a.terms.eligible.names].join(", "));
+}
+
+/** The exact action: a command line, an edit, or the data as it was sent. */
+function What({ approval: a }: { approval: Approval }) {
+  const data = (a.edited_data ?? a.data) as Record<string, unknown> | undefined;
+  const text = (key: string) => (typeof data?.[key] === "string" ? (data[key] as string) : undefined);
+  const command = a.kind === "tool_call" ? text("command") : undefined;
+  const before = text("old_string");
+  const after = text("new_string") ?? text("content");
+  return (
+    <section className="stack tight">
+      {a.kind === "tool_call" && (
+        <p className="row">
+          <strong>
+            <Text>{of(a, "tool")}</Text>
+          </strong>
+          <code>
+            <Text>{of(a, "capability")}</Text>
+          </code>
+          {of(a, "rule") && (
+            <span className="dim">
+              rule <Text>{of(a, "rule")}</Text>
+            </span>
+          )}
+        </p>
+      )}
+      {command !== undefined && (
+        <pre className="doc">
+          <Text lines>{command}</Text>
+        </pre>
+      )}
+      {a.kind === "tool_call" && after !== undefined && (
+        <>
+          <code>
+            <Text>{text("file_path") ?? text("path") ?? ""}</Text>
+          </code>
+          <pre className="doc diff">
+            {before !== undefined && (
+              <span className="removed">
+                <Text lines>{before}</Text>
+              </span>
+            )}
+            <span className="added">
+              <Text lines>{after}</Text>
+            </span>
+          </pre>
+        </>
+      )}
+      {data === undefined ? (
+        <p className="dim">It carries no data.</p>
+      ) : command !== undefined && Object.keys(data).length === 1 ? null : (
+        <Json value={a.edited_data ?? a.data} label="Data, as it would be used" />
+      )}
+      <details>
+        <summary className="small dim">All of it</summary>
+        <Json value={a.subject} label="What is asked for" />
+        <p className="small dim">
+          digest <code>{a.digest}</code>
+        </p>
+      </details>
+    </section>
+  );
+}
+
+/** Approve exactly what is shown, with edits, or reject. */
+function Decide({ approval: a }: { approval: Approval }) {
+  const client = useQueryClient();
+  const session = useSession();
+  const [note, setNote] = useState("");
+  const [edit, setEdit] = useState<string>();
+  // The same key makes the same decision sent twice one vote.
+  const key = useRef(crypto.randomUUID());
+  const approve = useRef<HTMLButtonElement>(null);
+  const rejectIt = useRef<HTMLButtonElement>(null);
+  const decide = useMutation({
+    mutationFn: async (yes: boolean) => {
+      const edited = edit === undefined ? undefined : parse(edit);
+      const body = yes ? { note, digest: a.digest, edited_data: edited } : { note };
+      return change<Approval>("POST", `/v1/approvals/${segment(a.approval_id)}/${yes ? "approve" : "reject"}`, body, key.current);
+    },
+    onSuccess: (after) => client.setQueryData(["approval", a.approval_id], after),
+    onError: (error) => {
+      key.current = crypto.randomUUID();
+      // Somebody else was faster, or what is shown is old: show how it stands.
+      if (error instanceof CallError && error.status === 409) client.invalidateQueries({ queryKey: ["approval", a.approval_id] });
+    },
+    onSettled: () => client.invalidateQueries({ queryKey: ["approvals"] }),
+  });
+  const broken = edit !== undefined && !valid(edit);
+  const mayVote = !session.read_only && (session.roles === undefined || session.roles.includes("approver") || session.roles.length === 0);
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      const typing = e.target instanceof HTMLElement && e.target.closest("input, textarea, select, dialog");
+      if (typing || e.ctrlKey || e.metaKey || e.altKey || e.repeat) return;
+      // The buttons get the focus; Enter or Space decides. One key alone decides nothing.
+      if (e.key === "a") approve.current?.focus();
+      if (e.key === "r") rejectIt.current?.focus();
+      if (e.key === "e" && a.editable) setEdit((now) => now ?? pretty(a.edited_data ?? a.data ?? {}));
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, [a]);
+  if (!mayVote)
+    return (
+      <p className="notice warn">
+        {session.read_only
+          ? "This console is read-only, so nobody decides with it."
+          : `You are logged in as ${session.roles?.join(", ")}; approvals are decided by ${who(a)}. Log out, and log in with such a token.`}
+      </p>
+    );
+  return (
+    <form className="stack" onSubmit={(e) => e.preventDefault()}>
+      {edit !== undefined && (
+        <label className="field">
+          Data to approve instead
+          <textarea rows={10} spellCheck={false} value={edit} aria-invalid={broken} onChange={(e) => setEdit(e.target.value)} />
+          {broken && <span>That is not JSON yet.</span>}
+        </label>
+      )}
+      <label className="field">
+        Note
+        <input value={note} maxLength={4000} onChange={(e) => setNote(e.target.value)} />
+      </label>
+      {decide.error ? <Failure error={decide.error} /> : null}
+      <div className="row">
+        <button
+          ref={approve}
+          type="button"
+          className="primary"
+          disabled={decide.isPending || broken}
+          onClick={() => decide.mutate(true)}
+        >
+          {edit === undefined ? "Approve" : "Approve with these data"}
+        </button>
+        <button ref={rejectIt} type="button" className="danger" disabled={decide.isPending} onClick={() => decide.mutate(false)}>
+          Reject
+        </button>
+        {a.editable && edit === undefined && (
+          <button type="button" onClick={() => setEdit(pretty(a.edited_data ?? a.data ?? {}))}>
+            Edit
+          </button>
+        )}
+        {edit !== undefined && (
+          <button type="button" onClick={() => setEdit(undefined)}>
+            Without edits
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+function valid(text: string): boolean {
+  try {
+    parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,241 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { get, type Schemas } from "../api/client";
+import { Chip, CopyId, Empty, Loaded, Text, Time, useTitle } from "../ui/basics";
+import { absolute } from "../ui/time";
+import { titleOf } from "./approvals";
+
+type Overview = Schemas["Overview"];
+
+/** What needs somebody now. */
+export function Now() {
+  useTitle("Now");
+  const query = useQuery({
+    queryKey: ["overview"],
+    queryFn: ({ signal }) => get<Overview>("/v1/overview", {}, signal),
+    // Rates fall while nothing happens, too.
+    refetchInterval: (q) => (q.state.data?.complete === false ? 1000 : 10_000),
+  });
+  const system = useQuery({
+    queryKey: ["system"],
+    queryFn: ({ signal }) => get<Schemas["System"]>("/v1/system", {}, signal),
+    refetchInterval: 15_000,
+  });
+  return (
+    <>
+      <div className="head">
+        <h1>Now</h1>
+        {system.data && !system.data.ready && (
+          <Link to="/health" className="chip deny">
+            something is down
+          </Link>
+        )}
+      </div>
+      <Loaded query={query}>
+        {(o) => (
+          <>
+            {!o.complete && (
+              <p className="banner" role="status">
+                Earlier events are still being read.
+              </p>
+            )}
+            <Rates rates={o.rates} />
+            <div className="grid">
+              <Facts title="Calls that nobody allowed" bad={o.not_enforced.length > 0} value={o.not_enforced.length}>
+                {o.not_enforced[0] ? (
+                  <>
+                    The last: <Text>{o.not_enforced[0].tool}</Text>, <Time at={o.not_enforced[0].at} />
+                  </>
+                ) : (
+                  "Every reported call had been allowed."
+                )}
+              </Facts>
+              <Facts title="The log is sealed up to" value={o.sealed_at ? <Time at={o.sealed_at} /> : "not yet"}>
+                <Link to="/health">Verify it</Link>
+              </Facts>
+            </div>
+            <div className="grid">
+              <Column title="Waits for a human" all={<Link to="/approvals">All approvals</Link>} empty="Nothing waits for a human.">
+                {o.waiting.map((a) => (
+                  <li key={a.approval_id}>
+                    <Link className="item" to="/approvals/$id" params={{ id: a.approval_id }}>
+                      <span className="row">
+                        <strong>{titleOf(a)}</strong>
+                        <span className="grow" />
+                        <span className="dim small">
+                          <Time at={a.created_at} />
+                        </span>
+                      </span>
+                      <span className="small dim">
+                        asked by <Text>{a.asker.principal}</Text>, expires <Time at={a.expires_at} />
+                      </span>
+                    </Link>
+                  </li>
+                ))}
+              </Column>
+              <Column
+                title="Denied again and again"
+                all={
+                  <Link to="/decisions" search={{ decision: "DENY" }}>
+                    All denials
+                  </Link>
+                }
+                empty="No agent runs against a wall."
+              >
+                {o.looping.map((l) => (
+                  <li key={`${l.run_id}${l.tool}`}>
+                    <Link className="item" to="/runs/$id" params={{ id: l.run_id }}>
+                      <span className="row">
+                        <strong>
+                          <Text>{l.tool}</Text> ×{l.count}
+                        </strong>
+                        <span className="grow" />
+                        <span className="dim small">
+                          <Time at={l.last_at} />
+                        </span>
+                      </span>
+                      <span className="small dim">
+                        <span className="mono">{l.code}</span> in <Text>{l.state}</Text>
+                      </span>
+                    </Link>
+                  </li>
+                ))}
+              </Column>
+              <Column
+                title="Paused or held"
+                all={
+                  <Link to="/runs" search={{ status: "PAUSED" }}>
+                    All paused runs
+                  </Link>
+                }
+                empty="Every run may continue."
+              >
+                {o.stopped.map((r) => (
+                  <li key={r.run_id}>
+                    <Link className="item" to="/runs/$id" params={{ id: r.run_id }}>
+                      <span className="row">
+                        <strong>
+                          <Text>{r.workflow}</Text>
+                        </strong>
+                        <Chip kind="ask">{r.held ? "held" : "paused"}</Chip>
+                        <span className="grow" />
+                        <span className="dim small">
+                          <Time at={r.updated_at} />
+                        </span>
+                      </span>
+                      <span className="small dim">
+                        in <Text>{r.state}</Text>
+                        {r.holds.map((h) => (
+                          <span key={`${h.cause}${h.since}`}>
+                            ; <Text>{h.reason || h.cause}</Text>
+                          </span>
+                        ))}
+                      </span>
+                    </Link>
+                  </li>
+                ))}
+              </Column>
+              <Column title="Not enforced" all={null} empty="No call was made that nobody had allowed.">
+                {o.not_enforced.map((i) => (
+                  <li key={`${i.run_id}${i.call_id}`}>
+                    <Link className="item" to="/runs/$id" params={{ id: i.run_id }}>
+                      <span className="row">
+                        <strong>
+                          <Text>{i.tool}</Text>
+                        </strong>
+                        <span className="grow" />
+                        <span className="dim small">
+                          <Time at={i.at} />
+                        </span>
+                      </span>
+                      <CopyId id={i.call_id} />
+                    </Link>
+                  </li>
+                ))}
+              </Column>
+            </div>
+            {o.since && (
+              <p className="small dim">
+                Derived from events since <time dateTime={o.since}>{absolute(o.since)}</time>.
+              </p>
+            )}
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function Facts({ title, value, bad, children }: { title: string; value: ReactNode; bad?: boolean; children: ReactNode }) {
+  return (
+    <section className={`panel${bad ? " notice bad" : ""}`}>
+      <h2>{title}</h2>
+      <p className="big">{value}</p>
+      <p className="small dim">{children}</p>
+    </section>
+  );
+}
+
+function Column({ title, all, empty, children }: { title: string; all: ReactNode; empty: string; children: ReactNode[] }) {
+  return (
+    <section className="panel stack">
+      <div className="head">
+        <h2>{title}</h2>
+        <span className="grow" />
+        <span className="small">{all}</span>
+      </div>
+      {children.length === 0 ? <Empty>{empty}</Empty> : <ul className="plain">{children}</ul>}
+    </section>
+  );
+}
+
+const kinds = ["allow", "ask", "deny"] as const;
+
+/** Decisions of the last 15 minutes, in steps of ten seconds. */
+function Rates({ rates }: { rates: Overview["rates"] }) {
+  const height = 90;
+  const top = Math.max(1, ...rates.map((r) => r.allow + r.ask + r.deny));
+  const sum = (kind: (typeof kinds)[number]) => rates.reduce((n, r) => n + r[kind], 0);
+  return (
+    <section className="panel stack">
+      <div className="head">
+        <h2>Decisions in 15 minutes</h2>
+        <span className="grow" />
+        <Link to="/decisions" search={{ decision: "ALLOW" }} className="chip ok">
+          {sum("allow")} allowed
+        </Link>
+        <Link to="/decisions" search={{ decision: "ASK" }} className="chip ask">
+          {sum("ask")} asked
+        </Link>
+        <Link to="/decisions" search={{ decision: "DENY" }} className="chip deny">
+          {sum("deny")} denied
+        </Link>
+      </div>
+      <svg
+        className="chart"
+        viewBox={`0 0 ${rates.length * 10} ${height}`}
+        preserveAspectRatio="none"
+        width="100%"
+        height={height}
+        role="img"
+        aria-label={`${sum("allow")} allowed, ${sum("ask")} asked, ${sum("deny")} denied; at most ${(top / 10).toFixed(1)} a second`}
+      >
+        <line x1="0" x2={rates.length * 10} y1={height - 0.5} y2={height - 0.5} />
+        {rates.map((r, i) => {
+          let y = height;
+          return kinds.map((kind) => {
+            const h = (r[kind] / top) * (height - 4);
+            y -= h;
+            return h > 0 ? (
+              <rect key={`${r.at}${kind}`} className={kind} x={i * 10 + 1} width={8} y={y} height={h}>
+                <title>{`${absolute(r.at)}: ${r[kind]} ${kind}`}</title>
+              </rect>
+            ) : null;
+          });
+        })}
+      </svg>
+      <p className="small dim">At most {(top / 10).toFixed(1)} a second.</p>
+    </section>
+  );
+}

@@ -1,0 +1,155 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, Outlet } from "@tanstack/react-router";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { type Approval, currentSession, get, loadSession, login, logout, onSession, type Schemas } from "./api/client";
+import { follow, useLive } from "./api/live";
+import { Login } from "./screens/login";
+import { Failure } from "./ui/basics";
+
+const menu = [
+  ["/", "Now"],
+  ["/approvals", "Approvals"],
+  ["/runs", "Runs"],
+  ["/decisions", "Decisions"],
+  ["/workflows", "Workflows and policies"],
+  ["/sessions", "Sessions"],
+  ["/states", "Shared state"],
+  ["/components", "Components"],
+  ["/health", "Audit and health"],
+  ["/playground", "Playground"],
+] as const;
+
+/** What of the link in the address logs in: it is used once, and leaves the address at once. */
+function takeCode(): string | undefined {
+  const code = new URLSearchParams(location.hash.slice(1)).get("code") ?? undefined;
+  if (code) history.replaceState(null, "", location.pathname + location.search);
+  return code;
+}
+
+let entering: Promise<unknown> | undefined;
+const enter = () => {
+  const code = takeCode();
+  entering ??= code ? login({ code }) : loadSession();
+  return entering;
+};
+
+export const useSession = () => useSyncExternalStore(onSession, currentSession);
+
+export function Shell() {
+  const session = useSession();
+  const [entered, setEntered] = useState(false);
+  const [error, setError] = useState<unknown>();
+  useEffect(() => {
+    enter()
+      .catch(async (e) => {
+        setError(e);
+        await loadSession().catch(() => undefined);
+      })
+      .finally(() => setEntered(true));
+  }, []);
+  if (!entered) return <div className="skeleton" aria-busy="true" role="status" aria-label="Loading" />;
+  if (!session.authenticated) return <Login problem={error} />;
+  return <Frame />;
+}
+
+function Frame() {
+  const client = useQueryClient();
+  const session = useSession();
+  const live = useLive();
+  const [error, setError] = useState<unknown>();
+  useEffect(() => follow(client), [client]);
+  const waiting = useQuery({
+    queryKey: ["approvals", "waiting"],
+    queryFn: ({ signal }) => get<Schemas["ApprovalList"]>("/v1/approvals", { status: "PENDING", page_size: 100 }, signal),
+    refetchInterval: live ? false : 15_000,
+  });
+  const count = waiting.data?.approvals.length ?? 0;
+  useMark(waiting.data?.approvals ?? []);
+  return (
+    <div className="shell">
+      <a className="skip" href="#main">
+        To the content
+      </a>
+      <nav className="side" aria-label="Console">
+        <Link to="/" className="brand">
+          <img src="/ui/icon.svg" alt="" />
+          Interlock
+        </Link>
+        <ul className="nav">
+          {menu.map(([to, name]) => (
+            <li key={to}>
+              <Link to={to} activeOptions={{ exact: to === "/" }} activeProps={{ "aria-current": "page" }}>
+                {name}
+                {to === "/approvals" && count > 0 && (
+                  <span className="count">
+                    {count}
+                    {waiting.data?.next_page_token ? "+" : ""}
+                    <span className="hidden-text"> waiting</span>
+                  </span>
+                )}
+              </Link>
+            </li>
+          ))}
+        </ul>
+        <div className="who">
+          <span>{live ? "Live" : "Not live; trying again"}</span>
+          <span>
+            {session.name || "Logged in"} <span className="dim">{session.roles?.join(", ")}</span>
+          </span>
+          {session.namespace && <span>namespace {session.namespace}</span>}
+          {session.read_only && <span>read-only console</span>}
+          <div className="row">
+            <Theme />
+            <button type="button" onClick={() => logout().catch(setError)}>
+              Log out
+            </button>
+          </div>
+          {error ? <Failure error={error} /> : null}
+        </div>
+      </nav>
+      <main id="main" tabIndex={-1}>
+        <Outlet />
+      </main>
+    </div>
+  );
+}
+
+function Theme() {
+  const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? "system");
+  const choose = (next: string) => {
+    setTheme(next);
+    if (next === "system") {
+      delete document.documentElement.dataset.theme;
+      localStorage.removeItem("theme");
+    } else {
+      document.documentElement.dataset.theme = next;
+      localStorage.setItem("theme", next);
+    }
+  };
+  return (
+    <select aria-label="Colours" value={theme} onChange={(e) => choose(e.target.value)}>
+      <option value="system">system</option>
+      <option value="light">light</option>
+      <option value="dark">dark</option>
+    </select>
+  );
+}
+
+/** Tells in the tab how many approvals wait. */
+function useMark(waiting: Approval[]) {
+  const count = waiting.length;
+  useEffect(() => {
+    const mark = () => {
+      const title = document.title.replace(/^\(\d+\) /, "");
+      const want = count > 0 ? `(${count}) ${title}` : title;
+      if (document.title !== want) document.title = want;
+    };
+    mark();
+    const watch = new MutationObserver(mark);
+    const title = document.querySelector("title");
+    if (title) watch.observe(title, { childList: true });
+    const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
+    if (icon) icon.href = count > 0 ? "/ui/icon-waiting.svg" : "/ui/icon.svg";
+    return () => watch.disconnect();
+  }, [count]);
+}
