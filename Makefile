@@ -45,7 +45,7 @@ build: ## build bin/interlock and the separate services
 test: deps ## install what the tests need, then run every test
 	cd services/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
 	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(PACKAGES)
-	$(MAKE) valkey-test chart-test release-test
+	$(MAKE) valkey-test chart-test release-test console-test
 
 .PHONY: valkey-test
 valkey-test: ## the store's suite on Valkey: all but TLS, which this build of Valkey does not have
@@ -56,6 +56,16 @@ valkey-test: ## the store's suite on Valkey: all but TLS, which this build of Va
 .PHONY: chart-test
 chart-test: ## test the Helm chart without a cluster; CHART_FLAGS=-update writes its golden files
 	cd tools/chart && CGO_ENABLED=0 GOWORK=off $(GO) test -trimpath -gcflags='all=-l -dwarf=false' -vet=off ./... $(CHART_FLAGS)
+
+.PHONY: console
+console: deps ## build the console's pages into services/gateway/internal/console/dist
+	cd console && npm ci --no-audit --no-fund --loglevel=error && npm run --silent build
+
+.PHONY: console-test
+console-test: console ## lint and test the console's pages, compare what is built with what is committed, and use it in a browser
+	cd console && npm run --silent lint && npm run --silent test
+	@test -z "$$(git status --porcelain -- services/gateway/internal/console/dist)" || \
+		{ git status --short -- services/gateway/internal/console/dist; echo 'the built pages are stale: run `make console` and commit'; exit 1; }
 
 .PHONY: release
 release: ## make VERSION=v0.1.0 in dist/: archives, checksums, SBOM, modules; a dry run, or with TAG=1 its tags too

@@ -47,7 +47,12 @@ export async function seed(server, tokens, { runs = 30, states = 60 } = {}) {
     initial: "build",
     meta: { approval_mode: "ui" },
     states: {
-      build: { allowed_tools: ["Bash", "Read"], allowed_commands: ["go build *", "go test *"], instructions: hostile, on: { READY: "gate" } },
+      build: {
+        allowed_tools: ["Bash", "Read"],
+        allowed_commands: ["go build *", "go test *"],
+        instructions: hostile,
+        on: { READY: "gate" },
+      },
       gate: { allowed_tools: ["Read"], on: { SHIP: { target: "ship", requires_approval: true }, BACK: "build" } },
       ship: { allowed_tools: ["Deploy"], on: { DONE: "end" } },
       end: { type: "final" },
@@ -64,35 +69,71 @@ export async function seed(server, tokens, { runs = 30, states = 60 } = {}) {
   await api("operator", "POST", "/workflow-schemas", {
     name: "notes",
     description: "Notes of a team",
-    json_schema: { type: "object", properties: { title: { type: "string" }, items: { type: "array", items: { type: "string" } }, count: { type: "integer" } } },
+    json_schema: {
+      type: "object",
+      properties: {
+        title: { type: "string" },
+        items: { type: "array", items: { type: "string" } },
+        count: { type: "integer" },
+      },
+    },
   });
   const session = await api("agent", "POST", "/sessions", { session_name: "lead", prompt: "plan the release" });
-  const child = await api("agent", "POST", "/sessions", { session_name: "helper", parent_session_name: "lead", prompt: hostile.slice(0, 200), state_update: "required" }).catch(() => undefined);
-  const state = await api("operator", "POST", "/workflow-states", { schema_name: "notes", root_session_id: session.session_id, initial_data: { title: "Release 1.4", items: [], count: 0 } });
+  const child = await api("agent", "POST", "/sessions", {
+    session_name: "helper",
+    parent_session_name: "lead",
+    prompt: hostile.slice(0, 200),
+    state_update: "required",
+  }).catch(() => undefined);
+  const state = await api("operator", "POST", "/workflow-states", {
+    schema_name: "notes",
+    root_session_id: session.session_id,
+    initial_data: { title: "Release 1.4", items: [], count: 0 },
+  });
   for (let i = 0; i < 5; i++)
     await api("operator", "PATCH", `/workflow-states/${state.state_id}`, {
       expected_version: i + 1,
-      operations: [{ op: "add", path: "/items/-", value: i === 2 ? hostile : `note ${i}` }, { op: "replace", path: "/count", value: i + 1 }],
+      operations: [
+        { op: "add", path: "/items/-", value: i === 2 ? hostile : `note ${i}` },
+        { op: "replace", path: "/count", value: i + 1 },
+      ],
     });
   await api("operator", "POST", "/v1/components", {
-    slug: "release-notes", name: "Release notes", description: "What changed", persistence: "session",
-    schema_definition: { type: "object", properties: { text: { type: "string" } } }, initial_values: { text: "" }, tags: ["release"],
+    slug: "release-notes",
+    name: "Release notes",
+    description: "What changed",
+    persistence: "session",
+    schema_definition: { type: "object", properties: { text: { type: "string" } } },
+    initial_values: { text: "" },
+    tags: ["release"],
   }).catch((e) => console.error(String(e)));
   for (let i = 0; i < runs; i++) {
-    const run = await api("agent", "POST", "/v1/runs", { workflow: i % 3 === 0 ? "deploy" : "bugfix", session_id: i === 0 ? hostile.slice(0, 120) : `s-${i}` });
+    const run = await api("agent", "POST", "/v1/runs", {
+      workflow: i % 3 === 0 ? "deploy" : "bugfix",
+      session_id: i === 0 ? hostile.slice(0, 120) : `s-${i}`,
+    });
     made.runs.push(run.run_id);
-    const check = (tool, input) => api("agent", "POST", `/v1/runs/${run.run_id}/check`, { tool, input, call_id: `call-${i}-${tool}-${Math.random()}` });
+    const check = (tool, input) =>
+      api("agent", "POST", `/v1/runs/${run.run_id}/check`, {
+        tool,
+        input,
+        call_id: `call-${i}-${tool}-${Math.random()}`,
+      });
     await check("Read", { file_path: "README.md" });
     if (i % 3 === 0) {
       await check("Bash", { command: "go test ./... && rm -rf / --no-preserve-root" });
       await check("Bash", { command: "go test ./..." });
       await api("agent", "POST", `/v1/runs/${run.run_id}/transition`, { event: "READY" });
       if (i % 2 === 0) {
-        const parked = await api("agent", "POST", `/v1/runs/${run.run_id}/transition`, { event: "SHIP", data: { version: "1.4.0", amount: 12, why: hostile } });
+        const parked = await api("agent", "POST", `/v1/runs/${run.run_id}/transition`, {
+          event: "SHIP",
+          data: { version: "1.4.0", amount: 12, why: hostile },
+        });
         if (parked.approval_id) made.approvals.push(parked.approval_id);
       }
     } else {
-      for (let k = 0; k < 4; k++) await check("Edit", { file_path: "src/main.go", old_string: "a", new_string: hostile });
+      for (let k = 0; k < 4; k++)
+        await check("Edit", { file_path: "src/main.go", old_string: "a", new_string: hostile });
       if (i % 4 === 1) await api("operator", "POST", `/v1/runs/${run.run_id}/pause`, { reason: "someone looks" });
     }
   }

@@ -52,7 +52,8 @@ export function makeRouter() {
     parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
     stringifySearch: (search) => {
       const params = new URLSearchParams();
-      for (const [key, value] of Object.entries(search)) if (value !== undefined && value !== "") params.set(key, String(value));
+      for (const [key, value] of Object.entries(search))
+        if (value !== undefined && value !== "") params.set(key, String(value));
       const written = params.toString();
       return written ? `?${written}` : "";
     },

@@ -60,7 +60,8 @@ function Frame() {
   useEffect(() => follow(client), [client]);
   const waiting = useQuery({
     queryKey: ["approvals", "waiting"],
-    queryFn: ({ signal }) => get<Schemas["ApprovalList"]>("/v1/approvals", { status: "PENDING", page_size: 100 }, signal),
+    queryFn: ({ signal }) =>
+      get<Schemas["ApprovalList"]>("/v1/approvals", { status: "PENDING", page_size: 100 }, signal),
     refetchInterval: live ? false : 15_000,
   });
   const count = waiting.data?.approvals.length ?? 0;
@@ -94,7 +95,8 @@ function Frame() {
         <div className="who">
           <span>{live ? "Live" : "Not live; trying again"}</span>
           <span>
-            {session.name || "Logged in"} <span className="dim">{session.roles?.join(", ")}</span>
+            {session.name || "Logged in"}
+            {session.roles?.join() !== session.name && <span className="dim"> as {session.roles?.join(", ")}</span>}
           </span>
           {session.namespace && <span>namespace {session.namespace}</span>}
           {session.read_only && <span>read-only console</span>}

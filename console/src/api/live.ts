@@ -63,7 +63,10 @@ export function follow(client: QueryClient): () => void {
     for (const key of touched[message.entity]?.(message.id) ?? []) due.set(key.join("\0"), key);
     timer ??= setTimeout(flush, 500);
   };
-  const worker = new SharedWorker(new URL("./worker.ts", import.meta.url), { type: "module", name: "interlock-events" });
+  const worker = new SharedWorker(new URL("./worker.ts", import.meta.url), {
+    type: "module",
+    name: "interlock-events",
+  });
   worker.port.onmessage = (m) => take(m.data as Message);
   worker.port.postMessage("again");
   const close = () => worker.port.postMessage("close");

@@ -8,9 +8,7 @@ interface Envelope {
   type?: string;
 }
 
-export type Message =
-  | { kind: "event"; entity: string; id: string; type: string }
-  | { kind: "state"; live: boolean };
+export type Message = { kind: "event"; entity: string; id: string; type: string } | { kind: "state"; live: boolean };
 
 const ports = new Set<MessagePort>();
 let source: EventSource | undefined;

@@ -37,7 +37,9 @@ export function Approvals() {
   const status = wanted === "ALL" ? "" : wanted;
   const navigate = useNavigate();
   const [help, setHelp] = useState(false);
-  const pages = usePages<Schemas["ApprovalList"]>(["approvals", status], "/v1/approvals", { status: status || undefined });
+  const pages = usePages<Schemas["ApprovalList"]>(["approvals", status], "/v1/approvals", {
+    status: status || undefined,
+  });
   const all = pages.data?.pages.flatMap((p) => p.approvals) ?? [];
   const chosen = id ?? all[0]?.approval_id;
   const at = all.findIndex((a) => a.approval_id === chosen);
@@ -75,12 +77,14 @@ export function Approvals() {
       </div>
       {help && (
         <p className="notice">
-          <kbd>j</kbd> next, <kbd>k</kbd> previous, <kbd>a</kbd> approve, <kbd>r</kbd> reject, <kbd>e</kbd> edit, <kbd>?</kbd> this
-          help.
+          <kbd>j</kbd> next, <kbd>k</kbd> previous, <kbd>a</kbd> approve, <kbd>r</kbd> reject, <kbd>e</kbd> edit,{" "}
+          <kbd>?</kbd> this help.
         </p>
       )}
       <div className="split inbox">
-        <div className="stack">{chosen ? <Card key={chosen} id={chosen} /> : <Empty>Nothing waits for a human.</Empty>}</div>
+        <div className="stack">
+          {chosen ? <Card key={chosen} id={chosen} /> : <Empty>Nothing waits for a human.</Empty>}
+        </div>
         <List
           pages={pages}
           label="Approvals"
@@ -214,7 +218,7 @@ function Shown({ approval: a }: { approval: Approval }) {
           ["Escalated", a.escalated ? "yes" : ""],
           ["Decided", a.decided_at && <Time at={a.decided_at} />],
           ["Used", a.used_at && <Time at={a.used_at} />],
-          ["Outcome", a.status !== "PENDING" && a.outcome ? <Text>{a.outcome}</Text> : ""],
+          ["Outcome", a.status !== "PENDING" && a.outcome ? <Text key="o">{a.outcome}</Text> : ""],
         ]}
       />
       {a.votes.length > 0 && (
@@ -326,18 +330,26 @@ function Decide({ approval: a }: { approval: Approval }) {
     mutationFn: async (yes: boolean) => {
       const edited = edit === undefined ? undefined : parse(edit);
       const body = yes ? { note, digest: a.digest, edited_data: edited } : { note };
-      return change<Approval>("POST", `/v1/approvals/${segment(a.approval_id)}/${yes ? "approve" : "reject"}`, body, key.current);
+      return change<Approval>(
+        "POST",
+        `/v1/approvals/${segment(a.approval_id)}/${yes ? "approve" : "reject"}`,
+        body,
+        key.current,
+      );
     },
     onSuccess: (after) => client.setQueryData(["approval", a.approval_id], after),
     onError: (error) => {
       key.current = crypto.randomUUID();
       // Somebody else was faster, or what is shown is old: show how it stands.
-      if (error instanceof CallError && error.status === 409) client.invalidateQueries({ queryKey: ["approval", a.approval_id] });
+      if (error instanceof CallError && error.status === 409)
+        client.invalidateQueries({ queryKey: ["approval", a.approval_id] });
     },
     onSettled: () => client.invalidateQueries({ queryKey: ["approvals"] }),
   });
   const broken = edit !== undefined && !valid(edit);
-  const mayVote = !session.read_only && (session.roles === undefined || session.roles.includes("approver") || session.roles.length === 0);
+  const mayVote =
+    !session.read_only &&
+    (session.roles === undefined || session.roles.includes("approver") || session.roles.length === 0);
   useEffect(() => {
     const press = (e: KeyboardEvent) => {
       const typing = e.target instanceof HTMLElement && e.target.closest("input, textarea, select, dialog");
@@ -363,7 +375,13 @@ function Decide({ approval: a }: { approval: Approval }) {
       {edit !== undefined && (
         <label className="field">
           Data to approve instead
-          <textarea rows={10} spellCheck={false} value={edit} aria-invalid={broken} onChange={(e) => setEdit(e.target.value)} />
+          <textarea
+            rows={10}
+            spellCheck={false}
+            value={edit}
+            aria-invalid={broken}
+            onChange={(e) => setEdit(e.target.value)}
+          />
           {broken && <span>That is not JSON yet.</span>}
         </label>
       )}
@@ -382,7 +400,13 @@ function Decide({ approval: a }: { approval: Approval }) {
         >
           {edit === undefined ? "Approve" : "Approve with these data"}
         </button>
-        <button ref={rejectIt} type="button" className="danger" disabled={decide.isPending} onClick={() => decide.mutate(false)}>
+        <button
+          ref={rejectIt}
+          type="button"
+          className="danger"
+          disabled={decide.isPending}
+          onClick={() => decide.mutate(false)}
+        >
           Reject
         </button>
         {a.editable && edit === undefined && (

@@ -23,11 +23,18 @@ export function Login({ problem }: { problem: unknown }) {
       {error ? <Failure error={error} /> : null}
       <form className="panel stack" onSubmit={(e) => send(e, false)}>
         <p>
-          On the machine of the server, <code>interlock console</code> prints a link that logs you in. Elsewhere, give a token.
+          On the machine of the server, <code>interlock console</code> prints a link that logs you in. Elsewhere, give a
+          token.
         </p>
         <label className="field">
           Token
-          <input type="password" autoComplete="current-password" required value={token} onChange={(e) => setToken(e.target.value)} />
+          <input
+            type="password"
+            autoComplete="current-password"
+            required
+            value={token}
+            onChange={(e) => setToken(e.target.value)}
+          />
         </label>
         <label className="field">
           Namespace

@@ -56,7 +56,11 @@ export function Now() {
               </Facts>
             </div>
             <div className="grid">
-              <Column title="Waits for a human" all={<Link to="/approvals">All approvals</Link>} empty="Nothing waits for a human.">
+              <Column
+                title="Waits for a human"
+                all={<Link to="/approvals">All approvals</Link>}
+                empty="Nothing waits for a human."
+              >
                 {o.waiting.map((a) => (
                   <li key={a.approval_id}>
                     <Link className="item" to="/approvals/$id" params={{ id: a.approval_id }}>
@@ -167,7 +171,17 @@ export function Now() {
   );
 }
 
-function Facts({ title, value, bad, children }: { title: string; value: ReactNode; bad?: boolean; children: ReactNode }) {
+function Facts({
+  title,
+  value,
+  bad,
+  children,
+}: {
+  title: string;
+  value: ReactNode;
+  bad?: boolean;
+  children: ReactNode;
+}) {
   return (
     <section className={`panel${bad ? " notice bad" : ""}`}>
       <h2>{title}</h2>
@@ -177,7 +191,17 @@ function Facts({ title, value, bad, children }: { title: string; value: ReactNod
   );
 }
 
-function Column({ title, all, empty, children }: { title: string; all: ReactNode; empty: string; children: ReactNode[] }) {
+function Column({
+  title,
+  all,
+  empty,
+  children,
+}: {
+  title: string;
+  all: ReactNode;
+  empty: string;
+  children: ReactNode[];
+}) {
   return (
     <section className="panel stack">
       <div className="head">

@@ -16,7 +16,10 @@ type Record_ = Schemas["DecisionRecord"];
 /** One run: its machine, its path, and what was refused. */
 export function RunPage() {
   const { id } = useParams({ strict: false }) as { id: string };
-  const run = useQuery({ queryKey: ["run", id], queryFn: ({ signal }) => get<Run>(`/v1/runs/${segment(id)}`, {}, signal) });
+  const run = useQuery({
+    queryKey: ["run", id],
+    queryFn: ({ signal }) => get<Run>(`/v1/runs/${segment(id)}`, {}, signal),
+  });
   useTitle(run.data ? `${run.data.workflow} in ${run.data.state}` : "Run");
   return <Loaded query={run}>{(r) => <Shown run={r} />}</Loaded>;
 }
@@ -25,7 +28,8 @@ function Shown({ run }: { run: Run }) {
   const kind = run.process ? "processes" : "workflows";
   const graph = useQuery({
     queryKey: ["graph", kind, run.workflow, run.workflow_version],
-    queryFn: ({ signal }) => get<Schemas["Graph"]>(`/v1/${kind}/${segment(run.workflow)}/versions/${run.workflow_version}/graph`, {}, signal),
+    queryFn: ({ signal }) =>
+      get<Schemas["Graph"]>(`/v1/${kind}/${segment(run.workflow)}/versions/${run.workflow_version}/graph`, {}, signal),
     staleTime: Number.POSITIVE_INFINITY,
   });
   const history = useInfiniteQuery({
@@ -34,14 +38,17 @@ function Shown({ run }: { run: Run }) {
       get<Schemas["History"]>(`/v1/runs/${segment(run.run_id)}/history`, { page_size: 500, ...pageParam }, signal),
     initialPageParam: {} as { after_version?: number; after_result?: number },
     getNextPageParam: (last) =>
-      last.next_after_version ? { after_version: last.next_after_version, after_result: last.next_after_result } : undefined,
+      last.next_after_version
+        ? { after_version: last.next_after_version, after_result: last.next_after_result }
+        : undefined,
   });
   useEffect(() => {
     if (history.hasNextPage && !history.isFetchingNextPage) history.fetchNextPage();
   }, [history.hasNextPage, history.isFetchingNextPage, history.fetchNextPage]);
   const denied = useQuery({
     queryKey: ["decisions", "of", run.run_id, "DENY"],
-    queryFn: ({ signal }) => get<Schemas["DecisionList"]>("/v1/decisions", { run_id: run.run_id, decision: "DENY", page_size: 200 }, signal),
+    queryFn: ({ signal }) =>
+      get<Schemas["DecisionList"]>("/v1/decisions", { run_id: run.run_id, decision: "DENY", page_size: 200 }, signal),
   });
   const entries = useMemo(() => history.data?.pages.flatMap((p) => p.entries) ?? [], [history.data]);
   const [at, setAt] = useState<number>();
@@ -112,7 +119,9 @@ function Shown({ run }: { run: Run }) {
           <Timeline entries={entries} denied={denied.data?.decisions ?? []} until={at} />
           {moves.length > 1 && (
             <label className="field">
-              {at === undefined ? "As it is now; move to see it as it was" : `As it was at version ${at}: in ${visible(current)}`}
+              {at === undefined
+                ? "As it is now; move to see it as it was"
+                : `As it was at version ${at}: in ${visible(current)}`}
               <input
                 type="range"
                 min={0}
@@ -144,9 +153,22 @@ function Shown({ run }: { run: Run }) {
             ) : (
               <Facts
                 facts={[
-                  ["Allowed tools", run.allowed_tools ? <Names key="a" names={run.allowed_tools} none="none" /> : "any that no rule forbids"],
-                  ["Forbidden tools", run.disallowed_tools?.length ? <Names key="d" names={run.disallowed_tools} none="" /> : ""],
-                  ["Allowed commands", run.allowed_commands ? <Names key="c" names={run.allowed_commands} none="none" /> : ""],
+                  [
+                    "Allowed tools",
+                    run.allowed_tools ? (
+                      <Names key="a" names={run.allowed_tools} none="none" />
+                    ) : (
+                      "any that no rule forbids"
+                    ),
+                  ],
+                  [
+                    "Forbidden tools",
+                    run.disallowed_tools?.length ? <Names key="d" names={run.disallowed_tools} none="" /> : "",
+                  ],
+                  [
+                    "Allowed commands",
+                    run.allowed_commands ? <Names key="c" names={run.allowed_commands} none="none" /> : "",
+                  ],
                   [
                     "Legal events",
                     <ul className="plain tight" key="e">
@@ -155,8 +177,11 @@ function Shown({ run }: { run: Run }) {
                           <code>
                             <Text>{e.event}</Text>
                           </code>{" "}
-                          <span className="dim">to {visible(e.targets.join(", "))}</span> {e.requires_approval && <Chip kind="ask">needs approval</Chip>}
-                          {e.guards?.length ? <span className="small dim"> if {visible(e.guards.join(", "))}</span> : null}
+                          <span className="dim">to {visible(e.targets.join(", "))}</span>{" "}
+                          {e.requires_approval && <Chip kind="ask">needs approval</Chip>}
+                          {e.guards?.length ? (
+                            <span className="small dim"> if {visible(e.guards.join(", "))}</span>
+                          ) : null}
                         </li>
                       ))}
                       {!run.legal_events?.length && <li className="dim">none</li>}
@@ -165,7 +190,16 @@ function Shown({ run }: { run: Run }) {
                   ["Calls in this entry", limit(run.iterations, run.max_iterations)],
                   ["Files changed", run.max_files_per_state ? limit(run.files_changed, run.max_files_per_state) : ""],
                   ["Context bytes", run.context_budget_bytes ? limit(run.context_bytes, run.context_budget_bytes) : ""],
-                  ["Instructions", run.instructions ? <Text key="i" lines>{run.instructions}</Text> : ""],
+                  [
+                    "Instructions",
+                    run.instructions ? (
+                      <Text key="i" lines>
+                        {run.instructions}
+                      </Text>
+                    ) : (
+                      ""
+                    ),
+                  ],
                 ]}
               />
             )}
@@ -201,8 +235,16 @@ function Shown({ run }: { run: Run }) {
                     </Link>
                   ),
                 ],
-                ["Interrupt", run.interrupt && visible(`${run.interrupt.name}, then back to ${run.interrupt.return_to}`)],
-                ["Branches", run.fork && run.fork.branches.map((b) => visible(`${b.name}: ${b.state} (${b.status.toLowerCase()})`)).join("; ")],
+                [
+                  "Interrupt",
+                  run.interrupt && visible(`${run.interrupt.name}, then back to ${run.interrupt.return_to}`),
+                ],
+                [
+                  "Branches",
+                  run.fork?.branches
+                    .map((b) => visible(`${b.name}: ${b.state} (${b.status.toLowerCase()})`))
+                    .join("; "),
+                ],
               ]}
             />
           </section>
@@ -237,7 +279,8 @@ function Shown({ run }: { run: Run }) {
   );
 }
 
-const limit = (used: number | undefined, most: number | undefined) => (most ? `${used ?? 0} of ${most}` : used ? String(used) : "");
+const limit = (used: number | undefined, most: number | undefined) =>
+  most ? `${used ?? 0} of ${most}` : used ? String(used) : "";
 
 export function Names({ names, none }: { names: string[]; none: string }) {
   if (names.length === 0) return <span className="dim">{none}</span>;
@@ -257,11 +300,17 @@ function StateOf({ run, state }: { run: Run; state: string }) {
   const kind = run.process ? "processes" : "workflows";
   const query = useQuery({
     queryKey: [run.process ? "process" : "workflow", run.workflow, run.workflow_version],
-    queryFn: ({ signal }) => get<Schemas["Workflow"]>(`/v1/${kind}/${segment(run.workflow)}/versions/${run.workflow_version}`, {}, signal),
+    queryFn: ({ signal }) =>
+      get<Schemas["Workflow"]>(`/v1/${kind}/${segment(run.workflow)}/versions/${run.workflow_version}`, {}, signal),
   });
   return (
     <Loaded query={query}>
-      {(w) => <Json value={(w.definition as { states?: Record<string, unknown> })?.states?.[state] ?? w.definition} label="Definition" />}
+      {(w) => (
+        <Json
+          value={(w.definition as { states?: Record<string, unknown> })?.states?.[state] ?? w.definition}
+          label="Definition"
+        />
+      )}
     </Loaded>
   );
 }
@@ -311,7 +360,9 @@ function Actions({ run }: { run: Run }) {
       {work.error ? <Failure error={work.error} /> : null}
       {asked && (
         <Confirm
-          title={asked === "force" ? "Force this run into a state?" : `${asked[0]?.toUpperCase()}${asked.slice(1)} this run?`}
+          title={
+            asked === "force" ? "Force this run into a state?" : `${asked[0]?.toUpperCase()}${asked.slice(1)} this run?`
+          }
           danger={asked === "cancel" || asked === "force"}
           reason={asked === "pause" || asked === "cancel"}
           onClose={() => setAsked(undefined)}
@@ -462,7 +513,9 @@ function Timeline({ entries, denied, until }: { entries: Entry[]; denied: Record
   const moves = entries.filter((e) => e.to && !e.tool_result && (until === undefined || e.run_version <= until));
   const first = moves[0];
   if (!first) return null;
-  const moments = [...moves.map((e) => e.time), ...denied.map((d) => d.time)].map((t) => new Date(t).getTime()).sort((a, b) => a - b);
+  const moments = [...moves.map((e) => e.time), ...denied.map((d) => d.time)]
+    .map((t) => new Date(t).getTime())
+    .sort((a, b) => a - b);
   // Real times become places: a gap longer than longGap takes as much as longGap.
   const places = new Map<number, number>();
   const gaps: { x: number; ms: number }[] = [];
@@ -477,16 +530,21 @@ function Timeline({ entries, denied, until }: { entries: Entry[]; denied: Record
     places.set(t, x);
   });
   const width = Math.max(x, 1);
-  const scale = (t: string) => 20 + ((places.get(new Date(t).getTime()) ?? 0) / width) * 900;
+  const scale = (t: string) => 20 + ((places.get(new Date(t).getTime()) ?? 0) / width) * 720;
   const lanes = [...new Set(moves.map((e) => e.branch ?? ""))];
   return (
-    <svg className="timeline panel" viewBox={`0 0 960 ${lanes.length * 34 + 24}`} role="img" aria-label="Timeline of the states">
+    <svg
+      className="timeline panel"
+      viewBox={`0 0 760 ${lanes.length * 34 + 24}`}
+      role="img"
+      aria-label="Timeline of the states"
+    >
       {lanes.map((lane, row) => {
         const own = moves.filter((e) => (e.branch ?? "") === lane);
         return own.map((e, i) => {
           const from = scale(e.time);
           const next = own[i + 1];
-          const to = next ? scale(next.time) : 940;
+          const to = next ? scale(next.time) : 750;
           return (
             <g key={`${lane}.${e.run_version}`}>
               <rect x={from} y={row * 34 + 6} width={Math.max(to - from - 1, 2)} height={22} rx={4}>
@@ -507,7 +565,7 @@ function Timeline({ entries, denied, until }: { entries: Entry[]; denied: Record
         </line>
       ))}
       {gaps.map((g) => (
-        <text key={g.x} className="gap" x={20 + (g.x / width) * 900} y={lanes.length * 34 + 18} textAnchor="middle">
+        <text key={g.x} className="gap" x={20 + (g.x / width) * 720} y={lanes.length * 34 + 18} textAnchor="middle">
           {span(g.ms)} idle
         </text>
       ))}

@@ -117,7 +117,15 @@ export function Runs() {
 const short = (id: string) => `${id.slice(0, 8)}…${id.slice(-4)}`;
 
 /** A filter by words, applied when it is left or Enter is typed. */
-export function Words({ name, value, onChange }: { name: string; value: string | undefined; onChange: (value: string) => void }) {
+export function Words({
+  name,
+  value,
+  onChange,
+}: {
+  name: string;
+  value: string | undefined;
+  onChange: (value: string) => void;
+}) {
   return (
     <input
       key={value ?? ""}
@@ -137,7 +145,9 @@ function Bulk({ chosen, done }: { chosen: Set<string>; done: () => void }) {
   const work = useMutation({
     mutationFn: async ({ action, reason }: { action: Action; reason: string }) => {
       const results = await Promise.allSettled(
-        [...chosen].map((id) => change<Run>("POST", `/v1/runs/${segment(id)}/${action}`, action === "resume" ? {} : { reason })),
+        [...chosen].map((id) =>
+          change<Run>("POST", `/v1/runs/${segment(id)}/${action}`, action === "resume" ? {} : { reason }),
+        ),
       );
       const failed = results.flatMap((r) => (r.status === "rejected" ? [String(r.reason?.message ?? r.reason)] : []));
       if (failed.length > 0) throw new Error(`${failed.length} of ${results.length} failed:\n${failed.join("\n")}`);

@@ -86,7 +86,11 @@ const kinds: Record<string, string> = {
 /** A status in the colour of what it means. */
 export function Chip({ children, kind }: { children: string | undefined; kind?: string }) {
   if (!children) return null;
-  return <span className={`chip ${kind ?? kinds[children] ?? ""}`}>{visible(children).toLowerCase().replaceAll("_", " ")}</span>;
+  return (
+    <span className={`chip ${kind ?? kinds[children] ?? ""}`}>
+      {visible(children).toLowerCase().replaceAll("_", " ")}
+    </span>
+  );
 }
 
 /** An id, shortened, that a click copies whole. */
@@ -113,10 +117,13 @@ export function CopyId({ id, whole = false }: { id: string | undefined; whole?: 
 
 /** Why something could not be read or done. */
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
-  const e = error instanceof CallError ? error : new CallError(0, "", error instanceof Error ? error.message : String(error));
+  const e =
+    error instanceof CallError ? error : new CallError(0, "", error instanceof Error ? error.message : String(error));
   return (
     <div className="notice bad stack tight" role="alert">
-      <strong>{e.status === 403 ? "You may not" : e.status === 404 ? "Not found" : e.status === 0 ? "Not reached" : "Refused"}</strong>
+      <strong>
+        {e.status === 403 ? "You may not" : e.status === 404 ? "Not found" : e.status === 0 ? "Not reached" : "Refused"}
+      </strong>
       <pre>
         <Text lines>{e.message}</Text>
       </pre>
@@ -160,9 +167,11 @@ export function Loaded<T>({ query, children }: { query: Loadable<T>; children: (
 export function Json({ value, label }: { value: unknown; label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <pre className="doc" tabIndex={0} role="region" aria-label={label}>
-      <Text lines>{pretty(value)}</Text>
-    </pre>
+    <section className="doc" tabIndex={0} aria-label={label}>
+      <pre>
+        <Text lines>{pretty(value)}</Text>
+      </pre>
+    </section>
   );
 }
 

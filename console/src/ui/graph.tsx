@@ -22,7 +22,17 @@ interface View {
 }
 
 /** A diagram as the server laid it out: drag to move, wheel or buttons to zoom, click a state to select it. */
-export function GraphView({ graph, marks = {}, selected, onSelect }: { graph: Graph; marks?: Marks; selected?: string; onSelect?: (state: string) => void }) {
+export function GraphView({
+  graph,
+  marks = {},
+  selected,
+  onSelect,
+}: {
+  graph: Graph;
+  marks?: Marks;
+  selected?: string;
+  onSelect?: (state: string) => void;
+}) {
   const whole: View = { x: -10, y: -10, w: graph.width + 20, h: graph.height + 20 };
   const [view, setView] = useState(whole);
   const svg = useRef<SVGSVGElement>(null);
@@ -58,6 +68,7 @@ export function GraphView({ graph, marks = {}, selected, onSelect }: { graph: Gr
   const taken = (from: string, to: string) => marks.taken?.(names.get(from) ?? "", names.get(to) ?? "") ?? false;
   return (
     <div className="graph">
+      {/* biome-ignore lint/a11y/useSemanticElements: a drawing is no fieldset */}
       <svg
         ref={svg}
         viewBox={`${view.x} ${view.y} ${view.w} ${view.h}`}
@@ -93,7 +104,13 @@ export function GraphView({ graph, marks = {}, selected, onSelect }: { graph: Gr
           );
         })}
         {graph.nodes.map((n) => (
-          <NodeView key={n.id} node={n} marks={marks} selected={n.name !== "" && n.name === selected} onSelect={onSelect} />
+          <NodeView
+            key={n.id}
+            node={n}
+            marks={marks}
+            selected={n.name !== "" && n.name === selected}
+            onSelect={onSelect}
+          />
         ))}
         {graph.labels.map((l, i) =>
           l.lines.map((line, k) => (
@@ -145,7 +162,8 @@ function Shape({ node: n }: { node: Node }) {
     const [w, h] = [n.width / 2, n.height / 2];
     return <path d={`M${middle} ${n.y}l${w} ${h}l${-w} ${h}l${-w} ${-h}z`} />;
   }
-  const radius = n.kind === "fork" || n.kind === "join" ? 2 : n.kind === "invoke" ? 0 : n.kind === "return" ? n.height / 2 : 7;
+  const radius =
+    n.kind === "fork" || n.kind === "join" ? 2 : n.kind === "invoke" ? 0 : n.kind === "return" ? n.height / 2 : 7;
   return <rect x={n.x} y={n.y} width={n.width} height={n.height} rx={radius} />;
 }
 
@@ -196,7 +214,6 @@ function NodeView({ node: n, marks, selected, onSelect }: NodeProps) {
   const tick = named ? (marks.tick?.(n.name) ?? "") : "";
   const tips = [n.name, ...(n.tip ?? [])].filter(Boolean).map((t) => visible(t));
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it is a button where it can be chosen
     <g
       className={classes.filter(Boolean).join(" ")}
       {...(choose
@@ -218,7 +235,7 @@ function NodeView({ node: n, marks, selected, onSelect }: NodeProps) {
       <Shape node={n} />
       <Words node={n} />
       {tick && (
-        <text className="tick" x={n.x + n.width - 4} y={n.y - 3} textAnchor="end">
+        <text className="tick" x={n.x + n.width + 5} y={n.y + 12}>
           {tick}
         </text>
       )}

@@ -42,5 +42,6 @@ describe("nothing hides in text", () => {
     expect(visible("a\nb")).toBe("a⟦U+000A⟧b");
     expect(visible("a\nb", true)).toBe("a\nb");
   });
-  test("marks do not pile up", () => expect(visible(`a${"\u0301".repeat(6)}`)).toBe(`a${"\u0301".repeat(4)}${"⟦U+0301⟧".repeat(2)}`));
+  test("marks do not pile up", () =>
+    expect(visible(`a${"\u0301".repeat(6)}`)).toBe(`a${"\u0301".repeat(4)}${"⟦U+0301⟧".repeat(2)}`));
 });

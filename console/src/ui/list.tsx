@@ -8,7 +8,8 @@ import { Empty, Failure } from "./basics";
 export function usePages<P extends { next_page_token?: string }>(key: unknown[], path: string, query: Query) {
   return useInfiniteQuery({
     queryKey: key,
-    queryFn: ({ pageParam, signal }) => get<P>(path, { ...query, page_size: 100, page_token: pageParam || undefined }, signal),
+    queryFn: ({ pageParam, signal }) =>
+      get<P>(path, { ...query, page_size: 100, page_token: pageParam || undefined }, signal),
     initialPageParam: "",
     getNextPageParam: (last) => last.next_page_token || undefined,
     // A list that is read again starts with its first pages; more come when it is scrolled.
@@ -26,10 +27,15 @@ interface Props<P, T> {
 
 /** A list of any length, of which only what is seen is drawn. */
 export function List<P, T>({ pages, items, row, label, empty }: Props<P, T>) {
-  const box = useRef<HTMLDivElement>(null);
+  const box = useRef<HTMLElement>(null);
   const all = pages.data?.pages.flatMap(items) ?? [];
   const height = () => (matchMedia("(max-width: 760px)").matches ? 64 : 44);
-  const rows = useVirtualizer({ count: all.length, getScrollElement: () => box.current, estimateSize: height, overscan: 12 });
+  const rows = useVirtualizer({
+    count: all.length,
+    getScrollElement: () => box.current,
+    estimateSize: height,
+    overscan: 12,
+  });
   const seen = rows.getVirtualItems();
   const last = seen.at(-1)?.index ?? 0;
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
@@ -40,20 +46,20 @@ export function List<P, T>({ pages, items, row, label, empty }: Props<P, T>) {
   if (pages.error && all.length === 0) return <Failure error={pages.error} retry={() => pages.refetch()} />;
   if (all.length === 0) return <Empty>{empty}</Empty>;
   return (
-    <>
+    <div className="stack tight">
       {pages.error ? <Failure error={pages.error} retry={() => pages.refetch()} /> : null}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <div className="list" ref={box} role="region" aria-label={label} tabIndex={0}>
+      <section className="list" ref={box} aria-label={label} tabIndex={0} style={{ height: rows.getTotalSize() + 2 }}>
         <div className="list-body" style={{ height: rows.getTotalSize() }}>
           {seen.map((v) => {
             const item = all[v.index];
             return item === undefined ? null : row(item, { transform: `translateY(${v.start}px)` });
           })}
         </div>
-      </div>
+      </section>
       <p className="small dim" aria-live="polite">
         {all.length} {hasNextPage ? "so far; scroll for more" : "in all"}
       </p>
-    </>
+    </div>
   );
 }

@@ -5,6 +5,7 @@
 const shown = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 const ignorable = /[\p{Variation_Selector}\p{Default_Ignorable_Code_Point}\u2800\u{16fe4}\u{1d159}]/u;
 const mark = /\p{M}/u;
+// biome-ignore lint/suspicious/noMisleadingCharacterClass: the marks themselves are meant
 const enclosing = /[\p{Me}\u0334-\u0338\u20d2\u20d3\u20d8-\u20da\u20e5\u20e6\u20ea\u20eb]/u;
 const base = /[\p{L}\p{N}\p{S}]/u;
 /** How many marks a character may carry: more would cover the lines above and below. */

@@ -1,0 +1,234 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { useEffect, useMemo, useState } from "react";
+import { get, type Schemas, segment } from "../api/client";
+import { differences, pretty } from "../api/json";
+import { Chip, CopyId, Empty, Facts, Json, Loaded, Text, Time, useTitle } from "../ui/basics";
+import { absolute } from "../ui/time";
+import { visible } from "../ui/visible";
+
+type State = Schemas["State"];
+type Version = Schemas["StateVersion"];
+
+/** One shared document: who wrote what last, and how it was before. */
+export function StatePage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const query = useQuery({
+    queryKey: ["state", id],
+    queryFn: ({ signal }) => get<State>(`/workflow-states/${segment(id)}`, {}, signal),
+  });
+  useTitle(query.data?.root_session_name || "Shared state");
+  return <Loaded query={query}>{(s) => <Shown state={s} />}</Loaded>;
+}
+
+interface Patch {
+  op: string;
+  path: string;
+}
+
+/** The last writer of each place, by the patches. */
+function writersOf(versions: Version[]): Map<string, Version> {
+  const writers = new Map<string, Version>();
+  for (const v of versions) {
+    const patch = Array.isArray(v.patch) ? (v.patch as Patch[]) : [{ op: "replace", path: "" }];
+    for (const step of patch) {
+      // What was below a place that is written whole is that writer's, too.
+      for (const place of [...writers.keys()])
+        if (step.path === "" || place.startsWith(`${step.path}/`)) writers.delete(place);
+      writers.set(step.path, v);
+    }
+  }
+  return writers;
+}
+
+function Shown({ state: s }: { state: State }) {
+  const [at, setAt] = useState<number>();
+  const history = useInfiniteQuery({
+    queryKey: ["state", s.state_id, "history"],
+    queryFn: ({ pageParam, signal }) =>
+      get<Schemas["StateHistory"]>(
+        `/workflow-states/${segment(s.state_id)}/history`,
+        { page_size: 500, after_version: pageParam },
+        signal,
+      ),
+    initialPageParam: undefined as number | undefined,
+    getNextPageParam: (last) => last.next_after_version || undefined,
+  });
+  useEffect(() => {
+    if (history.hasNextPage && !history.isFetchingNextPage && (history.data?.pages.length ?? 0) < 20)
+      history.fetchNextPage();
+  }, [history.hasNextPage, history.isFetchingNextPage, history.fetchNextPage, history.data]);
+  const versions = useMemo(() => history.data?.pages.flatMap((p) => p.versions) ?? [], [history.data]);
+  const shown = at ?? s.version;
+  const version = (n: number) => ({
+    queryKey: ["state", s.state_id, "version", n],
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      get<State>(`/workflow-states/${segment(s.state_id)}/versions/${n}`, {}, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    enabled: n > 0,
+  });
+  const then = useQuery({ ...version(shown), enabled: at !== undefined });
+  const before = useQuery(version(shown - 1));
+  const data = at === undefined ? s.current_data : then.data?.current_data;
+  const changes = before.data && data !== undefined ? differences(before.data.current_data, data) : [];
+  const writers = useMemo(() => writersOf(versions.filter((v) => v.version <= shown)), [versions, shown]);
+  const entry = versions.find((v) => v.version === shown);
+  return (
+    <>
+      <div className="head">
+        <h1>
+          <Text>{s.root_session_name || "Shared state"}</Text>
+        </h1>
+        <span className="dim">
+          <Text>{s.schema_name}</Text> version {s.schema_version}
+        </span>
+        <CopyId id={s.state_id} />
+        <span className="grow" />
+        {s.lock && <Chip kind="ask">{`locked by ${visible(s.lock.holder)} until ${absolute(s.lock.expires_at)}`}</Chip>}
+        {s.root_session_id && (
+          <Link className="button" to="/sessions/$id" params={{ id: s.root_session_id }}>
+            Its sessions
+          </Link>
+        )}
+      </div>
+      {s.version > 1 && (
+        <label className="field">
+          {at === undefined
+            ? `Version ${s.version}, the newest; move to see it as it was`
+            : `As it was at version ${at}`}
+          <input
+            type="range"
+            min={1}
+            max={s.version}
+            value={shown}
+            onChange={(e) => setAt(Number(e.target.value) === s.version ? undefined : Number(e.target.value))}
+          />
+        </label>
+      )}
+      <div className="split">
+        <section className="stack">
+          {entry && (
+            <p className="dim small">
+              {entry.type} by <Text>{entry.actor}</Text>
+              {entry.session_name && (
+                <>
+                  {" in "}
+                  <Text>{entry.session_name}</Text>
+                </>
+              )}
+              , <Time at={entry.time} />
+            </p>
+          )}
+          <Doc value={data} writers={writers} />
+        </section>
+        <div className="stack">
+          <section className="panel stack">
+            <h2>What changed in version {shown}</h2>
+            {shown === 1 ? (
+              <Empty>This is the first version.</Empty>
+            ) : changes.length === 0 ? (
+              <Empty>Nothing differs from the version before.</Empty>
+            ) : (
+              changes.map((d) => (
+                <div key={d.pointer}>
+                  <code>
+                    <Text>{d.pointer || "the whole"}</Text>
+                  </code>
+                  <pre className="doc diff">
+                    {d.before !== undefined && (
+                      <span className="removed">
+                        <Text lines>{pretty(d.before)}</Text>
+                      </span>
+                    )}
+                    {d.after !== undefined && (
+                      <span className="added">
+                        <Text lines>{pretty(d.after)}</Text>
+                      </span>
+                    )}
+                  </pre>
+                </div>
+              ))
+            )}
+          </section>
+          <section className="panel">
+            <Facts
+              facts={[
+                ["Schema", <Text key="n">{`${s.schema_name} (version ${s.schema_version})`}</Text>],
+                ["Changed", <Time key="u" at={s.updated_at} />],
+                ["By", <Text key="b">{s.updated_by}</Text>],
+                ["Made", <Time key="c" at={s.created_at} />],
+              ]}
+            />
+          </section>
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** The document, one place a line; who wrote it last is beside it. */
+function Doc({ value, writers }: { value: unknown; writers: Map<string, Version> }) {
+  const places = useMemo(() => leaves(value).slice(0, 2000), [value]);
+  if (value === undefined) return <div className="skeleton" />;
+  const writerOf = (pointer: string): Version | undefined => {
+    // What was appended is known by its list.
+    for (let place = pointer; ; place = place.slice(0, place.lastIndexOf("/"))) {
+      const found = writers.get(place) ?? writers.get(`${place}/-`);
+      if (found || place === "") return found;
+    }
+  };
+  return (
+    <>
+      <div className="panel scroll-x">
+        <table className="plain">
+          <thead>
+            <tr>
+              <th>place</th>
+              <th>value</th>
+              <th>written last by</th>
+            </tr>
+          </thead>
+          <tbody>
+            {places.map(([pointer, leaf]) => {
+              const w = writerOf(pointer);
+              return (
+                <tr key={pointer}>
+                  <td>
+                    <code>
+                      <Text>{pointer || "/"}</Text>
+                    </code>
+                  </td>
+                  <td>
+                    <pre>
+                      <Text lines>{pretty(leaf)}</Text>
+                    </pre>
+                  </td>
+                  <td className="small dim" title={w ? `version ${w.version}, ${absolute(w.time)}` : ""}>
+                    {w && (
+                      <>
+                        <Text>{w.session_name || w.actor}</Text> <Time at={w.time} />
+                      </>
+                    )}
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      <details>
+        <summary className="small dim">As JSON</summary>
+        <Json value={value} label="Document" />
+      </details>
+    </>
+  );
+}
+
+/** Every place that holds no other. */
+function leaves(value: unknown, pointer = ""): [string, unknown][] {
+  if (typeof value !== "object" || value === null || Object.keys(value).length === 0 || "toJSON" in value)
+    return [[pointer, value]];
+  return Object.entries(value).flatMap(([k, v]) =>
+    leaves(v, `${pointer}/${k.replaceAll("~", "~0").replaceAll("/", "~1")}`),
+  );
+}
