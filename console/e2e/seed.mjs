@@ -24,7 +24,7 @@ export function apiOf(server, tokens) {
   };
 }
 
-/** A workflow of so many states in a row, each of which can go back. */
+/** A workflow of count states in a row, some of which can go back. */
 export function largeWorkflow(id, count) {
   const states = { done: { type: "final" } };
   for (let i = 0; i < count; i++)

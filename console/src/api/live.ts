@@ -72,11 +72,13 @@ export function follow(client: QueryClient): () => void {
   const close = () => worker.port.postMessage("close");
   const back = () => worker.port.postMessage("again");
   addEventListener("pagehide", close);
+  addEventListener("pageshow", back);
   addEventListener("online", back);
   return () => {
     close();
     clearTimeout(timer);
     removeEventListener("pagehide", close);
+    removeEventListener("pageshow", back);
     removeEventListener("online", back);
   };
 }

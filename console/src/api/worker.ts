@@ -49,7 +49,10 @@ self.onconnect = (connection) => {
   ports.add(port);
   port.onmessage = (message) => {
     if (message.data === "close") ports.delete(port);
-    if (message.data === "again") connect();
+    if (message.data === "again") {
+      ports.add(port); // a page that comes back from the browser's cache had said that it closes
+      connect();
+    }
     if (ports.size === 0) {
       source?.close();
       source = undefined;

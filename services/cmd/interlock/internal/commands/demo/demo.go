@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/pages"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
@@ -68,10 +69,20 @@ func (d *demonstration) run(ctx context.Context, exit bool) (err error) {
 		return err
 	}
 	fmt.Fprintf(d.out, "interlock up serves %s (REST, MCP), %s (gRPC), %s (NATS)\n", endpoints.HTTP, endpoints.GRPC, endpoints.NATS)
-	if err := d.walk(ctx, data); err != nil || exit {
+	if err := d.walk(ctx, data); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "\nStill running; its data is in %s. Ctrl-C ends it.\n", data)
+	if err := leave(ctx, endpoints.HTTP, datadir.Dir(data)); err != nil {
+		return err
+	}
+	if exit {
+		return nil
+	}
+	link, err := pages.Link(datadir.Dir(data), endpoints.HTTP, "")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, look, link, data)
 	select {
 	case <-ctx.Done():
 		return nil
@@ -80,6 +91,20 @@ func (d *demonstration) run(ctx context.Context, exit bool) (err error) {
 		return fmt.Errorf("interlock up ended: %w", err)
 	}
 }
+
+// look says what the console shows after the walk.
+const look = `
+Look at it in the console; this link logs in once:
+
+  %s
+
+  Runs         the walk: its path through the workflow, and where it was denied
+  Decisions    each denial, and why
+  Approvals    a deployment waits for you
+  Sessions     two agents that share a state
+
+Still running; its data is in %s. Ctrl-C ends it.
+`
 
 func end(server *exec.Cmd, ended <-chan error) error {
 	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
