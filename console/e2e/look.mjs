@@ -40,12 +40,14 @@ export const screens = {
 };
 
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
-const sizes = [
-  [1280, 900, "light"],
-  [1280, 900, "dark"],
-  [360, 740, "light"],
-  [2560, 1400, "light"],
-];
+const sizes = process.env.SIZES
+  ? JSON.parse(process.env.SIZES)
+  : [
+      [1280, 900, "light"],
+      [1280, 900, "dark"],
+      [360, 740, "light"],
+      [2560, 1400, "light"],
+    ];
 for (const [width, height, colorScheme] of sizes) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme });
   const page = await context.newPage();

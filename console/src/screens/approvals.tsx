@@ -82,7 +82,7 @@ export function Approvals() {
         </p>
       )}
       <div className="split inbox">
-        <div className="stack">
+        <div className="stack card">
           {chosen ? <Card key={chosen} id={chosen} /> : <Empty>Nothing waits for a human.</Empty>}
         </div>
         <List

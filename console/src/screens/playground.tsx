@@ -127,9 +127,9 @@ export function Playground() {
         <div className="stack">
           <Suspense fallback={<div className="skeleton" />}>
             <h2>Workflow</h2>
-            <Editor text={text} problems={validation.data?.problems} label="Workflow" onChange={setText} />
+            <Editor short text={text} problems={validation.data?.problems} label="Workflow" onChange={setText} />
             <h2>Steps</h2>
-            <Editor text={plan} label="Steps" onChange={setPlan} />
+            <Editor short text={plan} label="Steps" onChange={setPlan} />
           </Suspense>
         </div>
       </div>

@@ -108,7 +108,9 @@ function Shown({ run }: { run: Run }) {
                 graph={g}
                 selected={selected}
                 onSelect={(s) => setSelected(s === selected ? undefined : s)}
+                focus={run.state}
                 marks={{
+                  bad: true,
                   state: (s) => (s === current ? "current" : visited.has(s) ? "visited" : "unreached"),
                   taken: (from, to) => taken.has(`${from}\0${to}`),
                   tick: (s) => (denials.get(s) ? `${denials.get(s)} denied` : ""),

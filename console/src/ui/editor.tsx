@@ -22,6 +22,8 @@ interface Props {
   text: string;
   label: string;
   readOnly?: boolean;
+  /** Takes less of the page. */
+  short?: boolean;
   problems?: Schemas["Finding"][];
   /** A state to show. */
   find?: string;
@@ -31,7 +33,7 @@ interface Props {
 }
 
 const look = EditorView.theme({
-  "&": { color: "var(--text)", backgroundColor: "transparent", fontSize: "13px", height: "min(70vh, 1100px)" },
+  "&": { color: "var(--text)", backgroundColor: "transparent", fontSize: "13px", height: "100%" },
   ".cm-content": { fontFamily: "var(--mono)", caretColor: "var(--text)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   ".cm-gutters": { backgroundColor: "var(--sunken)", color: "var(--dim)", border: "none" },
@@ -103,7 +105,16 @@ function stateAt(state: EditorState): string | undefined {
 }
 
 /** A text editor for JSON. */
-export default function Editor({ text, label, readOnly = false, problems, find, onChange, onState }: Props) {
+export default function Editor({
+  text,
+  label,
+  readOnly = false,
+  short = false,
+  problems,
+  find,
+  onChange,
+  onState,
+}: Props) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const calls = useRef({ onChange, onState });
@@ -175,5 +186,5 @@ export default function Editor({ text, label, readOnly = false, problems, find, 
     });
     editor.dispatch(setDiagnostics(editor.state, found));
   }, [problems]);
-  return <div className="editor" ref={host} />;
+  return <div className={short ? "editor short" : "editor"} ref={host} />;
 }

@@ -10,8 +10,10 @@ export interface Marks {
   state?: (name: string) => string;
   /** Whether a run has gone from one state to another. */
   taken?: (from: string, to: string) => boolean;
-  /** A short text at a state, such as its denials. */
+  /** A short text at a state, such as how often it was entered. */
   tick?: (name: string) => string;
+  /** Whether that text tells of something bad. */
+  bad?: boolean;
 }
 
 interface View {
@@ -21,24 +23,35 @@ interface View {
   h: number;
 }
 
-/** A diagram as the server laid it out: drag to move, wheel or buttons to zoom, click a state to select it. */
-export function GraphView({
-  graph,
-  marks = {},
-  selected,
-  onSelect,
-}: {
+interface Props {
   graph: Graph;
   marks?: Marks;
   selected?: string;
+  /** The state that a graph that is too large is first shown around. */
+  focus?: string;
   onSelect?: (state: string) => void;
-}) {
+}
+
+/** A diagram as the server laid it out: drag to move, Ctrl and the wheel or buttons to zoom, click a state to select it. */
+export function GraphView({ graph, marks = {}, selected, focus, onSelect }: Props) {
   const whole: View = { x: -10, y: -10, w: graph.width + 20, h: graph.height + 20 };
   const [view, setView] = useState(whole);
   const svg = useRef<SVGSVGElement>(null);
   const drag = useRef<{ x: number; y: number; view: View } | undefined>(undefined);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a graph of another size is shown whole
-  useEffect(() => setView(whole), [graph.width, graph.height]);
+  // A graph of another size is shown whole, or, where nobody could read that, from its beginning.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the size that counts
+  useEffect(() => {
+    const box = svg.current?.getBoundingClientRect();
+    if (!box || Math.min(box.width / whole.w, box.height / whole.h) > 0.5) {
+      setView(whole);
+      return;
+    }
+    const focused = graph.nodes.find((n) => n.name !== "" && n.name === focus);
+    const first = focused ?? graph.nodes.find((n) => n.kind === "start") ?? graph.nodes[0];
+    const [w, h] = [box.width / 0.8, box.height / 0.8];
+    const x = (first ? first.x + first.width / 2 : 0) - w / 2;
+    setView({ x, y: (first?.y ?? 0) - (focused ? h / 2 : 20), w, h });
+  }, [graph.width, graph.height]);
   const zoom = (by: number, at?: { x: number; y: number }) =>
     setView((v) => {
       const w = Math.min(Math.max(v.w * by, 80), whole.w * 4);
@@ -235,7 +248,7 @@ function NodeView({ node: n, marks, selected, onSelect }: NodeProps) {
       <Shape node={n} />
       <Words node={n} />
       {tick && (
-        <text className="tick" x={n.x + n.width + 5} y={n.y + 12}>
+        <text className={marks.bad ? "tick bad" : "tick"} x={n.x + n.width + 5} y={n.y + 12}>
           {tick}
         </text>
       )}
