@@ -56,13 +56,9 @@ func entrances(t *testing.T, g *Gateway) []entrance {
 		{"POST", "/mcp/runs/run_1", 401},
 		{"POST", "/mcp/process", 401},
 		{"POST", "/mcp/process/sessions/s", 401},
-		{"GET", "/approvals", 303},
-		{"GET", "/approvals/login", 200},
-		{"GET", "/approvals/style.css", 200},
-		{"GET", "/approvals/apr_1", 303},
-		{"POST", "/approvals/apr_1/approve", 401},
-		{"POST", "/approvals/apr_1/reject", 401},
-		{"POST", "/approvals/logout", 401},
+		{"GET", "/approvals", 401},
+		{"GET", "/ui", 302},
+		{"GET", "/ui/approvals/apr_1", 200},
 		{"GET", "/v1/hook", 401},
 		{"GET", "/nowhere", 401},
 		{"POST", "/v1/nowhere", 401},
@@ -179,7 +175,7 @@ func TestRebound(t *testing.T) {
 			{"POST", "/v1/hook"},
 			{"POST", "/mcp"},
 			{"POST", "/mcp/process"},
-			{"GET", "/approvals"},
+			{"GET", "/ui/"},
 		} {
 			for _, at := range []struct {
 				local  net.IP

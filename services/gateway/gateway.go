@@ -34,7 +34,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
-	"github.com/interlock-run/interlock/services/gateway/internal/approvalpage"
 	"github.com/interlock-run/interlock/services/gateway/internal/console"
 	"github.com/interlock-run/interlock/services/gateway/internal/forward"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
@@ -145,13 +144,6 @@ func New(cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the REST edge: %w", err)
 	}
-	page, err := approvalpage.New(approvalpage.Config{
-		Approvals: on.approvals, Runs: on.runs, Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous,
-		PublicURL: cfg.PublicURL, Logger: cfg.Logger,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("build the page of approvals: %w", err)
-	}
 	g.mcp, err = newMCP(cfg, on, undecided)
 	if err != nil {
 		return nil, fmt.Errorf("build the MCP edge: %w", err)
@@ -167,7 +159,7 @@ func New(cfg Config) (*Gateway, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/", api)
 	for path, handler := range map[string]access.Part{
-		mcp.Path: g.mcp.HTTPHandler(), mcp.ProcessPath: g.mcp.ProcessHandler(), approvalpage.Path: page, console.Path: pages,
+		mcp.Path: g.mcp.HTTPHandler(), mcp.ProcessPath: g.mcp.ProcessHandler(), console.Path: pages,
 	} {
 		mux.Handle(path, handler)
 		mux.Handle(path+"/", handler)

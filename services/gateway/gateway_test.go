@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -76,9 +75,8 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/v1/approvals", http.StatusUnauthorized, "UNAUTHENTICATED"},
 		{"POST", "/mcp", http.StatusUnauthorized, "jsonrpc"},
 		{"POST", "/mcp/process", http.StatusUnauthorized, "jsonrpc"},
-		{"GET", "/approvals", http.StatusSeeOther, "/approvals/login"},
-		{"GET", "/approvals/apr_01", http.StatusSeeOther, "/approvals/login?id=apr_01"},
-		{"GET", "/approvals/login", http.StatusOK, "<h1>"},
+		{"GET", "/ui", http.StatusFound, "/ui/"},
+		{"GET", "/ui/approvals/apr_01", http.StatusOK, "<title>Interlock"},
 		{"GET", "/.well-known/interlock", http.StatusOK, "127.0.0.1:7421"},
 		{"POST", "/v1/hook", http.StatusOK, "not known here"},
 	} {
@@ -97,18 +95,16 @@ func TestApprovalConnection(t *testing.T) {
 	t.Parallel()
 	all, approvals := &line{}, &line{}
 	const list = "/interlock.approval.v1.ApprovalService/ListApprovals"
-	login := url.Values{"token": {"s3cret"}}.Encode()
 	for _, row := range []struct {
 		approval grpc.ClientConnInterface
 		asked    *line
 	}{{approvals, approvals}, {nil, all}} {
 		g := open(t, Config{Engine: all, Policy: &line{}, State: &line{}, Approval: row.approval, Tokens: knows("s3cret")})
 		rest := ask(g, "GET", "/v1/approvals", "", "Authorization", "Bearer s3cret")
-		page := ask(g, "POST", "/approvals/login", login, "Content-Type", "application/x-www-form-urlencoded")
-		if rest.Code != http.StatusServiceUnavailable || page.Code != http.StatusServiceUnavailable {
-			t.Errorf("%d, %d", rest.Code, page.Code)
+		if rest.Code != http.StatusServiceUnavailable {
+			t.Errorf("%d", rest.Code)
 		}
-		if len(row.asked.called) != 2 || row.asked.called[0] != list || row.asked.called[1] != list {
+		if len(row.asked.called) != 1 || row.asked.called[0] != list {
 			t.Errorf("asked %v", row.asked.called)
 		}
 	}

@@ -221,6 +221,7 @@ function Shown({ approval: a }: { approval: Approval }) {
           ["Outcome", a.status !== "PENDING" && a.outcome ? <Text key="o">{a.outcome}</Text> : ""],
         ]}
       />
+      {a.run_id && <Steps run={a.run_id} />}
       {a.votes.length > 0 && (
         <ul className="plain" aria-label="Votes">
           {a.votes.map((v) => (
@@ -246,6 +247,60 @@ function Shown({ approval: a }: { approval: Approval }) {
       {a.status === "PENDING" && left > 0 ? <Decide approval={a} /> : null}
       {a.status === "PENDING" && left <= 0 ? <p className="notice warn">Its time is over.</p> : null}
     </article>
+  );
+}
+
+/** What the run did before: the newest of its history. */
+function Steps({ run }: { run: string }) {
+  const history = useQuery({
+    queryKey: ["history", run, "latest"],
+    queryFn: async ({ signal }) => {
+      let entries: Schemas["HistoryEntry"][] = [];
+      let after: { after_version?: number; after_result?: number } | undefined = {};
+      while (after) {
+        const page: Schemas["History"] = await get(
+          `/v1/runs/${segment(run)}/history`,
+          { page_size: 500, ...after },
+          signal,
+        );
+        entries = [...entries, ...page.entries].slice(-10);
+        after = page.next_after_version
+          ? { after_version: page.next_after_version, after_result: page.next_after_result }
+          : undefined;
+      }
+      return entries.reverse();
+    },
+  });
+  if (!history.data?.length) return null;
+  return (
+    <details>
+      <summary>What the run did before</summary>
+      <ul className="plain">
+        {history.data.map((e) => (
+          <li key={`${e.run_version}.${e.tool_result?.number ?? ""}.${e.type}`} className="item">
+            <span className="row">
+              <strong>{e.type}</strong>
+              {e.event && <Text>{e.event}</Text>}
+              {e.to && (
+                <span>
+                  to <Text>{e.to}</Text>
+                </span>
+              )}
+              {e.tool_result && <Text>{e.tool_result.tool}</Text>}
+              <span className="grow" />
+              <span className="dim small">
+                <Text>{e.actor}</Text> <Time at={e.time} />
+              </span>
+            </span>
+            {(e.rationale || e.reason) && (
+              <span className="small">
+                <Text lines>{e.rationale || e.reason}</Text>
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 

@@ -140,7 +140,7 @@ func TestWebhooks(t *testing.T) {
   "expires_at": "2026-01-02T00:00:00Z",
   "kind": "transition",
   "links": {
-   "self": "https://interlock.example.com/approvals/%[1]s"
+   "self": "https://interlock.example.com/ui/approvals/%[1]s"
   },
   "message": "Ship it?",
   "required": 2,

@@ -82,7 +82,7 @@ func (r *Receivers) message(n app.Notice) ([]byte, error) {
 		m.Approval.Votes = append(m.Approval.Votes, vote{v.Name, v.Approve, v.Note, v.At})
 	}
 	if r.public != "" {
-		m.Approval.Links = &links{Self: r.public + "/approvals/" + url.PathEscape(a.ID)}
+		m.Approval.Links = &links{Self: r.public + "/ui/approvals/" + url.PathEscape(a.ID)}
 	}
 	body, err := json.Marshal(m)
 	if err != nil {

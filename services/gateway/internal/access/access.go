@@ -8,7 +8,6 @@ import (
 	"context"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -17,22 +16,19 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
-// public are the paths that need no token, and loggedIn are those where paths below need
-// none either: people log in there and bring a cookie. Every other path needs a
-// token, whether it exists or not.
+// public are the paths that need no token. The console needs none either: people log in
+// there and bring a cookie. Every other path needs a token, whether it exists or not.
 var public = map[string]bool{
 	"/": true, "/docs": true, "/openapi.json": true, "/workflow-schema.json": true,
 	"/policy-schema.json": true, "/process-schema.json": true, "/component-schema.json": true, "/scenario-schema.json": true,
 	"/healthz": true, "/readyz": true, "/.well-known/interlock": true, "/.well-known/interlock-proof": true,
 }
 
-var loggedIn = []string{"/approvals", "/ui"}
+const console = "/ui"
 
 // Public reports whether a path needs no token.
 func Public(path string) bool {
-	return public[path] || slices.ContainsFunc(loggedIn, func(part string) bool {
-		return path == part || strings.HasPrefix(path, part+"/")
-	})
+	return public[path] || path == console || strings.HasPrefix(path, console+"/")
 }
 
 // SocketPath is where browsers send their token as a subprotocol: they can set no

@@ -77,7 +77,7 @@ func Asked(approvalID, link, prefix string) string {
 // read it, and would try one (S13.4).
 func Deciders(link string) string {
 	if link == "" {
-		return "A person with the role approver decides it, on the page /approvals; you cannot."
+		return "A person with the role approver decides it, in the console, /ui/approvals; you cannot."
 	}
 	return "A person with the role approver decides it, at " + link + "; you cannot."
 }
@@ -88,7 +88,7 @@ func ApprovalLink(publicURL, approvalID string) string {
 	if publicURL == "" {
 		return ""
 	}
-	return strings.TrimRight(publicURL, "/") + "/approvals/" + url.PathEscape(approvalID)
+	return strings.TrimRight(publicURL, "/") + "/ui/approvals/" + url.PathEscape(approvalID)
 }
 
 // quote writes what others have written, clipped, with all that is not plain text

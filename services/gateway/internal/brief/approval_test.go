@@ -59,15 +59,15 @@ func TestApprovalLink(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ public, id, want string }{
 		{"", "apr_1", ""},
-		{"https://gate.example", "apr_1", "https://gate.example/approvals/apr_1"},
-		{"https://gate.example/base/", "apr_1", "https://gate.example/base/approvals/apr_1"},
-		{"https://gate.example", "../x?y#z", "https://gate.example/approvals/..%2Fx%3Fy%23z"},
+		{"https://gate.example", "apr_1", "https://gate.example/ui/approvals/apr_1"},
+		{"https://gate.example/base/", "apr_1", "https://gate.example/base/ui/approvals/apr_1"},
+		{"https://gate.example", "../x?y#z", "https://gate.example/ui/approvals/..%2Fx%3Fy%23z"},
 	} {
 		if got := brief.ApprovalLink(row.public, row.id); got != row.want {
 			t.Errorf("%q and %q: %s", row.public, row.id, got)
 		}
 	}
-	for _, link := range []string{"", "https://x/approvals/apr_1"} { // S13.4
+	for _, link := range []string{"", "https://x/ui/approvals/apr_1"} { // S13.4
 		if text := brief.Asked("apr_1", link, ""); strings.ContainsAny(text, "`") || strings.Contains(text, "interlock approval") {
 			t.Errorf("agents read a command: %s", text)
 		}
@@ -75,7 +75,7 @@ func TestApprovalLink(t *testing.T) {
 	if text := brief.Deciders(""); strings.Contains(text, " at ") {
 		t.Error(text)
 	}
-	if text := brief.Asked("apr_1", "https://x/approvals/apr_1", "x_"); !strings.Contains(text, `x_wait_approval(approval_id="apr_1")`) || !strings.Contains(text, "decides it, at https://x/approvals/apr_1;") {
+	if text := brief.Asked("apr_1", "https://x/ui/approvals/apr_1", "x_"); !strings.Contains(text, `x_wait_approval(approval_id="apr_1")`) || !strings.Contains(text, "decides it, at https://x/ui/approvals/apr_1;") {
 		t.Error(text)
 	}
 }

@@ -175,7 +175,7 @@ func TestAskTeaches(t *testing.T) {
 	h := hook.Handler{Runs: s, Policy: s, PublicURL: "https://gate.example"}
 	got := specific(t, h.Handle(t.Context(), []byte(preTool), hook.Options{}))["permissionDecisionReason"]
 	const want = "Interlock asks people first: policy p asks. Approval apr_1 is pending. " +
-		"A person with the role approver decides it, at https://gate.example/approvals/apr_1; you cannot. " +
+		"A person with the role approver decides it, at https://gate.example/ui/approvals/apr_1; you cannot. " +
 		"Wait for that with wait_approval(approval_id=\"apr_1\"), then make exactly the same call again; it is allowed once."
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -145,7 +145,7 @@ func TestWaitApprovalEnds(t *testing.T) {
 	p.parkFor("run_1", "apr_1", "DEPLOY")
 	result := call(t, session, "wait_approval", `{"timeout_seconds":1}`)
 	wantOK(t, result, "Approval apr_1 is pending: 0 of 1 approvals.", "A person with the role approver decides it",
-		"at http://127.0.0.1:7420/approvals/apr_1;", "Call wait_approval again")
+		"at http://127.0.0.1:7420/ui/approvals/apr_1;", "Call wait_approval again")
 	if structured := result.StructuredContent.(map[string]any); structured["pending"] != true || structured["status"] != "PENDING" {
 		t.Errorf("structured content: %v", structured)
 	}
@@ -338,7 +338,7 @@ func TestLinkShown(t *testing.T) {
 				t.Fatalf("asked %d times", len(shown))
 			}
 			for _, params := range shown {
-				if params.Mode != "url" || params.URL != "https://gate.example/approvals/apr_1" || params.ElicitationID != "apr_1" || params.RequestedSchema != nil {
+				if params.Mode != "url" || params.URL != "https://gate.example/ui/approvals/apr_1" || params.ElicitationID != "apr_1" || params.RequestedSchema != nil {
 					t.Errorf("asked %+v", params)
 				}
 			}

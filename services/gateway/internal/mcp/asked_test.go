@@ -74,7 +74,7 @@ func TestAskedCall(t *testing.T) {
 	for _, code := range []string{"APPROVAL_REQUIRED", "APPROVAL_PENDING"} {
 		refused := call(t, session, "mcp__fs__write_file", `{"path":"a"}`)
 		wantRefused(t, refused, code, "Not yet ("+code+"): people are asked about this", "Approval apr_1 is pending.",
-			"A person with the role approver decides it", "at https://gate.example/approvals/apr_1;", `wait_approval(approval_id="apr_1")`, "it is allowed once")
+			"A person with the role approver decides it", "at https://gate.example/ui/approvals/apr_1;", `wait_approval(approval_id="apr_1")`, "it is allowed once")
 		if id := refused.StructuredContent.(map[string]any)["approval_id"]; id != "apr_1" {
 			t.Errorf("approval_id: %v", id)
 		}
@@ -229,7 +229,7 @@ func TestAskedCallShowsLink(t *testing.T) {
 		},
 	}, nil)
 	answer := later(t, session, "mcp__fs__write_file", `{"path":"a"}`)
-	if url := <-shown; url != "https://gate.example/approvals/apr_1" {
+	if url := <-shown; url != "https://gate.example/ui/approvals/apr_1" {
 		t.Errorf("shown %s", url)
 	}
 	eventually(t, "it waits", func() bool { return p.waited() == 1 })

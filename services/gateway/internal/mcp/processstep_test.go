@@ -80,7 +80,7 @@ func TestProcessParks(t *testing.T) {
 	wantOK(t, call(t, session, "x_load_workflow", `{"name":"deploy-gate"}`))
 	wantOK(t, call(t, session, "x_process_step", `{"answer":"yes"}`))
 	parked := call(t, session, "x_process_step", `{"answer":"ask"}`)
-	wantOK(t, parked, "A person with the role approver decides it", "at https://gate.example/approvals/apr_1;", "x_wait_approval waits for that.")
+	wantOK(t, parked, "A person with the role approver decides it", "at https://gate.example/ui/approvals/apr_1;", "x_wait_approval waits for that.")
 	if id := parked.StructuredContent.(map[string]any)["approval_id"]; id != "apr_1" {
 		t.Errorf("approval_id: %v", id)
 	}

@@ -171,7 +171,7 @@ func (d *Decision) waits(asked Approval) {
 		d.Verdict.Code = toolcall.CodeApprovalPending
 	}
 	// No command line: agents read this, and would try one (S13.4).
-	d.Message += " The approval is " + asked.ID + "; a person with the role approver decides it, on the page /approvals."
+	d.Message += " The approval is " + asked.ID + "; a person with the role approver decides it, in the console, /ui/approvals."
 }
 
 // refused is the denial of what humans have refused, as long as the run is where it
