@@ -31,6 +31,12 @@ export class CallError extends Error {
   }
 }
 
+/** Where pages of this origin keep the session's code: the cookie alone, which other ports get too, is worth nothing. */
+const codeKey = "interlock-code";
+
+/** The code of the session, that every call repeats. */
+export const sessionCode = () => localStorage.getItem(codeKey) ?? "";
+
 let session: Session = { authenticated: false, read_only: false, login: { token: true, anonymous: false } };
 const listeners = new Set<() => void>();
 
@@ -68,7 +74,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
 
 /** Asks who is logged in. */
 export async function loadSession(): Promise<Session> {
-  const response = await send("/session", {});
+  const response = await send("/session", { headers: { "X-Interlock-CSRF": sessionCode() } });
   keep((await response.json()) as Session);
   return session;
 }
@@ -80,11 +86,14 @@ export async function login(credentials: { code?: string; token?: string; anonym
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(credentials),
   });
-  keep((await response.json()) as Session);
+  const begun = (await response.json()) as Session;
+  localStorage.setItem(codeKey, begun.csrf ?? "");
+  keep(begun);
 }
 
 export async function logout() {
-  await send("/session", { method: "DELETE", headers: { "X-Interlock-CSRF": session.csrf ?? "" } });
+  await send("/session", { method: "DELETE" });
+  localStorage.removeItem(codeKey);
   await loadSession();
 }
 
@@ -109,7 +118,7 @@ async function call<T>(method: string, path: string, body?: unknown, signal?: Ab
       headers: {
         Accept: "application/json",
         ...(text === undefined ? {} : { "Content-Type": "application/json" }),
-        ...(method === "GET" ? {} : { "X-Interlock-CSRF": session.csrf ?? "" }),
+        "X-Interlock-CSRF": sessionCode(),
         ...headers,
       },
     });

@@ -1,7 +1,8 @@
 // What happens on the server, as it happens: pages read again what an event is about.
 import type { QueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import type { Message } from "./worker";
+import { sessionCode } from "./client";
+import type { Message, Said } from "./worker";
 
 /** Queries that an event makes old, by its entity. The first part of a query's key names it. */
 const touched: Record<string, (id: string) => unknown[][]> = {
@@ -68,9 +69,10 @@ export function follow(client: QueryClient): () => void {
     name: "interlock-events",
   });
   worker.port.onmessage = (m) => take(m.data as Message);
-  worker.port.postMessage("again");
-  const close = () => worker.port.postMessage("close");
-  const back = () => worker.port.postMessage("again");
+  const say = (said: Said) => worker.port.postMessage(said);
+  const close = () => say({ kind: "close" });
+  const back = () => say({ kind: "open", code: sessionCode() });
+  back();
   addEventListener("pagehide", close);
   addEventListener("pageshow", back);
   addEventListener("online", back);

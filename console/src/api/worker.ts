@@ -1,5 +1,7 @@
 /// <reference lib="webworker" />
 // One stream of events for all tabs of this browser. A tab that is added shares it.
+import { readEvents } from "./sse";
+
 declare const self: SharedWorkerGlobalScope;
 
 interface Envelope {
@@ -10,54 +12,87 @@ interface Envelope {
 
 export type Message = { kind: "event"; entity: string; id: string; type: string } | { kind: "state"; live: boolean };
 
+/** What pages say: that they go, or that they are there, with the session's code. */
+export type Said = { kind: "close" } | { kind: "open"; code: string };
+
 const ports = new Set<MessagePort>();
-let source: EventSource | undefined;
 let live = false;
 let last = "";
-let retry: ReturnType<typeof setTimeout> | undefined;
+let code = "";
+let following: AbortController | undefined;
 
 function tell(message: Message) {
   for (const port of ports) port.postMessage(message);
 }
 
 function become(state: boolean) {
+  if (live === state) return;
   live = state;
   tell({ kind: "state", live });
 }
 
-function connect() {
-  clearTimeout(retry);
-  source?.close();
-  // The browser repeats the last id itself when the stream breaks; a new EventSource does not.
-  source = new EventSource(last ? `/ui/api/v1/events?last_event_id=${last}` : "/ui/api/v1/events");
-  source.onopen = () => become(true);
-  source.onmessage = (message) => {
-    last = message.lastEventId || last;
-    const event = JSON.parse(message.data) as Envelope;
-    tell({ kind: "event", entity: event.entity ?? "", id: event.entity_id ?? "", type: event.type ?? "" });
-  };
-  source.onerror = () => {
-    if (live) become(false);
-    // Closed for good: nobody is logged in, or the server refuses. It may change its mind.
-    if (source?.readyState === EventSource.CLOSED) retry = setTimeout(connect, 5000);
-  };
+/** The longest silence of a stream that lives, in milliseconds: the server sends a comment every 15 s. */
+const longestSilence = 45_000;
+
+/** Follows the events until nobody listens, and comes back after every break without a loss. */
+async function follow(stop: AbortSignal) {
+  for (let pause = 500; !stop.aborted; pause = Math.min(pause * 2, 15_000)) {
+    const silence = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const heard = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => silence.abort(), longestSilence);
+    };
+    try {
+      heard();
+      const response = await fetch("/ui/api/v1/events", {
+        headers: { Accept: "text/event-stream", "X-Interlock-CSRF": code, ...(last ? { "Last-Event-ID": last } : {}) },
+        signal: AbortSignal.any([stop, silence.signal]),
+      });
+      if (response.ok && response.body) {
+        heard();
+        become(true);
+        pause = 500;
+        await readEvents(response.body, heard, (message) => {
+          last = message.id || last;
+          const event = JSON.parse(message.data) as Envelope;
+          tell({ kind: "event", entity: event.entity ?? "", id: event.entity_id ?? "", type: event.type ?? "" });
+        });
+      }
+    } catch {
+      // It broke; the loop tries again.
+    }
+    clearTimeout(timer);
+    if (stop.aborted) return;
+    become(false);
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}
+
+function begin() {
+  following?.abort();
+  following = new AbortController();
+  follow(following.signal);
 }
 
 self.onconnect = (connection) => {
   const port = connection.ports[0];
   if (!port) return;
-  ports.add(port);
   port.onmessage = (message) => {
-    if (message.data === "close") ports.delete(port);
-    if (message.data === "again") {
-      ports.add(port); // a page that comes back from the browser's cache had said that it closes
-      connect();
+    const said = message.data as Said;
+    if (said.kind === "close") {
+      ports.delete(port);
+      if (ports.size > 0) return;
+      following?.abort();
+      following = undefined;
+      live = false;
+      return;
     }
-    if (ports.size === 0) {
-      source?.close();
-      source = undefined;
-    }
+    ports.add(port);
+    const other = said.code !== code; // somebody else has logged in
+    code = said.code;
+    if (other) last = "";
+    if (other || !following || !live) begin();
+    port.postMessage({ kind: "state", live } satisfies Message);
   };
-  if (!source) connect();
-  else port.postMessage({ kind: "state", live } satisfies Message);
 };

@@ -13,8 +13,6 @@ import (
 // apiPrefix is the REST API for pages of the console, below Path.
 const apiPrefix = "/api/"
 
-const noCSRF = "this change lacks the session's X-Interlock-CSRF, and nothing was done; reload the page"
-
 // call passes a call of a page on to the REST API, in the name of its session.
 func (c *console) call(w http.ResponseWriter, r *http.Request) {
 	s, ok := c.sessionOf(r)
@@ -29,8 +27,6 @@ func (c *console) call(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnauthorized, string(fault.Unauthenticated), "you are not logged in, or your session has ended; nothing was done")
 	case path == access.SocketPath:
 		refuse(w, http.StatusNotFound, string(fault.NotFound), "pages of the console follow /v1/events")
-	case change && !s.meant(r):
-		refuse(w, http.StatusForbidden, "CROSS_ORIGIN", noCSRF)
 	case change && c.ReadOnly && !asks(r.Method, path):
 		refuse(w, http.StatusForbidden, string(fault.PermissionDenied), "this console is read-only (--console-read-only); nothing was done")
 	default:

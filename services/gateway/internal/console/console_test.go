@@ -194,11 +194,12 @@ func TestForgedCallsAreRefused(t *testing.T) {
 		"another port":        {"GET", "/ui/api/v1/runs", header("Sec-Fetch-Site", "same-site"), 403},
 		"another origin":      {"POST", "/ui/api/v1/runs/r/cancel", header("Origin", "https://evil.example"), 403},
 		"no origin (null)":    {"POST", "/ui/api/v1/runs/r/cancel", header("Origin", "null"), 403},
-		"no CSRF":             {"POST", "/ui/api/v1/runs/r/cancel", func(r *http.Request) { r.AddCookie(v.cookie) }, 403},
-		"another CSRF":        {"DELETE", "/ui/api/v1/policies/p", header("X-Interlock-CSRF", "guess"), 403},
+		"the cookie alone":    {"GET", "/ui/api/v1/runs", func(r *http.Request) { r.AddCookie(v.cookie) }, 401},
+		"... for a change":    {"POST", "/ui/api/v1/runs/r/cancel", func(r *http.Request) { r.AddCookie(v.cookie) }, 401},
+		"another code":        {"DELETE", "/ui/api/v1/policies/p", header("X-Interlock-CSRF", "guess"), 401},
 		"a token of its own":  {"GET", "/ui/api/v1/runs", header("Authorization", "Bearer x"), 400},
 		"a socket":            {"GET", "/ui/api/v1/ws", v.sends, 404},
-		"a logout by another": {"DELETE", "/ui/session", func(r *http.Request) { r.AddCookie(v.cookie) }, 403},
+		"a logout by another": {"DELETE", "/ui/session", header("Sec-Fetch-Site", "same-site"), 403},
 		"a login by another":  {"POST", "/ui/session", header("Sec-Fetch-Site", "cross-site"), 403},
 		"a form":              {"POST", "/ui/session", header("Content-Type", "text/plain"), 400},
 		"a change of a page":  {"POST", "/ui/", v.sends, 404},
@@ -211,6 +212,11 @@ func TestForgedCallsAreRefused(t *testing.T) {
 	}
 	if w := b.do("POST", "/ui/api/v1/runs/r/cancel", "", v.sends); w.Code != http.StatusTeapot {
 		t.Errorf("and a good one: %d", w.Code)
+	}
+	// Who has got the cookie, as programs on other ports can, does not learn the code by it.
+	if w := b.do("GET", "/ui/session", "", func(r *http.Request) { r.AddCookie(v.cookie) }); strings.Contains(w.Body.String(), v.view.CSRF) ||
+		strings.Contains(w.Body.String(), `"authenticated":true`) {
+		t.Errorf("the cookie alone learns %s", w.Body)
 	}
 	// Whose page it is is told to pages of this origin alone.
 	if w := b.do("GET", "/ui/session", "", header("Sec-Fetch-Site", "same-site")); strings.Contains(w.Body.String(), v.view.CSRF) {

@@ -22,12 +22,15 @@ type session struct {
 	Tokens    map[auth.Role]string `json:"t,omitempty"`
 	Name      string               `json:"n,omitempty"`
 	Namespace string               `json:"s,omitempty"`
-	// CSRF is what every change must repeat in a header.
+	// CSRF is what every call must repeat in a header. Only the page that has logged in
+	// learns it, and keeps it where only pages of this origin can read it: a cookie alone
+	// is worth nothing. Browsers send cookies to every port of a host, so another
+	// program that listens on this machine, such as one that an agent has started, can get it.
 	CSRF  string    `json:"c"`
 	Until time.Time `json:"u"`
 }
 
-// sessionOf is the session of a request, by its cookie.
+// sessionOf is the session of a request, by its cookie and the session's code.
 func (c *console) sessionOf(r *http.Request) (session, bool) {
 	cookies := r.CookiesNamed(cookieName)
 	if len(cookies) != 1 {
@@ -35,6 +38,10 @@ func (c *console) sessionOf(r *http.Request) (session, bool) {
 	}
 	var s session
 	if _, err := c.Key.open(useOfCookies, cookies[0].Value, &s); err != nil || !c.now().Before(s.Until) {
+		return session{}, false
+	}
+	given := []byte(r.Header.Get("X-Interlock-CSRF"))
+	if s.CSRF == "" || subtle.ConstantTimeCompare(given, []byte(s.CSRF)) != 1 {
 		return session{}, false
 	}
 	return s, true
@@ -69,9 +76,4 @@ func (s session) token(deciding bool) string {
 		}
 	}
 	return ""
-}
-
-// meant reports whether a change comes from a page that knows the session.
-func (s session) meant(r *http.Request) bool {
-	return subtle.ConstantTimeCompare([]byte(r.Header.Get("X-Interlock-CSRF")), []byte(s.CSRF)) == 1
 }
