@@ -13,9 +13,11 @@ type outcome struct {
 	code     toolcall.Code
 	// asks is true when the call waits for humans, or its run does.
 	asks bool
+	// judged is all that was said of a call.
+	judged []Verdict
 	// rejected is the code of a refusal, and guards those that failed.
 	rejected string
-	guards   []string
+	guards   []workflow.GuardResult
 	// message says why something was denied or refused.
 	message string
 	// missing says what was needed and is not executed: such a step never passes.
@@ -28,10 +30,7 @@ func answered(out *workflow.Result) outcome {
 	if r == nil {
 		return outcome{}
 	}
-	o := outcome{rejected: string(r.Code), message: r.Message}
-	for i := range r.Guards {
-		o.guards = append(o.guards, r.Guards[i].Name)
-	}
+	o := outcome{rejected: string(r.Code), message: r.Message, guards: r.Guards}
 	switch r.Code {
 	case workflow.RejectUnsupported:
 		o.missing = notExecuted(r.Message)
@@ -112,7 +111,11 @@ func (w *world) stepValue(key string, out *outcome) (document.Value, bool) {
 	case "rejected":
 		return textOrNull(out.rejected), true
 	case "guards":
-		return textList(out.guards), true
+		names := make([]string, len(out.guards))
+		for i := range out.guards {
+			names[i] = out.guards[i].Name
+		}
+		return textList(names), true
 	case "approval_id":
 		if out.decision != "" {
 			return document.BoolValue(out.asks), true

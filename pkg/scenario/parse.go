@@ -76,6 +76,8 @@ type parser struct {
 	problems []Problem
 	// answers is true when cases are about a process, whose events are answers.
 	answers bool
+	// inline is true when definitions must be written in the text itself.
+	inline bool
 
 	known []reference // workflows, before they are read
 }
@@ -110,11 +112,15 @@ func (p *parser) file(v document.Value) {
 
 // definitions reads what the cases are about.
 func (p *parser) definitions(f document.Fields) {
+	neither := `"workflow" is missing; name the workflow's file, or write it here`
+	if p.inline {
+		neither = `"workflow" is missing; write the workflow here, or a "process"`
+	}
 	switch {
 	case f.Has("workflow") && f.Has("process"):
 		p.report.Errorf(f.At.Key("process"), document.CodeConflict, "a file tests a workflow or a process, not both; split it")
 	case !f.Has("workflow") && !f.Has("process"):
-		p.report.Errorf(f.At.Key("workflow"), document.CodeRequired, `"workflow" is missing; name the workflow's file, or write it here`)
+		p.report.Errorf(f.At.Key("workflow"), document.CodeRequired, "%s", neither)
 	}
 	p.answers = f.Has("process")
 	if v, ok := f.Value.Get("workflow"); ok {
@@ -176,11 +182,13 @@ func (p *parser) refer(v document.Value, at *document.Path) {
 
 // resolve reads the file that a definition is in, unless it is written here.
 func (p *parser) resolve(v document.Value, at *document.Path, what string) (reference, bool) {
-	switch v.Kind() {
-	case document.Object:
+	switch {
+	case v.Kind() == document.Object:
 		return reference{value: v, at: at}, true
-	case document.String:
-	default:
+	case p.inline:
+		p.report.Errorf(at, document.CodeType, "write the %s itself, an object", what)
+		return reference{}, false
+	case v.Kind() != document.String:
 		p.report.Errorf(at, document.CodeType, "name the %s's file, or write the %s itself, an object", what, what)
 		return reference{}, false
 	}

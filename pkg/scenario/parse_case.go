@@ -21,19 +21,24 @@ func (p *parser) testCase(v document.Value, at *document.Path) {
 	c := testCase{line: p.lines.of(at.String())}
 	c.name, _ = f.Text("name")
 	p.given(f, &c)
-	steps, ok := f.List("steps", maxSteps)
-	if !ok {
+	if !p.steps(f, &c, maxSteps) {
 		return
 	}
-	if steps.Len() == 0 {
+	if steps, _ := f.Value.Get("steps"); steps.Len() == 0 {
 		p.report.Errorf(at.Key("steps"), document.CodeEmpty, "there is no step, so nothing is tested; add one")
 	}
+	p.suite.cases = append(p.suite.cases, c)
+}
+
+// steps reads at most that many steps of a case; false when they are not a list.
+func (p *parser) steps(f document.Fields, c *testCase, most int) bool {
+	steps, ok := f.List("steps", most)
 	for i, v := range steps.Elements() {
-		if s, ok := p.step(v, at.Key("steps").At(i)); ok {
+		if s, ok := p.step(v, f.At.Key("steps").At(i)); ok {
 			c.steps = append(c.steps, s)
 		}
 	}
-	p.suite.cases = append(p.suite.cases, c)
+	return ok
 }
 
 // given starts the run of a case, so that what cannot be started is a problem of

@@ -17,7 +17,11 @@ type namedPolicy struct {
 // policies reads the policies of the file. One that workflows name in meta.policy
 // judges theirs, any other every call, next to those that a process brings itself.
 func (p *parser) policies(f document.Fields) {
-	all := p.namedPolicies(f)
+	key := "policy"
+	if p.inline {
+		key = "policies"
+	}
+	all := p.namedPolicies(f, key)
 	named := make(map[string]bool)
 	for _, d := range p.suite.workflows {
 		for _, name := range d.machine.Meta().Policies {
@@ -38,17 +42,17 @@ func (p *parser) policies(f document.Fields) {
 	}
 }
 
-func (p *parser) namedPolicies(f document.Fields) []namedPolicy {
-	v, ok := f.Value.Get("policy")
+func (p *parser) namedPolicies(f document.Fields, key string) []namedPolicy {
+	v, ok := f.Value.Get(key)
 	if !ok {
 		return nil
 	}
-	at := f.At.Key("policy")
+	at := f.At.Key(key)
 	if v.Kind() != document.Array {
 		return p.policy(nil, v, at)
 	}
 	if v.Len() == 0 {
-		p.report.Errorf(at, document.CodeEmpty, "there is no policy in the list; name one, or leave \"policy\" out")
+		p.report.Errorf(at, document.CodeEmpty, "there is no policy in the list; name one, or leave %q out", key)
 	}
 	var all []namedPolicy
 	for i, element := range v.Elements() {

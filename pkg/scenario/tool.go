@@ -39,7 +39,7 @@ func (a call) act(w *world) outcome {
 	}
 	return outcome{
 		decision: j.Decision, code: j.Code, asks: j.Decision == toolcall.Ask || w.parked(),
-		message: j.message(s.of.machine, &at),
+		message: j.message(s.of.machine, &at), judged: j.verdicts(s.of.machine, &at),
 	}
 }
 

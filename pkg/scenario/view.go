@@ -14,6 +14,8 @@ type view struct {
 	*tracked
 	*workflow.Lane
 	status workflow.Status
+	// branch that it is, as a path, or empty.
+	branch string
 }
 
 // views are all that the caller may speak of: from where it works outwards.
@@ -35,12 +37,12 @@ func (w *world) views() []view {
 // views are the lanes of one run from the seat outwards, and the run itself.
 func (s seat) views() []view {
 	at := s.at()
-	whole := view{s.tracked, &s.run.Lane, s.run.Status}
+	whole := view{tracked: s.tracked, Lane: &s.run.Lane, status: s.run.Status}
 	if at.Branch == "" {
 		return []view{whole}
 	}
 	var around []view
-	fork := s.run.Fork
+	path, fork := "", s.run.Fork
 	for name := range strings.SplitSeq(at.Branch, "/") {
 		if fork == nil {
 			break // the branch has joined
@@ -50,7 +52,8 @@ func (s seat) views() []view {
 			break
 		}
 		b := &fork.Branches[i]
-		around = append(around, view{s.tracked, &b.Lane, workflow.Waiting})
+		path = strings.TrimPrefix(path+"/"+name, "/")
+		around = append(around, view{s.tracked, &b.Lane, workflow.Waiting, path})
 		fork = b.Fork
 	}
 	if len(around) > 0 {
@@ -68,10 +71,7 @@ func (v *view) value(key string) document.Value {
 	case "status":
 		return document.StringValue(string(v.status))
 	case "interrupt":
-		if v.Interrupt == nil {
-			return document.NullValue()
-		}
-		return document.StringValue(v.Interrupt.Name)
+		return textOrNull(v.handles())
 	case "context":
 		return v.Context
 	case "iterations":
@@ -79,14 +79,14 @@ func (v *view) value(key string) document.Value {
 	case "transition_count":
 		return integer(v.run.TransitionCount)
 	case "allowed_tools":
-		state := v.of.machine.State(v.State)
+		state := v.rules()
 		if !state.ToolsRestricted {
 			return document.NullValue()
 		}
 		return textList(state.AllowedTools)
 	case "legal_events":
 		var names []string
-		for _, e := range v.of.machine.LegalEvents(v.State) {
+		for _, e := range v.rules().LegalEvents() {
 			names = append(names, e.Event)
 		}
 		return textList(names)
@@ -94,5 +94,16 @@ func (v *view) value(key string) document.Value {
 		return document.NullValue()
 	}
 }
+
+// handles is the interrupt whose handler is at work, or empty.
+func (v *view) handles() string {
+	if v.Interrupt == nil {
+		return ""
+	}
+	return v.Interrupt.Name
+}
+
+// rules is the state that the view is in.
+func (v *view) rules() *workflow.StateView { return v.of.machine.State(v.State) }
 
 func integer(n int64) document.Value { return document.NumberValue(strconv.FormatInt(n, 10)) }

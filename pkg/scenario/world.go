@@ -33,8 +33,10 @@ type world struct {
 	// for, until they are reported.
 	tally rules.Tally
 	made  []made
-	// events are the types of what was announced in this step.
-	events []string
+	// events are the types of what was announced in this step, and interrupt is the last
+	// interrupt that has fired in it.
+	events    []string
+	interrupt string
 }
 
 // tracked is a run and what is kept next to it.
@@ -134,7 +136,7 @@ func (w *world) parent(t *tracked) (seat, bool) {
 
 // take does a step's action.
 func (w *world) take(a action) outcome {
-	w.events = w.events[:0]
+	w.events, w.interrupt = w.events[:0], ""
 	return a.act(w)
 }
 
@@ -181,6 +183,9 @@ func (w *world) settle(t *tracked, before *workflow.Run, out *workflow.Result) {
 func (w *world) announce(events []workflow.Event) {
 	for i := range events {
 		w.events = append(w.events, events[i].Type)
+		if events[i].Type == workflow.EventInterrupted {
+			w.interrupt = events[i].Interrupt
+		}
 	}
 }
 

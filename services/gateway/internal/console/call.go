@@ -37,7 +37,7 @@ func (c *console) call(w http.ResponseWriter, r *http.Request) {
 // asks reports whether a POST only asks, and changes nothing.
 func asks(method, path string) bool {
 	switch path {
-	case "/v1/workflows/validate", "/v1/policies/simulate", "/v1/workflows/graph":
+	case "/v1/workflows/validate", "/v1/workflows/graph", "/v1/policies/simulate", "/v1/simulate":
 		return method == http.MethodPost
 	}
 	return false

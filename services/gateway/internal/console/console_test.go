@@ -250,8 +250,10 @@ func TestReadOnly(t *testing.T) {
 		!strings.Contains(w.Body.String(), "--console-read-only") || !v.view.ReadOnly {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if w := b.do("POST", "/ui/api/v1/workflows/validate", "{}", v.sends); w.Code != http.StatusTeapot {
-		t.Errorf("a question: %d", w.Code)
+	for _, question := range []string{"/v1/workflows/validate", "/v1/simulate"} {
+		if w := b.do("POST", "/ui/api"+question, "{}", v.sends); w.Code != http.StatusTeapot {
+			t.Errorf("the question %s: %d", question, w.Code)
+		}
 	}
 }
 

@@ -100,6 +100,7 @@ func (rt *route) document(schemas huma.Registry) *huma.Operation {
 // tags group the operations, in the order in which people need them.
 var tags = []*huma.Tag{
 	{Name: "workflows", Description: "State machines: register, validate and read them."},
+	{Name: "simulate", Description: "Definitions tried in memory, without a run."},
 	{Name: "runs", Description: "Runs of workflows: start and drive them, ask whether a tool call is allowed, report what came of it."},
 	{Name: "processes", Description: "Questions with answers, one after the other."},
 	{Name: "policies", Description: "Rules by capability, with limits and budgets, and what they are attached to."},
@@ -210,7 +211,7 @@ func operationsSchema() *huma.Schema {
 
 // nullable are the only members of schemas that may be null.
 var nullable = map[string]bool{
-	"Run.allowed_tools": true, "Run.allowed_commands": true, "Decision.allowed_tools": true,
+	"Run.allowed_tools": true, "Run.allowed_commands": true, "Decision.allowed_tools": true, "TrialRun.allowed_tools": true,
 	"Session.parent_session_id": true, "Session.parent_session_name": true, "Session.workflow_state_id": true,
 	"Session.state_update_status": true, "Callback.state_update_status": true,
 	"StoppedSession.parent_session_id": true, "StoppedSession.parent_session_name": true,
@@ -220,7 +221,7 @@ var nullable = map[string]bool{
 // objects are the raw members that are always JSON objects.
 var objects = map[string]bool{
 	"Run.context": true, "Execution.values": true, "Component.schema_definition": true, "Component.initial_values": true,
-	"Approval.subject": true, "SimulateRequest.definition": true,
+	"Approval.subject": true, "TrialRun.context": true, "SimulateRequest.definition": true,
 }
 
 // finishOpenAPI corrects what reflection cannot know.

@@ -101,6 +101,11 @@ func inBody(pointer, code, message string) ProblemDetail {
 
 // badBody is a 400 that blames places of the body.
 func badBody(reason fault.Reason, details ...ProblemDetail) *Problem {
+	return blame(http.StatusBadRequest, reason, details)
+}
+
+// blame is a problem with places of the body, of which there is at least one.
+func blame(status int, reason fault.Reason, details []ProblemDetail) *Problem {
 	detail := details[0].Message
 	if *details[0].Pointer != "" {
 		detail = *details[0].Pointer + ": " + detail
@@ -108,7 +113,7 @@ func badBody(reason fault.Reason, details ...ProblemDetail) *Problem {
 	if more := len(details) - 1; more > 0 {
 		detail += " (and " + strconv.Itoa(more) + " more)"
 	}
-	return newProblem(http.StatusBadRequest, string(reason), detail).at(details...)
+	return newProblem(status, string(reason), detail).at(details...)
 }
 
 // badParameter is a 400 that blames a path, query or header parameter.

@@ -122,6 +122,7 @@ func newEdge(cfg Config) (*edge, error) {
 	e.workflowRoutes()
 	e.shadowRoutes()
 	e.graphRoutes()
+	e.simulateRoutes()
 	e.processRoutes()
 	e.runRoutes()
 	e.toolCallRoutes()
