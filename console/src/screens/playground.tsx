@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
-import { ask } from "../api/client";
+import { ask, type Schemas } from "../api/client";
 import { parse, pretty } from "../api/json";
 import { Chip, download, Failure, Json, Text, useTitle } from "../ui/basics";
 import { GraphView } from "../ui/graph";
@@ -31,16 +31,6 @@ const steps = [
   { event: "DONE" },
 ];
 
-interface Step {
-  action: string;
-  ok: boolean;
-  decision?: string;
-  code?: string;
-  rejected?: string;
-  message?: string;
-  view: { state?: string; status?: string } & Record<string, unknown>;
-}
-
 /** Plays a workflow: nothing is stored, counted or asked. */
 export function Playground() {
   useTitle("Playground");
@@ -49,12 +39,12 @@ export function Playground() {
   const [at, setAt] = useState(0);
   const { validation, graph } = useChecked(text);
   const play = useMutation({
-    mutationFn: () => ask<{ steps: Step[] }>("/v1/simulate", { workflow: parse(text), steps: parse(plan) }),
+    mutationFn: () => ask<Schemas["Trial"]>("/v1/simulate", { workflow: parse(text), steps: parse(plan) }),
     onSuccess: (r) => setAt(r.steps.length - 1),
   });
   const played = play.data?.steps ?? [];
   const step = played[at];
-  const visited = new Set(played.slice(0, at + 1).map((s) => s.view.state));
+  const visited = new Set(played.slice(0, at + 1).map((s) => s.after.run.state));
   return (
     <>
       <div className="head">
@@ -88,10 +78,11 @@ export function Playground() {
           {graph.data && (
             <GraphView
               graph={graph.data}
-              marks={{ state: (s) => (s === step?.view.state ? "current" : visited.has(s) ? "visited" : "") }}
+              marks={{ state: (s) => (s === step?.after.run.state ? "current" : visited.has(s) ? "visited" : "") }}
             />
           )}
           <Problems problems={validation.data?.problems ?? []} />
+          {play.data?.stopped && <p className="notice warn">It ended early: {play.data.stopped.toLowerCase()}.</p>}
           {played.length > 0 && (
             <>
               <ol className="plain-steps">
@@ -108,9 +99,19 @@ export function Playground() {
                         {(s.code || s.rejected) && <code>{s.code || s.rejected}</code>}
                         <span className="grow" />
                         <span className="dim">
-                          <Text>{s.view.state}</Text>
+                          <Text>{s.after.run.state}</Text>
                         </span>
                       </span>
+                      {(s.verdicts?.length ?? 0) > 1 && (
+                        <span className="row small">
+                          {s.verdicts?.map((v) => (
+                            <span key={`${v.policy}${v.rule}`}>
+                              <Text>{v.policy ? `${v.policy} ${v.rule ?? ""}` : "the state"}</Text>{" "}
+                              <Chip>{v.decision}</Chip>
+                            </span>
+                          ))}
+                        </span>
+                      )}
                       {s.message && (
                         <span className="small">
                           <Text>{s.message}</Text>
@@ -120,7 +121,7 @@ export function Playground() {
                   </li>
                 ))}
               </ol>
-              {step && <Json value={step.view} label="The run after this step" />}
+              {step && <Json value={step.after} label="The run after this step" />}
             </>
           )}
         </div>
