@@ -1,8 +1,10 @@
 package console
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -316,5 +318,28 @@ func TestKeyOfReplicas(t *testing.T) {
 	}
 	if _, err := ReadKey(file + ".none"); err == nil {
 		t.Error("no key is a key")
+	}
+}
+
+func TestPagesAreCompressed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	plain := b.do("GET", "/ui/", "", nil).Body.String()
+	for accept, want := range map[string]string{"gzip, deflate, br": "gzip", "br;q=1.0, gzip;q=0.8": "gzip", "gzip;q=0": "", "br": "", "": ""} {
+		for range 2 { // the second time from memory
+			w := b.do("GET", "/ui/", "", func(r *http.Request) { r.Header.Set("Accept-Encoding", accept) })
+			var text io.Reader = w.Body
+			if want == "gzip" {
+				unpacked, err := gzip.NewReader(w.Body)
+				if err != nil {
+					t.Fatalf("%q: %v", accept, err)
+				}
+				text = unpacked
+			}
+			got, err := io.ReadAll(text)
+			if err != nil || string(got) != plain || w.Header().Get("Content-Encoding") != want || w.Header().Get("Vary") != "Accept-Encoding" {
+				t.Errorf("%q: %v, %v", accept, w.Header(), err)
+			}
+		}
 	}
 }

@@ -1,12 +1,15 @@
 package console
 
 import (
+	"bytes"
+	"compress/gzip"
 	"embed"
 	"errors"
 	"io/fs"
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 )
 
 // dist is what `make console` builds of console/.
@@ -44,5 +47,38 @@ func serveFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", types[path.Ext(name)])
+	w.Header().Add("Vary", "Accept-Encoding")
+	if acceptsGzip(r) {
+		w.Header().Set("Content-Encoding", "gzip")
+		text = squeezed(name, text)
+	}
 	_, _ = w.Write(text) // the client went away: nobody to tell
+}
+
+// acceptsGzip reports whether the client can read gzip. Browsers list what they can read;
+// one that refuses gzip by a weight of zero gets the plain text.
+func acceptsGzip(r *http.Request) bool {
+	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, weight, _ := strings.Cut(strings.TrimSpace(coding), ";")
+		if strings.TrimSpace(name) == "gzip" {
+			return strings.Trim(strings.TrimSpace(weight), "q=0.") != "" || weight == ""
+		}
+	}
+	return false
+}
+
+// small are the files as gzip has them, by name. There are a few dozen, and they never change.
+var small sync.Map
+
+// squeezed is a file as gzip has it.
+func squeezed(name string, text []byte) []byte {
+	if done, ok := small.Load(name); ok {
+		return done.([]byte)
+	}
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = w.Write(text)                                  // a buffer takes all
+	_ = w.Close()
+	small.Store(name, b.Bytes())
+	return b.Bytes()
 }
