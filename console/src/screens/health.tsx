@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { get, type Schemas } from "../api/client";
-import { Chip, download, Empty, Facts, Failure, Loaded, Text, Time, useTitle } from "../ui/basics";
+import { Chip, download, Empty, Facts, Failure, Loaded, Scroll, Text, Time, useTitle } from "../ui/basics";
 
 /** Whether the log is whole, who did what, and how the services are. */
 export function Health() {
@@ -34,7 +34,7 @@ export function Health() {
                   {p.principals.length === 0 ? (
                     <Empty>Nobody has done anything yet.</Empty>
                   ) : (
-                    <div className="scroll-x">
+                    <Scroll label="Who did what">
                       <table className="plain">
                         <thead>
                           <tr>
@@ -67,7 +67,7 @@ export function Health() {
                           ))}
                         </tbody>
                       </table>
-                    </div>
+                    </Scroll>
                   )}
                   {p.since && (
                     <p className="small dim">

@@ -317,21 +317,21 @@ function StateOf({ run, state }: { run: Run; state: string }) {
   );
 }
 
+type Action = "pause" | "resume" | "cancel" | "force";
+
 /** What an operator can do to a run. */
 function Actions({ run }: { run: Run }) {
   const client = useQueryClient();
   const session = useSession();
-  const [asked, setAsked] = useState<"pause" | "resume" | "cancel" | "force">();
+  const [asked, setAsked] = useState<Action>();
   const [target, setTarget] = useState("");
   const work = useMutation({
-    mutationFn: async (reason: string) => {
-      if (asked === "force")
-        return change("POST", `/v1/runs/${segment(run.run_id)}/force-state`, {
-          state: target,
-          expected_version: run.version,
-          ...(reason ? { context: { force_reason: reason } } : {}),
-        });
-      return change("POST", `/v1/runs/${segment(run.run_id)}/${asked}`, asked === "resume" ? {} : { reason });
+    // What is done is given along: the question is closed by the time that it is sent.
+    mutationFn: async (what: { action: Action; reason: string; state: string }) => {
+      const path = `/v1/runs/${segment(run.run_id)}`;
+      if (what.action === "force")
+        return change("POST", `${path}/force-state`, { state: what.state, expected_version: run.version });
+      return change("POST", `${path}/${what.action}`, what.action === "resume" ? {} : { reason: what.reason });
     },
     onSettled: () => {
       client.invalidateQueries({ queryKey: ["run", run.run_id] });
@@ -368,7 +368,7 @@ function Actions({ run }: { run: Run }) {
           danger={asked === "cancel" || asked === "force"}
           reason={asked === "pause" || asked === "cancel"}
           onClose={() => setAsked(undefined)}
-          onYes={(reason) => work.mutate(reason)}
+          onYes={(reason) => work.mutate({ action: asked, reason, state: target })}
         >
           {asked === "force" && (
             <label className="field">

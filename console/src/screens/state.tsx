@@ -3,7 +3,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { get, type Schemas, segment } from "../api/client";
 import { differences, pretty } from "../api/json";
-import { Chip, CopyId, Empty, Facts, Json, Loaded, Text, Time, useTitle } from "../ui/basics";
+import { Chip, CopyId, Empty, Facts, Json, Loaded, Scroll, Text, Time, useTitle } from "../ui/basics";
 import { absolute } from "../ui/time";
 import { visible } from "../ui/visible";
 
@@ -179,7 +179,7 @@ function Doc({ value, writers }: { value: unknown; writers: Map<string, Version>
   };
   return (
     <>
-      <div className="panel scroll-x">
+      <Scroll label="The document" panel>
         <table className="plain">
           <thead>
             <tr>
@@ -215,7 +215,7 @@ function Doc({ value, writers }: { value: unknown; writers: Map<string, Version>
             })}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       <details>
         <summary className="small dim">As JSON</summary>
         <Json value={value} label="Document" />

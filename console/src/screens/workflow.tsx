@@ -3,7 +3,7 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { lazy, Suspense, useState } from "react";
 import { get, type Schemas, segment } from "../api/client";
 import { differences, pretty } from "../api/json";
-import { CopyId, Empty, Facts, Loaded, Tabs, Text, Time, useTitle } from "../ui/basics";
+import { CopyId, Empty, Facts, Loaded, Scroll, Tabs, Text, Time, useTitle } from "../ui/basics";
 import { GraphView } from "../ui/graph";
 import { visible } from "../ui/visible";
 
@@ -152,7 +152,7 @@ function Coverage({ name, version }: { name: string; version: number }) {
               {c.transitions.length === 0 ? (
                 <Empty>No run of this version was seen.</Empty>
               ) : (
-                <div className="scroll-x">
+                <Scroll label="Transitions taken">
                   <table className="plain">
                     <thead>
                       <tr>
@@ -181,7 +181,7 @@ function Coverage({ name, version }: { name: string; version: number }) {
                       ))}
                     </tbody>
                   </table>
-                </div>
+                </Scroll>
               )}
               {c.since && (
                 <p className="small dim">

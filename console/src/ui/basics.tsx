@@ -175,6 +175,16 @@ export function Json({ value, label }: { value: unknown; label: string }) {
   );
 }
 
+/** What may be wider than its place. */
+export function Scroll({ label, panel, children }: { label: string; panel?: boolean; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className={panel ? "panel scroll-x" : "scroll-x"} tabIndex={0} aria-label={label}>
+      {children}
+    </section>
+  );
+}
+
 /** Facts with their names; those without a value are left out. */
 export function Facts({ facts }: { facts: [string, ReactNode][] }) {
   return (

@@ -142,7 +142,7 @@ export default function Editor({
           json(),
           look,
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label }),
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           // Tab leaves the editor when Escape was typed before it, as CodeMirror has it.
           keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...(readOnly ? [] : [indentWithTab])]),
           EditorState.readOnly.of(readOnly),

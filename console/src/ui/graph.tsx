@@ -233,7 +233,6 @@ function NodeView({ node: n, marks, selected, onSelect }: NodeProps) {
         ? {
             role: "button",
             tabIndex: 0,
-            "aria-label": `state ${visible(n.name)}`,
             "aria-pressed": selected,
             onClick: choose,
             onKeyDown: (e: React.KeyboardEvent) => {

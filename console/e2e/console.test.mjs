@@ -1,0 +1,496 @@
+// The console in a real browser, against a real server. What the pages may never do is watched in every test:
+// errors, and contents that their policy refuses.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, describe, test } from "node:test";
+import { chromium } from "playwright-core";
+import { playScenario } from "./play.mjs";
+import { apiOf, hostile, largeWorkflow, seed } from "./seed.mjs";
+import { serve, until } from "./server.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const patient = { timeout: 15_000 };
+let browser;
+let server;
+let seeded;
+let api;
+
+before(async () => {
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-dev-shm-usage"],
+  });
+  server = await serve();
+  seeded = await seed(server.url, server.tokens);
+  api = apiOf(server.url, server.tokens);
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.end();
+});
+
+/** A browser of one person. problems collects what must not happen. */
+async function visit(options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const problems = [];
+  context.on("page", (page) => {
+    page.setDefaultTimeout(15_000);
+    page.on("console", (m) => m.type() === "error" && !expected(m.text()) && problems.push(m.text()));
+    page.on("pageerror", (e) => problems.push(String(e)));
+    page.on("dialog", (d) => {
+      problems.push(`a dialog: ${d.message()}`);
+      d.dismiss();
+    });
+  });
+  await context.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", (e) =>
+      console.error(`CSP: ${e.violatedDirective} ${e.blockedURI}`),
+    );
+  });
+  return { context, problems, page: await context.newPage() };
+}
+
+/** Chromium tells of each response with an error; the pages show those themselves. */
+const expected = (text) => text.startsWith("Failed to load resource");
+
+async function logIn(page, token, path = "/", at = server) {
+  await page.goto(`${at.url}/ui${path}`);
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Log in", exact: true }).click();
+  await page.getByRole("navigation").waitFor();
+}
+
+const settled = async (page) => {
+  await page.locator("h1").first().waitFor();
+  await page.waitForFunction(() => document.querySelector("[aria-busy=true]") === null);
+};
+
+/** Asks for something with an approval: the run, and the approval that waits. */
+async function park(data = { version: "2.0" }) {
+  const run = await api("agent", "POST", "/v1/runs", { workflow: "deploy", session_id: `park-${Math.random()}` });
+  await api("agent", "POST", `/v1/runs/${run.run_id}/transition`, { event: "READY" });
+  const parked = await api("agent", "POST", `/v1/runs/${run.run_id}/transition`, { event: "SHIP", data });
+  return { run: run.run_id, approval: parked.approval_id };
+}
+
+const approvalOf = (id) => api("operator", "GET", `/v1/approvals/${id}`);
+
+describe("log in", () => {
+  test("a link logs in once, and leaves the address", async () => {
+    const link = server.link();
+    const first = await visit();
+    await first.page.goto(link);
+    await first.page.getByRole("heading", { name: "Now" }).waitFor();
+    assert.equal(new URL(first.page.url()).hash, "");
+    await first.page.reload();
+    await first.page.getByRole("heading", { name: "Now" }).waitFor();
+    const second = await visit();
+    await second.page.goto(link);
+    await second.page.getByRole("alert").getByText("was used before").waitFor();
+    await second.page.getByLabel("Token").waitFor();
+    assert.deepEqual([...first.problems, ...second.problems], []);
+    await first.context.close();
+    await second.context.close();
+  });
+
+  test("a token logs in, a wrong one does not, and logging out ends it", async () => {
+    const { page, context } = await visit();
+    await page.goto(`${server.url}/ui/runs`);
+    await page.getByLabel("Token").fill("nobodys");
+    await page.getByRole("button", { name: "Log in", exact: true }).click();
+    await page.getByRole("alert").getByText("not known here").waitFor();
+    await logIn(page, server.tokens.observer, "/runs");
+    await page.getByRole("heading", { name: "Runs" }).waitFor(); // where it wanted to be
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByLabel("Token").waitFor();
+    assert.deepEqual(await context.cookies(), []);
+    await context.close();
+  });
+
+  test("the cookie alone, which other ports of the host get, opens nothing", async () => {
+    const { page, context } = await visit();
+    await logIn(page, server.tokens.operator);
+    const cookie = (await context.cookies(`${server.url}/ui/`))[0];
+    assert.ok(cookie.httpOnly && cookie.sameSite === "Strict" && cookie.path === "/ui");
+    const ask = (path, headers) =>
+      fetch(server.url + path, { headers: { Cookie: `${cookie.name}=${cookie.value}`, ...headers } });
+    assert.equal((await ask("/ui/api/v1/runs")).status, 401);
+    const told = await (await ask("/ui/session")).json();
+    assert.equal(told.authenticated, false);
+    assert.equal(told.csrf, undefined);
+    // Its page knows the code; with it the cookie is a session, but not from another origin.
+    const code = await page.evaluate(() => localStorage.getItem("interlock-code"));
+    assert.equal((await ask("/ui/api/v1/runs", { "X-Interlock-CSRF": code })).status, 200);
+    assert.equal(
+      (await ask("/ui/api/v1/runs", { "X-Interlock-CSRF": code, Origin: "http://evil.example" })).status,
+      403,
+    );
+    await context.close();
+  });
+});
+
+const screens = () => ({
+  Now: "/",
+  Approvals: "/approvals",
+  Runs: "/runs",
+  "A run": `/runs/${seeded.runs[0]}`,
+  Decisions: "/decisions",
+  "Workflows and policies": "/workflows",
+  "A workflow": "/workflows/deploy",
+  "Its coverage": "/workflows/bugfix?tab=Coverage",
+  "Its changes": "/workflows/bugfix?tab=Changes",
+  "A policy": "/policies/house",
+  "The editor": "/new/workflow",
+  Sessions: "/sessions",
+  "A session": `/sessions/${seeded.session}`,
+  "Shared state": "/states",
+  "A state": `/states/${seeded.state}`,
+  Components: "/components",
+  "Audit and health": "/health",
+  Playground: "/playground",
+});
+
+describe("every screen", () => {
+  for (const [width, colorScheme] of [
+    [1280, "light"],
+    [1280, "dark"],
+    [360, "light"],
+    [2560, "dark"],
+  ])
+    test(`${width} px, ${colorScheme}: no error, accessible, nothing wider than the page, hostile texts harmless`, async () => {
+      const { page, context, problems } = await visit({ viewport: { width, height: 900 }, colorScheme });
+      await logIn(page, server.tokens.operator);
+      for (const [name, path] of Object.entries(screens())) {
+        await page.goto(`${server.url}/ui${path}`);
+        await settled(page);
+        const wide = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
+        assert.ok(wide <= 0, `${name} is ${wide} px wider than the page`);
+        // The policy refuses script elements; the debugger may run what it likes.
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => window.axe.run(document));
+        const told = violations.map(
+          (v) =>
+            `${v.id}: ${v.nodes
+              .map((n) => `${n.html} ${n.any[0]?.message ?? ""}`)
+              .slice(0, 3)
+              .join(" | ")}`,
+        );
+        assert.deepEqual(told, [], name);
+        const text = await page.evaluate(() => document.body.textContent);
+        assert.ok(!/[\u202e\u200b]/.test(text), `${name} shows a character that hides`);
+      }
+      assert.deepEqual(problems, []);
+      await context.close();
+    });
+});
+
+describe("approvals", () => {
+  test("are approved and rejected by keyboard alone", async () => {
+    const [first, second] = [await park(), await park()];
+    const { page, context, problems } = await visit();
+    await page.goto(server.link());
+    await page.getByRole("heading", { name: "Now" }).waitFor();
+    await page.goto(`${server.url}/ui/approvals/${first.approval}`);
+    await page.getByRole("button", { name: "Approve" }).waitFor();
+    await page.keyboard.press("a");
+    await page.keyboard.press("Enter");
+    await page
+      .getByRole("article")
+      .getByText("granted")
+      .or(page.getByRole("article").getByText("used"))
+      .first()
+      .waitFor();
+    await until(
+      "the run to go on",
+      async () => (await api("operator", "GET", `/v1/runs/${first.run}`)).state === "ship",
+    );
+    await page.goto(`${server.url}/ui/approvals/${second.approval}`);
+    await page.getByRole("button", { name: "Reject" }).waitFor();
+    await page.keyboard.press("r");
+    await page.keyboard.press("Enter");
+    await page.getByRole("article").getByText("rejected").first().waitFor();
+    assert.equal((await approvalOf(second.approval)).status, "REJECTED");
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+
+  test("what is approved with edits is what was shown; numbers stay as they were written", async () => {
+    const { approval } = await park({ amount: 1, why: hostile });
+    // A number that no browser can hold, as an agent in another language sends it.
+    const run = await api("agent", "POST", "/v1/runs", { workflow: "deploy", session_id: "big" });
+    await api("agent", "POST", `/v1/runs/${run.run_id}/transition`, { event: "READY" });
+    const sent = await fetch(`${server.url}/v1/runs/${run.run_id}/transition`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${server.tokens.agent}`, "Content-Type": "application/json" },
+      body: '{"event":"SHIP","data":{"amount":12345678901234567890}}',
+    });
+    const big = (await sent.json()).approval_id;
+    const { page, context, problems } = await visit();
+    await page.goto(server.link());
+    await page.getByRole("heading", { name: "Now" }).waitFor();
+    await page.goto(`${server.url}/ui/approvals/${big}`);
+    await page.getByText("12345678901234567890").first().waitFor();
+    await page.getByRole("button", { name: "Edit" }).click();
+    const box = page.getByLabel("Data to approve instead");
+    assert.match(await box.inputValue(), /12345678901234567890/);
+    await box.fill(`${(await box.inputValue()).replace("}", ', "by": "me"}')}`);
+    await page.getByRole("button", { name: "Approve with these data" }).click();
+    await page
+      .getByRole("article")
+      .getByText("granted")
+      .or(page.getByRole("article").getByText("used"))
+      .first()
+      .waitFor();
+    const text = await (
+      await fetch(`${server.url}/v1/approvals/${big}`, {
+        headers: { Authorization: `Bearer ${server.tokens.operator}` },
+      })
+    ).text();
+    assert.match(text, /"edited_data":\{[^}]*12345678901234567890[^}]*\}/);
+    // Broken JSON cannot be sent.
+    await page.goto(`${server.url}/ui/approvals/${approval}`);
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Data to approve instead").fill("{");
+    assert.ok(await page.getByRole("button", { name: "Approve with these data" }).isDisabled());
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+
+  test("two people decide: one wins, and the other is told", async () => {
+    const { approval } = await park();
+    const people = await Promise.all([visit(), visit()]);
+    for (const { page } of people) {
+      await page.goto(server.link());
+      await page.getByRole("heading", { name: "Now" }).waitFor();
+      await page.route("**/v1/events", (route) => route.abort()); // so that neither page learns of the other's
+      await page.goto(`${server.url}/ui/approvals/${approval}`);
+      await page.getByRole("button", { name: "Approve" }).waitFor();
+    }
+    await people[0].page.getByRole("button", { name: "Approve" }).click();
+    await people[0].page
+      .getByRole("article")
+      .getByText("granted")
+      .or(people[0].page.getByRole("article").getByText("used"))
+      .first()
+      .waitFor();
+    const late = people[1].page;
+    const button = late.getByRole("button", { name: "Reject" });
+    // An event may have told this page already: then there is no button any more.
+    if (await button.isVisible()) await button.click({ timeout: 2000 }).catch(() => undefined);
+    await late
+      .getByRole("article")
+      .getByText("granted")
+      .or(late.getByRole("article").getByText("used"))
+      .first()
+      .waitFor();
+    assert.notEqual((await approvalOf(approval)).status, "REJECTED");
+    for (const { context } of people) await context.close();
+  });
+
+  test("tell in the tab how many wait", async () => {
+    await park();
+    const { page, context } = await visit();
+    await logIn(page, server.tokens.observer);
+    await page.waitForFunction(() => /^\(\d+\) /.test(document.title), undefined, patient);
+    assert.equal(await page.locator('link[rel="icon"]').getAttribute("href"), "/ui/icon-waiting.svg");
+    await context.close();
+  });
+});
+
+describe("roles", () => {
+  test("who may not decide is told so, and nobody changes anything as an observer", async () => {
+    const { run, approval } = await park();
+    const { page, context } = await visit();
+    await logIn(page, server.tokens.observer, `/approvals/${approval}`);
+    await page.getByText("You are logged in as observer").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Approve" }).count(), 0);
+    await page.goto(`${server.url}/ui/runs/${run}`);
+    await settled(page);
+    assert.equal(await page.getByRole("button", { name: "Cancel" }).count(), 0);
+    // A page that was changed by hand is refused by the server.
+    const status = await page.evaluate(
+      (id) =>
+        fetch(`/ui/api/v1/runs/${id}/cancel`, {
+          method: "POST",
+          headers: { "X-Interlock-CSRF": localStorage.getItem("interlock-code"), "Content-Type": "application/json" },
+          body: "{}",
+        }).then((r) => r.status),
+      run,
+    );
+    assert.equal(status, 403);
+    await context.close();
+  });
+
+  test("an agent sees that this is not for agents", async () => {
+    const { page, context, problems } = await visit();
+    await logIn(page, server.tokens.agent);
+    await page.getByRole("alert").first().waitFor();
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+
+  test("a read-only console changes nothing, and still answers", async () => {
+    const locked = await serve("--console-read-only");
+    try {
+      const { page, context } = await visit();
+      await logIn(page, locked.tokens.operator, "/new/workflow", locked);
+      await page.getByText("read-only console").waitFor();
+      await page.getByText("valid", { exact: true }).waitFor();
+      assert.ok(await page.getByRole("button", { name: "Register this version" }).isDisabled());
+      await page.goto(`${locked.url}/ui/playground`);
+      await page.getByRole("button", { name: "Play" }).click();
+      await page.getByText("TOOL_NOT_ALLOWED").first().waitFor();
+      await context.close();
+    } finally {
+      await locked.end();
+    }
+  });
+});
+
+describe("work", () => {
+  test("an operator pauses, resumes and cancels a run, and forces its state", async () => {
+    const run = await api("agent", "POST", "/v1/runs", { workflow: "bugfix", session_id: "hands-on" });
+    const { page, context, problems } = await visit();
+    await logIn(page, server.tokens.operator, `/runs/${run.run_id}`);
+    const say = async (button) => {
+      await page.getByRole("button", { name: button, exact: true }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Yes" }).click();
+    };
+    await say("Pause");
+    await page.getByText("Held, so no tool call is allowed").waitFor();
+    await say("Resume");
+    await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Force state" }).click();
+    await page.getByRole("dialog").getByLabel("State").fill("testing");
+    await page.getByRole("dialog").getByRole("button", { name: "Yes" }).click();
+    await page.getByRole("heading", { name: "In testing" }).waitFor();
+    await say("Cancel");
+    await page.getByText("cancelled").first().waitFor();
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+
+  test("a workflow is written, checked, drawn and registered", async () => {
+    const { page, context, problems } = await visit();
+    await logIn(page, server.tokens.operator, "/new/workflow");
+    const text = page.getByRole("textbox", { name: "Definition" });
+    await text.click();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.insertText('{"id": "typed", "initial": "a", "states": {"a": {"on": {"GO": "nowhere"}}}}');
+    await page.getByText("not valid").waitFor();
+    await page.getByText("/states/a/on/GO").first().waitFor();
+    await text.click();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.insertText(
+      '{"id": "typed", "initial": "a", "states": {"a": {"on": {"GO": "b"}}, "b": {"type": "final"}}}',
+    );
+    await page.getByText("valid", { exact: true }).waitFor();
+    await page.getByRole("button", { name: /^b/ }).waitFor();
+    await page.getByRole("button", { name: "Register this version" }).click();
+    await page.getByRole("heading", { name: "typed" }).waitFor();
+    assert.equal((await api("operator", "GET", "/v1/workflows/typed")).version, 1);
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+
+  test("a component is made by the form", async () => {
+    const { page, context } = await visit();
+    await logIn(page, server.tokens.operator, "/components");
+    await page.getByRole("button", { name: "New" }).click();
+    await page.getByLabel("Slug").fill("by-hand");
+    await page.getByLabel("Name").fill("By hand");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { name: "By hand" }).waitFor();
+    await context.close();
+  });
+
+  test("a run becomes a test that passes", async () => {
+    const run = await api("agent", "POST", "/v1/runs", { workflow: "bugfix", session_id: "as-test" });
+    await api("agent", "POST", `/v1/runs/${run.run_id}/transition`, { event: "READY", data: { note: hostile } });
+    const { page, context } = await visit();
+    await logIn(page, server.tokens.operator, `/runs/${run.run_id}`);
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save as a test" }).click(),
+    ]);
+    const text = readFileSync(await file.path(), "utf8");
+    assert.match(text, /event: "READY"/);
+    const { definition } = await api("operator", "GET", "/v1/workflows/bugfix");
+    playScenario(text, { "bugfix.json": definition }); // it throws when the test fails
+    await context.close();
+  });
+});
+
+describe("without a server", () => {
+  test("pages say so, come back by themselves, and miss nothing", async () => {
+    const own = await serve();
+    try {
+      await seed(own.url, own.tokens, { runs: 3, states: 3 });
+      const { page, context } = await visit();
+      await logIn(page, own.tokens.operator, "/approvals", own);
+      await page.getByText("Live", { exact: true }).waitFor();
+      await own.stop("SIGKILL");
+      await page.getByText("Not live; trying again").waitFor();
+      await own.start();
+      const ownApi = apiOf(own.url, own.tokens);
+      const before = (await ownApi("operator", "GET", "/v1/approvals?status=PENDING")).approvals.length;
+      const run = await ownApi("agent", "POST", "/v1/runs", { workflow: "deploy", session_id: "away" });
+      await ownApi("agent", "POST", `/v1/runs/${run.run_id}/transition`, { event: "READY" });
+      await ownApi("agent", "POST", `/v1/runs/${run.run_id}/transition`, { event: "SHIP" });
+      await page.getByText("Live", { exact: true }).waitFor({ timeout: 30_000 });
+      await page.getByText(`${before + 1} in all`).waitFor();
+      await context.close();
+    } finally {
+      await own.end();
+    }
+  });
+});
+
+describe("size", () => {
+  test("long lists are drawn as far as they are seen, and a large workflow opens", async () => {
+    const count = Number(process.env.RUNS ?? 600);
+    for (let i = 0; i < count; i += 20)
+      await Promise.all(
+        Array.from({ length: 20 }, (_, k) =>
+          api("agent", "POST", "/v1/runs", { workflow: "bugfix", session_id: `many-${i + k}` }),
+        ),
+      );
+    await api("operator", "POST", "/v1/workflows", largeWorkflow("huge", 2000));
+    const { page, context, problems } = await visit();
+    await logIn(page, server.tokens.operator, "/runs");
+    await settled(page);
+    const list = page.getByRole("region", { name: "Runs" });
+    for (let place = 0; place < 10; place++) {
+      await list.evaluate((box) => box.scrollBy(0, box.clientHeight * 3));
+      // No blank frame: by the next one, what is seen has rows.
+      const rows = await list.evaluate(
+        (box) =>
+          new Promise((resolve) =>
+            requestAnimationFrame(() =>
+              requestAnimationFrame(() => {
+                const frame = box.getBoundingClientRect();
+                const seen = [...box.querySelectorAll(".list-row")].filter((r) => {
+                  const at = r.getBoundingClientRect();
+                  return at.bottom > frame.top && at.top < frame.bottom;
+                });
+                resolve(seen.length);
+              }),
+            ),
+          ),
+      );
+      assert.ok(rows >= 5, `only ${rows} rows are drawn at place ${place}`);
+      assert.ok((await page.locator(".list-row").count()) < 100);
+      await page.waitForFunction(() => true);
+    }
+    const begun = Date.now();
+    await page.goto(`${server.url}/ui/workflows/huge`);
+    await page.locator(".g-node").nth(2000).waitFor({ state: "attached" });
+    console.log(`# a workflow of 2,000 states opened in ${Date.now() - begun} ms`);
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+});

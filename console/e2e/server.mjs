@@ -1,0 +1,67 @@
+// A real `interlock up` for a test, on free ports and in a folder of its own.
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const program = process.env.INTERLOCK;
+if (!program) throw new Error("INTERLOCK must name the program; run this by `make console-test`");
+
+/** Tries until a function gives something. */
+export async function until(what, look, seconds = 20) {
+  const end = Date.now() + seconds * 1000;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`waited ${seconds} s for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Starts a server. Its answer has url, tokens, link(), stop() and start(). */
+export async function serve(...flags) {
+  const data = mkdtempSync(join(tmpdir(), "interlock-console-"));
+  const s = { data, flags, port: 0 };
+  s.start = async () => {
+    const ports = ["--http", `127.0.0.1:${s.port}`, "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0"];
+    s.child = spawn(program, ["up", "--data-dir", data, ...ports, ...flags], { stdio: ["ignore", "ignore", "pipe"] });
+    let log = "";
+    s.child.stderr.on("data", (d) => {
+      log += d;
+    });
+    const read = (name) => {
+      try {
+        return JSON.parse(readFileSync(join(data, name), "utf8"));
+      } catch {
+        return undefined;
+      }
+    };
+    const at = await until("the server", async () => {
+      if (s.child.exitCode !== null) throw new Error(`interlock up ended: ${log}`);
+      const endpoints = read("endpoints.json");
+      const ready = endpoints?.http && (await fetch(`${endpoints.http}/readyz`).catch(() => undefined));
+      return ready?.ok ? endpoints : undefined;
+    });
+    s.url = at.http;
+    s.port = new URL(at.http).port; // the same after a restart
+    s.tokens = read("tokens.json");
+  };
+  s.stop = async (signal = "SIGTERM") => {
+    if (s.child.exitCode !== null || s.child.signalCode !== null) return;
+    s.child.kill(signal);
+    await once(s.child, "exit");
+  };
+  /** A link that logs in once: only a person at a terminal gets one, and script gives one. */
+  s.link = () => {
+    const command = `'${program}' console --data-dir '${data}'`;
+    const text = execFileSync("script", ["-qec", command, "/dev/null"], { encoding: "utf8" });
+    return text.trim().split(/\s/).at(-1);
+  };
+  s.end = async () => {
+    await s.stop();
+    rmSync(data, { recursive: true, force: true });
+  };
+  await s.start();
+  return s;
+}
