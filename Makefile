@@ -64,6 +64,9 @@ console: deps ## build the console's pages into services/gateway/internal/consol
 .PHONY: console-test
 console-test: console ## lint and test the console's pages, compare what is built with what is committed, and use it in a browser
 	cd console && npm run --silent lint && npm run --silent test
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 $(GO) build $(QUICK) -o $(BIN)/ ./services/cmd/interlock
+	cd console && INTERLOCK=$(BIN)/interlock node --test --test-reporter=spec e2e/console.test.mjs
 	@test -z "$$(git status --porcelain -- services/gateway/internal/console/dist)" || \
 		{ git status --short -- services/gateway/internal/console/dist; echo 'the built pages are stale: run `make console` and commit'; exit 1; }
 

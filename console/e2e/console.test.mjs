@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { chromium } from "playwright-core";
 import { playScenario } from "./play.mjs";
 import { apiOf, hostile, largeWorkflow, seed } from "./seed.mjs";
-import { serve, until } from "./server.mjs";
+import { redis, serve, until } from "./server.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const patient = { timeout: 15_000 };
@@ -75,6 +75,14 @@ async function park(data = { version: "2.0" }) {
   return { run: run.run_id, approval: parked.approval_id };
 }
 
+/** The chip of an approval that was granted; its run may have used it already. */
+const decided = (page) =>
+  page
+    .getByRole("article")
+    .locator(".chip")
+    .filter({ hasText: /^(granted|used)$/ })
+    .first();
+
 const approvalOf = (id) => api("operator", "GET", `/v1/approvals/${id}`);
 
 describe("log in", () => {
@@ -131,11 +139,11 @@ describe("log in", () => {
   });
 });
 
-const screens = () => ({
+const screens = (made = seeded) => ({
   Now: "/",
   Approvals: "/approvals",
   Runs: "/runs",
-  "A run": `/runs/${seeded.runs[0]}`,
+  "A run": `/runs/${made.runs[0]}`,
   Decisions: "/decisions",
   "Workflows and policies": "/workflows",
   "A workflow": "/workflows/deploy",
@@ -144,9 +152,9 @@ const screens = () => ({
   "A policy": "/policies/house",
   "The editor": "/new/workflow",
   Sessions: "/sessions",
-  "A session": `/sessions/${seeded.session}`,
+  "A session": `/sessions/${made.session}`,
   "Shared state": "/states",
-  "A state": `/states/${seeded.state}`,
+  "A state": `/states/${made.state}`,
   Components: "/components",
   "Audit and health": "/health",
   Playground: "/playground",
@@ -198,12 +206,7 @@ describe("approvals", () => {
     await page.getByRole("button", { name: "Approve" }).waitFor();
     await page.keyboard.press("a");
     await page.keyboard.press("Enter");
-    await page
-      .getByRole("article")
-      .getByText("granted")
-      .or(page.getByRole("article").getByText("used"))
-      .first()
-      .waitFor();
+    await decided(page).waitFor();
     await until(
       "the run to go on",
       async () => (await api("operator", "GET", `/v1/runs/${first.run}`)).state === "ship",
@@ -212,7 +215,7 @@ describe("approvals", () => {
     await page.getByRole("button", { name: "Reject" }).waitFor();
     await page.keyboard.press("r");
     await page.keyboard.press("Enter");
-    await page.getByRole("article").getByText("rejected").first().waitFor();
+    await page.getByRole("article").getByText("rejected", { exact: true }).first().waitFor();
     assert.equal((await approvalOf(second.approval)).status, "REJECTED");
     assert.deepEqual(problems, []);
     await context.close();
@@ -239,12 +242,7 @@ describe("approvals", () => {
     assert.match(await box.inputValue(), /12345678901234567890/);
     await box.fill(`${(await box.inputValue()).replace("}", ', "by": "me"}')}`);
     await page.getByRole("button", { name: "Approve with these data" }).click();
-    await page
-      .getByRole("article")
-      .getByText("granted")
-      .or(page.getByRole("article").getByText("used"))
-      .first()
-      .waitFor();
+    await decided(page).waitFor();
     const text = await (
       await fetch(`${server.url}/v1/approvals/${big}`, {
         headers: { Authorization: `Bearer ${server.tokens.operator}` },
@@ -271,22 +269,12 @@ describe("approvals", () => {
       await page.getByRole("button", { name: "Approve" }).waitFor();
     }
     await people[0].page.getByRole("button", { name: "Approve" }).click();
-    await people[0].page
-      .getByRole("article")
-      .getByText("granted")
-      .or(people[0].page.getByRole("article").getByText("used"))
-      .first()
-      .waitFor();
+    await decided(people[0].page).waitFor();
     const late = people[1].page;
     const button = late.getByRole("button", { name: "Reject" });
     // An event may have told this page already: then there is no button any more.
     if (await button.isVisible()) await button.click({ timeout: 2000 }).catch(() => undefined);
-    await late
-      .getByRole("article")
-      .getByText("granted")
-      .or(late.getByRole("article").getByText("used"))
-      .first()
-      .waitFor();
+    await decided(late).waitFor();
     assert.notEqual((await approvalOf(approval)).status, "REJECTED");
     for (const { context } of people) await context.close();
   });
@@ -353,7 +341,13 @@ describe("roles", () => {
 
 describe("work", () => {
   test("an operator pauses, resumes and cancels a run, and forces its state", async () => {
-    const run = await api("agent", "POST", "/v1/runs", { workflow: "bugfix", session_id: "hands-on" });
+    await api("operator", "POST", "/v1/workflows", {
+      id: "forced",
+      initial: "plan",
+      meta: { debug: true },
+      states: { plan: { on: { GO: "testing" } }, testing: { on: { DONE: "end" } }, end: { type: "final" } },
+    });
+    const run = await api("agent", "POST", "/v1/runs", { workflow: "forced", session_id: "hands-on" });
     const { page, context, problems } = await visit();
     await logIn(page, server.tokens.operator, `/runs/${run.run_id}`);
     const say = async (button) => {
@@ -446,6 +440,32 @@ describe("without a server", () => {
       await context.close();
     } finally {
       await own.end();
+    }
+  });
+});
+
+describe("on Redis", () => {
+  test("every screen shows what is there, and an approval is decided", async () => {
+    const store = await redis();
+    const own = await serve("--store", store.url);
+    try {
+      const made = await seed(own.url, own.tokens, { runs: 12 });
+      const { page, context, problems } = await visit();
+      await page.goto(own.link());
+      await page.getByRole("heading", { name: "Now" }).waitFor();
+      for (const path of Object.values(screens(made))) {
+        await page.goto(`${own.url}/ui${path}`);
+        await settled(page);
+        assert.equal(await page.getByRole("alert").count(), 0, path);
+      }
+      await page.goto(`${own.url}/ui/approvals/${made.approvals[0]}`);
+      await page.getByRole("button", { name: "Approve" }).click();
+      await decided(page).waitFor();
+      assert.deepEqual(problems, []);
+      await context.close();
+    } finally {
+      await own.end();
+      await store.end();
     }
   });
 });

@@ -1,7 +1,8 @@
 // A real `interlock up` for a test, on free ports and in a folder of its own.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -17,6 +18,36 @@ export async function until(what, look, seconds = 20) {
     if (Date.now() > end) throw new Error(`waited ${seconds} s for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** A real Redis on a free port, that keeps what it acknowledges. */
+export async function redis() {
+  const data = mkdtempSync(join(tmpdir(), "interlock-redis-"));
+  const socket = join(data, "redis.sock");
+  const port = await freePort();
+  const flags = ["--port", port, "--bind", "127.0.0.1", "--unixsocket", socket, "--save", "", "--appendonly", "yes"];
+  const child = spawn("redis-server", [...flags, "--appendfsync", "always", "--dir", data].map(String), {
+    stdio: "ignore",
+  });
+  await until("Redis", () => existsSync(socket));
+  return {
+    url: `redis://127.0.0.1:${port}/0`,
+    end: async () => {
+      child.kill();
+      await once(child, "exit");
+      rmSync(data, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort() {
+  const listener = createServer();
+  listener.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const { port } = listener.address();
+  listener.close();
+  await once(listener, "close");
+  return port;
 }
 
 /** Starts a server. Its answer has url, tokens, link(), stop() and start(). */
