@@ -6,9 +6,9 @@ import type { Message, Said } from "./worker";
 
 /** Queries that an event makes old, by its entity. The first part of a query's key names it. */
 const touched: Record<string, (id: string) => unknown[][]> = {
-  run: (id) => [["run", id], ["history", id], ["overview"]],
-  toolcall: () => [["decisions"], ["overview"]],
-  approval: (id) => [["approvals"], ["approval", id], ["overview"]],
+  run: (id) => [["run", id], ["history", id], ["stats"]],
+  toolcall: () => [["decisions"], ["stats"]],
+  approval: (id) => [["approvals"], ["approval", id], ["stats"]],
   state: (id) => [["state", id], ["states"]],
   session: () => [["sessions"], ["session"]],
   task: () => [["tasks"], ["session"]],

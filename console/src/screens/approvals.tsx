@@ -4,7 +4,10 @@ import { useEffect, useRef, useState } from "react";
 import { type Approval, CallError, change, get, type Schemas, segment } from "../api/client";
 import { differences, parse, pretty } from "../api/json";
 import { useSession } from "../shell";
-import { Chip, CopyId, Empty, Facts, Failure, Json, Loaded, Text, Time, useNow, useTitle } from "../ui/basics";
+import { Chip, CopyId, Empty, Facts, Failure, Json, Loaded, Names, Text, Time, useNow, useTitle } from "../ui/basics";
+import { Change } from "../ui/change";
+import { Command } from "../ui/command";
+import { Confirm } from "../ui/dialog";
 import { List, usePages } from "../ui/list";
 import { visible } from "../ui/visible";
 
@@ -84,6 +87,7 @@ export function Approvals() {
       <div className="split inbox">
         <div className="stack card">
           {chosen ? <Card key={chosen} id={chosen} /> : <Empty>Nothing waits for a human.</Empty>}
+          <Alike all={all} chosen={chosen} />
         </div>
         <List
           pages={pages}
@@ -110,6 +114,74 @@ export function Approvals() {
         />
       </div>
     </>
+  );
+}
+
+/** What makes approvals identical, so that one decision can be meant for all: the server compares it again. */
+const sameness = (a: Approval) =>
+  JSON.stringify([
+    a.kind,
+    ...["workflow", "workflow_version", "state", "event", "to", "tool", "capability", "policy", "policy_version", "rule"].map(
+      (key) => (a.subject as Subject)[key],
+    ),
+    a.kind === "tool_call" ? "" : a.data,
+  ]);
+
+/** Decides all that ask for the same, at once or not at all. */
+function Alike({ all, chosen }: { all: Approval[]; chosen: string | undefined }) {
+  const client = useQueryClient();
+  const session = useSession();
+  const [asked, setAsked] = useState<"approve" | "reject">();
+  const one = all.find((a) => a.approval_id === chosen && a.status === "PENDING");
+  const alike = one
+    ? all.filter((a) => a.status === "PENDING" && a.you?.may_decide && sameness(a) === sameness(one)).slice(0, 100)
+    : [];
+  const decide = useMutation({
+    mutationFn: (what: { approve: boolean; note: string; items: { approval_id: string; digest: string }[] }) =>
+      change("POST", "/v1/approvals/decide", what, crypto.randomUUID()),
+    onSettled: () => {
+      client.invalidateQueries({ queryKey: ["approvals"] });
+      client.invalidateQueries({ queryKey: ["approval"] });
+    },
+  });
+  if (session.read_only || (alike.length < 2 && !decide.error)) return null;
+  return (
+    <section className="panel stack" aria-label="Identical approvals">
+      <p>
+        {alike.length} wait for the same: <strong>{one ? titleOf(one) : ""}</strong>. One decision for all of them
+        holds for all, or for none.
+      </p>
+      <details>
+        <summary className="small">What each of them would do</summary>
+        {alike.map((a) => (
+          <Json key={a.approval_id} value={a.data} label={`Data of ${a.approval_id}`} />
+        ))}
+      </details>
+      {decide.error ? <Failure error={decide.error} /> : null}
+      <div className="row">
+        <button type="button" disabled={decide.isPending} onClick={() => setAsked("approve")}>
+          Approve all {alike.length}
+        </button>
+        <button type="button" className="danger" disabled={decide.isPending} onClick={() => setAsked("reject")}>
+          Reject all {alike.length}
+        </button>
+      </div>
+      {asked && (
+        <Confirm
+          title={`${asked === "approve" ? "Approve" : "Reject"} ${alike.length} approvals?`}
+          danger={asked === "reject"}
+          reason
+          onClose={() => setAsked(undefined)}
+          onYes={(note) =>
+            decide.mutate({
+              approve: asked === "approve",
+              note,
+              items: alike.map((a) => ({ approval_id: a.approval_id, digest: a.digest })),
+            })
+          }
+        />
+      )}
+    </section>
   );
 }
 
@@ -155,14 +227,7 @@ function Shown({ approval: a }: { approval: Approval }) {
               <code>
                 <Text>{d.pointer || "the whole"}</Text>
               </code>
-              <pre className="doc diff">
-                <span className="removed">
-                  <Text lines>{pretty(d.before)}</Text>
-                </span>
-                <span className="added">
-                  <Text lines>{pretty(d.after)}</Text>
-                </span>
-              </pre>
+    XX
             </div>
           ))}
         </section>
@@ -190,11 +255,21 @@ function Shown({ approval: a }: { approval: Approval }) {
               </Link>
             ),
           ],
+          ["Why it is asked", <Why key="w" approval={a} />],
           [
             "Approving lets the run",
             a.kind === "transition" ? (
               <>
                 go on to <Text>{of(a, "to")}</Text>
+                {a.unlocks?.allowed_tools ? (
+                  <>
+                    , where it may use <Names names={a.unlocks.allowed_tools} none="no tool" />
+                  </>
+                ) : a.unlocks ? (
+                  ", where it may use any tool that no rule forbids"
+                ) : (
+                  ""
+                )}
               </>
             ) : a.kind === "tool_call" ? (
               "make exactly this call, once"
@@ -208,8 +283,12 @@ function Shown({ approval: a }: { approval: Approval }) {
             "If nobody decides",
             a.status === "PENDING" && a.expires_at ? (
               <>
+                {a.escalates_at && (
+                  <>
+                    it is put to {visible(escalation(a))} <Time at={a.escalates_at} />, and{" "}
+                  </>
+                )}
                 it is refused <Time at={a.expires_at} />
-                {a.terms.escalate_to ? ", after it was put to others" : ""}
               </>
             ) : (
               ""
@@ -221,6 +300,7 @@ function Shown({ approval: a }: { approval: Approval }) {
           ["Outcome", a.status !== "PENDING" && a.outcome ? <Text key="o">{a.outcome}</Text> : ""],
         ]}
       />
+      <Previous approval={a} />
       {a.run_id && <Steps run={a.run_id} />}
       {a.votes.length > 0 && (
         <ul className="plain" aria-label="Votes">
@@ -304,9 +384,72 @@ function Steps({ run }: { run: string }) {
   );
 }
 
-function who(a: Approval): string {
-  const roles = a.terms.eligible.roles.map((r) => `role ${r}`);
-  return visible([...roles, ...a.terms.eligible.names].join(", "));
+type People = Approval["terms"]["eligible"];
+
+const named = (people: People | undefined) =>
+  visible([...(people?.roles ?? []).map((r) => `role ${r}`), ...(people?.names ?? [])].join(", "));
+const who = (a: Approval) => named(a.terms.eligible);
+const escalation = (a: Approval) => named(a.escalates_to) || "others";
+
+/** What asked: a rule of a policy, or the definition of a workflow. */
+function Why({ approval: a }: { approval: Approval }) {
+  const why = a.why;
+  if (!why) return null;
+  return (
+    <>
+      {why.policy ? (
+        <>
+          rule <code>{visible(why.rule ?? "")}</code> of policy{" "}
+          <Link to="/policies/$name" params={{ name: why.policy }}>
+            <Text>{why.policy}</Text>
+          </Link>{" "}
+          version {why.policy_version}
+        </>
+      ) : why.workflow ? (
+        <>
+          <Text>{why.workflow}</Text> version {why.workflow_version} asks a human here
+        </>
+      ) : null}
+      {why.state && (
+        <span className="dim">
+          {" "}
+          in state <Text>{why.state}</Text>
+        </span>
+      )}
+    </>
+  );
+}
+
+/** What differs from what was approved last time. */
+function Previous({ approval: a }: { approval: Approval }) {
+  const before = a.previous;
+  if (!before) return null;
+  const changed = differences(before.data, a.edited_data ?? a.data);
+  return (
+    <details open={changed.length > 0 && changed.length < 8}>
+      <summary>
+        {changed.length === 0 ? "The same was approved" : "What differs from the last that was approved"}
+        {before.decided_by && (
+          <>
+            {" by "}
+            <Text>{before.decided_by}</Text>
+          </>
+        )}{" "}
+        <Time at={before.decided_at} />
+      </summary>
+      <Link className="small" to="/approvals/$id" params={{ id: before.approval_id }}>
+        {before.approval_id}
+      </Link>
+      {changed.map((d) => (
+        <div key={d.pointer}>
+          <code>
+            <Text>{d.pointer || "the whole"}</Text>
+          </code>
+          <Change before={d.before} after={d.after} />
+        </div>
+      ))}
+    </details>
+  );
 }
 
 /** The exact action: a command line, an edit, or the data as it was sent. */
@@ -333,26 +476,21 @@ function What({ approval: a }: { approval: Approval }) {
           )}
         </p>
       )}
-      {command !== undefined && (
-        <pre className="doc">
-          <Text lines>{command}</Text>
-        </pre>
+      {a.command ? (
+        <Command command={a.command} />
+      ) : (
+        command !== undefined && (
+          <pre className="doc">
+            <Text lines>{command}</Text>
+          </pre>
+        )
       )}
       {a.kind === "tool_call" && after !== undefined && (
         <>
           <code>
             <Text>{text("file_path") ?? text("path") ?? ""}</Text>
           </code>
-          <pre className="doc diff">
-            {before !== undefined && (
-              <span className="removed">
-                <Text lines>{before}</Text>
-              </span>
-            )}
-            <span className="added">
-              <Text lines>{after}</Text>
-            </span>
-          </pre>
+          <Change before={before} after={after} />
         </>
       )}
       {data === undefined ? (
@@ -402,9 +540,7 @@ function Decide({ approval: a }: { approval: Approval }) {
     onSettled: () => client.invalidateQueries({ queryKey: ["approvals"] }),
   });
   const broken = edit !== undefined && !valid(edit);
-  const mayVote =
-    !session.read_only &&
-    (session.roles === undefined || session.roles.includes("approver") || session.roles.length === 0);
+  const mayVote = !session.read_only && (a.you?.may_decide ?? false);
   useEffect(() => {
     const press = (e: KeyboardEvent) => {
       const typing = e.target instanceof HTMLElement && e.target.closest("input, textarea, select, dialog");
@@ -420,9 +556,13 @@ function Decide({ approval: a }: { approval: Approval }) {
   if (!mayVote)
     return (
       <p className="notice warn">
-        {session.read_only
-          ? "This console is read-only, so nobody decides with it."
-          : `You are logged in as ${session.roles?.join(", ")}; approvals are decided by ${who(a)}. Log out, and log in with such a token.`}
+        {session.read_only ? (
+          "This console is read-only, so nobody decides with it."
+        ) : (
+          <>
+            You cannot decide this. <Text>{a.you?.reason}</Text>
+          </>
+        )}
       </p>
     );
   return (

@@ -3,9 +3,9 @@ import { Link, useParams } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { ask, type DecisionRecord, get, type Run, type Schemas, segment } from "../api/client";
 import { parse, pretty } from "../api/json";
-import { Chip, CopyId, Empty, Facts, Failure, Json, Loaded, Text, Time, useTitle } from "../ui/basics";
+import { Chip, CopyId, Facts, Failure, Json, Loaded, Names, Scroll, Text, Time, useTitle } from "../ui/basics";
+import { Command } from "../ui/command";
 import { visible } from "../ui/visible";
-import { Names } from "./run";
 
 /** One call: what was decided, and by what. */
 export function DecisionPage() {
@@ -13,33 +13,10 @@ export function DecisionPage() {
   useTitle("Decision");
   const query = useQuery({
     queryKey: ["decisions", "of", run, call],
-    queryFn: async ({ signal }) => {
-      let token = "";
-      // The list of a run is short; its pages are read until the call is found.
-      do {
-        const page = await get<Schemas["DecisionList"]>(
-          "/v1/decisions",
-          { run_id: run === "-" ? undefined : run, page_size: 500, page_token: token || undefined },
-          signal,
-        );
-        const found = page.decisions.filter((d) => d.call_id === call);
-        if (found.length > 0) return found;
-        token = page.next_page_token ?? "";
-      } while (token);
-      return [];
-    },
+    queryFn: ({ signal }) =>
+      get<DecisionRecord>(`/v1/decisions/${segment(run)}/${segment(call)}`, { explain: true }, signal),
   });
-  return (
-    <Loaded query={query}>
-      {(found) =>
-        found[0] ? (
-          <Shown record={found[0]} />
-        ) : (
-          <Empty>The log has no such call; it may be older than what is kept.</Empty>
-        )
-      }
-    </Loaded>
-  );
+  return <Loaded query={query}>{(d) => <Shown record={d} />}</Loaded>;
 }
 
 const words: Record<string, string> = { ALLOW: "Allowed", ASK: "Put to a human", DENY: "Denied" };
@@ -85,7 +62,13 @@ function Shown({ record: d }: { record: DecisionRecord }) {
               )}
             </Step>
             {d.run_id && (
-              <Step title="In which state" verdict={d.policy ? "ok" : d.decision === "DENY" ? "deny" : "ok"}>
+              <Step title="In which state" verdict={
+                  d.explanation?.state
+                    ? colour(d.explanation.state.verdict)
+                    : !d.policy && d.decision === "DENY"
+                      ? "deny"
+                      : "ok"
+                }>
                 <Link to="/runs/$id" params={{ id: d.run_id }}>
                   <Text>{d.workflow}</Text>
                 </Link>{" "}
@@ -95,11 +78,29 @@ function Shown({ record: d }: { record: DecisionRecord }) {
                     , branch <Text>{d.branch}</Text>
                   </>
                 )}
-                {run.data && run.data.state === d.state && run.data.allowed_tools && (
+                {d.explanation?.state?.allowed_tools && (
                   <div>
-                    Its tools: <Names names={run.data.allowed_tools} none="none" />
+                    Its tools: <Names names={d.explanation.state.allowed_tools} none="none" />
                   </div>
                 )}
+                {d.explanation?.state?.matched && (
+                  <div>
+                    It names <code>{visible(d.explanation.state.matched)}</code>.
+                  </div>
+                )}
+                {d.explanation?.state?.message && (
+                  <div>
+                    <Text>{d.explanation.state.message}</Text>
+                  </div>
+                )}
+              </Step>
+            )}
+            {d.explanation?.command && (
+              <Step
+                title="What the line would run"
+                verdict={d.explanation.command.parts.every((p) => p.verdict === "ok") ? "ok" : "deny"}
+              >
+                <Command command={d.explanation.command} />
               </Step>
             )}
             <Step title="Which capability">
@@ -107,7 +108,17 @@ function Shown({ record: d }: { record: DecisionRecord }) {
                 <Text>{d.capability}</Text>
               </code>
             </Step>
-            {d.policy && (
+            {d.explanation?.policies?.map((p) => (
+              <Step key={`${p.policy}${p.scope}`} title="Which policy" verdict={colour(p.verdict)}>
+                <Link to="/policies/$name" params={{ name: p.policy }}>
+                  <Text>{p.policy}</Text>
+                </Link>{" "}
+                version {p.version}
+                {p.scope && <span className="dim"> for {visible(p.scope)}</span>}
+                <Rules rules={p.rules ?? []} />
+              </Step>
+            ))}
+            {d.policy && !d.explanation?.policies?.length && (
               <Step title="Which rule" verdict={d.decision === "ALLOW" ? "ok" : d.decision === "ASK" ? "ask" : "deny"}>
                 <Link to="/policies/$name" params={{ name: d.policy }}>
                   <Text>{d.policy}</Text>
@@ -141,6 +152,19 @@ function Shown({ record: d }: { record: DecisionRecord }) {
           ) : null}
         </section>
         <div className="stack">
+          {d.explanation?.would_allow?.length ? (
+            <section className="panel stack tight">
+              <h2>What would have allowed it</h2>
+              <ul>
+                {d.explanation.would_allow.map((w) => (
+                  <li key={w}>
+                    <Text>{w}</Text>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          ) : null}
+          {d.explanation?.limits?.length ? <Limits limits={d.explanation.limits} /> : null}
           {d.input !== undefined && d.input !== null && (
             <section className="panel stack tight">
               <h2>Input</h2>
@@ -166,6 +190,94 @@ function Shown({ record: d }: { record: DecisionRecord }) {
   );
 }
 
+const colour = (verdict: string | undefined) =>
+  verdict === "deny" || verdict === "refused" ? "deny" : verdict === "ask" ? "ask" : "ok";
+
+type Explanation = NonNullable<DecisionRecord["explanation"]>;
+
+/** The rules of a policy that were looked at, and the values of their conditions. */
+function Rules({ rules }: { rules: NonNullable<NonNullable<Explanation["policies"]>[number]["rules"]> }) {
+  if (rules.length === 0) return <div className="dim">No rule of it names this call.</div>;
+  return (
+    <ul className="plain tight">
+      {rules.map((r) => (
+        <li key={r.rule} className={r.matches ? "" : "dim"}>
+          <span className="row">
+            <Chip kind={r.matches ? colour(r.effect) : ""}>{r.matches ? r.effect : "does not match"}</Chip>
+            <code>
+              <Text>{r.rule}</Text>
+            </code>
+            <code>
+              <Text>{r.capability}</Text>
+            </code>
+          </span>
+          {r.conditions?.map((c) => (
+            <div key={c.field} className="small">
+              {c.holds ? "✓" : "✗"} <Text>{c.field}</Text>
+              {c.expected ? (
+                <>
+                  {" must be "}
+                  <code>
+                    <Text>{c.expected}</Text>
+                  </code>
+                </>
+              ) : null}
+              {c.actual ? (
+                <>
+                  {", is "}
+                  <code>
+                    <Text>{c.actual}</Text>
+                  </code>
+                </>
+              ) : null}
+            </div>
+          ))}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What is used up of the limits that the call counts towards. */
+function Limits({ limits }: { limits: NonNullable<Explanation["limits"]> }) {
+  return (
+    <section className="panel stack tight">
+      <h2>Limits, as they are now</h2>
+      <Scroll label="Limits">
+        <table className="plain">
+          <thead>
+            <tr>
+              <th>limit</th>
+              <th className="number">used</th>
+              <th className="number">with this call</th>
+              <th className="number">at most</th>
+            </tr>
+          </thead>
+          <tbody>
+            {limits.map((l) => (
+              <tr key={`${l.policy}${l.rule}${l.measure}${l.scope}${l.subject}`}>
+                <td>
+                  <Text>{[l.measure, l.scope, l.subject].filter(Boolean).join(" ")}</Text>
+                  {l.policy && (
+                    <div className="small dim">
+                      <Text>{`${l.policy} ${l.rule ?? ""}`}</Text>
+                    </div>
+                  )}
+                </td>
+                <td className="number">{l.used}</td>
+                <td className="number">{l.after}</td>
+                <td className="number">
+                  {l.max} {l.unit}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </section>
+  );
+}
+
 function Step({ title, verdict, children }: { title: string; verdict?: string; children: ReactNode }) {
   return (
     <li>
@@ -188,6 +300,7 @@ function Try({ record, run }: { record: DecisionRecord; run: Run }) {
         tool,
         input: parse(input),
         dry_run: true,
+        explain: true,
         branch: record.branch,
       }),
   });
@@ -217,6 +330,7 @@ function Try({ record, run }: { record: DecisionRecord; run: Run }) {
           <Text lines>{attempt.data.message}</Text>
         </pre>
       )}
+      {attempt.data?.explanation?.command && <Command command={attempt.data.explanation.command} />}
       {attempt.error ? <Failure error={attempt.error} /> : null}
     </section>
   );

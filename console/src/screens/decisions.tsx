@@ -2,21 +2,30 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type DecisionRecord, get, type Schemas } from "../api/client";
 import { Chip, download, Text, Time, useTitle } from "../ui/basics";
 import { List, usePages } from "../ui/list";
+import { Views } from "../ui/views";
 import { Words } from "./runs";
 
-interface Search {
-  decision?: string;
-  run_id?: string;
-  session_id?: string;
-  tool?: string;
-}
+const filters = [
+  "decision",
+  "not_decision",
+  "run_id",
+  "session_id",
+  "tool",
+  "code",
+  "workflow",
+  "policy",
+  "principal",
+  "after",
+  "before",
+] as const;
+type Search = { [key in (typeof filters)[number]]?: string };
 
 /** Every decision, newest first; the filters are in the address. */
 export function Decisions() {
   useTitle("Decisions");
   const search = useSearch({ strict: false }) as Search;
   const navigate = useNavigate();
-  const query = { decision: search.decision, run_id: search.run_id, session_id: search.session_id, tool: search.tool };
+  const query = Object.fromEntries(filters.map((f) => [f, search[f]]));
   const pages = usePages<Schemas["DecisionList"]>(["decisions", "list", query], "/v1/decisions", query);
   const filter = (part: Search) => navigate({ to: "/decisions", search: { ...search, ...part } });
   return (
@@ -25,20 +34,31 @@ export function Decisions() {
         <h1>Decisions</h1>
         <select
           aria-label="Decision"
-          value={search.decision ?? ""}
-          onChange={(e) => filter({ decision: e.target.value })}
+          value={search.not_decision ? `not ${search.not_decision}` : (search.decision ?? "")}
+          onChange={(e) => {
+            const not = e.target.value.startsWith("not ");
+            filter({ decision: not ? "" : e.target.value, not_decision: not ? e.target.value.slice(4) : "" });
+          }}
         >
           <option value="">any decision</option>
           <option value="ALLOW">allowed</option>
           <option value="ASK">asked</option>
           <option value="DENY">denied</option>
+          <option value="not ALLOW">not allowed</option>
         </select>
         <Words name="Tool" value={search.tool} onChange={(tool) => filter({ tool })} />
+        <Words name="Code" value={search.code} onChange={(code) => filter({ code })} />
+        <Words name="Workflow" value={search.workflow} onChange={(workflow) => filter({ workflow })} />
+        <Words name="Policy" value={search.policy} onChange={(policy) => filter({ policy })} />
+        <Words name="Who" value={search.principal} onChange={(principal) => filter({ principal })} />
         <Words name="Run" value={search.run_id} onChange={(run_id) => filter({ run_id })} />
         <Words name="Session" value={search.session_id} onChange={(session_id) => filter({ session_id })} />
+        <Moment name="Since" value={search.after} onChange={(after) => filter({ after })} />
+        <Moment name="Until" value={search.before} onChange={(before) => filter({ before })} />
         <span className="grow" />
         <Export query={query} />
       </div>
+      <Views of="decisions" to="/decisions" search={query} />
       <List
         pages={pages}
         label="Decisions"
@@ -74,6 +94,26 @@ export function Decisions() {
         )}
       />
     </>
+  );
+}
+
+/** A filter by time, in this browser's own. */
+function Moment({ name, value, onChange }: { name: string; value?: string; onChange: (value: string) => void }) {
+  const shown = (iso: string) => {
+    const at = new Date(iso);
+    return Number.isNaN(at.getTime())
+      ? ""
+      : new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  };
+  return (
+    <label className="row small">
+      {name}
+      <input
+        type="datetime-local"
+        value={value ? shown(value) : ""}
+        onChange={(e) => onChange(e.target.value ? new Date(e.target.value).toISOString() : "")}
+      />
+    </label>
   );
 }
 

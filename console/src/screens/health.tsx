@@ -181,18 +181,18 @@ function Chains() {
 function Bundle() {
   const collect = useMutation({
     mutationFn: async () => {
-      const [system, overview, principals] = await Promise.all([
+      const [system, stats, principals] = await Promise.all([
         get("/v1/system"),
-        get<Schemas["Overview"]>("/v1/overview"),
+        get<Schemas["Stats"]>("/v1/stats"),
         get("/v1/principals"),
       ]);
-      const waiting = overview.waiting.map((a) => ({
+      const waiting = stats.waiting.map((a) => ({
         approval_id: a.approval_id,
         kind: a.kind,
         run_id: a.run_id,
         created_at: a.created_at,
       }));
-      const bundle = { made_at: new Date().toISOString(), system, overview: { ...overview, waiting }, principals };
+      const bundle = { made_at: new Date().toISOString(), system, stats: { ...stats, waiting }, principals };
       download("interlock-incident.json", `${JSON.stringify(bundle, null, 2)}\n`, "application/json");
     },
   });

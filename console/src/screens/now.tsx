@@ -4,16 +4,17 @@ import type { ReactNode } from "react";
 import { get, type Schemas } from "../api/client";
 import { Chip, CopyId, Empty, Loaded, Text, Time, useTitle } from "../ui/basics";
 import { absolute } from "../ui/time";
+import { visible } from "../ui/visible";
 import { titleOf } from "./approvals";
 
-type Overview = Schemas["Overview"];
+type Stats = Schemas["Stats"];
 
 /** What needs somebody now. */
 export function Now() {
   useTitle("Now");
   const query = useQuery({
-    queryKey: ["overview"],
-    queryFn: ({ signal }) => get<Overview>("/v1/overview", {}, signal),
+    queryKey: ["stats"],
+    queryFn: ({ signal }) => get<Stats>("/v1/stats", {}, signal),
     // Rates fall while nothing happens, too.
     refetchInterval: (q) => (q.state.data?.complete === false ? 1000 : 10_000),
   });
@@ -140,6 +141,20 @@ export function Now() {
                   </li>
                 ))}
               </Column>
+              <Column title="Near a limit" all={null} empty="No limit is used up by more than four fifths.">
+                {o.near_limits.map((l) => (
+                  <li key={`${l.run_id}${l.policy}${l.rule}${l.measure}${l.subject}`}>
+                    <Limit limit={l} />
+                  </li>
+                ))}
+              </Column>
+              <Column title="Near a deadline" all={null} empty="Nothing ends within the hour.">
+                {o.near_deadline.map((d) => (
+                  <li key={`${d.approval_id}${d.run_id}`}>
+                    <Deadline deadline={d} />
+                  </li>
+                ))}
+              </Column>
               <Column title="Not enforced" all={null} empty="No call was made that nobody had allowed.">
                 {o.not_enforced.map((i) => (
                   <li key={`${i.run_id}${i.call_id}`}>
@@ -168,6 +183,61 @@ export function Now() {
         )}
       </Loaded>
     </>
+  );
+}
+
+/** A limit that is nearly used up: it leads to its policy, or to the run that nears it. */
+function Limit({ limit: l }: { limit: Stats["near_limits"][number] }) {
+  const shown = (
+    <>
+      <span className="row">
+        <strong>
+          <Text>{l.policy ? `${l.policy} ${l.rule ?? ""}` : `${l.workflow} in ${l.state}`}</Text>
+        </strong>
+        <span className="grow" />
+        <span>{Math.round(l.part * 100)} %</span>
+      </span>
+      <span className="small dim">
+        {l.used} of {l.max} {visible(l.measure)}
+        {l.subject && (
+          <>
+            {" of "}
+            <Text>{`${l.scope} ${l.subject}`}</Text>
+          </>
+        )}
+      </span>
+      <meter min={0} max={1} high={0.8} optimum={0} value={Math.min(1, l.part)} aria-label="used" />
+    </>
+  );
+  return l.policy ? (
+    <Link className="item" to="/policies/$name" params={{ name: l.policy }}>
+      {shown}
+    </Link>
+  ) : (
+    <Link className="item" to="/runs/$id" params={{ id: l.run_id ?? "" }}>
+      {shown}
+    </Link>
+  );
+}
+
+function Deadline({ deadline: d }: { deadline: Stats["near_deadline"][number] }) {
+  const shown = (
+    <span className="row">
+      <strong>{visible(d.kind.replaceAll("_", " "))}</strong>
+      <span className="grow" />
+      <span className="dim small">
+        <Time at={d.due_at} />
+      </span>
+    </span>
+  );
+  return d.approval_id ? (
+    <Link className="item" to="/approvals/$id" params={{ id: d.approval_id }}>
+      {shown}
+    </Link>
+  ) : (
+    <Link className="item" to="/runs/$id" params={{ id: d.run_id ?? "" }}>
+      {shown}
+    </Link>
   );
 }
 
@@ -217,7 +287,7 @@ function Column({
 const kinds = ["allow", "ask", "deny"] as const;
 
 /** Decisions of the last 15 minutes, in steps of ten seconds. */
-function Rates({ rates }: { rates: Overview["rates"] }) {
+function Rates({ rates }: { rates: Stats["rates"] }) {
   const height = 90;
   const top = Math.max(1, ...rates.map((r) => r.allow + r.ask + r.deny));
   const sum = (kind: (typeof kinds)[number]) => rates.reduce((n, r) => n + r[kind], 0);

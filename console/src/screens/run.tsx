@@ -3,12 +3,12 @@ import { Link, useParams } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { CallError, change, get, type Run, type Schemas, segment } from "../api/client";
 import { useSession } from "../shell";
-import { Chip, CopyId, download, Empty, Facts, Failure, Json, Loaded, Tabs, Text, Time, useTitle } from "../ui/basics";
+import { Chip, CopyId, download, Empty, Facts, Failure, Json, Loaded, Names, Tabs, Text, Time, useTitle } from "../ui/basics";
 import { Confirm } from "../ui/dialog";
 import { GraphView } from "../ui/graph";
-import { absolute, span } from "../ui/time";
 import { visible } from "../ui/visible";
 import { scenarioOf } from "./scenario";
+import { Timeline } from "./timeline";
 
 type Entry = Schemas["HistoryEntry"];
 type Record_ = Schemas["DecisionRecord"];
@@ -60,6 +60,15 @@ function Shown({ run }: { run: Run }) {
   const taken = new Set(shown.map((e) => `${e.from}\0${e.to}`));
   const denials = new Map<string, number>();
   for (const d of denied.data?.decisions ?? []) denials.set(d.state ?? "", (denials.get(d.state ?? "") ?? 0) + 1);
+  const then = useQuery({
+    queryKey: ["run", run.run_id, "version", at],
+    queryFn: ({ signal }) =>
+      get<Schemas["RunVersion"]>(`/v1/runs/${segment(run.run_id)}/versions/${at}`, {}, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    enabled: at !== undefined && at > 0,
+    placeholderData: (before) => before,
+  });
+  const past = at === undefined || at === 0 ? undefined : then.data;
   const current = at === undefined ? run.state : (shown.at(-1)?.to ?? shown[0]?.from ?? run.state);
   return (
     <>
@@ -144,6 +153,10 @@ function Shown({ run }: { run: Run }) {
                 <>
                   State <Text>{selected}</Text>
                 </>
+              ) : past ? (
+                <>
+                  It was in <Text>{past.state}</Text>
+                </>
               ) : (
                 <>
                   In <Text>{run.state}</Text>
@@ -152,6 +165,8 @@ function Shown({ run }: { run: Run }) {
             </h2>
             {selected && selected !== run.state ? (
               <StateOf run={run} state={selected} />
+            ) : past ? (
+              <Past version={past} />
             ) : (
               <Facts
                 facts={[
@@ -264,7 +279,7 @@ function Shown({ run }: { run: Run }) {
           {(d) => (d.decisions.length === 0 ? <Empty>Nothing was denied.</Empty> : <Denials decisions={d.decisions} />)}
         </Loaded>
       )}
-      {tab === "Context" && <Json value={run.context} label="Context" />}
+      {tab === "Context" && <Json value={past ? past.context : run.context} label="Context" />}
       <div className="row">
         <button
           type="button"
@@ -284,16 +299,44 @@ function Shown({ run }: { run: Run }) {
 const limit = (used: number | undefined, most: number | undefined) =>
   most ? `${used ?? 0} of ${most}` : used ? String(used) : "";
 
-export function Names({ names, none }: { names: string[]; none: string }) {
-  if (names.length === 0) return <span className="dim">{none}</span>;
+/** The run as it was at a version: what its state allowed then. */
+function Past({ version: v }: { version: Schemas["RunVersion"] }) {
   return (
-    <span className="row">
-      {names.map((n) => (
-        <code key={n}>
-          <Text>{n}</Text>
-        </code>
-      ))}
-    </span>
+    <Facts
+      facts={[
+        ["At", <Time key="t" at={v.at} />],
+        ["Status", <Chip key="s">{v.status}</Chip>],
+        [
+          "Allowed tools",
+          v.allowed_tools ? <Names key="a" names={v.allowed_tools} none="none" /> : "any that no rule forbids",
+        ],
+        ["Allowed commands", v.allowed_commands ? <Names key="c" names={v.allowed_commands} none="none" /> : ""],
+        [
+          "Limits",
+          visible(
+            Object.entries(v.limits ?? {})
+              .filter(([, most]) => most)
+              .map(([name, most]) => `${name.replaceAll("_", " ")} ${most}`)
+              .join(", "),
+          ),
+        ],
+        [
+          "Legal events",
+          <ul className="plain tight" key="e">
+            {v.legal_events?.map((e) => (
+              <li key={e.event}>
+                <code>
+                  <Text>{e.event}</Text>
+                </code>{" "}
+                <span className="dim">to {visible(e.targets.join(", "))}</span>
+              </li>
+            ))}
+            {!v.legal_events?.length && <li className="dim">none</li>}
+          </ul>,
+        ],
+        ["Branches", v.branches?.map((b) => visible(`${b.name}: ${b.state}`)).join("; ")],
+      ]}
+    />
   );
 }
 
@@ -504,74 +547,6 @@ function Denials({ decisions }: { decisions: Record_[] }) {
         </li>
       ))}
     </ul>
-  );
-}
-
-/** How long an idle time may be before it is drawn short. */
-const longGap = 30_000;
-
-/** Where the run was, lane by lane. Long times in which nothing happened are drawn short. */
-function Timeline({ entries, denied, until }: { entries: Entry[]; denied: Record_[]; until: number | undefined }) {
-  const moves = entries.filter((e) => e.to && !e.tool_result && (until === undefined || e.run_version <= until));
-  const first = moves[0];
-  if (!first) return null;
-  const moments = [...moves.map((e) => e.time), ...denied.map((d) => d.time)]
-    .map((t) => new Date(t).getTime())
-    .sort((a, b) => a - b);
-  // Real times become places: a gap longer than longGap takes as much as longGap.
-  const places = new Map<number, number>();
-  const gaps: { x: number; ms: number }[] = [];
-  let x = 0;
-  moments.forEach((t, i) => {
-    const before = moments[i - 1];
-    if (before !== undefined) {
-      const ms = t - before;
-      if (ms > longGap) gaps.push({ x: x + longGap / 2, ms });
-      x += Math.min(ms, longGap);
-    }
-    places.set(t, x);
-  });
-  const width = Math.max(x, 1);
-  const scale = (t: string) => 20 + ((places.get(new Date(t).getTime()) ?? 0) / width) * 720;
-  const lanes = [...new Set(moves.map((e) => e.branch ?? ""))];
-  return (
-    <svg
-      className="timeline panel"
-      viewBox={`0 0 760 ${lanes.length * 34 + 24}`}
-      role="img"
-      aria-label="Timeline of the states"
-    >
-      {lanes.map((lane, row) => {
-        const own = moves.filter((e) => (e.branch ?? "") === lane);
-        return own.map((e, i) => {
-          const from = scale(e.time);
-          const next = own[i + 1];
-          const to = next ? scale(next.time) : 750;
-          return (
-            <g key={`${lane}.${e.run_version}`}>
-              <rect x={from} y={row * 34 + 6} width={Math.max(to - from - 1, 2)} height={22} rx={4}>
-                <title>{`${visible(e.to ?? "")} from ${absolute(e.time)}`}</title>
-              </rect>
-              {to - from > 50 && (
-                <text x={from + 5} y={row * 34 + 21}>
-                  {visible((e.to ?? "").slice(0, Math.floor((to - from) / 7)))}
-                </text>
-              )}
-            </g>
-          );
-        });
-      })}
-      {denied.map((d) => (
-        <line key={`${d.partition}${d.sequence}`} className="tick" x1={scale(d.time)} x2={scale(d.time)} y1={4} y2={30}>
-          <title>{`${visible(d.tool)} denied, ${absolute(d.time)}`}</title>
-        </line>
-      ))}
-      {gaps.map((g) => (
-        <text key={g.x} className="gap" x={20 + (g.x / width) * 720} y={lanes.length * 34 + 18} textAnchor="middle">
-          {span(g.ms)} idle
-        </text>
-      ))}
-    </svg>
   );
 }
 

@@ -7,16 +7,26 @@ import { useSession } from "../shell";
 import { Chip, Failure, Text, Time, useTitle } from "../ui/basics";
 import { Confirm } from "../ui/dialog";
 import { List, usePages } from "../ui/list";
+import { Views } from "../ui/views";
 
 const statuses = ["RUNNING", "WAITING", "AWAITING_APPROVAL", "PAUSED", "COMPLETED", "FAILED", "BLOCKED", "CANCELLED"];
 const actions = ["pause", "resume", "cancel"] as const;
 type Action = (typeof actions)[number];
 
-interface Search {
-  status?: string;
-  workflow?: string;
-  id_prefix?: string;
-}
+const filters = [
+  "status",
+  "not_status",
+  "workflow",
+  "not_workflow",
+  "session_id",
+  "text",
+  "denied",
+  "id_prefix",
+] as const;
+type Search = { [key in (typeof filters)[number]]?: string };
+
+/** The words of a status as people read them. */
+const worded = (status: string) => status.toLowerCase().replaceAll("_", " ");
 
 /** All runs, newest first; the filters are in the address. */
 export function Runs() {
@@ -26,27 +36,28 @@ export function Runs() {
   const session = useSession();
   const fresh = useNewRuns();
   const [chosen, setChosen] = useState<Set<string>>(new Set());
-  const pages = usePages<Schemas["RunList"]>(["runs", search], "/v1/runs", {
-    status: search.status,
-    workflow: search.workflow,
-    id_prefix: search.id_prefix,
-  });
+  const query = Object.fromEntries(filters.map((f) => [f, search[f]]));
+  const pages = usePages<Schemas["RunList"]>(["runs", query], "/v1/runs", query);
   const filter = (part: Search) => navigate({ to: "/runs", search: { ...search, ...part } });
   const mayChange = !session.read_only && (session.roles?.includes("operator") ?? true);
   return (
     <>
       <div className="head">
         <h1>Runs</h1>
-        <select aria-label="Status" value={search.status ?? ""} onChange={(e) => filter({ status: e.target.value })}>
-          <option value="">any status</option>
-          {statuses.map((s) => (
-            <option key={s} value={s}>
-              {s.toLowerCase().replaceAll("_", " ")}
-            </option>
-          ))}
-        </select>
+        <StatusFilter search={search} filter={filter} />
+        <Words name="Text" value={search.text} onChange={(text) => filter({ text })} />
         <Words name="Workflow" value={search.workflow} onChange={(workflow) => filter({ workflow })} />
+        <Words name="Not the workflow" value={search.not_workflow} onChange={(not_workflow) => filter({ not_workflow })} />
+        <Words name="Session" value={search.session_id} onChange={(session_id) => filter({ session_id })} />
         <Words name="Begin of the id" value={search.id_prefix} onChange={(id_prefix) => filter({ id_prefix })} />
+        <label className="row small">
+          <input
+            type="checkbox"
+            checked={search.denied === "true"}
+            onChange={(e) => filter({ denied: e.target.checked ? "true" : "" })}
+          />
+          denied lately
+        </label>
         <span className="grow" />
         {fresh > 0 && (
           <button
@@ -61,13 +72,14 @@ export function Runs() {
           </button>
         )}
       </div>
+      <Views of="runs" to="/runs" search={query} />
       {mayChange && <Bulk chosen={chosen} done={() => setChosen(new Set())} />}
       <List
         pages={pages}
         label="Runs"
         items={(p) => p.runs}
         empty={
-          search.status || search.workflow || search.id_prefix ? (
+          Object.values(query).some(Boolean) ? (
             "No run fits these filters."
           ) : (
             <>
@@ -111,6 +123,33 @@ export function Runs() {
         )}
       />
     </>
+  );
+}
+
+/** A status that runs have, or that they do not have. */
+function StatusFilter({ search, filter }: { search: Search; filter: (part: Search) => void }) {
+  const value = search.not_status ? `not ${search.not_status}` : (search.status ?? "");
+  return (
+    <select
+      aria-label="Status"
+      value={value}
+      onChange={(e) => {
+        const not = e.target.value.startsWith("not ");
+        filter({ status: not ? "" : e.target.value, not_status: not ? e.target.value.slice(4) : "" });
+      }}
+    >
+      <option value="">any status</option>
+      {statuses.map((s) => (
+        <option key={s} value={s}>
+          {worded(s)}
+        </option>
+      ))}
+      {statuses.map((s) => (
+        <option key={s} value={`not ${s}`}>
+          not {worded(s)}
+        </option>
+      ))}
+    </select>
   );
 }
 

@@ -1,14 +1,15 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { get, type Schemas, segment } from "../api/client";
 import { differences, pretty } from "../api/json";
 import { Chip, CopyId, Empty, Facts, Json, Loaded, Scroll, Text, Time, useTitle } from "../ui/basics";
 import { absolute } from "../ui/time";
+import { Change } from "../ui/change";
 import { visible } from "../ui/visible";
 
 type State = Schemas["State"];
-type Version = Schemas["StateVersion"];
+type Writer = Schemas["StateWriters"]["writers"][number];
 
 /** One shared document: who wrote what last, and how it was before. */
 export function StatePage() {
@@ -21,44 +22,8 @@ export function StatePage() {
   return <Loaded query={query}>{(s) => <Shown state={s} />}</Loaded>;
 }
 
-interface Patch {
-  op: string;
-  path: string;
-}
-
-/** The last writer of each place, by the patches. */
-function writersOf(versions: Version[]): Map<string, Version> {
-  const writers = new Map<string, Version>();
-  for (const v of versions) {
-    const patch = Array.isArray(v.patch) ? (v.patch as Patch[]) : [{ op: "replace", path: "" }];
-    for (const step of patch) {
-      // What was below a place that is written whole is that writer's, too.
-      for (const place of [...writers.keys()])
-        if (step.path === "" || place.startsWith(`${step.path}/`)) writers.delete(place);
-      writers.set(step.path, v);
-    }
-  }
-  return writers;
-}
-
 function Shown({ state: s }: { state: State }) {
   const [at, setAt] = useState<number>();
-  const history = useInfiniteQuery({
-    queryKey: ["state", s.state_id, "history"],
-    queryFn: ({ pageParam, signal }) =>
-      get<Schemas["StateHistory"]>(
-        `/workflow-states/${segment(s.state_id)}/history`,
-        { page_size: 500, after_version: pageParam },
-        signal,
-      ),
-    initialPageParam: undefined as number | undefined,
-    getNextPageParam: (last) => last.next_after_version || undefined,
-  });
-  useEffect(() => {
-    if (history.hasNextPage && !history.isFetchingNextPage && (history.data?.pages.length ?? 0) < 20)
-      history.fetchNextPage();
-  }, [history.hasNextPage, history.isFetchingNextPage, history.fetchNextPage, history.data]);
-  const versions = useMemo(() => history.data?.pages.flatMap((p) => p.versions) ?? [], [history.data]);
   const shown = at ?? s.version;
   const version = (n: number) => ({
     queryKey: ["state", s.state_id, "version", n],
@@ -71,8 +36,25 @@ function Shown({ state: s }: { state: State }) {
   const before = useQuery(version(shown - 1));
   const data = at === undefined ? s.current_data : then.data?.current_data;
   const changes = before.data && data !== undefined ? differences(before.data.current_data, data) : [];
-  const writers = useMemo(() => writersOf(versions.filter((v) => v.version <= shown)), [versions, shown]);
-  const entry = versions.find((v) => v.version === shown);
+  const entry = useQuery({
+    queryKey: ["state", s.state_id, "entry", shown],
+    queryFn: async ({ signal }) => {
+      const page = await get<Schemas["StateHistory"]>(
+        `/workflow-states/${segment(s.state_id)}/history`,
+        { page_size: 1, after_version: shown - 1 || undefined },
+        signal,
+      );
+      return page.versions[0];
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  }).data;
+  const written = useQuery({
+    queryKey: ["state", s.state_id, "writers", shown],
+    queryFn: ({ signal }) =>
+      get<Schemas["StateWriters"]>(`/workflow-states/${segment(s.state_id)}/writers`, { version: shown }, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const writers = new Map(written.data?.writers.map((w) => [w.pointer, w]));
   return (
     <>
       <div className="head">
@@ -134,18 +116,7 @@ function Shown({ state: s }: { state: State }) {
                   <code>
                     <Text>{d.pointer || "the whole"}</Text>
                   </code>
-                  <pre className="doc diff">
-                    {d.before !== undefined && (
-                      <span className="removed">
-                        <Text lines>{pretty(d.before)}</Text>
-                      </span>
-                    )}
-                    {d.after !== undefined && (
-                      <span className="added">
-                        <Text lines>{pretty(d.after)}</Text>
-                      </span>
-                    )}
-                  </pre>
+                  <Change before={d.before} after={d.after} />
                 </div>
               ))
             )}
@@ -167,16 +138,9 @@ function Shown({ state: s }: { state: State }) {
 }
 
 /** The document, one place a line; who wrote it last is beside it. */
-function Doc({ value, writers }: { value: unknown; writers: Map<string, Version> }) {
+function Doc({ value, writers }: { value: unknown; writers: Map<string, Writer> }) {
   const places = useMemo(() => leaves(value).slice(0, 2000), [value]);
   if (value === undefined) return <div className="skeleton" />;
-  const writerOf = (pointer: string): Version | undefined => {
-    // What was appended is known by its list.
-    for (let place = pointer; ; place = place.slice(0, place.lastIndexOf("/"))) {
-      const found = writers.get(place) ?? writers.get(`${place}/-`);
-      if (found || place === "") return found;
-    }
-  };
   return (
     <>
       <Scroll label="The document" panel>
@@ -190,7 +154,7 @@ function Doc({ value, writers }: { value: unknown; writers: Map<string, Version>
           </thead>
           <tbody>
             {places.map(([pointer, leaf]) => {
-              const w = writerOf(pointer);
+              const w = writers.get(pointer);
               return (
                 <tr key={pointer}>
                   <td>

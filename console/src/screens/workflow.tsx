@@ -2,14 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import { get, type Schemas, segment } from "../api/client";
-import { differences, pretty } from "../api/json";
-import { CopyId, Empty, Facts, Loaded, Scroll, Tabs, Text, Time, useTitle } from "../ui/basics";
+import { pretty } from "../api/json";
+import { Chip, CopyId, Empty, Facts, Loaded, Names, Scroll, Tabs, Text, Time, useTitle } from "../ui/basics";
 import { GraphView } from "../ui/graph";
+import { Change } from "../ui/change";
 import { visible } from "../ui/visible";
 
 const Editor = lazy(() => import("../ui/editor"));
-
-type Definition = { states?: Record<string, Record<string, unknown>> } & Record<string, unknown>;
 
 /** A workflow: its text beside its graph, its versions, and what runs have used of it. */
 export function WorkflowPage() {
@@ -125,7 +124,7 @@ function Coverage({ name, version }: { name: string; version: number }) {
   const query = useQuery({
     queryKey: ["coverage", name, version],
     queryFn: ({ signal }) =>
-      get<Schemas["WorkflowCoverage"]>(`/v1/workflows/${segment(name)}/versions/${version}/coverage`, {}, signal),
+      get<Schemas["WorkflowCoverage"]>(`/v1/workflows/${segment(name)}/coverage`, { version }, signal),
     refetchInterval: (q) => (q.state.data?.complete === false ? 1000 : 30_000),
   });
   return (
@@ -196,12 +195,16 @@ function Coverage({ name, version }: { name: string; version: number }) {
   );
 }
 
-/** What changed from the version before, on the graph and in words. */
+/** What changed from the version before, on the graph and state by state. */
 function Changes({ name, version }: { name: string; version: number }) {
   const [from, setFrom] = useState(Math.max(1, version - 1));
-  const before = useVersion(name, from);
-  const after = useVersion(name, version);
-  const graph = useGraph(name, version);
+  const query = useQuery({
+    queryKey: ["workflow", name, "diff", from, version],
+    queryFn: ({ signal }) =>
+      get<Diff>(`/v1/workflows/${segment(name)}/diff`, { from, to: version }, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    enabled: version > 1,
+  });
   if (version === 1) return <Empty>This is the first version.</Empty>;
   return (
     <>
@@ -215,50 +218,79 @@ function Changes({ name, version }: { name: string; version: number }) {
           onChange={(e) => setFrom(Math.min(version, Math.max(1, Number(e.target.value) || 1)))}
         />
       </label>
-      <Loaded query={before}>
-        {(b) => (
-          <Loaded query={after}>
-            {(a) => {
-              const old = (b.definition as Definition).states ?? {};
-              const now = (a.definition as Definition).states ?? {};
-              const changed = differences(b.definition, a.definition);
-              const removed = Object.keys(old).filter((s) => !(s in now));
-              const kind = (s: string) =>
-                !(s in old) ? "added" : JSON.stringify(old[s]) !== JSON.stringify(now[s]) ? "changed" : "";
-              return (
-                <div className="split">
-                  <Loaded query={graph}>
-                    {(g) => <GraphView graph={g} marks={{ state: kind, tick: (s) => kind(s) }} />}
-                  </Loaded>
-                  <section className="panel stack">
-                    {removed.length > 0 && <p>Removed: {removed.map((s) => visible(s)).join(", ")}</p>}
-                    {changed.length === 0 && <Empty>Nothing differs.</Empty>}
-                    {changed.map((d) => (
-                      <div key={d.pointer}>
-                        <code>
-                          <Text>{d.pointer}</Text>
-                        </code>
-                        <pre className="doc diff">
-                          {d.before !== undefined && (
-                            <span className="removed">
-                              <Text lines>{pretty(d.before)}</Text>
-                            </span>
-                          )}
-                          {d.after !== undefined && (
-                            <span className="added">
-                              <Text lines>{pretty(d.after)}</Text>
-                            </span>
-                          )}
-                        </pre>
-                      </div>
-                    ))}
+      <Loaded query={query}>
+        {(d) => {
+          const kinds = new Map(d.states.map((s) => [s.state, s.change]));
+          return (
+            <div className="split">
+              <GraphView
+                graph={d.graph}
+                marks={{ state: (s) => kinds.get(s) ?? "", tick: (s) => kinds.get(s) ?? "" }}
+              />
+              <div className="stack">
+                {d.states.length === 0 && !d.definition_fields?.length && <Empty>Nothing differs.</Empty>}
+                {d.definition_fields?.length ? (
+                  <section className="panel stack tight">
+                    <h2>The whole workflow</h2>
+                    <Fields fields={d.definition_fields} />
                   </section>
-                </div>
-              );
-            }}
-          </Loaded>
-        )}
+                ) : null}
+                {d.states.map((s) => (
+                  <StateChange key={s.state} change={s} />
+                ))}
+              </div>
+            </div>
+          );
+        }}
       </Loaded>
     </>
   );
+}
+
+type Diff = Schemas["WorkflowDiff"];
+
+/** What a state gained and lost. */
+function StateChange({ change: s }: { change: Diff["states"][number] }) {
+  const gains: [string, string[] | undefined][] = [
+    ["Tools gained", s.tools_gained],
+    ["Tools lost", s.tools_lost],
+    ["Commands gained", s.commands_gained],
+    ["Commands lost", s.commands_lost],
+  ];
+  return (
+    <section className="panel stack tight" aria-label={`State ${visible(s.state)}`}>
+      <div className="row">
+        <h2>
+          <Text>{s.state}</Text>
+        </h2>
+        <Chip kind={s.change === "added" ? "ok" : s.change === "removed" ? "deny" : "ask"}>{s.change}</Chip>
+      </div>
+      <Facts
+        facts={[
+          ...gains.map(([title, names]): [string, React.ReactNode] => [
+            title,
+            names?.length ? <Names key={title} names={names} none="" /> : "",
+          ]),
+          [
+            "Events added",
+            s.events_added?.length ? visible(s.events_added.map((e) => `${e.event} to ${e.targets.join(", ")}`).join("; ")) : "",
+          ],
+          ["Events removed", s.events_removed?.length ? visible(s.events_removed.map((e) => e.event).join(", ")) : ""],
+          ["Events changed", s.events_changed?.length ? visible(s.events_changed.map((e) => e.event).join(", ")) : ""],
+        ]}
+      />
+      <Fields fields={s.fields ?? []} />
+    </section>
+  );
+}
+
+function Fields({ fields }: { fields: NonNullable<Diff["definition_fields"]> }) {
+  return fields.map((d) => (
+    <div key={d.pointer}>
+      <code>
+        <Text>{d.pointer}</Text>
+      </code>
+      <Change before={d.before} after={d.after} />
+    </div>
+  ));
 }

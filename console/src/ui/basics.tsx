@@ -201,6 +201,20 @@ export function Facts({ facts }: { facts: [string, ReactNode][] }) {
   );
 }
 
+/** Names of tools, commands and the like. */
+export function Names({ names, none }: { names: string[]; none: string }) {
+  if (names.length === 0) return <span className="dim">{none}</span>;
+  return (
+    <span className="row">
+      {names.map((n) => (
+        <code key={n}>
+          <Text>{n}</Text>
+        </code>
+      ))}
+    </span>
+  );
+}
+
 /** Tabs, by arrow keys too. */
 export function Tabs({ names, at, onChange }: { names: string[]; at: string; onChange: (name: string) => void }) {
   const move = (by: number) => {

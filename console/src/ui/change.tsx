@@ -1,0 +1,17 @@
+import { lineDiff, pretty } from "../api/json";
+import { Text } from "./basics";
+
+/** A value and what became of it, line by line. What is undefined is not there. */
+export function Change({ before, after }: { before: unknown; after: unknown }) {
+  const text = (value: unknown) => (typeof value === "string" ? value : pretty(value));
+  return (
+    <pre className="doc diff">
+      {lineDiff(text(before), text(after)).map((line, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
+        <span key={i} className={line.kind}>
+          <Text lines>{line.text}</Text>
+        </span>
+      ))}
+    </pre>
+  );
+}
