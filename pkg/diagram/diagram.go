@@ -51,6 +51,10 @@ type node struct {
 	parent int
 	// entry and exit of a branch are its start and its terminal.
 	entry, exit int
+	// key names the node in every version of a definition.
+	key string
+	// change of a node that two versions are merged in; else empty.
+	change Change
 }
 
 // How much of secondary text is shown, in lines and in columns.
@@ -70,6 +74,9 @@ type edge struct {
 	tip      []string
 	dashed   bool // not taken by an event that the state defines
 	approval bool
+	// event is what the label begins with, by which versions are compared.
+	event  string
+	change Change
 }
 
 // add appends a node and returns its place.

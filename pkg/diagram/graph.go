@@ -23,6 +23,7 @@ type GraphNode struct {
 	Y      int      `json:"y"`
 	Width  int      `json:"width"`
 	Height int      `json:"height"`
+	Change Change   `json:"change,omitzero" enum:"added,removed,changed,same" doc:"In the picture of two versions; absent in others."`
 }
 
 // GraphEdge is a part of a line between two nodes.
@@ -33,6 +34,7 @@ type GraphEdge struct {
 	Head   string   `json:"head,omitzero" doc:"Its tip, likewise; absent for parts without one."`
 	Dashed bool     `json:"dashed,omitzero" doc:"True when no event that the state defines takes it."`
 	Tip    []string `json:"tip" doc:"What does not fit, a line each."`
+	Change Change   `json:"change,omitzero" enum:"added,removed,changed,same" doc:"In the picture of two versions; absent in others."`
 }
 
 // GraphLabel is text around a point, or to the right of it when Aside is set.
@@ -49,6 +51,7 @@ type GraphLabel struct {
 type GraphText struct {
 	Text     string `json:"text"`
 	Approval bool   `json:"approval,omitzero" doc:"True when a human must approve it."`
+	Change   Change `json:"change,omitzero" enum:"added,removed,changed,same" doc:"In the picture of two versions; absent in others."`
 }
 
 // kinds are the names of kinds.
@@ -65,20 +68,21 @@ func (d *Diagram) Graph() Graph {
 		n := &d.nodes[b.node]
 		g.Nodes = append(g.Nodes, GraphNode{
 			ID: n.id, Name: n.name, Kind: kinds[n.kind], Details: clipLines(n.detail, mostDetails, widestDetail),
-			Tip: clipLines(n.tip, mostTips, widestTip), X: b.x, Y: b.y, Width: b.w, Height: b.h,
+			Tip: clipLines(n.tip, mostTips, widestTip), X: b.x, Y: b.y, Width: b.w, Height: b.h, Change: n.change,
 		})
 	}
 	for i := range drawn.lines {
 		l := &drawn.lines[i]
 		g.Edges = append(g.Edges, GraphEdge{
-			From: d.nodes[l.from].id, To: d.nodes[l.to].id, Path: l.path(), Head: l.head(), Dashed: l.dashed, Tip: clipLines(l.tip, mostTips, widestTip),
+			From: d.nodes[l.from].id, To: d.nodes[l.to].id, Path: l.path(), Head: l.head(), Dashed: l.dashed,
+			Tip: clipLines(l.tip, mostTips, widestTip), Change: l.change,
 		})
 	}
 	for i := range drawn.labels {
 		l := &drawn.labels[i]
 		texts := make([]GraphText, len(l.lines))
 		for k, c := range l.lines {
-			texts[k] = GraphText{Text: c.text, Approval: c.approval}
+			texts[k] = GraphText{Text: c.text, Approval: c.approval, Change: c.change}
 		}
 		g.Labels = append(g.Labels, GraphLabel{From: d.nodes[l.from].id, To: d.nodes[l.to].id, X: l.at.x, Y: l.at.y, Aside: l.loop, Lines: texts})
 	}

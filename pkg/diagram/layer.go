@@ -106,6 +106,7 @@ const mostBends = 6000
 type trunk struct {
 	to, layer  int
 	dashed, up bool
+	change     Change
 }
 
 // fillLayers makes the items and links them.
@@ -180,7 +181,7 @@ func (s *sheet) route(b *bundle, bends map[trunk]int) {
 		step = -1
 	}
 	if b.stub {
-		b.captions = append(b.captions, caption{text: "→ " + shorten(shown(s.d.nodes[s.boxes[b.to].node].name), widestCaption)})
+		b.captions = append(b.captions, caption{text: "→ " + shorten(shown(s.d.nodes[s.boxes[b.to].node].name), widestCaption), change: b.change})
 	}
 	at := s.layer[b.from] + step
 	b.chain = []int{s.nodes[b.from], s.add(s.labelItem(b, at))}
@@ -188,7 +189,7 @@ func (s *sheet) route(b *bundle, bends map[trunk]int) {
 		return
 	}
 	for at += step; at != s.layer[b.to]; at += step {
-		t := trunk{b.to, at, b.dashed, b.back}
+		t := trunk{b.to, at, b.dashed, b.back, b.change}
 		bend, ok := bends[t]
 		if !ok {
 			bend = s.add(item{kind: bendItem, layer: at, left: 1, right: 1})

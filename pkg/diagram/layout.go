@@ -28,6 +28,7 @@ type line struct {
 	arrow    bool // at its end
 	loop     bool // from the right side of a box, at its one point, back to it
 	tip      []string
+	change   Change
 }
 
 // label is text around a point, or to the right of it when it belongs to a loop.
@@ -43,6 +44,7 @@ type label struct {
 type caption struct {
 	text     string
 	approval bool
+	change   Change
 }
 
 // include puts a drawing into another one.
@@ -124,6 +126,7 @@ type bundle struct {
 	dashed   bool
 	captions []caption
 	tip      []string
+	change   Change
 	// back edges lead upwards, or there would be a circle.
 	back bool
 	// stub edges end at their label, which says where they lead.
@@ -151,15 +154,16 @@ func (s *sheet) bundle(edges []edge) {
 	type likeness struct {
 		from, to int
 		dashed   bool
+		change   Change
 	}
 	all := make(map[likeness]int)
 	for _, e := range edges {
-		like := likeness{s.places[e.from], s.places[e.to], e.dashed}
+		like := likeness{s.places[e.from], s.places[e.to], e.dashed, e.change}
 		i, ok := all[like]
 		if !ok {
 			i = len(s.bundles)
 			all[like] = i
-			s.bundles = append(s.bundles, bundle{from: like.from, to: like.to, dashed: like.dashed})
+			s.bundles = append(s.bundles, bundle{from: like.from, to: like.to, dashed: like.dashed, change: like.change})
 		}
 		s.bundles[i].take(e)
 	}
@@ -175,6 +179,9 @@ func (s *sheet) bundle(edges []edge) {
 		default:
 			other.captions = append(other.captions, b.captions...)
 			other.tip = append(other.tip, b.tip...)
+			if other.change != b.change {
+				other.change = Changed
+			}
 		}
 	}
 	s.bundles = kept
@@ -182,7 +189,7 @@ func (s *sheet) bundle(edges []edge) {
 
 func (b *bundle) take(e edge) {
 	if e.label != "" {
-		b.captions = append(b.captions, caption{e.label, e.approval})
+		b.captions = append(b.captions, caption{e.label, e.approval, e.change})
 	}
 	if e.label != "" && (len(e.tip) > 0 || columns(e.label) > widestCaption) {
 		b.tip = append(b.tip, e.label)

@@ -19,7 +19,7 @@ func (s *sheet) draw() *drawing {
 		g.boxes = append(g.boxes, b)
 		if loop := s.loops[n]; loop != nil {
 			side := point{b.x + b.w, s.middle(i)}
-			g.lines = append(g.lines, line{from: b.node, to: b.node, points: []point{side}, loop: true, dashed: loop.dashed, arrow: true, tip: loop.tip})
+			g.lines = append(g.lines, line{from: b.node, to: b.node, points: []point{side}, loop: true, dashed: loop.dashed, arrow: true, tip: loop.tip, change: loop.change})
 			g.labels = append(g.labels, label{from: b.node, to: b.node, at: point{side.x + loopReach, side.y}, loop: true, lines: loop.captions, tip: loop.tip})
 		}
 		if inner := s.inner[n]; inner != nil {
@@ -85,7 +85,7 @@ func (s *sheet) ports() map[port]int {
 // another one has been drawn already.
 func (s *sheet) drawBundle(g *drawing, b *bundle, ports map[port]int, drawn map[[2]int]bool) {
 	from, to := s.boxes[b.from].node, s.boxes[b.to].node
-	p := pen{sheet: s, up: b.back, line: line{from: from, to: to, dashed: b.dashed, tip: b.tip}}
+	p := pen{sheet: s, up: b.back, line: line{from: from, to: to, dashed: b.dashed, tip: b.tip, change: b.change}}
 	for k, i := range b.chain {
 		it := &s.items[i]
 		last := k+1 == len(b.chain)

@@ -20,7 +20,7 @@ func Workflow(def *workflow.Definition) *Diagram {
 	for i := range def.Guards {
 		b.guards[def.Guards[i].Name] = guardTip(&def.Guards[i])
 	}
-	begin := b.add(node{kind: start, parent: root})
+	begin := b.add(node{kind: start, parent: root, key: "start"})
 	for i := range def.States {
 		s := &def.States[i]
 		b.places[s.Name] = b.add(stateNode(s))
@@ -56,7 +56,7 @@ func guardTip(g *workflow.Guard) string {
 }
 
 func stateNode(s *workflow.State) node {
-	n := node{kind: state, name: s.Name, parent: root}
+	n := node{kind: state, name: s.Name, parent: root, key: keyOf("state", s.Name)}
 	switch {
 	case s.Final && s.Outcome == workflow.Failure:
 		n.kind = failure
@@ -135,12 +135,13 @@ func (b *workflowGraph) addBranches() {
 		if f.up != root {
 			up = at[f.up]
 		}
-		at[i] = b.add(node{kind: branch, name: named.Name, parent: up, exit: b.places[named.Terminal]})
+		key := keyOf("branch", b.def.States[f.owner].Name, b.def.States[f.owner].On[f.transition].Event, named.Name)
+		at[i] = b.add(node{kind: branch, name: named.Name, parent: up, exit: b.places[named.Terminal], key: key})
 		b.branches[[3]int{f.owner, f.transition, f.place}] = at[i]
 		for _, s := range f.states {
 			b.nodes[firstState+s].parent = at[i]
 		}
-		entry := b.add(node{kind: start, parent: at[i]})
+		entry := b.add(node{kind: start, parent: at[i], key: keyOf("entry", key)})
 		b.nodes[at[i]].entry = entry
 		b.lead(entry, edge{}, named.Initial)
 	}
@@ -168,8 +169,8 @@ func (b *workflowGraph) exits(place int) {
 		case t.Invoke != nil:
 			b.invoke(from, t)
 		case len(t.Branches) > 1:
-			middle := b.add(node{kind: choice, name: t.Event, parent: b.nodes[from].parent})
-			b.connect(edge{from: from, to: middle, label: t.Event})
+			middle := b.add(node{kind: choice, name: t.Event, parent: b.nodes[from].parent, key: keyOf("choice", s.Name, t.Event)})
+			b.connect(edge{from: from, to: middle, label: t.Event, event: t.Event})
 			for j := range t.Branches {
 				b.branch(from, middle, strconv.Itoa(j+1), &t.Branches[j], &back)
 			}
@@ -177,13 +178,13 @@ func (b *workflowGraph) exits(place int) {
 			b.branch(from, from, t.Event, &t.Branches[0], &back)
 		}
 	}
-	b.lead(from, edge{label: "any other event", dashed: true, tip: []string{"safe_next"}}, s.SafeNext)
+	b.lead(from, edge{label: "any other event", event: "any other event", dashed: true, tip: []string{"safe_next"}}, s.SafeNext)
 }
 
 // branch draws one target. What stands before its guards is its event, or its
 // number in a list.
 func (b *workflowGraph) branch(owner, from int, first string, to *workflow.Branch, back *int) {
-	e := edge{label: first, approval: to.RequiresApproval}
+	e := edge{label: first, event: first, approval: to.RequiresApproval}
 	switch {
 	case len(to.Guards) > 0:
 		e.label += " [" + strings.Join(to.Guards, ", ") + "]"
@@ -210,7 +211,7 @@ func (b *workflowGraph) branch(owner, from int, first string, to *workflow.Branc
 	}
 	if *back == root {
 		*back = b.add(node{
-			kind: goBack, name: workflow.ReturnTarget, parent: b.nodes[owner].parent,
+			kind: goBack, name: workflow.ReturnTarget, parent: b.nodes[owner].parent, key: keyOf("return", b.nodes[owner].name),
 			tip: []string{"back to the state that was interrupted"},
 		})
 	}
@@ -219,38 +220,38 @@ func (b *workflowGraph) branch(owner, from int, first string, to *workflow.Branc
 }
 
 func (b *workflowGraph) invoke(from int, t *workflow.Transition) {
-	child := b.add(node{kind: invoke, name: t.Invoke.Workflow, parent: b.nodes[from].parent})
+	child := b.add(node{kind: invoke, name: t.Invoke.Workflow, parent: b.nodes[from].parent, key: keyOf("invoke", b.nodes[from].name, t.Event)})
 	if t.Invoke.Input.Len() > 0 {
 		b.nodes[child].tip = []string{"input: " + t.Invoke.Input.String()}
 	}
-	b.connect(edge{from: from, to: child, label: t.Event})
-	b.lead(child, edge{label: "succeeds"}, t.Invoke.OnComplete)
-	b.lead(child, edge{label: "fails"}, t.Invoke.OnFail)
+	b.connect(edge{from: from, to: child, label: t.Event, event: t.Event})
+	b.lead(child, edge{label: "succeeds", event: "succeeds"}, t.Invoke.OnComplete)
+	b.lead(child, edge{label: "fails", event: "fails"}, t.Invoke.OnFail)
 }
 
 func (b *workflowGraph) fork(owner, transition int) {
 	from, t := firstState+owner, &b.def.States[owner].On[transition]
-	parent := b.nodes[from].parent
-	part := b.add(node{kind: fork, name: "fork", parent: parent})
-	meet := b.add(node{kind: join, name: "join " + t.Fork.Join, parent: parent})
-	b.connect(edge{from: from, to: part, label: t.Event})
+	parent, name := b.nodes[from].parent, b.nodes[from].name
+	part := b.add(node{kind: fork, name: "fork", parent: parent, key: keyOf("fork", name, t.Event)})
+	meet := b.add(node{kind: join, name: "join " + t.Fork.Join, parent: parent, key: keyOf("join", name, t.Event)})
+	b.connect(edge{from: from, to: part, label: t.Event, event: t.Event})
 	for i, named := range t.Fork.Branches {
 		if held, ok := b.branches[[3]int{owner, transition, i}]; ok {
 			b.connect(edge{from: part, to: held})
 			b.connect(edge{from: held, to: meet})
 			continue
 		}
-		b.lead(part, edge{label: named.Name}, named.Initial)
+		b.lead(part, edge{label: named.Name, event: named.Name}, named.Initial)
 		if terminal, ok := b.places[named.Terminal]; ok {
-			b.connect(edge{from: terminal, to: meet, label: named.Name})
+			b.connect(edge{from: terminal, to: meet, label: named.Name, event: named.Name})
 		}
 	}
 	complete, fail := "all succeed", "one fails"
 	if t.Fork.Join == "any" {
 		complete, fail = "one succeeds", "all fail"
 	}
-	b.lead(meet, edge{label: complete}, t.Fork.OnComplete)
-	b.lead(meet, edge{label: fail}, t.Fork.OnFail)
+	b.lead(meet, edge{label: complete, event: "done"}, t.Fork.OnComplete)
+	b.lead(meet, edge{label: fail, event: "failed"}, t.Fork.OnFail)
 }
 
 // interrupts draws what leads to handlers, from a node that stands for all
@@ -259,9 +260,9 @@ func (b *workflowGraph) interrupts() {
 	if len(b.def.Interrupts) == 0 {
 		return
 	}
-	from := b.add(node{kind: anyState, name: "any state", detail: []string{"interrupted by"}, parent: root, tip: []string{"interrupts fire in any state that is not final"}})
+	from := b.add(node{kind: anyState, name: "any state", detail: []string{"interrupted by"}, parent: root, key: "any", tip: []string{"interrupts fire in any state that is not final"}})
 	for i := range b.def.Interrupts {
 		n := &b.def.Interrupts[i]
-		b.lead(from, edge{label: n.Name + ": " + n.FilePattern, dashed: true, tip: []string{"interrupt, when a matching file was changed"}}, n.Target)
+		b.lead(from, edge{label: n.Name + ": " + n.FilePattern, event: n.Name, dashed: true, tip: []string{"interrupt, when a matching file was changed"}}, n.Target)
 	}
 }

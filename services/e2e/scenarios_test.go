@@ -41,7 +41,7 @@ var scenarios = []struct {
 	{"force state", forceState},
 	{"the walk over REST", restWalk},
 	{"live events over REST", restEvents},
-	{"the overview over REST", restOverview},
+	{"the stats over REST", restStats},
 }
 
 func TestScenarios(t *testing.T) {

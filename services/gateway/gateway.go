@@ -231,16 +231,16 @@ func clientsOf(cfg Config) clients {
 }
 
 func newREST(cfg Config, on clients, events rest.EventSource, latest *pulse.Pulse, undecided func(error)) (access.Part, error) {
-	var overview rest.Pulse
+	var latestSeen rest.Pulse
 	if latest != nil {
-		overview = latest
+		latestSeen = latest
 	}
 	return rest.New(rest.Config{
 		Workflows: on.workflows, Runs: on.runs, Processes: on.processes, Policy: on.policy,
 		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy),
 		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: statev1.NewComponentServiceClient(cfg.State),
-		Events: events, Pulse: overview, Identify: identify(cfg), Checks: cfg.Checks, Definitions: definition.Schemas(),
+		Events: events, Pulse: latestSeen, Identify: identify(cfg), Checks: cfg.Checks, Definitions: definition.Schemas(),
 		Undecided: undecided, Version: cfg.Version, Logger: cfg.Logger,
 	})
 }

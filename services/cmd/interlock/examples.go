@@ -17,6 +17,7 @@ func examples() map[string][]string {
 		"workflow register":      {"interlock workflow register bugfix.json", "interlock workflow register --shadow bugfix.json"},
 		"workflow list":          {"interlock workflow list", "interlock workflow list -q"},
 		"workflow get":           {"interlock workflow get bugfix", "interlock workflow get bugfix --version 2 -o json"},
+		"workflow diff":          {"interlock workflow diff bugfix", "interlock workflow diff bugfix --from 1 --to 3 -o json", "interlock workflow diff bugfix.json bugfix.new.json"},
 		"run start":              {"interlock run start bugfix --session alice", `interlock run start bugfix --context '{"ticket": 42}' -q`},
 		"run list":               {"interlock run list --limit 10", "interlock run list --status RUNNING -q"},
 		"run get":                {"interlock run get run_01jd3k0c7q", "interlock run get run_01jd3k0c7q --active -o json"},

@@ -104,7 +104,7 @@ func (p *Pulse) begin() {
 			if ctx.Err() != nil {
 				return
 			}
-			p.log.Warn("the overview does not follow events", "error", err, "retry_in", retry.String())
+			p.log.Warn("the board does not follow events", "error", err, "retry_in", retry.String())
 			select {
 			case <-time.After(retry):
 			case <-ctx.Done():

@@ -114,7 +114,7 @@ var tags = []*huma.Tag{
 	{Name: "components", Description: "Typed values of an execution, a session or a subject."},
 	{Name: "events", Description: "What happens, live."},
 	{Name: "ws", Description: "The same over a WebSocket."},
-	{Name: "overview", Description: "What is going on now, and what needs a human."},
+	{Name: "stats", Description: "What is going on now, and what needs a human."},
 	{Name: "principals", Description: "Who did what."},
 	{Name: "system", Description: "How the server is, for people who look."},
 	{Name: "server", Description: "The server itself. These need no token."},

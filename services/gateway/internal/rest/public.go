@@ -59,7 +59,7 @@ With Authorization: Bearer TOKEN:
   POST /v1/components           create a state component (JSON or YAML)
   GET  /v1/components/{slug}    .../values; POST .../executions  .../executions/{id}/commit
 
-  GET  /v1/overview             what is going on now; /v1/principals  who did what
+  GET  /v1/stats                what is going on now; /v1/principals  who did what
   GET  /v1/workflows/{name}/versions/{n}/coverage  which states and transitions runs have used
   GET  /v1/events?subject=run.> live events (server-sent events)
   GET  /v1/ws                   the same over a WebSocket

@@ -46,7 +46,7 @@ type Config struct {
 	// Events feeds /v1/events and /v1/ws, which have no events of subjects without
 	// it.
 	Events EventSource
-	// Pulse is what the latest events say, for overviews, which there are none of without it.
+	// Pulse is what the latest events say, for the stats, which there are none of without it.
 	Pulse Pulse
 	// Identify tells whose a token is, for Events: who is bound to one session may
 	// not follow what tells of others. Nil when there are no such tokens.
@@ -138,7 +138,8 @@ func newEdge(cfg Config) (*edge, error) {
 	e.componentRoutes()
 	e.executionRoutes()
 	e.eventRoutes()
-	e.overviewRoutes()
+	e.statsRoutes()
+	e.diffRoutes()
 	e.stateEventRoutes()
 	e.socketRoutes()
 	e.serverRoutes()

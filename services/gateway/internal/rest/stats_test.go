@@ -18,14 +18,14 @@ func (p *noPulse) Look(namespace string, at func(*pulse.Board, time.Time)) bool 
 	return false
 }
 
-func TestOverviewOfNothingHasLists(t *testing.T) {
+func TestStatsOfNothingHasLists(t *testing.T) {
 	t.Parallel()
 	p := &noPulse{}
 	h := newHouse(t, func(cfg *Config) { cfg.Pulse = p })
 	for path, want := range map[string]string{
-		"/v1/overview":                          `"looping":[],"stopped":[{"run_id":"run_01","workflow":"deploy v1.0","state":"planning"`,
-		"/v1/workflows/fix/versions/1/coverage": `{"complete":false,"runs":0,"states":[],"transitions":[]}`,
-		"/v1/principals":                        `{"complete":false,"principals":[]}`,
+		"/v1/stats":                            `"looping":[],"stopped":[{"run_id":"run_01","workflow":"deploy v1.0","state":"planning"`,
+		"/v1/workflows/fix/coverage?version=1": `{"complete":false,"version":1,"runs":0,"states":[],"transitions":[]}`,
+		"/v1/principals":                       `{"complete":false,"principals":[]}`,
 	} {
 		got := h.do("GET", path, "", headerNamespace, "team-a")
 		if got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) {
@@ -35,14 +35,14 @@ func TestOverviewOfNothingHasLists(t *testing.T) {
 			t.Errorf("GET %s looks at the namespace %q", path, p.namespace)
 		}
 	}
-	if got := h.do("GET", "/v1/workflows/fix/versions/x/coverage", ""); got.Code != http.StatusBadRequest {
+	if got := h.do("GET", "/v1/workflows/fix/coverage?version=x", ""); got.Code != http.StatusBadRequest {
 		t.Errorf("an invalid version answers %d %s", got.Code, got.Body)
 	}
 }
 
-func TestOverviewNeedsEvents(t *testing.T) {
+func TestStatsNeedsEvents(t *testing.T) {
 	t.Parallel()
-	if got := newHouse(t).do("GET", "/v1/overview", ""); got.Code != http.StatusServiceUnavailable {
+	if got := newHouse(t).do("GET", "/v1/stats", ""); got.Code != http.StatusServiceUnavailable {
 		t.Errorf("without events it answers %d %s", got.Code, got.Body)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
-// restOverview sees in the overview what agents have just done.
-func restOverview(t *testing.T, w *world) {
+// restStats sees in the stats what agents have just done.
+func restStats(t *testing.T, w *world) {
 	c := w.as(t, auth.Agent)
 	c.register(t, bugfix)
 	id := c.start(t, "bugfix").GetRunId()
@@ -40,17 +40,17 @@ func restOverview(t *testing.T, w *world) {
 	for range 3 {
 		check("Edit")
 	}
-	shows("/v1/overview", `"looping":[{"run_id":"`+id+`","tool":"Edit","state":"planning","code":"TOOL_NOT_ALLOWED","count":3`, `"deny":3`)
+	shows("/v1/stats", `"looping":[{"run_id":"`+id+`","tool":"Edit","state":"planning","code":"TOOL_NOT_ALLOWED","count":3`, `"deny":3`)
 	c.move(t, id, "READY")
 	check("Edit")
-	shows("/v1/overview", `"looping":[]`, `"allow":1`)
-	shows("/v1/workflows/bugfix/versions/1/coverage", `"runs":1`, `{"state":"planning","entries":1}`,
+	shows("/v1/stats", `"looping":[]`, `"allow":1`)
+	shows("/v1/workflows/bugfix/coverage?version=1", `"runs":1`, `{"state":"planning","entries":1}`,
 		`{"from":"planning","event":"READY","to":"implementing","count":1}`)
 	shows("/v1/principals", `"name":"agent","allow":1,"ask":0,"deny":3,"transitions":1`)
 	if got := w.send(t, http.MethodGet, "/v1/system", observer, ""); got.status != http.StatusOK || got.field("ready") != true {
 		t.Errorf("the system is %v", got)
 	}
-	for _, path := range []string{"/v1/overview", "/v1/principals", "/v1/workflows/bugfix/versions/1/coverage"} {
+	for _, path := range []string{"/v1/stats", "/v1/principals", "/v1/workflows/bugfix/coverage?version=1"} {
 		if got := w.send(t, http.MethodGet, path, w.tokens[auth.Agent], ""); got.status != http.StatusForbidden {
 			t.Errorf("an agent's GET %s answers %v", path, got)
 		}

@@ -22,8 +22,8 @@ type Pulse interface {
 	Look(namespace string, at func(b *pulse.Board, now time.Time)) (complete bool)
 }
 
-// Overview is what is going on in a namespace.
-type Overview struct {
+// Stats are what is going on in a namespace.
+type Stats struct {
 	Seen
 	Rates       []pulse.Rate        `json:"rates" doc:"Decisions in the last 15 minutes, in steps of ten seconds, oldest first."`
 	Waiting     []jsonview.Approval `json:"waiting" doc:"Approvals that wait for a human, newest first; the first of many."`
@@ -53,6 +53,7 @@ type StoppedRun struct {
 // WorkflowCoverage is what runs of a version of a workflow have used.
 type WorkflowCoverage struct {
 	Seen
+	Version     int64             `json:"version"`
 	Runs        int64             `json:"runs" doc:"Runs that have started."`
 	States      []StateEntries    `json:"states" doc:"The states that were entered, most often first."`
 	Transitions []TransitionTaken `json:"transitions" doc:"The transitions that were taken, most often first."`
@@ -85,24 +86,24 @@ type System struct {
 	Checks  health.Report `json:"checks" doc:"The dependencies."`
 }
 
-// Most of each in an overview.
+// Most of each in the stats.
 const (
 	mostWaiting = 50
 	mostStopped = 50
 	mostLooping = 50
 )
 
-func (e *edge) overviewRoutes() {
+func (e *edge) statsRoutes() {
 	const derived = " Derived from the stream of events: the latest 200,000 at the first look, and all since. For observers and above."
 	e.add(route{
-		method: http.MethodGet, path: "/v1/overview", id: "getOverview", summary: "What is going on now",
+		method: http.MethodGet, path: "/v1/stats", id: "getStats", summary: "What is going on now",
 		about:   "Decisions a second, and what needs a human." + derived,
-		answers: answers[Overview](http.StatusOK), serve: e.overview,
+		answers: answers[Stats](http.StatusOK), serve: e.stats,
 	})
 	e.add(route{
-		method: http.MethodGet, path: "/v1/workflows/{name}/versions/{n}/coverage", id: "getWorkflowCoverage",
+		method: http.MethodGet, path: "/v1/workflows/{name}/coverage", id: "getWorkflowCoverage",
 		summary: "Which states and transitions have runs used?", about: "Of runs whose start was seen." + derived,
-		params:  []param{inPath("name", "Name of the workflow, percent-encoded."), inPath("n", "Number of the version.")},
+		params:  []param{inPath("name", "Name of the workflow, percent-encoded."), intQuery("version", "The version; the newest when absent.")},
 		answers: answers[WorkflowCoverage](http.StatusOK), serve: e.coverage,
 	})
 	e.add(route{
@@ -147,11 +148,11 @@ func moment64(t time.Time) *time.Time {
 	return &t
 }
 
-func (e *edge) overview(c *call) (*answer, error) {
-	var o Overview
+func (e *edge) stats(c *call) (*answer, error) {
+	var s Stats
 	var err error
-	o.Seen, err = e.look(c, func(b *pulse.Board, now time.Time) {
-		o.Rates, o.Looping, o.NotEnforced, o.SealedAt = b.Rates(now), b.Loops(now, mostLooping), b.Incidents(), moment64(b.Sealed())
+	s.Seen, err = e.look(c, func(b *pulse.Board, now time.Time) {
+		s.Rates, s.Looping, s.NotEnforced, s.SealedAt = b.Rates(now), b.Loops(now, mostLooping), b.Incidents(), moment64(b.Sealed())
 	})
 	if err != nil {
 		return nil, err
@@ -162,9 +163,9 @@ func (e *edge) overview(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Waiting = jsonview.Each(waiting.GetApprovals(), jsonview.ApprovalOf)
-	o.Stopped, err = e.stopped(c.ctx)
-	return ok(o), err
+	s.Waiting = jsonview.Each(waiting.GetApprovals(), jsonview.ApprovalOf)
+	s.Stopped, err = e.stopped(c.ctx)
+	return ok(s), err
 }
 
 // stopped are runs that are paused.
@@ -189,11 +190,11 @@ func (e *edge) stopped(ctx context.Context) ([]StoppedRun, error) {
 }
 
 func (e *edge) coverage(c *call) (*answer, error) {
-	number, err := c.version("n", c.path("n"))
+	number, err := e.versionOr(c, "version")
 	if err != nil {
 		return nil, err
 	}
-	w := WorkflowCoverage{States: []StateEntries{}, Transitions: []TransitionTaken{}}
+	w := WorkflowCoverage{Version: number, States: []StateEntries{}, Transitions: []TransitionTaken{}}
 	w.Seen, err = e.look(c, func(b *pulse.Board, _ time.Time) {
 		used := b.CoverageOf(c.path("name"), number)
 		w.Runs = used.Runs
