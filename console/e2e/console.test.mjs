@@ -5,9 +5,10 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, describe, test } from "node:test";
 import { chromium } from "playwright-core";
+import { issuer } from "./issuer.mjs";
 import { playScenario } from "./play.mjs";
 import { apiOf, hostile, largeWorkflow, seed } from "./seed.mjs";
-import { redis, serve, until } from "./server.mjs";
+import { freePort, redis, serve, until } from "./server.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const patient = { timeout: 15_000 };
@@ -115,6 +116,30 @@ describe("log in", () => {
     await page.getByLabel("Token").waitFor();
     assert.deepEqual(await context.cookies(), []);
     await context.close();
+  });
+
+  test("people sign in at an identity provider, and may do what their role may", async () => {
+    const id = await issuer({ sub: "olga", interlock_role: "approver" });
+    const port = await freePort();
+    const flags = ["--oidc-issuer", id.url, "--oidc-audience", "interlock", "--console-oidc"];
+    const own = await serve({ port }, ...flags, "--public-url", `http://127.0.0.1:${port}`);
+    try {
+      const { page, context, problems } = await visit();
+      await page.goto(`${own.url}/ui/runs?status=PAUSED`);
+      await page.getByRole("link", { name: "With your identity provider" }).click();
+      await page.getByRole("heading", { name: "Runs" }).waitFor();
+      assert.equal(new URL(page.url()).search, "?status=PAUSED"); // where it wanted to be
+      await page.getByText("olga as approver").waitFor();
+      await page.getByRole("button", { name: "Log out" }).click();
+      // A sign-in that this browser did not begin is refused, and says so.
+      await page.goto(`${own.url}/ui/oidc/callback?state=x&code=y`);
+      await page.getByRole("alert").getByText("not begun in this browser").waitFor();
+      assert.deepEqual(problems, []);
+      await context.close();
+    } finally {
+      await own.end();
+      id.end();
+    }
   });
 
   test("the cookie alone, which other ports of the host get, opens nothing", async () => {
@@ -322,7 +347,7 @@ describe("roles", () => {
   });
 
   test("a read-only console changes nothing, and still answers", async () => {
-    const locked = await serve("--console-read-only");
+    const locked = await serve({}, "--console-read-only");
     try {
       const { page, context } = await visit();
       await logIn(page, locked.tokens.operator, "/new/workflow", locked);
@@ -447,7 +472,7 @@ describe("without a server", () => {
 describe("on Redis", () => {
   test("every screen shows what is there, and an approval is decided", async () => {
     const store = await redis();
-    const own = await serve("--store", store.url);
+    const own = await serve({}, "--store", store.url);
     try {
       const made = await seed(own.url, own.tokens, { runs: 12 });
       const { page, context, problems } = await visit();

@@ -40,7 +40,8 @@ export async function redis() {
   };
 }
 
-async function freePort() {
+/** A port that nobody listens on. */
+export async function freePort() {
   const listener = createServer();
   listener.listen(0, "127.0.0.1");
   await once(listener, "listening");
@@ -50,10 +51,10 @@ async function freePort() {
   return port;
 }
 
-/** Starts a server. Its answer has url, tokens, link(), stop() and start(). */
-export async function serve(...flags) {
+/** Starts a server, on a port if one is given. Its answer has url, tokens, link(), stop() and start(). */
+export async function serve({ port = 0 } = {}, ...flags) {
   const data = mkdtempSync(join(tmpdir(), "interlock-console-"));
-  const s = { data, flags, port: 0 };
+  const s = { data, flags, port };
   s.start = async () => {
     const ports = ["--http", `127.0.0.1:${s.port}`, "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0"];
     s.child = spawn(program, ["up", "--data-dir", data, ...ports, ...flags], { stdio: ["ignore", "ignore", "pipe"] });

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { type Approval, currentSession, get, loadSession, login, logout, onSession, type Schemas } from "./api/client";
+import { type Approval, CallError, currentSession, get, loadSession, login, logout, onSession, type Schemas } from "./api/client";
 import { follow, useLive } from "./api/live";
 import { Login } from "./screens/login";
 import { Failure } from "./ui/basics";
@@ -19,17 +19,25 @@ const menu = [
   ["/playground", "Playground"],
 ] as const;
 
-/** What of the link in the address logs in: it is used once, and leaves the address at once. */
-function takeCode(): string | undefined {
-  const code = new URLSearchParams(location.hash.slice(1)).get("code") ?? undefined;
-  if (code) history.replaceState(null, "", location.pathname + location.search);
-  return code;
+/** What the address has for this page alone: a code that logs in, or why nobody was logged in. It leaves the address at once. */
+function takeFragment(): { code?: string; problem?: string } {
+  const given = new URLSearchParams(location.hash.slice(1));
+  const code = given.get("code") ?? undefined;
+  const problem = given.get("problem") ?? undefined;
+  if (code || problem) history.replaceState(null, "", location.pathname + location.search);
+  return { code, problem };
+}
+
+async function begin() {
+  const { code, problem } = takeFragment();
+  if (code) return login({ code });
+  await loadSession();
+  if (problem) throw new CallError(401, "", problem);
 }
 
 let entering: Promise<unknown> | undefined;
 const enter = () => {
-  const code = takeCode();
-  entering ??= code ? login({ code }) : loadSession();
+  entering ??= begin();
   return entering;
 };
 

@@ -149,10 +149,14 @@ func New(cfg Config) (*Gateway, error) {
 		return nil, fmt.Errorf("build the MCP edge: %w", err)
 	}
 	door := access.Guard{Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous, Hosts: publicHosts(cfg)}
-	pages, err := console.New(console.Config{
+	people := console.Config{
 		Key: cfg.Console.Key, API: door.Protect(api, api.Refuse), Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous,
 		ReadOnly: cfg.Console.ReadOnly, PublicURL: cfg.PublicURL, Logger: cfg.Logger,
-	})
+	}
+	if cfg.Console.Issuer != nil {
+		people.Issuer = cfg.Console.Issuer
+	}
+	pages, err := console.New(people)
 	if err != nil {
 		return nil, fmt.Errorf("build the console: %w", err)
 	}

@@ -16,7 +16,7 @@ export interface Session {
   csrf?: string;
   expires_at?: string;
   read_only: boolean;
-  login: { token: boolean; anonymous: boolean };
+  login: { token: boolean; anonymous: boolean; issuer: boolean };
 }
 
 /** What the server refused, or why it could not be asked. status is 0 when it did not answer. */
@@ -37,7 +37,7 @@ const codeKey = "interlock-code";
 /** The code of the session, that every call repeats. */
 export const sessionCode = () => localStorage.getItem(codeKey) ?? "";
 
-let session: Session = { authenticated: false, read_only: false, login: { token: true, anonymous: false } };
+let session: Session = { authenticated: false, read_only: false, login: { token: true, anonymous: false, issuer: false } };
 const listeners = new Set<() => void>();
 
 export const currentSession = () => session;

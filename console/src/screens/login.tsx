@@ -44,6 +44,11 @@ export function Login({ problem }: { problem: unknown }) {
           <button type="submit" className="primary">
             Log in
           </button>
+          {ways.issuer && (
+            <a className="button" href={`/ui/oidc/login?${new URLSearchParams({ to: here(), namespace })}`}>
+              With your identity provider
+            </a>
+          )}
           {ways.anonymous && (
             <button type="button" onClick={(e) => send(e, true)}>
               Without a token
@@ -54,3 +59,6 @@ export function Login({ problem }: { problem: unknown }) {
     </main>
   );
 }
+
+/** This page's path below /ui, to come back to. */
+const here = () => location.pathname.replace(/^\/ui/, "") + location.search;

@@ -141,29 +141,38 @@ func New(cfg Config) (*Authenticator, error) {
 // others with ErrUnauthenticated; any other error than that means that the issuer
 // could not be asked.
 func (a *Authenticator) Authenticate(ctx context.Context, token string) (auth.Principal, error) {
+	verified, err := a.verify(ctx, token, a.cfg.Audience)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	return a.principal(verified)
+}
+
+// verify checks that the issuer has signed a token for an audience, and that it is good now.
+func (a *Authenticator) verify(ctx context.Context, token, audience string) (*coreos.IDToken, error) {
 	signed, ok := a.parse(token)
 	if !ok {
-		return auth.Principal{}, auth.ErrUnauthenticated
+		return nil, auth.ErrUnauthenticated
 	}
 	header := signed.Signatures[0].Header
 	candidates, err := a.keys.find(ctx, header.KeyID, header.Algorithm)
 	if errors.Is(err, errNoKey) {
-		return auth.Principal{}, auth.Refused("its issuer has no such key")
+		return nil, auth.Refused("its issuer has no such key")
 	}
 	if err != nil {
-		return auth.Principal{}, err
+		return nil, err
 	}
 	verifier := coreos.NewVerifier(a.cfg.Issuer, signature{signed, candidates}, &coreos.Config{
-		ClientID: a.cfg.Audience, SupportedSigningAlgs: algorithms, Now: a.now,
+		ClientID: audience, SupportedSigningAlgs: algorithms, Now: a.now,
 	})
 	verified, err := verifier.Verify(ctx, token)
 	if expired := (*coreos.TokenExpiredError)(nil); errors.As(err, &expired) {
-		return auth.Principal{}, auth.Refused("it has expired; sign in again")
+		return nil, auth.Refused("it has expired; sign in again")
 	}
 	if err != nil {
-		return auth.Principal{}, auth.Refused("its signature, audience or dates are wrong")
+		return nil, auth.Refused("its signature, audience or dates are wrong")
 	}
-	return a.principal(verified)
+	return verified, nil
 }
 
 // parse returns a token that says of itself that the issuer has made it. No key

@@ -55,7 +55,11 @@ func (f *flags) build(d *daemon.Daemon) error {
 	gateway.Forward(d.Server.GRPC(), engine, policy, state, approval)
 	d.Checks = append(d.Checks, gateway.Reachable("engine", engine), gateway.Reachable("policy-enforcer", policy),
 		gateway.Reachable("state-store", state), gateway.Reachable("approval", approval))
-	pages, err := f.Console.Console(f.TokenKey)
+	issuer, err := f.Issuer(nil, d.Log)
+	if err != nil {
+		return err
+	}
+	pages, err := f.Console.Console(f.TokenKey, issuer, f.PublicURL)
 	if err != nil {
 		return err
 	}

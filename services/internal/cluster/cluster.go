@@ -305,7 +305,12 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		server.Close()
 		return err
 	}
-	pages, err := c.cfg.Console.Console(cmp.Or(c.cfg.Auth.TokenKey, c.cfg.Data.TokenKey()))
+	issuer, err := c.cfg.Auth.Issuer(nil, c.cfg.Logger)
+	if err != nil {
+		server.Close()
+		return errors.Join(err, closeAll(listeners))
+	}
+	pages, err := c.cfg.Console.Console(cmp.Or(c.cfg.Auth.TokenKey, c.cfg.Data.TokenKey()), issuer, c.cfg.Approval.PublicURL)
 	if err != nil {
 		server.Close()
 		return errors.Join(err, closeAll(listeners))

@@ -41,7 +41,7 @@ func (f AuthFlags) Authenticator(tokens *auth.Tokens, log *slog.Logger) (auth.Au
 		}
 		all = append(all, sessiontoken.New(key, tokens))
 	}
-	issuer, err := f.issuer(tokens, log)
+	issuer, err := f.Issuer(tokens, log)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +58,8 @@ func (f AuthFlags) Authenticator(tokens *auth.Tokens, log *slog.Logger) (auth.Au
 	}
 }
 
-// issuer is nil when none was given.
-func (f AuthFlags) issuer(tokens *auth.Tokens, log *slog.Logger) (*oidc.Authenticator, error) {
+// Issuer authenticates by the tokens of the OpenID Connect issuer; nil when none was given.
+func (f AuthFlags) Issuer(tokens *auth.Tokens, log *slog.Logger) (*oidc.Authenticator, error) {
 	if f.OIDCIssuer == "" {
 		if f.OIDCAudience != "" || f.OIDCCA != "" || len(f.OIDCRoleMap) > 0 {
 			return nil, errors.New("flags of an OpenID Connect issuer require --oidc-issuer")

@@ -36,6 +36,8 @@ type Config struct {
 	Identify func(ctx context.Context, token string) (auth.Principal, error)
 	// AllowAnonymous lets people in without a token, where the services do.
 	AllowAnonymous bool
+	// Issuer lets people sign in at an identity provider; nil for none. It needs Identify.
+	Issuer Issuer
 	// ReadOnly refuses every change.
 	ReadOnly bool
 	// PublicURL is what browsers reach this server by; empty when that is its own address.
@@ -60,6 +62,9 @@ func New(cfg Config) (access.Part, error) { return newConsole(cfg) }
 func newConsole(cfg Config) (*console, error) {
 	if cfg.Key == (Key{}) || cfg.API == nil {
 		return nil, errors.New("console: a key and the API are required")
+	}
+	if cfg.Issuer != nil && cfg.Identify == nil {
+		return nil, errors.New("console: an issuer needs Identify, which tells whose its tokens are")
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	if cfg.now == nil {
@@ -87,6 +92,10 @@ func (c *console) routes() *http.ServeMux {
 		refuse(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "a session is read, begun and ended: send GET, POST or DELETE")
 	})
 	mux.HandleFunc(Path+apiPrefix, c.call)
+	if c.Issuer != nil {
+		mux.HandleFunc("GET "+attemptPath+"/login", c.signIn)
+		mux.HandleFunc("GET "+CallbackPath, c.signedIn)
+	}
 	mux.HandleFunc(Path+"/", serveFile)
 	mux.Handle(Path, http.RedirectHandler(Path+"/", http.StatusFound))
 	return mux

@@ -20,6 +20,10 @@ const maxLinks = 10_000
 type invitation struct {
 	Tokens map[auth.Role]string `json:"t"`
 	Until  time.Time            `json:"u"`
+	// Name and Namespace are those of who signed in at an issuer, and Ends when its token does.
+	Name      string    `json:"n,omitempty"`
+	Namespace string    `json:"s,omitempty"`
+	Ends      time.Time `json:"e,omitzero"`
 }
 
 // Link is a code that logs in once, with the tokens that are given, until LinkLife has

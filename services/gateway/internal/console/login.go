@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,8 @@ type view struct {
 type ways struct {
 	Token     bool `json:"token"`
 	Anonymous bool `json:"anonymous"`
+	// Issuer is true where people sign in at an identity provider.
+	Issuer bool `json:"issuer"`
 }
 
 // credentials are the body of a login: one of a link's code, a token, or neither.
@@ -56,7 +59,7 @@ func (c *console) about(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *console) show(w http.ResponseWriter, s *session) {
-	v := view{ReadOnly: c.ReadOnly, Login: ways{Token: true, Anonymous: c.AllowAnonymous}}
+	v := view{ReadOnly: c.ReadOnly, Login: ways{Token: true, Anonymous: c.AllowAnonymous, Issuer: c.Issuer != nil}}
 	if s != nil {
 		v.Authenticated, v.Name, v.Namespace, v.CSRF, v.ExpiresAt = true, s.Name, s.Namespace, s.CSRF, &s.Until
 		for role := range s.Tokens {
@@ -131,7 +134,11 @@ func (c *console) accept(s *session, code string) error {
 	case !c.used.use(link, given.Until, now):
 		return fault.New(fault.Unauthenticated, "this link was used before; `interlock console` prints another")
 	}
-	s.Tokens = given.Tokens
+	s.Tokens, s.Name = given.Tokens, given.Name
+	s.Namespace = cmp.Or(given.Namespace, s.Namespace)
+	if !given.Ends.IsZero() && given.Ends.Before(s.Until) {
+		s.Until = given.Ends
+	}
 	return nil
 }
 
