@@ -63,6 +63,7 @@ var table = map[string]grant{
 	"/interlock.approval.v1.ApprovalService/GetApproval":     readers,
 	"/interlock.approval.v1.ApprovalService/ListApprovals":   people | service,
 	"/interlock.approval.v1.ApprovalService/DecideApproval":  operator | approver,
+	"/interlock.approval.v1.ApprovalService/DecideApprovals": operator | approver,
 	"/interlock.approval.v1.ApprovalService/CancelApproval":  internal,
 	"/interlock.approval.v1.ApprovalService/ConsumeApproval": internal,
 	"/interlock.approval.v1.ApprovalService/VoidApproval":    internal,
@@ -86,6 +87,7 @@ var table = map[string]grant{
 	"/interlock.policy.v1.PolicyService/GetPolicyUsage":    readers,
 	"/interlock.policy.v1.PolicyService/SimulatePolicy":    people,
 	"/interlock.policy.v1.DecisionService/ListDecisions":   people,
+	"/interlock.policy.v1.DecisionService/GetDecision":     people,
 	"/interlock.policy.v1.DecisionService/VerifyDecisions": people,
 
 	"/interlock.policy.v1.PolicyEnforcerService/CheckToolCall":  drivers,

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
@@ -18,6 +19,8 @@ type Set struct {
 	// session limits what the session's tree costs, nil for no limit.
 	session *limit
 	email   *emailRules
+	// rules are all of them in their order, deny first, for Explain.
+	rules []pattern
 	// broken says why nothing can be decided; then everything is denied.
 	broken string
 }
@@ -25,7 +28,7 @@ type Set struct {
 // Missing is the set of a policy that is wanted by its name and not there: it denies
 // everything (S7.2).
 func Missing(name string) *Set {
-	return &Set{broken: "there is no policy " + document.Quote(name)}
+	return &Set{broken: "there is no policy " + document.Quote(name), other: &Source{Policy: name, Place: placeOther}}
 }
 
 // Compile makes the tables of a version of a policy. A policy that ParsePolicy
@@ -54,6 +57,7 @@ func Compile(policy *Policy, version int64) *Set {
 		by := at(listAllow, i, rule.Capability)
 		patterns = append(patterns, read(rule.Capability, outcome{allow: by, limits: all.ofRule(policy.Name, rule, by)}))
 	}
+	s.rules = slices.Clone(patterns)
 	if budget := policy.SessionBudget; budget != nil {
 		s.session = &limit{Account{Measure: Money, Scope: PerSession}, int64(*budget), at(placeBudget, 0, "")}
 	}

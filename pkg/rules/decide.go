@@ -62,17 +62,24 @@ func (s *Set) Decide(call Call, spends []Spend) Verdict {
 		}
 	}
 	var room [longestName]byte
-	capability := append(room[:0], call.Capability...)
-	shell := call.Shell || toolcall.Shell(nil, call.Tool)
-	if call.Capability == "" {
-		capability = appendCapability(capability, call.Tool, shell)
-	}
+	capability, asShell := call.named(room[:0])
 	said := s.table.find(capability)
 	also := &nothing // what is said of it as a shell, next to what it is first
-	if shell && string(capability) != Shell {
+	if asShell {
 		also = s.shell
 	}
 	return s.judge(&call, v, said, also, capability, spends)
+}
+
+// named is what policies call the tool; asShell is true when what is said of shells
+// restricts it too.
+func (c *Call) named(room []byte) (capability []byte, asShell bool) {
+	capability = append(room, c.Capability...)
+	shell := c.Shell || toolcall.Shell(nil, c.Tool)
+	if c.Capability == "" {
+		capability = appendCapability(capability, c.Tool, shell)
+	}
+	return capability, shell && string(capability) != Shell
 }
 
 // nothing is said of a call that is not a shell.

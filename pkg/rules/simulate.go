@@ -86,6 +86,14 @@ func (r *Recorded) byPolicy() bool {
 	}
 }
 
+// Identity is the name and the version of the policy; empty and 0 when there is none.
+func (s *Set) Identity() (name string, version int64) {
+	if s == nil || s.other == nil {
+		return "", 0
+	}
+	return s.other.Policy, s.other.Version
+}
+
 // name is that of the policy; empty when it has none.
 func (s *Set) name() string {
 	if s == nil || s.other == nil {

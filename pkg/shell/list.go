@@ -10,9 +10,15 @@ import (
 // List is a compiled list of allowed commands (R2). Immutable, and safe for
 // concurrent use. A nil List allows none.
 type List struct {
-	plain map[string][][]string // by their first word
+	plain map[string][]entry // by their first word
 	globs []glob
 	inert bool
+}
+
+// entry is one plain command of a list.
+type entry struct {
+	words []string
+	text  string // as the list has it
 }
 
 // glob is an entry with * ? or [a-z], matched against the words of a command
@@ -20,6 +26,7 @@ type List struct {
 type glob struct {
 	pattern string
 	named   int // the words that it begins with literally
+	text    string
 }
 
 // Inert is the entry that stands for commands which do nothing by themselves.
@@ -28,18 +35,18 @@ const Inert = "@inert"
 // NewList compiles the entries of allowed_commands. An entry that is not one plain
 // command matches nothing.
 func NewList(entries []string) *List {
-	l := &List{plain: make(map[string][][]string)}
-	for _, entry := range entries {
-		switch words := strings.Fields(entry); {
-		case entry == Inert:
+	l := &List{plain: make(map[string][]entry)}
+	for _, text := range entries {
+		switch words := strings.Fields(text); {
+		case text == Inert:
 			l.inert = true
 		case len(words) == 0:
 		case slices.ContainsFunc(words, isGlob):
 			named := slices.IndexFunc(words, isGlob)
-			l.globs = append(l.globs, glob{strings.Join(words, " "), named})
+			l.globs = append(l.globs, glob{strings.Join(words, " "), named, text})
 		default:
-			if plain := entryWords(entry); plain != nil {
-				l.plain[plain[0]] = append(l.plain[plain[0]], plain)
+			if plain := entryWords(text); plain != nil {
+				l.plain[plain[0]] = append(l.plain[plain[0]], entry{plain, text})
 			}
 		}
 	}
@@ -100,40 +107,49 @@ func isGlob(word string) bool {
 // Match finds the entry that allows a command, and says how many of the command's
 // words it names: those are the author's choice, whatever they do.
 func (l *List) Match(c Command) (named int, ok bool) {
+	_, named, ok = l.Entry(c)
+	return named, ok
+}
+
+// Entry is Match, and says which entry it is, as the list has it.
+func (l *List) Entry(c Command) (text string, named int, ok bool) {
 	if l == nil || len(c.Words) == 0 {
-		return 0, false
+		return "", 0, false
 	}
-	if named, ok = l.matchWords(c.Words); ok || !l.inert {
-		return named, ok
+	if text, named, ok = l.matchWords(c.Words); ok || !l.inert {
+		return text, named, ok
 	}
 	skipped := inertAssignments(c)
 	if skipped == len(c.Words) || !c.Words[skipped].Static {
-		return 0, false
+		return "", 0, false
 	}
 	if skipped > 0 && c.Assigns == skipped {
-		if named, ok = l.matchWords(c.Words[skipped:]); ok {
-			return skipped + named, true
+		if text, named, ok = l.matchWords(c.Words[skipped:]); ok {
+			return text, skipped + named, true
 		}
 	}
-	return 0, c.Assigns == skipped && isInert(c.Words[skipped:])
+	if c.Assigns != skipped || !isInert(c.Words[skipped:]) {
+		return "", 0, false
+	}
+	return Inert, 0, true
 }
 
-func (l *List) matchWords(words []Word) (named int, ok bool) {
+func (l *List) matchWords(words []Word) (text string, named int, ok bool) {
 	for _, entry := range l.plain[words[0].Text] {
-		if len(entry) > named && covers(entry, words) {
-			named, ok = len(entry), true
+		if len(entry.words) > named && covers(entry.words, words) {
+			text, named, ok = entry.text, len(entry.words), true
 		}
 	}
 	if ok || len(l.globs) == 0 || !allStatic(words) {
-		return named, ok
+		return text, named, ok
 	}
 	line, _ := joined(words)
 	for _, g := range l.globs {
 		if (g.named > named || !ok) && matchGlob(g.pattern, line) {
-			named, ok = g.named, true
+			text, named, ok = g.text, g.named, true
 		}
 	}
-	return named, ok
+	return text, named, ok
 }
 
 // covers reports that the entry's words are the first words of a command.

@@ -9,6 +9,8 @@ type planner struct {
 	parser  *syntax.Parser
 	dialect dialect
 	text    string // that the present tree was parsed from
+	at      span   // the statement or redirection that is walked
+	inner   bool   // text is not the line, but that of a script in it, which stands at at
 	plan    Plan
 
 	vars     map[string]*variable
@@ -75,7 +77,15 @@ func (p *planner) add(f Finding) {
 
 // find notes what no command does.
 func (p *planner) find(kind Kind, what, about string) {
-	p.add(Finding{Kind: kind, Command: -1, What: what, About: about})
+	p.add(Finding{Kind: kind, Command: -1, What: what, About: about, Start: p.at.from, End: p.at.to})
+}
+
+// stands is the place of a part of the present tree in the line.
+func (p *planner) stands(n syntax.Node) span {
+	if p.inner {
+		return p.at
+	}
+	return span{int(n.Pos().Offset()), int(n.End().Offset())}
 }
 
 // hide notes a command that the text does not show.
@@ -87,6 +97,27 @@ func (p *planner) command(c Command) int {
 		p.beyond = errTooMany
 		return len(p.plan.Commands) - 1
 	}
+	c.place(p.at)
 	p.plan.Commands = append(p.plan.Commands, c)
 	return len(p.plan.Commands) - 1
+}
+
+// place sets where the command stands: from its first word to its last, or else where the
+// statement does.
+func (c *Command) place(statement span) {
+	all := span{}
+	for i := range c.Words {
+		at := c.Words[i].at
+		switch {
+		case at.to == 0:
+		case all.to == 0:
+			all = at
+		default:
+			all = span{min(all.from, at.from), max(all.to, at.to)}
+		}
+	}
+	if all.to == 0 {
+		all = statement
+	}
+	c.Start, c.End = all.from, all.to
 }

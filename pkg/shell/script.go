@@ -28,8 +28,8 @@ func (p *planner) scriptHere(text string, dialects ...dialect) {
 		p.hide("runs a script that can be read in two ways", text)
 		return
 	}
-	outer, outerText := p.dialect, p.text
-	p.text = text
+	outer, outerText, outerInner := p.dialect, p.text, p.inner
+	p.text, p.inner = text, true
 	for _, d := range dialects {
 		if !p.enter() {
 			p.leave()
@@ -44,7 +44,7 @@ func (p *planner) scriptHere(text string, dialects ...dialect) {
 		}
 		p.leave()
 	}
-	p.dialect, p.text = outer, outerText
+	p.dialect, p.text, p.inner = outer, outerText, outerInner
 }
 
 // body walks the statements of a script. A function or an associative array that is

@@ -7,7 +7,10 @@
 // that the judge of a plan can refuse it.
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Plan is what a line would do, as far as its text tells. Safe to read
 // concurrently.
@@ -37,6 +40,9 @@ type Command struct {
 	// Assigns is how many of Words are assignments before the name. When they are
 	// all, there is no name.
 	Assigns int
+	// Start and End are its place in the line, in bytes: End is behind it. What a script of
+	// the line runs, such as that of sh -c, has the place of the command that has the script.
+	Start, End int
 	// Wraps is set when it only runs the command that follows it with other
 	// circumstances: timeout, nice, time.
 	Wraps bool
@@ -88,7 +94,11 @@ type Word struct {
 	numbers int      // how many of its unknown parts are integers
 	deps    []string // variables whose values it holds
 	opaque  bool     // it holds something else that is not known
+	at      span     // where it stands; nothing for a word that is made up
 }
+
+// span is a place in the line, in bytes.
+type span struct{ from, to int }
 
 // String is the word as a message shows it.
 func (w Word) String() string { return strings.ReplaceAll(w.Text, string(Unknown), "…") }
@@ -128,6 +138,23 @@ type Finding struct {
 	// What says it for a message, and About what it is about when that helps:
 	// text of the line, unquoted.
 	What, About string
+	// Start and End are the place in the line of what no command does.
+	Start, End int
+}
+
+// Variables are those whose values the words of the command hold, as far as they stand there
+// as expansions.
+func (c Command) Variables() []string {
+	var names []string
+	for _, w := range c.Words {
+		for _, name := range w.deps {
+			name = strings.TrimPrefix(name, keysOf)
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // Parse reads what `bash -c` would get as its argument. It fails (R1) on lines

@@ -11,10 +11,13 @@ import (
 func (p *planner) call(c *syntax.CallExpr) {
 	words := make([]Word, 0, len(c.Assigns)+len(c.Args))
 	for _, a := range c.Assigns {
-		words = append(words, p.assignment(a))
+		w := p.assignment(a)
+		w.at = p.stands(a)
+		words = append(words, w)
 	}
 	for _, arg := range c.Args {
 		w := p.word(arg, argument)
+		w.at = p.stands(arg)
 		p.path(w)
 		words = append(words, w)
 	}

@@ -18,10 +18,21 @@ func (p *planner) stmt(s *syntax.Stmt) {
 		return
 	}
 	if p.enter() {
+		outer := p.at
 		for _, r := range s.Redirs {
+			p.at = p.stands(r)
 			p.redirect(r)
 		}
+		p.at = outer
+		switch {
+		case p.inner:
+		case s.Cmd != nil: // without what ends the statement
+			p.at = p.stands(s.Cmd)
+		default:
+			p.at = p.stands(s)
+		}
 		p.walk(s.Cmd)
+		p.at = outer
 	}
 	p.leave()
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 )
@@ -29,9 +30,12 @@ func (k Key) Shard(n int) int { return Shard(k.Namespace, k.ID, n) }
 
 // Shard returns the shard, of n, in which a batch is committed: the one of its
 // keys, or 0 when it has none. Where a store spans, Checks and Counters may be of
-// other shards than the rest, and spanning says that some are. ErrCrossShard when the
-// keys are in more shards than they may be.
+// other shards than the rest, and so may be what a batch Across puts; spanning says that
+// some are. ErrCrossShard when the keys are in more shards than they may be.
 func (b *Batch) Shard(n int, spans bool) (shard int, spanning bool, err error) {
+	if b.Across && len(b.Appends) > 0 {
+		return 0, false, errAppendsAcross
+	}
 	shard = -1
 	var first Key
 	for key := range b.home {
@@ -56,6 +60,8 @@ func (b *Batch) Shard(n int, spans bool) (shard int, spanning bool, err error) {
 	return max(shard, 0), spanning, nil
 }
 
+var errAppendsAcross = errors.New("a batch across shards cannot append")
+
 func crossShard(a, b Key) error { return fmt.Errorf("%w: %s and %s", ErrCrossShard, a, b) }
 
 // guests yields the keys that may be of any shard where a store spans.
@@ -70,6 +76,34 @@ func (b *Batch) guests(yield func(Key) bool) {
 			return
 		}
 	}
+	if b.Across {
+		b.loose(yield)
+	}
+}
+
+// loose yields the keys that may be of any shard in a batch Across.
+func (b *Batch) loose(yield func(Key) bool) bool {
+	for i := range b.Puts {
+		if !yield(b.Puts[i].Key) {
+			return false
+		}
+	}
+	for i := range b.Events {
+		if !yield(b.Events[i].Key) {
+			return false
+		}
+	}
+	for i := range b.SetTimers {
+		if !yield(b.SetTimers[i].Key) {
+			return false
+		}
+	}
+	for i := range b.ClearTimers {
+		if !yield(b.ClearTimers[i].Key) {
+			return false
+		}
+	}
+	return true
 }
 
 // home yields the keys that must be of one shard.
@@ -80,10 +114,8 @@ func (b *Batch) home(yield func(Key) bool) {
 	if b.Fence != nil && !yield(b.Fence.Key) {
 		return
 	}
-	for i := range b.Puts {
-		if !yield(b.Puts[i].Key) {
-			return
-		}
+	if !b.Across && !b.loose(yield) {
+		return
 	}
 	for i := range b.Appends {
 		if !yield(b.Appends[i].Key) {
@@ -102,25 +134,6 @@ func (b *Batch) home(yield func(Key) bool) {
 	}
 	for i := range b.Reset {
 		if !yield(b.Reset[i]) {
-			return
-		}
-	}
-	for i := range b.Events {
-		if !yield(b.Events[i].Key) {
-			return
-		}
-	}
-	b.timers(yield)
-}
-
-func (b *Batch) timers(yield func(Key) bool) {
-	for i := range b.SetTimers {
-		if !yield(b.SetTimers[i].Key) {
-			return
-		}
-	}
-	for i := range b.ClearTimers {
-		if !yield(b.ClearTimers[i].Key) {
 			return
 		}
 	}

@@ -46,7 +46,8 @@ const Unheld int64 = 0
 type Store interface {
 	// Shards is the number of shards, fixed when the store was first opened.
 	Shards() int
-	// Spans says whether the Checks and Counters of a batch may be of any shard.
+	// Spans says whether the Checks and Counters of a batch may be of any shard, and with
+	// Batch.Across what it puts.
 	Spans() bool
 
 	// Get returns one record, or ErrNotFound.
@@ -69,6 +70,10 @@ type Store interface {
 
 	// Answer returns what was stored with an idempotency key, or ErrNotFound.
 	Answer(ctx context.Context, owner Key, name string) ([]byte, error)
+	// AnswerVersion returns the version of the history entry that an idempotency key names
+	// (Idempotency.Entry), also when that was forgotten, and 0 for a key that names none;
+	// ErrNotFound as Answer.
+	AnswerVersion(ctx context.Context, owner Key, name string) (int64, error)
 
 	// Commit applies a batch: all of it or nothing, isolated from every other
 	// commit. It evaluates, in this order: the idempotency key, the fence, the
@@ -191,6 +196,10 @@ type HistoryEntry struct {
 // ErrCrossShard; those of Checks and Counters may be in any when the store Spans.
 // An empty slice or nil pointer changes nothing.
 type Batch struct {
+	// Across says that Puts, Events, SetTimers and ClearTimers may be in any shard too when
+	// the store Spans: for a change of several records that share none. Such a batch appends
+	// nothing.
+	Across      bool
 	Idempotency *Idempotency
 	Fence       *Fence
 	Checks      []Check

@@ -81,6 +81,14 @@ func (s *tracedStore) Answer(ctx context.Context, owner store.Key, name string) 
 	return answer, err
 }
 
+func (s *tracedStore) AnswerVersion(ctx context.Context, owner store.Key, name string) (version int64, err error) {
+	s.span(ctx, "AnswerVersion", owner.Kind, func(ctx context.Context) error {
+		version, err = s.Store.AnswerVersion(ctx, owner, name)
+		return err
+	})
+	return version, err
+}
+
 func (s *tracedStore) Commit(ctx context.Context, batch store.Batch) (result store.Result, err error) {
 	kind := ""
 	switch {

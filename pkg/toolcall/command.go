@@ -21,37 +21,49 @@ const otherLanguage = "its command lines are not written for bash and cannot be 
 // checkCommand applies allowed_commands, write detection and blocked_env to calls
 // of a shell (S3.3, rules R1 to R4). Every rule that applies must pass.
 func checkCommand(m *workflow.Machine, at *workflow.View, call Call) (Code, string) {
+	var o objections
+	o.command(m, at, call)
+	if len(o.found) == 0 {
+		return "", ""
+	}
+	return o.found[0].code, o.found[0].why
+}
+
+// command judges a call of a shell.
+func (o *objections) command(m *workflow.Machine, at *workflow.View, call Call) {
 	state := m.State(at.State)
 	reading := state.ToolsRestricted && !state.Editable()
 	if !state.CommandsRestricted && !reading && len(state.BlockedEnv) == 0 || !isShell(state, call.Tool) {
-		return "", ""
+		return
 	}
 	if speaksOther(call.Tool) {
-		return CodeCommandUnparsable, otherLanguage
+		o.line(CodeCommandUnparsable, otherLanguage)
+		return
 	}
 	line, why := commandLine(call.Input)
 	if why != "" {
-		return CodeInvalidInput, why
+		o.line(CodeInvalidInput, why)
+		return
 	}
 	plan, err := shell.Parse(line)
 	if err != nil {
-		return CodeCommandUnparsable, err.Error()
+		o.line(CodeCommandUnparsable, err.Error())
+		return
 	}
 	var named []int
 	if state.CommandsRestricted {
-		if named, why = checkList(state, plan); why != "" {
-			return CodeCommandNotAllowed, why
+		if named = o.list(state, plan); o.enough() {
+			return
 		}
 	}
 	if len(state.BlockedEnv) > 0 {
-		if why := checkEnvironment(state, plan, named); why != "" {
-			return CodeEnvBlocked, why
+		if o.environment(state, plan, named); o.enough() {
+			return
 		}
 	}
 	if reading {
-		return checkWrites(m, at, plan, named)
+		o.writes(m, at, plan, named)
 	}
-	return "", ""
 }
 
 // isShell reports that a tool runs command lines: the one that the state names in
@@ -143,35 +155,41 @@ var inputKeys = map[string]document.Kind{
 	"requires_approval": document.Bool, "require_user_approval": document.Bool, unsandboxed: document.Bool,
 }
 
-// checkList applies allowed_commands (R2): every simple command that could run
+// list applies allowed_commands (R2): every simple command that could run
 // must match an entry. It returns how many words of each command its entry names.
-func checkList(state *workflow.StateView, plan *shell.Plan) (named []int, why string) {
+func (o *objections) list(state *workflow.StateView, plan *shell.Plan) (named []int) {
 	if plan.Empty {
-		return nil, "there is no command in it. " + listed(state)
+		o.line(CodeCommandNotAllowed, "there is no command in it. "+listed(state))
+		return nil
 	}
 	list := state.Commands()
 	named = make([]int, len(plan.Commands))
 	for i, command := range plan.Commands {
 		n, ok := list.Match(command)
-		if !ok {
-			return nil, notListed(command) + ". " + listed(state)
+		if !ok && o.at(i, CodeCommandNotAllowed, notListed(command)+". "+listed(state)) {
+			return nil
 		}
 		named[i] = n
 	}
 	for _, name := range plan.Sets {
-		if environmental(state, name) {
-			return nil, fmt.Sprintf("it sets the variable %s, which the program may read. %s", document.Quote(name), listed(state))
+		if environmental(state, name) &&
+			o.line(CodeCommandNotAllowed, fmt.Sprintf("it sets the variable %s, which the program may read. %s", document.Quote(name), listed(state))) {
+			return nil
 		}
 	}
 	for _, f := range plan.Findings {
-		if f.Decides() && !names(named, f) { // by env, or export
-			return nil, fmt.Sprintf("it %s, which is not compared with the list. %s", describe(f), listed(state))
-		}
-		if f.Kind == shell.Hidden {
-			return nil, fmt.Sprintf("it %s, so the program that it runs cannot be compared with the list. %s", describe(f), listed(state))
+		switch {
+		case f.Decides() && !names(named, f): // by env, or export
+			if o.about(f, CodeCommandNotAllowed, fmt.Sprintf("it %s, which is not compared with the list. %s", describe(f), listed(state))) {
+				return nil
+			}
+		case f.Kind == shell.Hidden:
+			if o.about(f, CodeCommandNotAllowed, fmt.Sprintf("it %s, so the program that it runs cannot be compared with the list. %s", describe(f), listed(state))) {
+				return nil
+			}
 		}
 	}
-	return named, ""
+	return named
 }
 
 // notListed says why a command matches no entry.
@@ -224,62 +242,70 @@ func describe(f shell.Finding) string {
 	return f.What + " (" + document.Quote(strings.ReplaceAll(f.About, string(shell.Unknown), "…")) + ")"
 }
 
-// checkWrites applies write detection (R3): without a tool that writes files the
+// writes applies write detection (R3): without a tool that writes files the
 // shell must not write either. What an entry of allowed_commands names by its own
 // words is the author's choice; an entry that is a program's name chooses that it
 // writes, and not the code that it is given. A program that nobody knows is told of
 // when nothing worse is found.
-func checkWrites(m *workflow.Machine, at *workflow.View, plan *shell.Plan, named []int) (Code, string) {
+func (o *objections) writes(m *workflow.Machine, at *workflow.View, plan *shell.Plan, named []int) {
 	meta, state := m.Definition().Meta, m.State(at.State)
-	unknown := ""
+	var unknown objections
+	unknown.all = o.all
 	for _, f := range plan.Findings {
 		if f.Kind == shell.Stranger && ofWorkspace(at, plan.Commands[f.Command].Words[f.Word].Text) {
 			f.Kind, f.What = shell.Opaque, "runs code of the workspace, which is not seen"
 		}
+		var why string
 		switch {
 		case f.Kind == shell.Dumps, f.Kind == shell.Opaque && !state.OpaqueDenied:
 			continue
 		case f.Kind != shell.Hidden && names(named, f) && (f.Kind != shell.Code || !bare(plan, named, f)):
 			continue
 		case f.Kind == shell.Opaque:
-			return CodeCommandWrites, fmt.Sprintf("it %s%s. The state has \"opaque_commands\": \"deny\", so only programs that are known to read may run, and commands that are in allowed_commands", describe(f), inCommand(plan, f))
+			why = fmt.Sprintf("it %s%s. The state has \"opaque_commands\": \"deny\", so only programs that are known to read may run, and commands that are in allowed_commands", describe(f), inCommand(plan, f))
 		case f.Kind == shell.Stranger:
-			if unknown == "" && meta.Commands[f.About] == "" && !meta.UnknownCommands {
-				unknown = fmt.Sprintf("%s is not known to leave files alone, and the state allows no tool that writes files. Use a program that only reads; the author of the workflow can list it in allowed_commands, or say what it does in meta.commands", document.Quote(f.About))
+			if !unknown.enough() && meta.Commands[f.About] == "" && !meta.UnknownCommands {
+				unknown.about(f, CodeCommandUnknown, fmt.Sprintf("%s is not known to leave files alone, and the state allows no tool that writes files. Use a program that only reads; the author of the workflow can list it in allowed_commands, or say what it does in meta.commands", document.Quote(f.About)))
 			}
 			continue
+		default:
+			why = fmt.Sprintf("it could change files: it %s%s. %s", describe(f), inCommand(plan, f), mayRead)
 		}
-		return CodeCommandWrites, fmt.Sprintf("it could change files: it %s%s. %s", describe(f), inCommand(plan, f), mayRead)
+		if o.about(f, CodeCommandWrites, why) {
+			return
+		}
 	}
-	if why := checkDeclared(meta.Commands, state, plan, named); why != "" {
-		return CodeCommandWrites, why
+	if o.declared(meta.Commands, state, plan, named); o.enough() {
+		return
 	}
-	if unknown != "" {
-		return CodeCommandUnknown, unknown
-	}
-	return "", ""
+	o.found = append(o.found, unknown.found...)
 }
 
 const mayRead = "The state allows no tool that writes files, so its commands may only read; output may go to /dev/null, but not to files"
 
-// checkDeclared refuses programs by what meta.commands says of them.
-func checkDeclared(declared map[string]workflow.CommandClass, state *workflow.StateView, plan *shell.Plan, named []int) string {
+// declared refuses programs by what meta.commands says of them.
+func (o *objections) declared(declared map[string]workflow.CommandClass, state *workflow.StateView, plan *shell.Plan, named []int) {
 	if len(declared) == 0 {
-		return ""
+		return
 	}
 	for i, c := range plan.Commands {
 		class := declared[c.Program()]
 		if class == "" || names(named, shell.Finding{Command: i, Word: c.Assigns}) {
 			continue
 		}
+		why := ""
 		switch {
 		case class == workflow.CommandWrites:
-			return fmt.Sprintf("it could change files: meta.commands says that %s writes. %s", document.Quote(c.Program()), mayRead)
+			why = fmt.Sprintf("it could change files: meta.commands says that %s writes. %s", document.Quote(c.Program()), mayRead)
 		case class == workflow.CommandOpaque && state.OpaqueDenied:
-			return fmt.Sprintf("meta.commands says that what %s does is not seen, and the state has \"opaque_commands\": \"deny\"", document.Quote(c.Program()))
+			why = fmt.Sprintf("meta.commands says that what %s does is not seen, and the state has \"opaque_commands\": \"deny\"", document.Quote(c.Program()))
+		default:
+			continue
+		}
+		if o.at(i, CodeCommandWrites, why) {
+			return
 		}
 	}
-	return ""
 }
 
 // ofWorkspace reports a program by its absolute path in the workspace of the run.
@@ -308,11 +334,16 @@ func bare(plan *shell.Plan, named []int, f shell.Finding) bool {
 	return f.Word == program && named[f.Command] == program+1
 }
 
-// checkEnvironment applies blocked_env (R4).
-func checkEnvironment(state *workflow.StateView, plan *shell.Plan, named []int) string {
+// environment applies blocked_env (R4).
+func (o *objections) environment(state *workflow.StateView, plan *shell.Plan, named []int) {
 	for _, name := range plan.Reads {
-		if state.BlocksEnv(name) {
-			return fmt.Sprintf("it reads the variable %s, which is blocked in this state; run it without that variable", document.Quote(name))
+		if !state.BlocksEnv(name) {
+			continue
+		}
+		why := fmt.Sprintf("it reads the variable %s, which is blocked in this state; run it without that variable", document.Quote(name))
+		reader := slices.IndexFunc(plan.Commands, func(c shell.Command) bool { return slices.Contains(c.Variables(), name) })
+		if o.at(reader, CodeEnvBlocked, why) {
+			return
 		}
 	}
 	for _, f := range plan.Findings {
@@ -322,8 +353,10 @@ func checkEnvironment(state *workflow.StateView, plan *shell.Plan, named []int) 
 		switch f.Kind {
 		case shell.Writes, shell.Opaque, shell.Stranger:
 		default:
-			return fmt.Sprintf("it %s, which could show variables that are blocked in this state; name the variables you need, and run plain commands", describe(f))
+			why := fmt.Sprintf("it %s, which could show variables that are blocked in this state; name the variables you need, and run plain commands", describe(f))
+			if o.about(f, CodeEnvBlocked, why) {
+				return
+			}
 		}
 	}
-	return ""
 }

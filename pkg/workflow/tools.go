@@ -75,6 +75,34 @@ func newToolTable(s *State) toolTable {
 // other; only a trailing * of an entry is a wildcard.
 func (s *StateView) Tool(name string) ToolRule { return s.tools.rule(name) }
 
+// ToolEntry is the entry of disallowed_tools or allowed_tools by which Tool judges a tool; empty
+// when none names it.
+func (s *StateView) ToolEntry(name string) string {
+	list := s.AllowedTools
+	switch s.Tool(name) {
+	case ToolNotListed:
+		return ""
+	case ToolDisallowed:
+		list = s.DisallowedTools
+	case ToolAllowed:
+		if !s.ToolsRestricted {
+			return ""
+		}
+	}
+	found := ""
+	for _, entry := range list {
+		prefix, wild := strings.CutSuffix(entry, "*")
+		switch {
+		case entry == name:
+			return entry
+		case found != "":
+		case wild && strings.HasPrefix(name, prefix), entry == toolname.ClientGroup && slices.Contains(toolname.Client, name):
+			found = entry
+		}
+	}
+	return found
+}
+
 // Editable reports that the state allows a tool that writes files.
 func (s *StateView) Editable() bool { return s.tools.editable }
 

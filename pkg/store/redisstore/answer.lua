@@ -1,6 +1,7 @@
 #!lua flags=no-writes
 -- Answers what the idempotency key KEYS[1] stored, unless that has lapsed.
--- ARGV[1] is the time in microseconds or empty for the server's own.
+-- ARGV[1] is the time in microseconds or empty for the server's own. With ARGV[2] it answers
+-- only the version of the history entry that the answer is, 0 for none.
 
 -- place.lua
 
@@ -15,7 +16,8 @@ else
 end
 local kind, expires, size, at = string.match(value, '^(r?)(%-?%d+):(%d+):()')
 if now >= tonumber(expires) then return false end
-if kind == '' then return string.sub(value, at + size) end
+if kind == '' then return ARGV[2] and '0' or string.sub(value, at + size) end
 -- It is a history entry: its version and its record.
 local version, record = string.match(value, '^(%d+) (.*)$', at + size)
+if ARGV[2] then return version end
 return entryOf(historyOf(KEYS[1], record), version)

@@ -92,8 +92,10 @@ func (e *encoder) batch(b *store.Batch) {
 	}
 	e.prefix = home
 	for i := range b.Puts {
+		e.visitIf(b.Across, b.Puts[i].Key)
 		e.put(&b.Puts[i])
 	}
+	e.prefix = home
 	for i := range b.Appends {
 		a := &b.Appends[i]
 		e.text("A")
@@ -136,8 +138,10 @@ func (e *encoder) batch(b *store.Batch) {
 	e.counters(b.Counters, len(b.Reset) > 0)
 	e.prefix = home
 	for i := range b.Events {
+		e.visitIf(b.Across, b.Events[i].Key)
 		e.event(b, &b.Events[i])
 	}
+	e.prefix = home
 	e.timers(b)
 }
 
@@ -273,17 +277,21 @@ func (e *encoder) windowed(c *store.Counter) {
 }
 
 func (e *encoder) timers(b *store.Batch) {
+	home := e.prefix
 	for i := range b.SetTimers {
 		t := &b.SetTimers[i]
+		e.visitIf(b.Across, t.Key)
 		e.text("T")
 		e.timer(t.TimerID)
 		e.number(score(t.Due))
 		e.timerValue(t)
 	}
 	for i := range b.ClearTimers {
+		e.visitIf(b.Across, b.ClearTimers[i].Key)
 		e.text("X")
 		e.timer(b.ClearTimers[i])
 	}
+	e.prefix = home
 	for i := range b.Postpone {
 		t := b.Postpone[i].Timer
 		e.text("L")
@@ -312,6 +320,13 @@ func (e *encoder) timerValue(t *store.Timer) {
 func (e *encoder) visit(key store.Key) {
 	if e.prefixes != nil {
 		e.prefix = e.prefixes[key.Shard(len(e.prefixes))]
+	}
+}
+
+// visitIf visits a key of a batch that is across shards.
+func (e *encoder) visitIf(across bool, key store.Key) {
+	if across {
+		e.visit(key)
 	}
 }
 

@@ -196,28 +196,50 @@ func (s *Store) Counters(ctx context.Context, owner store.Key) (map[string]int64
 
 // Answer returns what was stored with an idempotency key, or store.ErrNotFound.
 func (s *Store) Answer(ctx context.Context, owner store.Key, name string) ([]byte, error) {
-	if err := s.begin(ctx); err != nil {
+	answer, err := s.answer(ctx, owner, name)
+	if err != nil {
 		return nil, err
+	}
+	return []byte(answer), nil
+}
+
+// AnswerVersion returns the version of the entry that an idempotency key names.
+func (s *Store) AnswerVersion(ctx context.Context, owner store.Key, name string) (int64, error) {
+	answer, err := s.answer(ctx, owner, name, "version")
+	if err != nil {
+		return 0, err
+	}
+	version, err := strconv.ParseInt(answer, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("redisstore: answer: %w", err)
+	}
+	return version, nil
+}
+
+// answer runs answer.lua.
+func (s *Store) answer(ctx context.Context, owner store.Key, name string, what ...any) (string, error) {
+	if err := s.begin(ctx); err != nil {
+		return "", err
 	}
 	defer s.end()
 	if err := check(owner); err != nil {
-		return nil, err
+		return "", err
 	}
 	key := string(appendEscaped([]byte(s.key(idempotencyKeys, owner)+"/"), name))
-	reply, err := answerScript.read(ctx, s.db, []string{key}, s.now())
+	reply, err := answerScript.read(ctx, s.db, []string{key}, append([]any{s.now()}, what...)...)
 	if errors.Is(err, redis.Nil) {
-		return nil, fmt.Errorf("%w: idempotency key %s of %s", store.ErrNotFound, name, owner)
+		return "", fmt.Errorf("%w: idempotency key %s of %s", store.ErrNotFound, name, owner)
 	}
 	if err != nil {
-		return nil, readError(ctx, "answer", err)
+		return "", readError(ctx, "answer", err)
 	}
 	answer, ok := reply.(string)
 	if !ok {
-		return nil, fmt.Errorf("redisstore: answer: unexpected answer %T", reply)
+		return "", fmt.Errorf("redisstore: answer: unexpected answer %T", reply)
 	}
 	// It acknowledges the write that has stored it, which may not have been confirmed yet.
 	if err := s.confirm(ctx, s.place(owner.Shard(s.shards)).key); err != nil {
-		return nil, fmt.Errorf("redisstore: answer: %w", err)
+		return "", fmt.Errorf("redisstore: answer: %w", err)
 	}
-	return []byte(answer), nil
+	return answer, nil
 }

@@ -324,7 +324,8 @@ func (w *writer) applyRest(b *store.Batch, shard int, appended []int64, now int6
 		if e.Trace != "" {
 			trace = e.Trace
 		}
-		err := w.insertEvent.run(rowid(shard, w.heads.next(shard)), w.era, e.ID, e.Subject, notNull(e.Payload), of, version, trace)
+		in := w.shardOf(b, e.Key, shard)
+		err := w.insertEvent.run(rowid(in, w.heads.next(in)), w.era, e.ID, e.Subject, notNull(e.Payload), of, version, trace)
 		if err != nil {
 			return fail("storing an event", err)
 		}
@@ -336,6 +337,14 @@ func (w *writer) applyRest(b *store.Batch, shard int, appended []int64, now int6
 		return nil
 	}
 	return w.remember(b, appended, now)
+}
+
+// shardOf is the shard of what a batch puts: the batch's own, unless it is across shards.
+func (w *writer) shardOf(b *store.Batch, key store.Key, own int) int {
+	if b.Across {
+		return key.Shard(len(w.heads.ahead))
+	}
+	return own
 }
 
 // applyTimers clears, sets and postpones timers. One that is set as it is already,
@@ -354,7 +363,7 @@ func (w *writer) applyTimers(b *store.Batch, shard int) error {
 		if known, ok := w.cache.timers[key]; ok && known == state {
 			continue
 		}
-		if err := w.setTimer.run(key.key, key.name, t.Key.Kind, int64(shard), state.due, notNull(t.Data)); err != nil {
+		if err := w.setTimer.run(key.key, key.name, t.Key.Kind, int64(w.shardOf(b, t.Key, shard)), state.due, notNull(t.Data)); err != nil {
 			return fail("setting a timer", err)
 		}
 		w.cache.setTimer(key, state)

@@ -38,6 +38,19 @@ func (s *Store) Answer(ctx context.Context, owner store.Key, name string) ([]byt
 	return answer, nil
 }
 
+// AnswerVersion returns the version of the entry that an idempotency key names, see
+// store.Store.
+func (s *Store) AnswerVersion(ctx context.Context, owner store.Key, name string) (version int64, err error) {
+	if err := s.usable(ctx); err != nil {
+		return 0, err
+	}
+	err = s.reads.answerVersion.QueryRowContext(ctx, answerKey(owner, name), micros(s.clock())).Scan(&version)
+	if err != nil {
+		return 0, s.rowError(ctx, "reading an answer", err)
+	}
+	return version, nil
+}
+
 // replay returns what is stored with an idempotency key.
 func (w *writer) replay(i *store.Idempotency, now int64) (answer []byte, replayed bool, err error) {
 	var digest string

@@ -11,7 +11,7 @@ import (
 
 // reads are the statements for reading.
 type reads struct {
-	get, history, counters, lease, answer, entries, dueShards, due, timers *sql.Stmt
+	get, history, counters, lease, answer, answerVersion, entries, dueShards, due, timers *sql.Stmt
 	// turn counts the tails, see Store.tail.
 	turn atomic.Uint32
 }
@@ -30,6 +30,7 @@ func prepareReads(ctx context.Context, db *sql.DB) (*reads, error) {
 		{&r.lease, "SELECT holder, token, expires FROM leases WHERE key = ? AND expires > ?"},
 		{&r.answer, "SELECT coalesce(h.data, a.answer) FROM answers a LEFT JOIN history h ON h.key = a.entry_key AND h.version = a.entry_version " +
 			"WHERE a.key = ? AND a.expires > ?"},
+		{&r.answerVersion, "SELECT coalesce(entry_version, 0) FROM answers WHERE key = ? AND expires > ?"},
 		{&r.entries, "SELECT o.entry, o.era, o.id, o.subject, coalesce(h.data, o.payload), o.entry_key, o.entry_version, h.at, o.trace FROM outbox o " +
 			"LEFT JOIN history h ON h.key = o.entry_key AND h.version = o.entry_version WHERE o.entry > ? AND o.entry <= ? ORDER BY o.entry LIMIT ?"},
 		{&r.dueShards, "SELECT shard FROM shards WHERE EXISTS (SELECT 1 FROM timers WHERE kind = ? AND shard = shards.shard AND due <= ?)"},

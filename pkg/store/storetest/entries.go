@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/interlock-run/interlock/pkg/store"
@@ -71,6 +72,19 @@ func answerIsEntry(f *fixture) {
 	}
 	answer(f, a, "call", "first")
 	answer(f, a, "other", "second")
+	bytes := create(run("plain"), "data")
+	bytes.Idempotency = &store.Idempotency{Owner: run("plain"), Name: "plain", Digest: "d", Answer: []byte("7"), TTL: hour}
+	f.commit(bytes)
+	for _, of := range []struct {
+		owner   store.Key
+		name    string
+		version int64
+		err     error
+	}{{a, "call", 1, nil}, {a, "other", 2, nil}, {run("plain"), "plain", 0, nil}, {a, "none", 0, store.ErrNotFound}} {
+		if version, err := f.AnswerVersion(f.ctx, of.owner, of.name); version != of.version || !errors.Is(err, of.err) {
+			f.Errorf("the answer of %s is entry %d, %v", of.name, version, err)
+		}
+	}
 	for i, in := range []store.Key{{Namespace: a.Namespace, Kind: "odd/kind", ID: a.ID}, f.sameShard(a, 1)[0]} { // the log of another record
 		name := fmt.Sprint("elsewhere/", i)
 		batch := store.Batch{

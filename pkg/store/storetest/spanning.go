@@ -21,6 +21,9 @@ var spanningTests = []test{
 	{"repeated", spanningRepeated},
 	{"limit in another shard holds under concurrency", spanningLimit},
 	{"after a restart", spanningRestart},
+	{"across shards", across},
+	{"refused across shards", acrossRefused},
+	{"overlapping across shards", acrossOverlapping},
 }
 
 // span is a state in two shards, and a batch that changes a record here by what
@@ -270,4 +273,160 @@ func spanningRestart(f *fixture) {
 	f.isApplied(s)
 	f.refused(add(s.there, "n", 1, 2), store.ErrLimit)
 	f.refused(admit(s.there, "w", 1, 2, hour), store.ErrLimit)
+}
+
+// acrossBatch creates a record in each of three shards, with an event and a timer of each
+// and a counter of one; nil when the store does not span shards, and has refused it.
+func acrossBatch(f *fixture) (keys []store.Key, batch store.Batch, spans bool) {
+	f.Helper()
+	for i := 0; len(keys) < 3; i++ {
+		key := run(fmt.Sprint("across ", i))
+		if !slices.ContainsFunc(keys, func(k store.Key) bool { return k.Shard(f.Shards()) == key.Shard(f.Shards()) }) {
+			keys = append(keys, key)
+		}
+	}
+	batch.Across = true
+	for i, key := range keys {
+		f.commit(store.Batch{SetTimers: []store.Timer{timer(key, "old", f.clock.Now(), "")}})
+		batch.Puts = append(batch.Puts, store.Put{Key: key, Expect: store.Absent, Data: []byte(key.ID), History: []byte("h"), Labels: map[string]string{"of": "one"}})
+		batch.Events = append(batch.Events, store.Event{Key: key, ID: fmt.Sprint("e", i), Subject: "s"})
+		batch.SetTimers = append(batch.SetTimers, timer(key, "new", f.clock.Now(), ""))
+		batch.ClearTimers = append(batch.ClearTimers, store.TimerID{Key: key, Name: "old"})
+	}
+	batch.Counters = []store.Counter{{Owner: keys[1], Name: "n", Delta: 1, Limit: 1}}
+	batch.Idempotency = &store.Idempotency{Owner: keys[2], Name: "k", Digest: "d", Answer: []byte("answer"), TTL: hour}
+	without := batch
+	without.Across = false
+	f.refused(without, store.ErrCrossShard)
+	if !f.Spans() {
+		f.refused(batch, store.ErrCrossShard)
+		acrossLeft(f, keys, 0)
+		return nil, batch, false
+	}
+	return keys, batch, true
+}
+
+// acrossLeft requires what of an acrossBatch is there: everything at a version, or nothing.
+func acrossLeft(f *fixture, keys []store.Key, version int64) {
+	f.Helper()
+	events := map[string]int{}
+	for _, event := range f.events() {
+		events[event.ID] = event.Shard
+	}
+	names := map[store.Key]string{}
+	for _, t := range f.due(f.clock.Now(), 100) {
+		names[t.Key] += t.Name
+	}
+	for i, key := range keys {
+		record, err := f.Get(f.ctx, key)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			f.Fatal(err)
+		}
+		shard, announced := events[fmt.Sprint("e", i)]
+		wantTimer := "old"
+		if version > 0 {
+			wantTimer = "new"
+		}
+		if record.Version != version || announced != (version > 0) || announced && shard != key.Shard(f.Shards()) || names[key] != wantTimer {
+			f.Errorf("%s: version %d, want %d; event %v in shard %d of %d; timers %q", key, record.Version, version, announced, shard, key.Shard(f.Shards()), names[key])
+		}
+	}
+	want := 0
+	if version > 0 {
+		want = len(keys)
+	}
+	page, err := f.List(f.ctx, store.Query{Namespace: keys[0].Namespace, Kind: keys[0].Kind, Labels: map[string]string{"of": "one"}, Limit: 10})
+	if err != nil || len(page.Records) != want {
+		f.Errorf("%d records have the label, want %d: %v", len(page.Records), want, err)
+	}
+}
+
+func across(f *fixture) {
+	keys, batch, spans := acrossBatch(f)
+	if !spans {
+		return
+	}
+	result := f.commit(batch)
+	if !slices.Equal(result.Versions, []int64{1, 1, 1}) || !slices.Equal(result.Counters, []int64{1}) {
+		f.Errorf("answered %+v", result)
+	}
+	acrossLeft(f, keys, 1)
+	if result = f.commit(batch); !result.Replayed || string(result.Answer) != "answer" {
+		f.Errorf("a repeat is answered %+v", result)
+	}
+	acrossLeft(f, keys, 1)
+	batch.Appends = []store.Append{{Key: keys[0], Entry: []byte("x")}}
+	if _, err := f.Commit(f.ctx, batch); err == nil {
+		f.Error("a batch across shards appends")
+	}
+}
+
+// One condition that fails, whichever, leaves nothing of the batch.
+func acrossRefused(f *fixture) {
+	keys, batch, spans := acrossBatch(f)
+	if !spans {
+		return
+	}
+	var conflict *store.ConflictError
+	for i := range batch.Puts {
+		wrong := batch
+		wrong.Puts = slices.Clone(batch.Puts)
+		wrong.Puts[i].Expect = 7
+		if _, err := f.Commit(f.ctx, wrong); !errors.As(err, &conflict) || conflict.Key != keys[i] {
+			f.Errorf("put %d of another version: %v", i, err)
+		}
+		acrossLeft(f, keys, 0)
+	}
+	wrong := batch
+	wrong.Counters = []store.Counter{{Owner: keys[1], Name: "n", Delta: 2, Limit: 1}}
+	var limit *store.LimitError
+	if _, err := f.Commit(f.ctx, wrong); !errors.As(err, &limit) {
+		f.Errorf("over a limit: %v", err)
+	}
+	acrossLeft(f, keys, 0)
+	f.commit(batch)
+	acrossLeft(f, keys, 1)
+}
+
+// Of batches that overlap one wins, and nothing of the others is there.
+func acrossOverlapping(f *fixture) {
+	keys, batch, spans := acrossBatch(f)
+	if !spans {
+		return
+	}
+	const writers = 12
+	var won atomic.Int64
+	inParallel(f.T, writers, func(i int) error {
+		one := batch
+		one.Idempotency = nil
+		one.Puts = slices.Clone(batch.Puts)
+		for j := range one.Puts {
+			one.Puts[j].Data = fmt.Append(nil, i)
+		}
+		// Each begins elsewhere, so that none has the same order.
+		one.Puts = append(one.Puts[i%3:len(one.Puts):len(one.Puts)], one.Puts[:i%3]...)
+		_, err := f.Commit(f.ctx, one)
+		switch {
+		case err == nil:
+			won.Add(1)
+		case !errors.As(err, new(*store.ConflictError)):
+			return err
+		}
+		return nil
+	})
+	if won.Load() != 1 {
+		f.Errorf("%d of %d batches have won", won.Load(), writers)
+	}
+	acrossLeft(f, keys, 1)
+	var data []string
+	for _, key := range keys {
+		record, err := f.Get(f.ctx, key)
+		if err != nil {
+			f.Fatal(err)
+		}
+		data = append(data, string(record.Data))
+	}
+	if data[0] != data[1] || data[1] != data[2] {
+		f.Errorf("the records are of several batches: %q", data)
+	}
 }

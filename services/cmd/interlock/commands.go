@@ -70,6 +70,7 @@ var commands = []command{
 	{"policy", "Store policies, attach them, and try them on recorded calls.", of[policy.Command], nil},
 	{"approval", "See what humans are asked for, and decide it.", of[approval.Command], nil},
 	{"decisions", "Show the log of decisions on tool calls.", of[decisions.Command], nil},
+	{"decision", "Show one decision of the log, and why it was made.", of[decisions.One], nil},
 	{"audit", "Verify the log of decisions.", of[audit.Command], nil},
 	{"schema", "Register and read the schemas of shared states.", of[schema.Command], nil},
 	{"state", "Create, read and change the states that sessions share.", of[state.Command], nil},

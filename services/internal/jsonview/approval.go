@@ -39,6 +39,46 @@ type Approval struct {
 	UsedAt     time.Time      `json:"used_at,omitzero"`
 	UsedBy     string         `json:"used_by,omitzero" doc:"What it was used for, such as a call's id."`
 	Version    int64          `json:"version"`
+
+	You         *Viewer           `json:"you,omitzero" doc:"Whether the caller that reads it may decide it."`
+	Why         *Why              `json:"why,omitzero" doc:"What made Interlock ask."`
+	Unlocks     *Unlocks          `json:"unlocks,omitzero" doc:"What becomes possible once it is granted. Not in lists."`
+	EscalatesAt time.Time         `json:"escalates_at,omitzero" doc:"When the fallback approvers are asked too; absent for never, and once it was decided."`
+	EscalatesTo *Approvers        `json:"escalates_to,omitzero" doc:"Those fallback approvers."`
+	Previous    *PreviousApproval `json:"previous,omitzero" doc:"What was granted the last time that the same was asked for. Not in lists."`
+	Command     *CommandLine      `json:"command,omitzero" doc:"The command line that the data has, as the state judges it. Not in lists."`
+}
+
+// Viewer is what the caller that reads an approval may do with it.
+type Viewer struct {
+	MayDecide bool   `json:"may_decide" doc:"True when the caller's vote would be accepted now."`
+	Reason    string `json:"reason,omitzero" doc:"Why not, in one sentence."`
+}
+
+// Why is what made Interlock ask. It is not part of what is agreed to.
+type Why struct {
+	Policy          string `json:"policy,omitzero"`
+	PolicyVersion   int64  `json:"policy_version,omitzero"`
+	Rule            string `json:"rule,omitzero" doc:"JSON Pointer of the rule in the policy."`
+	State           string `json:"state,omitzero" doc:"The state that the run was in."`
+	Workflow        string `json:"workflow,omitzero"`
+	WorkflowVersion int64  `json:"workflow_version,omitzero"`
+}
+
+// Unlocks is what becomes possible once an approval is granted.
+type Unlocks struct {
+	State        string    `json:"state,omitzero" doc:"The state that the run goes to, or in which the tool may be called."`
+	AllowedTools *[]string `json:"allowed_tools,omitzero" doc:"The tools that may be called there; absent when the state does not restrict tools."`
+	Instructions string    `json:"instructions,omitzero" doc:"What the agent is told there."`
+}
+
+// PreviousApproval is the newest approval that was granted for the same: for calls of the
+// same capability, or the same event of the same workflow.
+type PreviousApproval struct {
+	ApprovalID string         `json:"approval_id"`
+	Data       jsontext.Value `json:"data,omitzero" doc:"What was granted, as it was edited."`
+	DecidedAt  time.Time      `json:"decided_at"`
+	DecidedBy  string         `json:"decided_by"`
 }
 
 // Asker is who wants something done. Neither it nor a session of its tree decides.
@@ -86,7 +126,47 @@ func ApprovalOf(a *approvalv1.Approval) Approval {
 		Escalated: a.GetEscalated(), Outcome: a.GetOutcome(), Reason: a.GetReason(), By: a.GetBy(),
 		CreatedAt: Time(a.GetCreatedAt()), ExpiresAt: Time(a.GetExpiresAt()), DecidedAt: Time(a.GetDecidedAt()),
 		UsedAt: Time(a.GetUsedAt()), UsedBy: a.GetUsedBy(), Version: a.GetVersion(),
+		You: viewerOf(a.GetYou()), Why: whyOf(a.GetWhy()), Unlocks: unlocksOf(a.GetUnlocks()), EscalatesAt: Time(a.GetEscalatesAt()),
+		EscalatesTo: fallbackOf(a.GetEscalatesTo()), Previous: previousOf(a.GetPrevious()), Command: CommandLineOf(a.GetCommand()),
 	}
+}
+
+func viewerOf(v *approvalv1.Viewer) *Viewer {
+	if v == nil {
+		return nil
+	}
+	return &Viewer{MayDecide: v.GetMayDecide(), Reason: v.GetReason()}
+}
+
+func whyOf(w *approvalv1.Why) *Why {
+	if w == nil {
+		return nil
+	}
+	return &Why{
+		Policy: w.GetPolicy(), PolicyVersion: w.GetPolicyVersion(), Rule: w.GetRule(),
+		State: w.GetState(), Workflow: w.GetWorkflow(), WorkflowVersion: w.GetWorkflowVersion(),
+	}
+}
+
+func unlocksOf(u *approvalv1.Unlocks) *Unlocks {
+	if u == nil {
+		return nil
+	}
+	return &Unlocks{State: u.GetState(), AllowedTools: ListOf(u.GetToolsRestricted(), u.GetAllowedTools()), Instructions: u.GetInstructions()}
+}
+
+func fallbackOf(a *approvalv1.Approvers) *Approvers {
+	if a == nil {
+		return nil
+	}
+	return new(approversOf(a))
+}
+
+func previousOf(p *approvalv1.PreviousApproval) *PreviousApproval {
+	if p == nil {
+		return nil
+	}
+	return &PreviousApproval{ApprovalID: p.GetApprovalId(), Data: rawOf(p.GetData()), DecidedAt: Time(p.GetDecidedAt()), DecidedBy: p.GetDecidedBy()}
 }
 
 func voteOf(v *approvalv1.Vote) Vote {

@@ -35,6 +35,7 @@ func TestViewsAreComplete(t *testing.T) {
 	complete(t, jsonview.PolicyOf)
 	complete(t, jsonview.UsageOf)
 	complete(t, jsonview.DecisionRecordOf)
+	complete(t, jsonview.ExplanationOf)
 	complete(t, jsonview.SimulatedChangeOf)
 	complete(t, jsonview.ChainReportOf)
 	complete(t, jsonview.DecisionOf,

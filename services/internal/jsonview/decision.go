@@ -17,6 +17,7 @@ type Decision struct {
 	CallID       string       `json:"call_id"`
 	RunVersion   int64        `json:"run_version" doc:"Version of the run that was decided on."`
 	Branch       string       `json:"branch,omitzero" doc:"The branch that was decided in."`
+	Explanation  *Explanation `json:"explanation,omitzero" doc:"Why, when that was asked for: as things were before the call was counted."`
 }
 
 // DecisionOf is the JSON of a decision.
@@ -26,6 +27,7 @@ func DecisionOf(resp *policyv1.CheckToolCallResponse) Decision {
 		AllowedTools: ListOf(resp.GetToolsRestricted(), resp.GetAllowedTools()),
 		LegalEvents:  LegalEvents(resp.GetLegalEvents()), ApprovalID: resp.GetApprovalId(),
 		CallID: resp.GetCallId(), RunVersion: resp.GetRunVersion(), Branch: resp.GetBranch(),
+		Explanation: ExplanationOf(resp.GetExplanation()),
 	}
 }
 

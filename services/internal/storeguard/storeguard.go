@@ -136,6 +136,10 @@ func (g *guarded) Answer(ctx context.Context, owner store.Key, name string) ([]b
 	return call(ctx, g, "Answer", 0, func(ctx context.Context) ([]byte, error) { return g.Store.Answer(ctx, owner, name) })
 }
 
+func (g *guarded) AnswerVersion(ctx context.Context, owner store.Key, name string) (int64, error) {
+	return call(ctx, g, "AnswerVersion", 0, func(ctx context.Context) (int64, error) { return g.Store.AnswerVersion(ctx, owner, name) })
+}
+
 func (g *guarded) Commit(ctx context.Context, batch store.Batch) (store.Result, error) {
 	return call(ctx, g, "Commit", 0, func(ctx context.Context) (store.Result, error) { return g.Store.Commit(ctx, batch) })
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"context"
+	"math"
 	"mime"
 	"net/http"
 	"strings"
@@ -27,6 +28,12 @@ type DecisionList struct {
 	NextPageToken string                    `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
+// DecisionDetail is one decision, and why it was made where that was asked for.
+type DecisionDetail struct {
+	jsonview.DecisionRecord
+	Explanation *jsonview.Explanation `json:"explanation,omitzero" doc:"With explain: computed again from what was recorded, with the limits as they are now."`
+}
+
 // Verification is what the verification of the log has found.
 type Verification struct {
 	OK            bool                   `json:"ok" doc:"True when every chain of this page is."`
@@ -49,6 +56,18 @@ func (e *edge) decisionRoutes() {
 			pageSizeParam, pageTokenParam,
 		},
 		fields: map[string]string{"run_id": "run_id"}, answers: answers[DecisionList](http.StatusOK), lines: true, stream: e.decisions,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/v1/decisions/{run_id}/{call_id}", id: "getDecision", summary: "The decision on one call",
+		about: "The last one of several. 404 says which reasons there may be.",
+		params: []param{
+			inPath("run_id", "The run that the call was judged by, or any run of its partition; - for a call without a run."),
+			inPath("call_id", "Id of the call."),
+			inQuery("session_id", "With - for the run: the session that made the call."),
+			intQuery("sequence", "The record's place in its partition, where it is known: then it is found at once, however old it is."),
+			{name: "explain", in: "query", about: "With true, add why it was decided so, and what would have allowed the call.", values: []string{"true", "false"}},
+		},
+		answers: answers[DecisionDetail](http.StatusOK), serve: e.decision,
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/v1/audit/verify", id: "verifyDecisions", summary: "Verify the log of decisions",
@@ -77,6 +96,27 @@ func (e *edge) decisions(c *call) error {
 		Decisions: jsonview.Each(resp.GetDecisions(), jsonview.DecisionRecordOf), NextPageToken: resp.GetNextPageToken(),
 	})
 	return nil
+}
+
+// decision serves one decision.
+func (e *edge) decision(c *call) (*answer, error) {
+	explain, err := c.flag("explain")
+	if err != nil {
+		return nil, err
+	}
+	sequence, err := c.number("sequence", math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	req := &policyv1.GetDecisionRequest{RunId: c.path("run_id"), CallId: c.path("call_id"), Sequence: sequence, Explain: explain}
+	if req.GetRunId() == "-" {
+		req.RunId, req.SessionId = "", c.query.Get("session_id")
+	}
+	resp, err := e.Decisions.GetDecision(c.ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return ok(DecisionDetail{jsonview.DecisionRecordOf(resp.GetDecision()), jsonview.ExplanationOf(resp.GetExplanation())}), nil
 }
 
 func (e *edge) decisionsAsked(c *call) (*policyv1.ListDecisionsRequest, error) {

@@ -54,6 +54,23 @@ func TestDecisionAnswers(t *testing.T) {
 			status: 200, json: "", header: map[string]string{"Content-Type": "application/x-ndjson"},
 		},
 		{
+			name: "one", method: "GET", path: "/v1/decisions/run_01/call%2F1?sequence=3", rpc: "GetDecision",
+			answer: &policyv1.GetDecisionResponse{Decision: full},
+			want:   &policyv1.GetDecisionRequest{RunId: "run_01", CallId: "call/1", Sequence: 3}, status: 200, json: jsonFull,
+		},
+		{
+			name: "one without a run, explained", method: "GET", path: "/v1/decisions/-/c?session_id=ses_01&explain=true", rpc: "GetDecision",
+			answer: &policyv1.GetDecisionResponse{Decision: full, Explanation: anExplanation()},
+			want:   &policyv1.GetDecisionRequest{SessionId: "ses_01", CallId: "c", Explain: true}, status: 200,
+			json: strings.TrimSuffix(jsonFull, "}") + `,"explanation":` + jsonExplanation + `}`,
+		},
+		{
+			name: "a check, explained", method: "POST", path: "/v1/runs/r/check", body: `{"tool":"Bash","dry_run":true,"explain":true}`, rpc: "CheckToolCall",
+			answer: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_DENY, Explanation: anExplanation()},
+			want:   &policyv1.CheckToolCallRequest{RunId: "r", Tool: "Bash", DryRun: true, Explain: true},
+			status: 200, json: `{"decision":"DENY","message":"","allowed_tools":null,"legal_events":[],"call_id":"","run_version":0,"explanation":` + jsonExplanation + `}`,
+		},
+		{
 			name: "verify", method: "GET", path: "/v1/audit/verify?partition=run_00&page_token=t", rpc: "VerifyDecisions",
 			answer: &policyv1.VerifyDecisionsResponse{NextPageToken: "u", Chains: []*policyv1.ChainReport{
 				{Partition: "run_00", Ok: true, Sealed: 5, Unsealed: 1, Head: "h"},
@@ -76,6 +93,8 @@ func TestRefusedDecisions(t *testing.T) {
 	lines := []string{"Accept", "application/x-ndjson"}
 	checkRefusals(t, []refusalCase{
 		{name: "no decision", method: "GET", path: "/v1/decisions?decision=deny", status: 400, code: bad, detail: "ENUM"},
+		{name: "no sequence", method: "GET", path: "/v1/decisions/r/c?sequence=x", status: 400, code: bad, detail: "RANGE"},
+		{name: "no flag", method: "GET", path: "/v1/decisions/r/c?explain=yes", status: 400, code: bad, detail: "ENUM"},
 		{name: "no time", method: "GET", path: "/v1/decisions?since=1", status: 400, code: bad, detail: "INVALID", headers: lines},
 		{name: "no boolean", method: "GET", path: "/v1/decisions?shadowed=yes", status: 400, code: bad, detail: "ENUM"},
 		{name: "page of decisions", method: "GET", path: "/v1/decisions?page_size=1001", status: 400, code: bad, detail: "RANGE"},
@@ -149,3 +168,41 @@ func TestAllLines(t *testing.T) {
 		})
 	}
 }
+
+// anExplanation has something of everything.
+func anExplanation() *policyv1.Explanation {
+	return &policyv1.Explanation{
+		InputKept: true,
+		Command: &policyv1.CommandLine{Line: "ls; rm é", Parts: []*policyv1.CommandPart{
+			{Start: 0, End: 2, Text: "ls", Words: []string{"ls"}, Verdict: policyv1.PartVerdict_PART_VERDICT_OK, Matched: "ls"},
+			{
+				Start: 4, End: 9, Text: "rm é", Words: []string{"rm", "é"}, Verdict: policyv1.PartVerdict_PART_VERDICT_REFUSED,
+				Code: policyv1.DecisionCode_DECISION_CODE_COMMAND_NOT_ALLOWED, Message: "no", Writes: []string{"é"}, ReadsEnv: []string{"X"},
+			},
+		}},
+		State: &policyv1.StateReason{
+			Verdict: policyv1.Decision_DECISION_DENY, Code: policyv1.DecisionCode_DECISION_CODE_COMMAND_NOT_ALLOWED, Message: "no",
+			ToolsRestricted: true, AllowedTools: []string{"Bash"}, Matched: "Bash",
+		},
+		Policies: []*policyv1.PolicyReason{{
+			Policy: "gate", Version: 3, Scope: "role agent", Verdict: policyv1.Decision_DECISION_ALLOW, Message: "fine",
+			Rules: []*policyv1.RuleReason{{
+				Rule: "/allow/0", Effect: policyv1.RuleEffect_RULE_EFFECT_ALLOW, Capability: "bash", Matches: true, Decides: true,
+				Conditions: []*policyv1.Condition{{Field: "input", Expected: "a", Actual: "b"}},
+			}},
+		}},
+		Limits: []*policyv1.LimitReason{{
+			Policy: "gate", Rule: "/allow/0", Measure: policyv1.Measure_MEASURE_MONEY, Scope: policyv1.LimitScope_LIMIT_SCOPE_POLICY,
+			Period: policyv1.Period_PERIOD_DAILY, ResetsAt: noon, Used: 1, Max: 3, After: 2,
+		}},
+		WouldAllow: []string{"something else"},
+	}
+}
+
+const jsonExplanation = `{"input_kept":true,"command":{"line":"ls; rm é","parts":[{"start":0,"end":2,"text":"ls","words":["ls"],"verdict":"ok","matched":"ls"},` +
+	`{"start":4,"end":9,"text":"rm é","words":["rm","é"],"verdict":"refused","code":"COMMAND_NOT_ALLOWED","message":"no","writes":["é"],"reads_env":["X"]}]},` +
+	`"state":{"verdict":"DENY","code":"COMMAND_NOT_ALLOWED","message":"no","allowed_tools":["Bash"],"matched":"Bash"},` +
+	`"policies":[{"policy":"gate","version":3,"scope":"role agent","rules":[{"rule":"/allow/0","effect":"allow","capability":"bash",` +
+	`"conditions":[{"field":"input","expected":"a","actual":"b","holds":false}],"matches":true,"decides":true}],"verdict":"ALLOW","message":"fine"}],` +
+	`"limits":[{"policy":"gate","rule":"/allow/0","measure":"money","scope":"policy","period":"daily","resets_at":"2026-03-04T12:00:00.005Z",` +
+	`"used":1,"max":3,"after":2,"unit":"micro-dollars"}],"would_allow":["something else"]}`

@@ -21,6 +21,7 @@ type CheckRequest struct {
 	EstimatedCostUSD money          `json:"estimated_cost_usd,omitzero"`
 	Branch           string         `json:"branch,omitzero" doc:"The branch of the run's fork that the call is made in; by default the one that unbound callers work in."`
 	DryRun           bool           `json:"dry_run,omitzero" doc:"Decide, and do nothing of it: nothing is counted, logged, announced or asked, and the call must not be made. The answer has no call_id, and is ASK where humans would be asked."`
+	Explain          bool           `json:"explain,omitzero" doc:"Add why it is decided so, and what would change that. Usable with dry_run."`
 }
 
 // ReportRequest records the result of a tool call.
@@ -74,7 +75,7 @@ func (e *edge) check(c *call, in CheckRequest) (*answer, error) {
 	callID := cmp.Or(in.CallID, c.header(headerIdempotency))
 	resp, err := e.Policy.CheckToolCall(c.ctx, &policyv1.CheckToolCallRequest{
 		RunId: c.path("id"), Tool: in.Tool, Input: input, CallId: callID,
-		EstimatedCostUsd: string(in.EstimatedCostUSD), Branch: in.Branch, DryRun: in.DryRun,
+		EstimatedCostUsd: string(in.EstimatedCostUSD), Branch: in.Branch, DryRun: in.DryRun, Explain: in.Explain,
 	})
 	if err != nil && !in.DryRun && e.Undecided != nil {
 		e.Undecided(err)

@@ -90,6 +90,9 @@ type App struct {
 	ancestry *snapshot.Cache[store.Key, []*Definition]
 	caches   policyCaches
 
+	// latest is how many records of a partition are looked at for one call; less in tests.
+	latest int
+
 	// still: nobody writes to the store, see Verifier.
 	still bool
 }
@@ -168,7 +171,7 @@ func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time
 	a := &App{
 		Config: cfg, store: st, engine: engine, announce: announce, clock: clock, log: log,
 		runs: snapshot.New[lane, *snapshotOf](cachedRuns), ancestry: snapshot.New[store.Key, []*Definition](cachedRuns),
-		caches: newPolicyCaches(),
+		caches: newPolicyCaches(), latest: scanned,
 	}
 	for _, forget := range []func(){a.runs.Clear, a.ancestry.Clear, a.caches.indexes.Clear, a.caches.sets.Clear, a.caches.machines.Clear, a.caches.dropped.Clear} {
 		st.Gate().OnTurn(forget)

@@ -36,6 +36,8 @@ type Check struct {
 	Qualified string
 	// DryRun decides, and does nothing of it: see rehearse.
 	DryRun bool
+	// Explain adds why.
+	Explain bool
 }
 
 // question is a check while it is worked on.
@@ -122,6 +124,11 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 		d.Message = fmt.Sprintf("Tool %s is denied: run %s is %s, and its session now drives run %s. Name that run, or the session.",
 			document.Quote(q.req.Tool), s.run.ID, s.run.Status, s.superseded)
 	}
+	if q.req.Explain { // before anything is counted
+		if d.Explanation, err = a.explain(ctx, q, s, std, state); err != nil {
+			return nil, err
+		}
+	}
 	if q.req.DryRun {
 		return d, a.foresee(ctx, q, s, std, d)
 	}
@@ -166,12 +173,7 @@ func combine(q *question, s *snapshotOf, std *standard, state toolcall.Verdict, 
 	if len(sets) == 0 || toolcall.Own(q.req.Tool) {
 		return rules.Combine(state, nil, nil)
 	}
-	session, root := std.root(s)
-	call := rules.Call{
-		Tool: q.req.Tool, Capability: qualified(q.req), Shell: toolcall.Shell(s.Machine.State(s.run.State), q.req.Tool), Input: q.req.Input,
-		EstimatedCost: q.req.EstimatedCost, Principal: q.caller.Principal.Name, Session: session, Root: root,
-		Approved: q.approved, Now: q.now,
-	}
+	call := callOf(q, s, std)
 	verdicts := make([]rules.Verdict, len(sets))
 	taken := 0
 	for i, set := range sets {
@@ -179,6 +181,16 @@ func combine(q *question, s *snapshotOf, std *standard, state toolcall.Verdict, 
 		taken += len(verdicts[i].Spends)
 	}
 	return rules.Combine(state, verdicts, make([]rules.Spend, 0, taken))
+}
+
+// callOf is a call as policies are asked about it.
+func callOf(q *question, s *snapshotOf, std *standard) rules.Call {
+	session, root := std.root(s)
+	return rules.Call{
+		Tool: q.req.Tool, Capability: qualified(q.req), Shell: toolcall.Shell(s.Machine.State(s.run.State), q.req.Tool), Input: q.req.Input,
+		EstimatedCost: q.req.EstimatedCost, Principal: q.caller.Principal.Name, Session: session, Root: root,
+		Approved: q.approved, Now: q.now,
+	}
 }
 
 // qualified is the capability of a tool of an MCP server that is called by its plain

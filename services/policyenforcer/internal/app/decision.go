@@ -35,6 +35,8 @@ type Decision struct {
 	EstimatedCost rules.MicroUSD
 	// Undecided is why the call was denied without a decision; empty when there is one.
 	Undecided fault.Reason
+	// Explanation is why, where that was asked for.
+	Explanation *Explanation
 
 	combined rules.Combined
 }

@@ -107,3 +107,6 @@ func UnhintedMasks() Masks {
 	}
 	return m
 }
+
+// Latest sets how many records are looked at for one call.
+func (a *App) Latest(n int) { a.latest = n }

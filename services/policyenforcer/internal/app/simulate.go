@@ -134,6 +134,10 @@ func (c *recorder) call(ctx context.Context, r *ledger.Decision) (rules.Recorded
 
 // shell asks the workflow of the time whether the tool runs command lines there.
 func (c *recorder) shell(ctx context.Context, r *ledger.Decision, recorded rules.Recorded) (rules.Recorded, error) {
+	if r.RunID == "" {
+		recorded.Shell = toolcall.Shell(nil, r.Tool)
+		return recorded, nil
+	}
 	definition, err := c.app.engine.Definition(ctx, c.namespace, r.Workflow, r.WorkflowVersion)
 	if err != nil {
 		return recorded, err

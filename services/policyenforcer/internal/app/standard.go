@@ -22,6 +22,8 @@ type standard struct {
 	// policy asks for it.
 	lineage []string
 	live    []*rules.Set
+	// because is what each of live holds for.
+	because []string
 	// shadows are policies that are judged alongside others: replaces is the index in
 	// live of the one that a shadow would take the place of, -1 for none.
 	shadows []shadowSet
@@ -48,36 +50,41 @@ func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool
 	if toolcall.Own(tool) {
 		return std, nil
 	}
-	var names []string
-	name := func(more ...string) {
+	var names, because []string
+	name := func(kind AttachmentKind, id string, more ...string) {
 		for _, n := range more {
 			if !slices.Contains(names, n) {
-				names = append(names, n)
+				names, because = append(names, n), append(because, string(kind)+" "+id)
 			}
 		}
 	}
 	for _, of := range s.all {
-		std.live = append(std.live, of.Rules...)
-		name(of.Policies...)
 		kind := AttachedToWorkflow
 		if of.Process {
 			kind = AttachedToProcess
 		}
-		name(index.attachedTo(kind, of.Machine.Name())...)
+		for _, set := range of.Rules {
+			std.live, std.because = append(std.live, set), append(std.because, string(kind)+" "+of.Machine.Name())
+		}
+		name(kind, of.Machine.Name(), of.Policies...)
+		name(kind, of.Machine.Name(), index.attachedTo(kind, of.Machine.Name())...)
 	}
-	name(index.attachedTo(AttachedToRole, string(caller.Principal.Role))...)
+	name(AttachedToRole, string(caller.Principal.Role), index.attachedTo(AttachedToRole, string(caller.Principal.Role))...)
 	session := s.run.SessionID
 	if session != "" && (len(std.live) > 0 || len(names) > 0 || index.sessionsAttached()) {
 		if std.lineage, err = a.Sessions.Lineage(ctx, caller.Namespace, session); err != nil {
 			return nil, err
 		}
 		for _, above := range std.lineage {
-			name(index.attachedTo(AttachedToSession, above)...)
+			name(AttachedToSession, above, index.attachedTo(AttachedToSession, above)...)
 		}
 	}
-	for _, n := range names {
+	for i, n := range names {
 		if err := a.hold(ctx, caller.Namespace, std, n); err != nil {
 			return nil, err
+		}
+		if len(std.because) < len(std.live) {
+			std.because = append(std.because, because[i])
 		}
 	}
 	return std, nil

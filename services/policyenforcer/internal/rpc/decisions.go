@@ -38,6 +38,25 @@ func (s *Decisions) ListDecisions(ctx context.Context, req *policyv1.ListDecisio
 	return resp, nil
 }
 
+// GetDecision implements DecisionService.
+func (s *Decisions) GetDecision(ctx context.Context, req *policyv1.GetDecisionRequest) (*policyv1.GetDecisionResponse, error) {
+	found, err := s.App.GetDecision(ctx, rpc.Namespace(ctx), app.CallQuery{
+		RunID: req.GetRunId(), SessionID: req.GetSessionId(), CallID: req.GetCallId(), Sequence: req.GetSequence(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp := &policyv1.GetDecisionResponse{Decision: recordProto(found)}
+	if req.GetExplain() {
+		why, err := s.App.ExplainRecorded(ctx, rpc.Namespace(ctx), found)
+		if err != nil {
+			return nil, err
+		}
+		resp.Explanation = explanationProto(why)
+	}
+	return resp, nil
+}
+
 // VerifyDecisions implements DecisionService.
 func (s *Decisions) VerifyDecisions(ctx context.Context, req *policyv1.VerifyDecisionsRequest) (*policyv1.VerifyDecisionsResponse, error) {
 	reports, next, err := s.App.Verify(ctx, rpc.Namespace(ctx), req.GetPartition(), req.GetPageToken())

@@ -71,12 +71,14 @@ func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCal
 	d, err := s.app.Check(ctx, caller(ctx), app.Check{
 		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Tool:   req.GetTool(), Input: req.GetInput(), CallID: req.GetCallId(), EstimatedCost: cost, Qualified: req.GetQualifiedTool(),
-		DryRun: req.GetDryRun(),
+		DryRun: req.GetDryRun(), Explain: req.GetExplain(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.decisionProto(d), nil
+	resp := s.decisionProto(d)
+	resp.Explanation = explanationProto(d.Explanation)
+	return resp, nil
 }
 
 // ReportToolCall implements PolicyEnforcerService.

@@ -11,6 +11,7 @@ package approvalv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	v1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -504,6 +505,300 @@ func (x *Vote) GetTime() *timestamppb.Timestamp {
 	return nil
 }
 
+// Viewer is what the caller that reads an approval may do with it.
+type Viewer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// True when the caller's vote would be accepted now.
+	MayDecide bool `protobuf:"varint,1,opt,name=may_decide,json=mayDecide,proto3" json:"may_decide,omitempty"`
+	// Why not, in one sentence; empty when it would.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Viewer) Reset() {
+	*x = Viewer{}
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Viewer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Viewer) ProtoMessage() {}
+
+func (x *Viewer) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Viewer.ProtoReflect.Descriptor instead.
+func (*Viewer) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Viewer) GetMayDecide() bool {
+	if x != nil {
+		return x.MayDecide
+	}
+	return false
+}
+
+func (x *Viewer) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// Why is what made Interlock ask. It is not part of what is agreed to. What is not known is
+// empty.
+type Why struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The policy that asks; empty when a workflow does.
+	Policy string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Version of the policy.
+	PolicyVersion int64 `protobuf:"varint,2,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
+	// What asks: a JSON Pointer into the policy.
+	Rule string `protobuf:"bytes,3,opt,name=rule,proto3" json:"rule,omitempty"`
+	// The state that the run was in.
+	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	// Workflow or process of the run.
+	Workflow string `protobuf:"bytes,5,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// Version of the workflow.
+	WorkflowVersion int64 `protobuf:"varint,6,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Why) Reset() {
+	*x = Why{}
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Why) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Why) ProtoMessage() {}
+
+func (x *Why) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Why.ProtoReflect.Descriptor instead.
+func (*Why) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Why) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+func (x *Why) GetPolicyVersion() int64 {
+	if x != nil {
+		return x.PolicyVersion
+	}
+	return 0
+}
+
+func (x *Why) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *Why) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Why) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
+	}
+	return ""
+}
+
+func (x *Why) GetWorkflowVersion() int64 {
+	if x != nil {
+		return x.WorkflowVersion
+	}
+	return 0
+}
+
+// Unlocks is what becomes possible once an approval is granted.
+type Unlocks struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state that the run goes to, or in which the tool may be called.
+	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// True when only allowed_tools may be called in that state, false when every tool may.
+	ToolsRestricted bool `protobuf:"varint,2,opt,name=tools_restricted,json=toolsRestricted,proto3" json:"tools_restricted,omitempty"`
+	// The tools that may be called in that state, as patterns, when tools_restricted.
+	AllowedTools []string `protobuf:"bytes,3,rep,name=allowed_tools,json=allowedTools,proto3" json:"allowed_tools,omitempty"`
+	// What the agent is told in that state.
+	Instructions  string `protobuf:"bytes,4,opt,name=instructions,proto3" json:"instructions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Unlocks) Reset() {
+	*x = Unlocks{}
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Unlocks) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Unlocks) ProtoMessage() {}
+
+func (x *Unlocks) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Unlocks.ProtoReflect.Descriptor instead.
+func (*Unlocks) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Unlocks) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Unlocks) GetToolsRestricted() bool {
+	if x != nil {
+		return x.ToolsRestricted
+	}
+	return false
+}
+
+func (x *Unlocks) GetAllowedTools() []string {
+	if x != nil {
+		return x.AllowedTools
+	}
+	return nil
+}
+
+func (x *Unlocks) GetInstructions() string {
+	if x != nil {
+		return x.Instructions
+	}
+	return ""
+}
+
+// PreviousApproval is the newest approval that was granted for the same: for tool calls of
+// the same capability, or the same event of the same workflow.
+type PreviousApproval struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval.
+	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// What was granted, as it was edited: JSON. Empty for none.
+	Data []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	// When it was granted.
+	DecidedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=decided_at,json=decidedAt,proto3" json:"decided_at,omitempty"`
+	// Name of the approver whose vote granted it.
+	DecidedBy     string `protobuf:"bytes,4,opt,name=decided_by,json=decidedBy,proto3" json:"decided_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PreviousApproval) Reset() {
+	*x = PreviousApproval{}
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PreviousApproval) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PreviousApproval) ProtoMessage() {}
+
+func (x *PreviousApproval) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PreviousApproval.ProtoReflect.Descriptor instead.
+func (*PreviousApproval) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *PreviousApproval) GetApprovalId() string {
+	if x != nil {
+		return x.ApprovalId
+	}
+	return ""
+}
+
+func (x *PreviousApproval) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *PreviousApproval) GetDecidedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DecidedAt
+	}
+	return nil
+}
+
+func (x *PreviousApproval) GetDecidedBy() string {
+	if x != nil {
+		return x.DecidedBy
+	}
+	return ""
+}
+
 // Approval is one question to humans (S9).
 type Approval struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -560,14 +855,28 @@ type Approval struct {
 	// Counts its changes, from 1.
 	Version int64 `protobuf:"varint,24,opt,name=version,proto3" json:"version,omitempty"`
 	// How it stands, in one sentence for the agent that waits.
-	Outcome       string `protobuf:"bytes,25,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	Outcome string `protobuf:"bytes,25,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// Whether the caller that reads it may decide it.
+	You *Viewer `protobuf:"bytes,26,opt,name=you,proto3" json:"you,omitempty"`
+	// What made Interlock ask.
+	Why *Why `protobuf:"bytes,27,opt,name=why,proto3" json:"why,omitempty"`
+	// What becomes possible once it is granted. Only of one approval, not in lists.
+	Unlocks *Unlocks `protobuf:"bytes,28,opt,name=unlocks,proto3" json:"unlocks,omitempty"`
+	// When the fallback approvers are asked too; absent for never, and once it was decided.
+	EscalatesAt *timestamppb.Timestamp `protobuf:"bytes,29,opt,name=escalates_at,json=escalatesAt,proto3" json:"escalates_at,omitempty"`
+	// Those fallback approvers; absent for nobody.
+	EscalatesTo *Approvers `protobuf:"bytes,30,opt,name=escalates_to,json=escalatesTo,proto3" json:"escalates_to,omitempty"`
+	// What was granted the last time that the same was asked for. Only of one approval.
+	Previous *PreviousApproval `protobuf:"bytes,31,opt,name=previous,proto3" json:"previous,omitempty"`
+	// The command line that the data has, as the state judges it. Only of one approval.
+	Command       *v1.CommandLine `protobuf:"bytes,32,opt,name=command,proto3" json:"command,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Approval) Reset() {
 	*x = Approval{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[4]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -579,7 +888,7 @@ func (x *Approval) String() string {
 func (*Approval) ProtoMessage() {}
 
 func (x *Approval) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[4]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -592,7 +901,7 @@ func (x *Approval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approval.ProtoReflect.Descriptor instead.
 func (*Approval) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{4}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Approval) GetApprovalId() string {
@@ -770,11 +1079,60 @@ func (x *Approval) GetOutcome() string {
 	return ""
 }
 
+func (x *Approval) GetYou() *Viewer {
+	if x != nil {
+		return x.You
+	}
+	return nil
+}
+
+func (x *Approval) GetWhy() *Why {
+	if x != nil {
+		return x.Why
+	}
+	return nil
+}
+
+func (x *Approval) GetUnlocks() *Unlocks {
+	if x != nil {
+		return x.Unlocks
+	}
+	return nil
+}
+
+func (x *Approval) GetEscalatesAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EscalatesAt
+	}
+	return nil
+}
+
+func (x *Approval) GetEscalatesTo() *Approvers {
+	if x != nil {
+		return x.EscalatesTo
+	}
+	return nil
+}
+
+func (x *Approval) GetPrevious() *PreviousApproval {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
+func (x *Approval) GetCommand() *v1.CommandLine {
+	if x != nil {
+		return x.Command
+	}
+	return nil
+}
+
 var File_interlock_approval_v1_approval_proto protoreflect.FileDescriptor
 
 const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\n" +
-	"$interlock/approval/v1/approval.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"M\n" +
+	"$interlock/approval/v1/approval.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a%interlock/policy/v1/explanation.proto\"M\n" +
 	"\tApprovers\x12\x1f\n" +
 	"\x05roles\x18\x01 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05roles\x12\x1f\n" +
 	"\x05names\x18\x02 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05names\"\xf3\x02\n" +
@@ -796,7 +1154,32 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\x04role\x18\x02 \x01(\x0e2#.interlock.approval.v1.ApproverRoleR\x04role\x12\x18\n" +
 	"\aapprove\x18\x03 \x01(\bR\aapprove\x12\x12\n" +
 	"\x04note\x18\x04 \x01(\tR\x04note\x12.\n" +
-	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xa7\a\n" +
+	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"?\n" +
+	"\x06Viewer\x12\x1d\n" +
+	"\n" +
+	"may_decide\x18\x01 \x01(\bR\tmayDecide\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xb5\x01\n" +
+	"\x03Why\x12\x16\n" +
+	"\x06policy\x18\x01 \x01(\tR\x06policy\x12%\n" +
+	"\x0epolicy_version\x18\x02 \x01(\x03R\rpolicyVersion\x12\x12\n" +
+	"\x04rule\x18\x03 \x01(\tR\x04rule\x12\x14\n" +
+	"\x05state\x18\x04 \x01(\tR\x05state\x12\x1a\n" +
+	"\bworkflow\x18\x05 \x01(\tR\bworkflow\x12)\n" +
+	"\x10workflow_version\x18\x06 \x01(\x03R\x0fworkflowVersion\"\x93\x01\n" +
+	"\aUnlocks\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\tR\x05state\x12)\n" +
+	"\x10tools_restricted\x18\x02 \x01(\bR\x0ftoolsRestricted\x12#\n" +
+	"\rallowed_tools\x18\x03 \x03(\tR\fallowedTools\x12\"\n" +
+	"\finstructions\x18\x04 \x01(\tR\finstructions\"\xa1\x01\n" +
+	"\x10PreviousApproval\x12\x1f\n" +
+	"\vapproval_id\x18\x01 \x01(\tR\n" +
+	"approvalId\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\x129\n" +
+	"\n" +
+	"decided_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tdecidedAt\x12\x1d\n" +
+	"\n" +
+	"decided_by\x18\x04 \x01(\tR\tdecidedBy\"\xc5\n" +
+	"\n" +
 	"\bApproval\x12\x1f\n" +
 	"\vapproval_id\x18\x01 \x01(\tR\n" +
 	"approvalId\x127\n" +
@@ -829,7 +1212,14 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\aused_by\x18\x16 \x01(\tR\x06usedBy\x12\x15\n" +
 	"\x06run_id\x18\x17 \x01(\tR\x05runId\x12\x18\n" +
 	"\aversion\x18\x18 \x01(\x03R\aversion\x12\x18\n" +
-	"\aoutcome\x18\x19 \x01(\tR\aoutcome*\xfa\x01\n" +
+	"\aoutcome\x18\x19 \x01(\tR\aoutcome\x12/\n" +
+	"\x03you\x18\x1a \x01(\v2\x1d.interlock.approval.v1.ViewerR\x03you\x12,\n" +
+	"\x03why\x18\x1b \x01(\v2\x1a.interlock.approval.v1.WhyR\x03why\x128\n" +
+	"\aunlocks\x18\x1c \x01(\v2\x1e.interlock.approval.v1.UnlocksR\aunlocks\x12=\n" +
+	"\fescalates_at\x18\x1d \x01(\v2\x1a.google.protobuf.TimestampR\vescalatesAt\x12C\n" +
+	"\fescalates_to\x18\x1e \x01(\v2 .interlock.approval.v1.ApproversR\vescalatesTo\x12C\n" +
+	"\bprevious\x18\x1f \x01(\v2'.interlock.approval.v1.PreviousApprovalR\bprevious\x12:\n" +
+	"\acommand\x18  \x01(\v2 .interlock.policy.v1.CommandLineR\acommand*\xfa\x01\n" +
 	"\x0eApprovalStatus\x12\x1f\n" +
 	"\x1bAPPROVAL_STATUS_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17APPROVAL_STATUS_PENDING\x10\x01\x12\x1b\n" +
@@ -862,7 +1252,7 @@ func file_interlock_approval_v1_approval_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_approval_v1_approval_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_interlock_approval_v1_approval_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_interlock_approval_v1_approval_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_interlock_approval_v1_approval_proto_goTypes = []any{
 	(ApprovalStatus)(0),           // 0: interlock.approval.v1.ApprovalStatus
 	(ApprovalKind)(0),             // 1: interlock.approval.v1.ApprovalKind
@@ -871,31 +1261,44 @@ var file_interlock_approval_v1_approval_proto_goTypes = []any{
 	(*Terms)(nil),                 // 4: interlock.approval.v1.Terms
 	(*Asker)(nil),                 // 5: interlock.approval.v1.Asker
 	(*Vote)(nil),                  // 6: interlock.approval.v1.Vote
-	(*Approval)(nil),              // 7: interlock.approval.v1.Approval
-	(*durationpb.Duration)(nil),   // 8: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(*Viewer)(nil),                // 7: interlock.approval.v1.Viewer
+	(*Why)(nil),                   // 8: interlock.approval.v1.Why
+	(*Unlocks)(nil),               // 9: interlock.approval.v1.Unlocks
+	(*PreviousApproval)(nil),      // 10: interlock.approval.v1.PreviousApproval
+	(*Approval)(nil),              // 11: interlock.approval.v1.Approval
+	(*durationpb.Duration)(nil),   // 12: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
+	(*v1.CommandLine)(nil),        // 14: interlock.policy.v1.CommandLine
 }
 var file_interlock_approval_v1_approval_proto_depIdxs = []int32{
 	3,  // 0: interlock.approval.v1.Terms.eligible:type_name -> interlock.approval.v1.Approvers
-	8,  // 1: interlock.approval.v1.Terms.expires_after:type_name -> google.protobuf.Duration
-	8,  // 2: interlock.approval.v1.Terms.escalate_after:type_name -> google.protobuf.Duration
+	12, // 1: interlock.approval.v1.Terms.expires_after:type_name -> google.protobuf.Duration
+	12, // 2: interlock.approval.v1.Terms.escalate_after:type_name -> google.protobuf.Duration
 	3,  // 3: interlock.approval.v1.Terms.escalate_to:type_name -> interlock.approval.v1.Approvers
 	2,  // 4: interlock.approval.v1.Vote.role:type_name -> interlock.approval.v1.ApproverRole
-	9,  // 5: interlock.approval.v1.Vote.time:type_name -> google.protobuf.Timestamp
-	1,  // 6: interlock.approval.v1.Approval.kind:type_name -> interlock.approval.v1.ApprovalKind
-	0,  // 7: interlock.approval.v1.Approval.status:type_name -> interlock.approval.v1.ApprovalStatus
-	5,  // 8: interlock.approval.v1.Approval.asker:type_name -> interlock.approval.v1.Asker
-	4,  // 9: interlock.approval.v1.Approval.terms:type_name -> interlock.approval.v1.Terms
-	6,  // 10: interlock.approval.v1.Approval.votes:type_name -> interlock.approval.v1.Vote
-	9,  // 11: interlock.approval.v1.Approval.created_at:type_name -> google.protobuf.Timestamp
-	9,  // 12: interlock.approval.v1.Approval.expires_at:type_name -> google.protobuf.Timestamp
-	9,  // 13: interlock.approval.v1.Approval.decided_at:type_name -> google.protobuf.Timestamp
-	9,  // 14: interlock.approval.v1.Approval.used_at:type_name -> google.protobuf.Timestamp
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	13, // 5: interlock.approval.v1.Vote.time:type_name -> google.protobuf.Timestamp
+	13, // 6: interlock.approval.v1.PreviousApproval.decided_at:type_name -> google.protobuf.Timestamp
+	1,  // 7: interlock.approval.v1.Approval.kind:type_name -> interlock.approval.v1.ApprovalKind
+	0,  // 8: interlock.approval.v1.Approval.status:type_name -> interlock.approval.v1.ApprovalStatus
+	5,  // 9: interlock.approval.v1.Approval.asker:type_name -> interlock.approval.v1.Asker
+	4,  // 10: interlock.approval.v1.Approval.terms:type_name -> interlock.approval.v1.Terms
+	6,  // 11: interlock.approval.v1.Approval.votes:type_name -> interlock.approval.v1.Vote
+	13, // 12: interlock.approval.v1.Approval.created_at:type_name -> google.protobuf.Timestamp
+	13, // 13: interlock.approval.v1.Approval.expires_at:type_name -> google.protobuf.Timestamp
+	13, // 14: interlock.approval.v1.Approval.decided_at:type_name -> google.protobuf.Timestamp
+	13, // 15: interlock.approval.v1.Approval.used_at:type_name -> google.protobuf.Timestamp
+	7,  // 16: interlock.approval.v1.Approval.you:type_name -> interlock.approval.v1.Viewer
+	8,  // 17: interlock.approval.v1.Approval.why:type_name -> interlock.approval.v1.Why
+	9,  // 18: interlock.approval.v1.Approval.unlocks:type_name -> interlock.approval.v1.Unlocks
+	13, // 19: interlock.approval.v1.Approval.escalates_at:type_name -> google.protobuf.Timestamp
+	3,  // 20: interlock.approval.v1.Approval.escalates_to:type_name -> interlock.approval.v1.Approvers
+	10, // 21: interlock.approval.v1.Approval.previous:type_name -> interlock.approval.v1.PreviousApproval
+	14, // 22: interlock.approval.v1.Approval.command:type_name -> interlock.policy.v1.CommandLine
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_interlock_approval_v1_approval_proto_init() }
@@ -909,7 +1312,7 @@ func file_interlock_approval_v1_approval_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_approval_v1_approval_proto_rawDesc), len(file_interlock_approval_v1_approval_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   5,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -52,7 +52,10 @@ type CreateApprovalRequest struct {
 	UsedBy string `protobuf:"bytes,11,opt,name=used_by,json=usedBy,proto3" json:"used_by,omitempty"`
 	// A use that did come to something: an approval that this has used is not returned, and
 	// humans are asked again. Empty for none.
-	SettledUse    string `protobuf:"bytes,12,opt,name=settled_use,json=settledUse,proto3" json:"settled_use,omitempty"`
+	SettledUse string `protobuf:"bytes,12,opt,name=settled_use,json=settledUse,proto3" json:"settled_use,omitempty"`
+	// What made the caller ask, for the approvers. It is not part of the question: the same
+	// action is the same question, whatever asks.
+	Why           *Why `protobuf:"bytes,13,opt,name=why,proto3" json:"why,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -169,6 +172,13 @@ func (x *CreateApprovalRequest) GetSettledUse() string {
 		return x.SettledUse
 	}
 	return ""
+}
+
+func (x *CreateApprovalRequest) GetWhy() *Why {
+	if x != nil {
+		return x.Why
+	}
+	return nil
 }
 
 // CreateApprovalResponse is the question as it stands.
@@ -579,6 +589,183 @@ func (x *DecideApprovalResponse) GetApproval() *Approval {
 	return nil
 }
 
+// DecideApprovalsItem is one approval to vote on.
+type DecideApprovalsItem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval.
+	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// The digest that the approver was shown.
+	Digest        string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DecideApprovalsItem) Reset() {
+	*x = DecideApprovalsItem{}
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DecideApprovalsItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DecideApprovalsItem) ProtoMessage() {}
+
+func (x *DecideApprovalsItem) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DecideApprovalsItem.ProtoReflect.Descriptor instead.
+func (*DecideApprovalsItem) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *DecideApprovalsItem) GetApprovalId() string {
+	if x != nil {
+		return x.ApprovalId
+	}
+	return ""
+}
+
+func (x *DecideApprovalsItem) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+// DecideApprovalsRequest is the caller's vote on approvals that ask for the same thing: of
+// one kind, asked by the same rule of the same version of a policy, or in the same state of
+// the same version of a workflow, for the same tool or event.
+type DecideApprovalsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// True to grant, false to reject.
+	Approve bool `protobuf:"varint,1,opt,name=approve,proto3" json:"approve,omitempty"`
+	// What the agents are told; may be empty.
+	Note string `protobuf:"bytes,2,opt,name=note,proto3" json:"note,omitempty"`
+	// The approvals, each once.
+	Items []*DecideApprovalsItem `protobuf:"bytes,3,rep,name=items,proto3" json:"items,omitempty"`
+	// A repeated request of the caller with the same key returns the approvals as they stand,
+	// and changes nothing. Empty for none.
+	IdempotencyKey string `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *DecideApprovalsRequest) Reset() {
+	*x = DecideApprovalsRequest{}
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DecideApprovalsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DecideApprovalsRequest) ProtoMessage() {}
+
+func (x *DecideApprovalsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DecideApprovalsRequest.ProtoReflect.Descriptor instead.
+func (*DecideApprovalsRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *DecideApprovalsRequest) GetApprove() bool {
+	if x != nil {
+		return x.Approve
+	}
+	return false
+}
+
+func (x *DecideApprovalsRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *DecideApprovalsRequest) GetItems() []*DecideApprovalsItem {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+func (x *DecideApprovalsRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+// DecideApprovalsResponse is the approvals after the vote.
+type DecideApprovalsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approvals as they stand, in the order of the request.
+	Approvals     []*Approval `protobuf:"bytes,1,rep,name=approvals,proto3" json:"approvals,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DecideApprovalsResponse) Reset() {
+	*x = DecideApprovalsResponse{}
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DecideApprovalsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DecideApprovalsResponse) ProtoMessage() {}
+
+func (x *DecideApprovalsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DecideApprovalsResponse.ProtoReflect.Descriptor instead.
+func (*DecideApprovalsResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *DecideApprovalsResponse) GetApprovals() []*Approval {
+	if x != nil {
+		return x.Approvals
+	}
+	return nil
+}
+
 // CancelApprovalRequest names the approval to withdraw.
 type CancelApprovalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -592,7 +779,7 @@ type CancelApprovalRequest struct {
 
 func (x *CancelApprovalRequest) Reset() {
 	*x = CancelApprovalRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[8]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -604,7 +791,7 @@ func (x *CancelApprovalRequest) String() string {
 func (*CancelApprovalRequest) ProtoMessage() {}
 
 func (x *CancelApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[8]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -617,7 +804,7 @@ func (x *CancelApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelApprovalRequest.ProtoReflect.Descriptor instead.
 func (*CancelApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{8}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CancelApprovalRequest) GetApprovalId() string {
@@ -645,7 +832,7 @@ type CancelApprovalResponse struct {
 
 func (x *CancelApprovalResponse) Reset() {
 	*x = CancelApprovalResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[9]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -657,7 +844,7 @@ func (x *CancelApprovalResponse) String() string {
 func (*CancelApprovalResponse) ProtoMessage() {}
 
 func (x *CancelApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[9]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -670,7 +857,7 @@ func (x *CancelApprovalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelApprovalResponse.ProtoReflect.Descriptor instead.
 func (*CancelApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{9}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CancelApprovalResponse) GetApproval() *Approval {
@@ -697,7 +884,7 @@ type ConsumeApprovalRequest struct {
 
 func (x *ConsumeApprovalRequest) Reset() {
 	*x = ConsumeApprovalRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[10]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -709,7 +896,7 @@ func (x *ConsumeApprovalRequest) String() string {
 func (*ConsumeApprovalRequest) ProtoMessage() {}
 
 func (x *ConsumeApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[10]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -722,7 +909,7 @@ func (x *ConsumeApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConsumeApprovalRequest.ProtoReflect.Descriptor instead.
 func (*ConsumeApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{10}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ConsumeApprovalRequest) GetApprovalId() string {
@@ -764,7 +951,7 @@ type ConsumeApprovalResponse struct {
 
 func (x *ConsumeApprovalResponse) Reset() {
 	*x = ConsumeApprovalResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[11]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -776,7 +963,7 @@ func (x *ConsumeApprovalResponse) String() string {
 func (*ConsumeApprovalResponse) ProtoMessage() {}
 
 func (x *ConsumeApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[11]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -789,7 +976,7 @@ func (x *ConsumeApprovalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConsumeApprovalResponse.ProtoReflect.Descriptor instead.
 func (*ConsumeApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{11}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ConsumeApprovalResponse) GetApproval() *Approval {
@@ -812,7 +999,7 @@ type VoidApprovalRequest struct {
 
 func (x *VoidApprovalRequest) Reset() {
 	*x = VoidApprovalRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[12]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -824,7 +1011,7 @@ func (x *VoidApprovalRequest) String() string {
 func (*VoidApprovalRequest) ProtoMessage() {}
 
 func (x *VoidApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[12]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -837,7 +1024,7 @@ func (x *VoidApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoidApprovalRequest.ProtoReflect.Descriptor instead.
 func (*VoidApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{12}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *VoidApprovalRequest) GetApprovalId() string {
@@ -865,7 +1052,7 @@ type VoidApprovalResponse struct {
 
 func (x *VoidApprovalResponse) Reset() {
 	*x = VoidApprovalResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[13]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -877,7 +1064,7 @@ func (x *VoidApprovalResponse) String() string {
 func (*VoidApprovalResponse) ProtoMessage() {}
 
 func (x *VoidApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[13]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -890,7 +1077,7 @@ func (x *VoidApprovalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoidApprovalResponse.ProtoReflect.Descriptor instead.
 func (*VoidApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{13}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *VoidApprovalResponse) GetApproval() *Approval {
@@ -911,7 +1098,7 @@ type WatchApprovalRequest struct {
 
 func (x *WatchApprovalRequest) Reset() {
 	*x = WatchApprovalRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[14]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -923,7 +1110,7 @@ func (x *WatchApprovalRequest) String() string {
 func (*WatchApprovalRequest) ProtoMessage() {}
 
 func (x *WatchApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[14]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -936,7 +1123,7 @@ func (x *WatchApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalRequest.ProtoReflect.Descriptor instead.
 func (*WatchApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{14}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WatchApprovalRequest) GetApprovalId() string {
@@ -957,7 +1144,7 @@ type WatchApprovalResponse struct {
 
 func (x *WatchApprovalResponse) Reset() {
 	*x = WatchApprovalResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[15]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -969,7 +1156,7 @@ func (x *WatchApprovalResponse) String() string {
 func (*WatchApprovalResponse) ProtoMessage() {}
 
 func (x *WatchApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[15]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -982,7 +1169,7 @@ func (x *WatchApprovalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalResponse.ProtoReflect.Descriptor instead.
 func (*WatchApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{15}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *WatchApprovalResponse) GetApproval() *Approval {
@@ -1001,7 +1188,7 @@ type WatchApprovalsRequest struct {
 
 func (x *WatchApprovalsRequest) Reset() {
 	*x = WatchApprovalsRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[16]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1013,7 +1200,7 @@ func (x *WatchApprovalsRequest) String() string {
 func (*WatchApprovalsRequest) ProtoMessage() {}
 
 func (x *WatchApprovalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[16]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1026,7 +1213,7 @@ func (x *WatchApprovalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalsRequest.ProtoReflect.Descriptor instead.
 func (*WatchApprovalsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{16}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{19}
 }
 
 // WatchApprovalsResponse is an approval that changed.
@@ -1040,7 +1227,7 @@ type WatchApprovalsResponse struct {
 
 func (x *WatchApprovalsResponse) Reset() {
 	*x = WatchApprovalsResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1052,7 +1239,7 @@ func (x *WatchApprovalsResponse) String() string {
 func (*WatchApprovalsResponse) ProtoMessage() {}
 
 func (x *WatchApprovalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1065,7 +1252,7 @@ func (x *WatchApprovalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalsResponse.ProtoReflect.Descriptor instead.
 func (*WatchApprovalsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{17}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *WatchApprovalsResponse) GetApproval() *Approval {
@@ -1079,7 +1266,7 @@ var File_interlock_approval_v1_approval_service_proto protoreflect.FileDescripto
 
 const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\n" +
-	",interlock/approval/v1/approval_service.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a$interlock/approval/v1/approval.proto\"\xef\x03\n" +
+	",interlock/approval/v1/approval_service.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a$interlock/approval/v1/approval.proto\"\x9d\x04\n" +
 	"\x15CreateApprovalRequest\x12)\n" +
 	"\vapproval_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\n" +
 	"approvalId\x12C\n" +
@@ -1096,7 +1283,8 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	" \x01(\bR\x05reuse\x12!\n" +
 	"\aused_by\x18\v \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06usedBy\x12)\n" +
 	"\vsettled_use\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\n" +
-	"settledUse\"o\n" +
+	"settledUse\x12,\n" +
+	"\x03why\x18\r \x01(\v2\x1a.interlock.approval.v1.WhyR\x03why\"o\n" +
 	"\x16CreateApprovalResponse\x12;\n" +
 	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\x12\x18\n" +
 	"\acreated\x18\x02 \x01(\bR\acreated\"A\n" +
@@ -1126,7 +1314,20 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\x06digest\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\x06digest\x121\n" +
 	"\x0fidempotency_key\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"U\n" +
 	"\x16DecideApprovalResponse\x12;\n" +
-	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"f\n" +
+	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"d\n" +
+	"\x13DecideApprovalsItem\x12+\n" +
+	"\vapproval_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\n" +
+	"approvalId\x12 \n" +
+	"\x06digest\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x98\x01@R\x06digest\"\xd1\x01\n" +
+	"\x16DecideApprovalsRequest\x12\x18\n" +
+	"\aapprove\x18\x01 \x01(\bR\aapprove\x12\x1c\n" +
+	"\x04note\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x04note\x12L\n" +
+	"\x05items\x18\x03 \x03(\v2*.interlock.approval.v1.DecideApprovalsItemB\n" +
+	"\xbaH\a\x92\x01\x04\b\x01\x10dR\x05items\x121\n" +
+	"\x0fidempotency_key\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"X\n" +
+	"\x17DecideApprovalsResponse\x12=\n" +
+	"\tapprovals\x18\x01 \x03(\v2\x1f.interlock.approval.v1.ApprovalR\tapprovals\"f\n" +
 	"\x15CancelApprovalRequest\x12+\n" +
 	"\vapproval_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\n" +
@@ -1160,12 +1361,13 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"\x17\n" +
 	"\x15WatchApprovalsRequest\"U\n" +
 	"\x16WatchApprovalsResponse\x12;\n" +
-	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval2\xea\a\n" +
+	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval2\xdc\b\n" +
 	"\x0fApprovalService\x12m\n" +
 	"\x0eCreateApproval\x12,.interlock.approval.v1.CreateApprovalRequest\x1a-.interlock.approval.v1.CreateApprovalResponse\x12d\n" +
 	"\vGetApproval\x12).interlock.approval.v1.GetApprovalRequest\x1a*.interlock.approval.v1.GetApprovalResponse\x12j\n" +
 	"\rListApprovals\x12+.interlock.approval.v1.ListApprovalsRequest\x1a,.interlock.approval.v1.ListApprovalsResponse\x12m\n" +
-	"\x0eDecideApproval\x12,.interlock.approval.v1.DecideApprovalRequest\x1a-.interlock.approval.v1.DecideApprovalResponse\x12m\n" +
+	"\x0eDecideApproval\x12,.interlock.approval.v1.DecideApprovalRequest\x1a-.interlock.approval.v1.DecideApprovalResponse\x12p\n" +
+	"\x0fDecideApprovals\x12-.interlock.approval.v1.DecideApprovalsRequest\x1a..interlock.approval.v1.DecideApprovalsResponse\x12m\n" +
 	"\x0eCancelApproval\x12,.interlock.approval.v1.CancelApprovalRequest\x1a-.interlock.approval.v1.CancelApprovalResponse\x12p\n" +
 	"\x0fConsumeApproval\x12-.interlock.approval.v1.ConsumeApprovalRequest\x1a..interlock.approval.v1.ConsumeApprovalResponse\x12g\n" +
 	"\fVoidApproval\x12*.interlock.approval.v1.VoidApprovalRequest\x1a+.interlock.approval.v1.VoidApprovalResponse\x12l\n" +
@@ -1184,7 +1386,7 @@ func file_interlock_approval_v1_approval_service_proto_rawDescGZIP() []byte {
 	return file_interlock_approval_v1_approval_service_proto_rawDescData
 }
 
-var file_interlock_approval_v1_approval_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_interlock_approval_v1_approval_service_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_interlock_approval_v1_approval_service_proto_goTypes = []any{
 	(*CreateApprovalRequest)(nil),   // 0: interlock.approval.v1.CreateApprovalRequest
 	(*CreateApprovalResponse)(nil),  // 1: interlock.approval.v1.CreateApprovalResponse
@@ -1194,57 +1396,66 @@ var file_interlock_approval_v1_approval_service_proto_goTypes = []any{
 	(*ListApprovalsResponse)(nil),   // 5: interlock.approval.v1.ListApprovalsResponse
 	(*DecideApprovalRequest)(nil),   // 6: interlock.approval.v1.DecideApprovalRequest
 	(*DecideApprovalResponse)(nil),  // 7: interlock.approval.v1.DecideApprovalResponse
-	(*CancelApprovalRequest)(nil),   // 8: interlock.approval.v1.CancelApprovalRequest
-	(*CancelApprovalResponse)(nil),  // 9: interlock.approval.v1.CancelApprovalResponse
-	(*ConsumeApprovalRequest)(nil),  // 10: interlock.approval.v1.ConsumeApprovalRequest
-	(*ConsumeApprovalResponse)(nil), // 11: interlock.approval.v1.ConsumeApprovalResponse
-	(*VoidApprovalRequest)(nil),     // 12: interlock.approval.v1.VoidApprovalRequest
-	(*VoidApprovalResponse)(nil),    // 13: interlock.approval.v1.VoidApprovalResponse
-	(*WatchApprovalRequest)(nil),    // 14: interlock.approval.v1.WatchApprovalRequest
-	(*WatchApprovalResponse)(nil),   // 15: interlock.approval.v1.WatchApprovalResponse
-	(*WatchApprovalsRequest)(nil),   // 16: interlock.approval.v1.WatchApprovalsRequest
-	(*WatchApprovalsResponse)(nil),  // 17: interlock.approval.v1.WatchApprovalsResponse
-	(ApprovalKind)(0),               // 18: interlock.approval.v1.ApprovalKind
-	(*Asker)(nil),                   // 19: interlock.approval.v1.Asker
-	(*Terms)(nil),                   // 20: interlock.approval.v1.Terms
-	(*Approval)(nil),                // 21: interlock.approval.v1.Approval
+	(*DecideApprovalsItem)(nil),     // 8: interlock.approval.v1.DecideApprovalsItem
+	(*DecideApprovalsRequest)(nil),  // 9: interlock.approval.v1.DecideApprovalsRequest
+	(*DecideApprovalsResponse)(nil), // 10: interlock.approval.v1.DecideApprovalsResponse
+	(*CancelApprovalRequest)(nil),   // 11: interlock.approval.v1.CancelApprovalRequest
+	(*CancelApprovalResponse)(nil),  // 12: interlock.approval.v1.CancelApprovalResponse
+	(*ConsumeApprovalRequest)(nil),  // 13: interlock.approval.v1.ConsumeApprovalRequest
+	(*ConsumeApprovalResponse)(nil), // 14: interlock.approval.v1.ConsumeApprovalResponse
+	(*VoidApprovalRequest)(nil),     // 15: interlock.approval.v1.VoidApprovalRequest
+	(*VoidApprovalResponse)(nil),    // 16: interlock.approval.v1.VoidApprovalResponse
+	(*WatchApprovalRequest)(nil),    // 17: interlock.approval.v1.WatchApprovalRequest
+	(*WatchApprovalResponse)(nil),   // 18: interlock.approval.v1.WatchApprovalResponse
+	(*WatchApprovalsRequest)(nil),   // 19: interlock.approval.v1.WatchApprovalsRequest
+	(*WatchApprovalsResponse)(nil),  // 20: interlock.approval.v1.WatchApprovalsResponse
+	(ApprovalKind)(0),               // 21: interlock.approval.v1.ApprovalKind
+	(*Asker)(nil),                   // 22: interlock.approval.v1.Asker
+	(*Terms)(nil),                   // 23: interlock.approval.v1.Terms
+	(*Why)(nil),                     // 24: interlock.approval.v1.Why
+	(*Approval)(nil),                // 25: interlock.approval.v1.Approval
 }
 var file_interlock_approval_v1_approval_service_proto_depIdxs = []int32{
-	18, // 0: interlock.approval.v1.CreateApprovalRequest.kind:type_name -> interlock.approval.v1.ApprovalKind
-	19, // 1: interlock.approval.v1.CreateApprovalRequest.asker:type_name -> interlock.approval.v1.Asker
-	20, // 2: interlock.approval.v1.CreateApprovalRequest.terms:type_name -> interlock.approval.v1.Terms
-	21, // 3: interlock.approval.v1.CreateApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	21, // 4: interlock.approval.v1.GetApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	21, // 5: interlock.approval.v1.ListApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
-	21, // 6: interlock.approval.v1.DecideApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	21, // 7: interlock.approval.v1.CancelApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	21, // 8: interlock.approval.v1.ConsumeApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	21, // 9: interlock.approval.v1.VoidApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	21, // 10: interlock.approval.v1.WatchApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	21, // 11: interlock.approval.v1.WatchApprovalsResponse.approval:type_name -> interlock.approval.v1.Approval
-	0,  // 12: interlock.approval.v1.ApprovalService.CreateApproval:input_type -> interlock.approval.v1.CreateApprovalRequest
-	2,  // 13: interlock.approval.v1.ApprovalService.GetApproval:input_type -> interlock.approval.v1.GetApprovalRequest
-	4,  // 14: interlock.approval.v1.ApprovalService.ListApprovals:input_type -> interlock.approval.v1.ListApprovalsRequest
-	6,  // 15: interlock.approval.v1.ApprovalService.DecideApproval:input_type -> interlock.approval.v1.DecideApprovalRequest
-	8,  // 16: interlock.approval.v1.ApprovalService.CancelApproval:input_type -> interlock.approval.v1.CancelApprovalRequest
-	10, // 17: interlock.approval.v1.ApprovalService.ConsumeApproval:input_type -> interlock.approval.v1.ConsumeApprovalRequest
-	12, // 18: interlock.approval.v1.ApprovalService.VoidApproval:input_type -> interlock.approval.v1.VoidApprovalRequest
-	14, // 19: interlock.approval.v1.ApprovalService.WatchApproval:input_type -> interlock.approval.v1.WatchApprovalRequest
-	16, // 20: interlock.approval.v1.ApprovalService.WatchApprovals:input_type -> interlock.approval.v1.WatchApprovalsRequest
-	1,  // 21: interlock.approval.v1.ApprovalService.CreateApproval:output_type -> interlock.approval.v1.CreateApprovalResponse
-	3,  // 22: interlock.approval.v1.ApprovalService.GetApproval:output_type -> interlock.approval.v1.GetApprovalResponse
-	5,  // 23: interlock.approval.v1.ApprovalService.ListApprovals:output_type -> interlock.approval.v1.ListApprovalsResponse
-	7,  // 24: interlock.approval.v1.ApprovalService.DecideApproval:output_type -> interlock.approval.v1.DecideApprovalResponse
-	9,  // 25: interlock.approval.v1.ApprovalService.CancelApproval:output_type -> interlock.approval.v1.CancelApprovalResponse
-	11, // 26: interlock.approval.v1.ApprovalService.ConsumeApproval:output_type -> interlock.approval.v1.ConsumeApprovalResponse
-	13, // 27: interlock.approval.v1.ApprovalService.VoidApproval:output_type -> interlock.approval.v1.VoidApprovalResponse
-	15, // 28: interlock.approval.v1.ApprovalService.WatchApproval:output_type -> interlock.approval.v1.WatchApprovalResponse
-	17, // 29: interlock.approval.v1.ApprovalService.WatchApprovals:output_type -> interlock.approval.v1.WatchApprovalsResponse
-	21, // [21:30] is the sub-list for method output_type
-	12, // [12:21] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	21, // 0: interlock.approval.v1.CreateApprovalRequest.kind:type_name -> interlock.approval.v1.ApprovalKind
+	22, // 1: interlock.approval.v1.CreateApprovalRequest.asker:type_name -> interlock.approval.v1.Asker
+	23, // 2: interlock.approval.v1.CreateApprovalRequest.terms:type_name -> interlock.approval.v1.Terms
+	24, // 3: interlock.approval.v1.CreateApprovalRequest.why:type_name -> interlock.approval.v1.Why
+	25, // 4: interlock.approval.v1.CreateApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	25, // 5: interlock.approval.v1.GetApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	25, // 6: interlock.approval.v1.ListApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
+	25, // 7: interlock.approval.v1.DecideApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	8,  // 8: interlock.approval.v1.DecideApprovalsRequest.items:type_name -> interlock.approval.v1.DecideApprovalsItem
+	25, // 9: interlock.approval.v1.DecideApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
+	25, // 10: interlock.approval.v1.CancelApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	25, // 11: interlock.approval.v1.ConsumeApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	25, // 12: interlock.approval.v1.VoidApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	25, // 13: interlock.approval.v1.WatchApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	25, // 14: interlock.approval.v1.WatchApprovalsResponse.approval:type_name -> interlock.approval.v1.Approval
+	0,  // 15: interlock.approval.v1.ApprovalService.CreateApproval:input_type -> interlock.approval.v1.CreateApprovalRequest
+	2,  // 16: interlock.approval.v1.ApprovalService.GetApproval:input_type -> interlock.approval.v1.GetApprovalRequest
+	4,  // 17: interlock.approval.v1.ApprovalService.ListApprovals:input_type -> interlock.approval.v1.ListApprovalsRequest
+	6,  // 18: interlock.approval.v1.ApprovalService.DecideApproval:input_type -> interlock.approval.v1.DecideApprovalRequest
+	9,  // 19: interlock.approval.v1.ApprovalService.DecideApprovals:input_type -> interlock.approval.v1.DecideApprovalsRequest
+	11, // 20: interlock.approval.v1.ApprovalService.CancelApproval:input_type -> interlock.approval.v1.CancelApprovalRequest
+	13, // 21: interlock.approval.v1.ApprovalService.ConsumeApproval:input_type -> interlock.approval.v1.ConsumeApprovalRequest
+	15, // 22: interlock.approval.v1.ApprovalService.VoidApproval:input_type -> interlock.approval.v1.VoidApprovalRequest
+	17, // 23: interlock.approval.v1.ApprovalService.WatchApproval:input_type -> interlock.approval.v1.WatchApprovalRequest
+	19, // 24: interlock.approval.v1.ApprovalService.WatchApprovals:input_type -> interlock.approval.v1.WatchApprovalsRequest
+	1,  // 25: interlock.approval.v1.ApprovalService.CreateApproval:output_type -> interlock.approval.v1.CreateApprovalResponse
+	3,  // 26: interlock.approval.v1.ApprovalService.GetApproval:output_type -> interlock.approval.v1.GetApprovalResponse
+	5,  // 27: interlock.approval.v1.ApprovalService.ListApprovals:output_type -> interlock.approval.v1.ListApprovalsResponse
+	7,  // 28: interlock.approval.v1.ApprovalService.DecideApproval:output_type -> interlock.approval.v1.DecideApprovalResponse
+	10, // 29: interlock.approval.v1.ApprovalService.DecideApprovals:output_type -> interlock.approval.v1.DecideApprovalsResponse
+	12, // 30: interlock.approval.v1.ApprovalService.CancelApproval:output_type -> interlock.approval.v1.CancelApprovalResponse
+	14, // 31: interlock.approval.v1.ApprovalService.ConsumeApproval:output_type -> interlock.approval.v1.ConsumeApprovalResponse
+	16, // 32: interlock.approval.v1.ApprovalService.VoidApproval:output_type -> interlock.approval.v1.VoidApprovalResponse
+	18, // 33: interlock.approval.v1.ApprovalService.WatchApproval:output_type -> interlock.approval.v1.WatchApprovalResponse
+	20, // 34: interlock.approval.v1.ApprovalService.WatchApprovals:output_type -> interlock.approval.v1.WatchApprovalsResponse
+	25, // [25:35] is the sub-list for method output_type
+	15, // [15:25] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_interlock_approval_v1_approval_service_proto_init() }
@@ -1259,7 +1470,7 @@ func file_interlock_approval_v1_approval_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_approval_v1_approval_service_proto_rawDesc), len(file_interlock_approval_v1_approval_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

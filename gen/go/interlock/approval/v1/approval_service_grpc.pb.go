@@ -23,6 +23,7 @@ const (
 	ApprovalService_GetApproval_FullMethodName     = "/interlock.approval.v1.ApprovalService/GetApproval"
 	ApprovalService_ListApprovals_FullMethodName   = "/interlock.approval.v1.ApprovalService/ListApprovals"
 	ApprovalService_DecideApproval_FullMethodName  = "/interlock.approval.v1.ApprovalService/DecideApproval"
+	ApprovalService_DecideApprovals_FullMethodName = "/interlock.approval.v1.ApprovalService/DecideApprovals"
 	ApprovalService_CancelApproval_FullMethodName  = "/interlock.approval.v1.ApprovalService/CancelApproval"
 	ApprovalService_ConsumeApproval_FullMethodName = "/interlock.approval.v1.ApprovalService/ConsumeApproval"
 	ApprovalService_VoidApproval_FullMethodName    = "/interlock.approval.v1.ApprovalService/VoidApproval"
@@ -47,6 +48,10 @@ type ApprovalServiceClient interface {
 	// FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
 	// caller may not decide it.
 	DecideApproval(ctx context.Context, in *DecideApprovalRequest, opts ...grpc.CallOption) (*DecideApprovalResponse, error)
+	// DecideApprovals casts the same vote on several approvals that ask for the same thing:
+	// on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
+	// were decided before or that differ.
+	DecideApprovals(ctx context.Context, in *DecideApprovalsRequest, opts ...grpc.CallOption) (*DecideApprovalsResponse, error)
 	// CancelApproval withdraws the question.
 	CancelApproval(ctx context.Context, in *CancelApprovalRequest, opts ...grpc.CallOption) (*CancelApprovalResponse, error)
 	// ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
@@ -102,6 +107,16 @@ func (c *approvalServiceClient) DecideApproval(ctx context.Context, in *DecideAp
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DecideApprovalResponse)
 	err := c.cc.Invoke(ctx, ApprovalService_DecideApproval_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *approvalServiceClient) DecideApprovals(ctx context.Context, in *DecideApprovalsRequest, opts ...grpc.CallOption) (*DecideApprovalsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DecideApprovalsResponse)
+	err := c.cc.Invoke(ctx, ApprovalService_DecideApprovals_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -193,6 +208,10 @@ type ApprovalServiceServer interface {
 	// FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
 	// caller may not decide it.
 	DecideApproval(context.Context, *DecideApprovalRequest) (*DecideApprovalResponse, error)
+	// DecideApprovals casts the same vote on several approvals that ask for the same thing:
+	// on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
+	// were decided before or that differ.
+	DecideApprovals(context.Context, *DecideApprovalsRequest) (*DecideApprovalsResponse, error)
 	// CancelApproval withdraws the question.
 	CancelApproval(context.Context, *CancelApprovalRequest) (*CancelApprovalResponse, error)
 	// ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
@@ -225,6 +244,9 @@ func (UnimplementedApprovalServiceServer) ListApprovals(context.Context, *ListAp
 }
 func (UnimplementedApprovalServiceServer) DecideApproval(context.Context, *DecideApprovalRequest) (*DecideApprovalResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DecideApproval not implemented")
+}
+func (UnimplementedApprovalServiceServer) DecideApprovals(context.Context, *DecideApprovalsRequest) (*DecideApprovalsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DecideApprovals not implemented")
 }
 func (UnimplementedApprovalServiceServer) CancelApproval(context.Context, *CancelApprovalRequest) (*CancelApprovalResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelApproval not implemented")
@@ -334,6 +356,24 @@ func _ApprovalService_DecideApproval_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ApprovalService_DecideApprovals_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DecideApprovalsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApprovalServiceServer).DecideApprovals(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApprovalService_DecideApprovals_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApprovalServiceServer).DecideApprovals(ctx, req.(*DecideApprovalsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ApprovalService_CancelApproval_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CancelApprovalRequest)
 	if err := dec(in); err != nil {
@@ -432,6 +472,10 @@ var ApprovalService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DecideApproval",
 			Handler:    _ApprovalService_DecideApproval_Handler,
+		},
+		{
+			MethodName: "DecideApprovals",
+			Handler:    _ApprovalService_DecideApprovals_Handler,
 		},
 		{
 			MethodName: "CancelApproval",

@@ -145,6 +145,146 @@ func (x *ListDecisionsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// GetDecisionRequest names one call.
+type GetDecisionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run that the call was judged by, or any run of its partition. Empty for a call
+	// without a run, and then session_id is needed.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The session of a call without a run; ignored with run_id.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Id of the call.
+	CallId string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// The record's place in its partition, as a list has it; 0 when it is not known. A call
+	// whose answer is no longer kept for repeats, a day after it was decided, is found by it
+	// at once, however long the partition is; without it only among the latest 10,000 records.
+	Sequence int64 `protobuf:"varint,4,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// Add why it was decided so: computed again from what was recorded.
+	Explain       bool `protobuf:"varint,5,opt,name=explain,proto3" json:"explain,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDecisionRequest) Reset() {
+	*x = GetDecisionRequest{}
+	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDecisionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDecisionRequest) ProtoMessage() {}
+
+func (x *GetDecisionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetDecisionRequest.ProtoReflect.Descriptor instead.
+func (*GetDecisionRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_decision_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *GetDecisionRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *GetDecisionRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *GetDecisionRequest) GetCallId() string {
+	if x != nil {
+		return x.CallId
+	}
+	return ""
+}
+
+func (x *GetDecisionRequest) GetSequence() int64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *GetDecisionRequest) GetExplain() bool {
+	if x != nil {
+		return x.Explain
+	}
+	return false
+}
+
+// GetDecisionResponse is one decision.
+type GetDecisionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The decision as the log has it.
+	Decision *DecisionRecord `protobuf:"bytes,1,opt,name=decision,proto3" json:"decision,omitempty"`
+	// Why, when that was asked for.
+	Explanation   *Explanation `protobuf:"bytes,2,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDecisionResponse) Reset() {
+	*x = GetDecisionResponse{}
+	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDecisionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDecisionResponse) ProtoMessage() {}
+
+func (x *GetDecisionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetDecisionResponse.ProtoReflect.Descriptor instead.
+func (*GetDecisionResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_decision_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *GetDecisionResponse) GetDecision() *DecisionRecord {
+	if x != nil {
+		return x.Decision
+	}
+	return nil
+}
+
+func (x *GetDecisionResponse) GetExplanation() *Explanation {
+	if x != nil {
+		return x.Explanation
+	}
+	return nil
+}
+
 // VerifyDecisionsRequest names the chains to verify.
 type VerifyDecisionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -158,7 +298,7 @@ type VerifyDecisionsRequest struct {
 
 func (x *VerifyDecisionsRequest) Reset() {
 	*x = VerifyDecisionsRequest{}
-	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[2]
+	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -170,7 +310,7 @@ func (x *VerifyDecisionsRequest) String() string {
 func (*VerifyDecisionsRequest) ProtoMessage() {}
 
 func (x *VerifyDecisionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[2]
+	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -183,7 +323,7 @@ func (x *VerifyDecisionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyDecisionsRequest.ProtoReflect.Descriptor instead.
 func (*VerifyDecisionsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_decision_service_proto_rawDescGZIP(), []int{2}
+	return file_interlock_policy_v1_decision_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *VerifyDecisionsRequest) GetPartition() string {
@@ -213,7 +353,7 @@ type VerifyDecisionsResponse struct {
 
 func (x *VerifyDecisionsResponse) Reset() {
 	*x = VerifyDecisionsResponse{}
-	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[3]
+	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -225,7 +365,7 @@ func (x *VerifyDecisionsResponse) String() string {
 func (*VerifyDecisionsResponse) ProtoMessage() {}
 
 func (x *VerifyDecisionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[3]
+	mi := &file_interlock_policy_v1_decision_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -238,7 +378,7 @@ func (x *VerifyDecisionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyDecisionsResponse.ProtoReflect.Descriptor instead.
 func (*VerifyDecisionsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_decision_service_proto_rawDescGZIP(), []int{3}
+	return file_interlock_policy_v1_decision_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *VerifyDecisionsResponse) GetChains() []*ChainReport {
@@ -259,7 +399,7 @@ var File_interlock_policy_v1_decision_service_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_decision_service_proto_rawDesc = "" +
 	"\n" +
-	"*interlock/policy/v1/decision_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/policy/v1/decision.proto\"\x8a\x01\n" +
+	"*interlock/policy/v1/decision_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\"\x8a\x01\n" +
 	"\x14ListDecisionsRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
@@ -268,16 +408,28 @@ const file_interlock_policy_v1_decision_service_proto_rawDesc = "" +
 	"\x06filter\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x06filter\"\x82\x01\n" +
 	"\x15ListDecisionsResponse\x12A\n" +
 	"\tdecisions\x18\x01 \x03(\v2#.interlock.policy.v1.DecisionRecordR\tdecisions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"i\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc2\x01\n" +
+	"\x12GetDecisionRequest\x12\x1f\n" +
+	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12#\n" +
+	"\acall_id\x18\x03 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06callId\x12#\n" +
+	"\bsequence\x18\x04 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\bsequence\x12\x18\n" +
+	"\aexplain\x18\x05 \x01(\bR\aexplain\"\x9a\x01\n" +
+	"\x13GetDecisionResponse\x12?\n" +
+	"\bdecision\x18\x01 \x01(\v2#.interlock.policy.v1.DecisionRecordR\bdecision\x12B\n" +
+	"\vexplanation\x18\x02 \x01(\v2 .interlock.policy.v1.ExplanationR\vexplanation\"i\n" +
 	"\x16VerifyDecisionsRequest\x12&\n" +
 	"\tpartition\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\tpartition\x12'\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"{\n" +
 	"\x17VerifyDecisionsResponse\x128\n" +
 	"\x06chains\x18\x01 \x03(\v2 .interlock.policy.v1.ChainReportR\x06chains\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xe7\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xc9\x02\n" +
 	"\x0fDecisionService\x12f\n" +
-	"\rListDecisions\x12).interlock.policy.v1.ListDecisionsRequest\x1a*.interlock.policy.v1.ListDecisionsResponse\x12l\n" +
+	"\rListDecisions\x12).interlock.policy.v1.ListDecisionsRequest\x1a*.interlock.policy.v1.ListDecisionsResponse\x12`\n" +
+	"\vGetDecision\x12'.interlock.policy.v1.GetDecisionRequest\x1a(.interlock.policy.v1.GetDecisionResponse\x12l\n" +
 	"\x0fVerifyDecisions\x12+.interlock.policy.v1.VerifyDecisionsRequest\x1a,.interlock.policy.v1.VerifyDecisionsResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
@@ -292,27 +444,34 @@ func file_interlock_policy_v1_decision_service_proto_rawDescGZIP() []byte {
 	return file_interlock_policy_v1_decision_service_proto_rawDescData
 }
 
-var file_interlock_policy_v1_decision_service_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_interlock_policy_v1_decision_service_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_interlock_policy_v1_decision_service_proto_goTypes = []any{
 	(*ListDecisionsRequest)(nil),    // 0: interlock.policy.v1.ListDecisionsRequest
 	(*ListDecisionsResponse)(nil),   // 1: interlock.policy.v1.ListDecisionsResponse
-	(*VerifyDecisionsRequest)(nil),  // 2: interlock.policy.v1.VerifyDecisionsRequest
-	(*VerifyDecisionsResponse)(nil), // 3: interlock.policy.v1.VerifyDecisionsResponse
-	(*DecisionRecord)(nil),          // 4: interlock.policy.v1.DecisionRecord
-	(*ChainReport)(nil),             // 5: interlock.policy.v1.ChainReport
+	(*GetDecisionRequest)(nil),      // 2: interlock.policy.v1.GetDecisionRequest
+	(*GetDecisionResponse)(nil),     // 3: interlock.policy.v1.GetDecisionResponse
+	(*VerifyDecisionsRequest)(nil),  // 4: interlock.policy.v1.VerifyDecisionsRequest
+	(*VerifyDecisionsResponse)(nil), // 5: interlock.policy.v1.VerifyDecisionsResponse
+	(*DecisionRecord)(nil),          // 6: interlock.policy.v1.DecisionRecord
+	(*Explanation)(nil),             // 7: interlock.policy.v1.Explanation
+	(*ChainReport)(nil),             // 8: interlock.policy.v1.ChainReport
 }
 var file_interlock_policy_v1_decision_service_proto_depIdxs = []int32{
-	4, // 0: interlock.policy.v1.ListDecisionsResponse.decisions:type_name -> interlock.policy.v1.DecisionRecord
-	5, // 1: interlock.policy.v1.VerifyDecisionsResponse.chains:type_name -> interlock.policy.v1.ChainReport
-	0, // 2: interlock.policy.v1.DecisionService.ListDecisions:input_type -> interlock.policy.v1.ListDecisionsRequest
-	2, // 3: interlock.policy.v1.DecisionService.VerifyDecisions:input_type -> interlock.policy.v1.VerifyDecisionsRequest
-	1, // 4: interlock.policy.v1.DecisionService.ListDecisions:output_type -> interlock.policy.v1.ListDecisionsResponse
-	3, // 5: interlock.policy.v1.DecisionService.VerifyDecisions:output_type -> interlock.policy.v1.VerifyDecisionsResponse
-	4, // [4:6] is the sub-list for method output_type
-	2, // [2:4] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	6, // 0: interlock.policy.v1.ListDecisionsResponse.decisions:type_name -> interlock.policy.v1.DecisionRecord
+	6, // 1: interlock.policy.v1.GetDecisionResponse.decision:type_name -> interlock.policy.v1.DecisionRecord
+	7, // 2: interlock.policy.v1.GetDecisionResponse.explanation:type_name -> interlock.policy.v1.Explanation
+	8, // 3: interlock.policy.v1.VerifyDecisionsResponse.chains:type_name -> interlock.policy.v1.ChainReport
+	0, // 4: interlock.policy.v1.DecisionService.ListDecisions:input_type -> interlock.policy.v1.ListDecisionsRequest
+	2, // 5: interlock.policy.v1.DecisionService.GetDecision:input_type -> interlock.policy.v1.GetDecisionRequest
+	4, // 6: interlock.policy.v1.DecisionService.VerifyDecisions:input_type -> interlock.policy.v1.VerifyDecisionsRequest
+	1, // 7: interlock.policy.v1.DecisionService.ListDecisions:output_type -> interlock.policy.v1.ListDecisionsResponse
+	3, // 8: interlock.policy.v1.DecisionService.GetDecision:output_type -> interlock.policy.v1.GetDecisionResponse
+	5, // 9: interlock.policy.v1.DecisionService.VerifyDecisions:output_type -> interlock.policy.v1.VerifyDecisionsResponse
+	7, // [7:10] is the sub-list for method output_type
+	4, // [4:7] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_decision_service_proto_init() }
@@ -321,13 +480,14 @@ func file_interlock_policy_v1_decision_service_proto_init() {
 		return
 	}
 	file_interlock_policy_v1_decision_proto_init()
+	file_interlock_policy_v1_explanation_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_decision_service_proto_rawDesc), len(file_interlock_policy_v1_decision_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	DecisionService_ListDecisions_FullMethodName   = "/interlock.policy.v1.DecisionService/ListDecisions"
+	DecisionService_GetDecision_FullMethodName     = "/interlock.policy.v1.DecisionService/GetDecision"
 	DecisionService_VerifyDecisions_FullMethodName = "/interlock.policy.v1.DecisionService/VerifyDecisions"
 )
 
@@ -32,6 +33,9 @@ type DecisionServiceClient interface {
 	// ListDecisions returns decisions, newest first: partitions by the start of their
 	// root run, and within a partition the last record first.
 	ListDecisions(ctx context.Context, in *ListDecisionsRequest, opts ...grpc.CallOption) (*ListDecisionsResponse, error)
+	// GetDecision returns the decision on one call, the last one when there are several.
+	// NOT_FOUND says which reasons there may be.
+	GetDecision(ctx context.Context, in *GetDecisionRequest, opts ...grpc.CallOption) (*GetDecisionResponse, error)
 	// VerifyDecisions recomputes the hash chains of the log and returns what is wrong: a
 	// changed, missing or reordered record.
 	VerifyDecisions(ctx context.Context, in *VerifyDecisionsRequest, opts ...grpc.CallOption) (*VerifyDecisionsResponse, error)
@@ -49,6 +53,16 @@ func (c *decisionServiceClient) ListDecisions(ctx context.Context, in *ListDecis
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListDecisionsResponse)
 	err := c.cc.Invoke(ctx, DecisionService_ListDecisions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *decisionServiceClient) GetDecision(ctx context.Context, in *GetDecisionRequest, opts ...grpc.CallOption) (*GetDecisionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetDecisionResponse)
+	err := c.cc.Invoke(ctx, DecisionService_GetDecision_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +88,9 @@ type DecisionServiceServer interface {
 	// ListDecisions returns decisions, newest first: partitions by the start of their
 	// root run, and within a partition the last record first.
 	ListDecisions(context.Context, *ListDecisionsRequest) (*ListDecisionsResponse, error)
+	// GetDecision returns the decision on one call, the last one when there are several.
+	// NOT_FOUND says which reasons there may be.
+	GetDecision(context.Context, *GetDecisionRequest) (*GetDecisionResponse, error)
 	// VerifyDecisions recomputes the hash chains of the log and returns what is wrong: a
 	// changed, missing or reordered record.
 	VerifyDecisions(context.Context, *VerifyDecisionsRequest) (*VerifyDecisionsResponse, error)
@@ -89,6 +106,9 @@ type UnimplementedDecisionServiceServer struct{}
 
 func (UnimplementedDecisionServiceServer) ListDecisions(context.Context, *ListDecisionsRequest) (*ListDecisionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListDecisions not implemented")
+}
+func (UnimplementedDecisionServiceServer) GetDecision(context.Context, *GetDecisionRequest) (*GetDecisionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetDecision not implemented")
 }
 func (UnimplementedDecisionServiceServer) VerifyDecisions(context.Context, *VerifyDecisionsRequest) (*VerifyDecisionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method VerifyDecisions not implemented")
@@ -132,6 +152,24 @@ func _DecisionService_ListDecisions_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _DecisionService_GetDecision_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetDecisionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DecisionServiceServer).GetDecision(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DecisionService_GetDecision_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DecisionServiceServer).GetDecision(ctx, req.(*GetDecisionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _DecisionService_VerifyDecisions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(VerifyDecisionsRequest)
 	if err := dec(in); err != nil {
@@ -160,6 +198,10 @@ var DecisionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListDecisions",
 			Handler:    _DecisionService_ListDecisions_Handler,
+		},
+		{
+			MethodName: "GetDecision",
+			Handler:    _DecisionService_GetDecision_Handler,
 		},
 		{
 			MethodName: "VerifyDecisions",

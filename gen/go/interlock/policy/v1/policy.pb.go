@@ -97,6 +97,12 @@ const (
 	Measure_MEASURE_MONEY Measure = 2
 	// Emails.
 	Measure_MEASURE_EMAILS Measure = 3
+	// Calls in one entry of a state.
+	Measure_MEASURE_ITERATIONS Measure = 4
+	// Bytes of tool results in one entry of a state.
+	Measure_MEASURE_RESULT_BYTES Measure = 5
+	// Files that one entry of a state changes.
+	Measure_MEASURE_FILES Measure = 6
 )
 
 // Enum value maps for Measure.
@@ -106,12 +112,18 @@ var (
 		1: "MEASURE_CALLS",
 		2: "MEASURE_MONEY",
 		3: "MEASURE_EMAILS",
+		4: "MEASURE_ITERATIONS",
+		5: "MEASURE_RESULT_BYTES",
+		6: "MEASURE_FILES",
 	}
 	Measure_value = map[string]int32{
-		"MEASURE_UNSPECIFIED": 0,
-		"MEASURE_CALLS":       1,
-		"MEASURE_MONEY":       2,
-		"MEASURE_EMAILS":      3,
+		"MEASURE_UNSPECIFIED":  0,
+		"MEASURE_CALLS":        1,
+		"MEASURE_MONEY":        2,
+		"MEASURE_EMAILS":       3,
+		"MEASURE_ITERATIONS":   4,
+		"MEASURE_RESULT_BYTES": 5,
+		"MEASURE_FILES":        6,
 	}
 )
 
@@ -154,6 +166,8 @@ const (
 	LimitScope_LIMIT_SCOPE_PRINCIPAL LimitScope = 2
 	// The calls of one root session and all sessions below it.
 	LimitScope_LIMIT_SCOPE_SESSION LimitScope = 3
+	// The calls of one entry of a state.
+	LimitScope_LIMIT_SCOPE_ENTRY LimitScope = 4
 )
 
 // Enum value maps for LimitScope.
@@ -163,12 +177,14 @@ var (
 		1: "LIMIT_SCOPE_POLICY",
 		2: "LIMIT_SCOPE_PRINCIPAL",
 		3: "LIMIT_SCOPE_SESSION",
+		4: "LIMIT_SCOPE_ENTRY",
 	}
 	LimitScope_value = map[string]int32{
 		"LIMIT_SCOPE_UNSPECIFIED": 0,
 		"LIMIT_SCOPE_POLICY":      1,
 		"LIMIT_SCOPE_PRINCIPAL":   2,
 		"LIMIT_SCOPE_SESSION":     3,
+		"LIMIT_SCOPE_ENTRY":       4,
 	}
 )
 
@@ -735,18 +751,22 @@ const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\x18ATTACHMENT_KIND_WORKFLOW\x10\x01\x12\x1b\n" +
 	"\x17ATTACHMENT_KIND_PROCESS\x10\x02\x12\x1b\n" +
 	"\x17ATTACHMENT_KIND_SESSION\x10\x03\x12\x18\n" +
-	"\x14ATTACHMENT_KIND_ROLE\x10\x04*\\\n" +
+	"\x14ATTACHMENT_KIND_ROLE\x10\x04*\xa1\x01\n" +
 	"\aMeasure\x12\x17\n" +
 	"\x13MEASURE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rMEASURE_CALLS\x10\x01\x12\x11\n" +
 	"\rMEASURE_MONEY\x10\x02\x12\x12\n" +
-	"\x0eMEASURE_EMAILS\x10\x03*u\n" +
+	"\x0eMEASURE_EMAILS\x10\x03\x12\x16\n" +
+	"\x12MEASURE_ITERATIONS\x10\x04\x12\x18\n" +
+	"\x14MEASURE_RESULT_BYTES\x10\x05\x12\x11\n" +
+	"\rMEASURE_FILES\x10\x06*\x8c\x01\n" +
 	"\n" +
 	"LimitScope\x12\x1b\n" +
 	"\x17LIMIT_SCOPE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12LIMIT_SCOPE_POLICY\x10\x01\x12\x19\n" +
 	"\x15LIMIT_SCOPE_PRINCIPAL\x10\x02\x12\x17\n" +
-	"\x13LIMIT_SCOPE_SESSION\x10\x03*Y\n" +
+	"\x13LIMIT_SCOPE_SESSION\x10\x03\x12\x15\n" +
+	"\x11LIMIT_SCOPE_ENTRY\x10\x04*Y\n" +
 	"\x06Period\x12\x16\n" +
 	"\x12PERIOD_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rPERIOD_HOURLY\x10\x01\x12\x10\n" +

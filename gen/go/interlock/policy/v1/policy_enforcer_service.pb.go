@@ -52,7 +52,9 @@ type CheckToolCallRequest struct {
 	// call must not be made on the strength of it. call_id is ignored, and empty in the
 	// response. Where humans would be asked, the decision is ASK, whatever they have
 	// decided of earlier calls.
-	DryRun        bool `protobuf:"varint,9,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	DryRun bool `protobuf:"varint,9,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Add why it is decided so, and what would change that.
+	Explain       bool `protobuf:"varint,10,opt,name=explain,proto3" json:"explain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -150,6 +152,13 @@ func (x *CheckToolCallRequest) GetDryRun() bool {
 	return false
 }
 
+func (x *CheckToolCallRequest) GetExplain() bool {
+	if x != nil {
+		return x.Explain
+	}
+	return false
+}
+
 // CheckToolCallResponse is the decision on a tool call.
 type CheckToolCallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -181,6 +190,8 @@ type CheckToolCallResponse struct {
 	Iterations int64 `protobuf:"varint,13,opt,name=iterations,proto3" json:"iterations,omitempty"`
 	// The most calls of one entry of the state; 0 for no limit.
 	MaxIterations int64 `protobuf:"varint,14,opt,name=max_iterations,json=maxIterations,proto3" json:"max_iterations,omitempty"`
+	// Why, when that was asked for: as things were before the call was counted.
+	Explanation   *Explanation `protobuf:"bytes,15,opt,name=explanation,proto3" json:"explanation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -311,6 +322,13 @@ func (x *CheckToolCallResponse) GetMaxIterations() int64 {
 		return x.MaxIterations
 	}
 	return 0
+}
+
+func (x *CheckToolCallResponse) GetExplanation() *Explanation {
+	if x != nil {
+		return x.Explanation
+	}
+	return nil
 }
 
 // ReportToolCallRequest is the result of a tool call.
@@ -716,7 +734,7 @@ var File_interlock_policy_v1_policy_enforcer_service_proto protoreflect.FileDesc
 
 const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\n" +
-	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\"interlock/policy/v1/decision.proto\x1a#interlock/policy/v1/tool_call.proto\"\xdc\x02\n" +
+	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\x1a#interlock/policy/v1/tool_call.proto\"\xf6\x02\n" +
 	"\x14CheckToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -728,7 +746,9 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\x05input\x18\x06 \x01(\fR\x05input\x12!\n" +
 	"\acall_id\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06callId\x125\n" +
 	"\x12estimated_cost_usd\x18\b \x01(\tB\a\xbaH\x04r\x02\x18 R\x10estimatedCostUsd\x12\x17\n" +
-	"\adry_run\x18\t \x01(\bR\x06dryRun\"\x9e\x04\n" +
+	"\adry_run\x18\t \x01(\bR\x06dryRun\x12\x18\n" +
+	"\aexplain\x18\n" +
+	" \x01(\bR\aexplain\"\xe2\x04\n" +
 	"\x15CheckToolCallResponse\x129\n" +
 	"\bdecision\x18\x01 \x01(\x0e2\x1d.interlock.policy.v1.DecisionR\bdecision\x125\n" +
 	"\x04code\x18\x02 \x01(\x0e2!.interlock.policy.v1.DecisionCodeR\x04code\x12\x18\n" +
@@ -748,7 +768,8 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\n" +
 	"iterations\x18\r \x01(\x03R\n" +
 	"iterations\x12%\n" +
-	"\x0emax_iterations\x18\x0e \x01(\x03R\rmaxIterations\"\xf0\x02\n" +
+	"\x0emax_iterations\x18\x0e \x01(\x03R\rmaxIterations\x12B\n" +
+	"\vexplanation\x18\x0f \x01(\v2 .interlock.policy.v1.ExplanationR\vexplanation\"\xf0\x02\n" +
 	"\x15ReportToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -808,31 +829,33 @@ var file_interlock_policy_v1_policy_enforcer_service_proto_goTypes = []any{
 	(Decision)(0),                  // 7: interlock.policy.v1.Decision
 	(DecisionCode)(0),              // 8: interlock.policy.v1.DecisionCode
 	(*v1.LegalEvent)(nil),          // 9: interlock.engine.v1.LegalEvent
-	(*v1.Run)(nil),                 // 10: interlock.engine.v1.Run
-	(*Interrupted)(nil),            // 11: interlock.policy.v1.Interrupted
-	(*status.Status)(nil),          // 12: google.rpc.Status
+	(*Explanation)(nil),            // 10: interlock.policy.v1.Explanation
+	(*v1.Run)(nil),                 // 11: interlock.engine.v1.Run
+	(*Interrupted)(nil),            // 12: interlock.policy.v1.Interrupted
+	(*status.Status)(nil),          // 13: google.rpc.Status
 }
 var file_interlock_policy_v1_policy_enforcer_service_proto_depIdxs = []int32{
 	7,  // 0: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
 	8,  // 1: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
 	9,  // 2: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	10, // 3: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
-	11, // 4: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
-	0,  // 5: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
-	6,  // 6: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
-	1,  // 7: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
-	12, // 8: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
-	0,  // 9: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
-	2,  // 10: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
-	4,  // 11: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
-	1,  // 12: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
-	3,  // 13: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
-	5,  // 14: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
-	12, // [12:15] is the sub-list for method output_type
-	9,  // [9:12] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	10, // 3: interlock.policy.v1.CheckToolCallResponse.explanation:type_name -> interlock.policy.v1.Explanation
+	11, // 4: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
+	12, // 5: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
+	0,  // 6: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
+	6,  // 7: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
+	1,  // 8: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
+	13, // 9: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
+	0,  // 10: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
+	2,  // 11: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
+	4,  // 12: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
+	1,  // 13: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
+	3,  // 14: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
+	5,  // 15: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
+	13, // [13:16] is the sub-list for method output_type
+	10, // [10:13] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_policy_enforcer_service_proto_init() }
@@ -841,6 +864,7 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_init() {
 		return
 	}
 	file_interlock_policy_v1_decision_proto_init()
+	file_interlock_policy_v1_explanation_proto_init()
 	file_interlock_policy_v1_tool_call_proto_init()
 	file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6].OneofWrappers = []any{
 		(*CheckToolCallsResult_Decision)(nil),

@@ -23,12 +23,13 @@ type Command struct {
 	client.Connection
 	show.Printer
 	run.BranchFlag
-	Tool   string `arg:"" help:"Name of the tool."`
-	RunID  string `name:"run" required:"" help:"Id of the run, or its beginning; @last for the newest." placeholder:"RUN"`
-	Input  string `help:"The tool's arguments as a JSON object; @FILE reads a file." placeholder:"JSON"`
-	CallID string `help:"Id of the call; minted by default." placeholder:"ID" xor:"once"`
-	Cost   string `name:"estimated-cost-usd" help:"What the call may cost: reserved of budgets until it is reported." placeholder:"USD"`
-	DryRun bool   `help:"Decide only: nothing is counted, logged or asked, and the call must not be made." xor:"once"`
+	Tool    string `arg:"" help:"Name of the tool."`
+	RunID   string `name:"run" required:"" help:"Id of the run, or its beginning; @last for the newest." placeholder:"RUN"`
+	Input   string `help:"The tool's arguments as a JSON object; @FILE reads a file." placeholder:"JSON"`
+	CallID  string `help:"Id of the call; minted by default." placeholder:"ID" xor:"once"`
+	Cost    string `name:"estimated-cost-usd" help:"What the call may cost: reserved of budgets until it is reported." placeholder:"USD"`
+	DryRun  bool   `help:"Decide only: nothing is counted, logged or asked, and the call must not be made." xor:"once"`
+	Explain bool   `help:"Say why, and what would allow the call."`
 }
 
 // decisionView is the JSON of a decision.
@@ -51,7 +52,7 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 		}
 		resp, err = policyv1.NewPolicyEnforcerServiceClient(conn).CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
 			RunId: c.RunID, Tool: c.Tool, Input: input, CallId: c.CallID, Branch: c.Branch, EstimatedCostUsd: c.Cost,
-			DryRun: c.DryRun,
+			DryRun: c.DryRun, Explain: c.Explain,
 		})
 		return err
 	})
@@ -69,6 +70,9 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 			fmt.Fprintln(w, "Dry run: nothing was counted, logged or asked, and the call must not be made.")
 		case view.Decision == "ASK" && view.ApprovalID != "":
 			fmt.Fprintf(w, "approval\t%s\n", show.Text(view.ApprovalID))
+		}
+		if view.Explanation != nil {
+			show.Explanation(w, view.Explanation)
 		}
 	})
 	if err != nil {

@@ -1,0 +1,43 @@
+package toolcall
+
+import "github.com/interlock-run/interlock/pkg/shell"
+
+// objections are what the rules for commands have against a line, in the order in which they
+// are checked: the first is the denial. Whoever only decides stops there, and who explains
+// wants all.
+type objections struct {
+	all   bool
+	found []objection
+}
+
+// objection is one of them. It is about a command of the plan, or about the line between
+// start and end when that is -1; all of the line when these are 0.
+type objection struct {
+	command    int
+	start, end int
+	code       Code
+	why        string
+	// hidden: it is not that something is refused, but that it cannot be told what it does.
+	hidden bool
+}
+
+// enough is true when nothing more is asked.
+func (o *objections) enough() bool { return !o.all && len(o.found) > 0 }
+
+// line objects to the line as a whole, and returns enough.
+func (o *objections) line(code Code, why string) bool { return o.at(-1, code, why) }
+
+// at objects to a command, and returns enough.
+func (o *objections) at(command int, code Code, why string) bool {
+	o.found = append(o.found, objection{command: command, code: code, why: why})
+	return o.enough()
+}
+
+// about objects to a finding, and returns enough.
+func (o *objections) about(f shell.Finding, code Code, why string) bool {
+	o.found = append(o.found, objection{
+		command: f.Command, start: f.Start, end: f.End, code: code, why: why,
+		hidden: f.Kind == shell.Hidden || f.Kind == shell.Stranger,
+	})
+	return o.enough()
+}

@@ -1,0 +1,78 @@
+package decisions
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// One is the family of commands on one decision.
+type One struct {
+	Get getCommand `cmd:"" aliases:"show" help:"Show the decision on a call, and with --explain why it was made."`
+}
+
+type getCommand struct {
+	client.Connection
+	show.Printer
+	RunID    string `arg:"" name:"run" help:"Id of the run that the call was judged by, or its beginning; @last for the newest. - for a call without a run."`
+	CallID   string `arg:"" name:"call" help:"Id of the call."`
+	Session  string `help:"With - for the run: the session that made the call." placeholder:"ID"`
+	Sequence int64  `help:"The record's place, as lists have it: finds old records of long runs." placeholder:"N"`
+	Explain  bool   `help:"Say why, and what would have allowed the call. Limits are as they are now."`
+}
+
+// decisionDetail is the JSON of a decision and of why it was made.
+type decisionDetail struct {
+	jsonview.DecisionRecord
+	Explanation *jsonview.Explanation `json:"explanation,omitzero"`
+}
+
+// Run prints the decision.
+func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) (err error) {
+		req := &policyv1.GetDecisionRequest{SessionId: c.Session, CallId: c.CallID, Sequence: c.Sequence, Explain: c.Explain}
+		if c.RunID != "-" {
+			if req.RunId, err = client.RunID(ctx, conn, c.RunID); err != nil {
+				return err
+			}
+		}
+		resp, err := policyv1.NewDecisionServiceClient(conn).GetDecision(ctx, req)
+		if err != nil {
+			return err
+		}
+		view := decisionDetail{jsonview.DecisionRecordOf(resp.GetDecision()), jsonview.ExplanationOf(resp.GetExplanation())}
+		return c.Print(io.Out, view, func(w *show.Sheet) { view.table(w) })
+	})
+}
+
+func (d *decisionDetail) table(w *show.Sheet) {
+	r := &d.DecisionRecord
+	t := show.Rows{W: w}
+	t.Row("call", r.CallID)
+	t.Word("decision", Text(r.Decision, r.Code))
+	t.Row("message", r.Message)
+	t.Row("by", ruleText(r))
+	t.Row("tool", r.Tool)
+	t.Row("principal", r.Principal)
+	t.Row("session", r.SessionID)
+	t.Row("run", r.RunID)
+	t.Row("workflow", fmt.Sprintf("%s version %d", r.Workflow, r.WorkflowVersion))
+	t.Row("state", r.State)
+	t.Row("branch", r.Branch)
+	t.Row("approval", r.ApprovalID)
+	t.Time("time", r.Time)
+	t.Row("place", fmt.Sprintf("%d of %s", r.Sequence, r.Partition))
+	if len(r.Input) > 0 {
+		fmt.Fprintf(w, "\ninput:\n%s\n", show.Indented(r.Input))
+	}
+	if d.Explanation != nil {
+		show.Explanation(w, d.Explanation)
+	}
+}

@@ -1,0 +1,154 @@
+package jsonview
+
+import (
+	"time"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/internal/protomap"
+)
+
+// Explanation is why a call was or would be decided as it is, and what would change that.
+type Explanation struct {
+	InputKept  bool           `json:"input_kept" doc:"False when the log does not keep the input of a recorded call (meta.capture_output): then command is absent."`
+	Command    *CommandLine   `json:"command,omitzero" doc:"The command line of a call of a shell."`
+	State      StateReason    `json:"state" doc:"What the state says."`
+	Policies   []PolicyReason `json:"policies" doc:"What each policy says that holds for the call."`
+	Limits     []LimitReason  `json:"limits" doc:"The limits that the call counts against. What they have counted is as it is now, also for a call that was recorded long ago."`
+	WouldAllow []string       `json:"would_allow" doc:"What would have to be different for the call to be allowed, a sentence each. Empty when it is allowed."`
+}
+
+// CommandLine is a command line as it is judged.
+type CommandLine struct {
+	Line  string        `json:"line" doc:"The line. Where the input names a folder, it begins with a cd to that."`
+	Parts []CommandPart `json:"parts" doc:"What the line would run or write, in the order of the text. What another command runs lies within that."`
+}
+
+// CommandPart is a simple command of a line, or something of it that no command does.
+type CommandPart struct {
+	Start    int64    `json:"start" doc:"Where it begins in the line: an offset in bytes of its UTF-8."`
+	End      int64    `json:"end" doc:"The offset of the byte behind it."`
+	Text     string   `json:"text"`
+	Words    []string `json:"words" doc:"After quotes are removed. What is known only when the line runs is an ellipsis."`
+	Verdict  string   `json:"verdict" enum:"ok,refused,unknown"`
+	Code     string   `json:"code,omitzero"`
+	Message  string   `json:"message,omitzero"`
+	Writes   []string `json:"writes,omitempty" doc:"Files that it would write, as far as the text tells."`
+	ReadsEnv []string `json:"reads_env,omitempty" doc:"Variables that its words read."`
+	Matched  string   `json:"matched,omitzero" doc:"The entry of allowed_commands that it matches."`
+}
+
+// StateReason is what the state of a run says to a call.
+type StateReason struct {
+	Verdict      string    `json:"verdict" enum:"ALLOW,ASK,DENY"`
+	Code         string    `json:"code,omitzero"`
+	Message      string    `json:"message,omitzero"`
+	AllowedTools *[]string `json:"allowed_tools,omitzero" doc:"Absent when the state does not restrict tools."`
+	Matched      string    `json:"matched,omitzero" doc:"The entry of allowed_tools or disallowed_tools that the tool matches."`
+}
+
+// PolicyReason is what one policy says to a call.
+type PolicyReason struct {
+	Policy  string       `json:"policy" doc:"Empty for the rules of a process."`
+	Version int64        `json:"version" doc:"0 when there is no such policy. Of a recorded decision: the recorded one for the policy that decided, and for others the one that is live now."`
+	Scope   string       `json:"scope,omitzero" doc:"Why it holds for the call, such as: workflow deploy."`
+	Rules   []RuleReason `json:"rules" doc:"In their order, deny first, the default last."`
+	Verdict string       `json:"verdict" enum:"ALLOW,ASK,DENY"`
+	Code    string       `json:"code,omitzero"`
+	Message string       `json:"message,omitzero" doc:"What decides, and what would change that."`
+}
+
+// RuleReason is one rule of a policy, and whether it is about a call.
+type RuleReason struct {
+	Rule       string      `json:"rule" doc:"JSON Pointer of the rule in the policy."`
+	Effect     string      `json:"effect" enum:"deny,ask,allow"`
+	Capability string      `json:"capability" doc:"Its pattern; empty for the default."`
+	Conditions []Condition `json:"conditions,omitempty" doc:"What else it requires of the call."`
+	Matches    bool        `json:"matches" doc:"True when it is about the call."`
+	Decides    bool        `json:"decides" doc:"True when it is the one that decides for its policy."`
+}
+
+// Condition is something that a rule requires.
+type Condition struct {
+	Field    string `json:"field"`
+	Expected string `json:"expected"`
+	Actual   string `json:"actual"`
+	Holds    bool   `json:"holds"`
+}
+
+// LimitReason is a limit that a call counts against.
+type LimitReason struct {
+	Policy        string    `json:"policy,omitzero" doc:"Absent for limits of the state."`
+	Rule          string    `json:"rule,omitzero" doc:"JSON Pointer of the rule in the policy, or the field of the state."`
+	Measure       string    `json:"measure" enum:"calls,money,emails,iterations,result_bytes,files"`
+	Scope         string    `json:"scope" enum:"policy,principal,session,entry"`
+	Subject       string    `json:"subject,omitzero" doc:"The principal or the root session."`
+	WindowSeconds int64     `json:"window_seconds,omitzero" doc:"Of rolling windows."`
+	Period        string    `json:"period,omitzero" doc:"hourly, daily or monthly, in UTC."`
+	ResetsAt      time.Time `json:"resets_at,omitzero" doc:"The end of the present period."`
+	Used          int64     `json:"used" doc:"What is counted now, before the call."`
+	Max           int64     `json:"max"`
+	After         int64     `json:"after" doc:"What would be counted with the call."`
+	Unit          string    `json:"unit" enum:"calls,micro-dollars,emails,bytes,files"`
+}
+
+// ExplanationOf is the JSON of an explanation; nil for none.
+func ExplanationOf(e *policyv1.Explanation) *Explanation {
+	if e == nil {
+		return nil
+	}
+	s := e.GetState()
+	return &Explanation{
+		InputKept: e.GetInputKept(), Command: CommandLineOf(e.GetCommand()),
+		State: StateReason{
+			Verdict: decisionName(s.GetVerdict()), Code: codeName(s.GetCode()), Message: s.GetMessage(),
+			AllowedTools: ListOf(s.GetToolsRestricted(), s.GetAllowedTools()), Matched: s.GetMatched(),
+		},
+		Policies: Each(e.GetPolicies(), policyReasonOf), Limits: Each(e.GetLimits(), limitReasonOf), WouldAllow: e.GetWouldAllow(),
+	}
+}
+
+// CommandLineOf is the JSON of a command line; nil for none.
+func CommandLineOf(l *policyv1.CommandLine) *CommandLine {
+	if l == nil {
+		return nil
+	}
+	return &CommandLine{Line: l.GetLine(), Parts: Each(l.GetParts(), commandPartOf)}
+}
+
+func commandPartOf(p *policyv1.CommandPart) CommandPart {
+	return CommandPart{
+		Start: p.GetStart(), End: p.GetEnd(), Text: p.GetText(), Words: p.GetWords(), Verdict: protomap.LowerWord(p.GetVerdict(), "PART_VERDICT_"),
+		Code: codeName(p.GetCode()), Message: p.GetMessage(), Writes: p.GetWrites(), ReadsEnv: p.GetReadsEnv(), Matched: p.GetMatched(),
+	}
+}
+
+func policyReasonOf(p *policyv1.PolicyReason) PolicyReason {
+	return PolicyReason{
+		Policy: p.GetPolicy(), Version: p.GetVersion(), Scope: p.GetScope(), Rules: Each(p.GetRules(), ruleReasonOf),
+		Verdict: decisionName(p.GetVerdict()), Code: codeName(p.GetCode()), Message: p.GetMessage(),
+	}
+}
+
+func ruleReasonOf(r *policyv1.RuleReason) RuleReason {
+	return RuleReason{
+		Rule: r.GetRule(), Effect: protomap.LowerWord(r.GetEffect(), "RULE_EFFECT_"), Capability: r.GetCapability(),
+		Conditions: Each(r.GetConditions(), func(c *policyv1.Condition) Condition {
+			return Condition{Field: c.GetField(), Expected: c.GetExpected(), Actual: c.GetActual(), Holds: c.GetHolds()}
+		}),
+		Matches: r.GetMatches(), Decides: r.GetDecides(),
+	}
+}
+
+// units of measures.
+var units = map[policyv1.Measure]string{
+	policyv1.Measure_MEASURE_CALLS: "calls", policyv1.Measure_MEASURE_MONEY: "micro-dollars", policyv1.Measure_MEASURE_EMAILS: "emails",
+	policyv1.Measure_MEASURE_ITERATIONS: "calls", policyv1.Measure_MEASURE_RESULT_BYTES: "bytes", policyv1.Measure_MEASURE_FILES: "files",
+}
+
+func limitReasonOf(l *policyv1.LimitReason) LimitReason {
+	return LimitReason{
+		Policy: l.GetPolicy(), Rule: l.GetRule(), Measure: protomap.LowerWord(l.GetMeasure(), "MEASURE_"), Scope: protomap.LowerWord(l.GetScope(), "LIMIT_SCOPE_"),
+		Subject: l.GetSubject(), WindowSeconds: secondsOf(l.GetWindow()), Period: protomap.LowerWord(l.GetPeriod(), "PERIOD_"), ResetsAt: Time(l.GetResetsAt()),
+		Used: l.GetUsed(), Max: l.GetMax(), After: l.GetAfter(), Unit: units[l.GetMeasure()],
+	}
+}
