@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
+import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import { ask, type DecisionRecord, get, type Run, type Schemas, segment } from "../api/client";
+import { ask, get, type Run, type Schemas, segment } from "../api/client";
 import { parse, pretty } from "../api/json";
 import { Chip, CopyId, Facts, Failure, Json, Loaded, Names, Scroll, Text, Time, useTitle } from "../ui/basics";
 import { Command } from "../ui/command";
@@ -10,18 +10,21 @@ import { visible } from "../ui/visible";
 /** One call: what was decided, and by what. */
 export function DecisionPage() {
   const { run, call } = useParams({ strict: false }) as { run: string; call: string };
+  const place = useSearch({ strict: false }) as { session_id?: string; sequence?: string };
   useTitle("Decision");
   const query = useQuery({
-    queryKey: ["decisions", "of", run, call],
+    queryKey: ["decisions", "of", run, call, place],
     queryFn: ({ signal }) =>
-      get<DecisionRecord>(`/v1/decisions/${segment(run)}/${segment(call)}`, { explain: true }, signal),
+      get<Decision>(`/v1/decisions/${segment(run)}/${segment(call)}`, { explain: true, ...place }, signal),
   });
   return <Loaded query={query}>{(d) => <Shown record={d} />}</Loaded>;
 }
 
+type Decision = Schemas["DecisionDetail"];
+
 const words: Record<string, string> = { ALLOW: "Allowed", ASK: "Put to a human", DENY: "Denied" };
 
-function Shown({ record: d }: { record: DecisionRecord }) {
+function Shown({ record: d }: { record: Decision }) {
   const run = useQuery({
     queryKey: ["run", d.run_id],
     queryFn: ({ signal }) => get<Run>(`/v1/runs/${segment(d.run_id ?? "")}`, {}, signal),
@@ -191,9 +194,9 @@ function Shown({ record: d }: { record: DecisionRecord }) {
 }
 
 const colour = (verdict: string | undefined) =>
-  verdict === "deny" || verdict === "refused" ? "deny" : verdict === "ask" ? "ask" : "ok";
+  verdict?.toLowerCase() === "deny" ? "deny" : verdict?.toLowerCase() === "ask" ? "ask" : "ok";
 
-type Explanation = NonNullable<DecisionRecord["explanation"]>;
+type Explanation = NonNullable<Decision["explanation"]>;
 
 /** The rules of a policy that were looked at, and the values of their conditions. */
 function Rules({ rules }: { rules: NonNullable<NonNullable<Explanation["policies"]>[number]["rules"]> }) {
@@ -204,6 +207,7 @@ function Rules({ rules }: { rules: NonNullable<NonNullable<Explanation["policies
         <li key={r.rule} className={r.matches ? "" : "dim"}>
           <span className="row">
             <Chip kind={r.matches ? colour(r.effect) : ""}>{r.matches ? r.effect : "does not match"}</Chip>
+            {r.decides && <strong>decides</strong>}
             <code>
               <Text>{r.rule}</Text>
             </code>
@@ -268,6 +272,11 @@ function Limits({ limits }: { limits: NonNullable<Explanation["limits"]> }) {
                 <td className="number">{l.after}</td>
                 <td className="number">
                   {l.max} {l.unit}
+                  {l.resets_at && (
+                    <div className="small dim">
+                      again <Time at={l.resets_at} />
+                    </div>
+                  )}
                 </td>
               </tr>
             ))}
@@ -291,7 +300,7 @@ function Step({ title, verdict, children }: { title: string; verdict?: string; c
 }
 
 /** Asks what would be decided now on other arguments; nothing is counted, logged or asked. */
-function Try({ record, run }: { record: DecisionRecord; run: Run }) {
+function Try({ record, run }: { record: Decision; run: Run }) {
   const [tool, setTool] = useState(record.tool);
   const [input, setInput] = useState(pretty(record.input ?? {}));
   const attempt = useMutation({

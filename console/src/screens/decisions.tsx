@@ -73,6 +73,7 @@ export function Decisions() {
             style={style}
             to="/decisions/$run/$call"
             params={{ run: d.run_id || "-", call: d.call_id }}
+            search={{ session_id: d.run_id ? undefined : d.session_id, sequence: String(d.sequence) }}
           >
             <Chip>{d.decision}</Chip>
             <span className="dim">

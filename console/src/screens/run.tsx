@@ -526,7 +526,8 @@ function Denials({ decisions }: { decisions: Record_[] }) {
     <ul className="plain">
       {decisions.map((d) => (
         <li key={`${d.partition}${d.sequence}`}>
-          <Link className="item" to="/decisions/$run/$call" params={{ run: d.run_id ?? "-", call: d.call_id }}>
+          <Link className="item" to="/decisions/$run/$call" params={{ run: d.run_id || "-", call: d.call_id }}
+            search={{ session_id: d.run_id ? undefined : d.session_id, sequence: String(d.sequence) }}>
             <span className="row">
               <strong>
                 <Text>{d.tool}</Text>

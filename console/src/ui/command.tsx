@@ -2,7 +2,7 @@ import type { Schemas } from "../api/client";
 import { Chip, Text } from "./basics";
 import { visible } from "./visible";
 
-type Parsed = Schemas["CommandExplanation"];
+type Parsed = Schemas["CommandLine"];
 type Part = Parsed["parts"][number];
 
 const encoder = new TextEncoder();
