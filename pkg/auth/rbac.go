@@ -48,6 +48,7 @@ var table = map[string]grant{
 	"/interlock.engine.v1.RunService/ResumeRun":      drivers,
 	"/interlock.engine.v1.RunService/CancelRun":      drivers,
 	"/interlock.engine.v1.RunService/GetRunHistory":  readers,
+	"/interlock.engine.v1.RunService/GetRunVersion":  readers,
 	"/interlock.engine.v1.RunService/WatchRun":       readers,
 	"/interlock.engine.v1.RunService/SettleApproval": internal,
 
@@ -107,6 +108,7 @@ var table = map[string]grant{
 	"/interlock.state.v1.StateService/MigrateState":    drivers,
 	"/interlock.state.v1.StateService/DeleteState":     drivers,
 	"/interlock.state.v1.StateService/GetStateHistory": readers,
+	"/interlock.state.v1.StateService/GetStateWriters": readers,
 	"/interlock.state.v1.StateService/LockState":       drivers,
 	"/interlock.state.v1.StateService/UnlockState":     drivers,
 	"/interlock.state.v1.StateService/WatchState":      readers,

@@ -42,9 +42,15 @@ func (m *Machine) jump(run *Run, c Force, what string, now time.Time) Result {
 			at = at.outer() // to the innermost that the target belongs to, or the run
 		}
 	}
+	return m.jumpFrom(&at, &c, now)
+}
+
+// jumpFrom jumps from a lane.
+func (m *Machine) jumpFrom(at *cursor, c *Force, now time.Time) Result {
+	what, run, target := "force_state", at.Run, m.State(c.State)
 	context, fits := merged(at.Context, c.Context)
 	if !fits {
-		return rejected(run, c, now, m.refused(at.View, RejectInvalidData, "%s refused: %s.", what, tooLarge))
+		return rejected(run, *c, now, m.refused(at.View, RejectInvalidData, "%s refused: %s.", what, tooLarge))
 	}
 	s := m.begin(run, c.Actor, now)
 	next := *at.Lane
@@ -56,6 +62,6 @@ func (m *Machine) jump(run *Run, c Force, what string, now time.Time) Result {
 		s.out.Run.Status = Running // an approval that was waited for is void
 	}
 	s.announce(Event{Type: EventForced, From: at.State, To: target.Name, Branch: at.Branch})
-	s.enter(&at, next, target)
+	s.enter(at, next, target)
 	return s.finish()
 }

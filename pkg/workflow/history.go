@@ -48,7 +48,7 @@ type HistoryEntry struct {
 	// From and To are states: the same one unless the run has moved. A started
 	// run comes from nowhere.
 	From, To string
-	// Data as the caller gave it, or missing.
+	// Data as the caller gave it, or missing; of an invoked run that has ended its context.
 	Data document.Value
 	// Rationale is data.rationale when that is a string (S2.8).
 	Rationale string
@@ -72,10 +72,15 @@ type HistoryEntry struct {
 	Files     []string
 	// ChildRunID of an invoked run that was started or has ended.
 	ChildRunID string
-	// SessionID that a branch was bound to.
+	// ChildStatus is what an invoked run has ended as.
+	ChildStatus Status
+	// SessionID that a branch was bound to, or that drives the run from its start, or from
+	// being resumed on.
 	SessionID string
 	// ApprovalID of what was parked, or of what has let the transition through.
 	ApprovalID string
+	// HoldCauses are those of the hold that was placed, or of the holds that were lifted.
+	HoldCauses []HoldCause
 }
 
 // Event is one fact to announce. It holds nothing of the context and of the data

@@ -113,6 +113,7 @@ func (m *Machine) childEnded(run *Run, c ChildEnded, now time.Time) Result {
 	}
 	e := &s.out.Entry
 	e.Type, e.Event, e.Branch, e.ChildRunID, e.From = EventChildEnded, event, at.Branch, c.Child.ID, at.State
+	e.Data, e.ChildStatus = c.Child.Context, c.Child.Status
 	s.because(reason)
 	s.out.Run.TransitionCount++
 	s.out.Run.forgetJoins(at.Branch)

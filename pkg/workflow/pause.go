@@ -22,6 +22,7 @@ func (m *Machine) pause(run *Run, c Pause, now time.Time) Result {
 	s.out.Run.Status = Paused
 	if c.Hold != "" {
 		s.out.Run.Holds = append(slices.Clip(run.Holds), Hold{By: c.Actor, Cause: c.Hold, Reason: c.Reason, Since: now})
+		s.out.Entry.HoldCauses = []HoldCause{c.Hold}
 	}
 	s.stay(kind, c.Reason)
 	return s.finish()
@@ -47,7 +48,7 @@ func (m *Machine) resume(run *Run, c Resume, now time.Time) Result {
 		return rejected(run, c, now, m.notRunning(run.whole(), "resume"))
 	}
 	s := m.begin(run, c.Actor, now)
-	s.out.Run.Holds = kept
+	s.out.Run.Holds, s.out.Entry.HoldCauses = kept, lifted(run.Holds, kept)
 	if len(kept) > 0 {
 		s.stay(EventHoldLifted, HeldBy(kept))
 		return s.finish()

@@ -191,6 +191,7 @@ func checkSteps(t *testing.T, m *workflow.Machine) {
 		c := &commands{t: t, m: m, child: sub, now: noon}
 		start := m.Start(workflow.StartParams{ID: "run_1", SessionID: "ses_1", Owner: "ann"}, "ann", c.now)
 		run, told := start.Run, newChronicle(m, start.Entry)
+		played := newReplay(m, &start)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			c.now = c.now.Add(time.Second)
 			cmd := c.any(&run)
@@ -210,7 +211,7 @@ func checkSteps(t *testing.T, m *workflow.Machine) {
 			checkContexts(t, &run, cmd, &out)
 			for _, err := range []error{
 				told.add(&out.Entry), told.agrees(&out.Run), checkEntries(&run, &out.Run), checkStatus(&out.Run),
-				checkApproved(m, &run, cmd, &out),
+				checkApproved(m, &run, cmd, &out), played.add(&out),
 			} {
 				if err != nil {
 					t.Fatalf("%T %s: %v", cmd, asked, err)

@@ -120,6 +120,7 @@ type world struct {
 	run        workflow.Run
 	model      *model
 	told       *chronicle
+	played     *replayed
 	bound      map[string]string // session to the branch that it bound last
 	joins      int
 	steps      int
@@ -130,7 +131,8 @@ type world struct {
 func newWorld(t testing.TB, src string) *world {
 	t.Helper()
 	w := &world{fatalf: t.Fatalf, m: machine(t, src), child: machine(t, child), bound: map[string]string{}, now: noon}
-	w.run = started(t, w.m)
+	start := w.m.Start(workflow.StartParams{ID: "run_1", SessionID: "ses_1", Owner: "ann"}, "ann", noon)
+	w.run, w.played = start.Run, newReplay(w.m, &start)
 	w.model = newModel(w.m.Definition(), w.run.SessionID)
 	w.told = newChronicle(w.m, workflow.HistoryEntry{To: w.run.State})
 	return w
@@ -168,6 +170,7 @@ func (w *world) step(cmd workflow.Command) workflow.Result {
 	}
 	for _, err := range []error{
 		w.told.add(&out.Entry), w.told.agrees(&w.run), checkEntries(&before, &w.run), checkStatus(&w.run), w.checkStates(),
+		w.played.add(&out),
 	} {
 		if err != nil {
 			w.fatalf("%T %s: %v\nwas\n%s\nis\n%s", cmd, fingerprint(cmd), err, was, is)

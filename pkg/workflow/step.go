@@ -40,7 +40,7 @@ func (m *Machine) Start(p StartParams, actor string, now time.Time) Result {
 			Type: EventStarted, To: run.State,
 		}},
 	}
-	out.Entry.From, out.Entry.Data = "", p.Context
+	out.Entry.From, out.Entry.Data, out.Entry.SessionID = "", p.Context, p.SessionID
 	out.announceEnd(initial)
 	return out
 }

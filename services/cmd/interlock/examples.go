@@ -19,7 +19,7 @@ func examples() map[string][]string {
 		"workflow get":           {"interlock workflow get bugfix", "interlock workflow get bugfix --version 2 -o json"},
 		"workflow diff":          {"interlock workflow diff bugfix", "interlock workflow diff bugfix --from 1 --to 3 -o json", "interlock workflow diff bugfix.json bugfix.new.json"},
 		"run start":              {"interlock run start bugfix --session alice", `interlock run start bugfix --context '{"ticket": 42}' -q`},
-		"run list":               {"interlock run list --limit 10", "interlock run list --status RUNNING -q"},
+		"run list":               {"interlock run list --limit 10", "interlock run list --status RUNNING -q", "interlock run list --text deploy --not-status COMPLETED,CANCELLED"},
 		"run get":                {"interlock run get run_01jd3k0c7q", "interlock run get run_01jd3k0c7q --active -o json"},
 		"run transition":         {"interlock run transition run_01jd3k0c7q READY", "interlock run transition @last READY --dry-run", `interlock run transition run_01jd3k0c7q READY --input '{"rationale": "line 42"}'`},
 		"run history":            {"interlock run history run_01jd3k0c7q", "interlock run history run_01jd3k0c7q --after 12 -o jsonl"},

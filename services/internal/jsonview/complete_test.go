@@ -46,6 +46,7 @@ func TestViewsAreComplete(t *testing.T) {
 	complete(t, jsonview.StateOf)
 	complete(t, jsonview.PartOf)
 	complete(t, jsonview.StateVersionOf)
+	complete(t, jsonview.WriterOf)
 	complete(t, jsonview.SessionOf)
 	complete(t, jsonview.TaskOf,
 		"lease_token", // anyone who has it could end the task

@@ -20,7 +20,7 @@ type HistoryEntry struct {
 	Event           string         `json:"event,omitzero"`
 	From            string         `json:"from,omitzero"`
 	To              string         `json:"to,omitzero"`
-	Data            jsontext.Value `json:"data,omitzero" doc:"A JSON object, as the caller wrote it."`
+	Data            jsontext.Value `json:"data,omitzero" doc:"A JSON object, as the caller wrote it; of an invoked run that has ended its context."`
 	Rationale       string         `json:"rationale,omitzero"`
 	Guards          []GuardResult  `json:"guards,omitempty"`
 	WorkflowVersion int64          `json:"workflow_version,omitzero" doc:"Not of tool results."`
@@ -28,14 +28,16 @@ type HistoryEntry struct {
 	Reason          string         `json:"reason,omitzero"`
 	SafeNext        bool           `json:"safe_next,omitzero" doc:"True when the state's safe_next was taken."`
 
-	Branch     string      `json:"branch,omitzero" doc:"The branch that it happened in."`
-	Joins      []Join      `json:"joins,omitempty" doc:"Forks that the change has joined, from inside out."`
-	Interrupt  string      `json:"interrupt,omitzero" doc:"The interrupt that fired."`
-	Files      []string    `json:"files,omitempty" doc:"The changed files that fired it."`
-	ChildRunID string      `json:"child_run_id,omitzero" doc:"The invoked run that was started or has ended."`
-	SessionID  string      `json:"session_id,omitzero" doc:"The session that a branch was given to."`
-	ApprovalID string      `json:"approval_id,omitzero" doc:"The approval that a transition was parked for, or that let it fire."`
-	ToolResult *ToolResult `json:"tool_result,omitzero" doc:"Set in a tool_result."`
+	Branch      string      `json:"branch,omitzero" doc:"The branch that it happened in."`
+	Joins       []Join      `json:"joins,omitempty" doc:"Forks that the change has joined, from inside out."`
+	Interrupt   string      `json:"interrupt,omitzero" doc:"The interrupt that fired."`
+	Files       []string    `json:"files,omitempty" doc:"The changed files that fired it."`
+	ChildRunID  string      `json:"child_run_id,omitzero" doc:"The invoked run that was started or has ended."`
+	SessionID   string      `json:"session_id,omitzero" doc:"The session that a branch was given to, or that drives the run from this change on."`
+	ApprovalID  string      `json:"approval_id,omitzero" doc:"The approval that a transition was parked for, or that let it fire."`
+	ChildStatus string      `json:"child_status,omitzero" doc:"How the invoked run has ended, whose context is the data."`
+	HoldCauses  []string    `json:"hold_causes,omitempty" doc:"Causes of the holds that were placed or lifted: operator, session_end."`
+	ToolResult  *ToolResult `json:"tool_result,omitzero" doc:"Set in a tool_result."`
 }
 
 // Join is the end of a fork (S5.4).
@@ -74,8 +76,16 @@ func HistoryOf(entries []*enginev1.HistoryEntry) []HistoryEntry {
 			Status: protomap.Word(h.GetStatus(), runStatusPrefix), Reason: h.GetReason(), SafeNext: h.GetSafeNext(),
 			Branch: h.GetBranch(), Joins: joinsOf(h.GetJoins()), Interrupt: h.GetInterrupt(), Files: h.GetFiles(),
 			ChildRunID: h.GetChildRunId(), SessionID: h.GetSessionId(), ApprovalID: h.GetApprovalId(), ToolResult: toolResultOf(h.GetToolResult()),
+			ChildStatus: protomap.Word(h.GetChildStatus(), runStatusPrefix), HoldCauses: causesOf(h.GetHoldCauses()),
 		}
 	})
+}
+
+func causesOf(causes []enginev1.HoldCause) []string {
+	if len(causes) == 0 {
+		return nil
+	}
+	return Each(causes, func(c enginev1.HoldCause) string { return protomap.LowerWord(c, "HOLD_CAUSE_") })
 }
 
 func joinsOf(joins []*enginev1.Join) []Join {

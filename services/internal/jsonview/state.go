@@ -92,6 +92,24 @@ type StateVersion struct {
 	Patch         jsontext.Value `json:"patch" doc:"JSON Patch (RFC 6902) from the version before; at version 1 it adds the whole document."`
 }
 
+// Writer is the change that wrote a value of a document last.
+type Writer struct {
+	Pointer     string    `json:"pointer" doc:"JSON Pointer (RFC 6901) of the value."`
+	Version     int64     `json:"version" doc:"The version that the change made."`
+	Actor       string    `json:"actor"`
+	SessionID   string    `json:"session_id" doc:"The session that made it; empty for none."`
+	SessionName string    `json:"session_name"`
+	Time        time.Time `json:"time"`
+}
+
+// WriterOf is the JSON of a writer.
+func WriterOf(w *statev1.Writer) Writer {
+	return Writer{
+		Pointer: w.GetPointer(), Version: w.GetVersion(), Actor: w.GetActor(), SessionID: w.GetSessionId(),
+		SessionName: w.GetSessionName(), Time: Time(w.GetTime()),
+	}
+}
+
 // StateVersionOf is the JSON of a change.
 func StateVersionOf(v *statev1.StateVersion) StateVersion {
 	return StateVersion{

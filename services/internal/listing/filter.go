@@ -5,6 +5,7 @@ package listing
 
 import (
 	"encoding/json"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -117,6 +118,44 @@ func cutAnd(text string) (rest string, ok bool) {
 	rest, found := strings.CutPrefix(trimmed, and)
 	next := strings.TrimLeft(rest, " \t\r\n")
 	return next, found && len(trimmed) < len(text) && len(next) < len(rest) && next != ""
+}
+
+// List writes the values of a key that takes several, see Terms.List.
+func List(values ...string) string {
+	escaped := make([]string, len(values))
+	for i, value := range values {
+		escaped[i] = url.PathEscape(value)
+		escaped[i] = strings.ReplaceAll(escaped[i], ",", "%2C")
+	}
+	return strings.Join(escaped, ",")
+}
+
+// List returns the values of a key that takes several: separated by commas, each
+// percent-encoded.
+func (t Terms) List(key string) ([]string, error) {
+	if t[key] == "" {
+		return nil, nil
+	}
+	values := strings.Split(t[key], ",")
+	for i, value := range values {
+		read, err := url.PathUnescape(value)
+		if err != nil || read == "" {
+			return nil, refuse("filter: the values of %s are separated by commas, and each is percent-encoded; %q is not", key, clip(value))
+		}
+		values[i] = read
+	}
+	return values, nil
+}
+
+// SomeOf is List of a key that takes some of a few words.
+func (t Terms) SomeOf(key string, words []string) ([]string, error) {
+	values, err := t.List(key)
+	for _, value := range values {
+		if !slices.Contains(words, value) {
+			return nil, refuse("filter: %s is some of %s, not %q", key, strings.Join(words, ", "), clip(value))
+		}
+	}
+	return values, err
 }
 
 // OneOf returns the value of a key that takes one of a few words; empty when the filter

@@ -134,6 +134,34 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// What is written as a list is read as the same again.
+func TestList(t *testing.T) {
+	t.Parallel()
+	values := []string{"a", "b,c", "100%", "é ü", "%2C"}
+	terms, err := listing.Parse(listing.Filter(listing.Term{Key: "a", Value: listing.List(values...)}), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := terms.List("a")
+	if diff := cmp.Diff(values, got); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+	if got, err := terms.List("b"); len(got) != 0 || err != nil || listing.List() != "" {
+		t.Errorf("what is not there is %v, %v", got, err)
+	}
+	for _, text := range []string{"x,,y", "%", ","} {
+		if got, err := (listing.Terms{"a": text}).List("a"); fault.ReasonOf(err) != fault.InvalidRequest {
+			t.Errorf("%q is read as %q, %v", text, got, err)
+		}
+	}
+	if got, err := (listing.Terms{"a": "x,y"}).SomeOf("a", []string{"x", "y", "z"}); err != nil || len(got) != 2 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := (listing.Terms{"a": "x,w"}).SomeOf("a", []string{"x", "y", "z"}); fault.ReasonOf(err) != fault.InvalidRequest {
+		t.Errorf("an unknown word: %v", err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(`a=x AND b="y z"`, "value")
 	f.Fuzz(func(t *testing.T, filter, value string) {

@@ -34,6 +34,7 @@ type App struct {
 
 	machines *snapshot.Cache[machineKey, definition.Compiled]
 	runs     *snapshot.Cache[store.Key, *workflow.Run]
+	past     *snapshot.Cache[checkpoint, *workflow.Run]
 	changes  *wakeup.Hub
 
 	Quotas    Quotas
@@ -44,7 +45,7 @@ type App struct {
 	// Timers learns how late timers are; nil for nobody.
 	Timers *sweep.Watch
 
-	pageBytes int // see the constant; less in tests
+	pageBytes, looked int // see the constants; less in tests
 }
 
 // These bound the memory of the caches: of definitions, and of runs, of which the smallest
@@ -63,17 +64,19 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		log:      log,
 		machines: snapshot.New[machineKey, definition.Compiled](cacheBytes),
 		runs:     snapshot.New[store.Key, *workflow.Run](runCacheBytes),
+		past:     snapshot.New[checkpoint, *workflow.Run](pastCacheBytes),
 		changes:  wakeup.New(),
 		bound:    bound{at: map[string]time.Time{}, runs: map[string]map[string]bool{}},
 
-		pageBytes: pageBytes,
+		pageBytes: pageBytes, looked: looked,
 	}
 	st.Gate().OnTurn(a.machines.Clear)
 	st.Gate().OnTurn(a.runs.Clear)
+	st.Gate().OnTurn(a.past.Clear)
 	return a
 }
 
 // Caches are what it keeps in memory.
 func (a *App) Caches() []snapshot.Use {
-	return []snapshot.Use{a.machines.UseBytes("engine_definitions"), a.runs.UseBytes("engine_runs")}
+	return []snapshot.Use{a.machines.UseBytes("engine_definitions"), a.runs.UseBytes("engine_runs"), a.past.UseBytes("engine_past_runs")}
 }

@@ -62,7 +62,10 @@ func newStore(t *testing.T) *storetest.Faulty {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = st.Close() })
+	t.Cleanup(func() {
+		replayAll(t, st)
+		_ = st.Close()
+	})
 	return &storetest.Faulty{Store: st}
 }
 

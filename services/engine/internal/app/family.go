@@ -161,7 +161,7 @@ func (f *family) newChild(ctx context.Context, run *workflow.Run, name string) (
 // follow adds what a change brings about in other runs.
 func (f *family) follow(ctx context.Context, s *step, r request) error {
 	if r.session != "" {
-		s.out.Run.SessionID = r.session
+		s.out.Run.SessionID, s.out.Entry.SessionID = r.session, r.session
 	}
 	switch r.command.(type) {
 	case workflow.Pause, workflow.Resume: // which go to the whole family

@@ -2,40 +2,88 @@ package app
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// ListQuery selects runs; empty fields select all.
+// ListQuery selects runs; empty fields select all. What comes first has an index.
 type ListQuery struct {
 	Status   workflow.Status
 	Workflow string
+	Session  string
+	// IDs are the only runs that may be listed; none for all.
+	IDs []string
 	// Prefix is how the ids begin; After then has that prefix, or is above all that do.
 	Prefix string
 	After  string
 	Limit  int
+
+	// Text is a part of the workflow, the state, the session or the id, in either case.
+	Text         string
+	NotStatuses  []workflow.Status
+	NotWorkflows []string
+	// UpdatedAfter is the earliest time of the last change, and UpdatedBefore what is
+	// later than all.
+	UpdatedAfter, UpdatedBefore time.Time
+}
+
+// looked is the most runs that one page looks at: after that many it ends, full or not.
+const looked = 2000
+
+// searches reports that a query has something that no index has.
+func (q *ListQuery) searches() bool {
+	return q.Text != "" || len(q.NotStatuses)+len(q.NotWorkflows) > 0 || !q.UpdatedAfter.IsZero() || !q.UpdatedBefore.IsZero()
+}
+
+// matches reports whether a run is asked for.
+func (q *ListQuery) matches(run *workflow.Run) bool {
+	return (q.Status == "" || q.Status == run.Status) &&
+		(q.Workflow == "" || q.Workflow == run.Workflow) &&
+		(q.Session == "" || q.Session == run.SessionID) &&
+		!slices.Contains(q.NotStatuses, run.Status) &&
+		!slices.Contains(q.NotWorkflows, run.Workflow) &&
+		!run.UpdatedAt.Before(q.UpdatedAfter) &&
+		(q.UpdatedBefore.IsZero() || run.UpdatedAt.Before(q.UpdatedBefore)) &&
+		q.speaksOf(run)
+}
+
+// speaksOf reports that a run has the text in one of its names.
+func (q *ListQuery) speaksOf(run *workflow.Run) bool {
+	if q.Text == "" {
+		return true
+	}
+	has := func(name string) bool { return strings.Contains(strings.ToLower(name), q.Text) }
+	if has(run.Workflow) || has(run.State) || has(run.SessionID) || has(run.ID) {
+		return true
+	}
+	return run.Fork != nil && slices.ContainsFunc(run.Lanes(), func(at workflow.View) bool { return has(at.State) })
 }
 
 // List returns a page of runs, newest first, and where the next one begins after:
-// empty when there is none. A page of large runs has less than Limit of them.
+// empty when there is none. A page of large runs has less than Limit of them, and so has
+// one that has looked at many which were not asked for.
 func (a *App) List(ctx context.Context, caller Caller, q ListQuery) (views []*View, next string, err error) {
-	query := store.Query{Namespace: caller.Namespace, Kind: KindRun, Labels: map[string]string{}, Descending: true, After: q.After}
-	if q.Status != "" {
-		query.Labels["status"] = string(q.Status)
-	}
-	if q.Workflow != "" {
-		query.Labels["workflow"] = q.Workflow
-	}
+	q.Text = strings.ToLower(q.Text)
 	driven, err := a.ownRun(ctx, caller)
 	if err != nil {
 		return nil, "", err
 	}
-	for size := 0; ; {
-		query.Limit = min(q.Limit-len(views), readAhead)
-		page, err := a.store.List(ctx, query)
+	read := a.listed
+	if len(q.IDs) > 0 {
+		read = a.named
+	}
+	for size, seen := 0, 0; ; {
+		most := min(readAhead, a.looked-seen)
+		if !q.searches() {
+			most = min(most, q.Limit-len(views))
+		}
+		page, err := read(ctx, caller.Namespace, &q, most)
 		if err != nil {
 			return nil, "", fault.From(err)
 		}
@@ -43,28 +91,69 @@ func (a *App) List(ctx context.Context, caller Caller, q ListQuery) (views []*Vi
 			if !strings.HasPrefix(record.Key.ID, q.Prefix) {
 				return views, "", nil
 			}
-			if size += len(record.Data); size > a.pageBytes && len(views) > 0 {
-				return views, views[len(views)-1].Run.ID, nil
+			if len(views) == q.Limit || size > 0 && size+len(record.Data) > a.pageBytes {
+				return views, q.After, nil
 			}
-			view, err := a.viewOf(ctx, record)
+			run, err := decodeRun(record.Data, record.Version)
+			if err != nil {
+				return nil, "", fault.From(err)
+			}
+			seen++
+			q.After = record.Key.ID
+			if !q.matches(run) || !caller.who().Owns(run, driven) {
+				continue
+			}
+			size += len(record.Data)
+			view, err := a.view(ctx, caller.Namespace, run.At(""))
 			if err != nil {
 				return nil, "", err
 			}
-			if caller.who().Owns(view.Run, driven) {
-				views = append(views, view)
-			}
+			views = append(views, view)
 		}
-		if page.Next == "" || len(views) >= q.Limit {
+		q.After = page.Next
+		if page.Next == "" || len(views) >= q.Limit || seen >= a.looked {
 			return views, page.Next, nil
 		}
-		query.After = page.Next
 	}
 }
 
-func (a *App) viewOf(ctx context.Context, record store.Record) (*View, error) {
-	run, err := decodeRun(record.Data, record.Version)
-	if err != nil {
-		return nil, fault.From(err)
+// listed is the next part of the list of all runs that a query's index selects.
+func (a *App) listed(ctx context.Context, namespace string, q *ListQuery, most int) (store.Page, error) {
+	query := store.Query{
+		Namespace: namespace, Kind: KindRun, Labels: map[string]string{}, Descending: true, After: q.After, Limit: most,
 	}
-	return a.view(ctx, record.Key.Namespace, run.At(""))
+	for name, value := range map[string]string{"status": string(q.Status), "workflow": q.Workflow, labelSession: q.Session} {
+		if value != "" {
+			query.Labels[name] = value
+		}
+	}
+	return a.store.List(ctx, query)
+}
+
+// named is the same of the runs that a query names.
+func (a *App) named(ctx context.Context, namespace string, q *ListQuery, most int) (store.Page, error) {
+	ids := slices.Clone(q.IDs)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	slices.Reverse(ids)
+	var page store.Page
+	tried := 0
+	for _, id := range ids {
+		if q.After != "" && id >= q.After {
+			continue
+		}
+		if tried++; tried > most {
+			return page, nil
+		}
+		record, err := a.store.Get(ctx, runKey(namespace, id))
+		switch {
+		case err == nil:
+			page.Records = append(page.Records, record)
+		case !errors.Is(err, store.ErrNotFound):
+			return store.Page{}, err
+		}
+		page.Next = id
+	}
+	page.Next = ""
+	return page, nil
 }

@@ -111,38 +111,46 @@ func storedValue(text []byte) (document.Value, error) {
 // labels are what runs can be listed by.
 func labels(run *workflow.Run) map[string]string {
 	l := map[string]string{"status": string(run.Status), "workflow": run.Workflow}
+	if run.SessionID != "" {
+		l[labelSession] = run.SessionID
+	}
 	if run.Fork != nil {
 		l[labelForked] = "yes"
 	}
 	return l
 }
 
+// labelSession is the session that drives a run.
+const labelSession = "session"
+
 // labelForked marks runs that are in branches.
 const labelForked = "forked"
 
 // Entry is one change of a run as its history keeps it (S6.4).
 type Entry struct {
-	Actor           string          `json:"actor"`
-	Type            string          `json:"type"`
-	Event           string          `json:"event,omitempty"`
-	From            string          `json:"from,omitempty"`
-	To              string          `json:"to,omitempty"`
-	Data            json.RawMessage `json:"data,omitempty"`
-	Rationale       string          `json:"rationale,omitempty"`
-	Guards          []Guard         `json:"guards,omitempty"`
-	WorkflowVersion int64           `json:"workflow_version"`
-	RunVersion      int64           `json:"run_version"`
-	Status          workflow.Status `json:"status"`
-	Reason          string          `json:"reason,omitempty"`
-	SafeNext        bool            `json:"safe_next,omitempty"`
-	Time            time.Time       `json:"time"`
-	Branch          string          `json:"branch,omitempty"`
-	Joins           []Join          `json:"joins,omitempty"`
-	Interrupt       string          `json:"interrupt,omitempty"`
-	Files           []string        `json:"files,omitempty"`
-	ChildRunID      string          `json:"child_run_id,omitempty"`
-	SessionID       string          `json:"session_id,omitempty"`
-	ApprovalID      string          `json:"approval_id,omitempty"`
+	Actor           string               `json:"actor"`
+	Type            string               `json:"type"`
+	Event           string               `json:"event,omitempty"`
+	From            string               `json:"from,omitempty"`
+	To              string               `json:"to,omitempty"`
+	Data            json.RawMessage      `json:"data,omitempty"`
+	Rationale       string               `json:"rationale,omitempty"`
+	Guards          []Guard              `json:"guards,omitempty"`
+	WorkflowVersion int64                `json:"workflow_version"`
+	RunVersion      int64                `json:"run_version"`
+	Status          workflow.Status      `json:"status"`
+	Reason          string               `json:"reason,omitempty"`
+	SafeNext        bool                 `json:"safe_next,omitempty"`
+	Time            time.Time            `json:"time"`
+	Branch          string               `json:"branch,omitempty"`
+	Joins           []Join               `json:"joins,omitempty"`
+	Interrupt       string               `json:"interrupt,omitempty"`
+	Files           []string             `json:"files,omitempty"`
+	ChildRunID      string               `json:"child_run_id,omitempty"`
+	SessionID       string               `json:"session_id,omitempty"`
+	ApprovalID      string               `json:"approval_id,omitempty"`
+	ChildStatus     workflow.Status      `json:"child_status,omitempty"`
+	HoldCauses      []workflow.HoldCause `json:"hold_causes,omitempty"`
 
 	// Result is set in the result of a tool, which is no change of the run.
 	Result *ledger.Result `json:"-"`
@@ -197,6 +205,10 @@ func encodeEntry(e *workflow.HistoryEntry) []byte {
 	w.OptionalText("child_run_id", e.ChildRunID)
 	w.OptionalText("session_id", e.SessionID)
 	w.OptionalText("approval_id", e.ApprovalID)
+	w.OptionalText("child_status", string(e.ChildStatus))
+	if len(e.HoldCauses) > 0 {
+		w.Raw("hold_causes", mustJSON(e.HoldCauses))
+	}
 	if len(e.Files) > 0 {
 		w.Raw("files", mustJSON(e.Files))
 	}

@@ -129,6 +129,7 @@ func TestHistoryEntryIsComplete(t *testing.T) {
 			{Name: "h", Field: "y", Op: "exists"},
 		},
 		Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2", SessionID: "s2", ApprovalID: "apr_1",
+		ChildStatus: workflow.Failed, HoldCauses: []workflow.HoldCause{workflow.HoldOperator},
 		Joins: []workflow.Join{{
 			Event: "CHECK", To: "b", Succeeded: true, Conflicts: []string{"n"},
 			Branches: []workflow.BranchOutcome{{Name: "lint", Status: workflow.BranchSucceeded}},
@@ -148,7 +149,7 @@ func TestHistoryEntryIsComplete(t *testing.T) {
 		Actor: "ann", Type: "transitioned", Event: "GO NOW", From: "a", To: "b", Data: json.RawMessage(`{"rationale":"<why>"}`),
 		Rationale: "<why>", Guards: Guards(e.Guards), WorkflowVersion: 1, RunVersion: 2, Status: workflow.Running, Reason: "r",
 		SafeNext: true, Time: noon, Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2",
-		SessionID: "s2", ApprovalID: "apr_1", Joins: joinsOf(e.Joins),
+		SessionID: "s2", ApprovalID: "apr_1", Joins: joinsOf(e.Joins), ChildStatus: workflow.Failed, HoldCauses: e.HoldCauses,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

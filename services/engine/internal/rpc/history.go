@@ -15,7 +15,10 @@ func entryProto(e *app.Entry) *enginev1.HistoryEntry {
 		Guards: guardsProto(e.Guards), WorkflowVersion: e.WorkflowVersion,
 		Status: statuses[e.Status], Reason: e.Reason, SafeNext: e.SafeNext,
 		Branch: e.Branch, Interrupt: e.Interrupt, Files: e.Files, ChildRunId: e.ChildRunID, SessionId: e.SessionID,
-		ApprovalId: e.ApprovalID,
+		ApprovalId: e.ApprovalID, ChildStatus: statuses[e.ChildStatus],
+	}
+	for _, cause := range e.HoldCauses {
+		out.HoldCauses = append(out.HoldCauses, holdCauses[cause])
 	}
 	for _, j := range e.Joins {
 		join := &enginev1.Join{Event: j.Event, To: j.To, Succeeded: j.Succeeded, Conflicts: j.Conflicts}

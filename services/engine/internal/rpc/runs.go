@@ -61,18 +61,11 @@ func (s *Runs) GetRun(ctx context.Context, req *enginev1.GetRunRequest) (*engine
 
 // ListRuns implements RunService.
 func (s *Runs) ListRuns(ctx context.Context, req *enginev1.ListRunsRequest) (*enginev1.ListRunsResponse, error) {
-	terms, err := listing.Parse(req.GetFilter(), "status", "workflow", listing.Before, listing.Prefix)
+	query, err := listQuery(req)
 	if err != nil {
 		return nil, err
 	}
-	status, err := terms.OneOf("status", protomap.Names(enginev1.RunStatus_name, "RUN_STATUS_"))
-	if err != nil {
-		return nil, err
-	}
-	views, next, err := s.app.List(ctx, caller(ctx), app.ListQuery{
-		Status: workflow.Status(status), Workflow: terms["workflow"], Prefix: terms[listing.Prefix],
-		After: terms.BeginAfter(req.GetPageToken()), Limit: pageSize(req.GetPageSize()),
-	})
+	views, next, err := s.app.List(ctx, caller(ctx), query)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +78,40 @@ func (s *Runs) ListRuns(ctx context.Context, req *enginev1.ListRunsRequest) (*en
 		resp.Runs = append(resp.Runs, run)
 	}
 	return resp, nil
+}
+
+// listQuery reads what a list asks for.
+func listQuery(req *enginev1.ListRunsRequest) (q app.ListQuery, err error) {
+	terms, err := listing.Parse(req.GetFilter(), "status", "workflow", "session_id", "text", "not_status", "not_workflow",
+		"updated_after", "updated_before", listing.Before, listing.Prefix)
+	if err != nil {
+		return q, err
+	}
+	known := protomap.Names(enginev1.RunStatus_name, "RUN_STATUS_")
+	status, err := terms.OneOf("status", known)
+	if err != nil {
+		return q, err
+	}
+	q = app.ListQuery{
+		Status: workflow.Status(status), Workflow: terms["workflow"], Session: terms["session_id"], Text: terms["text"],
+		IDs: req.GetRunIds(), Prefix: terms[listing.Prefix],
+		After: terms.BeginAfter(req.GetPageToken()), Limit: pageSize(req.GetPageSize()),
+	}
+	statuses, err := terms.SomeOf("not_status", known)
+	if err != nil {
+		return q, err
+	}
+	for _, status := range statuses {
+		q.NotStatuses = append(q.NotStatuses, workflow.Status(status))
+	}
+	if q.NotWorkflows, err = terms.List("not_workflow"); err != nil {
+		return q, err
+	}
+	if q.UpdatedAfter, err = terms.Time("updated_after"); err != nil {
+		return q, err
+	}
+	q.UpdatedBefore, err = terms.Time("updated_before")
+	return q, err
 }
 
 // TransitionRun implements RunService.
@@ -167,6 +194,19 @@ func (s *Runs) CancelRun(ctx context.Context, req *enginev1.CancelRunRequest) (*
 		return nil, err
 	}
 	return &enginev1.CancelRunResponse{Run: run}, nil
+}
+
+// GetRunVersion implements RunService.
+func (s *Runs) GetRunVersion(ctx context.Context, req *enginev1.GetRunVersionRequest) (*enginev1.GetRunVersionResponse, error) {
+	view, branches, err := s.app.Version(ctx, caller(ctx), req.GetRunId(), req.GetVersion())
+	if err != nil {
+		return nil, err
+	}
+	resp := &enginev1.GetRunVersionResponse{Run: s.runProto(view)}
+	for _, branch := range branches {
+		resp.Branches = append(resp.Branches, s.runProto(branch))
+	}
+	return resp, nil
 }
 
 // GetRunHistory implements RunService.

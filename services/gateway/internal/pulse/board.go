@@ -18,8 +18,11 @@ const (
 	// how long after the last one it is not any more.
 	loopAfter = 3
 	loopIdle  = 15 * time.Minute
+	// deniedLately is how long a run counts as one that was denied lately.
+	deniedLately = time.Hour
 	// Most of each.
 	mostLoops      = 10_000
+	mostDenied     = 10_000
 	mostIncidents  = 100
 	mostRuns       = 200_000
 	mostNames      = 10_000
@@ -31,7 +34,8 @@ type Board struct {
 	// since is the time of the first event that was seen, and last of the newest.
 	since, last time.Time
 	rates       [slots]Rate
-	loops       map[string]*Loop // by run
+	loops       map[string]*Loop     // by run
+	denials     map[string]time.Time // of each run the last one
 	incidents   []Incident
 	sealed      time.Time
 	people      map[string]*Person
@@ -49,7 +53,7 @@ type version struct {
 // NewBoard has seen nothing.
 func NewBoard() *Board {
 	return &Board{
-		loops: map[string]*Loop{}, people: map[string]*Person{}, runs: map[string]version{}, taken: map[version]*Coverage{},
+		loops: map[string]*Loop{}, denials: map[string]time.Time{}, people: map[string]*Person{}, runs: map[string]version{}, taken: map[version]*Coverage{},
 	}
 }
 
@@ -156,6 +160,12 @@ func place(at time.Time) int64 {
 
 // denied notes a denial of a run.
 func (b *Board) denied(e *Event) {
+	if _, known := b.denials[e.EntityID]; !known && len(b.denials) >= mostDenied {
+		b.dropDenials()
+	}
+	if e.Time.After(b.denials[e.EntityID]) {
+		b.denials[e.EntityID] = e.Time
+	}
 	loop := b.loops[e.EntityID]
 	if loop == nil {
 		if len(b.loops) >= mostLoops {
@@ -166,6 +176,25 @@ func (b *Board) denied(e *Event) {
 	}
 	loop.Count++
 	loop.Tool, loop.State, loop.Code, loop.LastAt = e.Decided.Tool, e.Decided.State, e.Decided.Code, e.Time
+}
+
+// dropDenials forgets the denials that are long ago and, when none is, every second one.
+func (b *Board) dropDenials() {
+	before := len(b.denials)
+	for run, at := range b.denials {
+		if b.last.Sub(at) > deniedLately {
+			delete(b.denials, run)
+		}
+	}
+	if len(b.denials) < before {
+		return
+	}
+	keep := false
+	for run := range b.denials {
+		if keep = !keep; !keep {
+			delete(b.denials, run)
+		}
+	}
 }
 
 // dropLoops forgets the loops that have ended and, when none has, every second one.
@@ -299,6 +328,20 @@ func (b *Board) Loops(now time.Time, most int) []Loop {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), b.LastAt.Compare(a.LastAt), cmp.Compare(a.RunID, b.RunID))
 	})
 	return loops[:min(most, len(loops))]
+}
+
+// Denied are the runs of which a call was denied in the last hour, by descending id: the
+// newest first.
+func (b *Board) Denied(now time.Time) []string {
+	var runs []string
+	for run, at := range b.denials {
+		if now.Sub(at) <= deniedLately {
+			runs = append(runs, run)
+		}
+	}
+	slices.Sort(runs)
+	slices.Reverse(runs)
+	return runs
 }
 
 // Incidents are the latest, newest first.

@@ -45,11 +45,16 @@ func (e *edge) decisionRoutes() {
 	e.add(route{
 		method: http.MethodGet, path: "/v1/decisions", id: "listDecisions", summary: "The log of decisions",
 		about: "Newest first: partitions by the start of their root run, and of each the last record first. With Accept: application/x-ndjson it answers all that there are, " +
-			"one a line; an answer that breaks off is not whole.",
+			"one a line; an answer that breaks off is not whole. For one page at most 2,000 records are looked at: it may hold less, or none, " +
+			"and next_page_token continues. run_id needs no search.",
 		params: []param{
 			inQuery("run_id", "Only decisions of this run."), inQuery("session_id", "Only decisions of this session."),
 			{name: "decision", in: "query", about: "Only these.", values: jsonview.Decisions()},
-			inQuery("tool", "Only decisions on this tool."),
+			{name: "not_decision", in: "query", about: "None of these; several by commas, or by repeating it.", repeated: true},
+			{name: "code", in: "query", about: "Only decisions for this reason.", values: codeNames()},
+			inQuery("tool", "Only decisions on this tool."), inQuery("workflow", "Only decisions on calls in runs of this workflow."),
+			inQuery("policy", "Only what this policy has decided."), inQuery("principal", "Only decisions on calls that this principal made."),
+			inQuery("after", "The same as since."),
 			inQuery("since", "Only decisions from this time on: RFC 3339, or how long ago, e.g. 24h."),
 			inQuery("before", "Only decisions before this time: RFC 3339, or how long ago."),
 			{name: "shadowed", in: "query", about: "With true, only those that a shadow would have decided otherwise.", values: []string{"true", "false"}},
@@ -119,18 +124,42 @@ func (e *edge) decision(c *call) (*answer, error) {
 	return ok(DecisionDetail{jsonview.DecisionRecordOf(resp.GetDecision()), jsonview.ExplanationOf(resp.GetExplanation())}), nil
 }
 
+const decisionCodePrefix = "DECISION_CODE_"
+
+func codeNames() []string { return protomap.Names(policyv1.DecisionCode_name, decisionCodePrefix) }
+
 func (e *edge) decisionsAsked(c *call) (*policyv1.ListDecisionsRequest, error) {
 	decision, err := c.upperChoice("decision", policyv1.Decision_value, "DECISION_", jsonview.Decisions())
 	if err != nil {
 		return nil, err
 	}
-	since, valid := moment(c.query.Get("since"), e.now())
-	if !valid {
-		return nil, badParameter("since", "INVALID", momentMend)
+	code, err := c.upperChoice("code", policyv1.DecisionCode_value, decisionCodePrefix, codeNames())
+	if err != nil {
+		return nil, err
 	}
-	before, valid := moment(c.query.Get("before"), e.now())
-	if !valid {
-		return nil, badParameter("before", "INVALID", momentMend)
+	others := c.several("not_decision")
+	for _, other := range others {
+		if policyv1.Decision_value["DECISION_"+other] == 0 {
+			return nil, notOneOf("not_decision", jsonview.Decisions())
+		}
+	}
+	if c.query.Get("since") != "" && c.query.Get("after") != "" {
+		return nil, badParameter("after", "CONFLICT", "says the same as since; give one of them")
+	}
+	since, err := c.momentTerm("since", e.now())
+	if err != nil {
+		return nil, err
+	}
+	after, err := c.momentTerm("after", e.now())
+	if err != nil {
+		return nil, err
+	}
+	if after.Key != "" {
+		since = listing.Term{Key: "since", Value: after.Value}
+	}
+	before, err := c.momentTerm("before", e.now())
+	if err != nil {
+		return nil, err
 	}
 	shadowed, err := c.flag("shadowed")
 	if err != nil {
@@ -141,12 +170,12 @@ func (e *edge) decisionsAsked(c *call) (*policyv1.ListDecisionsRequest, error) {
 		{Key: "session_id", Value: c.query.Get("session_id")},
 		{Key: "tool", Value: c.query.Get("tool")},
 		{Key: "decision", Value: protomap.Word(policyv1.Decision(decision), "DECISION_")},
-	}
-	if since != nil {
-		terms = append(terms, listing.Term{Key: "since", Value: since.AsTime().Format(time.RFC3339Nano)})
-	}
-	if before != nil {
-		terms = append(terms, listing.Term{Key: "before", Value: before.AsTime().Format(time.RFC3339Nano)})
+		{Key: "not_decision", Value: listing.List(others...)},
+		{Key: "code", Value: protomap.Word(policyv1.DecisionCode(code), decisionCodePrefix)},
+		{Key: "workflow", Value: c.query.Get("workflow")},
+		{Key: "policy", Value: c.query.Get("policy")},
+		{Key: "principal", Value: c.query.Get("principal")},
+		since, before,
 	}
 	if shadowed {
 		terms = append(terms, listing.Term{Key: "shadowed", Value: "true"})

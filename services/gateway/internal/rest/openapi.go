@@ -211,7 +211,8 @@ func operationsSchema() *huma.Schema {
 
 // nullable are the only members of schemas that may be null.
 var nullable = map[string]bool{
-	"Run.allowed_tools": true, "Run.allowed_commands": true, "Decision.allowed_tools": true, "TrialRun.allowed_tools": true,
+	"Run.allowed_tools": true, "Run.allowed_commands": true, "RunVersion.allowed_tools": true, "RunVersion.allowed_commands": true,
+	"RunBranch.allowed_tools": true, "RunBranch.allowed_commands": true, "Decision.allowed_tools": true, "TrialRun.allowed_tools": true,
 	"Session.parent_session_id": true, "Session.parent_session_name": true, "Session.workflow_state_id": true,
 	"Session.state_update_status": true, "Callback.state_update_status": true,
 	"StoppedSession.parent_session_id": true, "StoppedSession.parent_session_name": true,
@@ -220,7 +221,7 @@ var nullable = map[string]bool{
 
 // objects are the raw members that are always JSON objects.
 var objects = map[string]bool{
-	"Run.context": true, "Execution.values": true, "Component.schema_definition": true, "Component.initial_values": true,
+	"Run.context": true, "RunVersion.context": true, "RunBranch.context": true, "Execution.values": true, "Component.schema_definition": true, "Component.initial_values": true,
 	"Approval.subject": true, "TrialRun.context": true, "SimulateRequest.definition": true,
 }
 

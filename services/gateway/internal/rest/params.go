@@ -285,3 +285,29 @@ func (c *call) before() listing.Term {
 func (c *call) prefix() listing.Term {
 	return listing.Term{Key: listing.Prefix, Value: c.query.Get(listing.Prefix)}
 }
+
+// several are the values of a query parameter that takes more than one: by commas, or by
+// repeating it.
+func (c *call) several(name string) []string {
+	var values []string
+	for _, text := range c.query[name] {
+		for value := range strings.SplitSeq(text, ",") {
+			if value != "" {
+				values = append(values, value)
+			}
+		}
+	}
+	return values
+}
+
+// momentTerm is the term of a filter that a query parameter with a time asks for.
+func (c *call) momentTerm(name string, now time.Time) (listing.Term, error) {
+	at, valid := moment(c.query.Get(name), now)
+	if !valid {
+		return listing.Term{}, badParameter(name, "INVALID", momentMend)
+	}
+	if at == nil {
+		return listing.Term{}, nil
+	}
+	return listing.Term{Key: name, Value: at.AsTime().Format(time.RFC3339Nano)}, nil
+}

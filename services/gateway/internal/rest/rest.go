@@ -140,6 +140,8 @@ func newEdge(cfg Config) (*edge, error) {
 	e.eventRoutes()
 	e.statsRoutes()
 	e.diffRoutes()
+	e.stateWriterRoutes()
+	e.runVersionRoutes()
 	e.stateEventRoutes()
 	e.socketRoutes()
 	e.serverRoutes()

@@ -1,15 +1,19 @@
 package rest
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/pulse"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/internal/protomap"
@@ -81,8 +85,20 @@ func (e *edge) runRoutes() {
 		method: http.MethodGet, path: "/v1/runs", id: "listRuns", summary: "List runs",
 		params: []param{
 			{name: "status", in: "query", about: "Only runs in this status.", values: jsonview.StatusNames()},
-			inQuery("workflow", "Only runs of this workflow."), beforeParam, prefixParam, pageSizeParam, pageTokenParam,
+			inQuery("workflow", "Only runs of this workflow."), inQuery("session_id", "Only runs that this session drives."),
+			inQuery("text", "Only runs with this text in the workflow, the state, the session or the id, in either case."),
+			{name: "not_status", in: "query", about: "No runs in this status; several by commas, or by repeating it.", repeated: true},
+			{name: "not_workflow", in: "query", about: "No runs of this workflow; several by commas, or by repeating it.", repeated: true},
+			{
+				name: "denied", in: "query", values: []string{"true", "false"},
+				about: "With true, only runs of which a tool call was denied in the last hour, as far as the latest events tell. For observers and above.",
+			},
+			inQuery("updated_after", "Only runs that have changed at this time or later: RFC 3339, or how long ago, e.g. 24h."),
+			inQuery("updated_before", "Only runs that have changed last before this time: RFC 3339, or how long ago."),
+			beforeParam, prefixParam, pageSizeParam, pageTokenParam,
 		},
+		about: "Newest first. status, workflow and session_id have an index. With the other filters at most 2,000 runs are looked at for " +
+			"one page: it may hold less, or none, and next_page_token continues.",
 		answers: answers[RunList](http.StatusOK), serve: e.listRuns,
 	})
 	e.add(route{
@@ -193,20 +209,80 @@ func (e *edge) bindBranch(c *call, in *StartRunRequest) (*answer, error) {
 }
 
 func (e *edge) listRuns(c *call) (*answer, error) {
+	req, err := c.runsRequest(e.now())
+	if err != nil {
+		return nil, err
+	}
+	denied, err := c.flag("denied")
+	if err != nil {
+		return nil, err
+	}
+	if !denied {
+		resp, err := e.Runs.ListRuns(c.ctx, req)
+		return shown(resp, err, runList)
+	}
+	var ids []string
+	if _, err = e.look(c, func(b *pulse.Board, now time.Time) { ids = b.Denied(now) }); err != nil {
+		return nil, err
+	}
+	return e.listThese(c, req, ids)
+}
+
+func runList(r *enginev1.ListRunsResponse) RunList {
+	return RunList{Runs: jsonview.Each(r.GetRuns(), jsonview.RunOf), NextPageToken: r.GetNextPageToken()}
+}
+
+// mostIDs is how many runs one request may name.
+const mostIDs = 1000
+
+// listThese is a page of those of some runs that a request asks for; they are newest first.
+func (e *edge) listThese(c *call, req *enginev1.ListRunsRequest, ids []string) (*answer, error) {
+	ids = slices.DeleteFunc(ids, func(id string) bool { return c.token != "" && id >= c.token })
+	more := ""
+	if len(ids) > mostIDs {
+		more, ids = ids[mostIDs-1], ids[:mostIDs]
+	}
+	if len(ids) == 0 {
+		return ok(RunList{Runs: []jsonview.Run{}}), nil
+	}
+	req.RunIds = ids
+	resp, err := e.Runs.ListRuns(c.ctx, req)
+	return shown(resp, err, func(r *enginev1.ListRunsResponse) RunList {
+		list := runList(r)
+		list.NextPageToken = cmp.Or(list.NextPageToken, more)
+		return list
+	})
+}
+
+// runsRequest is the list that the query asks for.
+func (c *call) runsRequest(now time.Time) (*enginev1.ListRunsRequest, error) {
 	status, err := c.upperChoice("status", enginev1.RunStatus_value, "RUN_STATUS_", jsonview.StatusNames())
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.ListRuns(c.ctx, &enginev1.ListRunsRequest{
+	others := c.several("not_status")
+	for _, other := range others {
+		if enginev1.RunStatus_value["RUN_STATUS_"+other] == 0 {
+			return nil, notOneOf("not_status", jsonview.StatusNames())
+		}
+	}
+	after, err := c.momentTerm("updated_after", now)
+	if err != nil {
+		return nil, err
+	}
+	before, err := c.momentTerm("updated_before", now)
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.ListRunsRequest{
 		PageSize: c.size, PageToken: c.token, View: enginev1.RunView_RUN_VIEW_FULL,
 		Filter: listing.Filter(
 			listing.Term{Key: "status", Value: protomap.Word(enginev1.RunStatus(status), "RUN_STATUS_")},
-			listing.Term{Key: "workflow", Value: c.query.Get("workflow")}, c.before(), c.prefix(),
+			listing.Term{Key: "workflow", Value: c.query.Get("workflow")}, listing.Term{Key: "session_id", Value: c.query.Get("session_id")},
+			listing.Term{Key: "text", Value: c.query.Get("text")}, listing.Term{Key: "not_status", Value: listing.List(others...)},
+			listing.Term{Key: "not_workflow", Value: listing.List(c.several("not_workflow")...)}, after, before, c.before(), c.prefix(),
 		),
-	})
-	return shown(resp, err, func(r *enginev1.ListRunsResponse) RunList {
-		return RunList{Runs: jsonview.Each(r.GetRuns(), jsonview.RunOf), NextPageToken: r.GetNextPageToken()}
-	})
+	}, nil
 }
 
 func (e *edge) getRun(c *call) (*answer, error) {

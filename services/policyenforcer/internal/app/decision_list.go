@@ -19,6 +19,12 @@ import (
 type DecisionQuery struct {
 	RunID, SessionID, Tool string
 	Decision               toolcall.Decision
+	// NotDecisions are those that are not asked for.
+	NotDecisions []toolcall.Decision
+	Code         toolcall.Code
+	// Workflow is that of the run, Policy the one that has decided, and Principal who has
+	// made the call.
+	Workflow, Policy, Principal string
 	// Since is the earliest time, and Before what is later than all.
 	Since, Before time.Time
 	// Shadowed selects those that a shadow would have decided otherwise.
@@ -34,14 +40,22 @@ func (q *DecisionQuery) matches(r *ledger.Decision) bool {
 		(q.SessionID == "" || q.SessionID == r.SessionID) &&
 		(q.Tool == "" || q.Tool == r.Tool) &&
 		(q.Decision == "" || q.Decision == r.Decision) &&
+		!slices.Contains(q.NotDecisions, r.Decision) &&
+		(q.Code == "" || q.Code == r.Code) &&
+		(q.Workflow == "" || q.Workflow == r.Workflow) &&
+		(q.Policy == "" || q.Policy == r.Policy) &&
+		(q.Principal == "" || q.Principal == r.Principal) &&
 		!r.Time.Before(q.Since) &&
 		(q.Before.IsZero() || r.Time.Before(q.Before)) &&
 		(!q.Shadowed || len(r.Shadows) > 0)
 }
 
 // scanned is the most records that one page looks at: after that many it ends, full or
-// not.
-const scanned = 10_000
+// not. To look into a partition counts as much as some of its records.
+const (
+	scanned       = 2000
+	partitionWork = 10
+)
 
 // Decisions returns decisions, newest first: partitions by the start of their root run,
 // and of each the last record first. A page may be short, or empty, and not be the last.
@@ -111,19 +125,38 @@ func (a *App) scanBack(ctx context.Context, namespace string, q DecisionQuery, f
 		end, _, err := a.scanPartitionBack(ctx, namespace, q, from, most, yield)
 		return end, err
 	}
+	if from.partition != "" {
+		end, looked, err := a.scanPartitionBack(ctx, namespace, q, from, most, yield)
+		if end != nil || err != nil {
+			return end, err
+		}
+		most -= looked
+	}
+	query := store.Query{Namespace: namespace, Kind: ledger.KindDecisions, Descending: true, After: from.partition, Limit: 20}
 	for {
-		if from.partition != "" {
-			end, looked, err := a.scanPartitionBack(ctx, namespace, q, from, most, yield)
+		page, err := a.store.List(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, record := range page.Records {
+			if most--; record.UpdatedAt.Before(q.Since.Add(-skew)) {
+				continue // it has nothing that is newer
+			}
+			if most -= partitionWork; most <= 0 {
+				return &place{partition: record.Key.ID}, nil
+			}
+			end, looked, err := a.scanPartitionBack(ctx, namespace, q, place{record.Key.ID, record.Version + 1}, most, yield)
 			if end != nil || err != nil {
 				return end, err
 			}
 			most -= looked
 		}
-		next, err := a.nextPartition(ctx, store.Query{Namespace: namespace, Descending: true, After: from.partition}, q.Since)
-		if next == "" || err != nil {
-			return nil, err
+		if query.After = page.Next; query.After == "" {
+			return nil, nil
 		}
-		from = place{partition: next}
+		if most <= 0 {
+			return &place{query.After, 1}, nil // which has been passed
+		}
 	}
 }
 

@@ -75,7 +75,8 @@ func (s *Decisions) VerifyDecisions(ctx context.Context, req *policyv1.VerifyDec
 
 // decisionQuery reads the filter of a list of decisions.
 func decisionQuery(filter string) (q app.DecisionQuery, err error) {
-	terms, err := listing.Parse(filter, "run_id", "session_id", "tool", "decision", "since", "before", "shadowed")
+	terms, err := listing.Parse(filter, "run_id", "session_id", "tool", "decision", "not_decision", "code", "workflow", "policy", "principal",
+		"since", "before", "shadowed")
 	if err != nil {
 		return q, err
 	}
@@ -85,6 +86,19 @@ func decisionQuery(filter string) (q app.DecisionQuery, err error) {
 		return q, err
 	}
 	q.Decision = toolcall.Decision(decision)
+	others, err := terms.SomeOf("not_decision", protomap.Names(policyv1.Decision_name, "DECISION_"))
+	if err != nil {
+		return q, err
+	}
+	for _, other := range others {
+		q.NotDecisions = append(q.NotDecisions, toolcall.Decision(other))
+	}
+	code, err := terms.OneOf("code", protomap.Names(policyv1.DecisionCode_name, "DECISION_CODE_"))
+	if err != nil {
+		return q, err
+	}
+	q.Code = toolcall.Code(code)
+	q.Workflow, q.Policy, q.Principal = terms["workflow"], terms["policy"], terms["principal"]
 	if q.Since, err = terms.Time("since"); err != nil {
 		return q, err
 	}

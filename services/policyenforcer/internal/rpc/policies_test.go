@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"reflect"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -111,18 +112,20 @@ func TestDecisionService(t *testing.T) {
 
 func TestDecisionQuery(t *testing.T) {
 	t.Parallel()
-	got, err := decisionQuery(`run_id=r AND session_id="s 1" AND tool=Bash AND decision=ASK AND since=2026-01-31T08:00:00Z AND shadowed=true`)
+	got, err := decisionQuery(`run_id=r AND session_id="s 1" AND tool=Bash AND decision=ASK AND since=2026-01-31T08:00:00Z AND shadowed=true ` +
+		`AND not_decision=ALLOW,DENY AND code=TOOL_NOT_ALLOWED AND workflow="w 1" AND policy=p AND principal=ann`)
 	want := app.DecisionQuery{
 		RunID: "r", SessionID: "s 1", Tool: "Bash", Decision: toolcall.Ask,
 		Since: time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC), Shadowed: true,
+		NotDecisions: []toolcall.Decision{toolcall.Allow, toolcall.Deny}, Code: toolcall.CodeToolNotAllowed, Workflow: "w 1", Policy: "p", Principal: "ann",
 	}
-	if err != nil || got != want {
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := decisionQuery(""); err != nil || got != (app.DecisionQuery{}) {
+	if got, err := decisionQuery(""); err != nil || !reflect.DeepEqual(got, app.DecisionQuery{}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, filter := range []string{"decision=MAYBE", "decision=UNSPECIFIED", "since=today", "shadowed=no", "run=r"} {
+	for _, filter := range []string{"decision=MAYBE", "decision=UNSPECIFIED", "not_decision=ALLOW,MAYBE", "code=NOPE", "not_decision=%zz", "since=today", "shadowed=no", "run=r"} {
 		if got, err := decisionQuery(filter); fault.ReasonOf(err) != fault.InvalidRequest {
 			t.Errorf("%s: %+v, %v", filter, got, err)
 		}

@@ -100,6 +100,7 @@ type App struct {
 
 	schemas  *snapshot.Cache[schemaKey, *compiled]
 	states   *snapshot.Sized[store.Key, *State]
+	authors  *snapshot.Cache[store.Key, *authors]
 	sessions *snapshot.Cache[store.Key, *Member]
 	refs     *snapshot.Cache[store.Key, string]
 	compiler *document.SchemaCache
@@ -118,6 +119,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		store: st, announce: announce, clock: clock, log: log, cfg: cfg,
 		schemas:  snapshot.New[schemaKey, *compiled](schemaBytes),
 		states:   snapshot.NewSized[store.Key, *State](cfg.CacheBytes),
+		authors:  snapshot.New[store.Key, *authors](authorsKept),
 		sessions: snapshot.New[store.Key, *Member](16_384),
 		refs:     snapshot.New[store.Key, string](16_384),
 		compiler: document.NewSchemaCache(1024),
@@ -125,7 +127,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		turns:    retry.NewTurns(),
 		changes:  wakeup.New(),
 	}
-	for _, forget := range []func(){a.schemas.Clear, a.states.Clear, a.sessions.Clear, a.refs.Clear} {
+	for _, forget := range []func(){a.schemas.Clear, a.states.Clear, a.authors.Clear, a.sessions.Clear, a.refs.Clear} {
 		st.Gate().OnTurn(forget)
 	}
 	return a

@@ -133,6 +133,21 @@ func (s *States) GetStateHistory(ctx context.Context, req *statev1.GetStateHisto
 	return resp, nil
 }
 
+// GetStateWriters implements StateService.
+func (s *States) GetStateWriters(ctx context.Context, req *statev1.GetStateWritersRequest) (*statev1.GetStateWritersResponse, error) {
+	version, authors, partial, err := s.App.Authors(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetVersion(), req.GetPointers())
+	if err != nil {
+		return nil, err
+	}
+	resp := &statev1.GetStateWritersResponse{Version: version, Partial: partial}
+	for _, a := range authors {
+		resp.Writers = append(resp.Writers, &statev1.Writer{
+			Pointer: a.Pointer, Version: a.Version, Actor: a.Actor, SessionId: a.SessionID, SessionName: a.SessionName, Time: timestamppb.New(a.Time),
+		})
+	}
+	return resp, nil
+}
+
 // LockState implements StateService.
 func (s *States) LockState(ctx context.Context, req *statev1.LockStateRequest) (*statev1.LockStateResponse, error) {
 	lease, err := s.App.Lock(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetHolder(),

@@ -2137,7 +2137,8 @@ type HistoryEntry struct {
 	From string `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`
 	// The state after.
 	To string `protobuf:"bytes,7,opt,name=to,proto3" json:"to,omitempty"`
-	// The data of the event: a JSON object as the caller gave it; empty for none.
+	// The data of the event: a JSON object as the caller gave it; of an invoked run that
+	// has ended its context. Empty for none.
 	Data []byte `protobuf:"bytes,8,opt,name=data,proto3" json:"data,omitempty"`
 	// Why the agent fired the event, in its own words; may be empty.
 	Rationale string `protobuf:"bytes,9,opt,name=rationale,proto3" json:"rationale,omitempty"`
@@ -2161,13 +2162,18 @@ type HistoryEntry struct {
 	Files []string `protobuf:"bytes,18,rep,name=files,proto3" json:"files,omitempty"`
 	// The invoked run that was started or has ended; empty for none.
 	ChildRunId string `protobuf:"bytes,19,opt,name=child_run_id,json=childRunId,proto3" json:"child_run_id,omitempty"`
-	// The session that a branch was given to; empty for none.
+	// The session that a branch was given to, or that drives the run from this change on;
+	// empty for none.
 	SessionId string `protobuf:"bytes,20,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The approval that a transition was parked for, or that let it fire; empty for
 	// none.
 	ApprovalId string `protobuf:"bytes,21,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
 	// Set in a tool result.
-	ToolResult    *ToolResult `protobuf:"bytes,22,opt,name=tool_result,json=toolResult,proto3" json:"tool_result,omitempty"`
+	ToolResult *ToolResult `protobuf:"bytes,22,opt,name=tool_result,json=toolResult,proto3" json:"tool_result,omitempty"`
+	// How the invoked run has ended, whose context is the data; not set otherwise.
+	ChildStatus RunStatus `protobuf:"varint,23,opt,name=child_status,json=childStatus,proto3,enum=interlock.engine.v1.RunStatus" json:"child_status,omitempty"`
+	// Causes of the holds that were placed, or that were lifted.
+	HoldCauses    []HoldCause `protobuf:"varint,24,rep,packed,name=hold_causes,json=holdCauses,proto3,enum=interlock.engine.v1.HoldCause" json:"hold_causes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2352,6 +2358,20 @@ func (x *HistoryEntry) GetApprovalId() string {
 func (x *HistoryEntry) GetToolResult() *ToolResult {
 	if x != nil {
 		return x.ToolResult
+	}
+	return nil
+}
+
+func (x *HistoryEntry) GetChildStatus() RunStatus {
+	if x != nil {
+		return x.ChildStatus
+	}
+	return RunStatus_RUN_STATUS_UNSPECIFIED
+}
+
+func (x *HistoryEntry) GetHoldCauses() []HoldCause {
+	if x != nil {
+		return x.HoldCauses
 	}
 	return nil
 }
@@ -2720,7 +2740,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"Invocation\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12\x14\n" +
-	"\x05event\x18\x03 \x01(\tR\x05event\"\x8a\x06\n" +
+	"\x05event\x18\x03 \x01(\tR\x05event\"\x8e\a\n" +
 	"\fHistoryEntry\x12\x1f\n" +
 	"\vrun_version\x18\x01 \x01(\x03R\n" +
 	"runVersion\x12.\n" +
@@ -2749,7 +2769,10 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\vapproval_id\x18\x15 \x01(\tR\n" +
 	"approvalId\x12@\n" +
 	"\vtool_result\x18\x16 \x01(\v2\x1f.interlock.engine.v1.ToolResultR\n" +
-	"toolResult\"\xa8\x01\n" +
+	"toolResult\x12A\n" +
+	"\fchild_status\x18\x17 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\vchildStatus\x12?\n" +
+	"\vhold_causes\x18\x18 \x03(\x0e2\x1e.interlock.engine.v1.HoldCauseR\n" +
+	"holdCauses\"\xa8\x01\n" +
 	"\x04Join\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\tR\x02to\x12\x1c\n" +
@@ -2935,13 +2958,15 @@ var file_interlock_engine_v1_run_proto_depIdxs = []int32{
 	0,  // 30: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
 	24, // 31: interlock.engine.v1.HistoryEntry.joins:type_name -> interlock.engine.v1.Join
 	26, // 32: interlock.engine.v1.HistoryEntry.tool_result:type_name -> interlock.engine.v1.ToolResult
-	25, // 33: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
-	7,  // 34: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
-	35, // [35:35] is the sub-list for method output_type
-	35, // [35:35] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	0,  // 33: interlock.engine.v1.HistoryEntry.child_status:type_name -> interlock.engine.v1.RunStatus
+	4,  // 34: interlock.engine.v1.HistoryEntry.hold_causes:type_name -> interlock.engine.v1.HoldCause
+	25, // 35: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
+	7,  // 36: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_run_proto_init() }

@@ -318,27 +318,145 @@ func (x *GetRunResponse) GetAskedRunId() string {
 	return ""
 }
 
+// GetRunVersionRequest names a version of a run.
+type GetRunVersionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The version; 0 for the newest.
+	Version       int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRunVersionRequest) Reset() {
+	*x = GetRunVersionRequest{}
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRunVersionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRunVersionRequest) ProtoMessage() {}
+
+func (x *GetRunVersionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRunVersionRequest.ProtoReflect.Descriptor instead.
+func (*GetRunVersionRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *GetRunVersionRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *GetRunVersionRequest) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+// GetRunVersionResponse is a run as it was.
+type GetRunVersionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run as callers saw it who worked in no branch of their own, in full but for its
+	// usage.
+	Run *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	// The same as each of its branches saw it that had not ended; none outside of forks.
+	Branches      []*Run `protobuf:"bytes,2,rep,name=branches,proto3" json:"branches,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRunVersionResponse) Reset() {
+	*x = GetRunVersionResponse{}
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRunVersionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRunVersionResponse) ProtoMessage() {}
+
+func (x *GetRunVersionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRunVersionResponse.ProtoReflect.Descriptor instead.
+func (*GetRunVersionResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *GetRunVersionResponse) GetRun() *Run {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *GetRunVersionResponse) GetBranches() []*Run {
+	if x != nil {
+		return x.Branches
+	}
+	return nil
+}
+
 // ListRunsRequest asks for one page of the namespace's runs.
 type ListRunsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The most runs to return; 0 for 100. A page of large runs holds less.
+	// The most runs to return; 0 for 100. A page may hold less, or none, and not be the
+	// last: of large runs, and where a filter has no index, at most 2,000 runs are looked
+	// at for one page.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before; empty for the first page.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Which runs to return: key=value terms joined by " AND "; empty for all. A value may
 	// be quoted, as a JSON string. Keys: status (a RunStatus without its prefix, such as
-	// RUNNING), workflow (a name), before (an id: only runs that are older) and id_prefix
-	// (how ids begin).
+	// RUNNING), workflow (a name), session_id (the session that drives the run), before (an
+	// id: only runs that are older) and id_prefix (how ids begin), which have an index; and
+	// text (a part of the workflow, the state, the session or the id, in either case),
+	// not_status and not_workflow (several are separated by commas, each percent-encoded),
+	// updated_after and updated_before (RFC 3339 times), which have none.
 	Filter string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	// How much of each run to return; BASIC when not set.
-	View          RunView `protobuf:"varint,4,opt,name=view,proto3,enum=interlock.engine.v1.RunView" json:"view,omitempty"`
+	View RunView `protobuf:"varint,4,opt,name=view,proto3,enum=interlock.engine.v1.RunView" json:"view,omitempty"`
+	// Only these runs; none for all.
+	RunIds        []string `protobuf:"bytes,5,rep,name=run_ids,json=runIds,proto3" json:"run_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListRunsRequest) Reset() {
 	*x = ListRunsRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[4]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -350,7 +468,7 @@ func (x *ListRunsRequest) String() string {
 func (*ListRunsRequest) ProtoMessage() {}
 
 func (x *ListRunsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[4]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -363,7 +481,7 @@ func (x *ListRunsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunsRequest.ProtoReflect.Descriptor instead.
 func (*ListRunsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{4}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListRunsRequest) GetPageSize() int32 {
@@ -394,6 +512,13 @@ func (x *ListRunsRequest) GetView() RunView {
 	return RunView_RUN_VIEW_UNSPECIFIED
 }
 
+func (x *ListRunsRequest) GetRunIds() []string {
+	if x != nil {
+		return x.RunIds
+	}
+	return nil
+}
+
 // ListRunsResponse is one page of runs.
 type ListRunsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -407,7 +532,7 @@ type ListRunsResponse struct {
 
 func (x *ListRunsResponse) Reset() {
 	*x = ListRunsResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[5]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -419,7 +544,7 @@ func (x *ListRunsResponse) String() string {
 func (*ListRunsResponse) ProtoMessage() {}
 
 func (x *ListRunsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[5]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -432,7 +557,7 @@ func (x *ListRunsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunsResponse.ProtoReflect.Descriptor instead.
 func (*ListRunsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{5}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListRunsResponse) GetRuns() []*Run {
@@ -478,7 +603,7 @@ type TransitionRunRequest struct {
 
 func (x *TransitionRunRequest) Reset() {
 	*x = TransitionRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[6]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -490,7 +615,7 @@ func (x *TransitionRunRequest) String() string {
 func (*TransitionRunRequest) ProtoMessage() {}
 
 func (x *TransitionRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[6]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -503,7 +628,7 @@ func (x *TransitionRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransitionRunRequest.ProtoReflect.Descriptor instead.
 func (*TransitionRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{6}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TransitionRunRequest) GetRunId() string {
@@ -583,7 +708,7 @@ type TransitionRunResponse struct {
 
 func (x *TransitionRunResponse) Reset() {
 	*x = TransitionRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[7]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -595,7 +720,7 @@ func (x *TransitionRunResponse) String() string {
 func (*TransitionRunResponse) ProtoMessage() {}
 
 func (x *TransitionRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[7]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -608,7 +733,7 @@ func (x *TransitionRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransitionRunResponse.ProtoReflect.Descriptor instead.
 func (*TransitionRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{7}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TransitionRunResponse) GetAccepted() bool {
@@ -664,7 +789,7 @@ type BindBranchRequest struct {
 
 func (x *BindBranchRequest) Reset() {
 	*x = BindBranchRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[8]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -676,7 +801,7 @@ func (x *BindBranchRequest) String() string {
 func (*BindBranchRequest) ProtoMessage() {}
 
 func (x *BindBranchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[8]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -689,7 +814,7 @@ func (x *BindBranchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BindBranchRequest.ProtoReflect.Descriptor instead.
 func (*BindBranchRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{8}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *BindBranchRequest) GetRunId() string {
@@ -731,7 +856,7 @@ type BindBranchResponse struct {
 
 func (x *BindBranchResponse) Reset() {
 	*x = BindBranchResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[9]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -743,7 +868,7 @@ func (x *BindBranchResponse) String() string {
 func (*BindBranchResponse) ProtoMessage() {}
 
 func (x *BindBranchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[9]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -756,7 +881,7 @@ func (x *BindBranchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BindBranchResponse.ProtoReflect.Descriptor instead.
 func (*BindBranchResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{9}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BindBranchResponse) GetRun() *Run {
@@ -781,7 +906,7 @@ type InterruptRunRequest struct {
 
 func (x *InterruptRunRequest) Reset() {
 	*x = InterruptRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[10]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -793,7 +918,7 @@ func (x *InterruptRunRequest) String() string {
 func (*InterruptRunRequest) ProtoMessage() {}
 
 func (x *InterruptRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[10]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -806,7 +931,7 @@ func (x *InterruptRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptRunRequest.ProtoReflect.Descriptor instead.
 func (*InterruptRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{10}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *InterruptRunRequest) GetRunId() string {
@@ -847,7 +972,7 @@ type InterruptRunResponse struct {
 
 func (x *InterruptRunResponse) Reset() {
 	*x = InterruptRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[11]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -859,7 +984,7 @@ func (x *InterruptRunResponse) String() string {
 func (*InterruptRunResponse) ProtoMessage() {}
 
 func (x *InterruptRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[11]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -872,7 +997,7 @@ func (x *InterruptRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptRunResponse.ProtoReflect.Descriptor instead.
 func (*InterruptRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{11}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *InterruptRunResponse) GetFired() bool {
@@ -927,7 +1052,7 @@ type ForceStateRequest struct {
 
 func (x *ForceStateRequest) Reset() {
 	*x = ForceStateRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[12]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -939,7 +1064,7 @@ func (x *ForceStateRequest) String() string {
 func (*ForceStateRequest) ProtoMessage() {}
 
 func (x *ForceStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[12]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -952,7 +1077,7 @@ func (x *ForceStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceStateRequest.ProtoReflect.Descriptor instead.
 func (*ForceStateRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{12}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ForceStateRequest) GetRunId() string {
@@ -1019,7 +1144,7 @@ type ForceStateResponse struct {
 
 func (x *ForceStateResponse) Reset() {
 	*x = ForceStateResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[13]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1031,7 +1156,7 @@ func (x *ForceStateResponse) String() string {
 func (*ForceStateResponse) ProtoMessage() {}
 
 func (x *ForceStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[13]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1044,7 +1169,7 @@ func (x *ForceStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceStateResponse.ProtoReflect.Descriptor instead.
 func (*ForceStateResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{13}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ForceStateResponse) GetAccepted() bool {
@@ -1083,7 +1208,7 @@ type PauseRunRequest struct {
 
 func (x *PauseRunRequest) Reset() {
 	*x = PauseRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[14]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1095,7 +1220,7 @@ func (x *PauseRunRequest) String() string {
 func (*PauseRunRequest) ProtoMessage() {}
 
 func (x *PauseRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[14]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1108,7 +1233,7 @@ func (x *PauseRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRunRequest.ProtoReflect.Descriptor instead.
 func (*PauseRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{14}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PauseRunRequest) GetRunId() string {
@@ -1143,7 +1268,7 @@ type PauseRunResponse struct {
 
 func (x *PauseRunResponse) Reset() {
 	*x = PauseRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[15]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1155,7 +1280,7 @@ func (x *PauseRunResponse) String() string {
 func (*PauseRunResponse) ProtoMessage() {}
 
 func (x *PauseRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[15]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1168,7 +1293,7 @@ func (x *PauseRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRunResponse.ProtoReflect.Descriptor instead.
 func (*PauseRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{15}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PauseRunResponse) GetRun() *Run {
@@ -1191,7 +1316,7 @@ type ResumeRunRequest struct {
 
 func (x *ResumeRunRequest) Reset() {
 	*x = ResumeRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1203,7 +1328,7 @@ func (x *ResumeRunRequest) String() string {
 func (*ResumeRunRequest) ProtoMessage() {}
 
 func (x *ResumeRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1216,7 +1341,7 @@ func (x *ResumeRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRunRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{16}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ResumeRunRequest) GetRunId() string {
@@ -1244,7 +1369,7 @@ type ResumeRunResponse struct {
 
 func (x *ResumeRunResponse) Reset() {
 	*x = ResumeRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[17]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1256,7 +1381,7 @@ func (x *ResumeRunResponse) String() string {
 func (*ResumeRunResponse) ProtoMessage() {}
 
 func (x *ResumeRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[17]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1269,7 +1394,7 @@ func (x *ResumeRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRunResponse.ProtoReflect.Descriptor instead.
 func (*ResumeRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{17}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ResumeRunResponse) GetRun() *Run {
@@ -1294,7 +1419,7 @@ type CancelRunRequest struct {
 
 func (x *CancelRunRequest) Reset() {
 	*x = CancelRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[18]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1306,7 +1431,7 @@ func (x *CancelRunRequest) String() string {
 func (*CancelRunRequest) ProtoMessage() {}
 
 func (x *CancelRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[18]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1319,7 +1444,7 @@ func (x *CancelRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRunRequest.ProtoReflect.Descriptor instead.
 func (*CancelRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{18}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CancelRunRequest) GetRunId() string {
@@ -1354,7 +1479,7 @@ type CancelRunResponse struct {
 
 func (x *CancelRunResponse) Reset() {
 	*x = CancelRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[19]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1366,7 +1491,7 @@ func (x *CancelRunResponse) String() string {
 func (*CancelRunResponse) ProtoMessage() {}
 
 func (x *CancelRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[19]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1379,7 +1504,7 @@ func (x *CancelRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRunResponse.ProtoReflect.Descriptor instead.
 func (*CancelRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{19}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CancelRunResponse) GetRun() *Run {
@@ -1406,7 +1531,7 @@ type GetRunHistoryRequest struct {
 
 func (x *GetRunHistoryRequest) Reset() {
 	*x = GetRunHistoryRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[20]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1418,7 +1543,7 @@ func (x *GetRunHistoryRequest) String() string {
 func (*GetRunHistoryRequest) ProtoMessage() {}
 
 func (x *GetRunHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[20]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1431,7 +1556,7 @@ func (x *GetRunHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRunHistoryRequest.ProtoReflect.Descriptor instead.
 func (*GetRunHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{20}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetRunHistoryRequest) GetRunId() string {
@@ -1478,7 +1603,7 @@ type GetRunHistoryResponse struct {
 
 func (x *GetRunHistoryResponse) Reset() {
 	*x = GetRunHistoryResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[21]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1490,7 +1615,7 @@ func (x *GetRunHistoryResponse) String() string {
 func (*GetRunHistoryResponse) ProtoMessage() {}
 
 func (x *GetRunHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[21]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1503,7 +1628,7 @@ func (x *GetRunHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRunHistoryResponse.ProtoReflect.Descriptor instead.
 func (*GetRunHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{21}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetRunHistoryResponse) GetEntries() []*HistoryEntry {
@@ -1540,7 +1665,7 @@ type SettleApprovalRequest struct {
 
 func (x *SettleApprovalRequest) Reset() {
 	*x = SettleApprovalRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[22]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1552,7 +1677,7 @@ func (x *SettleApprovalRequest) String() string {
 func (*SettleApprovalRequest) ProtoMessage() {}
 
 func (x *SettleApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[22]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1565,7 +1690,7 @@ func (x *SettleApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleApprovalRequest.ProtoReflect.Descriptor instead.
 func (*SettleApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{22}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SettleApprovalRequest) GetRunId() string {
@@ -1595,7 +1720,7 @@ type SettleApprovalResponse struct {
 
 func (x *SettleApprovalResponse) Reset() {
 	*x = SettleApprovalResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[23]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1607,7 +1732,7 @@ func (x *SettleApprovalResponse) String() string {
 func (*SettleApprovalResponse) ProtoMessage() {}
 
 func (x *SettleApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[23]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1620,7 +1745,7 @@ func (x *SettleApprovalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleApprovalResponse.ProtoReflect.Descriptor instead.
 func (*SettleApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{23}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SettleApprovalResponse) GetSettled() bool {
@@ -1650,7 +1775,7 @@ type WatchRunRequest struct {
 
 func (x *WatchRunRequest) Reset() {
 	*x = WatchRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[24]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1662,7 +1787,7 @@ func (x *WatchRunRequest) String() string {
 func (*WatchRunRequest) ProtoMessage() {}
 
 func (x *WatchRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[24]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1675,7 +1800,7 @@ func (x *WatchRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRunRequest.ProtoReflect.Descriptor instead.
 func (*WatchRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{24}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WatchRunRequest) GetRunId() string {
@@ -1703,7 +1828,7 @@ type WatchRunResponse struct {
 
 func (x *WatchRunResponse) Reset() {
 	*x = WatchRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[25]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1715,7 +1840,7 @@ func (x *WatchRunResponse) String() string {
 func (*WatchRunResponse) ProtoMessage() {}
 
 func (x *WatchRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[25]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1728,7 +1853,7 @@ func (x *WatchRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRunResponse.ProtoReflect.Descriptor instead.
 func (*WatchRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{25}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *WatchRunResponse) GetRun() *Run {
@@ -1766,14 +1891,23 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\x0eGetRunResponse\x12*\n" +
 	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12 \n" +
 	"\fasked_run_id\x18\x02 \x01(\tR\n" +
-	"askedRunId\"\xc1\x01\n" +
+	"askedRunId\"\\\n" +
+	"\x14GetRunVersionRequest\x12!\n" +
+	"\x06run_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12!\n" +
+	"\aversion\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\aversion\"y\n" +
+	"\x15GetRunVersionResponse\x12*\n" +
+	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x124\n" +
+	"\bbranches\x18\x02 \x03(\v2\x18.interlock.engine.v1.RunR\bbranches\"\xec\x01\n" +
 	"\x0fListRunsRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\x12 \n" +
 	"\x06filter\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x06filter\x12:\n" +
-	"\x04view\x18\x04 \x01(\x0e2\x1c.interlock.engine.v1.RunViewB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04view\"h\n" +
+	"\x04view\x18\x04 \x01(\x0e2\x1c.interlock.engine.v1.RunViewB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04view\x12)\n" +
+	"\arun_ids\x18\x05 \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x10\xe8\a\"\x05r\x03\x18\x80\x01R\x06runIds\"h\n" +
 	"\x10ListRunsResponse\x12,\n" +
 	"\x04runs\x18\x01 \x03(\v2\x18.interlock.engine.v1.RunR\x04runs\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb8\x02\n" +
@@ -1875,7 +2009,8 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12:\n" +
 	"\x04view\x18\x02 \x01(\x0e2\x1c.interlock.engine.v1.RunViewB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04view\">\n" +
 	"\x10WatchRunResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run2\xdb\t\n" +
+	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run2\xc3\n" +
+	"\n" +
 	"\n" +
 	"RunService\x12W\n" +
 	"\bStartRun\x12$.interlock.engine.v1.StartRunRequest\x1a%.interlock.engine.v1.StartRunResponse\x12Q\n" +
@@ -1890,6 +2025,7 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\bPauseRun\x12$.interlock.engine.v1.PauseRunRequest\x1a%.interlock.engine.v1.PauseRunResponse\x12Z\n" +
 	"\tResumeRun\x12%.interlock.engine.v1.ResumeRunRequest\x1a&.interlock.engine.v1.ResumeRunResponse\x12Z\n" +
 	"\tCancelRun\x12%.interlock.engine.v1.CancelRunRequest\x1a&.interlock.engine.v1.CancelRunResponse\x12f\n" +
+	"\rGetRunVersion\x12).interlock.engine.v1.GetRunVersionRequest\x1a*.interlock.engine.v1.GetRunVersionResponse\x12f\n" +
 	"\rGetRunHistory\x12).interlock.engine.v1.GetRunHistoryRequest\x1a*.interlock.engine.v1.GetRunHistoryResponse\x12i\n" +
 	"\x0eSettleApproval\x12*.interlock.engine.v1.SettleApprovalRequest\x1a+.interlock.engine.v1.SettleApprovalResponse\x12Y\n" +
 	"\bWatchRun\x12$.interlock.engine.v1.WatchRunRequest\x1a%.interlock.engine.v1.WatchRunResponse0\x01BHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
@@ -1906,89 +2042,95 @@ func file_interlock_engine_v1_run_service_proto_rawDescGZIP() []byte {
 	return file_interlock_engine_v1_run_service_proto_rawDescData
 }
 
-var file_interlock_engine_v1_run_service_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_interlock_engine_v1_run_service_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_interlock_engine_v1_run_service_proto_goTypes = []any{
 	(*StartRunRequest)(nil),        // 0: interlock.engine.v1.StartRunRequest
 	(*StartRunResponse)(nil),       // 1: interlock.engine.v1.StartRunResponse
 	(*GetRunRequest)(nil),          // 2: interlock.engine.v1.GetRunRequest
 	(*GetRunResponse)(nil),         // 3: interlock.engine.v1.GetRunResponse
-	(*ListRunsRequest)(nil),        // 4: interlock.engine.v1.ListRunsRequest
-	(*ListRunsResponse)(nil),       // 5: interlock.engine.v1.ListRunsResponse
-	(*TransitionRunRequest)(nil),   // 6: interlock.engine.v1.TransitionRunRequest
-	(*TransitionRunResponse)(nil),  // 7: interlock.engine.v1.TransitionRunResponse
-	(*BindBranchRequest)(nil),      // 8: interlock.engine.v1.BindBranchRequest
-	(*BindBranchResponse)(nil),     // 9: interlock.engine.v1.BindBranchResponse
-	(*InterruptRunRequest)(nil),    // 10: interlock.engine.v1.InterruptRunRequest
-	(*InterruptRunResponse)(nil),   // 11: interlock.engine.v1.InterruptRunResponse
-	(*ForceStateRequest)(nil),      // 12: interlock.engine.v1.ForceStateRequest
-	(*ForceStateResponse)(nil),     // 13: interlock.engine.v1.ForceStateResponse
-	(*PauseRunRequest)(nil),        // 14: interlock.engine.v1.PauseRunRequest
-	(*PauseRunResponse)(nil),       // 15: interlock.engine.v1.PauseRunResponse
-	(*ResumeRunRequest)(nil),       // 16: interlock.engine.v1.ResumeRunRequest
-	(*ResumeRunResponse)(nil),      // 17: interlock.engine.v1.ResumeRunResponse
-	(*CancelRunRequest)(nil),       // 18: interlock.engine.v1.CancelRunRequest
-	(*CancelRunResponse)(nil),      // 19: interlock.engine.v1.CancelRunResponse
-	(*GetRunHistoryRequest)(nil),   // 20: interlock.engine.v1.GetRunHistoryRequest
-	(*GetRunHistoryResponse)(nil),  // 21: interlock.engine.v1.GetRunHistoryResponse
-	(*SettleApprovalRequest)(nil),  // 22: interlock.engine.v1.SettleApprovalRequest
-	(*SettleApprovalResponse)(nil), // 23: interlock.engine.v1.SettleApprovalResponse
-	(*WatchRunRequest)(nil),        // 24: interlock.engine.v1.WatchRunRequest
-	(*WatchRunResponse)(nil),       // 25: interlock.engine.v1.WatchRunResponse
-	(*Run)(nil),                    // 26: interlock.engine.v1.Run
-	(RunView)(0),                   // 27: interlock.engine.v1.RunView
-	(*Rejection)(nil),              // 28: interlock.engine.v1.Rejection
-	(*HistoryEntry)(nil),           // 29: interlock.engine.v1.HistoryEntry
+	(*GetRunVersionRequest)(nil),   // 4: interlock.engine.v1.GetRunVersionRequest
+	(*GetRunVersionResponse)(nil),  // 5: interlock.engine.v1.GetRunVersionResponse
+	(*ListRunsRequest)(nil),        // 6: interlock.engine.v1.ListRunsRequest
+	(*ListRunsResponse)(nil),       // 7: interlock.engine.v1.ListRunsResponse
+	(*TransitionRunRequest)(nil),   // 8: interlock.engine.v1.TransitionRunRequest
+	(*TransitionRunResponse)(nil),  // 9: interlock.engine.v1.TransitionRunResponse
+	(*BindBranchRequest)(nil),      // 10: interlock.engine.v1.BindBranchRequest
+	(*BindBranchResponse)(nil),     // 11: interlock.engine.v1.BindBranchResponse
+	(*InterruptRunRequest)(nil),    // 12: interlock.engine.v1.InterruptRunRequest
+	(*InterruptRunResponse)(nil),   // 13: interlock.engine.v1.InterruptRunResponse
+	(*ForceStateRequest)(nil),      // 14: interlock.engine.v1.ForceStateRequest
+	(*ForceStateResponse)(nil),     // 15: interlock.engine.v1.ForceStateResponse
+	(*PauseRunRequest)(nil),        // 16: interlock.engine.v1.PauseRunRequest
+	(*PauseRunResponse)(nil),       // 17: interlock.engine.v1.PauseRunResponse
+	(*ResumeRunRequest)(nil),       // 18: interlock.engine.v1.ResumeRunRequest
+	(*ResumeRunResponse)(nil),      // 19: interlock.engine.v1.ResumeRunResponse
+	(*CancelRunRequest)(nil),       // 20: interlock.engine.v1.CancelRunRequest
+	(*CancelRunResponse)(nil),      // 21: interlock.engine.v1.CancelRunResponse
+	(*GetRunHistoryRequest)(nil),   // 22: interlock.engine.v1.GetRunHistoryRequest
+	(*GetRunHistoryResponse)(nil),  // 23: interlock.engine.v1.GetRunHistoryResponse
+	(*SettleApprovalRequest)(nil),  // 24: interlock.engine.v1.SettleApprovalRequest
+	(*SettleApprovalResponse)(nil), // 25: interlock.engine.v1.SettleApprovalResponse
+	(*WatchRunRequest)(nil),        // 26: interlock.engine.v1.WatchRunRequest
+	(*WatchRunResponse)(nil),       // 27: interlock.engine.v1.WatchRunResponse
+	(*Run)(nil),                    // 28: interlock.engine.v1.Run
+	(RunView)(0),                   // 29: interlock.engine.v1.RunView
+	(*Rejection)(nil),              // 30: interlock.engine.v1.Rejection
+	(*HistoryEntry)(nil),           // 31: interlock.engine.v1.HistoryEntry
 }
 var file_interlock_engine_v1_run_service_proto_depIdxs = []int32{
-	26, // 0: interlock.engine.v1.StartRunResponse.run:type_name -> interlock.engine.v1.Run
-	27, // 1: interlock.engine.v1.GetRunRequest.view:type_name -> interlock.engine.v1.RunView
-	26, // 2: interlock.engine.v1.GetRunResponse.run:type_name -> interlock.engine.v1.Run
-	27, // 3: interlock.engine.v1.ListRunsRequest.view:type_name -> interlock.engine.v1.RunView
-	26, // 4: interlock.engine.v1.ListRunsResponse.runs:type_name -> interlock.engine.v1.Run
-	26, // 5: interlock.engine.v1.TransitionRunResponse.run:type_name -> interlock.engine.v1.Run
-	28, // 6: interlock.engine.v1.TransitionRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	26, // 7: interlock.engine.v1.BindBranchResponse.run:type_name -> interlock.engine.v1.Run
-	26, // 8: interlock.engine.v1.InterruptRunResponse.run:type_name -> interlock.engine.v1.Run
-	26, // 9: interlock.engine.v1.ForceStateResponse.run:type_name -> interlock.engine.v1.Run
-	28, // 10: interlock.engine.v1.ForceStateResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	26, // 11: interlock.engine.v1.PauseRunResponse.run:type_name -> interlock.engine.v1.Run
-	26, // 12: interlock.engine.v1.ResumeRunResponse.run:type_name -> interlock.engine.v1.Run
-	26, // 13: interlock.engine.v1.CancelRunResponse.run:type_name -> interlock.engine.v1.Run
-	29, // 14: interlock.engine.v1.GetRunHistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
-	26, // 15: interlock.engine.v1.SettleApprovalResponse.run:type_name -> interlock.engine.v1.Run
-	27, // 16: interlock.engine.v1.WatchRunRequest.view:type_name -> interlock.engine.v1.RunView
-	26, // 17: interlock.engine.v1.WatchRunResponse.run:type_name -> interlock.engine.v1.Run
-	0,  // 18: interlock.engine.v1.RunService.StartRun:input_type -> interlock.engine.v1.StartRunRequest
-	2,  // 19: interlock.engine.v1.RunService.GetRun:input_type -> interlock.engine.v1.GetRunRequest
-	4,  // 20: interlock.engine.v1.RunService.ListRuns:input_type -> interlock.engine.v1.ListRunsRequest
-	6,  // 21: interlock.engine.v1.RunService.TransitionRun:input_type -> interlock.engine.v1.TransitionRunRequest
-	8,  // 22: interlock.engine.v1.RunService.BindBranch:input_type -> interlock.engine.v1.BindBranchRequest
-	10, // 23: interlock.engine.v1.RunService.InterruptRun:input_type -> interlock.engine.v1.InterruptRunRequest
-	12, // 24: interlock.engine.v1.RunService.ForceState:input_type -> interlock.engine.v1.ForceStateRequest
-	14, // 25: interlock.engine.v1.RunService.PauseRun:input_type -> interlock.engine.v1.PauseRunRequest
-	16, // 26: interlock.engine.v1.RunService.ResumeRun:input_type -> interlock.engine.v1.ResumeRunRequest
-	18, // 27: interlock.engine.v1.RunService.CancelRun:input_type -> interlock.engine.v1.CancelRunRequest
-	20, // 28: interlock.engine.v1.RunService.GetRunHistory:input_type -> interlock.engine.v1.GetRunHistoryRequest
-	22, // 29: interlock.engine.v1.RunService.SettleApproval:input_type -> interlock.engine.v1.SettleApprovalRequest
-	24, // 30: interlock.engine.v1.RunService.WatchRun:input_type -> interlock.engine.v1.WatchRunRequest
-	1,  // 31: interlock.engine.v1.RunService.StartRun:output_type -> interlock.engine.v1.StartRunResponse
-	3,  // 32: interlock.engine.v1.RunService.GetRun:output_type -> interlock.engine.v1.GetRunResponse
-	5,  // 33: interlock.engine.v1.RunService.ListRuns:output_type -> interlock.engine.v1.ListRunsResponse
-	7,  // 34: interlock.engine.v1.RunService.TransitionRun:output_type -> interlock.engine.v1.TransitionRunResponse
-	9,  // 35: interlock.engine.v1.RunService.BindBranch:output_type -> interlock.engine.v1.BindBranchResponse
-	11, // 36: interlock.engine.v1.RunService.InterruptRun:output_type -> interlock.engine.v1.InterruptRunResponse
-	13, // 37: interlock.engine.v1.RunService.ForceState:output_type -> interlock.engine.v1.ForceStateResponse
-	15, // 38: interlock.engine.v1.RunService.PauseRun:output_type -> interlock.engine.v1.PauseRunResponse
-	17, // 39: interlock.engine.v1.RunService.ResumeRun:output_type -> interlock.engine.v1.ResumeRunResponse
-	19, // 40: interlock.engine.v1.RunService.CancelRun:output_type -> interlock.engine.v1.CancelRunResponse
-	21, // 41: interlock.engine.v1.RunService.GetRunHistory:output_type -> interlock.engine.v1.GetRunHistoryResponse
-	23, // 42: interlock.engine.v1.RunService.SettleApproval:output_type -> interlock.engine.v1.SettleApprovalResponse
-	25, // 43: interlock.engine.v1.RunService.WatchRun:output_type -> interlock.engine.v1.WatchRunResponse
-	31, // [31:44] is the sub-list for method output_type
-	18, // [18:31] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	28, // 0: interlock.engine.v1.StartRunResponse.run:type_name -> interlock.engine.v1.Run
+	29, // 1: interlock.engine.v1.GetRunRequest.view:type_name -> interlock.engine.v1.RunView
+	28, // 2: interlock.engine.v1.GetRunResponse.run:type_name -> interlock.engine.v1.Run
+	28, // 3: interlock.engine.v1.GetRunVersionResponse.run:type_name -> interlock.engine.v1.Run
+	28, // 4: interlock.engine.v1.GetRunVersionResponse.branches:type_name -> interlock.engine.v1.Run
+	29, // 5: interlock.engine.v1.ListRunsRequest.view:type_name -> interlock.engine.v1.RunView
+	28, // 6: interlock.engine.v1.ListRunsResponse.runs:type_name -> interlock.engine.v1.Run
+	28, // 7: interlock.engine.v1.TransitionRunResponse.run:type_name -> interlock.engine.v1.Run
+	30, // 8: interlock.engine.v1.TransitionRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	28, // 9: interlock.engine.v1.BindBranchResponse.run:type_name -> interlock.engine.v1.Run
+	28, // 10: interlock.engine.v1.InterruptRunResponse.run:type_name -> interlock.engine.v1.Run
+	28, // 11: interlock.engine.v1.ForceStateResponse.run:type_name -> interlock.engine.v1.Run
+	30, // 12: interlock.engine.v1.ForceStateResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	28, // 13: interlock.engine.v1.PauseRunResponse.run:type_name -> interlock.engine.v1.Run
+	28, // 14: interlock.engine.v1.ResumeRunResponse.run:type_name -> interlock.engine.v1.Run
+	28, // 15: interlock.engine.v1.CancelRunResponse.run:type_name -> interlock.engine.v1.Run
+	31, // 16: interlock.engine.v1.GetRunHistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
+	28, // 17: interlock.engine.v1.SettleApprovalResponse.run:type_name -> interlock.engine.v1.Run
+	29, // 18: interlock.engine.v1.WatchRunRequest.view:type_name -> interlock.engine.v1.RunView
+	28, // 19: interlock.engine.v1.WatchRunResponse.run:type_name -> interlock.engine.v1.Run
+	0,  // 20: interlock.engine.v1.RunService.StartRun:input_type -> interlock.engine.v1.StartRunRequest
+	2,  // 21: interlock.engine.v1.RunService.GetRun:input_type -> interlock.engine.v1.GetRunRequest
+	6,  // 22: interlock.engine.v1.RunService.ListRuns:input_type -> interlock.engine.v1.ListRunsRequest
+	8,  // 23: interlock.engine.v1.RunService.TransitionRun:input_type -> interlock.engine.v1.TransitionRunRequest
+	10, // 24: interlock.engine.v1.RunService.BindBranch:input_type -> interlock.engine.v1.BindBranchRequest
+	12, // 25: interlock.engine.v1.RunService.InterruptRun:input_type -> interlock.engine.v1.InterruptRunRequest
+	14, // 26: interlock.engine.v1.RunService.ForceState:input_type -> interlock.engine.v1.ForceStateRequest
+	16, // 27: interlock.engine.v1.RunService.PauseRun:input_type -> interlock.engine.v1.PauseRunRequest
+	18, // 28: interlock.engine.v1.RunService.ResumeRun:input_type -> interlock.engine.v1.ResumeRunRequest
+	20, // 29: interlock.engine.v1.RunService.CancelRun:input_type -> interlock.engine.v1.CancelRunRequest
+	4,  // 30: interlock.engine.v1.RunService.GetRunVersion:input_type -> interlock.engine.v1.GetRunVersionRequest
+	22, // 31: interlock.engine.v1.RunService.GetRunHistory:input_type -> interlock.engine.v1.GetRunHistoryRequest
+	24, // 32: interlock.engine.v1.RunService.SettleApproval:input_type -> interlock.engine.v1.SettleApprovalRequest
+	26, // 33: interlock.engine.v1.RunService.WatchRun:input_type -> interlock.engine.v1.WatchRunRequest
+	1,  // 34: interlock.engine.v1.RunService.StartRun:output_type -> interlock.engine.v1.StartRunResponse
+	3,  // 35: interlock.engine.v1.RunService.GetRun:output_type -> interlock.engine.v1.GetRunResponse
+	7,  // 36: interlock.engine.v1.RunService.ListRuns:output_type -> interlock.engine.v1.ListRunsResponse
+	9,  // 37: interlock.engine.v1.RunService.TransitionRun:output_type -> interlock.engine.v1.TransitionRunResponse
+	11, // 38: interlock.engine.v1.RunService.BindBranch:output_type -> interlock.engine.v1.BindBranchResponse
+	13, // 39: interlock.engine.v1.RunService.InterruptRun:output_type -> interlock.engine.v1.InterruptRunResponse
+	15, // 40: interlock.engine.v1.RunService.ForceState:output_type -> interlock.engine.v1.ForceStateResponse
+	17, // 41: interlock.engine.v1.RunService.PauseRun:output_type -> interlock.engine.v1.PauseRunResponse
+	19, // 42: interlock.engine.v1.RunService.ResumeRun:output_type -> interlock.engine.v1.ResumeRunResponse
+	21, // 43: interlock.engine.v1.RunService.CancelRun:output_type -> interlock.engine.v1.CancelRunResponse
+	5,  // 44: interlock.engine.v1.RunService.GetRunVersion:output_type -> interlock.engine.v1.GetRunVersionResponse
+	23, // 45: interlock.engine.v1.RunService.GetRunHistory:output_type -> interlock.engine.v1.GetRunHistoryResponse
+	25, // 46: interlock.engine.v1.RunService.SettleApproval:output_type -> interlock.engine.v1.SettleApprovalResponse
+	27, // 47: interlock.engine.v1.RunService.WatchRun:output_type -> interlock.engine.v1.WatchRunResponse
+	34, // [34:48] is the sub-list for method output_type
+	20, // [20:34] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_run_service_proto_init() }
@@ -2003,7 +2145,7 @@ func file_interlock_engine_v1_run_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_engine_v1_run_service_proto_rawDesc), len(file_interlock_engine_v1_run_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -29,6 +29,7 @@ const (
 	RunService_PauseRun_FullMethodName       = "/interlock.engine.v1.RunService/PauseRun"
 	RunService_ResumeRun_FullMethodName      = "/interlock.engine.v1.RunService/ResumeRun"
 	RunService_CancelRun_FullMethodName      = "/interlock.engine.v1.RunService/CancelRun"
+	RunService_GetRunVersion_FullMethodName  = "/interlock.engine.v1.RunService/GetRunVersion"
 	RunService_GetRunHistory_FullMethodName  = "/interlock.engine.v1.RunService/GetRunHistory"
 	RunService_SettleApproval_FullMethodName = "/interlock.engine.v1.RunService/SettleApproval"
 	RunService_WatchRun_FullMethodName       = "/interlock.engine.v1.RunService/WatchRun"
@@ -68,6 +69,11 @@ type RunServiceClient interface {
 	// CancelRun ends a run and the runs that it invoked. The run that invoked it
 	// continues with on_fail.
 	CancelRun(ctx context.Context, in *CancelRunRequest, opts ...grpc.CallOption) (*CancelRunResponse, error)
+	// GetRunVersion returns a run as it was after a change: what its history gives when the
+	// version of the workflow that it is pinned to plays it again. What was counted in an
+	// entry of a state is not in it. NOT_FOUND when the history does not reach back to the
+	// start any more.
+	GetRunVersion(ctx context.Context, in *GetRunVersionRequest, opts ...grpc.CallOption) (*GetRunVersionResponse, error)
 	// GetRunHistory returns the changes of a run and its tool results (S6.4). It is a
 	// log: read from a version on, oldest first.
 	GetRunHistory(ctx context.Context, in *GetRunHistoryRequest, opts ...grpc.CallOption) (*GetRunHistoryResponse, error)
@@ -187,6 +193,16 @@ func (c *runServiceClient) CancelRun(ctx context.Context, in *CancelRunRequest, 
 	return out, nil
 }
 
+func (c *runServiceClient) GetRunVersion(ctx context.Context, in *GetRunVersionRequest, opts ...grpc.CallOption) (*GetRunVersionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetRunVersionResponse)
+	err := c.cc.Invoke(ctx, RunService_GetRunVersion_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *runServiceClient) GetRunHistory(ctx context.Context, in *GetRunHistoryRequest, opts ...grpc.CallOption) (*GetRunHistoryResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetRunHistoryResponse)
@@ -260,6 +276,11 @@ type RunServiceServer interface {
 	// CancelRun ends a run and the runs that it invoked. The run that invoked it
 	// continues with on_fail.
 	CancelRun(context.Context, *CancelRunRequest) (*CancelRunResponse, error)
+	// GetRunVersion returns a run as it was after a change: what its history gives when the
+	// version of the workflow that it is pinned to plays it again. What was counted in an
+	// entry of a state is not in it. NOT_FOUND when the history does not reach back to the
+	// start any more.
+	GetRunVersion(context.Context, *GetRunVersionRequest) (*GetRunVersionResponse, error)
 	// GetRunHistory returns the changes of a run and its tool results (S6.4). It is a
 	// log: read from a version on, oldest first.
 	GetRunHistory(context.Context, *GetRunHistoryRequest) (*GetRunHistoryResponse, error)
@@ -308,6 +329,9 @@ func (UnimplementedRunServiceServer) ResumeRun(context.Context, *ResumeRunReques
 }
 func (UnimplementedRunServiceServer) CancelRun(context.Context, *CancelRunRequest) (*CancelRunResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelRun not implemented")
+}
+func (UnimplementedRunServiceServer) GetRunVersion(context.Context, *GetRunVersionRequest) (*GetRunVersionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRunVersion not implemented")
 }
 func (UnimplementedRunServiceServer) GetRunHistory(context.Context, *GetRunHistoryRequest) (*GetRunHistoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetRunHistory not implemented")
@@ -519,6 +543,24 @@ func _RunService_CancelRun_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RunService_GetRunVersion_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetRunVersionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RunServiceServer).GetRunVersion(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RunService_GetRunVersion_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RunServiceServer).GetRunVersion(ctx, req.(*GetRunVersionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _RunService_GetRunHistory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetRunHistoryRequest)
 	if err := dec(in); err != nil {
@@ -612,6 +654,10 @@ var RunService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CancelRun",
 			Handler:    _RunService_CancelRun_Handler,
+		},
+		{
+			MethodName: "GetRunVersion",
+			Handler:    _RunService_GetRunVersion_Handler,
 		},
 		{
 			MethodName: "GetRunHistory",

@@ -1929,7 +1929,11 @@ type ToolCallDecided struct {
 	// The approval that humans are asked for, or that admitted the call; empty for none.
 	ApprovalId string `protobuf:"bytes,13,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
 	// What shadows would have decided, where that differs.
-	Shadows       []*ShadowDecided `protobuf:"bytes,14,rep,name=shadows,proto3" json:"shadows,omitempty"`
+	Shadows []*ShadowDecided `protobuf:"bytes,14,rep,name=shadows,proto3" json:"shadows,omitempty"`
+	// Limits of which more than 80 percent are used after this call, as far as the enforcer
+	// that decided knows: what other replicas have counted since it saw the limit last is
+	// not in it.
+	Limits        []*LimitUsed `protobuf:"bytes,15,rep,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2062,6 +2066,124 @@ func (x *ToolCallDecided) GetShadows() []*ShadowDecided {
 	return nil
 }
 
+func (x *ToolCallDecided) GetLimits() []*LimitUsed {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// LimitUsed is how much of a limit is used.
+type LimitUsed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the policy; empty when the limit is the state's, or the session's own.
+	Policy string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	// JSON Pointer of the rule in the policy, such as "/allow/0"; empty when the limit is
+	// the state's.
+	Rule string `protobuf:"bytes,2,opt,name=rule,proto3" json:"rule,omitempty"`
+	// calls, money or emails of a policy; iterations, context_bytes or files of the state.
+	Measure string `protobuf:"bytes,3,opt,name=measure,proto3" json:"measure,omitempty"`
+	// policy, principal or session; entry when the limit is the state's.
+	Scope string `protobuf:"bytes,4,opt,name=scope,proto3" json:"scope,omitempty"`
+	// The principal or the root of the tree of sessions; of a state the number of the entry.
+	Subject string `protobuf:"bytes,5,opt,name=subject,proto3" json:"subject,omitempty"`
+	// How much is used: calls, emails, bytes, files or micro-dollars.
+	Used int64 `protobuf:"varint,6,opt,name=used,proto3" json:"used,omitempty"`
+	// The most that may be used.
+	Max int64 `protobuf:"varint,7,opt,name=max,proto3" json:"max,omitempty"`
+	// When it is certain to be less: when the rolling window or the period is over. Absent
+	// when only the end of the entry or of the session helps.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LimitUsed) Reset() {
+	*x = LimitUsed{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LimitUsed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LimitUsed) ProtoMessage() {}
+
+func (x *LimitUsed) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LimitUsed.ProtoReflect.Descriptor instead.
+func (*LimitUsed) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *LimitUsed) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+func (x *LimitUsed) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *LimitUsed) GetMeasure() string {
+	if x != nil {
+		return x.Measure
+	}
+	return ""
+}
+
+func (x *LimitUsed) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
+}
+
+func (x *LimitUsed) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *LimitUsed) GetUsed() int64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *LimitUsed) GetMax() int64 {
+	if x != nil {
+		return x.Max
+	}
+	return 0
+}
+
+func (x *LimitUsed) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
 // ShadowDecided is what a shadow would have decided. The shadow is a policy or a
 // workflow.
 type ShadowDecided struct {
@@ -2082,7 +2204,7 @@ type ShadowDecided struct {
 
 func (x *ShadowDecided) Reset() {
 	*x = ShadowDecided{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2094,7 +2216,7 @@ func (x *ShadowDecided) String() string {
 func (*ShadowDecided) ProtoMessage() {}
 
 func (x *ShadowDecided) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2107,7 +2229,7 @@ func (x *ShadowDecided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShadowDecided.ProtoReflect.Descriptor instead.
 func (*ShadowDecided) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{18}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ShadowDecided) GetPolicy() string {
@@ -2168,7 +2290,7 @@ type ToolCallReported struct {
 
 func (x *ToolCallReported) Reset() {
 	*x = ToolCallReported{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2180,7 +2302,7 @@ func (x *ToolCallReported) String() string {
 func (*ToolCallReported) ProtoMessage() {}
 
 func (x *ToolCallReported) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2193,7 +2315,7 @@ func (x *ToolCallReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallReported.ProtoReflect.Descriptor instead.
 func (*ToolCallReported) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{19}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ToolCallReported) GetCallId() string {
@@ -2262,7 +2384,7 @@ type SchemaRegistered struct {
 
 func (x *SchemaRegistered) Reset() {
 	*x = SchemaRegistered{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2274,7 +2396,7 @@ func (x *SchemaRegistered) String() string {
 func (*SchemaRegistered) ProtoMessage() {}
 
 func (x *SchemaRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2287,7 +2409,7 @@ func (x *SchemaRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SchemaRegistered.ProtoReflect.Descriptor instead.
 func (*SchemaRegistered) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{20}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SchemaRegistered) GetSchemaId() string {
@@ -2340,7 +2462,7 @@ type StateChanged struct {
 
 func (x *StateChanged) Reset() {
 	*x = StateChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2352,7 +2474,7 @@ func (x *StateChanged) String() string {
 func (*StateChanged) ProtoMessage() {}
 
 func (x *StateChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2365,7 +2487,7 @@ func (x *StateChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateChanged.ProtoReflect.Descriptor instead.
 func (*StateChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{21}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StateChanged) GetSchemaName() string {
@@ -2425,7 +2547,7 @@ type StateDeleted struct {
 
 func (x *StateDeleted) Reset() {
 	*x = StateDeleted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2437,7 +2559,7 @@ func (x *StateDeleted) String() string {
 func (*StateDeleted) ProtoMessage() {}
 
 func (x *StateDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2450,7 +2572,7 @@ func (x *StateDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateDeleted.ProtoReflect.Descriptor instead.
 func (*StateDeleted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{22}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StateDeleted) GetSchemaName() string {
@@ -2488,7 +2610,7 @@ type StateLocked struct {
 
 func (x *StateLocked) Reset() {
 	*x = StateLocked{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2500,7 +2622,7 @@ func (x *StateLocked) String() string {
 func (*StateLocked) ProtoMessage() {}
 
 func (x *StateLocked) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2513,7 +2635,7 @@ func (x *StateLocked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateLocked.ProtoReflect.Descriptor instead.
 func (*StateLocked) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{23}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *StateLocked) GetHolder() string {
@@ -2547,7 +2669,7 @@ type SessionCreated struct {
 
 func (x *SessionCreated) Reset() {
 	*x = SessionCreated{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2559,7 +2681,7 @@ func (x *SessionCreated) String() string {
 func (*SessionCreated) ProtoMessage() {}
 
 func (x *SessionCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2572,7 +2694,7 @@ func (x *SessionCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionCreated.ProtoReflect.Descriptor instead.
 func (*SessionCreated) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{24}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SessionCreated) GetName() string {
@@ -2632,7 +2754,7 @@ type SessionChanged struct {
 
 func (x *SessionChanged) Reset() {
 	*x = SessionChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2644,7 +2766,7 @@ func (x *SessionChanged) String() string {
 func (*SessionChanged) ProtoMessage() {}
 
 func (x *SessionChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2657,7 +2779,7 @@ func (x *SessionChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionChanged.ProtoReflect.Descriptor instead.
 func (*SessionChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{25}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SessionChanged) GetName() string {
@@ -2735,7 +2857,7 @@ type SessionGranted struct {
 
 func (x *SessionGranted) Reset() {
 	*x = SessionGranted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2747,7 +2869,7 @@ func (x *SessionGranted) String() string {
 func (*SessionGranted) ProtoMessage() {}
 
 func (x *SessionGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2760,7 +2882,7 @@ func (x *SessionGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionGranted.ProtoReflect.Descriptor instead.
 func (*SessionGranted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{26}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SessionGranted) GetStateId() string {
@@ -2792,7 +2914,7 @@ type TaskChanged struct {
 
 func (x *TaskChanged) Reset() {
 	*x = TaskChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2804,7 +2926,7 @@ func (x *TaskChanged) String() string {
 func (*TaskChanged) ProtoMessage() {}
 
 func (x *TaskChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2817,7 +2939,7 @@ func (x *TaskChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskChanged.ProtoReflect.Descriptor instead.
 func (*TaskChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{27}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TaskChanged) GetSessionId() string {
@@ -2875,7 +2997,7 @@ type ComponentChanged struct {
 
 func (x *ComponentChanged) Reset() {
 	*x = ComponentChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2887,7 +3009,7 @@ func (x *ComponentChanged) String() string {
 func (*ComponentChanged) ProtoMessage() {}
 
 func (x *ComponentChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2900,7 +3022,7 @@ func (x *ComponentChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComponentChanged.ProtoReflect.Descriptor instead.
 func (*ComponentChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{28}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ComponentChanged) GetName() string {
@@ -2934,7 +3056,7 @@ type ComponentCommitted struct {
 
 func (x *ComponentCommitted) Reset() {
 	*x = ComponentCommitted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2946,7 +3068,7 @@ func (x *ComponentCommitted) String() string {
 func (*ComponentCommitted) ProtoMessage() {}
 
 func (x *ComponentCommitted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2959,7 +3081,7 @@ func (x *ComponentCommitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComponentCommitted.ProtoReflect.Descriptor instead.
 func (*ComponentCommitted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{29}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ComponentCommitted) GetExecutionId() string {
@@ -3027,7 +3149,7 @@ type ApprovalChanged struct {
 
 func (x *ApprovalChanged) Reset() {
 	*x = ApprovalChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3039,7 +3161,7 @@ func (x *ApprovalChanged) String() string {
 func (*ApprovalChanged) ProtoMessage() {}
 
 func (x *ApprovalChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3052,7 +3174,7 @@ func (x *ApprovalChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApprovalChanged.ProtoReflect.Descriptor instead.
 func (*ApprovalChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{30}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ApprovalChanged) GetKind() string {
@@ -3171,7 +3293,7 @@ type RunApprovalChanged struct {
 
 func (x *RunApprovalChanged) Reset() {
 	*x = RunApprovalChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3183,7 +3305,7 @@ func (x *RunApprovalChanged) String() string {
 func (*RunApprovalChanged) ProtoMessage() {}
 
 func (x *RunApprovalChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3196,7 +3318,7 @@ func (x *RunApprovalChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunApprovalChanged.ProtoReflect.Descriptor instead.
 func (*RunApprovalChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{31}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RunApprovalChanged) GetApprovalId() string {
@@ -3268,7 +3390,7 @@ type PolicyChanged struct {
 
 func (x *PolicyChanged) Reset() {
 	*x = PolicyChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3280,7 +3402,7 @@ func (x *PolicyChanged) String() string {
 func (*PolicyChanged) ProtoMessage() {}
 
 func (x *PolicyChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3293,7 +3415,7 @@ func (x *PolicyChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyChanged.ProtoReflect.Descriptor instead.
 func (*PolicyChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{32}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *PolicyChanged) GetPolicyVersion() int64 {
@@ -3344,7 +3466,7 @@ type UpstreamChanged struct {
 
 func (x *UpstreamChanged) Reset() {
 	*x = UpstreamChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3356,7 +3478,7 @@ func (x *UpstreamChanged) String() string {
 func (*UpstreamChanged) ProtoMessage() {}
 
 func (x *UpstreamChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3369,7 +3491,7 @@ func (x *UpstreamChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpstreamChanged.ProtoReflect.Descriptor instead.
 func (*UpstreamChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{33}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *UpstreamChanged) GetTools() []string {
@@ -3395,7 +3517,7 @@ type DecisionsSealed struct {
 
 func (x *DecisionsSealed) Reset() {
 	*x = DecisionsSealed{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3407,7 +3529,7 @@ func (x *DecisionsSealed) String() string {
 func (*DecisionsSealed) ProtoMessage() {}
 
 func (x *DecisionsSealed) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3420,7 +3542,7 @@ func (x *DecisionsSealed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecisionsSealed.ProtoReflect.Descriptor instead.
 func (*DecisionsSealed) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{34}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DecisionsSealed) GetFirst() int64 {
@@ -3587,7 +3709,7 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"childRunId\x12%\n" +
 	"\x0echild_workflow\x18\x05 \x01(\tR\rchildWorkflow\x12!\n" +
 	"\fchild_status\x18\x06 \x01(\tR\vchildStatus\x12\x16\n" +
-	"\x06branch\x18\a \x01(\tR\x06branch\"\xb3\x03\n" +
+	"\x06branch\x18\a \x01(\tR\x06branch\"\xea\x03\n" +
 	"\x0fToolCallDecided\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1a\n" +
@@ -3607,7 +3729,17 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x04rule\x18\f \x01(\tR\x04rule\x12\x1f\n" +
 	"\vapproval_id\x18\r \x01(\tR\n" +
 	"approvalId\x12;\n" +
-	"\ashadows\x18\x0e \x03(\v2!.interlock.event.v1.ShadowDecidedR\ashadows\"\x9a\x01\n" +
+	"\ashadows\x18\x0e \x03(\v2!.interlock.event.v1.ShadowDecidedR\ashadows\x125\n" +
+	"\x06limits\x18\x0f \x03(\v2\x1d.interlock.event.v1.LimitUsedR\x06limits\"\xd9\x01\n" +
+	"\tLimitUsed\x12\x16\n" +
+	"\x06policy\x18\x01 \x01(\tR\x06policy\x12\x12\n" +
+	"\x04rule\x18\x02 \x01(\tR\x04rule\x12\x18\n" +
+	"\ameasure\x18\x03 \x01(\tR\ameasure\x12\x14\n" +
+	"\x05scope\x18\x04 \x01(\tR\x05scope\x12\x18\n" +
+	"\asubject\x18\x05 \x01(\tR\asubject\x12\x12\n" +
+	"\x04used\x18\x06 \x01(\x03R\x04used\x12\x10\n" +
+	"\x03max\x18\a \x01(\x03R\x03max\x120\n" +
+	"\x05until\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\x9a\x01\n" +
 	"\rShadowDecided\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12%\n" +
 	"\x0epolicy_version\x18\x02 \x01(\x03R\rpolicyVersion\x12\x1a\n" +
@@ -3734,7 +3866,7 @@ func file_interlock_event_v1_event_proto_rawDescGZIP() []byte {
 	return file_interlock_event_v1_event_proto_rawDescData
 }
 
-var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*Event)(nil),                 // 0: interlock.event.v1.Event
 	(*WorkflowRegistered)(nil),    // 1: interlock.event.v1.WorkflowRegistered
@@ -3754,27 +3886,28 @@ var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*RunInvoked)(nil),            // 15: interlock.event.v1.RunInvoked
 	(*RunChildEnded)(nil),         // 16: interlock.event.v1.RunChildEnded
 	(*ToolCallDecided)(nil),       // 17: interlock.event.v1.ToolCallDecided
-	(*ShadowDecided)(nil),         // 18: interlock.event.v1.ShadowDecided
-	(*ToolCallReported)(nil),      // 19: interlock.event.v1.ToolCallReported
-	(*SchemaRegistered)(nil),      // 20: interlock.event.v1.SchemaRegistered
-	(*StateChanged)(nil),          // 21: interlock.event.v1.StateChanged
-	(*StateDeleted)(nil),          // 22: interlock.event.v1.StateDeleted
-	(*StateLocked)(nil),           // 23: interlock.event.v1.StateLocked
-	(*SessionCreated)(nil),        // 24: interlock.event.v1.SessionCreated
-	(*SessionChanged)(nil),        // 25: interlock.event.v1.SessionChanged
-	(*SessionGranted)(nil),        // 26: interlock.event.v1.SessionGranted
-	(*TaskChanged)(nil),           // 27: interlock.event.v1.TaskChanged
-	(*ComponentChanged)(nil),      // 28: interlock.event.v1.ComponentChanged
-	(*ComponentCommitted)(nil),    // 29: interlock.event.v1.ComponentCommitted
-	(*ApprovalChanged)(nil),       // 30: interlock.event.v1.ApprovalChanged
-	(*RunApprovalChanged)(nil),    // 31: interlock.event.v1.RunApprovalChanged
-	(*PolicyChanged)(nil),         // 32: interlock.event.v1.PolicyChanged
-	(*UpstreamChanged)(nil),       // 33: interlock.event.v1.UpstreamChanged
-	(*DecisionsSealed)(nil),       // 34: interlock.event.v1.DecisionsSealed
-	(*timestamppb.Timestamp)(nil), // 35: google.protobuf.Timestamp
+	(*LimitUsed)(nil),             // 18: interlock.event.v1.LimitUsed
+	(*ShadowDecided)(nil),         // 19: interlock.event.v1.ShadowDecided
+	(*ToolCallReported)(nil),      // 20: interlock.event.v1.ToolCallReported
+	(*SchemaRegistered)(nil),      // 21: interlock.event.v1.SchemaRegistered
+	(*StateChanged)(nil),          // 22: interlock.event.v1.StateChanged
+	(*StateDeleted)(nil),          // 23: interlock.event.v1.StateDeleted
+	(*StateLocked)(nil),           // 24: interlock.event.v1.StateLocked
+	(*SessionCreated)(nil),        // 25: interlock.event.v1.SessionCreated
+	(*SessionChanged)(nil),        // 26: interlock.event.v1.SessionChanged
+	(*SessionGranted)(nil),        // 27: interlock.event.v1.SessionGranted
+	(*TaskChanged)(nil),           // 28: interlock.event.v1.TaskChanged
+	(*ComponentChanged)(nil),      // 29: interlock.event.v1.ComponentChanged
+	(*ComponentCommitted)(nil),    // 30: interlock.event.v1.ComponentCommitted
+	(*ApprovalChanged)(nil),       // 31: interlock.event.v1.ApprovalChanged
+	(*RunApprovalChanged)(nil),    // 32: interlock.event.v1.RunApprovalChanged
+	(*PolicyChanged)(nil),         // 33: interlock.event.v1.PolicyChanged
+	(*UpstreamChanged)(nil),       // 34: interlock.event.v1.UpstreamChanged
+	(*DecisionsSealed)(nil),       // 35: interlock.event.v1.DecisionsSealed
+	(*timestamppb.Timestamp)(nil), // 36: google.protobuf.Timestamp
 }
 var file_interlock_event_v1_event_proto_depIdxs = []int32{
-	35, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
+	36, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
 	1,  // 1: interlock.event.v1.Event.workflow_registered:type_name -> interlock.event.v1.WorkflowRegistered
 	2,  // 2: interlock.event.v1.Event.run_started:type_name -> interlock.event.v1.RunStarted
 	3,  // 3: interlock.event.v1.Event.run_transitioned:type_name -> interlock.event.v1.RunTransitioned
@@ -3783,7 +3916,7 @@ var file_interlock_event_v1_event_proto_depIdxs = []int32{
 	6,  // 6: interlock.event.v1.Event.run_paused:type_name -> interlock.event.v1.RunPaused
 	7,  // 7: interlock.event.v1.Event.run_resumed:type_name -> interlock.event.v1.RunResumed
 	17, // 8: interlock.event.v1.Event.toolcall_decided:type_name -> interlock.event.v1.ToolCallDecided
-	19, // 9: interlock.event.v1.Event.toolcall_reported:type_name -> interlock.event.v1.ToolCallReported
+	20, // 9: interlock.event.v1.Event.toolcall_reported:type_name -> interlock.event.v1.ToolCallReported
 	8,  // 10: interlock.event.v1.Event.run_forced:type_name -> interlock.event.v1.RunForced
 	9,  // 11: interlock.event.v1.Event.run_interrupted:type_name -> interlock.event.v1.RunInterrupted
 	10, // 12: interlock.event.v1.Event.run_forked:type_name -> interlock.event.v1.RunForked
@@ -3792,30 +3925,32 @@ var file_interlock_event_v1_event_proto_depIdxs = []int32{
 	13, // 15: interlock.event.v1.Event.run_joined:type_name -> interlock.event.v1.RunJoined
 	15, // 16: interlock.event.v1.Event.run_invoked:type_name -> interlock.event.v1.RunInvoked
 	16, // 17: interlock.event.v1.Event.run_child_ended:type_name -> interlock.event.v1.RunChildEnded
-	20, // 18: interlock.event.v1.Event.schema_registered:type_name -> interlock.event.v1.SchemaRegistered
-	21, // 19: interlock.event.v1.Event.state_changed:type_name -> interlock.event.v1.StateChanged
-	22, // 20: interlock.event.v1.Event.state_deleted:type_name -> interlock.event.v1.StateDeleted
-	23, // 21: interlock.event.v1.Event.state_locked:type_name -> interlock.event.v1.StateLocked
-	24, // 22: interlock.event.v1.Event.session_created:type_name -> interlock.event.v1.SessionCreated
-	25, // 23: interlock.event.v1.Event.session_changed:type_name -> interlock.event.v1.SessionChanged
-	26, // 24: interlock.event.v1.Event.session_granted:type_name -> interlock.event.v1.SessionGranted
-	27, // 25: interlock.event.v1.Event.task_changed:type_name -> interlock.event.v1.TaskChanged
-	28, // 26: interlock.event.v1.Event.component_changed:type_name -> interlock.event.v1.ComponentChanged
-	29, // 27: interlock.event.v1.Event.component_committed:type_name -> interlock.event.v1.ComponentCommitted
-	30, // 28: interlock.event.v1.Event.approval_changed:type_name -> interlock.event.v1.ApprovalChanged
-	31, // 29: interlock.event.v1.Event.run_approval_changed:type_name -> interlock.event.v1.RunApprovalChanged
-	32, // 30: interlock.event.v1.Event.policy_changed:type_name -> interlock.event.v1.PolicyChanged
-	34, // 31: interlock.event.v1.Event.decisions_sealed:type_name -> interlock.event.v1.DecisionsSealed
-	33, // 32: interlock.event.v1.Event.upstream_changed:type_name -> interlock.event.v1.UpstreamChanged
+	21, // 18: interlock.event.v1.Event.schema_registered:type_name -> interlock.event.v1.SchemaRegistered
+	22, // 19: interlock.event.v1.Event.state_changed:type_name -> interlock.event.v1.StateChanged
+	23, // 20: interlock.event.v1.Event.state_deleted:type_name -> interlock.event.v1.StateDeleted
+	24, // 21: interlock.event.v1.Event.state_locked:type_name -> interlock.event.v1.StateLocked
+	25, // 22: interlock.event.v1.Event.session_created:type_name -> interlock.event.v1.SessionCreated
+	26, // 23: interlock.event.v1.Event.session_changed:type_name -> interlock.event.v1.SessionChanged
+	27, // 24: interlock.event.v1.Event.session_granted:type_name -> interlock.event.v1.SessionGranted
+	28, // 25: interlock.event.v1.Event.task_changed:type_name -> interlock.event.v1.TaskChanged
+	29, // 26: interlock.event.v1.Event.component_changed:type_name -> interlock.event.v1.ComponentChanged
+	30, // 27: interlock.event.v1.Event.component_committed:type_name -> interlock.event.v1.ComponentCommitted
+	31, // 28: interlock.event.v1.Event.approval_changed:type_name -> interlock.event.v1.ApprovalChanged
+	32, // 29: interlock.event.v1.Event.run_approval_changed:type_name -> interlock.event.v1.RunApprovalChanged
+	33, // 30: interlock.event.v1.Event.policy_changed:type_name -> interlock.event.v1.PolicyChanged
+	35, // 31: interlock.event.v1.Event.decisions_sealed:type_name -> interlock.event.v1.DecisionsSealed
+	34, // 32: interlock.event.v1.Event.upstream_changed:type_name -> interlock.event.v1.UpstreamChanged
 	14, // 33: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
-	18, // 34: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
-	35, // 35: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
-	35, // 36: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
-	37, // [37:37] is the sub-list for method output_type
-	37, // [37:37] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	19, // 34: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
+	18, // 35: interlock.event.v1.ToolCallDecided.limits:type_name -> interlock.event.v1.LimitUsed
+	36, // 36: interlock.event.v1.LimitUsed.until:type_name -> google.protobuf.Timestamp
+	36, // 37: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
+	36, // 38: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
+	39, // [39:39] is the sub-list for method output_type
+	39, // [39:39] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_interlock_event_v1_event_proto_init() }
@@ -3863,7 +3998,7 @@ func file_interlock_event_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_event_v1_event_proto_rawDesc), len(file_interlock_event_v1_event_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   35,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

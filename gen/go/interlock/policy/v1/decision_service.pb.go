@@ -32,8 +32,11 @@ type ListDecisionsRequest struct {
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Which decisions to return: key=value terms joined by " AND "; empty for all. A value
 	// may be quoted, as a JSON string. Keys: run_id (also the id of a root run, for all
-	// runs below it), session_id, tool, decision (ALLOW, ASK or DENY), since and before
-	// (RFC 3339 times) and shadowed (true: those that a shadow would have decided otherwise).
+	// runs below it), session_id, tool, decision (ALLOW, ASK or DENY),
+	// not_decision (several are separated by commas), code (a DecisionCode without its
+	// prefix), workflow, policy (the one that decided), principal, since and before (RFC 3339
+	// times) and shadowed (true: those that a shadow would have decided otherwise). For one
+	// page at most 2,000 records are looked at.
 	Filter        string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

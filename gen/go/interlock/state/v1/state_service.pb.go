@@ -1008,6 +1008,236 @@ func (x *GetStateHistoryResponse) GetNextAfterVersion() int64 {
 	return 0
 }
 
+// GetStateWritersRequest names the values whose writers are asked for.
+type GetStateWritersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state; empty for the state of the session.
+	StateId string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// JSON Pointers (RFC 6901): only values at or below one of them; none for all.
+	Pointers []string `protobuf:"bytes,3,rep,name=pointers,proto3" json:"pointers,omitempty"`
+	// The version of the document; 0 for the latest.
+	Version       int64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStateWritersRequest) Reset() {
+	*x = GetStateWritersRequest{}
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStateWritersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStateWritersRequest) ProtoMessage() {}
+
+func (x *GetStateWritersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStateWritersRequest.ProtoReflect.Descriptor instead.
+func (*GetStateWritersRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetStateWritersRequest) GetStateId() string {
+	if x != nil {
+		return x.StateId
+	}
+	return ""
+}
+
+func (x *GetStateWritersRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *GetStateWritersRequest) GetPointers() []string {
+	if x != nil {
+		return x.Pointers
+	}
+	return nil
+}
+
+func (x *GetStateWritersRequest) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+// GetStateWritersResponse is who wrote what.
+type GetStateWritersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version of the document.
+	Version int64 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	// One per value that holds no others: also per empty list and object. In the order of
+	// the document.
+	Writers []*Writer `protobuf:"bytes,2,rep,name=writers,proto3" json:"writers,omitempty"`
+	// True when the document has more values than are returned, or is older than its
+	// history reaches: then some writers are missing.
+	Partial       bool `protobuf:"varint,3,opt,name=partial,proto3" json:"partial,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStateWritersResponse) Reset() {
+	*x = GetStateWritersResponse{}
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStateWritersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStateWritersResponse) ProtoMessage() {}
+
+func (x *GetStateWritersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStateWritersResponse.ProtoReflect.Descriptor instead.
+func (*GetStateWritersResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GetStateWritersResponse) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *GetStateWritersResponse) GetWriters() []*Writer {
+	if x != nil {
+		return x.Writers
+	}
+	return nil
+}
+
+func (x *GetStateWritersResponse) GetPartial() bool {
+	if x != nil {
+		return x.Partial
+	}
+	return false
+}
+
+// Writer is the change that wrote a value last.
+type Writer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// JSON Pointer of the value.
+	Pointer string `protobuf:"bytes,1,opt,name=pointer,proto3" json:"pointer,omitempty"`
+	// The version that the change made.
+	Version int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// Name of the principal that made it.
+	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
+	// The session that made it; empty for none.
+	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Name of that session; empty for none.
+	SessionName string `protobuf:"bytes,5,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
+	// When it was made.
+	Time          *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=time,proto3" json:"time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Writer) Reset() {
+	*x = Writer{}
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Writer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Writer) ProtoMessage() {}
+
+func (x *Writer) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Writer.ProtoReflect.Descriptor instead.
+func (*Writer) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Writer) GetPointer() string {
+	if x != nil {
+		return x.Pointer
+	}
+	return ""
+}
+
+func (x *Writer) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *Writer) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *Writer) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *Writer) GetSessionName() string {
+	if x != nil {
+		return x.SessionName
+	}
+	return ""
+}
+
+func (x *Writer) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
 // LockStateRequest takes or renews the lease on a state.
 type LockStateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1030,7 +1260,7 @@ type LockStateRequest struct {
 
 func (x *LockStateRequest) Reset() {
 	*x = LockStateRequest{}
-	mi := &file_interlock_state_v1_state_service_proto_msgTypes[14]
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1042,7 +1272,7 @@ func (x *LockStateRequest) String() string {
 func (*LockStateRequest) ProtoMessage() {}
 
 func (x *LockStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_state_service_proto_msgTypes[14]
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1055,7 +1285,7 @@ func (x *LockStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockStateRequest.ProtoReflect.Descriptor instead.
 func (*LockStateRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{14}
+	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LockStateRequest) GetStateId() string {
@@ -1113,7 +1343,7 @@ type LockStateResponse struct {
 
 func (x *LockStateResponse) Reset() {
 	*x = LockStateResponse{}
-	mi := &file_interlock_state_v1_state_service_proto_msgTypes[15]
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1355,7 @@ func (x *LockStateResponse) String() string {
 func (*LockStateResponse) ProtoMessage() {}
 
 func (x *LockStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_state_service_proto_msgTypes[15]
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1368,7 @@ func (x *LockStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockStateResponse.ProtoReflect.Descriptor instead.
 func (*LockStateResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{15}
+	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LockStateResponse) GetFencingToken() int64 {
@@ -1170,7 +1400,7 @@ type UnlockStateRequest struct {
 
 func (x *UnlockStateRequest) Reset() {
 	*x = UnlockStateRequest{}
-	mi := &file_interlock_state_v1_state_service_proto_msgTypes[16]
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1182,7 +1412,7 @@ func (x *UnlockStateRequest) String() string {
 func (*UnlockStateRequest) ProtoMessage() {}
 
 func (x *UnlockStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_state_service_proto_msgTypes[16]
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1195,7 +1425,7 @@ func (x *UnlockStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlockStateRequest.ProtoReflect.Descriptor instead.
 func (*UnlockStateRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{16}
+	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *UnlockStateRequest) GetStateId() string {
@@ -1228,7 +1458,7 @@ type UnlockStateResponse struct {
 
 func (x *UnlockStateResponse) Reset() {
 	*x = UnlockStateResponse{}
-	mi := &file_interlock_state_v1_state_service_proto_msgTypes[17]
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1240,7 +1470,7 @@ func (x *UnlockStateResponse) String() string {
 func (*UnlockStateResponse) ProtoMessage() {}
 
 func (x *UnlockStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_state_service_proto_msgTypes[17]
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1253,7 +1483,7 @@ func (x *UnlockStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlockStateResponse.ProtoReflect.Descriptor instead.
 func (*UnlockStateResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{17}
+	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{20}
 }
 
 // WatchStateRequest names the state to watch.
@@ -1271,7 +1501,7 @@ type WatchStateRequest struct {
 
 func (x *WatchStateRequest) Reset() {
 	*x = WatchStateRequest{}
-	mi := &file_interlock_state_v1_state_service_proto_msgTypes[18]
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1283,7 +1513,7 @@ func (x *WatchStateRequest) String() string {
 func (*WatchStateRequest) ProtoMessage() {}
 
 func (x *WatchStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_state_service_proto_msgTypes[18]
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1296,7 +1526,7 @@ func (x *WatchStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchStateRequest.ProtoReflect.Descriptor instead.
 func (*WatchStateRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{18}
+	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WatchStateRequest) GetStateId() string {
@@ -1335,7 +1565,7 @@ type WatchStateResponse struct {
 
 func (x *WatchStateResponse) Reset() {
 	*x = WatchStateResponse{}
-	mi := &file_interlock_state_v1_state_service_proto_msgTypes[19]
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1347,7 +1577,7 @@ func (x *WatchStateResponse) String() string {
 func (*WatchStateResponse) ProtoMessage() {}
 
 func (x *WatchStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_state_service_proto_msgTypes[19]
+	mi := &file_interlock_state_v1_state_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1360,7 +1590,7 @@ func (x *WatchStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchStateResponse.ProtoReflect.Descriptor instead.
 func (*WatchStateResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{19}
+	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WatchStateResponse) GetStateId() string {
@@ -1460,7 +1690,25 @@ const file_interlock_state_v1_state_service_proto_rawDesc = "" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\"\x85\x01\n" +
 	"\x17GetStateHistoryResponse\x12<\n" +
 	"\bversions\x18\x01 \x03(\v2 .interlock.state.v1.StateVersionR\bversions\x12,\n" +
-	"\x12next_after_version\x18\x02 \x01(\x03R\x10nextAfterVersion\"\xa3\x02\n" +
+	"\x12next_after_version\x18\x02 \x01(\x03R\x10nextAfterVersion\"\xb2\x01\n" +
+	"\x16GetStateWritersRequest\x12#\n" +
+	"\bstate_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\astateId\x12\"\n" +
+	"\asession\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\x12,\n" +
+	"\bpointers\x18\x03 \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x10\x80\x02\"\x05r\x03\x18\x80 R\bpointers\x12!\n" +
+	"\aversion\x18\x04 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\aversion\"\x83\x01\n" +
+	"\x17GetStateWritersResponse\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x03R\aversion\x124\n" +
+	"\awriters\x18\x02 \x03(\v2\x1a.interlock.state.v1.WriterR\awriters\x12\x18\n" +
+	"\apartial\x18\x03 \x01(\bR\apartial\"\xc4\x01\n" +
+	"\x06Writer\x12\x18\n" +
+	"\apointer\x18\x01 \x01(\tR\apointer\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x14\n" +
+	"\x05actor\x18\x03 \x01(\tR\x05actor\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x04 \x01(\tR\tsessionId\x12!\n" +
+	"\fsession_name\x18\x05 \x01(\tR\vsessionName\x12.\n" +
+	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xa3\x02\n" +
 	"\x10LockStateRequest\x12%\n" +
 	"\bstate_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\astateId\x12\"\n" +
@@ -1487,7 +1735,7 @@ const file_interlock_state_v1_state_service_proto_rawDesc = "" +
 	"\x12WatchStateResponse\x12\x19\n" +
 	"\bstate_id\x18\x01 \x01(\tR\astateId\x128\n" +
 	"\x06change\x18\x02 \x01(\v2 .interlock.state.v1.StateVersionR\x06change\x12\x18\n" +
-	"\adeleted\x18\x03 \x01(\bR\adeleted2\xca\a\n" +
+	"\adeleted\x18\x03 \x01(\bR\adeleted2\xb6\b\n" +
 	"\fStateService\x12^\n" +
 	"\vCreateState\x12&.interlock.state.v1.CreateStateRequest\x1a'.interlock.state.v1.CreateStateResponse\x12U\n" +
 	"\bGetState\x12#.interlock.state.v1.GetStateRequest\x1a$.interlock.state.v1.GetStateResponse\x12[\n" +
@@ -1496,7 +1744,8 @@ const file_interlock_state_v1_state_service_proto_rawDesc = "" +
 	"\vUpdateState\x12&.interlock.state.v1.UpdateStateRequest\x1a'.interlock.state.v1.UpdateStateResponse\x12a\n" +
 	"\fMigrateState\x12'.interlock.state.v1.MigrateStateRequest\x1a(.interlock.state.v1.MigrateStateResponse\x12^\n" +
 	"\vDeleteState\x12&.interlock.state.v1.DeleteStateRequest\x1a'.interlock.state.v1.DeleteStateResponse\x12j\n" +
-	"\x0fGetStateHistory\x12*.interlock.state.v1.GetStateHistoryRequest\x1a+.interlock.state.v1.GetStateHistoryResponse\x12X\n" +
+	"\x0fGetStateHistory\x12*.interlock.state.v1.GetStateHistoryRequest\x1a+.interlock.state.v1.GetStateHistoryResponse\x12j\n" +
+	"\x0fGetStateWriters\x12*.interlock.state.v1.GetStateWritersRequest\x1a+.interlock.state.v1.GetStateWritersResponse\x12X\n" +
 	"\tLockState\x12$.interlock.state.v1.LockStateRequest\x1a%.interlock.state.v1.LockStateResponse\x12^\n" +
 	"\vUnlockState\x12&.interlock.state.v1.UnlockStateRequest\x1a'.interlock.state.v1.UnlockStateResponse\x12]\n" +
 	"\n" +
@@ -1514,7 +1763,7 @@ func file_interlock_state_v1_state_service_proto_rawDescGZIP() []byte {
 	return file_interlock_state_v1_state_service_proto_rawDescData
 }
 
-var file_interlock_state_v1_state_service_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_interlock_state_v1_state_service_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_interlock_state_v1_state_service_proto_goTypes = []any{
 	(*CreateStateRequest)(nil),      // 0: interlock.state.v1.CreateStateRequest
 	(*CreateStateResponse)(nil),     // 1: interlock.state.v1.CreateStateResponse
@@ -1530,54 +1779,61 @@ var file_interlock_state_v1_state_service_proto_goTypes = []any{
 	(*DeleteStateResponse)(nil),     // 11: interlock.state.v1.DeleteStateResponse
 	(*GetStateHistoryRequest)(nil),  // 12: interlock.state.v1.GetStateHistoryRequest
 	(*GetStateHistoryResponse)(nil), // 13: interlock.state.v1.GetStateHistoryResponse
-	(*LockStateRequest)(nil),        // 14: interlock.state.v1.LockStateRequest
-	(*LockStateResponse)(nil),       // 15: interlock.state.v1.LockStateResponse
-	(*UnlockStateRequest)(nil),      // 16: interlock.state.v1.UnlockStateRequest
-	(*UnlockStateResponse)(nil),     // 17: interlock.state.v1.UnlockStateResponse
-	(*WatchStateRequest)(nil),       // 18: interlock.state.v1.WatchStateRequest
-	(*WatchStateResponse)(nil),      // 19: interlock.state.v1.WatchStateResponse
-	(*State)(nil),                   // 20: interlock.state.v1.State
-	(*Part)(nil),                    // 21: interlock.state.v1.Part
-	(*StateVersion)(nil),            // 22: interlock.state.v1.StateVersion
-	(*durationpb.Duration)(nil),     // 23: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 24: google.protobuf.Timestamp
+	(*GetStateWritersRequest)(nil),  // 14: interlock.state.v1.GetStateWritersRequest
+	(*GetStateWritersResponse)(nil), // 15: interlock.state.v1.GetStateWritersResponse
+	(*Writer)(nil),                  // 16: interlock.state.v1.Writer
+	(*LockStateRequest)(nil),        // 17: interlock.state.v1.LockStateRequest
+	(*LockStateResponse)(nil),       // 18: interlock.state.v1.LockStateResponse
+	(*UnlockStateRequest)(nil),      // 19: interlock.state.v1.UnlockStateRequest
+	(*UnlockStateResponse)(nil),     // 20: interlock.state.v1.UnlockStateResponse
+	(*WatchStateRequest)(nil),       // 21: interlock.state.v1.WatchStateRequest
+	(*WatchStateResponse)(nil),      // 22: interlock.state.v1.WatchStateResponse
+	(*State)(nil),                   // 23: interlock.state.v1.State
+	(*Part)(nil),                    // 24: interlock.state.v1.Part
+	(*StateVersion)(nil),            // 25: interlock.state.v1.StateVersion
+	(*timestamppb.Timestamp)(nil),   // 26: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 27: google.protobuf.Duration
 }
 var file_interlock_state_v1_state_service_proto_depIdxs = []int32{
-	20, // 0: interlock.state.v1.CreateStateResponse.state:type_name -> interlock.state.v1.State
-	20, // 1: interlock.state.v1.GetStateResponse.state:type_name -> interlock.state.v1.State
-	21, // 2: interlock.state.v1.GetStateResponse.parts:type_name -> interlock.state.v1.Part
-	20, // 3: interlock.state.v1.ListStatesResponse.states:type_name -> interlock.state.v1.State
-	20, // 4: interlock.state.v1.UpdateStateResponse.state:type_name -> interlock.state.v1.State
-	20, // 5: interlock.state.v1.MigrateStateResponse.state:type_name -> interlock.state.v1.State
-	22, // 6: interlock.state.v1.GetStateHistoryResponse.versions:type_name -> interlock.state.v1.StateVersion
-	23, // 7: interlock.state.v1.LockStateRequest.ttl:type_name -> google.protobuf.Duration
-	24, // 8: interlock.state.v1.LockStateResponse.expires_at:type_name -> google.protobuf.Timestamp
-	22, // 9: interlock.state.v1.WatchStateResponse.change:type_name -> interlock.state.v1.StateVersion
-	0,  // 10: interlock.state.v1.StateService.CreateState:input_type -> interlock.state.v1.CreateStateRequest
-	2,  // 11: interlock.state.v1.StateService.GetState:input_type -> interlock.state.v1.GetStateRequest
-	4,  // 12: interlock.state.v1.StateService.ListStates:input_type -> interlock.state.v1.ListStatesRequest
-	6,  // 13: interlock.state.v1.StateService.UpdateState:input_type -> interlock.state.v1.UpdateStateRequest
-	8,  // 14: interlock.state.v1.StateService.MigrateState:input_type -> interlock.state.v1.MigrateStateRequest
-	10, // 15: interlock.state.v1.StateService.DeleteState:input_type -> interlock.state.v1.DeleteStateRequest
-	12, // 16: interlock.state.v1.StateService.GetStateHistory:input_type -> interlock.state.v1.GetStateHistoryRequest
-	14, // 17: interlock.state.v1.StateService.LockState:input_type -> interlock.state.v1.LockStateRequest
-	16, // 18: interlock.state.v1.StateService.UnlockState:input_type -> interlock.state.v1.UnlockStateRequest
-	18, // 19: interlock.state.v1.StateService.WatchState:input_type -> interlock.state.v1.WatchStateRequest
-	1,  // 20: interlock.state.v1.StateService.CreateState:output_type -> interlock.state.v1.CreateStateResponse
-	3,  // 21: interlock.state.v1.StateService.GetState:output_type -> interlock.state.v1.GetStateResponse
-	5,  // 22: interlock.state.v1.StateService.ListStates:output_type -> interlock.state.v1.ListStatesResponse
-	7,  // 23: interlock.state.v1.StateService.UpdateState:output_type -> interlock.state.v1.UpdateStateResponse
-	9,  // 24: interlock.state.v1.StateService.MigrateState:output_type -> interlock.state.v1.MigrateStateResponse
-	11, // 25: interlock.state.v1.StateService.DeleteState:output_type -> interlock.state.v1.DeleteStateResponse
-	13, // 26: interlock.state.v1.StateService.GetStateHistory:output_type -> interlock.state.v1.GetStateHistoryResponse
-	15, // 27: interlock.state.v1.StateService.LockState:output_type -> interlock.state.v1.LockStateResponse
-	17, // 28: interlock.state.v1.StateService.UnlockState:output_type -> interlock.state.v1.UnlockStateResponse
-	19, // 29: interlock.state.v1.StateService.WatchState:output_type -> interlock.state.v1.WatchStateResponse
-	20, // [20:30] is the sub-list for method output_type
-	10, // [10:20] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	23, // 0: interlock.state.v1.CreateStateResponse.state:type_name -> interlock.state.v1.State
+	23, // 1: interlock.state.v1.GetStateResponse.state:type_name -> interlock.state.v1.State
+	24, // 2: interlock.state.v1.GetStateResponse.parts:type_name -> interlock.state.v1.Part
+	23, // 3: interlock.state.v1.ListStatesResponse.states:type_name -> interlock.state.v1.State
+	23, // 4: interlock.state.v1.UpdateStateResponse.state:type_name -> interlock.state.v1.State
+	23, // 5: interlock.state.v1.MigrateStateResponse.state:type_name -> interlock.state.v1.State
+	25, // 6: interlock.state.v1.GetStateHistoryResponse.versions:type_name -> interlock.state.v1.StateVersion
+	16, // 7: interlock.state.v1.GetStateWritersResponse.writers:type_name -> interlock.state.v1.Writer
+	26, // 8: interlock.state.v1.Writer.time:type_name -> google.protobuf.Timestamp
+	27, // 9: interlock.state.v1.LockStateRequest.ttl:type_name -> google.protobuf.Duration
+	26, // 10: interlock.state.v1.LockStateResponse.expires_at:type_name -> google.protobuf.Timestamp
+	25, // 11: interlock.state.v1.WatchStateResponse.change:type_name -> interlock.state.v1.StateVersion
+	0,  // 12: interlock.state.v1.StateService.CreateState:input_type -> interlock.state.v1.CreateStateRequest
+	2,  // 13: interlock.state.v1.StateService.GetState:input_type -> interlock.state.v1.GetStateRequest
+	4,  // 14: interlock.state.v1.StateService.ListStates:input_type -> interlock.state.v1.ListStatesRequest
+	6,  // 15: interlock.state.v1.StateService.UpdateState:input_type -> interlock.state.v1.UpdateStateRequest
+	8,  // 16: interlock.state.v1.StateService.MigrateState:input_type -> interlock.state.v1.MigrateStateRequest
+	10, // 17: interlock.state.v1.StateService.DeleteState:input_type -> interlock.state.v1.DeleteStateRequest
+	12, // 18: interlock.state.v1.StateService.GetStateHistory:input_type -> interlock.state.v1.GetStateHistoryRequest
+	14, // 19: interlock.state.v1.StateService.GetStateWriters:input_type -> interlock.state.v1.GetStateWritersRequest
+	17, // 20: interlock.state.v1.StateService.LockState:input_type -> interlock.state.v1.LockStateRequest
+	19, // 21: interlock.state.v1.StateService.UnlockState:input_type -> interlock.state.v1.UnlockStateRequest
+	21, // 22: interlock.state.v1.StateService.WatchState:input_type -> interlock.state.v1.WatchStateRequest
+	1,  // 23: interlock.state.v1.StateService.CreateState:output_type -> interlock.state.v1.CreateStateResponse
+	3,  // 24: interlock.state.v1.StateService.GetState:output_type -> interlock.state.v1.GetStateResponse
+	5,  // 25: interlock.state.v1.StateService.ListStates:output_type -> interlock.state.v1.ListStatesResponse
+	7,  // 26: interlock.state.v1.StateService.UpdateState:output_type -> interlock.state.v1.UpdateStateResponse
+	9,  // 27: interlock.state.v1.StateService.MigrateState:output_type -> interlock.state.v1.MigrateStateResponse
+	11, // 28: interlock.state.v1.StateService.DeleteState:output_type -> interlock.state.v1.DeleteStateResponse
+	13, // 29: interlock.state.v1.StateService.GetStateHistory:output_type -> interlock.state.v1.GetStateHistoryResponse
+	15, // 30: interlock.state.v1.StateService.GetStateWriters:output_type -> interlock.state.v1.GetStateWritersResponse
+	18, // 31: interlock.state.v1.StateService.LockState:output_type -> interlock.state.v1.LockStateResponse
+	20, // 32: interlock.state.v1.StateService.UnlockState:output_type -> interlock.state.v1.UnlockStateResponse
+	22, // 33: interlock.state.v1.StateService.WatchState:output_type -> interlock.state.v1.WatchStateResponse
+	23, // [23:34] is the sub-list for method output_type
+	12, // [12:23] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_interlock_state_v1_state_service_proto_init() }
@@ -1597,7 +1853,7 @@ func file_interlock_state_v1_state_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_state_v1_state_service_proto_rawDesc), len(file_interlock_state_v1_state_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,6 +26,7 @@ const (
 	StateService_MigrateState_FullMethodName    = "/interlock.state.v1.StateService/MigrateState"
 	StateService_DeleteState_FullMethodName     = "/interlock.state.v1.StateService/DeleteState"
 	StateService_GetStateHistory_FullMethodName = "/interlock.state.v1.StateService/GetStateHistory"
+	StateService_GetStateWriters_FullMethodName = "/interlock.state.v1.StateService/GetStateWriters"
 	StateService_LockState_FullMethodName       = "/interlock.state.v1.StateService/LockState"
 	StateService_UnlockState_FullMethodName     = "/interlock.state.v1.StateService/UnlockState"
 	StateService_WatchState_FullMethodName      = "/interlock.state.v1.StateService/WatchState"
@@ -63,6 +64,10 @@ type StateServiceClient interface {
 	// GetStateHistory returns the changes of a state (S10.6). It is a log: read from a
 	// version on, oldest first.
 	GetStateHistory(ctx context.Context, in *GetStateHistoryRequest, opts ...grpc.CallOption) (*GetStateHistoryResponse, error)
+	// GetStateWriters returns who wrote each value of a document last, as it is or as it was
+	// at a version. Values that moved, with others or by their index in a list, keep their
+	// writer.
+	GetStateWriters(ctx context.Context, in *GetStateWritersRequest, opts ...grpc.CallOption) (*GetStateWritersResponse, error)
 	// LockState takes or renews the lease on a state (S10.5). While it is held only writes
 	// with its fencing token are accepted.
 	LockState(ctx context.Context, in *LockStateRequest, opts ...grpc.CallOption) (*LockStateResponse, error)
@@ -151,6 +156,16 @@ func (c *stateServiceClient) GetStateHistory(ctx context.Context, in *GetStateHi
 	return out, nil
 }
 
+func (c *stateServiceClient) GetStateWriters(ctx context.Context, in *GetStateWritersRequest, opts ...grpc.CallOption) (*GetStateWritersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetStateWritersResponse)
+	err := c.cc.Invoke(ctx, StateService_GetStateWriters_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *stateServiceClient) LockState(ctx context.Context, in *LockStateRequest, opts ...grpc.CallOption) (*LockStateResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(LockStateResponse)
@@ -222,6 +237,10 @@ type StateServiceServer interface {
 	// GetStateHistory returns the changes of a state (S10.6). It is a log: read from a
 	// version on, oldest first.
 	GetStateHistory(context.Context, *GetStateHistoryRequest) (*GetStateHistoryResponse, error)
+	// GetStateWriters returns who wrote each value of a document last, as it is or as it was
+	// at a version. Values that moved, with others or by their index in a list, keep their
+	// writer.
+	GetStateWriters(context.Context, *GetStateWritersRequest) (*GetStateWritersResponse, error)
 	// LockState takes or renews the lease on a state (S10.5). While it is held only writes
 	// with its fencing token are accepted.
 	LockState(context.Context, *LockStateRequest) (*LockStateResponse, error)
@@ -260,6 +279,9 @@ func (UnimplementedStateServiceServer) DeleteState(context.Context, *DeleteState
 }
 func (UnimplementedStateServiceServer) GetStateHistory(context.Context, *GetStateHistoryRequest) (*GetStateHistoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetStateHistory not implemented")
+}
+func (UnimplementedStateServiceServer) GetStateWriters(context.Context, *GetStateWritersRequest) (*GetStateWritersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetStateWriters not implemented")
 }
 func (UnimplementedStateServiceServer) LockState(context.Context, *LockStateRequest) (*LockStateResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method LockState not implemented")
@@ -417,6 +439,24 @@ func _StateService_GetStateHistory_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _StateService_GetStateWriters_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetStateWritersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StateServiceServer).GetStateWriters(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StateService_GetStateWriters_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StateServiceServer).GetStateWriters(ctx, req.(*GetStateWritersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _StateService_LockState_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(LockStateRequest)
 	if err := dec(in); err != nil {
@@ -498,6 +538,10 @@ var StateService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetStateHistory",
 			Handler:    _StateService_GetStateHistory_Handler,
+		},
+		{
+			MethodName: "GetStateWriters",
+			Handler:    _StateService_GetStateWriters_Handler,
 		},
 		{
 			MethodName: "LockState",

@@ -26,14 +26,19 @@ import (
 type Command struct {
 	client.Connection
 	show.Printer
-	RunID    string `name:"run" help:"Only decisions of this run." placeholder:"RUN"`
-	Session  string `help:"Only decisions of this session." placeholder:"ID"`
-	Decision string `help:"Only ALLOW, ASK or DENY." placeholder:"DECISION"`
-	Tool     string `help:"Only calls of this tool." placeholder:"NAME"`
-	Since    string `help:"Only decisions since then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
-	Before   string `help:"Only decisions before then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
-	Limit    int    `help:"Show at most this many; 0 for all." default:"0" placeholder:"N"`
-	Shadowed bool   `help:"Only those that a shadow would have decided otherwise."`
+	RunID       string   `name:"run" help:"Only decisions of this run." placeholder:"RUN"`
+	Session     string   `help:"Only decisions of this session." placeholder:"ID"`
+	Decision    string   `help:"Only ALLOW, ASK or DENY." placeholder:"DECISION"`
+	NotDecision []string `help:"No ALLOW, ASK or DENY; several by commas." placeholder:"DECISION"`
+	Code        string   `help:"Only decisions for this reason, e.g. TOOL_NOT_ALLOWED." placeholder:"CODE"`
+	Tool        string   `help:"Only calls of this tool." placeholder:"NAME"`
+	Workflow    string   `help:"Only calls in runs of this workflow." placeholder:"NAME"`
+	Policy      string   `help:"Only what this policy has decided." placeholder:"NAME"`
+	Principal   string   `help:"Only calls that this principal made." placeholder:"NAME"`
+	Since       string   `help:"Only decisions since then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
+	Before      string   `help:"Only decisions before then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
+	Limit       int      `help:"Show at most this many; 0 for all." default:"0" placeholder:"N"`
+	Shadowed    bool     `help:"Only those that a shadow would have decided otherwise."`
 }
 
 // Run prints the decisions that the flags select.
@@ -72,6 +77,11 @@ func (c *Command) terms() ([]listing.Term, error) {
 	terms := []listing.Term{
 		{Key: "session_id", Value: c.Session},
 		{Key: "tool", Value: c.Tool},
+		{Key: "code", Value: c.Code},
+		{Key: "workflow", Value: c.Workflow},
+		{Key: "policy", Value: c.Policy},
+		{Key: "principal", Value: c.Principal},
+		{Key: "not_decision", Value: listing.List(c.NotDecision...)},
 		{Key: "decision", Value: protomap.Word(policyv1.Decision(decision), "DECISION_")},
 	}
 	for _, bound := range []struct{ key, given string }{{"since", c.Since}, {"before", c.Before}} {

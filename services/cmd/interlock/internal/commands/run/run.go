@@ -112,8 +112,12 @@ func (c *startCommand) Run(ctx context.Context, io console.Streams) error {
 type listCommand struct {
 	client.Connection
 	show.Printer
-	Status   string `help:"Only runs of this status, e.g. RUNNING." placeholder:"STATUS"`
-	Workflow string `help:"Only runs of this workflow." placeholder:"NAME"`
+	Status      string   `help:"Only runs of this status, e.g. RUNNING." placeholder:"STATUS"`
+	Workflow    string   `help:"Only runs of this workflow." placeholder:"NAME"`
+	Session     string   `help:"Only runs that this session drives." placeholder:"ID"`
+	Text        string   `help:"Only runs with this text in the workflow, the state, the session or the id." placeholder:"TEXT"`
+	NotStatus   []string `help:"No runs of this status; several by commas." placeholder:"STATUS"`
+	NotWorkflow []string `help:"No runs of this workflow; several by commas." placeholder:"NAME"`
 	client.Page
 }
 
@@ -134,7 +138,9 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		}
 		filter := listing.Filter(
 			listing.Term{Key: "status", Value: protomap.Word(enginev1.RunStatus(status), "RUN_STATUS_")},
-			listing.Term{Key: "workflow", Value: c.Workflow}, before,
+			listing.Term{Key: "workflow", Value: c.Workflow}, listing.Term{Key: "session_id", Value: c.Session},
+			listing.Term{Key: "text", Value: c.Text}, listing.Term{Key: "not_status", Value: listing.List(c.NotStatus...)},
+			listing.Term{Key: "not_workflow", Value: listing.List(c.NotWorkflow...)}, before,
 		)
 		runs := enginev1.NewRunServiceClient(conn)
 		all, err = client.Collect(c.Limit, jsonview.RunOf, func(token string, size int32) ([]*enginev1.Run, string, error) {

@@ -1,0 +1,125 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/definition"
+)
+
+// checkpointEvery is how many versions apart a replay remembers a run, so that the next
+// one for a version nearby reads less.
+const checkpointEvery = 256
+
+// pastCacheBytes is how much memory remembered versions take.
+const pastCacheBytes = 16 << 20
+
+// checkpoint names a remembered version of a run.
+type checkpoint struct {
+	key     store.Key
+	version int64
+}
+
+// Version returns a run as it was at a version, 0 for the newest: its history, played
+// again by the workflow that it is pinned to. branches are the views of its lanes, none
+// when it was in no fork.
+func (a *App) Version(ctx context.Context, caller Caller, runID string, version int64) (view *View, branches []*View, err error) {
+	now, err := a.readableRun(ctx, caller, runID)
+	if err != nil {
+		return nil, nil, err
+	}
+	key := runKey(caller.Namespace, runID)
+	if version > now.Version || version == 0 { // the copy at hand may be old
+		if now, err = a.loadRun(ctx, key); err != nil {
+			return nil, nil, err
+		}
+	}
+	switch {
+	case version == 0:
+		version = now.Version
+	case version > now.Version:
+		return nil, nil, fault.New(fault.NotFound, "run %s has no version %d; the latest is %d", runID, version, now.Version)
+	}
+	m, err := a.machine(ctx, caller.Namespace, now.Workflow, now.WorkflowVersion)
+	if err != nil {
+		return nil, nil, err
+	}
+	run, err := a.replay(ctx, key, now, m.Machine, version)
+	if err != nil {
+		return nil, nil, err
+	}
+	view = newView(run.At(""), m)
+	if run.Fork != nil {
+		branches = lanesOf(run, m)
+	}
+	return view, branches, nil
+}
+
+func lanesOf(run *workflow.Run, m definition.Compiled) []*View {
+	var views []*View
+	for _, at := range run.Lanes() {
+		views = append(views, newView(at, m))
+	}
+	return views
+}
+
+// replay plays the history of a run up to a version, from the last one remembered.
+func (a *App) replay(ctx context.Context, key store.Key, now *workflow.Run, m *workflow.Machine, version int64) (*workflow.Run, error) {
+	run := &workflow.Run{ID: now.ID, Workspace: now.Workspace, Owner: now.Owner, Parent: now.Parent}
+	for at := version / checkpointEvery * checkpointEvery; at > 0; at -= checkpointEvery {
+		if known, ok := a.past.Get(checkpoint{key, at}); ok {
+			run = known
+			break
+		}
+	}
+	for run.Version < version {
+		entries, err := a.store.History(ctx, key, run.Version, int(min(version-run.Version, readAhead)))
+		if err != nil {
+			return nil, fault.From(err)
+		}
+		if len(entries) == 0 || entries[0].Version != run.Version+1 {
+			return nil, fault.New(fault.NotFound, "version %d of run %s is no longer kept", version, key.ID)
+		}
+		for _, h := range entries {
+			entry, err := decodeHistory(h)
+			if err != nil {
+				return nil, fault.From(fmt.Errorf("history of %s: %w", key.ID, err))
+			}
+			next, err := m.Replay(run, entry)
+			if err != nil {
+				return nil, fault.New(fault.Internal, "the history of run %s cannot be played: %s", key.ID, err)
+			}
+			run = &next
+			if run.Version%checkpointEvery == 0 {
+				a.past.PutSized(checkpoint{key, run.Version}, run, runBytes+treeWeight*run.Bytes(), nil)
+			}
+		}
+	}
+	return run, nil
+}
+
+// decodeHistory reads what encodeEntry wrote, as far as a replay needs it.
+func decodeHistory(h store.HistoryEntry) (*workflow.HistoryEntry, error) {
+	var e Entry
+	if err := json.Unmarshal(h.Data, &e); err != nil {
+		return nil, fmt.Errorf("decode entry %d: %w", h.Version, err)
+	}
+	out := &workflow.HistoryEntry{
+		Time: e.Time, Actor: e.Actor, Type: e.Type, Event: e.Event, From: e.From, To: e.To, Rationale: e.Rationale,
+		WorkflowVersion: e.WorkflowVersion, RunVersion: h.Version, Status: e.Status, Reason: e.Reason, SafeNext: e.SafeNext,
+		Branch: e.Branch, Interrupt: e.Interrupt, Files: e.Files, ChildRunID: e.ChildRunID, ChildStatus: e.ChildStatus,
+		SessionID: e.SessionID, ApprovalID: e.ApprovalID, HoldCauses: e.HoldCauses,
+	}
+	var err error
+	if len(e.Data) > 0 {
+		var data document.Value
+		data, err = storedValue(e.Data)
+		out.Data = data
+	}
+	return out, err
+}
