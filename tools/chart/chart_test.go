@@ -154,6 +154,7 @@ func TestBadValues(t *testing.T) {
 		"sentinel":             {"redis: {address: 's:26379', topology: sentinel}\nnats: {enabled: true}", "sentinelMaster"},
 		"database of cluster":  {"redis: {address: 's:6379', topology: cluster, database: 2}\nnats: {enabled: true}", "redis.database must be 0"},
 		"nobody may call":      {trial + "auth: {bootstrap: false}", "nobody could call"},
+		"console, no issuer":   {trial + "auth: {oidc: {console: {enabled: true}}}", "auth.oidc.console.enabled"},
 		"OIDC, no audience":    {trial + "auth: {oidc: {issuer: 'https://id.example.com'}}", "auth.oidc.audience"},
 		"OIDC without TLS":     {trial + "auth: {oidc: {issuer: 'http://id.example.com', audience: a}}", "issuer"},
 		"no issuer":            {trial + "tls: {source: certManager}", "issuerRef is missing"},

@@ -219,7 +219,7 @@ func TestReferences(t *testing.T) {
 	// Secrets that values name, and what others make.
 	given := map[string]bool{
 		"given-tokens": true, "given-redis": true, "given-redis-tls": true, "given-nats": true, "given-nats-tls": true,
-		"given-oidc": true, "given-webhook": true, "given-gateway": true, "il-interlock-tokens": true, // which the Job makes
+		"given-oidc": true, "given-console": true, "given-webhook": true, "given-gateway": true, "il-interlock-tokens": true, // which the Job makes
 		"given-engine": true, "given-policy": true, "given-state": true, "given-approval": true,
 	}
 	each(t, func(t *testing.T, name string, o *objects) {

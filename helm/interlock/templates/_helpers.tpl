@@ -161,6 +161,7 @@ default
 {{/* The flags of one service. */}}
 {{- define "interlock.args" -}}
 {{- $v := .root.Values -}}
+{{- $service := .service -}}
 {{- $spec := .spec -}}
 - --grpc=:{{ $spec.port }}
 - --admin=:9090
@@ -177,6 +178,18 @@ default
 {{- end }}
 {{- if .caSecret }}
 - --oidc-ca=/etc/interlock/oidc/ca.crt
+{{- end }}
+{{- if and .console.enabled (eq $service "gateway") }}
+- --console-oidc
+{{- with .console.client }}
+- --console-oidc-client={{ . }}
+{{- end }}
+{{- if .console.existingSecret }}
+- --console-oidc-secret-file=/etc/interlock/console/secret
+{{- end }}
+{{- range .console.scopes }}
+- --console-oidc-scope={{ . }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -291,6 +304,9 @@ nats-tls: {{ . }}
 {{- end }}
 {{- if and $v.auth.oidc.issuer $v.auth.oidc.caSecret }}
 oidc: {{ $v.auth.oidc.caSecret }}
+{{- end }}
+{{- if and (eq .service "gateway") $v.auth.oidc.issuer $v.auth.oidc.console.enabled $v.auth.oidc.console.existingSecret }}
+console: {{ $v.auth.oidc.console.existingSecret }}
 {{- end }}
 {{- if and (eq .service "approval") $v.approvals.webhookSecret }}
 webhook: {{ $v.approvals.webhookSecret }}
