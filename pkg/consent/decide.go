@@ -93,6 +93,14 @@ func (a *Approval) barred(by Approver, now time.Time) *Result {
 	return &refused
 }
 
+// MayDecide reports that a vote would be accepted at a time, and in a sentence why not.
+func (a *Approval) MayDecide(by Approver, now time.Time) (may bool, why string) {
+	if r := a.barred(by, now); r != nil {
+		return false, r.Refusal.Message
+	}
+	return true, ""
+}
+
 func voted(approve bool) string {
 	if approve {
 		return "approved"

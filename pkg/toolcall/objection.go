@@ -3,8 +3,7 @@ package toolcall
 import "github.com/interlock-run/interlock/pkg/shell"
 
 // objections are what the rules for commands have against a line, in the order in which they
-// are checked: the first is the denial. Whoever only decides stops there, and who explains
-// wants all.
+// are checked: the first is the denial. A decision stops there, and an explanation has all.
 type objections struct {
 	all   bool
 	found []objection

@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-run/interlock/services/approval/internal/app"
 	"github.com/interlock-run/interlock/services/approval/internal/rpc"
 	"github.com/interlock-run/interlock/services/approval/internal/webhook"
+	"github.com/interlock-run/interlock/services/internal/definition"
 	process "github.com/interlock-run/interlock/services/internal/metrics"
 )
 
@@ -27,8 +28,10 @@ type Config struct {
 	// Engine is called with the service's own credentials, to tell at once of a
 	// decision that a run waits for. Without it the engine's timer looks.
 	Engine grpc.ClientConnInterface
-	Clock  func() time.Time // default time.Now
-	Logger *slog.Logger     // default slog.Default()
+	// Definitions are the settings that definitions are compiled by.
+	Definitions definition.Flags
+	Clock       func() time.Time // default time.Now
+	Logger      *slog.Logger     // default slog.Default()
 	// Metrics are those of the process; nil for none.
 	Metrics *process.Set
 	Flags
@@ -66,6 +69,9 @@ func New(cfg Config) (*Service, error) {
 	}
 	if cfg.Engine != nil {
 		parts.Runs = rpc.NewRuns(enginev1.NewRunServiceClient(cfg.Engine))
+		definitions := rpc.NewDefinitions(enginev1.NewWorkflowServiceClient(cfg.Engine), cfg.Definitions)
+		cfg.Store.Gate().OnTurn(definitions.Forget)
+		parts.Definitions = definitions
 	}
 	s := &Service{app: app.New(parts), receivers: receivers}
 	if cfg.Metrics != nil {

@@ -47,7 +47,7 @@ func examples() map[string][]string {
 		"policy shadow-workflow": {"interlock policy shadow-workflow bugfix.json", "interlock policy shadow-workflow --end bugfix"},
 		"approval list":          {"interlock approval list --status PENDING"},
 		"approval get":           {"interlock approval get apr_01jd3k0c7q"},
-		"approval approve":       {"interlock approval approve apr_01jd3k0c7q --note 'go ahead'"},
+		"approval approve":       {"interlock approval approve apr_01jd3k0c7q --note 'go ahead'", "interlock approval approve apr_01jd3k0c7q apr_01jd3k1d8r"},
 		"approval reject":        {"interlock approval reject apr_01jd3k0c7q --note 'not on a Friday'"},
 		"approval wait":          {"interlock approval wait apr_01jd3k0c7q --timeout 10m"},
 		"decisions":              {"interlock decisions --since 24h --decision DENY", "interlock decisions -o jsonl > calls.jsonl"},

@@ -364,7 +364,7 @@ func (c *Cluster) startServices(st store.Store, server *rpc.Server, local, self 
 		return err
 	}
 	states := statestore.New(statestore.Config{Store: st, Logger: c.cfg.Logger, Flags: c.cfg.State, Metrics: c.metrics})
-	approvals, err := approval.New(approval.Config{Store: st, Engine: self, Logger: c.cfg.Logger, Metrics: c.metrics, Flags: c.cfg.Approval})
+	approvals, err := approval.New(approval.Config{Store: st, Engine: self, Definitions: c.cfg.Definitions, Logger: c.cfg.Logger, Metrics: c.metrics, Flags: c.cfg.Approval})
 	if err != nil {
 		return err
 	}

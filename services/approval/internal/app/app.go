@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/sweep"
 	"github.com/interlock-run/interlock/services/internal/wakeup"
 )
@@ -58,12 +59,19 @@ type Webhooks interface {
 	Send(ctx context.Context, receiver string, n Notice) error
 }
 
-// Config is what the use cases work with. Runs and Webhooks may be nil.
+// Definitions are the workflows and processes of runs, by version.
+type Definitions interface {
+	Machine(ctx context.Context, namespace, workflow string, version int64) (*workflow.Machine, error)
+}
+
+// Config is what the use cases work with. Runs, Webhooks and Definitions may be nil.
 type Config struct {
-	Store    store.Store
-	Announce Announcer
-	Runs     Runs
-	Webhooks Webhooks
+	// Definitions tell what approving lets happen.
+	Definitions Definitions
+	Store       store.Store
+	Announce    Announcer
+	Runs        Runs
+	Webhooks    Webhooks
 	// Retention is how long approvals are kept after they became final; 0 forever.
 	Retention time.Duration
 	// Quota is how many questions about calls a principal may have pending; 0 for any number.
@@ -79,12 +87,13 @@ type Config struct {
 
 // App is the approval service's use cases over one store.
 type App struct {
-	store    store.Store
-	announce Announcer
-	runs     Runs
-	webhooks Webhooks
-	clock    func() time.Time
-	log      *slog.Logger
+	store       store.Store
+	announce    Announcer
+	runs        Runs
+	webhooks    Webhooks
+	definitions Definitions
+	clock       func() time.Time
+	log         *slog.Logger
 	// retention is how long approvals are kept after they became final; 0 forever.
 	retention time.Duration
 	quota     int64
@@ -103,7 +112,7 @@ type App struct {
 // New makes the use cases.
 func New(cfg Config) *App {
 	return &App{
-		store: cfg.Store, announce: cfg.Announce, runs: cfg.Runs, webhooks: cfg.Webhooks, clock: cfg.Clock, log: cfg.Log,
+		store: cfg.Store, announce: cfg.Announce, runs: cfg.Runs, webhooks: cfg.Webhooks, definitions: cfg.Definitions, clock: cfg.Clock, log: cfg.Log,
 		retention: cfg.Retention, quota: cfg.Quota, observe: cfg.Observe, timers: cfg.Timers, changes: wakeup.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
 		pageBytes: pageBytes,
 	}

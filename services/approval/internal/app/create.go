@@ -39,6 +39,8 @@ type Question struct {
 	// UsedBy is what would use it: with Reuse, one that was used just now is answered
 	// again, but for one that SettledUse has used.
 	UsedBy, SettledUse string
+	// Why is what made the caller ask.
+	Why Why
 }
 
 // Create asks humans. created is false when they have been asked before.
@@ -53,17 +55,17 @@ func (a *App) Create(ctx context.Context, caller Caller, q Question) (r *Record,
 	if req.ID == "" {
 		req.ID = typeid.New(typeid.Approval)
 	}
-	return a.open(ctx, caller, req, q.RunID)
+	return a.open(ctx, caller, req, &q)
 }
 
 // open commits a new approval, or answers the one that has its id.
-func (a *App) open(ctx context.Context, caller Caller, req consent.Request, runID string) (*Record, bool, error) {
+func (a *App) open(ctx context.Context, caller Caller, req consent.Request, q *Question) (*Record, bool, error) {
 	now := a.now()
 	result, err := consent.Open(req, now)
 	if err != nil {
 		return nil, false, invalid("/kind", err)
 	}
-	t := &transaction{app: a, after: &Record{Approval: result.Approval, Namespace: caller.Namespace, RunID: runID}, at: now}
+	t := &transaction{app: a, after: &Record{Approval: result.Approval, Namespace: caller.Namespace, RunID: q.RunID, Why: q.Why}, at: now}
 	t.announce(req.Asker.Principal, result.Events)
 	_, err = t.commit(ctx)
 	switch {
@@ -72,7 +74,7 @@ func (a *App) open(ctx context.Context, caller Caller, req consent.Request, runI
 	case !retry.Lost(err):
 		return nil, false, tooMany(err)
 	}
-	r, err := a.same(ctx, caller, req, runID)
+	r, err := a.same(ctx, caller, req, q.RunID)
 	return r, false, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -28,8 +29,8 @@ type Vote struct {
 // it is durable when it is answered; the others are refused, and shown it (S9.4).
 func (a *App) Decide(ctx context.Context, caller Caller, id string, v Vote) (*Record, error) {
 	who := caller.Principal
-	if who.Session != "" {
-		return nil, fault.New(fault.PermissionDenied, "these credentials belong to session %s; only people decide, with their own credentials", document.Quote(who.Session))
+	if err := bound(who); err != nil {
+		return nil, err
 	}
 	d := consent.Decision{Approve: v.Approve, Note: v.Note, Digest: v.Digest}
 	if len(v.Edited) > 0 {
@@ -49,6 +50,14 @@ func (a *App) Decide(ctx context.Context, caller Caller, id string, v Vote) (*Re
 			return out
 		},
 	})
+}
+
+// bound refuses credentials that belong to a session.
+func bound(who auth.Principal) error {
+	if who.Session == "" {
+		return nil
+	}
+	return fault.New(fault.PermissionDenied, "these credentials belong to session %s; only people decide, with their own credentials", document.Quote(who.Session))
 }
 
 // checkEdit refuses data that a run could not take (S2.6): who edits learns that now,

@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
@@ -20,6 +23,43 @@ type Record struct {
 	RunID string
 	// UsedBy is what it was used for, such as a call's id.
 	UsedBy string
+	// Why is what made the caller ask.
+	Why Why
+}
+
+// Why is what made somebody ask. It is not part of the question.
+type Why struct {
+	Policy          string `json:"policy,omitempty"`
+	PolicyVersion   int64  `json:"policy_version,omitempty"`
+	Rule            string `json:"rule,omitempty"`
+	State           string `json:"state,omitempty"`
+	Workflow        string `json:"workflow,omitempty"`
+	WorkflowVersion int64  `json:"workflow_version,omitempty"`
+}
+
+// Because is Why, and what of it the subject says.
+func (r *Record) Because() Why {
+	why := r.Why
+	if why.State == "" {
+		why.State = r.subject("state")
+	}
+	if why.Workflow == "" {
+		why.Workflow = r.subject("workflow")
+	}
+	if why.WorkflowVersion == 0 {
+		version, _ := r.Action.Subject.Get("workflow_version")
+		why.WorkflowVersion, _ = strconv.ParseInt(string(version.AppendJSON(nil)), 10, 64) // 0 for what is none
+	}
+	return why
+}
+
+// subject is a text of the subject; empty for none.
+func (r *Record) subject(name string) string {
+	v, _ := r.Action.Subject.Get(name)
+	if v.Kind() != document.String {
+		return ""
+	}
+	return v.Str()
 }
 
 // Standing is how an approval stands, in the contract's words.
@@ -84,7 +124,26 @@ func (r *Record) timer() store.TimerID { return store.TimerID{Key: r.key(), Name
 
 func (r *Record) labels() map[string]string {
 	name, value := crowd(r.RunID, r.Asker)
-	return map[string]string{"status": string(r.Standing()), name: value}
+	labels := map[string]string{"status": string(r.Standing()), name: value}
+	if r.Status == consent.Granted {
+		labels[labelGranted] = r.topic()
+	}
+	return labels
+}
+
+// labelGranted is of what was granted: what it is about. By it the last approval of the same
+// is found, without a look at any other.
+const labelGranted = "granted"
+
+// topic is what an approval is about, whatever the run and the data: calls of a capability, or an
+// event of a workflow.
+func (r *Record) topic() string {
+	parts := []string{string(r.Action.Kind), r.subject("capability"), r.subject("tool")}
+	if r.Action.Kind != consent.ToolCall {
+		parts = []string{string(r.Action.Kind), r.subject("workflow"), r.subject("event")}
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
+	return hex.EncodeToString(sum[:16])
 }
 
 // stored is the stored form. Fields are only ever added to it.
@@ -92,10 +151,11 @@ type stored struct {
 	*consent.Approval
 	RunID  string `json:"run_id,omitempty"`
 	UsedBy string `json:"used_by,omitempty"`
+	Why    Why    `json:"why,omitzero"`
 }
 
 func (r *Record) encode() ([]byte, error) {
-	data, err := json.Marshal(stored{r.Approval, r.RunID, r.UsedBy})
+	data, err := json.Marshal(stored{r.Approval, r.RunID, r.UsedBy, r.Why})
 	if err != nil {
 		return nil, fault.From(fmt.Errorf("encode approval: %w", err))
 	}
@@ -108,7 +168,7 @@ func decode(record store.Record) (*Record, error) {
 		return nil, fault.From(fmt.Errorf("decode %s: %w", record.Key, err))
 	}
 	s.Version = record.Version
-	return &Record{Approval: s.Approval, Namespace: record.Key.Namespace, RunID: s.RunID, UsedBy: s.UsedBy}, nil
+	return &Record{Approval: s.Approval, Namespace: record.Key.Namespace, RunID: s.RunID, UsedBy: s.UsedBy, Why: s.Why}, nil
 }
 
 // load returns an approval as it is stored.

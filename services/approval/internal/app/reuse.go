@@ -54,7 +54,7 @@ func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req co
 		r, err := a.load(ctx, approvalKey(caller.Namespace, last))
 		if fault.ReasonOf(err) == fault.NotFound { // the caller that named it got no further, or is at it
 			req.ID = last
-			return a.open(ctx, caller, req, q.RunID)
+			return a.open(ctx, caller, req, q)
 		}
 		if err != nil {
 			return nil, false, err
@@ -78,7 +78,7 @@ func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req co
 	if _, err = a.store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: key, Expect: version, Data: data}}}); err != nil {
 		return nil, false, retry.Fault(err)
 	}
-	return a.open(ctx, caller, req, q.RunID)
+	return a.open(ctx, caller, req, q)
 }
 
 // repeatable is how long a use can be repeated, or taken over when it came to nothing. It is

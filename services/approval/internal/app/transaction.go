@@ -53,12 +53,17 @@ func (t *transaction) commit(ctx context.Context) (replayed bool, err error) {
 		return false, retry.Fault(err)
 	}
 	if !result.Replayed {
-		t.app.Changed(t.after.Namespace, KindApproval, t.after.ID)
-		if t.app.observe != nil && (t.before == nil || t.decided()) {
-			t.app.observe(t.after.Status)
-		}
+		t.committed()
 	}
 	return result.Replayed, nil
+}
+
+// committed tells those of this process that care of the change.
+func (t *transaction) committed() {
+	t.app.Changed(t.after.Namespace, KindApproval, t.after.ID)
+	if t.app.observe != nil && (t.before == nil || t.decided()) {
+		t.app.observe(t.after.Status)
+	}
 }
 
 func (t *transaction) batch() (store.Batch, error) {

@@ -30,7 +30,10 @@ func approvalProto(r *app.Record) *approvalv1.Approval {
 		Asker:   &approvalv1.Asker{Principal: r.Asker.Principal, SessionId: r.Asker.SessionID, RootSessionId: r.Asker.RootID},
 		Message: r.Message, Terms: protomap.ApprovalTerms(r.Terms), Escalated: r.Escalated, Reason: r.Reason, By: r.By,
 		CreatedAt: timestamppb.New(r.CreatedAt), ExpiresAt: timestamppb.New(r.ExpiresAt), DecidedAt: stamp(r.DecidedAt), UsedAt: stamp(r.UsedAt),
-		UsedBy: r.UsedBy, RunId: r.RunID, Version: r.Version, Outcome: r.Outcome(),
+		UsedBy: r.UsedBy, RunId: r.RunID, Version: r.Version, Outcome: r.Outcome(), Why: whyProto(r.Because()),
+	}
+	if !r.Status.Final() && !r.EscalatesAt.IsZero() {
+		out.EscalatesAt, out.EscalatesTo = stamp(r.EscalatesAt), protomap.ApprovalTerms(r.Terms).GetEscalateTo()
 	}
 	if data := r.Action.Data; !data.IsZero() {
 		out.Data = data.AppendJSON(nil)
@@ -42,6 +45,45 @@ func approvalProto(r *app.Record) *approvalv1.Approval {
 		out.Votes = append(out.Votes, &approvalv1.Vote{By: v.Name, Role: roles[v.Role], Approve: v.Approve, Note: v.Note, Time: timestamppb.New(v.At)})
 	}
 	return out
+}
+
+// seen is an approval as the caller sees it.
+func (s *Approvals) seen(by app.Caller, r *app.Record) *approvalv1.Approval {
+	out := approvalProto(r)
+	may, why := s.App.MayDecide(by, r)
+	out.You = &approvalv1.Viewer{MayDecide: may, Reason: why}
+	return out
+}
+
+// detailed adds what helps a person to decide.
+func detailed(out *approvalv1.Approval, d app.Details) {
+	out.Command = protomap.CommandLine(d.Command)
+	if u := d.Unlocks; u != nil {
+		out.Unlocks = &approvalv1.Unlocks{State: u.State, ToolsRestricted: u.ToolsRestricted, AllowedTools: u.AllowedTools, Instructions: u.Instructions}
+	}
+	if p := d.Previous; p != nil {
+		out.Previous = &approvalv1.PreviousApproval{ApprovalId: p.ID, DecidedAt: stamp(p.DecidedAt), DecidedBy: p.DecidedBy()}
+		if data := p.Bound().Data; !data.IsZero() {
+			out.Previous.Data = data.AppendJSON(nil)
+		}
+	}
+}
+
+func whyOf(w *approvalv1.Why) app.Why {
+	return app.Why{
+		Policy: w.GetPolicy(), PolicyVersion: w.GetPolicyVersion(), Rule: w.GetRule(),
+		State: w.GetState(), Workflow: w.GetWorkflow(), WorkflowVersion: w.GetWorkflowVersion(),
+	}
+}
+
+// whyProto is nil when nothing is known.
+func whyProto(w app.Why) *approvalv1.Why {
+	if w == (app.Why{}) {
+		return nil
+	}
+	return &approvalv1.Why{
+		Policy: w.Policy, PolicyVersion: w.PolicyVersion, Rule: w.Rule, State: w.State, Workflow: w.Workflow, WorkflowVersion: w.WorkflowVersion,
+	}
 }
 
 func stamp(t time.Time) *timestamppb.Timestamp {

@@ -39,7 +39,7 @@ func (s *Approvals) CreateApproval(ctx context.Context, req *approvalv1.CreateAp
 			Principal: req.GetAsker().GetPrincipal(), SessionID: req.GetAsker().GetSessionId(), RootID: req.GetAsker().GetRootSessionId(),
 		},
 		Message: req.GetMessage(), Terms: termsOf(req.GetTerms()), RunID: req.GetRunId(), Reuse: req.GetReuse(), UsedBy: req.GetUsedBy(),
-		SettledUse: req.GetSettledUse(),
+		SettledUse: req.GetSettledUse(), Why: whyOf(req.GetWhy()),
 	})
 	if err != nil {
 		return nil, err
@@ -53,7 +53,14 @@ func (s *Approvals) GetApproval(ctx context.Context, req *approvalv1.GetApproval
 	if err != nil {
 		return nil, err
 	}
-	return &approvalv1.GetApprovalResponse{Approval: approvalProto(r)}, nil
+	by := caller(ctx)
+	out := s.seen(by, r)
+	switch by.Principal.Role {
+	case auth.Service, auth.Agent: // which do not decide
+	default:
+		detailed(out, s.App.Details(ctx, r))
+	}
+	return &approvalv1.GetApprovalResponse{Approval: out}, nil
 }
 
 // ListApprovals implements ApprovalService.
@@ -78,8 +85,9 @@ func (s *Approvals) ListApprovals(ctx context.Context, req *approvalv1.ListAppro
 		return nil, err
 	}
 	resp := &approvalv1.ListApprovalsResponse{NextPageToken: next}
+	by := caller(ctx)
 	for _, r := range records {
-		resp.Approvals = append(resp.Approvals, approvalProto(r))
+		resp.Approvals = append(resp.Approvals, s.seen(by, r))
 	}
 	return resp, nil
 }
@@ -93,6 +101,23 @@ func (s *Approvals) DecideApproval(ctx context.Context, req *approvalv1.DecideAp
 		return nil, err
 	}
 	return &approvalv1.DecideApprovalResponse{Approval: approvalProto(r)}, nil
+}
+
+// DecideApprovals implements ApprovalService.
+func (s *Approvals) DecideApprovals(ctx context.Context, req *approvalv1.DecideApprovalsRequest) (*approvalv1.DecideApprovalsResponse, error) {
+	b := app.Batch{Approve: req.GetApprove(), Note: req.GetNote(), Key: req.GetIdempotencyKey()}
+	for _, item := range req.GetItems() {
+		b.Items = append(b.Items, app.BatchItem{ID: item.GetApprovalId(), Digest: item.GetDigest()})
+	}
+	records, err := s.App.DecideAll(ctx, caller(ctx), b)
+	if err != nil {
+		return nil, err
+	}
+	resp := &approvalv1.DecideApprovalsResponse{}
+	for _, r := range records {
+		resp.Approvals = append(resp.Approvals, approvalProto(r))
+	}
+	return resp, nil
 }
 
 // CancelApproval implements ApprovalService.

@@ -151,6 +151,7 @@ func TestApprovalInTheContractsWords(t *testing.T) {
 		RunId: "run_1", Version: 4,
 		Outcome: `approval ` + id + ` was granted by "alice" ("smaller") and "bob", with data that "alice" has edited, and was used at 2026-01-01T00:02:00Z`,
 	}
+	want.You = &approvalv1.Viewer{Reason: want.GetOutcome() + "; that is final"}
 	if diff := cmp.Diff(want, ok(t, got, err).GetApproval(), protocmp.Transform()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"reflect"
@@ -37,6 +38,24 @@ type RejectRequest struct {
 	Note string `json:"note,omitzero" doc:"For the agent, and for the record."`
 }
 
+// DecideRequest is one vote on approvals that ask for the same thing.
+type DecideRequest struct {
+	Approve *bool        `json:"approve" doc:"True to grant, false to reject."`
+	Note    string       `json:"note,omitzero" doc:"For the agents, and for the record."`
+	Items   []DecideItem `json:"items" minItems:"1" maxItems:"100" doc:"The approvals, each once: of one kind, asked by the same rule of the same version of a policy for the same tool, or the same event in the same state of the same version of a workflow."`
+}
+
+// DecideItem is an approval, and what the approver was shown.
+type DecideItem struct {
+	ApprovalID string `json:"approval_id"`
+	Digest     string `json:"digest" doc:"The digest that was shown."`
+}
+
+// DecidedApprovals are approvals after a vote.
+type DecidedApprovals struct {
+	Approvals []jsonview.Approval `json:"approvals" doc:"In the order of the request."`
+}
+
 func (e *edge) approvalRoutes() {
 	const path = "/v1/approvals/{id}"
 	id := inPath("id", "Id of the approval.")
@@ -61,6 +80,13 @@ func (e *edge) approvalRoutes() {
 		about:  "403 for the requester, and for callers that may not decide it; 409 when it was decided before, with the decision.",
 		params: []param{id, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[ApproveRequest](), maxBody: maxDocumentBody,
 		fields: fields, answers: one, serve: taking(e.approve),
+	})
+	e.add(route{
+		method: http.MethodPost, path: "/v1/approvals/decide", id: "decideApprovals", summary: "Decide several approvals at once",
+		about: "All of them or none: 403 when the caller may not decide one, and 409 when one was decided before or differs from the first; errors names those. " +
+			"On a Redis Cluster only approvals of one shard can go together, and the 409 says which.",
+		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[DecideRequest](),
+		answers: answers[DecidedApprovals](http.StatusOK), serve: taking(e.decideAll),
 	})
 	e.add(route{
 		method: http.MethodPost, path: path + "/reject", id: "reject", summary: "Reject",
@@ -156,4 +182,23 @@ func (e *edge) reject(c *call, in RejectRequest) (*answer, error) {
 func (e *edge) decide(c *call, vote *approvalv1.DecideApprovalRequest) (*answer, error) {
 	vote.ApprovalId, vote.IdempotencyKey = c.path("id"), c.header(headerIdempotency)
 	return answerApproval(e.Approvals.DecideApproval(c.ctx, vote))
+}
+
+func (e *edge) decideAll(c *call, in DecideRequest) (*answer, error) {
+	if err := missing(requirement{"/approve", in.Approve != nil}, requirement{"/items", len(in.Items) > 0}); err != nil {
+		return nil, err
+	}
+	req := &approvalv1.DecideApprovalsRequest{Approve: *in.Approve, Note: in.Note, IdempotencyKey: c.header(headerIdempotency)}
+	for i, item := range in.Items {
+		at := fmt.Sprintf("/items/%d", i)
+		if err := missing(requirement{at + "/approval_id", item.ApprovalID != ""}, requirement{at + "/digest", item.Digest != ""}); err != nil {
+			return nil, err
+		}
+		req.Items = append(req.Items, &approvalv1.DecideApprovalsItem{ApprovalId: item.ApprovalID, Digest: item.Digest})
+	}
+	resp, err := e.Approvals.DecideApprovals(c.ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return ok(DecidedApprovals{Approvals: jsonview.Each(resp.GetApprovals(), jsonview.ApprovalOf)}), nil
 }

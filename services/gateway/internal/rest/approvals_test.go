@@ -16,6 +16,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
@@ -49,6 +50,21 @@ func TestApprovalAnswers(t *testing.T) {
 				`"outcome":"approval apr_01 is pending","reason":"why","by":"carol","created_at":"2026-03-04T12:00:00.005Z",` +
 				`"expires_at":"2026-03-04T12:00:00.005Z","decided_at":"2026-03-04T12:00:00.005Z","used_at":"2026-03-04T12:00:00.005Z",` +
 				`"used_by":"c1","version":4}`,
+		},
+		{
+			name: "one in full", method: "GET", path: path, rpc: "GetApproval",
+			answer: &approvalv1.GetApprovalResponse{Approval: aDetailedApproval()}, want: &approvalv1.GetApprovalRequest{ApprovalId: "apr_01"},
+			status: 200, json: strings.TrimSuffix(jsonApproval, "}") + jsonApprovalDetails,
+		},
+		{
+			name: "decide several", method: "POST", path: "/v1/approvals/decide", rpc: "DecideApprovals", headers: []string{"Idempotency-Key", "k"},
+			body:   `{"approve":true,"note":"go","items":[{"approval_id":"apr_01","digest":"d1"},{"approval_id":"apr_02","digest":"d2"}]}`,
+			answer: &approvalv1.DecideApprovalsResponse{Approvals: []*approvalv1.Approval{anApproval()}},
+			want: &approvalv1.DecideApprovalsRequest{
+				Approve: true, Note: "go", IdempotencyKey: "k",
+				Items: []*approvalv1.DecideApprovalsItem{{ApprovalId: "apr_01", Digest: "d1"}, {ApprovalId: "apr_02", Digest: "d2"}},
+			},
+			status: 200, json: `{"approvals":[` + jsonApproval + `]}`,
 		},
 		{
 			name: "approve", method: "POST", path: path + "/approve", body: `{"note":"ok","edited_data":{ "id":1.0},"digest":"d1"}`,
@@ -120,6 +136,9 @@ func TestRefusedApprovals(t *testing.T) {
 		{name: "wait without a unit", method: "GET", path: path + "?wait=30", status: 400, code: bad, detail: "RANGE"},
 		{name: "wait too long", method: "GET", path: path + "?wait=61s", status: 400, code: bad, detail: "RANGE"},
 		{name: "wait backwards", method: "GET", path: path + "?wait=-1s", status: 400, code: bad, detail: "RANGE"},
+		{name: "a vote that says nothing", method: "POST", path: "/v1/approvals/decide", body: `{"items":[{"approval_id":"a","digest":"d"}]}`, status: 400, code: bad, pointer: "/approve"},
+		{name: "a vote on nothing", method: "POST", path: "/v1/approvals/decide", body: `{"approve":true}`, status: 400, code: bad, pointer: "/items"},
+		{name: "a vote on what was not shown", method: "POST", path: "/v1/approvals/decide", body: `{"approve":true,"items":[{"approval_id":"a"}]}`, status: 400, code: bad, pointer: "/items/0/digest"},
 		{name: "edited data is not an object", method: "POST", path: path + "/approve", body: `{"edited_data":[]}`, status: 400, code: bad, pointer: "/edited_data", detail: "TYPE"},
 		{name: "a rejection edits nothing", method: "POST", path: path + "/reject", body: `{"edited_data":{}}`, status: 400, code: bad, pointer: "/edited_data", detail: "UNKNOWN_FIELD"},
 		{name: "cross origin", method: "POST", path: path + "/approve", headers: []string{"Sec-Fetch-Site", "same-site"}, status: 403, code: "CROSS_ORIGIN"},
@@ -245,3 +264,20 @@ func (d deadlines) GetApproval(ctx context.Context, in *approvalv1.GetApprovalRe
 	*d.left = time.Until(deadline)
 	return d.ApprovalServiceClient.GetApproval(ctx, in, opts...)
 }
+
+// aDetailedApproval is anApproval as one who may decide it sees it.
+func aDetailedApproval() *approvalv1.Approval {
+	a := anApproval()
+	a.You = &approvalv1.Viewer{Reason: "you asked"}
+	a.Why = &approvalv1.Why{Policy: "gate", PolicyVersion: 3, Rule: "/ask/0", State: "s", Workflow: "w", WorkflowVersion: 2}
+	a.Unlocks = &approvalv1.Unlocks{State: "t", ToolsRestricted: true, Instructions: "Go on."}
+	a.EscalatesAt, a.EscalatesTo = noon, &approvalv1.Approvers{Names: []string{"carol"}}
+	a.Previous = &approvalv1.PreviousApproval{ApprovalId: "apr_00", Data: []byte(`{"id":1.0}`), DecidedAt: noon, DecidedBy: "alice"}
+	a.Command = &policyv1.CommandLine{Line: "ls"}
+	return a
+}
+
+const jsonApprovalDetails = `,"you":{"may_decide":false,"reason":"you asked"},"why":{"policy":"gate","policy_version":3,"rule":"/ask/0","state":"s","workflow":"w",` +
+	`"workflow_version":2},"unlocks":{"state":"t","allowed_tools":[],"instructions":"Go on."},"escalates_at":"2026-03-04T12:00:00.005Z",` +
+	`"escalates_to":{"roles":[],"names":["carol"]},"previous":{"approval_id":"apr_00","data":{"id":1.0},"decided_at":"2026-03-04T12:00:00.005Z",` +
+	`"decided_by":"alice"},"command":{"line":"ls","parts":[]}}`

@@ -30,7 +30,7 @@ var allRoutes = []string{
 	"GET /workflow-states/{state_id}/events", "GET /workflow-states/{state_id}/history", "GET /workflow-states/{state_id}/versions/{n}", "GET /workflow-states/{state_id}/writers",
 	"PATCH /workflow-state", "PATCH /workflow-state/{state_id}", "PATCH /workflow-states/{state_id}", "POST /sessions",
 	"POST /sessions/{session_id}/grants", "POST /sessions/{session_id}/resume", "POST /sessions/{session_id}/stop",
-	"POST /v1/approvals/{id}/approve", "POST /v1/approvals/{id}/reject", "POST /v1/components", "POST /v1/components/{slug}/executions",
+	"POST /v1/approvals/decide", "POST /v1/approvals/{id}/approve", "POST /v1/approvals/{id}/reject", "POST /v1/components", "POST /v1/components/{slug}/executions",
 	"POST /v1/components/{slug}/executions/{execution_id}/commit", "POST /v1/policies", "POST /v1/policies/simulate",
 	"POST /v1/policies/{name}/promote", "POST /v1/processes", "POST /v1/processes/{name}/start", "POST /v1/runs", "POST /v1/runs/{id}/answer",
 	"POST /v1/runs/{id}/cancel", "POST /v1/runs/{id}/check", "POST /v1/runs/{id}/force-state", "POST /v1/runs/{id}/pause",

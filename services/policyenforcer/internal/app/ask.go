@@ -33,6 +33,11 @@ type Ask struct {
 	Message string
 	Terms   consent.Terms
 	RunID   string
+	// Policy, PolicyVersion and Rule are what asks, and WorkflowVersion that of the run.
+	Policy          string
+	PolicyVersion   int64
+	Rule            string
+	WorkflowVersion int64
 	// UsedBy is the call that would use it. SettledUse is one that was admitted by it.
 	UsedBy, SettledUse string
 }
@@ -69,13 +74,17 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 		if s.run.SessionID == "" {
 			session, root = "", ""
 		}
-		asked, insteadOf, err := a.request(ctx, q, s, Ask{
+		question := Ask{
 			Action: action,
 			Asker:  consent.Asker{Principal: q.caller.Principal.Name, SessionID: session, RootID: root},
 			Message: fmt.Sprintf("May %s call %s in state %s of workflow %s?",
 				document.Quote(q.caller.Principal.Name), document.Quote(d.Capability), document.Quote(s.run.State), document.Quote(s.run.Workflow)),
-			Terms: s.Machine.Meta().Approval, RunID: s.run.ID, UsedBy: q.req.CallID,
-		})
+			Terms: s.Machine.Meta().Approval, RunID: s.run.ID, UsedBy: q.req.CallID, WorkflowVersion: s.run.WorkflowVersion,
+		}
+		if d.By != nil {
+			question.Policy, question.PolicyVersion, question.Rule = d.By.Policy, d.By.Version, d.By.Pointer()
+		}
+		asked, insteadOf, err := a.request(ctx, q, s, question)
 		if err != nil {
 			return err
 		}

@@ -40,6 +40,9 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) 
 		Asker:   &approvalv1.Asker{Principal: ask.Asker.Principal, SessionId: ask.Asker.SessionID, RootSessionId: ask.Asker.RootID},
 		Message: ask.Message, Terms: protomap.ApprovalTerms(ask.Terms), RunId: ask.RunID, Reuse: true,
 		UsedBy: ask.UsedBy, SettledUse: ask.SettledUse,
+		Why: &approvalv1.Why{
+			Policy: ask.Policy, PolicyVersion: ask.PolicyVersion, Rule: ask.Rule, WorkflowVersion: ask.WorkflowVersion,
+		},
 	}
 	if !ask.Action.Data.IsZero() { // no input is not the input null
 		req.Data = ask.Action.Data.AppendJSON(nil)

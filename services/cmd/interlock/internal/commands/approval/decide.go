@@ -13,11 +13,27 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
+// someApprovals names the approvals of a command.
+type someApprovals struct {
+	client.Connection
+	show.Printer
+	ApprovalIDs []string `arg:"" name:"approval" help:"Ids of approvals, or their beginnings; @last for the newest. Several are decided together, all or none: they must ask for the same thing."`
+}
+
+// one is the only approval that is named; nil for several.
+func (c *someApprovals) one() *oneApproval {
+	if len(c.ApprovalIDs) > 1 {
+		return nil
+	}
+	return &oneApproval{Connection: c.Connection, Printer: c.Printer, ApprovalID: c.ApprovalIDs[0]}
+}
+
 type approveCommand struct {
-	oneApproval
+	someApprovals
 	Note   string `help:"Note for the agent, and for the record." placeholder:"TEXT"`
 	Input  string `help:"JSON object that replaces the data of what is asked for; @FILE reads a file." placeholder:"JSON"`
 	Digest string `help:"Fail unless this is the digest of what is asked for, as it was shown before." placeholder:"HEX"`
@@ -29,15 +45,22 @@ func (c *approveCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	return c.decide(ctx, io, func(conn grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error) {
+	one := c.one()
+	if one == nil {
+		if c.Input != "" || c.Digest != "" {
+			return console.Misusedf("--input and --digest are of one approval; name one")
+		}
+		return c.decideAll(ctx, io, &approvalv1.DecideApprovalsRequest{Approve: true, Note: c.Note}, c.Yes)
+	}
+	return one.decide(ctx, io, func(conn grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error) {
 		digest := c.Digest
 		if digest == "" {
-			shown, err := readApproval(ctx, conn, c.ApprovalID)
+			shown, err := readApproval(ctx, conn, one.ApprovalID)
 			if err != nil {
 				return nil, err
 			}
 			if !c.Yes && c.ForPeople() && io.Interactive() {
-				if err := c.print(ctx, io, conn, shown); err != nil {
+				if err := one.print(ctx, io, conn, shown); err != nil {
 					return nil, err
 				}
 				if !io.Confirm("Approve this?") {
@@ -52,12 +75,16 @@ func (c *approveCommand) Run(ctx context.Context, io console.Streams) error {
 }
 
 type rejectCommand struct {
-	oneApproval
+	someApprovals
 	Note string `help:"Note for the agent, and for the record." placeholder:"TEXT"`
 }
 
 func (c *rejectCommand) Run(ctx context.Context, io console.Streams) error {
-	return c.decide(ctx, io, func(grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error) {
+	one := c.one()
+	if one == nil {
+		return c.decideAll(ctx, io, &approvalv1.DecideApprovalsRequest{Note: c.Note}, true)
+	}
+	return one.decide(ctx, io, func(grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error) {
 		return &approvalv1.DecideApprovalRequest{Note: c.Note}, nil
 	})
 }
@@ -71,8 +98,7 @@ func (c *oneApproval) decide(
 	if err := c.PersonCredentials(io, "deciding an approval"); err != nil {
 		return err
 	}
-	answers := append(slices.Clone(client.Refusals), fault.PermissionDenied, fault.ApprovalDecided)
-	return c.AskAs(ctx, auth.Approver, io, answers, func(conn grpc.ClientConnInterface) error {
+	return c.AskAs(ctx, auth.Approver, io, undecided(), func(conn grpc.ClientConnInterface) error {
 		if err := c.resolve(ctx, conn); err != nil {
 			return err
 		}
@@ -87,5 +113,52 @@ func (c *oneApproval) decide(
 		}
 		view := jsonview.ApprovalOf(resp.GetApproval())
 		return printOutcome(c.Printer, io.Out, &view)
+	})
+}
+
+// undecided are refusals that are answers to a vote.
+func undecided() []fault.Reason {
+	return append(slices.Clone(client.Refusals), fault.PermissionDenied, fault.ApprovalDecided)
+}
+
+// decideAll casts one vote on several approvals, with the digests that they have now.
+func (c *someApprovals) decideAll(ctx context.Context, io console.Streams, req *approvalv1.DecideApprovalsRequest, yes bool) error {
+	if err := c.PersonCredentials(io, "deciding approvals"); err != nil {
+		return err
+	}
+	return c.AskAs(ctx, auth.Approver, io, undecided(), func(conn grpc.ClientConnInterface) error {
+		var all []*jsonview.Approval
+		for _, named := range c.ApprovalIDs {
+			id, err := client.ApprovalID(ctx, conn, named)
+			if err != nil {
+				return err
+			}
+			shown, err := readApproval(ctx, conn, id)
+			if err != nil {
+				return err
+			}
+			all = append(all, shown)
+			req.Items = append(req.Items, &approvalv1.DecideApprovalsItem{ApprovalId: id, Digest: shown.Digest})
+		}
+		if !yes && c.ForPeople() && io.Interactive() {
+			for _, a := range all {
+				one := oneApproval{Connection: c.Connection, Printer: c.Printer, ApprovalID: a.ApprovalID}
+				if err := one.print(ctx, io, conn, a); err != nil {
+					return err
+				}
+			}
+			if !io.Confirm(fmt.Sprintf("Approve these %d?", len(all))) {
+				fmt.Fprintln(io.Err, "interlock: not approved; nothing was decided")
+				return console.ErrNo
+			}
+		}
+		resp, err := approvalv1.NewApprovalServiceClient(conn).DecideApprovals(ctx, req)
+		if err != nil {
+			return err
+		}
+		views := jsonview.Each(resp.GetApprovals(), jsonview.ApprovalOf)
+		return show.Table(c.Printer, io.Out, "APPROVAL\tSTATUS\tRUN\tASKED BY\tWHAT", views, func(a *jsonview.Approval) []any {
+			return []any{show.ID(a.ApprovalID), show.Word(statusOfApproval(a)), show.ID(a.RunID), a.Asker.Principal, show.Shortened(askedFor(a))}
+		})
 	})
 }
