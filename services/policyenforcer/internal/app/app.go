@@ -89,6 +89,7 @@ type App struct {
 	runs     *snapshot.Cache[lane, *snapshotOf]
 	ancestry *snapshot.Cache[store.Key, []*Definition]
 	caches   policyCaches
+	lastSeen *snapshot.Cache[counterName, seenValue]
 
 	// still: nobody writes to the store, see Verifier.
 	still bool
@@ -168,9 +169,9 @@ func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time
 	a := &App{
 		Config: cfg, store: st, engine: engine, announce: announce, clock: clock, log: log,
 		runs: snapshot.New[lane, *snapshotOf](cachedRuns), ancestry: snapshot.New[store.Key, []*Definition](cachedRuns),
-		caches: newPolicyCaches(),
+		caches: newPolicyCaches(), lastSeen: snapshot.New[counterName, seenValue](seenCounters),
 	}
-	for _, forget := range []func(){a.runs.Clear, a.ancestry.Clear, a.caches.indexes.Clear, a.caches.sets.Clear, a.caches.machines.Clear, a.caches.dropped.Clear} {
+	for _, forget := range []func(){a.runs.Clear, a.ancestry.Clear, a.caches.indexes.Clear, a.caches.sets.Clear, a.caches.machines.Clear, a.caches.dropped.Clear, a.lastSeen.Clear} {
 		st.Gate().OnTurn(forget)
 	}
 	return a
