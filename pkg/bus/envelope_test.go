@@ -309,7 +309,7 @@ func TestMarshalKnowsEveryField(t *testing.T) {
 		want int
 	}{
 		{&eventv1.Event{}, 8 + 32},
-		{&eventv1.ToolCallDecided{}, 14},
+		{&eventv1.ToolCallDecided{}, 15},
 		{&eventv1.ShadowDecided{}, 5},
 		{&eventv1.ToolCallReported{}, 7},
 		{&eventv1.RunTransitioned{}, 7},
