@@ -147,6 +147,10 @@ bench-growth: deps ## what more runs, versions, documents and rules cost; takes 
 bench-scale: deps ## what calls, shards, masters of Redis and replicas of NATS cost; takes about two minutes
 	@./services/e2e/bench/run -scale $(BENCH_FLAGS)
 
+.PHONY: bench-console
+bench-console: deps ## what the console's calls take over DECISIONS, a million by default, on SQLite and Redis
+	@./services/e2e/bench/run -growth -console -decisions $(or $(DECISIONS),1000000) $(BENCH_FLAGS)
+
 .PHONY: bench-soak
 bench-soak: deps ## what `interlock up` holds while it works for SOAK, 30 minutes by default
 	@./services/e2e/bench/run -growth -soak $(or $(SOAK),30m) $(BENCH_FLAGS)

@@ -249,6 +249,7 @@ func setPayload(t *rapid.T, ev *eventv1.Event, text *rapid.Generator[string]) {
 			Message: text.Draw(t, "message"), State: text.Draw(t, "state"), RunVersion: rapid.Int64().Draw(t, "run version"), InputDigest: text.Draw(t, "digest"),
 			Capability: text.Draw(t, "capability"), Policy: text.Draw(t, "policy"), PolicyVersion: rapid.Int64().Draw(t, "policy version"),
 			Rule: text.Draw(t, "rule"), ApprovalId: text.Draw(t, "approval"), Shadows: shadows(text).Draw(t, "shadows"),
+			Limits: limitsUsed(text).Draw(t, "limits"),
 		}}
 	case 2:
 		ev.Payload = &eventv1.Event_ToolcallReported{ToolcallReported: &eventv1.ToolCallReported{
@@ -280,6 +281,12 @@ func shadows(text *rapid.Generator[string]) *rapid.Generator[[]*eventv1.ShadowDe
 	}), 0, 3)
 }
 
+func limitsUsed(text *rapid.Generator[string]) *rapid.Generator[[]*eventv1.LimitUsed] {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *eventv1.LimitUsed {
+		return &eventv1.LimitUsed{Policy: text.Draw(t, "policy"), Measure: text.Draw(t, "measure"), Used: rapid.Int64().Draw(t, "used")}
+	}), 0, 2)
+}
+
 // canonical is JSON with sorted keys and no blanks.
 func canonical(t *rapid.T, text []byte) string {
 	var v any
@@ -302,7 +309,7 @@ func TestMarshalKnowsEveryField(t *testing.T) {
 		want int
 	}{
 		{&eventv1.Event{}, 8 + 32},
-		{&eventv1.ToolCallDecided{}, 14},
+		{&eventv1.ToolCallDecided{}, 15},
 		{&eventv1.ShadowDecided{}, 5},
 		{&eventv1.ToolCallReported{}, 7},
 		{&eventv1.RunTransitioned{}, 7},

@@ -72,6 +72,7 @@ func (o *object) decided(p *eventv1.ToolCallDecided) {
 	o.text("rule", p.GetRule())
 	o.text("approval_id", p.GetApprovalId())
 	o.shadows(p.GetShadows())
+	o.slow = o.slow || len(p.GetLimits()) > 0 // which few decisions have
 	o.Close()
 }
 

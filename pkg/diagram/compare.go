@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Change is what has become of a part of a picture between two versions.
+// Change is how a part of a picture differs between two versions.
 type Change string
 
 // The changes.
@@ -22,7 +22,7 @@ const (
 func keyOf(parts ...string) string { return strings.Join(parts, "\x00") }
 
 // CompareWorkflows makes one picture of two versions of a definition: all that either has,
-// with what has become of it. What both have stands as in the later one.
+// with how it differs. What both have stands as in the later one.
 func CompareWorkflows(before, after *workflow.Definition) *Diagram {
 	old, now := Workflow(before), Workflow(after)
 	m := &merger{Diagram: &Diagram{title: now.title}, places: make(map[string]int)}
@@ -38,7 +38,7 @@ type merger struct {
 	places map[string]int // by key
 }
 
-// keep adds the nodes of the later diagram, with what has become of each.
+// keep adds the nodes of the later diagram, with how each differs.
 func (m *merger) keep(old, now *Diagram) {
 	was := make(map[string]*node, len(old.nodes))
 	for i := range old.nodes {

@@ -21,7 +21,7 @@ func defined(t *testing.T, src string) *workflow.Definition {
 	return def
 }
 
-// changesOf are the nodes and the lines of labels of a graph by what has become of them.
+// changesOf are the nodes and the lines of labels of a graph by how they differ.
 func changesOf(g *Graph) map[string]Change {
 	changes := map[string]Change{}
 	names := map[string]string{}

@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// Change is what has become of a part of a definition.
+// Change is how a part of a definition differs.
 type Change string
 
 // The changes.
@@ -235,7 +235,7 @@ func commandCovers(by, pattern string) bool {
 		strings.HasPrefix(pattern, by+" ")
 }
 
-// fieldChanges collects the members that differ, down to what is no object on one side.
+// fieldChanges collects the members that differ, down to values that are not objects on both sides.
 func fieldChanges(found *[]FieldChange, at *document.Path, before, after document.Value) {
 	if document.Equal(before, after) {
 		return

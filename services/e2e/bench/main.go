@@ -32,6 +32,8 @@ type settings struct {
 	program string // interlock
 	// interlock is the program whose growth is measured instead, empty for not.
 	interlock         string
+	console           bool          // measure the calls of the console instead, with interlock
+	decisions         int           // that it looks at
 	scale             bool          // measure what a large installation is made of instead
 	soak              time.Duration // work so long instead, with interlock, and tell what it holds
 	sizes, redisSizes numbers       // of stored runs
@@ -43,7 +45,7 @@ func parse() (settings, error) {
 	// As many processors as the services use of their own accord.
 	s := settings{
 		rounds: 7, round: 250 * time.Millisecond, procs: runtime.NumCPU(), callers: numbers{1, 64, 256},
-		sizes: numbers{10_000, 100_000, 1_000_000}, redisSizes: numbers{10_000, 100_000},
+		decisions: 1_000_000, sizes: numbers{10_000, 100_000, 1_000_000}, redisSizes: numbers{10_000, 100_000},
 	}
 	if os.Getenv("BENCH_QUICK") != "" {
 		s.rounds, s.round, s.callers = 3, 200*time.Millisecond, numbers{1, 64}
@@ -53,13 +55,15 @@ func parse() (settings, error) {
 	flag.IntVar(&s.procs, "procs", s.procs, "GOMAXPROCS of the clients and of each server")
 	flag.Var(&s.callers, "callers", "numbers of callers")
 	flag.StringVar(&s.only, "only", "", "one section: process, rules, redis, sqlite, rest, events or mcp; "+
-		"of growth runs-sqlite, runs-redis, versions, documents or rules; of scale units, shards, masters, trees or nats")
+		"of growth runs-sqlite, runs-redis, versions, documents or rules; of the console sqlite or redis; of scale units, shards, masters, trees or nats")
 	flag.StringVar(&s.rules, "rules", "", "program of tools/rulesbench, which measures other policy engines")
 	flag.StringVar(&s.program, "interlock", "", "the `program` interlock, whose gate is measured")
 	flag.StringVar(&s.markdown, "markdown", "", "write the tables to this document too, in place of those that it has")
 	flag.StringVar(&s.profile, "profile", "", "write profiles of the servers to this folder instead")
 	flag.StringVar(&s.interlock, "growth", "", "measure growth instead, of this `program`, which is interlock")
 	flag.BoolVar(&s.scale, "scale", false, "measure shards, masters, trees and replicas of NATS instead")
+	flag.BoolVar(&s.console, "console", false, "with -growth: measure the calls that the console makes instead")
+	flag.IntVar(&s.decisions, "decisions", s.decisions, "console: how many decisions there are")
 	flag.DurationVar(&s.soak, "soak", 0, "with -growth: work for so long instead, and tell what the program holds")
 	flag.Var(&s.sizes, "sizes", "growth: numbers of stored runs on SQLite, each larger than the one before")
 	flag.Var(&s.redisSizes, "redis-sizes", "growth: numbers of stored runs on Redis")
@@ -182,6 +186,12 @@ type section struct {
 func (b *bencher) sections() []section {
 	if b.soak > 0 {
 		return b.soakSections()
+	}
+	if b.console {
+		return []section{
+			{"sqlite", func(ctx context.Context) error { return b.forConsole(ctx, "sqlite", b.decisions) }},
+			{"redis", func(ctx context.Context) error { return b.forConsole(ctx, "redis", b.decisions) }},
+		}
 	}
 	if b.interlock != "" {
 		return b.growthSections()

@@ -55,6 +55,16 @@ func Event(namespace, root string, d *ledger.Decision) *eventv1.Event {
 			Policy: sh.Policy, PolicyVersion: sh.PolicyVersion, Workflow: sh.Workflow, Decision: string(sh.Decision), Code: string(sh.Code),
 		})
 	}
+	for i := range d.Limits {
+		l := &d.Limits[i]
+		limit := &eventv1.LimitUsed{
+			Policy: l.Policy, Rule: l.Rule, Measure: l.Measure, Scope: l.Scope, Subject: l.Subject, Used: l.Used, Max: l.Max,
+		}
+		if !l.Until.IsZero() {
+			limit.Until = timestamppb.New(l.Until)
+		}
+		decided.Limits = append(decided.Limits, limit)
+	}
 	ev := outline(namespace, root, d)
 	ev.Time, ev.Actor = timestamppb.New(d.Time), d.Principal
 	ev.Payload = &eventv1.Event_ToolcallDecided{ToolcallDecided: decided}

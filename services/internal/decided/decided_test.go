@@ -24,6 +24,7 @@ func decision(call string) *ledger.Decision {
 		Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Message: "no", Rule: "/deny/0", Policy: "p", PolicyVersion: 3,
 		InputDigest: "00ff", Input: []byte(`{"secret":"input"}`), ApprovalID: "apr_1",
 		Shadows: []ledger.Shadow{{Policy: "q", PolicyVersion: 4, Decision: toolcall.Ask, Code: toolcall.CodeApprovalRequired, Message: "hidden"}},
+		Limits:  []ledger.Limit{{Policy: "p", Rule: "/allow/0", Measure: "calls", Scope: "policy", Used: 9, Max: 10, Until: time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC)}},
 		Kept:    ledger.Kept{Entry: 9, Paths: []string{"hidden.go"}},
 	}
 }

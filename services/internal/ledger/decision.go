@@ -60,7 +60,9 @@ type Decision struct {
 	EstimatedCostUSD string          `json:"estimated_cost_usd,omitempty"`
 	ApprovalID       string          `json:"approval_id,omitempty"`
 	Shadows          []Shadow        `json:"shadows,omitempty"`
-	Kept             Kept            `json:"kept,omitzero"`
+	// Limits are those of which more than 80 percent are used after the call.
+	Limits []Limit `json:"limits,omitempty"`
+	Kept   Kept    `json:"kept,omitzero"`
 }
 
 // Kept is what the report of a call and its repeats go by, besides.
@@ -161,12 +163,48 @@ func (r *Decision) Encode() []byte {
 		}
 		w.CloseList()
 	}
+	if len(r.Limits) > 0 {
+		w.Name("limits")
+		w.OpenList()
+		for i := range r.Limits {
+			r.Limits[i].appendTo(w)
+		}
+		w.CloseList()
+	}
 	if !r.Kept.isZero() {
 		w.Name("kept")
 		r.Kept.appendTo(w)
 	}
 	w.Close()
 	return w.Bytes()
+}
+
+// Limit is how much of a limit is used: of a policy, or of the state when it has no policy
+// and the scope entry.
+type Limit struct {
+	Policy  string    `json:"policy,omitempty"`
+	Rule    string    `json:"rule,omitempty"`
+	Measure string    `json:"measure"`
+	Scope   string    `json:"scope"`
+	Subject string    `json:"subject,omitempty"`
+	Used    int64     `json:"used"`
+	Max     int64     `json:"max"`
+	Until   time.Time `json:"until,omitzero"`
+}
+
+func (l *Limit) appendTo(w *jsonobject.Writer) {
+	w.Open()
+	w.OptionalText("policy", l.Policy)
+	w.OptionalText("rule", l.Rule)
+	w.Text("measure", l.Measure)
+	w.Text("scope", l.Scope)
+	w.OptionalText("subject", l.Subject)
+	w.Integer("used", l.Used)
+	w.Integer("max", l.Max)
+	if !l.Until.IsZero() {
+		w.Time("until", l.Until)
+	}
+	w.Close()
 }
 
 func (s *Shadow) appendTo(w *jsonobject.Writer) {

@@ -23,6 +23,10 @@ func TestDecisionIsComplete(t *testing.T) {
 			{Policy: "p", PolicyVersion: 4, Workflow: "w", WorkflowDigest: "ab", Decision: toolcall.Ask, Code: toolcall.CodeApprovalRequired, Message: "ä"},
 			{Workflow: "w", Decision: toolcall.Allow},
 		},
+		Limits: []ledger.Limit{
+			{Policy: "p", Rule: "/allow/0", Measure: "calls", Scope: "principal", Subject: "ä", Used: 9, Max: 10, Until: time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC)},
+			{Measure: "files", Scope: "entry", Used: 5, Max: 5},
+		},
 		Kept: ledger.Kept{
 			Entry: 9, Counted: true, MaxIterations: 1 << 60, Iterations: 7, Paths: []string{"a\"b", "c"}, EditLines: 3, MaxFiles: 4,
 			Files: 5, ContextBudget: 6, ContextSpent: 8, Spends: []ledger.Spend{{
@@ -53,7 +57,9 @@ func TestDecisionIsComplete(t *testing.T) {
 		`"workflow_version":2,"state":"work\n","branch":"ci/lint","call_id":"c","tool":"mcp__x__y","capability":"mcp:x:y","decision":"DENY",` +
 		`"code":"POLICY_DENIED","message":"<no>","rule":"/deny/0","policy":"p","policy_version":3,"input_digest":"00ff",` +
 		`"input":{"a":[1,{"b":null}]},"estimated_cost_usd":"0.02","approval_id":"apr_1","shadows":[{"policy":"p","policy_version":4,"workflow":"w",` +
-		`"workflow_digest":"ab","decision":"ASK","code":"APPROVAL_REQUIRED","message":"ä"},{"workflow":"w","decision":"ALLOW"}],"kept":{"entry":9,"counted":true,` +
+		`"workflow_digest":"ab","decision":"ASK","code":"APPROVAL_REQUIRED","message":"ä"},{"workflow":"w","decision":"ALLOW"}],` +
+		`"limits":[{"policy":"p","rule":"/allow/0","measure":"calls","scope":"principal","subject":"ä","used":9,"max":10,"until":"2026-01-02T04:00:00Z"},` +
+		`{"measure":"files","scope":"entry","used":5,"max":5}],"kept":{"entry":9,"counted":true,` +
 		`"max_iterations":1152921504606846976,"iterations":7,"edit_lines":3,"max_files":4,"files":5,"context_budget":6,"context_spent":8,` +
 		`"paths":["a\"b","c"],"spends":[{"measure":"money","policy":"p","scope":"principal","subject":"a","pattern":"mcp:*","period":"daily",` +
 		`"start":"2026-11-20T00:00:00Z","need":20000,"max":5000000},{"measure":"calls","policy":"p","scope":"policy","window_seconds":3600,` +

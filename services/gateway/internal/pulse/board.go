@@ -37,10 +37,11 @@ type Board struct {
 	loops       map[string]*Loop     // by run
 	denials     map[string]time.Time // of each run the last one
 	incidents   []Incident
+	near        map[nearKey]*NearLimit
 	sealed      time.Time
 	people      map[string]*Person
 	// runs says which version of a workflow a run follows, for the runs whose start was seen.
-	runs  map[string]version
+	runs  map[string]followed
 	taken map[version]*Coverage
 }
 
@@ -50,10 +51,16 @@ type version struct {
 	number   int64
 }
 
+// followed is a run whose start was seen.
+type followed struct {
+	version
+	session string
+}
+
 // NewBoard has seen nothing.
 func NewBoard() *Board {
 	return &Board{
-		loops: map[string]*Loop{}, denials: map[string]time.Time{}, people: map[string]*Person{}, runs: map[string]version{}, taken: map[version]*Coverage{},
+		near: map[nearKey]*NearLimit{}, loops: map[string]*Loop{}, denials: map[string]time.Time{}, people: map[string]*Person{}, runs: map[string]followed{}, taken: map[version]*Coverage{},
 	}
 }
 
@@ -134,6 +141,7 @@ func (b *Board) decided(e *Event) {
 	if at.After(rate.At) {
 		*rate = Rate{At: at}
 	}
+	b.limited(e)
 	switch e.Decided.Decision {
 	case allowed:
 		if rate.At.Equal(at) {
@@ -265,12 +273,13 @@ func (b *Board) moved(e *Event) {
 			clear(b.runs) // runs that start from now on are followed
 		}
 		v := version{e.Started.Workflow, int64(e.Started.Version)}
-		b.runs[e.EntityID] = v
+		b.runs[e.EntityID] = followed{v, e.Started.Session}
 		c := b.coverage(v)
 		c.Runs++
 		c.Entries[e.Started.State]++
 	case e.Ended != nil:
 		delete(b.runs, e.EntityID)
+		b.leave(e.EntityID)
 		delete(b.loops, e.EntityID)
 	case e.Transitioned != nil && e.Type == "transitioned":
 		b.took(e.EntityID, *e.Transitioned)
@@ -281,12 +290,13 @@ func (b *Board) moved(e *Event) {
 
 // took counts a transition of a run that is followed.
 func (b *Board) took(run string, t Transition) {
+	b.leave(run)
 	delete(b.loops, run) // in another state other calls are allowed
 	v, known := b.runs[run]
 	if !known || t.To == "" {
 		return
 	}
-	c := b.coverage(v)
+	c := b.coverage(v.version)
 	c.Entries[t.To]++
 	c.Transitions[Taken{t.From, t.Event, t.To}]++
 }

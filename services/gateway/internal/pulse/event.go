@@ -44,6 +44,7 @@ type Started struct {
 	Workflow string `json:"workflow"`
 	Version  number `json:"workflow_version"`
 	State    string `json:"state"`
+	Session  string `json:"session_id"`
 }
 
 // Transition leads from a state to another.
@@ -65,6 +66,20 @@ type Decided struct {
 	State    string `json:"state"`
 	Decision string `json:"decision"`
 	Code     string `json:"code"`
+	// Limits are those of which much is used.
+	Limits []Limit `json:"limits"`
+}
+
+// Limit is how much of a limit is used after a call.
+type Limit struct {
+	Policy  string    `json:"policy"`
+	Rule    string    `json:"rule"`
+	Measure string    `json:"measure"`
+	Scope   string    `json:"scope"`
+	Subject string    `json:"subject"`
+	Used    number    `json:"used"`
+	Max     number    `json:"max"`
+	Until   time.Time `json:"until"`
 }
 
 // Reported is the result of a tool call.

@@ -25,12 +25,22 @@ type Pulse interface {
 // Stats are what is going on in a namespace.
 type Stats struct {
 	Seen
-	Rates       []pulse.Rate        `json:"rates" doc:"Decisions in the last 15 minutes, in steps of ten seconds, oldest first."`
-	Waiting     []jsonview.Approval `json:"waiting" doc:"Approvals that wait for a human, newest first; the first of many."`
-	Looping     []pulse.Loop        `json:"looping" doc:"Runs with three or more denials in a row, and none allowed since; the worst first."`
-	Stopped     []StoppedRun        `json:"stopped" doc:"Runs that are paused or held, newest first; the first of many."`
-	NotEnforced []pulse.Incident    `json:"not_enforced" doc:"Calls that were reported and that nobody had allowed, newest first."`
-	SealedAt    *time.Time          `json:"sealed_at,omitempty" doc:"When decisions were sealed last; absent when that was before the events that were seen."`
+	Rates        []pulse.Rate        `json:"rates" doc:"Decisions in the last 15 minutes, in steps of ten seconds, oldest first."`
+	Waiting      []jsonview.Approval `json:"waiting" doc:"Approvals that wait for a human, newest first; the first of many."`
+	Looping      []pulse.Loop        `json:"looping" doc:"Runs with three or more denials in a row, and none allowed since; the worst first."`
+	Stopped      []StoppedRun        `json:"stopped" doc:"Runs that are paused or held, newest first; the first of many."`
+	NearLimits   []pulse.NearLimit   `json:"near_limits" doc:"Limits of which more than 80 percent are used, newest first, at most 50: until the window or period is over, or the run has left the state."`
+	NearDeadline []Deadline          `json:"near_deadline" doc:"What happens by itself within an hour, the next first: of the newest 200 approvals that wait."`
+	NotEnforced  []pulse.Incident    `json:"not_enforced" doc:"Calls that were reported and that nobody had allowed, newest first."`
+	SealedAt     *time.Time          `json:"sealed_at,omitempty" doc:"When decisions were sealed last; absent when that was before the events that were seen."`
+}
+
+// Deadline is when something happens unless somebody acts.
+type Deadline struct {
+	ApprovalID string    `json:"approval_id,omitzero"`
+	RunID      string    `json:"run_id,omitzero"`
+	Kind       string    `json:"kind" enum:"approval_expires,approval_escalates"`
+	DueAt      time.Time `json:"due_at"`
 }
 
 // Seen says which events an answer is derived from.
@@ -91,6 +101,10 @@ const (
 	mostWaiting = 50
 	mostStopped = 50
 	mostLooping = 50
+	mostNear    = 50
+	// mostDue is of how many approvals deadlines are looked for, and dueWithin how far ahead.
+	mostDue   = 200
+	dueWithin = time.Hour
 )
 
 func (e *edge) statsRoutes() {
@@ -152,20 +166,43 @@ func (e *edge) stats(c *call) (*answer, error) {
 	var s Stats
 	var err error
 	s.Seen, err = e.look(c, func(b *pulse.Board, now time.Time) {
+		s.NearLimits = b.NearLimits(now, mostNear)
 		s.Rates, s.Looping, s.NotEnforced, s.SealedAt = b.Rates(now), b.Loops(now, mostLooping), b.Incidents(), moment64(b.Sealed())
 	})
 	if err != nil {
 		return nil, err
 	}
 	waiting, err := e.Approvals.ListApprovals(c.ctx, &approvalv1.ListApprovalsRequest{
-		PageSize: mostWaiting, Filter: listing.Filter(listing.Term{Key: "status", Value: "PENDING"}),
+		PageSize: mostDue, Filter: listing.Filter(listing.Term{Key: "status", Value: "PENDING"}),
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.Waiting = jsonview.Each(waiting.GetApprovals(), jsonview.ApprovalOf)
+	all := jsonview.Each(waiting.GetApprovals(), jsonview.ApprovalOf)
+	s.Waiting, s.NearDeadline = all[:min(mostWaiting, len(all))], dueSoon(all, e.now())
 	s.Stopped, err = e.stopped(c.ctx)
 	return ok(s), err
+}
+
+// dueSoon is when approvals escalate or expire, within an hour.
+func dueSoon(waiting []jsonview.Approval, now time.Time) []Deadline {
+	due := []Deadline{}
+	for i := range waiting {
+		a := &waiting[i]
+		add := func(kind string, at time.Time) {
+			if !at.IsZero() && !at.Before(now) && at.Sub(now) <= dueWithin {
+				due = append(due, Deadline{ApprovalID: a.ApprovalID, RunID: a.RunID, Kind: kind, DueAt: at})
+			}
+		}
+		add("approval_expires", a.ExpiresAt)
+		if after := a.Terms.EscalateAfterSeconds; after > 0 && !a.Escalated {
+			add("approval_escalates", a.CreatedAt.Add(time.Duration(after)*time.Second))
+		}
+	}
+	slices.SortFunc(due, func(a, b Deadline) int {
+		return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ApprovalID, b.ApprovalID))
+	})
+	return due
 }
 
 // stopped are runs that are paused.

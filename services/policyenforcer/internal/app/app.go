@@ -89,6 +89,7 @@ type App struct {
 	runs     *snapshot.Cache[lane, *snapshotOf]
 	ancestry *snapshot.Cache[store.Key, []*Definition]
 	caches   policyCaches
+	lastSeen *snapshot.Cache[counterName, seenValue]
 
 	// latest is how many records of a partition are looked at for one call; less in tests.
 	latest int
@@ -171,9 +172,9 @@ func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time
 	a := &App{
 		Config: cfg, store: st, engine: engine, announce: announce, clock: clock, log: log,
 		runs: snapshot.New[lane, *snapshotOf](cachedRuns), ancestry: snapshot.New[store.Key, []*Definition](cachedRuns),
-		caches: newPolicyCaches(), latest: scanned,
+		caches: newPolicyCaches(), latest: scanned, lastSeen: snapshot.New[counterName, seenValue](seenCounters),
 	}
-	for _, forget := range []func(){a.runs.Clear, a.ancestry.Clear, a.caches.indexes.Clear, a.caches.sets.Clear, a.caches.machines.Clear, a.caches.dropped.Clear} {
+	for _, forget := range []func(){a.runs.Clear, a.ancestry.Clear, a.caches.indexes.Clear, a.caches.sets.Clear, a.caches.machines.Clear, a.caches.dropped.Clear, a.lastSeen.Clear} {
 		st.Gate().OnTurn(forget)
 	}
 	return a

@@ -224,6 +224,7 @@ func exceeded(d *Decision, err error) bool {
 		return false
 	}
 	d.ApprovalID = ""
+	d.full = []ledger.Limit{limitOf(&d.combined.Spends[full.index], full.value, time.Now())}
 	d.settle(d.combined.Exceeded(full.index, full.value, full.reopensAt))
 	return true
 }

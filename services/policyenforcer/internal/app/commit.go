@@ -26,6 +26,7 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 	now := a.clock().UTC()
 	told := a.told(d)
 	log := decisionRecord(q, s, told, a.Masks)
+	log.Limits = a.nearLimits(q, s, d)
 	event, err := a.announce.Decided(q.caller.Namespace, s.root.ID, log)
 	if err != nil {
 		return fault.From(err)
@@ -99,7 +100,7 @@ func (a *App) commit(
 ) (store.Result, error) {
 	spends := d.combined.Spends
 	if !a.store.Spans() {
-		return a.commitReserved(ctx, q, s, std, spends, log, batch)
+		return a.commitReserved(ctx, q, s, std, &d.Verdict, spends, log, batch)
 	}
 	batch.Appends = []store.Append{logged(q.caller.Namespace, s.root.ID, log)}
 	counters := a.counters(q.caller.Namespace, spends)
@@ -112,6 +113,9 @@ func (a *App) commit(
 	own := len(batch.Counters)
 	batch.Counters = append(batch.Counters, counters...)
 	result, err := a.store.Commit(ctx, batch)
+	if err == nil && !result.Replayed {
+		a.rememberCounted(batch.Counters, &d.Verdict, spends, result.Counters, q.now)
+	}
 	var limit *store.LimitError
 	if errors.As(err, &limit) && limit.Index >= own {
 		return result, &spendError{index: limit.Index - own, value: limit.Value, reopensAt: limit.ReopensAt}
@@ -121,7 +125,7 @@ func (a *App) commit(
 
 // commitReserved is commit in a store that does not span shards.
 func (a *App) commitReserved(
-	ctx context.Context, q *question, s *snapshotOf, std *standard, spends []rules.Spend, log *ledger.Decision, batch store.Batch,
+	ctx context.Context, q *question, s *snapshotOf, std *standard, verdict *toolcall.Verdict, spends []rules.Spend, log *ledger.Decision, batch store.Batch,
 ) (store.Result, error) {
 	if err := a.reserve(ctx, q.caller.Namespace, spends); err != nil {
 		return store.Result{}, err
@@ -132,6 +136,7 @@ func (a *App) commitReserved(
 	if err == nil {
 		var result store.Result
 		if result, err = a.store.Commit(ctx, batch); err == nil && !result.Replayed {
+			a.rememberCounted(batch.Counters, verdict, nil, result.Counters, q.now)
 			return result, nil
 		} else if err == nil {
 			a.release(ctx, q.caller.Namespace, spends)
@@ -199,6 +204,7 @@ func (a *App) countFiles(ctx context.Context, s *snapshotOf, d *Decision, batch 
 		d.denyByState(toolcall.FileLimitReached(s.Machine, s.run, before, added))
 		return nil
 	}
+	d.files = int64(len(files))
 	if len(added) == 0 {
 		batch.Checks = append(batch.Checks, store.Check{Key: key, Version: record.Version})
 		return nil

@@ -39,6 +39,10 @@ type Decision struct {
 	Explanation *Explanation
 
 	combined rules.Combined
+	// files is how many files the entry has changed after this call, where that is limited,
+	// and full the limit that has denied the call.
+	files int64
+	full  []ledger.Limit
 }
 
 // settle takes over what was combined: the verdict, who has decided, and what is

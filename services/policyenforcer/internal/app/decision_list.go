@@ -178,6 +178,7 @@ func (a *App) scanPartitionBack(ctx context.Context, namespace string, q Decisio
 	if err != nil {
 		return nil, 0, err
 	}
+	sift := siftOf(&q)
 	for from.sequence > dropped.Through+1 {
 		size := min(sealPage, most-looked)
 		if size <= 0 {
@@ -194,6 +195,12 @@ func (a *App) scanPartitionBack(ctx context.Context, namespace string, q Decisio
 			}
 			from.sequence = entry.Version
 			looked++
+			if sift.drops(entry.Data) {
+				if entry.At.Before(q.Since.Add(-skew)) {
+					return nil, looked, nil
+				}
+				continue
+			}
 			r, err := ledger.DecodeDecision(from.partition, entry)
 			if err != nil {
 				// Anyone who reads the log must see that there is one.

@@ -82,7 +82,8 @@ func (a *App) reserve(ctx context.Context, namespace string, spends []rules.Spen
 		}
 		result, err := a.store.Commit(ctx, store.Batch{Counters: group})
 		if err == nil {
-			for _, index := range at {
+			for i, index := range at {
+				a.remember(&counters[index], spends[index].Max, result.Counters[i], a.clock())
 				spends[index].Admitted = result.Admitted
 				taken = append(taken, spends[index])
 			}

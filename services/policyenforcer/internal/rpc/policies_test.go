@@ -1,11 +1,11 @@
 package rpc
 
 import (
-	"reflect"
 	"context"
 	"encoding/json"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 	"time"

@@ -75,7 +75,9 @@ func details(h *jsonview.HistoryEntry) string {
 		all = append(all, "by safe_next")
 	}
 	add("branch %s", h.Branch)
-	add("given to session %s", h.SessionID)
+	if h.Branch != "" { // of the run itself, run get tells it
+		add("given to session %s", h.SessionID)
+	}
 	if !strings.Contains(h.Reason, h.ApprovalID) {
 		add("approval %s", h.ApprovalID)
 	}
