@@ -1,9 +1,7 @@
 package gateway
 
 import (
-	"cmp"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
@@ -42,9 +40,10 @@ func (f AuthzFlags) servers() ([]extauthz.Server, error) {
 	return servers, nil
 }
 
-// ExtAuthz serves Envoy's ext_authz on the gateway's own gRPC server, where the flags say so. policy
-// leads to the policy enforcer.
-func ExtAuthz(r grpc.ServiceRegistrar, policy grpc.ClientConnInterface, f AuthzFlags, publicURL string, m *metrics.Set, log *slog.Logger) error {
+// ExtAuthz serves Envoy's ext_authz on the gateway's own gRPC server, where the settings say
+// so. It needs Policy, and of the rest what concerns it.
+func ExtAuthz(r grpc.ServiceRegistrar, cfg Config) error {
+	f := cfg.Authz
 	if !f.ExtAuthz {
 		return nil
 	}
@@ -53,9 +52,10 @@ func ExtAuthz(r grpc.ServiceRegistrar, policy grpc.ClientConnInterface, f AuthzF
 		return err
 	}
 	service, err := extauthz.New(extauthz.Config{
-		Policy: policyv1.NewPolicyEnforcerServiceClient(policy), Servers: servers, Pass: f.ExtAuthzPass, AllowOther: f.ExtAuthzOther == "allow",
+		Policy: policyv1.NewPolicyEnforcerServiceClient(cfg.Policy), Servers: servers, Pass: f.ExtAuthzPass,
+		AllowOther: f.ExtAuthzOther == "allow", AllowUnbound: cfg.AllowUnbound,
 		SessionHeader: f.ExtAuthzSession, RunHeader: f.ExtAuthzRun, TokenHeader: f.ExtAuthzToken, DeniedStatus: f.ExtAuthzDenied,
-		PublicURL: publicURL, Undecided: undecidedAt(m.FailClosed(metrics.AtGateway)), Logger: cmp.Or(log, slog.Default()),
+		PublicURL: cfg.PublicURL, Undecided: undecidedAt(cfg.Metrics.FailClosed(metrics.AtGateway)), Logger: cfg.Logger,
 	})
 	if err != nil {
 		return err

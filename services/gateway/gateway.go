@@ -169,7 +169,7 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	asked := authzen.New(authzen.Config{
 		Policy: on.policy, Approvals: on.approvals, PublicURL: cfg.PublicURL, Input: cfg.Authz.AuthZENInput,
-		SessionProperty: cfg.Authz.AuthZENSession, RunProperty: cfg.Authz.AuthZENRun, Undecided: undecided, Logger: cfg.Logger,
+		SessionProperty: cfg.Authz.AuthZENSession, RunProperty: cfg.Authz.AuthZENRun, AllowUnbound: cfg.AllowUnbound, Undecided: undecided, Logger: cfg.Logger,
 	})
 	mux.Handle(authzen.Path, asked)
 	mux.Handle(authzen.ConfigurationPath, asked)

@@ -307,7 +307,9 @@ func TestAuthZENAccessRequest(t *testing.T) {
 	if submitted.status != 202 || !has(submitted.json(t), pending) || submitted.header.Get("Location") != request["status_endpoint"] {
 		t.Fatalf("%d %s, at %s", submitted.status, submitted.text, submitted.header.Get("Location"))
 	}
-	poll := func() map[string]any { return send(t, http.MethodGet, submitted.header.Get("Location"), "", headers).json(t) }
+	poll := func() map[string]any {
+		return send(t, http.MethodGet, submitted.header.Get("Location"), "", headers).json(t)
+	}
 	if got := poll(); !has(got, pending) || got["result"] != nil {
 		t.Errorf("before: %v", got)
 	}

@@ -307,21 +307,22 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		return err
 	}
 	publicURL := cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP)
-	if err := gateway.ExtAuthz(server.GRPC(), local, c.cfg.Authz, publicURL, c.metrics, c.cfg.Logger); err != nil {
-		server.Close()
-		return errors.Join(err, closeAll(listeners))
-	}
 	pages, err := c.cfg.Console.Console(cmp.Or(c.cfg.Auth.TokenKey, c.cfg.Data.TokenKey()))
 	if err != nil {
 		server.Close()
 		return errors.Join(err, closeAll(listeners))
 	}
-	g, err := gateway.New(gateway.Config{
+	edge := gateway.Config{
 		Engine: local, Policy: local, State: local, Approval: local, Self: self, NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
 		Upstreams: c.cfg.Upstreams, PublicURL: publicURL, ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
 		Quotas: c.cfg.Quotas, Authz: c.cfg.Authz, Prove: known.Prove, Console: pages,
 		Metrics: c.metrics, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: gateway.PlacesOf(string(c.cfg.Data)),
-	})
+	}
+	if err := gateway.ExtAuthz(server.GRPC(), edge); err != nil {
+		server.Close()
+		return errors.Join(err, closeAll(listeners))
+	}
+	g, err := gateway.New(edge)
 	if err != nil {
 		server.Close()
 		return errors.Join(err, closeAll(listeners))

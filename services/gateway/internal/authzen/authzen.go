@@ -64,6 +64,8 @@ type Config struct {
 	// SessionProperty and RunProperty name the properties of a subject that tell its
 	// session and its run.
 	SessionProperty, RunProperty string
+	// AllowUnbound takes the word of policies for calls of sessions that drive no run.
+	AllowUnbound bool
 	// Undecided is told of each call that was denied because it could not be decided; nil
 	// for nobody.
 	Undecided func(error)

@@ -10,6 +10,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/outside"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -81,6 +82,9 @@ func (h *Handler) decide(ctx context.Context, q *question) (*decision, *failure)
 			h.Undecided(err)
 		}
 		return undecided(call, err)
+	}
+	if outside.Unbound(resp) && !h.AllowUnbound {
+		return denial(outside.CodeNoWorkflow, outside.NoWorkflow, http.StatusNotFound), nil
 	}
 	d := &decision{
 		Decision: resp.GetDecision() == policyv1.Decision_DECISION_ALLOW,

@@ -1,11 +1,10 @@
 package authzen
 
 import (
-	"strings"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/outside"
 )
 
 // entity is a subject, an action or a resource.
@@ -170,20 +169,11 @@ func resource(q *question, call *policyv1.CheckToolCallRequest) (unknown bool, w
 	default:
 		return true, nil
 	}
-	if !ValidServer(server) {
+	if !outside.ValidServer(server) {
 		return true, nil
 	}
 	call.Tool = "mcp__" + server + "__" + call.GetTool()
 	return false, nil
-}
-
-// ValidServer reports that a name can be that of an MCP server in the full name of a tool,
-// mcp__SERVER__TOOL, and of no other one: two of its letters in a row are not _.
-func ValidServer(name string) bool {
-	return name != "" && len(name) <= 128 && !strings.Contains(name, "__") && !strings.HasPrefix(name, "_") && !strings.HasSuffix(name, "_") &&
-		!strings.ContainsFunc(name, func(c rune) bool {
-			return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_'
-		})
 }
 
 // details are what an action's properties tell of the call.

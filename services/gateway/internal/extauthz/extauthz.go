@@ -25,7 +25,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
-	"github.com/interlock-run/interlock/services/gateway/internal/authzen"
+	"github.com/interlock-run/interlock/services/gateway/internal/outside"
 )
 
 // checkTimeout bounds the decisions on one request. Proxies wait less by default.
@@ -45,6 +45,8 @@ type Config struct {
 	Pass []string
 	// AllowOther lets requests pass that are for no MCP server.
 	AllowOther bool
+	// AllowUnbound takes the word of policies for calls of sessions that drive no run.
+	AllowUnbound bool
 	// SessionHeader and RunHeader are where a request names its session and its run, TokenHeader
 	// where it has its agent's own token; empty for nowhere.
 	SessionHeader, RunHeader, TokenHeader string
@@ -70,7 +72,7 @@ func New(cfg Config) (*Authorization, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	cfg.DeniedStatus = cmp.Or(cfg.DeniedStatus, http.StatusOK)
 	for _, s := range cfg.Servers {
-		if !authzen.ValidServer(s.Name) || !strings.HasPrefix(s.Path, "/") {
+		if !outside.ValidServer(s.Name) || !strings.HasPrefix(s.Path, "/") {
 			return nil, fmt.Errorf("--ext-authz-server %s=%s: write NAME=/PATH; a name has letters, digits, hyphens, dots and single underscores", s.Name, s.Path)
 		}
 	}
@@ -124,7 +126,7 @@ func read(r *request) ([]message, bool, error) {
 // empty for none.
 func (a *Authorization) server(r *request) (string, error) {
 	if name, said := r.route[routeServer]; said {
-		if !authzen.ValidServer(name) {
+		if !outside.ValidServer(name) {
 			return "", errors.New("its route names a server that cannot be one")
 		}
 		return name, nil
@@ -183,7 +185,8 @@ func (a *Authorization) decide(ctx context.Context, r *request, server string, m
 		if err != nil && a.cfg.Undecided != nil {
 			a.cfg.Undecided(err)
 		}
-		if err == nil && resp.GetDecision() == policyv1.Decision_DECISION_ALLOW {
+		permitted := resp.GetDecision() == policyv1.Decision_DECISION_ALLOW && (a.cfg.AllowUnbound || !outside.Unbound(resp))
+		if err == nil && permitted {
 			allowed, tools = append(allowed, resp), append(tools, call.GetTool())
 			continue
 		}
@@ -252,7 +255,7 @@ func callID(r *request, c caller, index int, m message) string {
 		return ""
 	}
 	h := sha256.New()
-	for _, part := range []string{c.run, c.session, r.headers["mcp-session-id"], string(m.ID), r.http.GetId()} {
+	for _, part := range []string{c.run, c.session, r.headers["mcp-session-id"], string(m.ID), m.Tool, string(m.Input), r.http.GetId()} {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		h.Write([]byte(part))
 	}

@@ -15,6 +15,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/outside"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -56,6 +57,10 @@ func (a *Authorization) denied(resp *policyv1.CheckToolCallResponse) refusal {
 	out := refusal{
 		code: codeDenied, message: resp.GetMessage(),
 		decision: &data{Decision: jsonview.DecisionOf(resp), RunID: resp.GetRunId()},
+	}
+	if outside.Unbound(resp) {
+		out.message = outside.NoWorkflow
+		out.decision.Decision.Decision, out.decision.Code, out.decision.Message = "DENY", outside.CodeNoWorkflow, outside.NoWorkflow
 	}
 	if resp.GetDecision() == policyv1.Decision_DECISION_ASK {
 		out.code = codeAsked
