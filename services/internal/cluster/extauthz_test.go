@@ -371,3 +371,36 @@ func TestExtAuthzIsOff(t *testing.T) {
 		t.Error("nobody may call it")
 	}
 }
+
+// A session that drives no run has no workflow that allows anything. That policies forbid
+// nothing is enough where the operator says so, and nowhere else.
+func TestGatewaysWithoutAWorkflow(t *testing.T) {
+	t.Parallel()
+	search := recordings(t)["a session that drives nothing"]
+	for _, allow := range []bool{false, true} {
+		c := start(t, Config{AllowUnbound: allow, Authz: gateway.AuthzFlags{ExtAuthz: true}})
+		agent := tokenOf(t, c, auth.Agent)
+		headers := map[string]string{"Authorization": "Bearer " + agent, "Content-Type": "application/json"}
+		evaluate := func(tool string) map[string]any {
+			return post(t, c.Endpoints.HTTP+"/access/v1/evaluation", fmt.Sprintf(
+				`{"subject":{"type":"session","id":"stranger"},"action":{"name":%q},"resource":{"type":"server","id":"github"}}`, tool), headers).object()
+		}
+		if got := evaluate("search_issues"); !has(got, map[string]any{"decision": false, "context": map[string]any{"code": "NOT_FOUND"}}) {
+			t.Errorf("without any policy, %v: %v", allow, got)
+		}
+		if proxyOf(t, c, agent).check(search.request(t)).passes() {
+			t.Errorf("without any policy, %v: it passes", allow)
+		}
+		call(t, c, "POST", "/v1/policies", `{"name":"p","role":"agent","deny":[{"capability":"mcp:github:delete_*"}]}`)
+		call(t, c, "PUT", "/v1/policies/p/attachments/role/agent", ``)
+		if got := evaluate("search_issues"); got["decision"] != allow || !allow && !has(got["context"], map[string]any{"code": "NO_WORKFLOW"}) {
+			t.Errorf("allowed by a policy alone, %v: %v", allow, got)
+		}
+		if got := proxyOf(t, c, agent).check(search.request(t)); got.passes() != allow {
+			t.Errorf("allowed by a policy alone, %v: %v", allow, got)
+		}
+		if got := evaluate("delete_repository"); !has(got, map[string]any{"decision": false, "context": map[string]any{"code": "POLICY_DENIED"}}) {
+			t.Errorf("denied by a policy, %v: %v", allow, got)
+		}
+	}
+}

@@ -77,7 +77,7 @@ func undecided(callID string, err error) refusal {
 		Decision: "DENY", Code: string(f.Reason), Message: f.Message, CallID: callID, LegalEvents: []jsonview.LegalEvent{},
 	}}}
 	switch f.Reason {
-	case fault.Unavailable, fault.CommitUncertain, fault.DeadlineExceeded, fault.Internal, fault.Cancelled:
+	case fault.Unavailable, fault.CommitUncertain, fault.StoreRolledBack, fault.DeadlineExceeded, fault.Internal, fault.Cancelled:
 		out.code, out.decision.Decision = codeUndecided, jsonview.Undecided(callID, f.Message)
 		out.message = out.decision.Message
 	}
