@@ -169,6 +169,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.state.v1.ComponentService/BeginExecution":            "ao",
 		"/interlock.state.v1.ComponentService/CommitExecution":           "ao",
 		"/interlock.state.v1.ComponentService/GetComponentValues":        "aopvs",
+		"/envoy.service.auth.v3.Authorization/Check":                     "ao",
 		"/grpc.health.v1.Health/Check":                                   "aopvs",
 		"/grpc.health.v1.Health/List":                                    "aopvs",
 		"/grpc.health.v1.Health/Watch":                                   "aopvs",

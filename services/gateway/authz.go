@@ -54,8 +54,9 @@ func ExtAuthz(r grpc.ServiceRegistrar, cfg Config) error {
 	service, err := extauthz.New(extauthz.Config{
 		Policy: policyv1.NewPolicyEnforcerServiceClient(cfg.Policy), Servers: servers, Pass: f.ExtAuthzPass,
 		AllowOther: f.ExtAuthzOther == "allow", AllowUnbound: cfg.AllowUnbound,
-		SessionHeader: f.ExtAuthzSession, RunHeader: f.ExtAuthzRun, TokenHeader: f.ExtAuthzToken, DeniedStatus: f.ExtAuthzDenied,
-		PublicURL: cfg.PublicURL, Undecided: undecidedAt(cfg.Metrics.FailClosed(metrics.AtGateway)), Logger: cfg.Logger,
+		SessionHeader: f.ExtAuthzSession, RunHeader: f.ExtAuthzRun, TokenHeader: f.ExtAuthzToken,
+		DeniedStatus: f.ExtAuthzDenied,
+		PublicURL:    cfg.PublicURL, Undecided: undecidedAt(cfg.Metrics.FailClosed(metrics.AtGateway)), Logger: cfg.Logger,
 	})
 	if err != nil {
 		return err

@@ -172,7 +172,7 @@ func (r reply) object() (out map[string]any) {
 	return out
 }
 
-// What is not a request of the API gets no decision, whoever asks.
+// What is not a request of the API gets no decision, no matter who asks.
 func TestAuthZENRefuses(t *testing.T) {
 	t.Parallel()
 	c := start(t, Config{})

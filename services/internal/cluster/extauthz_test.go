@@ -350,7 +350,7 @@ func TestExtAuthzTokensOfAgents(t *testing.T) {
 			t.Errorf("%s: %v", row.what, got)
 		}
 		if removed := strings.Join(got.GetOkResponse().GetHeadersToRemove(), " "); row.passes && !strings.Contains(removed, "x-interlock-token") {
-			t.Errorf("%s goes on to the server: %v", row.what, got)
+			t.Errorf("%s reaches the server: %v", row.what, got)
 		}
 	}
 	// The operator's token asks for nobody: policies of agents hold.

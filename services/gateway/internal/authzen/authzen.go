@@ -181,7 +181,8 @@ func read(w http.ResponseWriter, r *http.Request, into any) *failure {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return &failure{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes; send less", tooLarge.Limit)}
+		message := fmt.Sprintf("the body is larger than %d bytes; send less", tooLarge.Limit)
+		return &failure{http.StatusRequestEntityTooLarge, message}
 	case err != nil:
 		return bad("the body could not be read to its end; send it again")
 	case jsontext.Value(body).Kind() != '{':
@@ -217,13 +218,16 @@ func outgoing(r *http.Request) (context.Context, *failure) {
 	case len(given) == 1:
 		md.Set(rpc.NamespaceKey, given[0])
 	}
-	if id := r.Header.Get(headerRequestID); id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {
+	// Services take an id that no log can mistake, and make one otherwise.
+	if id := r.Header.Get(headerRequestID); id != "" && len(id) <= 64 && !strings.ContainsFunc(id, unprintable) {
 		md.Set(rpc.RequestIDKey, id)
 	}
 	return metadata.NewOutgoingContext(r.Context(), md), nil
 }
 
-// evaluation answers one question.
+func unprintable(c rune) bool { return c <= ' ' || c > '~' }
+
+// evaluation decides one question.
 func (h *Handler) evaluation(w http.ResponseWriter, r *http.Request) {
 	var q question
 	why := read(w, r, &q)
@@ -254,7 +258,7 @@ var semantics = map[string]func(*decision) (stop bool){
 	"permit_on_first_permit": func(d *decision) bool { return d.Decision },
 }
 
-// evaluations answers several questions, in their order: the counters of a state and of a
+// evaluations decides several questions, in their order: the counters of a state and of a
 // policy depend on it.
 func (h *Handler) evaluations(w http.ResponseWriter, r *http.Request) {
 	var all struct {
@@ -271,10 +275,12 @@ func (h *Handler) evaluations(w http.ResponseWriter, r *http.Request) {
 	stop, known := semantics[all.Options.Semantic]
 	switch {
 	case !known:
-		fail(w, http.StatusBadRequest, "options.evaluations_semantic must be execute_all, deny_on_first_deny or permit_on_first_permit")
+		fail(w, http.StatusBadRequest,
+			"options.evaluations_semantic must be execute_all, deny_on_first_deny or permit_on_first_permit")
 		return
 	case len(all.Evaluations) > maxEvaluations:
-		fail(w, http.StatusBadRequest, fmt.Sprintf("at most %d evaluations are answered at once; ask again for the others", maxEvaluations))
+		fail(w, http.StatusBadRequest,
+			fmt.Sprintf("at most %d evaluations are answered at once; ask again for the others", maxEvaluations))
 		return
 	case len(all.Evaluations) == 0:
 		answer, why := h.single(r, &all.question)
@@ -305,7 +311,7 @@ func (h *Handler) evaluations(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusOK, contentJSON, map[string]any{"evaluations": answers})
 }
 
-// item answers one of several questions. What is wrong with it alone denies it alone; who
+// item decides one of several questions. What is wrong with it alone denies it alone; who
 // is not known at all gets no answers.
 func (h *Handler) item(ctx context.Context, raw jsontext.Value, defaults question) (*decision, *failure) {
 	if raw.Kind() != '{' {

@@ -72,7 +72,8 @@ func (h *Handler) decide(ctx context.Context, q *question) (*decision, *failure)
 	case why != nil:
 		return nil, why
 	case unknown:
-		return denial("UNKNOWN_RESOURCE", "Interlock decides on resources of the types run, server and, for the action tools/call, tool", http.StatusNotFound), nil
+		return denial("UNKNOWN_RESOURCE",
+			"Interlock decides on resources of the types run, server and, for the action tools/call, tool", http.StatusNotFound), nil
 	}
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -135,7 +136,10 @@ func (h *Handler) requestable(ctx context.Context, d *detail) {
 	}
 	d.EvaluationID = d.ApprovalID
 	d.AccessRequest = &accessRequest{
-		Endpoint: h.PublicURL + requestsPath, ExpiresAt: expires.AsTime().UTC().Format(time.RFC3339), StatusEndpoint: h.statusEndpoint(d.ApprovalID),
-		Display: display{Title: "People decide this call", Description: brief.Deciders(brief.ApprovalLink(h.PublicURL, d.ApprovalID))},
+		Endpoint: h.PublicURL + requestsPath, ExpiresAt: expires.AsTime().UTC().Format(time.RFC3339),
+		StatusEndpoint: h.statusEndpoint(d.ApprovalID),
+		Display: display{
+			Title: "People decide this call", Description: brief.Deciders(brief.ApprovalLink(h.PublicURL, d.ApprovalID)),
+		},
 	}
 }

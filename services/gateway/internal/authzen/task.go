@@ -57,7 +57,8 @@ type problem struct {
 
 func refuse(w http.ResponseWriter, status int, kind, detail string) {
 	write(w, status, contentProblem, problem{
-		Type: "urn:openid:authzen:access-request:error:" + kind, Title: http.StatusText(status), Status: status, Detail: detail,
+		Type:  "urn:openid:authzen:access-request:error:" + kind,
+		Title: http.StatusText(status), Status: status, Detail: detail,
 	})
 }
 
@@ -84,7 +85,8 @@ func (h *Handler) submit(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_request", "request access to one call at a time, without items")
 		return
 	case in.Denial == nil || in.Denial.EvaluationID == "":
-		refuse(w, http.StatusBadRequest, "invalid_denial_binding", "denial.evaluation_id is required: context.evaluation_id of the denial")
+		refuse(w, http.StatusBadRequest, "invalid_denial_binding",
+			"denial.evaluation_id is required: context.evaluation_id of the denial")
 		return
 	}
 	call, unknown, why := h.call(&in.question)
@@ -96,8 +98,11 @@ func (h *Handler) submit(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if unknown || !asks(found, call.GetTool(), call.GetInput()) || call.GetRunId() != "" && call.GetRunId() != found.GetRunId() ||
-		call.GetRunId() == "" && call.GetSessionId() != found.GetAsker().GetSessionId() {
+	where := found.GetAsker().GetSessionId() == call.GetSessionId()
+	if run := call.GetRunId(); run != "" {
+		where = found.GetRunId() == run
+	}
+	if unknown || !where || !asks(found, call.GetTool(), call.GetInput()) {
 		refuse(w, http.StatusBadRequest, "invalid_denial_binding", "the denial was of another call")
 		return
 	}
@@ -197,7 +202,9 @@ func (h *Handler) shown(a *approvalv1.Approval) tasked {
 		if a.GetUsedAt() != nil {
 			until = a.GetUsedAt() // it was for one call, which has been made
 		}
-		out.Result = &result{Mode: "reevaluate", Approval: approval{ID: id, ApprovedAt: moment(a.GetDecidedAt()), ApprovedUntil: moment(until)}}
+		out.Result = &result{Mode: "reevaluate", Approval: approval{
+			ID: id, ApprovedAt: moment(a.GetDecidedAt()), ApprovedUntil: moment(until),
+		}}
 	}
 	return out
 }

@@ -73,7 +73,8 @@ func New(cfg Config) (*Authorization, error) {
 	cfg.DeniedStatus = cmp.Or(cfg.DeniedStatus, http.StatusOK)
 	for _, s := range cfg.Servers {
 		if !outside.ValidServer(s.Name) || !strings.HasPrefix(s.Path, "/") {
-			return nil, fmt.Errorf("--ext-authz-server %s=%s: write NAME=/PATH; a name has letters, digits, hyphens, dots and single underscores", s.Name, s.Path)
+			return nil, fmt.Errorf("--ext-authz-server %s=%s: write NAME=/PATH; "+
+				"a name has letters, digits, hyphens, dots and single underscores", s.Name, s.Path)
 		}
 	}
 	// The longest path that a request is below decides.
@@ -146,7 +147,8 @@ func (a *Authorization) server(r *request) (string, error) {
 // withoutBody judges requests that carry no message: to listen, and to end a session.
 func (a *Authorization) withoutBody(r *request) *authv3.CheckResponse {
 	_, upgrade := r.headers["upgrade"]
-	if upgrade || r.http.GetBody() != "" || len(r.http.GetRawBody()) > 0 || !slices.Contains(a.cfg.Pass, r.http.GetMethod()) {
+	body := r.http.GetBody() != "" || len(r.http.GetRawBody()) > 0
+	if upgrade || body || !slices.Contains(a.cfg.Pass, r.http.GetMethod()) {
 		return unread(fmt.Errorf("%.32q requests do not pass", r.http.GetMethod()))
 	}
 	return a.pass(nil)
@@ -155,14 +157,16 @@ func (a *Authorization) withoutBody(r *request) *authv3.CheckResponse {
 // passes reports that a method needs no decision.
 func (a *Authorization) passes(method string) bool {
 	return method != methodCallTool && slices.ContainsFunc(a.cfg.Pass, func(pattern string) bool {
-		prefix, any := strings.CutSuffix(pattern, "*")
-		return pattern == method || any && strings.HasPrefix(method, prefix)
+		prefix, open := strings.CutSuffix(pattern, "*")
+		return pattern == method || open && strings.HasPrefix(method, prefix)
 	})
 }
 
 // decide asks for each call of a request, in order. One that may not be made keeps the
 // others of its batch from being made: what was allowed before it is reported as failed.
-func (a *Authorization) decide(ctx context.Context, r *request, server string, messages []message, batch bool) *authv3.CheckResponse {
+func (a *Authorization) decide(
+	ctx context.Context, r *request, server string, messages []message, batch bool,
+) *authv3.CheckResponse {
 	caller, err := a.caller(ctx, r)
 	if err != nil {
 		return a.refused(messages, batch, refusal{code: codeDenied, message: "Denied: " + err.Error()})
@@ -175,7 +179,9 @@ func (a *Authorization) decide(ctx context.Context, r *request, server string, m
 		}
 		if m.Method != methodCallTool {
 			a.unmake(caller, tools, allowed)
-			return a.refused(messages, batch, refusal{code: codeDenied, message: fmt.Sprintf("Denied: the method %.64q does not pass here.", m.Method)})
+			return a.refused(messages, batch, refusal{
+				code: codeDenied, message: fmt.Sprintf("Denied: the method %.64q does not pass here.", m.Method),
+			})
 		}
 		call := &policyv1.CheckToolCallRequest{
 			RunId: caller.run, SessionId: caller.session, Tool: "mcp__" + server + "__" + m.Tool, Input: m.Input,
@@ -255,7 +261,9 @@ func callID(r *request, c caller, index int, m message) string {
 		return ""
 	}
 	h := sha256.New()
-	for _, part := range []string{c.run, c.session, r.headers["mcp-session-id"], string(m.ID), m.Tool, string(m.Input), r.http.GetId()} {
+	for _, part := range []string{
+		c.run, c.session, r.headers["mcp-session-id"], string(m.ID), m.Tool, string(m.Input), r.http.GetId(),
+	} {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		h.Write([]byte(part))
 	}

@@ -25,7 +25,7 @@ const (
 	headerDecision = "x-interlock-decision"
 	// headerApproval of a denied request is the approval that people are asked for.
 	headerApproval = "x-interlock-approval"
-	// headerCall of a request that passes is the id of its call, for whoever reports the
+	// headerCall of a request that passes is the id of its call, for anyone who reports the
 	// result. A client's own is overwritten.
 	headerCall = "x-interlock-call"
 )
@@ -60,7 +60,8 @@ func (a *Authorization) denied(resp *policyv1.CheckToolCallResponse) refusal {
 	}
 	if outside.Unbound(resp) {
 		out.message = outside.NoWorkflow
-		out.decision.Decision.Decision, out.decision.Code, out.decision.Message = "DENY", outside.CodeNoWorkflow, outside.NoWorkflow
+		out.decision.Decision.Decision, out.decision.Code = "DENY", outside.CodeNoWorkflow
+		out.decision.Message = outside.NoWorkflow
 	}
 	if resp.GetDecision() == policyv1.Decision_DECISION_ASK {
 		out.code = codeAsked
@@ -77,7 +78,8 @@ func undecided(callID string, err error) refusal {
 		Decision: "DENY", Code: string(f.Reason), Message: f.Message, CallID: callID, LegalEvents: []jsonview.LegalEvent{},
 	}}}
 	switch f.Reason {
-	case fault.Unavailable, fault.CommitUncertain, fault.StoreRolledBack, fault.DeadlineExceeded, fault.Internal, fault.Cancelled:
+	case fault.Unavailable, fault.CommitUncertain, fault.StoreRolledBack, fault.DeadlineExceeded, fault.Internal,
+		fault.Cancelled:
 		out.code, out.decision.Decision = codeUndecided, jsonview.Undecided(callID, f.Message)
 		out.message = out.decision.Message
 	}
@@ -99,7 +101,7 @@ type errorObject struct {
 
 var null = jsontext.Value("null")
 
-// refused answers every request among messages with the same error, as its client reads it.
+// refused responds to every request among messages with the same error, as its client reads it.
 func (a *Authorization) refused(messages []message, batch bool, why refusal) *authv3.CheckResponse {
 	var errs []rpcError
 	for _, m := range messages {
@@ -123,7 +125,9 @@ func (a *Authorization) refused(messages []message, batch bool, why refusal) *au
 
 // unreadable refuses a request to an MCP server whose messages cannot be read.
 func (a *Authorization) unreadable(why error) *authv3.CheckResponse {
-	body := rpcError{"2.0", null, errorObject{Code: codeInvalid, Message: "Denied, because the request cannot be judged: " + why.Error() + "."}}
+	body := rpcError{"2.0", null, errorObject{
+		Code: codeInvalid, Message: "Denied, because the request cannot be judged: " + why.Error() + ".",
+	}}
 	return deny(http.StatusForbidden, body, map[string]string{headerDecision: "DENY"})
 }
 
@@ -138,21 +142,25 @@ func deny(status int, body any, headers map[string]string) *authv3.CheckResponse
 	if err != nil { // a denial without words
 		status, text = http.StatusForbidden, nil
 	}
-	out := []*corev3.HeaderValueOption{header("content-type", "application/json"), header(headerDecision, headers[headerDecision])}
+	out := []*corev3.HeaderValueOption{
+		header("content-type", "application/json"), header(headerDecision, headers[headerDecision]),
+	}
 	if id := headers[headerApproval]; id != "" {
 		out = append(out, header(headerApproval, id))
 	}
 	return &authv3.CheckResponse{
 		Status: &rpcstatus.Status{Code: int32(codes.PermissionDenied)},
 		HttpResponse: &authv3.CheckResponse_DeniedResponse{DeniedResponse: &authv3.DeniedHttpResponse{
-			Status: &typev3.HttpStatus{Code: typev3.StatusCode(status)}, Headers: out, Body: string(text), //nolint:gosec // three digits
+			Status:  &typev3.HttpStatus{Code: typev3.StatusCode(status)}, //nolint:gosec // three digits
+			Headers: out, Body: string(text),
 		}},
 	}
 }
 
 func header(name, value string) *corev3.HeaderValueOption {
 	return &corev3.HeaderValueOption{
-		Header: &corev3.HeaderValue{Key: name, Value: value}, AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
+		Header:       &corev3.HeaderValue{Key: name, Value: value},
+		AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
 	}
 }
 
@@ -169,5 +177,7 @@ func (a *Authorization) pass(allowed []*policyv1.CheckToolCallResponse) *authv3.
 			ok.HeadersToRemove = append(ok.HeadersToRemove, strings.ToLower(name))
 		}
 	}
-	return &authv3.CheckResponse{Status: &rpcstatus.Status{Code: int32(codes.OK)}, HttpResponse: &authv3.CheckResponse_OkResponse{OkResponse: ok}}
+	return &authv3.CheckResponse{
+		Status: &rpcstatus.Status{Code: int32(codes.OK)}, HttpResponse: &authv3.CheckResponse_OkResponse{OkResponse: ok},
+	}
 }
