@@ -66,7 +66,6 @@ func (a *Authorization) denied(resp *policyv1.CheckToolCallResponse) refusal {
 	if resp.GetDecision() == policyv1.Decision_DECISION_ASK {
 		out.code = codeAsked
 		out.decision.ApprovalURL = brief.ApprovalLink(a.cfg.PublicURL, resp.GetApprovalId())
-		out.message += " When they have approved it, make exactly the same call again; it is allowed once."
 	}
 	return out
 }
