@@ -136,6 +136,10 @@ var table = map[string]grant{
 	"/interlock.state.v1.ComponentService/CommitExecution":    drivers,
 	"/interlock.state.v1.ComponentService/GetComponentValues": readers,
 
+	// Gateways that are not Interlock's ask for the agents behind them, as an agent would: what
+	// they ask is CheckToolCall's to judge.
+	"/envoy.service.auth.v3.Authorization/Check": drivers,
+
 	// Probes of Kubernetes and load balancers have no credentials.
 	"/grpc.health.v1.Health/Check": anybody,
 	"/grpc.health.v1.Health/List":  anybody,

@@ -32,7 +32,9 @@ var bindings = map[protoreflect.FullName]binding{
 	"interlock.policy.v1": {session: "session_id", run: "run_id", branch: "branch"},
 	"interlock.state.v1":  {session: "session"},
 	// By the approval's id alone.
-	"interlock.approval.v1":   {},
+	"interlock.approval.v1": {},
+	// A sidecar of one session asks by it: whom it asks for is said by the call that it leads to.
+	"envoy.service.auth.v3":   {},
 	"grpc.health.v1":          {},
 	"grpc.reflection.v1":      {},
 	"grpc.reflection.v1alpha": {},

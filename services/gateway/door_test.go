@@ -49,6 +49,11 @@ func entrances(t *testing.T, g *Gateway) []entrance {
 		{"GET", "/openapi.json", 200},
 		{"GET", "/metrics", 401},
 		{"GET", "/.well-known/interlock", 200},
+		{"GET", "/.well-known/authzen-configuration", 404}, // no public URL
+		{"POST", "/access/v1/evaluation", 401},
+		{"POST", "/access/v1/evaluations", 401},
+		{"POST", "/access/v1/requests", 401},
+		{"GET", "/access/v1/requests/apr_1", 401},
 		{"POST", "/v1/hook", 200}, // an answer that blocks
 		{"POST", "/mcp", 401},
 		{"GET", "/mcp", 401},

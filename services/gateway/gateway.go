@@ -34,6 +34,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/gateway/internal/authzen"
 	"github.com/interlock-run/interlock/services/gateway/internal/console"
 	"github.com/interlock-run/interlock/services/gateway/internal/forward"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
@@ -97,6 +98,8 @@ type Config struct {
 	Upstreams    []Upstream
 	ToolPrefix   string
 	AllowUnbound bool
+	// Authz are the settings of what other gateways ask.
+	Authz AuthzFlags
 	// Quotas of callers; 0 is the default.
 	Quotas Quotas
 	// Stdio is who calls on stdio.
@@ -168,6 +171,12 @@ func New(cfg Config) (*Gateway, error) {
 		mux.Handle(path, handler)
 		mux.Handle(path+"/", handler)
 	}
+	asked := authzen.New(authzen.Config{
+		Policy: on.policy, Approvals: on.approvals, PublicURL: cfg.PublicURL, Input: cfg.Authz.AuthZENInput,
+		SessionProperty: cfg.Authz.AuthZENSession, RunProperty: cfg.Authz.AuthZENRun, AllowUnbound: cfg.AllowUnbound, Undecided: undecided, Logger: cfg.Logger,
+	})
+	mux.Handle(authzen.Path, asked)
+	mux.Handle(authzen.ConfigurationPath, asked)
 	mux.Handle("POST /v1/hook", &hook.Handler{
 		Runs: on.runs, Policy: on.policy, Sessions: on.sessions, Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Places: cfg.Places, Undecided: undecided,

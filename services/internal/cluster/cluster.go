@@ -89,6 +89,7 @@ type Config struct {
 	ToolPrefix   string
 	AllowUnbound bool
 	Quotas       gateway.Quotas
+	Authz        gateway.AuthzFlags
 	Console      gateway.ConsoleFlags
 
 	Version string
@@ -305,6 +306,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		server.Close()
 		return err
 	}
+	publicURL := cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP)
 	issuer, err := c.cfg.Auth.Issuer(nil, c.cfg.Logger)
 	if err != nil {
 		server.Close()
@@ -315,12 +317,17 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		server.Close()
 		return errors.Join(err, closeAll(listeners))
 	}
-	g, err := gateway.New(gateway.Config{
+	edge := gateway.Config{
 		Engine: local, Policy: local, State: local, Approval: local, Self: self, NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
-		Upstreams: c.cfg.Upstreams, PublicURL: cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP), ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
-		Quotas: c.cfg.Quotas, Prove: known.Prove, Console: pages,
+		Upstreams: c.cfg.Upstreams, PublicURL: publicURL, ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
+		Quotas: c.cfg.Quotas, Authz: c.cfg.Authz, Prove: known.Prove, Console: pages,
 		Metrics: c.metrics, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: gateway.PlacesOf(string(c.cfg.Data)),
-	})
+	}
+	if err := gateway.ExtAuthz(server.GRPC(), edge); err != nil {
+		server.Close()
+		return errors.Join(err, closeAll(listeners))
+	}
+	g, err := gateway.New(edge)
 	if err != nil {
 		server.Close()
 		return errors.Join(err, closeAll(listeners))

@@ -59,6 +59,7 @@ type Gateway struct {
 	daemon.NATSLogin
 	Edge      gateway.Flags        `embed:""`
 	Quotas    gateway.Quotas       `embed:""`
+	Authz     gateway.AuthzFlags   `embed:""`
 	Console   gateway.ConsoleFlags `embed:""`
 	HTTP      string               `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
 	Engine    string               `help:"Address of the engine: dns:///engine:7431, or several HOST:PORT with commas between." required:"" env:"INTERLOCK_ENGINE" placeholder:"TARGET"`

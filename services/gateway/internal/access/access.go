@@ -22,6 +22,7 @@ var public = map[string]bool{
 	"/": true, "/docs": true, "/openapi.json": true, "/workflow-schema.json": true,
 	"/policy-schema.json": true, "/process-schema.json": true, "/component-schema.json": true, "/scenario-schema.json": true,
 	"/healthz": true, "/readyz": true, "/.well-known/interlock": true, "/.well-known/interlock-proof": true,
+	"/.well-known/authzen-configuration": true,
 }
 
 const console = "/ui"
