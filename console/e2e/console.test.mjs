@@ -233,7 +233,7 @@ describe("approvals", () => {
     await page.keyboard.press("Enter");
     await decided(page).waitFor();
     await until(
-      "the run to go on",
+      "the run to continue",
       async () => (await api("operator", "GET", `/v1/runs/${first.run}`)).state === "ship",
     );
     await page.goto(`${server.url}/ui/approvals/${second.approval}`);
