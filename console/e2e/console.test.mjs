@@ -228,7 +228,7 @@ describe("approvals", () => {
     await page.goto(server.link());
     await page.getByRole("heading", { name: "Now" }).waitFor();
     await page.goto(`${server.url}/ui/approvals/${first.approval}`);
-    await page.getByRole("button", { name: "Approve" }).waitFor();
+    await page.getByRole("button", { name: "Approve", exact: true }).waitFor();
     await page.keyboard.press("a");
     await page.keyboard.press("Enter");
     await decided(page).waitFor();
@@ -237,7 +237,7 @@ describe("approvals", () => {
       async () => (await api("operator", "GET", `/v1/runs/${first.run}`)).state === "ship",
     );
     await page.goto(`${server.url}/ui/approvals/${second.approval}`);
-    await page.getByRole("button", { name: "Reject" }).waitFor();
+    await page.getByRole("button", { name: "Reject", exact: true }).waitFor();
     await page.keyboard.press("r");
     await page.keyboard.press("Enter");
     await page.getByRole("article").getByText("rejected", { exact: true }).first().waitFor();
@@ -291,12 +291,12 @@ describe("approvals", () => {
       await page.getByRole("heading", { name: "Now" }).waitFor();
       await page.route("**/v1/events", (route) => route.abort()); // so that neither page learns of the other's
       await page.goto(`${server.url}/ui/approvals/${approval}`);
-      await page.getByRole("button", { name: "Approve" }).waitFor();
+      await page.getByRole("button", { name: "Approve", exact: true }).waitFor();
     }
-    await people[0].page.getByRole("button", { name: "Approve" }).click();
+    await people[0].page.getByRole("button", { name: "Approve", exact: true }).click();
     await decided(people[0].page).waitFor();
     const late = people[1].page;
-    const button = late.getByRole("button", { name: "Reject" });
+    const button = late.getByRole("button", { name: "Reject", exact: true });
     // An event may have told this page already: then there is no button any more.
     if (await button.isVisible()) await button.click({ timeout: 2000 }).catch(() => undefined);
     await decided(late).waitFor();
@@ -319,8 +319,8 @@ describe("roles", () => {
     const { run, approval } = await park();
     const { page, context } = await visit();
     await logIn(page, server.tokens.observer, `/approvals/${approval}`);
-    await page.getByText("You are logged in as observer").waitFor();
-    assert.equal(await page.getByRole("button", { name: "Approve" }).count(), 0);
+    await page.getByText("You cannot decide this.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Approve", exact: true }).count(), 0);
     await page.goto(`${server.url}/ui/runs/${run}`);
     await settled(page);
     assert.equal(await page.getByRole("button", { name: "Cancel" }).count(), 0);
@@ -484,7 +484,7 @@ describe("on Redis", () => {
         assert.equal(await page.getByRole("alert").count(), 0, path);
       }
       await page.goto(`${own.url}/ui/approvals/${made.approvals[0]}`);
-      await page.getByRole("button", { name: "Approve" }).click();
+      await page.getByRole("button", { name: "Approve", exact: true }).click();
       await decided(page).waitFor();
       assert.deepEqual(problems, []);
       await context.close();

@@ -42,7 +42,9 @@ export async function issuer(claims) {
     const form = new URLSearchParams(body);
     const attempt = attempts.get(form.get("code"));
     attempts.delete(form.get("code"));
-    const challenge = createHash("sha256").update(form.get("code_verifier") ?? "").digest("base64url");
+    const challenge = createHash("sha256")
+      .update(form.get("code_verifier") ?? "")
+      .digest("base64url");
     if (!attempt || attempt.get("code_challenge") !== challenge) return json(400, { error: "invalid_grant" });
     const now = Math.floor(Date.now() / 1000);
     const token = sign({

@@ -1,7 +1,17 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { type Approval, CallError, currentSession, get, loadSession, login, logout, onSession, type Schemas } from "./api/client";
+import {
+  type Approval,
+  CallError,
+  currentSession,
+  get,
+  loadSession,
+  login,
+  logout,
+  onSession,
+  type Schemas,
+} from "./api/client";
 import { follow, useLive } from "./api/live";
 import { Login } from "./screens/login";
 import { Failure } from "./ui/basics";

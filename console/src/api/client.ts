@@ -37,7 +37,11 @@ const codeKey = "interlock-code";
 /** The code of the session, that every call repeats. */
 export const sessionCode = () => localStorage.getItem(codeKey) ?? "";
 
-let session: Session = { authenticated: false, read_only: false, login: { token: true, anonymous: false, issuer: false } };
+let session: Session = {
+  authenticated: false,
+  read_only: false,
+  login: { token: true, anonymous: false, issuer: false },
+};
 const listeners = new Set<() => void>();
 
 export const currentSession = () => session;

@@ -121,9 +121,18 @@ export function Approvals() {
 const sameness = (a: Approval) =>
   JSON.stringify([
     a.kind,
-    ...["workflow", "workflow_version", "state", "event", "to", "tool", "capability", "policy", "policy_version", "rule"].map(
-      (key) => (a.subject as Subject)[key],
-    ),
+    ...[
+      "workflow",
+      "workflow_version",
+      "state",
+      "event",
+      "to",
+      "tool",
+      "capability",
+      "policy",
+      "policy_version",
+      "rule",
+    ].map((key) => (a.subject as Subject)[key]),
     a.kind === "tool_call" ? "" : a.data,
   ]);
 
@@ -148,8 +157,8 @@ function Alike({ all, chosen }: { all: Approval[]; chosen: string | undefined })
   return (
     <section className="panel stack" aria-label="Identical approvals">
       <p>
-        {alike.length} wait for the same: <strong>{one ? titleOf(one) : ""}</strong>. One decision for all of them
-        holds for all, or for none.
+        {alike.length} wait for the same: <strong>{one ? titleOf(one) : ""}</strong>. One decision for all of them holds
+        for all, or for none.
       </p>
       <details>
         <summary className="small">What each of them would do</summary>
@@ -227,7 +236,7 @@ function Shown({ approval: a }: { approval: Approval }) {
               <code>
                 <Text>{d.pointer || "the whole"}</Text>
               </code>
-    XX
+              XX
             </div>
           ))}
         </section>

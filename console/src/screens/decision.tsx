@@ -65,13 +65,16 @@ function Shown({ record: d }: { record: Decision }) {
               )}
             </Step>
             {d.run_id && (
-              <Step title="In which state" verdict={
+              <Step
+                title="In which state"
+                verdict={
                   d.explanation?.state
                     ? colour(d.explanation.state.verdict)
                     : !d.policy && d.decision === "DENY"
                       ? "deny"
                       : "ok"
-                }>
+                }
+              >
                 <Link to="/runs/$id" params={{ id: d.run_id }}>
                   <Text>{d.workflow}</Text>
                 </Link>{" "}

@@ -3,7 +3,21 @@ import { Link, useParams } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { CallError, change, get, type Run, type Schemas, segment } from "../api/client";
 import { useSession } from "../shell";
-import { Chip, CopyId, download, Empty, Facts, Failure, Json, Loaded, Names, Tabs, Text, Time, useTitle } from "../ui/basics";
+import {
+  Chip,
+  CopyId,
+  download,
+  Empty,
+  Facts,
+  Failure,
+  Json,
+  Loaded,
+  Names,
+  Tabs,
+  Text,
+  Time,
+  useTitle,
+} from "../ui/basics";
 import { Confirm } from "../ui/dialog";
 import { GraphView } from "../ui/graph";
 import { visible } from "../ui/visible";
@@ -62,8 +76,7 @@ function Shown({ run }: { run: Run }) {
   for (const d of denied.data?.decisions ?? []) denials.set(d.state ?? "", (denials.get(d.state ?? "") ?? 0) + 1);
   const then = useQuery({
     queryKey: ["run", run.run_id, "version", at],
-    queryFn: ({ signal }) =>
-      get<Schemas["RunVersion"]>(`/v1/runs/${segment(run.run_id)}/versions/${at}`, {}, signal),
+    queryFn: ({ signal }) => get<Schemas["RunVersion"]>(`/v1/runs/${segment(run.run_id)}/versions/${at}`, {}, signal),
     staleTime: Number.POSITIVE_INFINITY,
     enabled: at !== undefined && at > 0,
     placeholderData: (before) => before,
@@ -526,8 +539,12 @@ function Denials({ decisions }: { decisions: Record_[] }) {
     <ul className="plain">
       {decisions.map((d) => (
         <li key={`${d.partition}${d.sequence}`}>
-          <Link className="item" to="/decisions/$run/$call" params={{ run: d.run_id || "-", call: d.call_id }}
-            search={{ session_id: d.run_id ? undefined : d.session_id, sequence: String(d.sequence) }}>
+          <Link
+            className="item"
+            to="/decisions/$run/$call"
+            params={{ run: d.run_id || "-", call: d.call_id }}
+            search={{ session_id: d.run_id ? undefined : d.session_id, sequence: String(d.sequence) }}
+          >
             <span className="row">
               <strong>
                 <Text>{d.tool}</Text>

@@ -47,7 +47,11 @@ export function Runs() {
         <StatusFilter search={search} filter={filter} />
         <Words name="Text" value={search.text} onChange={(text) => filter({ text })} />
         <Words name="Workflow" value={search.workflow} onChange={(workflow) => filter({ workflow })} />
-        <Words name="Not the workflow" value={search.not_workflow} onChange={(not_workflow) => filter({ not_workflow })} />
+        <Words
+          name="Not the workflow"
+          value={search.not_workflow}
+          onChange={(not_workflow) => filter({ not_workflow })}
+        />
         <Words name="Session" value={search.session_id} onChange={(session_id) => filter({ session_id })} />
         <Words name="Begin of the id" value={search.id_prefix} onChange={(id_prefix) => filter({ id_prefix })} />
         <label className="row small">

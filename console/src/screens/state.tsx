@@ -4,8 +4,8 @@ import { useMemo, useState } from "react";
 import { get, type Schemas, segment } from "../api/client";
 import { differences, pretty } from "../api/json";
 import { Chip, CopyId, Empty, Facts, Json, Loaded, Scroll, Text, Time, useTitle } from "../ui/basics";
-import { absolute } from "../ui/time";
 import { Change } from "../ui/change";
+import { absolute } from "../ui/time";
 import { visible } from "../ui/visible";
 
 type State = Schemas["State"];

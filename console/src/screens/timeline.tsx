@@ -115,7 +115,14 @@ export function Timeline({ entries, denied, until }: Props) {
           const at = x(axis.place(moment(d.time)));
           const row = Math.max(0, lanes.indexOf(d.branch ?? ""));
           return at < left || at > left + width + 6 ? null : (
-            <line key={`${d.partition}${d.sequence}`} className="tick" x1={at} x2={at} y1={row * lane + 3} y2={row * lane + 31}>
+            <line
+              key={`${d.partition}${d.sequence}`}
+              className="tick"
+              x1={at}
+              x2={at}
+              y1={row * lane + 3}
+              y2={row * lane + 31}
+            >
               <title>{`${visible(d.tool)} denied, ${absolute(d.time)}`}</title>
             </line>
           );

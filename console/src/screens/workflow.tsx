@@ -4,8 +4,8 @@ import { lazy, Suspense, useState } from "react";
 import { get, type Schemas, segment } from "../api/client";
 import { pretty } from "../api/json";
 import { Chip, CopyId, Empty, Facts, Loaded, Names, Scroll, Tabs, Text, Time, useTitle } from "../ui/basics";
-import { GraphView } from "../ui/graph";
 import { Change } from "../ui/change";
+import { GraphView } from "../ui/graph";
 import { visible } from "../ui/visible";
 
 const Editor = lazy(() => import("../ui/editor"));
@@ -200,8 +200,7 @@ function Changes({ name, version }: { name: string; version: number }) {
   const [from, setFrom] = useState(Math.max(1, version - 1));
   const query = useQuery({
     queryKey: ["workflow", name, "diff", from, version],
-    queryFn: ({ signal }) =>
-      get<Diff>(`/v1/workflows/${segment(name)}/diff`, { from, to: version }, signal),
+    queryFn: ({ signal }) => get<Diff>(`/v1/workflows/${segment(name)}/diff`, { from, to: version }, signal),
     staleTime: Number.POSITIVE_INFINITY,
     enabled: version > 1,
   });
@@ -273,7 +272,9 @@ function StateChange({ change: s }: { change: Diff["states"][number] }) {
           ]),
           [
             "Events added",
-            s.events_added?.length ? visible(s.events_added.map((e) => `${e.event} to ${e.targets.join(", ")}`).join("; ")) : "",
+            s.events_added?.length
+              ? visible(s.events_added.map((e) => `${e.event} to ${e.targets.join(", ")}`).join("; "))
+              : "",
           ],
           ["Events removed", s.events_removed?.length ? visible(s.events_removed.map((e) => e.event).join(", ")) : ""],
           ["Events changed", s.events_changed?.length ? visible(s.events_changed.map((e) => e.event).join(", ")) : ""],

@@ -51,8 +51,9 @@ func forwarded(r *http.Request, s session, path string) *http.Request {
 	for _, name := range []string{"Cookie", "X-Interlock-Csrf"} {
 		to.Header.Del(name)
 	}
-	deciding := strings.HasPrefix(path, "/v1/approvals/")
-	if token := s.token(deciding && r.Method == http.MethodPost); token != "" {
+	// Approvals are read by who decides them, too: they say whether their reader may.
+	deciding := path == "/v1/approvals" || strings.HasPrefix(path, "/v1/approvals/")
+	if token := s.token(deciding); token != "" {
 		to.Header.Set("Authorization", "Bearer "+token)
 	}
 	if s.Namespace != "" && to.Header.Get("X-Interlock-Namespace") == "" {

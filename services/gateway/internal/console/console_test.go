@@ -164,7 +164,7 @@ func TestWhichToken(t *testing.T) {
 	b := newBench(t, nil)
 	v, _ := b.login(b.link(both))
 	for call, want := range map[[2]string]string{
-		{"GET", "/ui/api/v1/approvals/a"}: "operators-token", {"POST", "/ui/api/v1/approvals/a/approve"}: "approvers-token",
+		{"GET", "/ui/api/v1/approvals/a"}: "approvers-token", {"GET", "/ui/api/v1/approvals"}: "approvers-token", {"POST", "/ui/api/v1/approvals/a/approve"}: "approvers-token",
 		{"POST", "/ui/api/v1/runs/r/pause"}: "operators-token",
 	} {
 		b.do(call[0], call[1], "", v.sends)

@@ -64,7 +64,7 @@ func (c *console) setCookie(w http.ResponseWriter, r *http.Request, value string
 	})
 }
 
-// token is the one for a request: to decide approvals, the approver's.
+// token is the one for a request: for approvals, the approver's.
 func (s session) token(deciding bool) string {
 	order := []auth.Role{auth.Operator, auth.Observer, auth.Approver, auth.Agent, ""}
 	if deciding {
