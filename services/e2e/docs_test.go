@@ -149,7 +149,11 @@ func (d *guide) program(t *testing.T, file, _ string) {
 }
 
 func (d *guide) workflow(t *testing.T, _, body string) {
-	if _, problems := workflow.Parse([]byte(body)); len(problems) > 0 {
+	_, problems := workflow.Parse([]byte(body))
+	problems = slices.DeleteFunc(problems, func(p document.Problem) bool {
+		return p.Code == workflow.CodeClaimedRights // some show comparisons, which the agent sets
+	})
+	if len(problems) > 0 {
 		t.Errorf("%s: %v in\n%s", d.name, problems, body)
 	}
 }
