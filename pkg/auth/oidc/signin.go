@@ -87,7 +87,7 @@ func (s *SignIn) Finish(ctx context.Context, a Attempt, state, code string) ([]T
 	defer cancel()
 	given, err := flow.Exchange(ctx, code, oauth2.VerifierOption(a.Verifier))
 	if refusal := (*oauth2.RetrieveError)(nil); errors.As(err, &refusal) && refusal.Response != nil && refusal.Response.StatusCode < http.StatusInternalServerError {
-		return nil, auth.Refused("the issuer refuses it: " + clip(cmp.Or(refusal.ErrorCode, refusal.Response.Status)))
+		return nil, auth.Refused("the issuer refuses it: %s", clip(cmp.Or(refusal.ErrorCode, refusal.Response.Status)))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask the issuer %s for tokens: %s", s.issuer.cfg.Issuer, clip(err.Error()))

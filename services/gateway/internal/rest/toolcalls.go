@@ -20,6 +20,7 @@ type CheckRequest struct {
 	CallID           string         `json:"call_id,omitzero" doc:"The caller's id of this call and its idempotency key; minted when absent."`
 	EstimatedCostUSD money          `json:"estimated_cost_usd,omitzero"`
 	Branch           string         `json:"branch,omitzero" doc:"The branch of the run's fork that the call is made in; by default the one that unbound callers work in."`
+	Folder           string         `json:"folder,omitzero" doc:"The folder that the call is made in, as an absolute path, where it is known: a command outside of the run's workspace is no evidence."`
 	DryRun           bool           `json:"dry_run,omitzero" doc:"Decide, and do nothing of it: nothing is counted, logged, announced or asked, and the call must not be made. The answer has no call_id, and is ASK where humans would be asked."`
 	Explain          bool           `json:"explain,omitzero" doc:"Add why it is decided so, and what would change that. Usable with dry_run."`
 }
@@ -32,8 +33,10 @@ type ReportRequest struct {
 	FilesChanged []string       `json:"files_changed,omitzero"`
 	ResultBytes  int64          `json:"result_bytes,omitzero" minimum:"0" doc:"Size of the result; at most 2^40."`
 	CostUSD      money          `json:"cost_usd,omitzero"`
-	Output       jsontext.Value `json:"output,omitzero" doc:"The tool's output: a string, or any JSON. Kept only where the workflow captures output."`
+	Output       jsontext.Value `json:"output,omitzero" doc:"The tool's output: a string, or any JSON. Kept only where the workflow captures output, and read where its evidence asks for it."`
 	Branch       string         `json:"branch,omitzero" doc:"As in the check."`
+	// OutcomeUnknown is for clients that are not told how a call ended.
+	OutcomeUnknown bool `json:"outcome_unknown,omitzero" doc:"Nobody can tell whether the call succeeded: it is no evidence then."`
 }
 
 // ReportResponse is the run after a report.
@@ -42,6 +45,7 @@ type ReportResponse struct {
 	Accounted bool                  `json:"accounted" doc:"False when no such call had been allowed."`
 	Interrupt *jsonview.Interrupted `json:"interrupt,omitzero" doc:"Set when the call has fired an interrupt."`
 	Warning   string                `json:"warning,omitzero" doc:"What the agent should be told with the result."`
+	Evidence  []string              `json:"evidence,omitempty" doc:"The evidence that the report has given."`
 }
 
 func (e *edge) toolCallRoutes() {
@@ -75,7 +79,7 @@ func (e *edge) check(c *call, in CheckRequest) (*answer, error) {
 	callID := cmp.Or(in.CallID, c.header(headerIdempotency))
 	resp, err := e.Policy.CheckToolCall(c.ctx, &policyv1.CheckToolCallRequest{
 		RunId: c.path("id"), Tool: in.Tool, Input: input, CallId: callID,
-		EstimatedCostUsd: string(in.EstimatedCostUSD), Branch: in.Branch, DryRun: in.DryRun, Explain: in.Explain,
+		EstimatedCostUsd: string(in.EstimatedCostUSD), Branch: in.Branch, DryRun: in.DryRun, Explain: in.Explain, Folder: in.Folder,
 	})
 	if err != nil && !in.DryRun && e.Undecided != nil {
 		e.Undecided(err)
@@ -111,13 +115,13 @@ func (e *edge) report(c *call, in ReportRequest) (*answer, error) {
 	resp, err := e.Policy.ReportToolCall(c.ctx, &policyv1.ReportToolCallRequest{
 		RunId: c.path("id"), CallId: in.CallID, Tool: in.Tool, Ok: *in.OK, FilesChanged: in.FilesChanged,
 		ResultBytes: in.ResultBytes, CostUsd: string(in.CostUSD), Output: output,
-		Branch: in.Branch,
+		Branch: in.Branch, OutcomeUnknown: in.OutcomeUnknown,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return ok(ReportResponse{
-		Run: jsonview.RunOf(resp.GetRun()), Accounted: resp.GetAccounted(), Warning: resp.GetWarning(),
+		Run: jsonview.RunOf(resp.GetRun()), Accounted: resp.GetAccounted(), Warning: resp.GetWarning(), Evidence: resp.GetEvidence(),
 		Interrupt: jsonview.InterruptedOf(resp.GetInterrupt()),
 	}), nil
 }

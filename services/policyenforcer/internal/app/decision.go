@@ -43,6 +43,7 @@ type Decision struct {
 	// and full the limit that has denied the call.
 	files int64
 	full  []ledger.Limit
+	observed observed
 }
 
 // settle takes over what was combined: the verdict, who has decided, and what is
