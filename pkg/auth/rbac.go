@@ -42,8 +42,9 @@ var table = map[string]grant{
 	// The enforcer calls it with the caller's credentials. The engine asks for the
 	// decision that allowed the call, so nobody interrupts at will.
 	"/interlock.engine.v1.RunService/InterruptRun": drivers,
+	// The engine refuses an agent where meta.debug does not let agents force (S15.7).
+	"/interlock.engine.v1.RunService/ForceState": drivers,
 	// An agent that is held to a workflow cannot leave it.
-	"/interlock.engine.v1.RunService/ForceState":     operator,
 	"/interlock.engine.v1.RunService/PauseRun":       drivers,
 	"/interlock.engine.v1.RunService/ResumeRun":      drivers,
 	"/interlock.engine.v1.RunService/CancelRun":      drivers,

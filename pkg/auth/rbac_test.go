@@ -96,7 +96,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.engine.v1.RunService/TransitionRun":                  "ao",
 		"/interlock.engine.v1.RunService/BindBranch":                     "ao",
 		"/interlock.engine.v1.RunService/InterruptRun":                   "ao",
-		"/interlock.engine.v1.RunService/ForceState":                     "o",
+		"/interlock.engine.v1.RunService/ForceState":                     "ao",
 		"/interlock.engine.v1.RunService/PauseRun":                       "ao",
 		"/interlock.engine.v1.RunService/ResumeRun":                      "ao",
 		"/interlock.engine.v1.RunService/CancelRun":                      "ao",
@@ -212,7 +212,7 @@ func TestWhatAgentsCanNever(t *testing.T) {
 	for _, name := range []string{
 		"/interlock.approval.v1.ApprovalService/CreateApproval", "/interlock.approval.v1.ApprovalService/DecideApproval",
 		"/interlock.approval.v1.ApprovalService/ConsumeApproval", "/interlock.approval.v1.ApprovalService/ListApprovals",
-		"/interlock.engine.v1.RunService/ForceState", "/interlock.engine.v1.RunService/SettleApproval",
+		"/interlock.engine.v1.RunService/SettleApproval",
 		"/interlock.policy.v1.PolicyService/RegisterPolicy", "/interlock.policy.v1.PolicyService/AttachPolicy",
 		"/interlock.policy.v1.PolicyService/DetachPolicy", "/interlock.policy.v1.DecisionService/ListDecisions",
 		"/interlock.state.v1.SessionService/GrantStateAccess",

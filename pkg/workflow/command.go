@@ -62,6 +62,8 @@ type Force struct {
 	Branch  string
 	Lost    bool
 	Actor   string
+	// Agent: an agent asks, which needs more than an operator (S15.7).
+	Agent bool
 }
 
 // Pause stops a run until it is resumed (S6.2).

@@ -131,7 +131,9 @@ type Interrupt struct{ Name, FilePattern, Target string }
 
 // Meta holds the fields under meta that this project acts on.
 type Meta struct {
+	// Debug lets states be forced; DebugAgents lets agents force them, too (S15.7).
 	Debug         bool
+	DebugAgents   bool
 	CaptureOutput bool
 	// ApprovalMode is "ui" or "none" (the default): S9.1.
 	ApprovalMode string

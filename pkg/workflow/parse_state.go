@@ -18,6 +18,8 @@ type stateFacts struct {
 	approval bool // a transition of it asks for approval
 	exits    bool // it has some transition, right or wrong
 	opaque   bool // it has transitions that could not be read
+	// endsByEvent: BRANCH_DONE leads out of it
+	endsByEvent bool
 }
 
 var (

@@ -118,7 +118,7 @@ var ownToolTable = []*ownTool{
 	},
 	{
 		name: "force_state", title: "Jump to a state", destructive: true, acts: true,
-		description: "Jumps to any state of a workflow with meta.debug, past guards and counters. For recovery during development.",
+		description: "Jumps to any state of a workflow with meta.debug, past guards, counters and approvals. For recovery during development.",
 		params: []param{
 			{name: "state", kind: document.String, required: true, maxBytes: 256, description: "The state to jump to."},
 			{name: "context", kind: document.Object, description: "Values to merge into the context."},

@@ -74,6 +74,9 @@ func details(h *jsonview.HistoryEntry) string {
 	if h.SafeNext {
 		all = append(all, "by safe_next")
 	}
+	if h.Warned {
+		all = append(all, "warning")
+	}
 	add("branch %s", h.Branch)
 	add("given to session %s", h.SessionID)
 	if !strings.Contains(h.Reason, h.ApprovalID) {
