@@ -1536,7 +1536,8 @@ type WorkflowMeta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// True when the workflow is a process (S8).
 	Process bool `protobuf:"varint,1,opt,name=process,proto3" json:"process,omitempty"`
-	// True when ForceState may be used (meta.debug).
+	// True when ForceState may be used (meta.debug); the engine refuses agents where
+	// only operators may.
 	Debug bool `protobuf:"varint,2,opt,name=debug,proto3" json:"debug,omitempty"`
 	// True when the history keeps tool results (meta.capture_output).
 	CaptureOutput bool `protobuf:"varint,3,opt,name=capture_output,json=captureOutput,proto3" json:"capture_output,omitempty"`
@@ -2167,7 +2168,9 @@ type HistoryEntry struct {
 	// none.
 	ApprovalId string `protobuf:"bytes,21,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
 	// Set in a tool result.
-	ToolResult    *ToolResult `protobuf:"bytes,22,opt,name=tool_result,json=toolResult,proto3" json:"tool_result,omitempty"`
+	ToolResult *ToolResult `protobuf:"bytes,22,opt,name=tool_result,json=toolResult,proto3" json:"tool_result,omitempty"`
+	// True when the answer that was given warns (S8.2).
+	Warned        bool `protobuf:"varint,40,opt,name=warned,proto3" json:"warned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2354,6 +2357,13 @@ func (x *HistoryEntry) GetToolResult() *ToolResult {
 		return x.ToolResult
 	}
 	return nil
+}
+
+func (x *HistoryEntry) GetWarned() bool {
+	if x != nil {
+		return x.Warned
+	}
+	return false
 }
 
 // Join is the end of a fork (S5.4).
@@ -2720,7 +2730,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"Invocation\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12\x14\n" +
-	"\x05event\x18\x03 \x01(\tR\x05event\"\x8a\x06\n" +
+	"\x05event\x18\x03 \x01(\tR\x05event\"\xa2\x06\n" +
 	"\fHistoryEntry\x12\x1f\n" +
 	"\vrun_version\x18\x01 \x01(\x03R\n" +
 	"runVersion\x12.\n" +
@@ -2749,7 +2759,8 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\vapproval_id\x18\x15 \x01(\tR\n" +
 	"approvalId\x12@\n" +
 	"\vtool_result\x18\x16 \x01(\v2\x1f.interlock.engine.v1.ToolResultR\n" +
-	"toolResult\"\xa8\x01\n" +
+	"toolResult\x12\x16\n" +
+	"\x06warned\x18( \x01(\bR\x06warned\"\xa8\x01\n" +
 	"\x04Join\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\tR\x02to\x12\x1c\n" +
