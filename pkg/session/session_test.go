@@ -119,7 +119,7 @@ func TestLateClock(t *testing.T) { // S11.3
 	w.lease("child", "one")
 
 	w.now = noon.Add(30*time.Second - 1)
-	if out := w.stored["child"].Ack(1, w.clock()); !out.Changed {
+	if out := w.stored["child"].Ack(1, nil, w.clock()); !out.Changed {
 		t.Error("the lease is not held to its end")
 	}
 	w.now = noon.Add(30 * time.Second)

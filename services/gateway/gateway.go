@@ -96,6 +96,9 @@ type Config struct {
 
 	Upstreams    []Upstream
 	ToolPrefix   string
+	StatePrefix  string
+	// Resume is what the agent on stdio was resumed for; empty for nothing.
+	Resume       map[string]any
 	AllowUnbound bool
 	// Quotas of callers; 0 is the default.
 	Quotas Quotas
@@ -249,7 +252,8 @@ func newMCP(cfg Config, on clients, undecided func(error)) (*mcp.Server, error) 
 	edge := mcp.Config{
 		Workflows: on.workflows, Runs: on.runs, Policy: on.policy, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
-		Pins: policyv1.NewUpstreamServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
+		Components: statev1.NewComponentServiceClient(cfg.State),
+		Pins:       policyv1.NewUpstreamServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, StatePrefix: cfg.StatePrefix, Resume: cfg.Resume, AllowUnbound: cfg.AllowUnbound,
 		Stdio: cfg.Stdio, Alone: cfg.Stdio.Bound(), UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
 		SessionsEach: cfg.Quotas.MCPSessions, Places: cfg.Places, Undecided: undecided, Tracer: cfg.Tracer,
 	}

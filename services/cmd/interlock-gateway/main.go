@@ -62,7 +62,7 @@ func (f *flags) build(d *daemon.Daemon) error {
 	g, err := gateway.New(gateway.Config{
 		Engine: engine, Policy: policy, State: state, Approval: approval, Self: self, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
 		Metrics: d.Metrics, NATS: &events, Tokens: d.Tokens,
-		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas,
+		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, StatePrefix: f.Edge.StatePrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas,
 		AllowAnonymous: f.AllowAnonymous, PublicURL: f.PublicURL, Console: pages, Tracer: d.Tracer, Version: build.Version(), Logger: d.Log,
 	})
 	if err != nil {

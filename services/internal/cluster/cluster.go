@@ -87,6 +87,7 @@ type Config struct {
 
 	Upstreams    []gateway.Upstream
 	ToolPrefix   string
+	StatePrefix  string
 	AllowUnbound bool
 	Quotas       gateway.Quotas
 	Console      gateway.ConsoleFlags
@@ -312,7 +313,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 	}
 	g, err := gateway.New(gateway.Config{
 		Engine: local, Policy: local, State: local, Approval: local, Self: self, NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
-		Upstreams: c.cfg.Upstreams, PublicURL: cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP), ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
+		Upstreams: c.cfg.Upstreams, PublicURL: cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP), ToolPrefix: c.cfg.ToolPrefix, StatePrefix: c.cfg.StatePrefix, AllowUnbound: c.cfg.AllowUnbound,
 		Quotas: c.cfg.Quotas, Prove: known.Prove, Console: pages,
 		Metrics: c.metrics, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: gateway.PlacesOf(string(c.cfg.Data)),
 	})
@@ -358,7 +359,9 @@ func (c *Cluster) startServices(st store.Store, server *rpc.Server, local, self 
 	if err != nil {
 		return err
 	}
-	states := statestore.New(statestore.Config{Store: st, Logger: c.cfg.Logger, Flags: c.cfg.State, Metrics: c.metrics})
+	flags := c.cfg.State
+	flags.PromptPrefix = cmp.Or(flags.PromptPrefix, c.cfg.StatePrefix)
+	states := statestore.New(statestore.Config{Store: st, Logger: c.cfg.Logger, Flags: flags, Metrics: c.metrics})
 	approvals, err := approval.New(approval.Config{Store: st, Engine: self, Logger: c.cfg.Logger, Metrics: c.metrics, Flags: c.cfg.Approval})
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func (s *Server) stateCreate(ctx context.Context, c caller, args arguments) *sdk
 	if c.StateID != "" {
 		return refusal{Code: string(fault.FailedPrecondition), StateID: c.StateID, Message: fmt.Sprintf(
 			"This connection works on the state %s, which its header %s (or WORKFLOW_STATE_ID) names, so it cannot create one. "+
-				"Read that one with %sstate_read.", c.StateID, StateHeader, s.cfg.ToolPrefix)}.result()
+				"Read that one with %sstate_read.", c.StateID, StateHeader, s.cfg.StatePrefix)}.result()
 	}
 	req := &statev1.CreateStateRequest{
 		SchemaName: args.str("schema_name"), SchemaVersion: args.integer("schema_version"), Data: args.json("initial_data"),
@@ -159,7 +159,7 @@ func (s *Server) refuseState(err error, lead string) *refusal {
 	f := fault.From(err)
 	r.StateID = f.Metadata["state_id"]
 	r.CurrentVersion, _ = strconv.ParseInt(f.Metadata["current_version"], 10, 64) // 0 when it is not told
-	read, schema := s.cfg.ToolPrefix+"state_read", s.cfg.ToolPrefix+"state_schema"
+	read, schema := s.cfg.StatePrefix+"state_read", s.cfg.StatePrefix+"state_schema"
 	switch f.Reason {
 	case fault.VersionConflict:
 		r.next = "Read it with " + read + " and decide again"
@@ -206,7 +206,7 @@ func (s *Server) refuseShared(ctx context.Context, c caller, err error, lead str
 func (s *Server) explain(ctx context.Context, c caller, r *refusal) {
 	res, err := s.cfg.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.SessionID})
 	known := res.GetSession()
-	create := s.cfg.ToolPrefix + "state_create(schema_name=..., initial_data=...)"
+	create := s.cfg.StatePrefix + "state_create(schema_name=..., initial_data=...)"
 	switch {
 	case isNotFound(err):
 		r.Code = codeNoSession

@@ -25,6 +25,7 @@ type intent struct {
 	ParentHome string            `json:"parent_home,omitempty"`
 	Skip       bool              `json:"skip,omitempty"`
 	Early      bool              `json:"early,omitempty"`
+	NoCallback bool              `json:"no_callback,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
 	StateRef   string            `json:"state_ref,omitempty"`
 	Subject    string            `json:"subject,omitempty"`
@@ -175,7 +176,7 @@ func (a *App) openMember(ctx context.Context, key store.Key, in *intent) (*Membe
 		above, m.RootHome = parent.Session, parent.RootHome
 	}
 	r, err := session.Open(session.Spec{
-		ID: in.ID, Name: in.Name, Skip: in.Skip, AcceptEarly: in.Early, Labels: in.Labels,
+		ID: in.ID, Name: in.Name, Skip: in.Skip, AcceptEarly: in.Early, NoCallback: in.NoCallback, Labels: in.Labels,
 		StateRef: in.StateRef, Subject: in.Subject, Prompt: in.Prompt, Owner: in.Owner,
 	}, above, t.clock)
 	if err != nil {

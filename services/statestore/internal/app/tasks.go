@@ -189,7 +189,7 @@ func (a *App) promptOf(ctx context.Context, m *Member, next *session.Session) (s
 	case session.KindStateUpdate:
 		return a.updatePrompt(ctx, m, next.Task.Attempt)
 	case session.KindCallback:
-		return session.CallbackPrompt(next.Task.Callbacks), nil
+		return session.CallbackPrompt(next.Task.Callbacks, a.cfg.ToolPrefix), nil
 	default:
 		return next.Prompt, nil
 	}
@@ -211,7 +211,7 @@ func (a *App) updatePrompt(ctx context.Context, m *Member, attempt int) (string,
 		return "", err
 	}
 	return session.UpdatePrompt(attempt, a.cfg.Session.MaxAttempts, session.Shared{
-		Data: st.Data.String(), Schema: string(schema.Text), Version: st.Version,
+		Data: st.Data.String(), Schema: string(schema.Text), Version: st.Version, Prefix: a.cfg.ToolPrefix,
 	}), nil
 }
 
@@ -226,8 +226,13 @@ func (a *App) ExtendTask(ctx context.Context, caller Caller, id string, token in
 
 // AckTask ends a task whose agent has run and stopped. A repeat answers the session
 // as it is.
-func (a *App) AckTask(ctx context.Context, caller Caller, id string, token int64) (*Member, error) {
-	return a.onTask(ctx, caller, id, func(m *Member, c session.Clock) session.Result { return m.Ack(token, c) })
+// message is the final one of the agent, as JSON, or nil (S15.3).
+func (a *App) AckTask(ctx context.Context, caller Caller, id string, token int64, message []byte) (*Member, error) {
+	message, err := resultOf(message)
+	if err != nil {
+		return nil, err
+	}
+	return a.onTask(ctx, caller, id, func(m *Member, c session.Clock) session.Result { return m.Ack(token, message, c) })
 }
 
 // FailTask ends a task whose agent has failed, or did not run at all.

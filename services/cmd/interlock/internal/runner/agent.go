@@ -21,6 +21,7 @@ type ending struct {
 	ok     bool
 	how    string
 	stderr tail
+	stdout message
 }
 
 // failure says how a task has failed, empty when it is done, and whether it is to
@@ -58,7 +59,7 @@ func (j *job) runAgent(ctx context.Context) *ending {
 	cmd.Dir = j.Dir
 	cmd.Env = append(append([]string{}, j.Environ...), variables(j.task)...)
 	cmd.Stdin = strings.NewReader(j.task.GetPrompt())
-	cmd.Stdout, cmd.Stderr = out, io.MultiWriter(&e.stderr, errs)
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(&e.stdout, out), io.MultiWriter(&e.stderr, errs)
 	// What the agent has left behind may print for so long.
 	cmd.WaitDelay = j.KillAfter
 	processes.add(cmd)

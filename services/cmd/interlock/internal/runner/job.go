@@ -83,7 +83,7 @@ func (j *job) report(ctx context.Context, e *ending) error {
 	how, again := e.failure()
 	if how == "" {
 		_, err := j.Tasks.CompleteTask(ctx, &statev1.CompleteTaskRequest{
-			TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken(),
+			TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken(), Result: e.stdout.result(),
 		})
 		return err
 	}
