@@ -123,7 +123,7 @@ func TestHistoryEntryIsComplete(t *testing.T) {
 	t.Parallel()
 	e := workflow.HistoryEntry{
 		Actor: "ann", Type: "transitioned", Event: "GO NOW", From: "a", To: "b", Data: value(t, `{"rationale":"<why>"}`),
-		Rationale: "<why>", WorkflowVersion: 1, RunVersion: 2, Status: workflow.Running, Reason: "r", SafeNext: true, Time: noon,
+		Rationale: "<why>", WorkflowVersion: 1, RunVersion: 2, Status: workflow.Running, Reason: "r", SafeNext: true, Warned: true, Time: noon,
 		Guards: []workflow.GuardResult{
 			{Name: "g", Field: "x", Op: "eq", Expected: value(t, `"pass"`), Actual: value(t, `1.50`), Passed: true},
 			{Name: "h", Field: "y", Op: "exists"},

@@ -41,7 +41,7 @@ func (e *ending) failure() (how string, again bool) {
 }
 
 // runAgent runs the agent of a task until it ends or ctx does.
-func (j *job) runAgent(ctx context.Context) *ending {
+func (j *job) runAgent(ctx context.Context, values *component) *ending {
 	e := &ending{}
 	if e.stopped = context.Cause(ctx); e.stopped != nil {
 		return e
@@ -58,6 +58,9 @@ func (j *job) runAgent(ctx context.Context) *ending {
 	cmd := exec.Command("sh", "-c", j.Command)
 	cmd.Dir = j.Dir
 	cmd.Env = append(append([]string{}, j.Environ...), variables(j.task)...)
+	if values != nil {
+		cmd.Env = append(cmd.Env, "INTERLOCK_COMPONENT_FILE="+values.file)
+	}
 	cmd.Stdin = strings.NewReader(j.task.GetPrompt())
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&e.stdout, out), io.MultiWriter(&e.stderr, errs)
 	// What the agent has left behind may print for so long.

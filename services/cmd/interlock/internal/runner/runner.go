@@ -21,6 +21,9 @@ import (
 // Config of a runner. Tasks, Name and Command must be set.
 type Config struct {
 	Tasks statev1.TaskServiceClient
+	// Components keeps what agents change in the file of their component; without it,
+	// nothing of that is kept.
+	Components statev1.ComponentServiceClient
 	// Name is for people: it is shown with the tasks that the runner has.
 	Name string
 	// Labels that the runner has: it is given tasks whose labels are all among them.

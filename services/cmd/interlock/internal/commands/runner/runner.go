@@ -67,7 +67,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 	}
 	tell("takes tasks as " + c.Name)
 	return runner.Run(ctx, runner.Config{
-		Tasks: statev1.NewTaskServiceClient(conn), Name: c.Name, Labels: c.Labels, Max: c.Max,
+		Tasks: statev1.NewTaskServiceClient(conn), Components: statev1.NewComponentServiceClient(conn), Name: c.Name, Labels: c.Labels, Max: c.Max,
 		Command: c.Exec, Dir: c.Workdir, Environ: environ, Grace: c.Grace, Out: out, Err: errs, Tell: tell,
 	})
 }
