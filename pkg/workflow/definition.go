@@ -36,6 +36,9 @@ type State struct {
 	DisallowedTools []string
 
 	Instructions string
+	// Model and ThinkingLevel are for the agent's runtime, which nothing here enforces
+	// (S15.12); empty for none.
+	Model, ThinkingLevel string
 	// SafeNext is the fallback for undefined events, or empty (S2.2).
 	SafeNext string
 

@@ -21,6 +21,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/subagent"
 	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
@@ -280,6 +281,37 @@ func (h *Handler) inform(ctx context.Context, ev *event, workflow string) (outco
 	if err := h.working(ctx, ev); err != nil {
 		return outcome{}, err
 	}
+	out, err := h.standing(ctx, ev, workflow)
+	if err != nil || h.Sessions == nil || ev.kind == hookevent.Prompt {
+		return out, err
+	}
+	component, err := h.component(ctx, ev)
+	if err == nil && component != "" {
+		out.context = strings.TrimPrefix(out.context+"\n"+component, "\n")
+	}
+	return out, err
+}
+
+// component names the component that the session refers to, before the first turn (S15.2);
+// empty for none.
+func (h *Handler) component(ctx context.Context, ev *event) (string, error) {
+	name := ev.SessionID
+	if ev.AgentID != "" {
+		name = subagent.Session(ev.SessionID, ev.AgentID)
+	}
+	got, err := h.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: name})
+	switch slug := got.GetSession().GetStateRef(); {
+	case fault.ReasonOf(err) == fault.NotFound:
+		return "", nil
+	case err != nil || slug == "":
+		return "", err
+	default:
+		return "Component: " + slug + ". component_read shows what this session keeps there, component_update changes it.", nil
+	}
+}
+
+// standing is where the agent's run stands.
+func (h *Handler) standing(ctx context.Context, ev *event, workflow string) (outcome, error) {
 	at, err := h.seat(ctx, ev, workflow)
 	if err != nil || at == nil {
 		return outcome{}, err

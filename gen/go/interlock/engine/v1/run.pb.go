@@ -1342,8 +1342,12 @@ type StateRules struct {
 	MaxFilesPerState int64 `protobuf:"varint,12,opt,name=max_files_per_state,json=maxFilesPerState,proto3" json:"max_files_per_state,omitempty"`
 	// The most bytes of tool results of one entry of the state; 0 for no limit.
 	ContextBudgetBytes int64 `protobuf:"varint,13,opt,name=context_budget_bytes,json=contextBudgetBytes,proto3" json:"context_budget_bytes,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// The model that the state is meant for, for the agent's runtime; may be empty (S15.12).
+	Model string `protobuf:"bytes,40,opt,name=model,proto3" json:"model,omitempty"`
+	// How much the model is to think; may be empty.
+	ThinkingLevel string `protobuf:"bytes,41,opt,name=thinking_level,json=thinkingLevel,proto3" json:"thinking_level,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StateRules) Reset() {
@@ -1465,6 +1469,20 @@ func (x *StateRules) GetContextBudgetBytes() int64 {
 		return x.ContextBudgetBytes
 	}
 	return 0
+}
+
+func (x *StateRules) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *StateRules) GetThinkingLevel() string {
+	if x != nil {
+		return x.ThinkingLevel
+	}
+	return ""
 }
 
 // Usage is what one entry of a state has used of its limits.
@@ -2657,7 +2675,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x02by\x18\x01 \x01(\tR\x02by\x124\n" +
 	"\x05cause\x18\x02 \x01(\x0e2\x1e.interlock.engine.v1.HoldCauseR\x05cause\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x120\n" +
-	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\xdc\x04\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\x99\x05\n" +
 	"\n" +
 	"StateRules\x12\"\n" +
 	"\finstructions\x18\x01 \x01(\tR\finstructions\x12B\n" +
@@ -2674,7 +2692,9 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	" \x01(\x03R\rmaxIterations\x12$\n" +
 	"\x0emax_edit_lines\x18\v \x01(\x03R\fmaxEditLines\x12-\n" +
 	"\x13max_files_per_state\x18\f \x01(\x03R\x10maxFilesPerState\x120\n" +
-	"\x14context_budget_bytes\x18\r \x01(\x03R\x12contextBudgetBytes\"q\n" +
+	"\x14context_budget_bytes\x18\r \x01(\x03R\x12contextBudgetBytes\x12\x14\n" +
+	"\x05model\x18( \x01(\tR\x05model\x12%\n" +
+	"\x0ethinking_level\x18) \x01(\tR\rthinkingLevel\"q\n" +
 	"\x05Usage\x12\x1e\n" +
 	"\n" +
 	"iterations\x18\x01 \x01(\x03R\n" +
