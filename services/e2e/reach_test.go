@@ -230,3 +230,38 @@ func TestWarningsAndBranches(t *testing.T) {
 		t.Errorf("at the end: %v", got)
 	}
 }
+
+// TestPoliciesAreForARole: S15.9.
+func TestPoliciesAreForARole(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	w := &world{shape: &u.shape, namespace: "default"}
+	operator := w.tokens[auth.Operator]
+	put := func(name, role string) reply {
+		return w.send(t, http.MethodPost, "/v1/policies?name="+name, operator, fmt.Sprintf(`{"role": %q, "deny": [{"capability": "bash"}]}`, role))
+	}
+	if got := put("devs", "dev"); got.status != http.StatusUnprocessableEntity && got.status != http.StatusBadRequest || !strings.Contains(got.body, "/role") {
+		t.Errorf("a role that there is not: %v", got)
+	}
+	for _, role := range []auth.Role{auth.Agent, auth.Operator} {
+		if got := put("for-"+string(role), string(role)); got.status != http.StatusCreated {
+			t.Fatal(got)
+		}
+		workflow := "of-" + string(role)
+		if got := w.send(t, http.MethodPost, "/v1/workflows", operator, fmt.Sprintf(`{"id": %q, "initial": "a", "meta": {"policy": "for-%s"},
+			"states": {"a": {"on": {"END": "b"}}, "b": {"type": "final"}}}`, workflow, role)); got.status != http.StatusCreated {
+			t.Fatal(got)
+		}
+		run := w.send(t, http.MethodPost, "/v1/runs", operator, fmt.Sprintf(`{"workflow": %q}`, workflow)).field("run_id")
+		for _, caller := range []auth.Role{auth.Agent, auth.Operator} {
+			want := "ALLOW"
+			if caller == role {
+				want = "DENY"
+			}
+			got := w.send(t, http.MethodPost, fmt.Sprintf("/v1/runs/%s/check", run), w.tokens[caller], `{"tool": "Bash", "input": {"command": "ls"}}`)
+			if got.field("decision") != want {
+				t.Errorf("a policy for the role %s, and a call by the role %s: %v", role, caller, got)
+			}
+		}
+	}
+}

@@ -147,7 +147,7 @@ func TestHistoryEntryIsComplete(t *testing.T) {
 	want := Entry{
 		Actor: "ann", Type: "transitioned", Event: "GO NOW", From: "a", To: "b", Data: json.RawMessage(`{"rationale":"<why>"}`),
 		Rationale: "<why>", Guards: Guards(e.Guards), WorkflowVersion: 1, RunVersion: 2, Status: workflow.Running, Reason: "r",
-		SafeNext: true, Time: noon, Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2",
+		SafeNext: true, Warned: true, Time: noon, Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2",
 		SessionID: "s2", ApprovalID: "apr_1", Joins: joinsOf(e.Joins),
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -285,29 +285,25 @@ func (h *Handler) inform(ctx context.Context, ev *event, workflow string) (outco
 	if err != nil || h.Sessions == nil || ev.kind == hookevent.Prompt {
 		return out, err
 	}
-	component, err := h.component(ctx, ev)
-	if err == nil && component != "" {
+	if component := h.component(ctx, ev); component != "" {
 		out.context = strings.TrimPrefix(out.context+"\n"+component, "\n")
 	}
-	return out, err
+	return out, nil
 }
 
 // component names the component that the session refers to, before the first turn (S15.2);
-// empty for none.
-func (h *Handler) component(ctx context.Context, ev *event) (string, error) {
+// empty for none, and where that cannot be told: nothing is decided by it.
+func (h *Handler) component(ctx context.Context, ev *event) string {
 	name := ev.SessionID
 	if ev.AgentID != "" {
 		name = subagent.Session(ev.SessionID, ev.AgentID)
 	}
 	got, err := h.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: name})
-	switch slug := got.GetSession().GetStateRef(); {
-	case fault.ReasonOf(err) == fault.NotFound:
-		return "", nil
-	case err != nil || slug == "":
-		return "", err
-	default:
-		return "Component: " + slug + ". component_read shows what this session keeps there, component_update changes it.", nil
+	slug := got.GetSession().GetStateRef()
+	if err != nil || slug == "" {
+		return ""
 	}
+	return "Component: " + slug + ". component_read shows what this session keeps there, component_update changes it."
 }
 
 // standing is where the agent's run stands.

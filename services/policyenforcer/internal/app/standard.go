@@ -44,7 +44,7 @@ func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool
 	if err != nil {
 		return nil, err
 	}
-	std := &standard{index: index}
+	std, role := &standard{index: index}, string(caller.Principal.Role)
 	if toolcall.Own(tool) {
 		return std, nil
 	}
@@ -57,7 +57,11 @@ func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool
 		}
 	}
 	for _, of := range s.all {
-		std.live = append(std.live, of.Rules...)
+		for _, set := range of.Rules {
+			if set.For(role) {
+				std.live = append(std.live, set)
+			}
+		}
 		name(of.Policies...)
 		kind := AttachedToWorkflow
 		if of.Process {
@@ -65,7 +69,7 @@ func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool
 		}
 		name(index.attachedTo(kind, of.Machine.Name())...)
 	}
-	name(index.attachedTo(AttachedToRole, string(caller.Principal.Role))...)
+	name(index.attachedTo(AttachedToRole, role)...)
 	session := s.run.SessionID
 	if session != "" && (len(std.live) > 0 || len(names) > 0 || index.sessionsAttached()) {
 		if std.lineage, err = a.Sessions.Lineage(ctx, caller.Namespace, session); err != nil {
@@ -76,15 +80,15 @@ func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool
 		}
 	}
 	for _, n := range names {
-		if err := a.hold(ctx, caller.Namespace, std, n); err != nil {
+		if err := a.hold(ctx, caller.Namespace, std, n, role); err != nil {
 			return nil, err
 		}
 	}
 	return std, nil
 }
 
-// hold adds a policy by its name.
-func (a *App) hold(ctx context.Context, namespace string, std *standard, name string) error {
+// hold adds a policy by its name, where it is for callers of a role (S15.9).
+func (a *App) hold(ctx context.Context, namespace string, std *standard, name, role string) error {
 	replaces := -1
 	live, isLive := std.index.live(name)
 	shadow, isShadowed := std.index.shadow(name)
@@ -94,8 +98,10 @@ func (a *App) hold(ctx context.Context, namespace string, std *standard, name st
 		if err != nil {
 			return err
 		}
-		replaces = len(std.live)
-		std.live = append(std.live, set)
+		if set.For(role) {
+			replaces = len(std.live)
+			std.live = append(std.live, set)
+		}
 	case !isShadowed:
 		std.live = append(std.live, rules.Missing(name))
 	}
@@ -106,7 +112,9 @@ func (a *App) hold(ctx context.Context, namespace string, std *standard, name st
 	if err != nil {
 		return nil // a shadow is never enforced, nor is its absence
 	}
-	std.shadows = append(std.shadows, shadowSet{name, shadow, set, replaces})
+	if set.For(role) {
+		std.shadows = append(std.shadows, shadowSet{name, shadow, set, replaces})
+	}
 	return nil
 }
 
