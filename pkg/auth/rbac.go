@@ -116,6 +116,7 @@ var table = map[string]grant{
 	"/interlock.state.v1.SessionService/StopSession":      drivers,
 	"/interlock.state.v1.SessionService/ResumeSession":    drivers,
 	"/interlock.state.v1.SessionService/GetSessionResult": readers,
+	"/interlock.state.v1.SessionService/DeleteSession":    operator,
 	"/interlock.state.v1.SessionService/GrantStateAccess": operator,
 
 	// A runner sees the states and prompts of all trees.

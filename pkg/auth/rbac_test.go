@@ -155,6 +155,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.state.v1.SessionService/StopSession":                 "ao",
 		"/interlock.state.v1.SessionService/ResumeSession":               "ao",
 		"/interlock.state.v1.SessionService/GetSessionResult":            "aopvs",
+		"/interlock.state.v1.SessionService/DeleteSession":               "o",
 		"/interlock.state.v1.SessionService/GrantStateAccess":            "o",
 		"/interlock.state.v1.TaskService/LeaseTasks":                     "o",
 		"/interlock.state.v1.TaskService/ExtendTask":                     "o",

@@ -73,6 +73,7 @@ func examples() map[string][]string {
 		"session list":           {"interlock session list --root lead"},
 		"session tree":           {"interlock session tree lead"},
 		"session stop":           {"interlock session stop worker", "interlock session stop worker --end", "interlock session stop worker --result @result.json"},
+		"session delete":         {"interlock session delete worker", "interlock session delete lead --cascade"},
 		"session result":         {"interlock session result worker"},
 		"session resume":         {"interlock session resume worker --prompt 'Once more.'"},
 		"session grant":          {"interlock session grant reviewer wfstate_01jd3k0c7q"},

@@ -91,6 +91,9 @@ func (s *Server) stateRead(ctx context.Context, c caller, args arguments) *sdk.C
 	if view.Lock != nil {
 		lines = append(lines, fmt.Sprintf("It is locked by %q until %s: changes are refused until then.", view.Lock.Holder, view.Lock.ExpiresAt.UTC().Format(time.RFC3339)))
 	}
+	if warning := st.GetWarning(); warning != "" {
+		lines = append(lines, "Warning: "+warning+".")
+	}
 	for _, part := range res.GetParts() {
 		view.Parts = append(view.Parts, jsonview.PartOf(part))
 		lines = append(lines, partText(part))
@@ -128,7 +131,11 @@ func (s *Server) changeShared(ctx context.Context, c caller, args arguments, don
 		return s.refuseShared(ctx, c, err, "Not changed").quoted(req.GetData()).result()
 	}
 	st := res.GetState()
-	return answer(fmt.Sprintf("%s: the state %s is at version %d now.", done, st.GetStateId(), st.GetVersion()), viewShared(st))
+	text := fmt.Sprintf("%s: the state %s is at version %d now.", done, st.GetStateId(), st.GetVersion())
+	if warning := st.GetWarning(); warning != "" {
+		text += " Warning: " + warning + "."
+	}
+	return answer(text, viewShared(st))
 }
 
 func (s *Server) stateSchema(ctx context.Context, c caller, _ arguments) *sdk.CallToolResult {

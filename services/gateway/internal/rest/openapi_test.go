@@ -14,7 +14,7 @@ import (
 
 // allRoutes are the routes that users rely on; a new one goes here too.
 var allRoutes = []string{
-	"DELETE /sessions/{session_id}/grants/{state_id}", "DELETE /v1/components/{slug}", "DELETE /v1/policies/{name}",
+	"DELETE /sessions/{session_id}", "DELETE /sessions/{session_id}/grants/{state_id}", "DELETE /v1/components/{slug}", "DELETE /v1/policies/{name}",
 	"DELETE /v1/policies/{name}/attachments/{kind}/{id}", "DELETE /v1/workflows/{name}/shadow", "DELETE /workflow-states/{state_id}",
 	"DELETE /workflow-states/{state_id}/lock", "GET /component-schema.json", "GET /healthz", "GET /policy-schema.json", "GET /process-schema.json", "GET /readyz",
 	"GET /scenario-schema.json", "GET /sessions", "GET /sessions/{session_id}",

@@ -87,6 +87,14 @@ func (e *edge) sessionRoutes() {
 		params: []param{id, sessionParam}, answers: session, serve: e.getSession,
 	})
 	e.add(route{
+		method: http.MethodDelete, path: "/sessions/{session_id}", id: "deleteSession", summary: "Delete a session that has ended",
+		about: "Operators only. Its names are not given again.",
+		params: []param{id, {
+			name: "cascade", in: "query", about: "Also all sessions below it, and the state that a root has created.", values: []string{"true", "false"},
+		}},
+		answers: noContent(), serve: e.deleteSession,
+	})
+	e.add(route{
 		method: http.MethodGet, path: "/sessions/{session_id}/workflow-state", id: "getSessionState", summary: "The state that a session shares",
 		about:   "404 when it has none.",
 		params:  []param{id, pointerParam, sessionParam, ifNoneMatchParam},
@@ -191,6 +199,14 @@ func (e *edge) stopSession(c *call, in StopSessionRequest) (*answer, error) {
 		return nil, err
 	}
 	return ok(StoppedSession{Session: jsonview.SessionOf(resp.GetSession()), Prompt: resp.GetPrompt()}), nil
+}
+
+func (e *edge) deleteSession(c *call) (*answer, error) {
+	cascade, err := c.flag("cascade")
+	if err != nil {
+		return nil, err
+	}
+	return done(e.Sessions.DeleteSession(c.ctx, &statev1.DeleteSessionRequest{SessionId: c.path("session_id"), Cascade: cascade}))
 }
 
 func (e *edge) sessionResult(c *call) (*answer, error) {

@@ -31,6 +31,8 @@ type intent struct {
 	Subject    string            `json:"subject,omitempty"`
 	Prompt     string            `json:"prompt,omitempty"`
 	Owner      string            `json:"owner"`
+	// Deleted: the session is removed, and its names are never given again (S15.11).
+	Deleted bool `json:"deleted,omitempty"`
 
 	version int64 // of the record that it was read from
 }
@@ -136,6 +138,9 @@ func (a *App) reserve(ctx context.Context, ref store.Key, in *intent) error {
 // settle completes the session of an intent that was found. Where that can never be,
 // for its id went to another one, its name is free again and the session NOT_FOUND.
 func (a *App) settle(ctx context.Context, namespace string, in *intent) (*Member, error) {
+	if in.Deleted {
+		return a.loadMember(ctx, sessionKey(namespace, in.Home)) // of a removal that was cut short
+	}
 	m, err := a.complete(ctx, namespace, in)
 	var taken *takenError
 	if !errors.As(err, &taken) {

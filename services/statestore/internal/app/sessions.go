@@ -71,6 +71,8 @@ func (a *App) tryCreate(ctx context.Context, namespace string, in *intent) (m *M
 		return nil, false, errors.Join(err, a.takeBack(ctx, namespace, in))
 	case !errors.As(err, &taken):
 		return nil, false, err
+	case taken.by.Deleted:
+		return nil, false, errors.Join(taken.fault(), a.takeBack(ctx, namespace, in))
 	}
 	m, err = a.settle(ctx, namespace, taken.by)
 	switch {

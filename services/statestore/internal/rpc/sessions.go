@@ -107,6 +107,15 @@ func (s *Sessions) GetSessionResult(ctx context.Context, req *statev1.GetSession
 	}, nil
 }
 
+// DeleteSession implements SessionService.
+func (s *Sessions) DeleteSession(ctx context.Context, req *statev1.DeleteSessionRequest) (*statev1.DeleteSessionResponse, error) {
+	names, err := s.App.DeleteSession(ctx, caller(ctx, ""), req.GetSessionId(), req.GetCascade())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.DeleteSessionResponse{Sessions: names}, nil
+}
+
 // GrantStateAccess implements SessionService.
 func (s *Sessions) GrantStateAccess(ctx context.Context, req *statev1.GrantStateAccessRequest) (*statev1.GrantStateAccessResponse, error) {
 	m, err := s.App.Grant(ctx, caller(ctx, ""), req.GetSessionId(), req.GetStateId(), req.GetRevoke())

@@ -559,6 +559,107 @@ func (x *StopSessionRequest) GetResult() []byte {
 	return nil
 }
 
+// DeleteSessionRequest names a session to remove.
+type DeleteSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session, by id or name.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// True to remove all sessions below it, too, and the state that a root has created.
+	Cascade       bool `protobuf:"varint,2,opt,name=cascade,proto3" json:"cascade,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSessionRequest) Reset() {
+	*x = DeleteSessionRequest{}
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSessionRequest) ProtoMessage() {}
+
+func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
+func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *DeleteSessionRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *DeleteSessionRequest) GetCascade() bool {
+	if x != nil {
+		return x.Cascade
+	}
+	return false
+}
+
+// DeleteSessionResponse is what was removed.
+type DeleteSessionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names of the sessions, those below first.
+	Sessions      []string `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSessionResponse) Reset() {
+	*x = DeleteSessionResponse{}
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSessionResponse) ProtoMessage() {}
+
+func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
+func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *DeleteSessionResponse) GetSessions() []string {
+	if x != nil {
+		return x.Sessions
+	}
+	return nil
+}
+
 // GetSessionResultRequest names a session.
 type GetSessionResultRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -572,7 +673,7 @@ type GetSessionResultRequest struct {
 
 func (x *GetSessionResultRequest) Reset() {
 	*x = GetSessionResultRequest{}
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[7]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -584,7 +685,7 @@ func (x *GetSessionResultRequest) String() string {
 func (*GetSessionResultRequest) ProtoMessage() {}
 
 func (x *GetSessionResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[7]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -597,7 +698,7 @@ func (x *GetSessionResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionResultRequest.ProtoReflect.Descriptor instead.
 func (*GetSessionResultRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{7}
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetSessionResultRequest) GetSessionId() string {
@@ -632,7 +733,7 @@ type GetSessionResultResponse struct {
 
 func (x *GetSessionResultResponse) Reset() {
 	*x = GetSessionResultResponse{}
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[8]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -644,7 +745,7 @@ func (x *GetSessionResultResponse) String() string {
 func (*GetSessionResultResponse) ProtoMessage() {}
 
 func (x *GetSessionResultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[8]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -657,7 +758,7 @@ func (x *GetSessionResultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionResultResponse.ProtoReflect.Descriptor instead.
 func (*GetSessionResultResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{8}
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetSessionResultResponse) GetSession() *Session {
@@ -701,7 +802,7 @@ type StopSessionResponse struct {
 
 func (x *StopSessionResponse) Reset() {
 	*x = StopSessionResponse{}
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[9]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -713,7 +814,7 @@ func (x *StopSessionResponse) String() string {
 func (*StopSessionResponse) ProtoMessage() {}
 
 func (x *StopSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[9]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -726,7 +827,7 @@ func (x *StopSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopSessionResponse.ProtoReflect.Descriptor instead.
 func (*StopSessionResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{9}
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *StopSessionResponse) GetSession() *Session {
@@ -761,7 +862,7 @@ type ResumeSessionRequest struct {
 
 func (x *ResumeSessionRequest) Reset() {
 	*x = ResumeSessionRequest{}
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[10]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -773,7 +874,7 @@ func (x *ResumeSessionRequest) String() string {
 func (*ResumeSessionRequest) ProtoMessage() {}
 
 func (x *ResumeSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[10]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -786,7 +887,7 @@ func (x *ResumeSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeSessionRequest.ProtoReflect.Descriptor instead.
 func (*ResumeSessionRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{10}
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ResumeSessionRequest) GetSessionId() string {
@@ -828,7 +929,7 @@ type ResumeSessionResponse struct {
 
 func (x *ResumeSessionResponse) Reset() {
 	*x = ResumeSessionResponse{}
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[11]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -840,7 +941,7 @@ func (x *ResumeSessionResponse) String() string {
 func (*ResumeSessionResponse) ProtoMessage() {}
 
 func (x *ResumeSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[11]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -853,7 +954,7 @@ func (x *ResumeSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeSessionResponse.ProtoReflect.Descriptor instead.
 func (*ResumeSessionResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{11}
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ResumeSessionResponse) GetSession() *Session {
@@ -878,7 +979,7 @@ type GrantStateAccessRequest struct {
 
 func (x *GrantStateAccessRequest) Reset() {
 	*x = GrantStateAccessRequest{}
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[12]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -890,7 +991,7 @@ func (x *GrantStateAccessRequest) String() string {
 func (*GrantStateAccessRequest) ProtoMessage() {}
 
 func (x *GrantStateAccessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[12]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -903,7 +1004,7 @@ func (x *GrantStateAccessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantStateAccessRequest.ProtoReflect.Descriptor instead.
 func (*GrantStateAccessRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{12}
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GrantStateAccessRequest) GetSessionId() string {
@@ -938,7 +1039,7 @@ type GrantStateAccessResponse struct {
 
 func (x *GrantStateAccessResponse) Reset() {
 	*x = GrantStateAccessResponse{}
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[13]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -950,7 +1051,7 @@ func (x *GrantStateAccessResponse) String() string {
 func (*GrantStateAccessResponse) ProtoMessage() {}
 
 func (x *GrantStateAccessResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[13]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -963,7 +1064,7 @@ func (x *GrantStateAccessResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantStateAccessResponse.ProtoReflect.Descriptor instead.
 func (*GrantStateAccessResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{13}
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GrantStateAccessResponse) GetSession() *Session {
@@ -1026,7 +1127,14 @@ const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\bin_place\x18\x04 \x01(\bR\ainPlace\x12\x10\n" +
 	"\x03end\x18\x05 \x01(\bR\x03end\x12\x1e\n" +
 	"\x05error\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x05error\x12!\n" +
-	"\x06result\x18\x14 \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80\x04R\x06result\"h\n" +
+	"\x06result\x18\x14 \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80\x04R\x06result\"[\n" +
+	"\x14DeleteSessionRequest\x12)\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\tsessionId\x12\x18\n" +
+	"\acascade\x18\x02 \x01(\bR\acascade\"3\n" +
+	"\x15DeleteSessionResponse\x12\x1a\n" +
+	"\bsessions\x18\x01 \x03(\tR\bsessions\"h\n" +
 	"\x17GetSessionResultRequest\x12)\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB\n" +
@@ -1057,7 +1165,7 @@ const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\astateId\x12\x16\n" +
 	"\x06revoke\x18\x03 \x01(\bR\x06revoke\"Q\n" +
 	"\x18GrantStateAccessResponse\x125\n" +
-	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession2\xda\x05\n" +
+	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession2\xc0\x06\n" +
 	"\x0eSessionService\x12d\n" +
 	"\rCreateSession\x12(.interlock.state.v1.CreateSessionRequest\x1a).interlock.state.v1.CreateSessionResponse\x12[\n" +
 	"\n" +
@@ -1065,7 +1173,8 @@ const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\fListSessions\x12'.interlock.state.v1.ListSessionsRequest\x1a(.interlock.state.v1.ListSessionsResponse\x12^\n" +
 	"\vStopSession\x12&.interlock.state.v1.StopSessionRequest\x1a'.interlock.state.v1.StopSessionResponse\x12d\n" +
 	"\rResumeSession\x12(.interlock.state.v1.ResumeSessionRequest\x1a).interlock.state.v1.ResumeSessionResponse\x12m\n" +
-	"\x10GetSessionResult\x12+.interlock.state.v1.GetSessionResultRequest\x1a,.interlock.state.v1.GetSessionResultResponse\x12m\n" +
+	"\x10GetSessionResult\x12+.interlock.state.v1.GetSessionResultRequest\x1a,.interlock.state.v1.GetSessionResultResponse\x12d\n" +
+	"\rDeleteSession\x12(.interlock.state.v1.DeleteSessionRequest\x1a).interlock.state.v1.DeleteSessionResponse\x12m\n" +
 	"\x10GrantStateAccess\x12+.interlock.state.v1.GrantStateAccessRequest\x1a,.interlock.state.v1.GrantStateAccessResponseBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3"
 
 var (
@@ -1080,7 +1189,7 @@ func file_interlock_state_v1_session_service_proto_rawDescGZIP() []byte {
 	return file_interlock_state_v1_session_service_proto_rawDescData
 }
 
-var file_interlock_state_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_interlock_state_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_interlock_state_v1_session_service_proto_goTypes = []any{
 	(*CreateSessionRequest)(nil),     // 0: interlock.state.v1.CreateSessionRequest
 	(*CreateSessionResponse)(nil),    // 1: interlock.state.v1.CreateSessionResponse
@@ -1089,45 +1198,49 @@ var file_interlock_state_v1_session_service_proto_goTypes = []any{
 	(*ListSessionsRequest)(nil),      // 4: interlock.state.v1.ListSessionsRequest
 	(*ListSessionsResponse)(nil),     // 5: interlock.state.v1.ListSessionsResponse
 	(*StopSessionRequest)(nil),       // 6: interlock.state.v1.StopSessionRequest
-	(*GetSessionResultRequest)(nil),  // 7: interlock.state.v1.GetSessionResultRequest
-	(*GetSessionResultResponse)(nil), // 8: interlock.state.v1.GetSessionResultResponse
-	(*StopSessionResponse)(nil),      // 9: interlock.state.v1.StopSessionResponse
-	(*ResumeSessionRequest)(nil),     // 10: interlock.state.v1.ResumeSessionRequest
-	(*ResumeSessionResponse)(nil),    // 11: interlock.state.v1.ResumeSessionResponse
-	(*GrantStateAccessRequest)(nil),  // 12: interlock.state.v1.GrantStateAccessRequest
-	(*GrantStateAccessResponse)(nil), // 13: interlock.state.v1.GrantStateAccessResponse
-	nil,                              // 14: interlock.state.v1.CreateSessionRequest.LabelsEntry
-	(StateUpdate)(0),                 // 15: interlock.state.v1.StateUpdate
-	(*Session)(nil),                  // 16: interlock.state.v1.Session
-	(*timestamppb.Timestamp)(nil),    // 17: google.protobuf.Timestamp
+	(*DeleteSessionRequest)(nil),     // 7: interlock.state.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil),    // 8: interlock.state.v1.DeleteSessionResponse
+	(*GetSessionResultRequest)(nil),  // 9: interlock.state.v1.GetSessionResultRequest
+	(*GetSessionResultResponse)(nil), // 10: interlock.state.v1.GetSessionResultResponse
+	(*StopSessionResponse)(nil),      // 11: interlock.state.v1.StopSessionResponse
+	(*ResumeSessionRequest)(nil),     // 12: interlock.state.v1.ResumeSessionRequest
+	(*ResumeSessionResponse)(nil),    // 13: interlock.state.v1.ResumeSessionResponse
+	(*GrantStateAccessRequest)(nil),  // 14: interlock.state.v1.GrantStateAccessRequest
+	(*GrantStateAccessResponse)(nil), // 15: interlock.state.v1.GrantStateAccessResponse
+	nil,                              // 16: interlock.state.v1.CreateSessionRequest.LabelsEntry
+	(StateUpdate)(0),                 // 17: interlock.state.v1.StateUpdate
+	(*Session)(nil),                  // 18: interlock.state.v1.Session
+	(*timestamppb.Timestamp)(nil),    // 19: google.protobuf.Timestamp
 }
 var file_interlock_state_v1_session_service_proto_depIdxs = []int32{
-	15, // 0: interlock.state.v1.CreateSessionRequest.state_update:type_name -> interlock.state.v1.StateUpdate
-	14, // 1: interlock.state.v1.CreateSessionRequest.labels:type_name -> interlock.state.v1.CreateSessionRequest.LabelsEntry
-	16, // 2: interlock.state.v1.CreateSessionResponse.session:type_name -> interlock.state.v1.Session
-	16, // 3: interlock.state.v1.GetSessionResponse.session:type_name -> interlock.state.v1.Session
-	16, // 4: interlock.state.v1.ListSessionsResponse.sessions:type_name -> interlock.state.v1.Session
-	16, // 5: interlock.state.v1.GetSessionResultResponse.session:type_name -> interlock.state.v1.Session
-	17, // 6: interlock.state.v1.GetSessionResultResponse.time:type_name -> google.protobuf.Timestamp
-	16, // 7: interlock.state.v1.StopSessionResponse.session:type_name -> interlock.state.v1.Session
-	16, // 8: interlock.state.v1.ResumeSessionResponse.session:type_name -> interlock.state.v1.Session
-	16, // 9: interlock.state.v1.GrantStateAccessResponse.session:type_name -> interlock.state.v1.Session
+	17, // 0: interlock.state.v1.CreateSessionRequest.state_update:type_name -> interlock.state.v1.StateUpdate
+	16, // 1: interlock.state.v1.CreateSessionRequest.labels:type_name -> interlock.state.v1.CreateSessionRequest.LabelsEntry
+	18, // 2: interlock.state.v1.CreateSessionResponse.session:type_name -> interlock.state.v1.Session
+	18, // 3: interlock.state.v1.GetSessionResponse.session:type_name -> interlock.state.v1.Session
+	18, // 4: interlock.state.v1.ListSessionsResponse.sessions:type_name -> interlock.state.v1.Session
+	18, // 5: interlock.state.v1.GetSessionResultResponse.session:type_name -> interlock.state.v1.Session
+	19, // 6: interlock.state.v1.GetSessionResultResponse.time:type_name -> google.protobuf.Timestamp
+	18, // 7: interlock.state.v1.StopSessionResponse.session:type_name -> interlock.state.v1.Session
+	18, // 8: interlock.state.v1.ResumeSessionResponse.session:type_name -> interlock.state.v1.Session
+	18, // 9: interlock.state.v1.GrantStateAccessResponse.session:type_name -> interlock.state.v1.Session
 	0,  // 10: interlock.state.v1.SessionService.CreateSession:input_type -> interlock.state.v1.CreateSessionRequest
 	2,  // 11: interlock.state.v1.SessionService.GetSession:input_type -> interlock.state.v1.GetSessionRequest
 	4,  // 12: interlock.state.v1.SessionService.ListSessions:input_type -> interlock.state.v1.ListSessionsRequest
 	6,  // 13: interlock.state.v1.SessionService.StopSession:input_type -> interlock.state.v1.StopSessionRequest
-	10, // 14: interlock.state.v1.SessionService.ResumeSession:input_type -> interlock.state.v1.ResumeSessionRequest
-	7,  // 15: interlock.state.v1.SessionService.GetSessionResult:input_type -> interlock.state.v1.GetSessionResultRequest
-	12, // 16: interlock.state.v1.SessionService.GrantStateAccess:input_type -> interlock.state.v1.GrantStateAccessRequest
-	1,  // 17: interlock.state.v1.SessionService.CreateSession:output_type -> interlock.state.v1.CreateSessionResponse
-	3,  // 18: interlock.state.v1.SessionService.GetSession:output_type -> interlock.state.v1.GetSessionResponse
-	5,  // 19: interlock.state.v1.SessionService.ListSessions:output_type -> interlock.state.v1.ListSessionsResponse
-	9,  // 20: interlock.state.v1.SessionService.StopSession:output_type -> interlock.state.v1.StopSessionResponse
-	11, // 21: interlock.state.v1.SessionService.ResumeSession:output_type -> interlock.state.v1.ResumeSessionResponse
-	8,  // 22: interlock.state.v1.SessionService.GetSessionResult:output_type -> interlock.state.v1.GetSessionResultResponse
-	13, // 23: interlock.state.v1.SessionService.GrantStateAccess:output_type -> interlock.state.v1.GrantStateAccessResponse
-	17, // [17:24] is the sub-list for method output_type
-	10, // [10:17] is the sub-list for method input_type
+	12, // 14: interlock.state.v1.SessionService.ResumeSession:input_type -> interlock.state.v1.ResumeSessionRequest
+	9,  // 15: interlock.state.v1.SessionService.GetSessionResult:input_type -> interlock.state.v1.GetSessionResultRequest
+	7,  // 16: interlock.state.v1.SessionService.DeleteSession:input_type -> interlock.state.v1.DeleteSessionRequest
+	14, // 17: interlock.state.v1.SessionService.GrantStateAccess:input_type -> interlock.state.v1.GrantStateAccessRequest
+	1,  // 18: interlock.state.v1.SessionService.CreateSession:output_type -> interlock.state.v1.CreateSessionResponse
+	3,  // 19: interlock.state.v1.SessionService.GetSession:output_type -> interlock.state.v1.GetSessionResponse
+	5,  // 20: interlock.state.v1.SessionService.ListSessions:output_type -> interlock.state.v1.ListSessionsResponse
+	11, // 21: interlock.state.v1.SessionService.StopSession:output_type -> interlock.state.v1.StopSessionResponse
+	13, // 22: interlock.state.v1.SessionService.ResumeSession:output_type -> interlock.state.v1.ResumeSessionResponse
+	10, // 23: interlock.state.v1.SessionService.GetSessionResult:output_type -> interlock.state.v1.GetSessionResultResponse
+	8,  // 24: interlock.state.v1.SessionService.DeleteSession:output_type -> interlock.state.v1.DeleteSessionResponse
+	15, // 25: interlock.state.v1.SessionService.GrantStateAccess:output_type -> interlock.state.v1.GrantStateAccessResponse
+	18, // [18:26] is the sub-list for method output_type
+	10, // [10:18] is the sub-list for method input_type
 	10, // [10:10] is the sub-list for extension type_name
 	10, // [10:10] is the sub-list for extension extendee
 	0,  // [0:10] is the sub-list for field type_name
@@ -1145,7 +1258,7 @@ func file_interlock_state_v1_session_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_state_v1_session_service_proto_rawDesc), len(file_interlock_state_v1_session_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,6 +25,7 @@ const (
 	SessionService_StopSession_FullMethodName      = "/interlock.state.v1.SessionService/StopSession"
 	SessionService_ResumeSession_FullMethodName    = "/interlock.state.v1.SessionService/ResumeSession"
 	SessionService_GetSessionResult_FullMethodName = "/interlock.state.v1.SessionService/GetSessionResult"
+	SessionService_DeleteSession_FullMethodName    = "/interlock.state.v1.SessionService/DeleteSession"
 	SessionService_GrantStateAccess_FullMethodName = "/interlock.state.v1.SessionService/GrantStateAccess"
 )
 
@@ -50,6 +51,9 @@ type SessionServiceClient interface {
 	// GetSessionResult returns what a session has left as the result of its work (S15.3).
 	// NOT_FOUND when there is none.
 	GetSessionResult(ctx context.Context, in *GetSessionResultRequest, opts ...grpc.CallOption) (*GetSessionResultResponse, error)
+	// DeleteSession removes a session that has ended, and with cascade all below it and the
+	// state of a root. Its names are not given again. Operators only.
+	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
 	// GrantStateAccess lets a session of another tree read a state, or takes that back
 	// (S10.9). Operators only.
 	GrantStateAccess(ctx context.Context, in *GrantStateAccessRequest, opts ...grpc.CallOption) (*GrantStateAccessResponse, error)
@@ -123,6 +127,16 @@ func (c *sessionServiceClient) GetSessionResult(ctx context.Context, in *GetSess
 	return out, nil
 }
 
+func (c *sessionServiceClient) DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteSessionResponse)
+	err := c.cc.Invoke(ctx, SessionService_DeleteSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *sessionServiceClient) GrantStateAccess(ctx context.Context, in *GrantStateAccessRequest, opts ...grpc.CallOption) (*GrantStateAccessResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GrantStateAccessResponse)
@@ -155,6 +169,9 @@ type SessionServiceServer interface {
 	// GetSessionResult returns what a session has left as the result of its work (S15.3).
 	// NOT_FOUND when there is none.
 	GetSessionResult(context.Context, *GetSessionResultRequest) (*GetSessionResultResponse, error)
+	// DeleteSession removes a session that has ended, and with cascade all below it and the
+	// state of a root. Its names are not given again. Operators only.
+	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
 	// GrantStateAccess lets a session of another tree read a state, or takes that back
 	// (S10.9). Operators only.
 	GrantStateAccess(context.Context, *GrantStateAccessRequest) (*GrantStateAccessResponse, error)
@@ -185,6 +202,9 @@ func (UnimplementedSessionServiceServer) ResumeSession(context.Context, *ResumeS
 }
 func (UnimplementedSessionServiceServer) GetSessionResult(context.Context, *GetSessionResultRequest) (*GetSessionResultResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetSessionResult not implemented")
+}
+func (UnimplementedSessionServiceServer) DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteSession not implemented")
 }
 func (UnimplementedSessionServiceServer) GrantStateAccess(context.Context, *GrantStateAccessRequest) (*GrantStateAccessResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GrantStateAccess not implemented")
@@ -318,6 +338,24 @@ func _SessionService_GetSessionResult_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SessionService_DeleteSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).DeleteSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_DeleteSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).DeleteSession(ctx, req.(*DeleteSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _SessionService_GrantStateAccess_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GrantStateAccessRequest)
 	if err := dec(in); err != nil {
@@ -366,6 +404,10 @@ var SessionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetSessionResult",
 			Handler:    _SessionService_GetSessionResult_Handler,
+		},
+		{
+			MethodName: "DeleteSession",
+			Handler:    _SessionService_DeleteSession_Handler,
 		},
 		{
 			MethodName: "GrantStateAccess",

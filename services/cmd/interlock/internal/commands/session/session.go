@@ -311,6 +311,30 @@ func (c *resumeCommand) Run(ctx context.Context, io console.Streams) error {
 	})
 }
 
+type deleteCommand struct {
+	client.Connection
+	Name    string `arg:"" name:"session" help:"The session, by name, id or the beginning of one."`
+	Cascade bool   `help:"Also all sessions below it, and the state that a root has created."`
+}
+
+func (c *deleteCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) (err error) {
+		if c.Name, err = client.SessionID(ctx, conn, c.Name, ""); err != nil {
+			return err
+		}
+		resp, err := statev1.NewSessionServiceClient(conn).DeleteSession(ctx, &statev1.DeleteSessionRequest{
+			SessionId: c.Name, Cascade: c.Cascade,
+		})
+		if err != nil {
+			return err
+		}
+		for _, name := range resp.GetSessions() {
+			fmt.Fprintln(io.Out, "deleted ", show.Text(name))
+		}
+		return nil
+	})
+}
+
 // grantFlags say who may read what.
 type grantFlags struct {
 	client.Connection
