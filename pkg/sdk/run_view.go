@@ -28,7 +28,7 @@ type Run struct {
 	// Model and ThinkingLevel are what the state says to the agent's runtime; empty for
 	// nothing. To follow them is the runtime's part.
 	Model, ThinkingLevel string
-	LegalEvents  []LegalEvent
+	LegalEvents          []LegalEvent
 	// ToolsRestricted is false when the state lets all tools pass.
 	ToolsRestricted bool
 	AllowedTools    []string

@@ -14,8 +14,8 @@ type Spec struct {
 	AcceptEarly bool
 	// NoCallback: its parent is not called back.
 	NoCallback bool
-	Labels      map[string]string
-	StateRef    string
+	Labels     map[string]string
+	StateRef   string
 	// Subject is whose long-term values it uses; by default its parent's, or its
 	// own name.
 	Subject string

@@ -95,9 +95,9 @@ type Config struct {
 	// Console is how the console is served.
 	Console Console
 
-	Upstreams    []Upstream
-	ToolPrefix   string
-	StatePrefix  string
+	Upstreams   []Upstream
+	ToolPrefix  string
+	StatePrefix string
 	// Resume is what the agent on stdio was resumed for; empty for nothing.
 	Resume       map[string]any
 	AllowUnbound bool

@@ -105,7 +105,7 @@ func (a *App) removeMember(ctx context.Context, key store.Key) error {
 		}
 		_, err = a.store.Commit(ctx, store.Batch{
 			Deletes:     []store.Check{{Key: key, Version: m.Version}, {Key: sessionValuesKey(m), Version: store.AnyVersion}},
-			ClearTimers: []store.TimerID{{Key: key, Name: "session"}, retentionTimer(m)},
+			ClearTimers: []store.TimerID{{Key: key, Name: "session"}},
 		})
 		if err != nil {
 			return retry.Fault(err)

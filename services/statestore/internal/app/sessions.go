@@ -27,10 +27,10 @@ type NewSession struct {
 	AcceptEarly bool
 	// NoCallback: its parent is not called back (S15.4).
 	NoCallback bool
-	Labels      map[string]string
-	StateRef    string
-	Subject     string
-	Prompt      string
+	Labels     map[string]string
+	StateRef   string
+	Subject    string
+	Prompt     string
 }
 
 // CreateSession makes a session at the root, or under a parent (S11.1). The same
