@@ -61,7 +61,7 @@ func (p *parser) namedPolicies(f document.Fields, key string) []namedPolicy {
 	return all
 }
 
-// callerRole is the role of whoever makes the calls of a scenario: other policies judge none (S15.9).
+// callerRole is the role of the agent that makes the calls of a scenario: other policies judge none (S15.9).
 const callerRole = "agent"
 
 // policy reads one. What it counts belongs to its name; without one it has that of

@@ -31,7 +31,7 @@ const MaxResult = 64 << 10
 const shownResult = 1 << 10
 
 // record keeps what a session gives as the result of its work. What it gives itself counts
-// more than the final message of its agent, given by whoever runs that.
+// more than the final message of its agent, which a runner gives.
 func (r *Result) record(result json.RawMessage, given bool, now time.Time) {
 	s := r.Session
 	if len(result) == 0 {

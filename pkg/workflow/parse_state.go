@@ -101,7 +101,7 @@ func (r *reader) stateFields(f document.Fields) {
 // maxHint is the longest hint that reaches an agent's runtime, in bytes.
 const maxHint = 128
 
-// runtimeHint is what a state says to the agent's runtime, or empty where it is no text
+// runtimeHint is what a state says to the agent's runtime, or empty where it is not a text
 // that could reach one. Its fields are no known ones: others may come near them.
 func runtimeHint(f document.Fields, name string) string {
 	if name != "model" && name != "thinking_level" {

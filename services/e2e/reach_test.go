@@ -15,7 +15,7 @@ import (
 )
 
 // greeting refers to what it is started with, to what its session shares, and to what that
-// keeps; whoever drives it can force it.
+// keeps, and agents can force it.
 const greeting = `{"id": "greeting", "initial": "work", "meta": {"debug": true}, "context": {"who": "ann"},
   "states": {
     "work": {"allowed_tools": ["Read"], "model": "opus", "thinking_level": "high",
@@ -148,7 +148,7 @@ func TestWhatReachesAgents(t *testing.T) {
 		t.Errorf("by the state's header: %v", got)
 	}
 
-	// S15.7: whoever drives the run forces it, where the workflow lets agents.
+	// S15.7: an agent forces the run that it drives, where the workflow lets agents.
 	use(t, agent, false, "statewright_force_state", `{"state": "done", "context": {"who": "bob"}}`, "jumped from work to done")
 	use(t, agent, false, "statewright_load_workflow", `{"name": "kept"}`)
 	use(t, agent, true, "statewright_force_state", `{"state": "done"}`, "DEBUG_DISABLED", "only operators")
