@@ -194,7 +194,7 @@ func TestStored(t *testing.T) {
 		Prompt: "begin", Starting: true, NextPrompt: "more", LastTask: "task_1", LeaseToken: 5,
 		Labels: map[string]string{"gpu": "yes"}, StateRef: "memory", Subject: "bob", Grants: []string{"wfstate_2"},
 		Error: "it crashed", Owner: "ann", Cleanup: true, CreatedAt: at(0), UpdatedAt: at(2), EndedAt: at(3),
-		NoCallback: true, Result: json.RawMessage(`{"bugs":12}`), Given: true, ResultAt: at(4),
+		NoCallback: true, Result: json.RawMessage(`"twelve bugs"`), Given: true, ResultAt: at(4),
 		EndedBy: &authority.Author{Role: authority.Operator, Name: "olga", SessionID: "ses_1"}, Dismissed: true,
 		Task: &session.Task{
 			ID: "task_2", Kind: session.KindCallback, Attempt: 1, Due: at(1), Ready: true, Callbacks: []session.Callback{callback},
