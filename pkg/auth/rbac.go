@@ -43,8 +43,9 @@ var table = map[string]grant{
 	// The enforcer calls it with the caller's credentials. The engine asks for the
 	// decision that allowed the call, so nobody interrupts at will.
 	"/interlock.engine.v1.RunService/InterruptRun": drivers,
+	// The engine refuses an agent where meta.debug does not let agents force (S15.7).
+	"/interlock.engine.v1.RunService/ForceState": drivers,
 	// An agent that is held to a workflow cannot leave it.
-	"/interlock.engine.v1.RunService/ForceState":     operator,
 	"/interlock.engine.v1.RunService/PauseRun":       drivers,
 	"/interlock.engine.v1.RunService/ResumeRun":      drivers,
 	"/interlock.engine.v1.RunService/CancelRun":      drivers,
@@ -119,6 +120,8 @@ var table = map[string]grant{
 	"/interlock.state.v1.SessionService/ListSessions":     readers,
 	"/interlock.state.v1.SessionService/StopSession":      drivers,
 	"/interlock.state.v1.SessionService/ResumeSession":    drivers,
+	"/interlock.state.v1.SessionService/GetSessionResult": readers,
+	"/interlock.state.v1.SessionService/DeleteSession":    operator,
 	"/interlock.state.v1.SessionService/GrantStateAccess": operator,
 
 	// A runner sees the states and prompts of all trees.

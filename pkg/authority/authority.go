@@ -107,7 +107,7 @@ var every = []workflow.HoldCause{workflow.HoldOperator, workflow.HoldSessionEnd}
 var rules = map[Op]rule{
 	Transition: {aims: innermost},
 	Answer:     {aims: innermost},
-	Force:      {aims: named, bySession: true, whole: true},
+	Force:      {aims: named, bySession: true, whole: true, leaves: itsRun},
 	Interrupt:  {aims: named, admitted: true},
 	Pause:      {aims: outermost, whole: true, leaves: itsRun},
 	Resume:     {aims: outermost, whole: true, leaves: driven, lifts: every},

@@ -161,7 +161,7 @@ func invariants(t *testing.T, s *authority.Scene, op authority.Op, binding, enfo
 	over := enforcement == "ended" || enforcement == "blocked"
 	kept := enforcement == "always" || enforcement == "process" || enforcement == "inside" || enforcement == "around"
 	switch op {
-	case authority.Pause, authority.Cancel:
+	case authority.Pause, authority.Cancel, authority.Force:
 		if agent && allowed && !over && (kept || held != nil) {
 			t.Errorf("%s: an agent leaves what keeps it", about)
 		}

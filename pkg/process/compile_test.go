@@ -50,11 +50,11 @@ func TestPolicies(t *testing.T) {
 	t.Parallel()
 	const states = `"initial": "q", "states": {"q": {"question": "?", "answers": {"y": {"next": null}}}}`
 	for src, want := range map[string]string{
-		`{"name": "p", ` + states + `}`:                                                                        "",
-		`{"name": "p", "policy": {"role": "r", "name": "mine"}, ` + states + `}`:                               "process/p/mine",
-		`{"name": "p", "session_budget_usd": 2.5, ` + states + `}`:                                             "process/p costs 2.5",
-		`{"name": "p", "email_config": {"max_emails_per_session": 3}, ` + states + `}`:                         "process/p mails 3",
-		`{"name": "p", "policy": {"role": "r"}, "session_budget_usd": 1, "allowed_tools": [], ` + states + `}`: "process/p/policy, process/p costs 1",
+		`{"name": "p", ` + states + `}`:                                                                            "",
+		`{"name": "p", "policy": {"role": "agent", "name": "mine"}, ` + states + `}`:                               "process/p/mine",
+		`{"name": "p", "session_budget_usd": 2.5, ` + states + `}`:                                                 "process/p costs 2.5",
+		`{"name": "p", "email_config": {"max_emails_per_session": 3}, ` + states + `}`:                             "process/p mails 3",
+		`{"name": "p", "policy": {"role": "agent"}, "session_budget_usd": 1, "allowed_tools": [], ` + states + `}`: "process/p/policy, process/p costs 1",
 	} {
 		var got []string
 		for _, policy := range compile(t, []byte(src)).Policies() {

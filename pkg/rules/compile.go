@@ -10,6 +10,8 @@ import (
 // Set is one version of a policy, compiled: immutable, and safe for concurrent use.
 // A nil Set denies everything.
 type Set struct {
+	// role of the callers whose calls it judges; empty for every caller.
+	role  string
 	table *node
 	// shell is what is said of Shell, and so of every tool that runs command lines.
 	shell *outcome
@@ -24,6 +26,10 @@ type Set struct {
 	// broken says why nothing can be decided; then everything is denied.
 	broken string
 }
+
+// For reports that a policy judges the calls of callers of a role (S15.9). One that cannot be
+// read judges everybody's.
+func (s *Set) For(role string) bool { return s.broken != "" || s.role == "" || s.role == role }
 
 // Missing is the set of a policy that is wanted by its name and not there: it denies
 // everything (S7.2).
@@ -41,6 +47,7 @@ func Compile(policy *Policy, version int64) *Set {
 	at := func(place string, index int, pattern string) *Source {
 		return &Source{Policy: policy.Name, Version: version, Place: place, Index: index, Pattern: pattern}
 	}
+	s.role = policy.Role
 	s.other, s.defaultDeny = at(placeOther, 0, ""), policy.DefaultDeny
 	var patterns []pattern
 	all := limits{}

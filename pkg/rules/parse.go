@@ -57,7 +57,7 @@ func ReadPolicy(r *document.Report, v document.Value, at *document.Path) *Policy
 	}
 	f.Known("a policy", "role", "name", "description", "default", "allow", "ask", "deny", "session_budget_usd", "email_config", "meta", "$schema")
 	f.Require("role")
-	p.Role, _ = f.Text("role")
+	p.Role, _ = f.Enum("role", Roles()...)
 	p.Name, _ = f.Str("name")
 	f.Str("description")
 	f.Str("$schema")

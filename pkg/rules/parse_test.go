@@ -31,7 +31,7 @@ func TestParsePolicyProblems(t *testing.T) {
 		"a list":              {`[]`, "TYPE "},
 		"syntax":              {`{`, "JSON_SYNTAX "},
 		"role a number":       {`{"role":1}`, "TYPE /role"},
-		"role empty":          {`{"role":""}`, "EMPTY /role"},
+		"role empty":          {`{"role":""}`, "ENUM /role"},
 		"role null":           {`{"role":null}`, "TYPE /role"},
 		"unknown field":       {with(`"comment":"x"`), "UNKNOWN_FIELD /comment"},
 		"near miss":           {with(`"denys":[]`), "UNKNOWN_FIELD /denys"},

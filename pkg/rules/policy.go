@@ -11,9 +11,13 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
+// Roles are the roles of callers that a policy can be for.
+func Roles() []string { return []string{"agent", "operator", "approver", "observer"} }
+
 // Policy is who may call what, and how often (S7).
 type Policy struct {
-	// Role is the agent's role that the policy is for.
+	// Role is that of the callers whose calls the policy judges, one of Roles (S15.9).
+	// Empty is every caller, which a text cannot say.
 	Role string
 	// Name is optional in the text. Counters belong to it, so the store of policies
 	// gives each another.

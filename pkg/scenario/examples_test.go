@@ -64,7 +64,7 @@ func TestReadme(t *testing.T) {
 	workflows := map[string]string{
 		"deploy.json":     `{"id": "deploy", "initial": "testing", "states": {"testing": {"on": {"GO": "z"}}, "z": {"type": "final"}}}`,
 		"test-suite.json": `{"id": "test-suite", "initial": "a", "states": {"a": {"on": {"GO": "z"}}, "z": {"type": "final"}}}`,
-		"policy.json":     `{"role": "dev", "default": "deny", "allow": [{"capability": "tool:Read"}]}`,
+		"policy.json":     `{"role": "agent", "default": "deny", "allow": [{"capability": "tool:Read"}]}`,
 	}
 	suite, problems := scenario.Parse(scenario.Source{Name: "readme.test.yaml", Text: []byte(shown)}, func(name string) (scenario.Source, error) {
 		return scenario.Source{Name: name, Text: []byte(workflows[name])}, nil

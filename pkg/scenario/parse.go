@@ -153,7 +153,9 @@ func (p *parser) process(v document.Value, at *document.Path) {
 	p.suite.main = p.newDefinition(compiled.Machine(), r)
 	p.suite.main.process = compiled
 	for _, policy := range compiled.Policies() {
-		p.suite.main.policies = append(p.suite.main.policies, rules.Compile(policy, 1))
+		if set := rules.Compile(policy, 1); set.For(callerRole) {
+			p.suite.main.policies = append(p.suite.main.policies, set)
+		}
 	}
 }
 

@@ -61,6 +61,9 @@ func (p *parser) namedPolicies(f document.Fields, key string) []namedPolicy {
 	return all
 }
 
+// callerRole is the role of the agent that makes the calls of a scenario: other policies judge none (S15.9).
+const callerRole = "agent"
+
 // policy reads one. What it counts belongs to its name; without one it has that of
 // its file.
 func (p *parser) policy(all []namedPolicy, v document.Value, at *document.Path) []namedPolicy {
@@ -83,5 +86,9 @@ func (p *parser) policy(all []namedPolicy, v document.Value, at *document.Path) 
 			return all
 		}
 	}
-	return append(all, namedPolicy{policy.Name, rules.Compile(policy, 1)})
+	set := rules.Compile(policy, 1)
+	if !set.For(callerRole) {
+		return all
+	}
+	return append(all, namedPolicy{policy.Name, set})
 }

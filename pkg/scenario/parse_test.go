@@ -21,7 +21,7 @@ var files = map[string]string{
 	"bad.json":     "{\"id\": \"w\", \"initial\": \"a\",\n\"states\": {\"a\": {\"on\": {\"GO\": \"nowhere\"}},\n\"z\": {\"type\": \"final\"}}}",
 	"broken.json":  `{"id": `,
 	"process.json": `{"name": "p", "initial": "q", "states": {"q": {"question": "Done?", "answers": {"yes": {"next": null}}}}}`,
-	"policy.json":  `{"role": "dev", "allow": [{"capability": "tool:Read"}]}`,
+	"policy.json":  `{"role": "agent", "allow": [{"capability": "tool:Read"}]}`,
 }
 
 func openFile(name string) (scenario.Source, error) {
@@ -117,8 +117,8 @@ func TestProblems(t *testing.T) {
 		"an estimate as a number":      {step("call: {tool: Edit, estimated_cost_usd: 1}"), "/cases/0/steps/0/call/estimated_cost_usd: TYPE"},
 		"a policy that is a number":    {"policy: 7\n" + step("event: GO"), "s.test.yaml:1: /policy: TYPE"},
 		"no policy in the list":        {"policy: []\n" + step("event: GO"), "s.test.yaml:1: /policy: EMPTY"},
-		"policies of one name":         {"policy: [{role: a, name: p}, {role: b, name: p}]\n" + step("event: GO"), "s.test.yaml:1: /policy/1: CONFLICT"},
-		"a bad policy in a list":       {"policy: [policy.json, {role: a, allow: 1}]\n" + step("event: GO"), "s.test.yaml:1: /policy/1/allow: TYPE"},
+		"policies of one name":         {"policy: [{role: agent, name: p}, {role: agent, name: p}]\n" + step("event: GO"), "s.test.yaml:1: /policy/1: CONFLICT"},
+		"a bad policy in a list":       {"policy: [policy.json, {role: agent, allow: 1}]\n" + step("event: GO"), "s.test.yaml:1: /policy/1/allow: TYPE"},
 		"a bad policy":                 {"policy: w.json\n" + step("event: GO"), "dir/w.json:1: /id: UNKNOWN_FIELD"},
 		"given in a process": {
 			"process: process.json\ncases: [{name: x, given: {state: z}, steps: [{answer: yes}]}]", "/cases/0/given/state: UNKNOWN_STATE",
@@ -181,7 +181,7 @@ func FuzzParse(f *testing.F) {
 		"cases:\n- {name: x, steps: [{event: G}, {approve: {by: alice, edited_data: {x: 1}}}, {reject: {by: bob, note: no}}, {advance: 25h}]}\n")
 	f.Add("process: {name: p, initial: q, states: {q: {question: q, answers: {yes: {next: q, action: notify_human}, no: {next: null, action: block}}}}}\n" +
 		"cases:\n- {name: x, steps: [{answer: yes, note: n}, {approve: {by: alice}}, {answer: maybe}, {answer: no}]}\n")
-	f.Add("policy: {role: a, session_budget_usd: 1, ask: [{capability: bash, rate_limit: {max_calls: 1, window_seconds: 60}}], deny: [{capability: \"tool:Write\"}]}\nworkflow: w.json\n" +
+	f.Add("policy: {role: agent, session_budget_usd: 1, ask: [{capability: bash, rate_limit: {max_calls: 1, window_seconds: 60}}], deny: [{capability: \"tool:Write\"}]}\nworkflow: w.json\n" +
 		"cases:\n- {name: x, steps: [{call: {tool: Bash, estimated_cost_usd: \"0.1\"}, expect: {decision: ASK}}, {approve: {by: a}}, {call: {tool: Bash}}, {report: {tool: Bash, cost_usd: \"1\"}}, {call: {tool: Bash}}]}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		suite, problems := parse(text)

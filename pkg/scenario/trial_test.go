@@ -102,7 +102,7 @@ func TestTrialIsLazy(t *testing.T) {
 func TestTrialShowsWhereEverybodyIs(t *testing.T) {
 	t.Parallel()
 	trial, problems := trialOf(t, nested, `
-policies: [{name: p, role: r, meta: {tools: [InChild]}, default: deny, ask: [{capability: "tool:InChild"}]}]
+policies: [{name: p, role: agent, meta: {tools: [InChild]}, default: deny, ask: [{capability: "tool:InChild"}]}]
 steps: [{event: F}, {branch: two}, {event: RUN}, {call: {tool: InChild}}, {branch: ""}, {event: G}, {branch: out}, {report: {tool: Edit, files_changed: [x.ini]}}]
 `)
 	if problems != nil {

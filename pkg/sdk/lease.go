@@ -77,7 +77,7 @@ func (c *Client) settle(ctx context.Context, task Task, failed error) {
 	defer cancel()
 	var err error
 	if failed == nil {
-		_, err = retry(ctx, c.tasks.CompleteTask, &statev1.CompleteTaskRequest{TaskId: task.ID, LeaseToken: task.token})
+		_, err = retry(ctx, c.tasks.CompleteTask, &statev1.CompleteTaskRequest{TaskId: task.ID, LeaseToken: task.token, Result: *task.Result})
 	} else {
 		_, err = retry(ctx, c.tasks.FailTask, &statev1.FailTaskRequest{
 			TaskId: task.ID, LeaseToken: task.token, Error: clip(failed.Error()), Retry: errors.Is(failed, ErrNotRun),

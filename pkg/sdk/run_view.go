@@ -25,7 +25,10 @@ type Run struct {
 
 	// Instructions of the state.
 	Instructions string
-	LegalEvents  []LegalEvent
+	// Model and ThinkingLevel are what the state says to the agent's runtime; empty for
+	// nothing. To follow them is the runtime's part.
+	Model, ThinkingLevel string
+	LegalEvents          []LegalEvent
 	// ToolsRestricted is false when the state lets all tools pass.
 	ToolsRestricted bool
 	AllowedTools    []string
@@ -107,7 +110,7 @@ func runOf(r *enginev1.Run) *Run {
 		ID: r.GetRunId(), Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(),
 		Status: word(r.GetStatus(), "RUN_STATUS_"), State: r.GetState(), Context: r.GetContext(),
 		Version: r.GetVersion(), TransitionCount: r.GetTransitionCount(), SessionID: r.GetSessionId(), Workspace: r.GetWorkspace(),
-		Instructions: rules.GetInstructions(), LegalEvents: legalEvents(rules.GetLegalEvents()),
+		Instructions: rules.GetInstructions(), Model: rules.GetModel(), ThinkingLevel: rules.GetThinkingLevel(), LegalEvents: legalEvents(rules.GetLegalEvents()),
 		ToolsRestricted: rules.GetToolsRestricted(), AllowedTools: rules.GetAllowedTools(), DisallowedTools: rules.GetDisallowedTools(),
 		Iterations: r.GetUsage().GetIterations(), MaxIterations: rules.GetMaxIterations(), BlockedEnv: rules.GetBlockedEnv(),
 		Branch: r.GetBranch(), Interrupt: r.GetInterrupt().GetName(), ReturnTo: r.GetInterrupt().GetReturnTo(),

@@ -62,6 +62,8 @@ type Client struct {
 	states   statev1.StateServiceClient
 	sessions statev1.SessionServiceClient
 	tasks    statev1.TaskServiceClient
+
+	components statev1.ComponentServiceClient
 }
 
 // Dial makes a client of the server at a gRPC target, such as "127.0.0.1:7421",
@@ -93,7 +95,7 @@ func New(conn grpc.ClientConnInterface, opts Options) *Client {
 		session: opts.Session, run: opts.Run, state: opts.State, log: opts.Logger,
 		runs: enginev1.NewRunServiceClient(conn), policy: policyv1.NewPolicyEnforcerServiceClient(conn),
 		states: statev1.NewStateServiceClient(conn), sessions: statev1.NewSessionServiceClient(conn),
-		tasks: statev1.NewTaskServiceClient(conn),
+		tasks: statev1.NewTaskServiceClient(conn), components: statev1.NewComponentServiceClient(conn),
 	}
 }
 

@@ -30,6 +30,9 @@ type Task struct {
 	// none (S12.4).
 	Execution *Execution
 	CreatedAt time.Time
+	// Result is what do may set to the result of the session's work: any JSON, at most
+	// 64 KiB (S15.3). It is a pointer so that every copy of the task means the same.
+	Result *json.RawMessage
 
 	token   int64
 	expires time.Time
@@ -46,16 +49,23 @@ type Callback struct {
 	StateVersion int64
 	// Error is why the child failed; empty otherwise.
 	Error string
-	Time  time.Time
+	// Result is the child's as JSON, or the beginning of one that is longer than 1 KiB.
+	Result string
+	// Truncated says that it is only the beginning.
+	Truncated bool
+	Time      time.Time
 }
 
 // Execution is one use of a component's values (S12.3).
 type Execution struct {
 	ID, Slug string
-	// Values is a JSON object.
+	// Values is a JSON object. What a task leaves here when it is done is kept, for as
+	// long as the component says: see [Client.Work].
 	Values json.RawMessage
 	// Version of the values; 0 when none were kept yet.
 	Version int64
+
+	begun string // the values that it began with
 }
 
 func taskOf(t *statev1.Task) Task {
@@ -63,17 +73,18 @@ func taskOf(t *statev1.Task) Task {
 		ID: t.GetTaskId(), Kind: word(t.GetKind(), "TASK_KIND_"), SessionID: t.GetSessionId(), SessionName: t.GetSessionName(),
 		ParentID: t.GetParentSessionId(), RootID: t.GetRootSessionId(), StateID: t.GetWorkflowStateId(), Prompt: t.GetPrompt(),
 		Attempt: int(t.GetAttempt()), Labels: t.GetLabels(), Given: int(t.GetGiven()), CreatedAt: timeOf(t.GetCreatedAt()),
-		token: t.GetLeaseToken(), expires: timeOf(t.GetLeaseExpiresAt()),
+		Result: new(json.RawMessage), token: t.GetLeaseToken(), expires: timeOf(t.GetLeaseExpiresAt()),
 	}
 	for _, cb := range t.GetCallbacks() {
 		task.Callbacks = append(task.Callbacks, Callback{
 			ID: cb.GetCallbackId(), SessionID: cb.GetSessionId(), SessionName: cb.GetSessionName(),
 			StateUpdate:  word(cb.GetStateUpdateStatus(), "STATE_UPDATE_STATUS_"),
 			StateVersion: cb.GetStateVersion(), Error: cb.GetError(), Time: timeOf(cb.GetTime()),
+			Result: cb.GetResult(), Truncated: cb.GetResultTruncated(),
 		})
 	}
 	if e := t.GetExecution(); e != nil {
-		task.Execution = &Execution{ID: e.GetExecutionId(), Slug: e.GetSlug(), Values: e.GetValues(), Version: e.GetVersion()}
+		task.Execution = &Execution{ID: e.GetExecutionId(), Slug: e.GetSlug(), Values: e.GetValues(), Version: e.GetVersion(), begun: string(e.GetValues())}
 	}
 	return task
 }

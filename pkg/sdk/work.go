@@ -31,6 +31,9 @@ type Runner struct {
 // with an error has failed; when that wraps [ErrNotRun] the task is given to
 // another runner. A panic in do is a failure, and continues.
 //
+// What a task that is done has changed in the values of its component is kept then (S15.2);
+// where they do not conform, or others have changed them too, the task has failed.
+//
 // The lease of a task is kept as long as do runs. When it is lost, the task's
 // context ends with the cause [ErrLeaseLost] and nothing is said of the outcome.
 // When ctx ends the contexts of all tasks do; Work waits until every do has
@@ -139,6 +142,9 @@ func (w *worker) perform(ctx context.Context, task Task) {
 	returned = true
 	if errors.Is(context.Cause(kept.ctx), ErrLeaseLost) {
 		return
+	}
+	if err == nil {
+		err = w.client.keepValues(kept.ctx, task)
 	}
 	w.client.settle(ctx, task, err)
 }

@@ -1,6 +1,9 @@
 package session
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // mostCallbacks is how many are delivered together: a prompt must stay readable.
 const mostCallbacks = 100
@@ -16,7 +19,7 @@ func (s *Session) Lease(runner string, c Clock) Result {
 	next.LeaseToken++
 	t.Runner, t.Token, t.Expires = runner, next.LeaseToken, c.Now.Add(c.config().LeaseTTL)
 	t.Given++
-	t.Stopped = false
+	t.Stopped, t.OwnResult = false, false
 	switch t.Kind {
 	case KindStateUpdate:
 		// The attempt continues when a runner has died in it.
@@ -55,12 +58,16 @@ func (s *Session) holds(token int64, now time.Time) bool {
 
 // Ack ends a task whose agent has run and stopped, which is the session's stop too
 // unless the agent has said so itself. Changed is false when the lease is not held
-// with this token.
-func (s *Session) Ack(token int64, c Clock) Result {
+// with this token. The final message of the agent, as JSON, is the session's result, unless
+// that has given one itself, or was only asked to report (S15.3).
+func (s *Session) Ack(token int64, message json.RawMessage, c Clock) Result {
 	if !s.holds(token, c.Now) {
 		return unchanged(s)
 	}
 	r := s.begin(c)
+	if t := r.Session.Task; !t.OwnResult && (t.Kind != KindStateUpdate || s.Result == nil) {
+		r.record(message, false, c.Now)
+	}
 	r.close(TaskDone)
 	if !s.Task.Stopped {
 		r.endWork(Stop{}, c)

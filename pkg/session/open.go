@@ -12,8 +12,10 @@ type Spec struct {
 	// Skip: the session need not report (S11.2).
 	Skip        bool
 	AcceptEarly bool
-	Labels      map[string]string
-	StateRef    string
+	// NoCallback: its parent is not called back.
+	NoCallback bool
+	Labels     map[string]string
+	StateRef   string
 	// Subject is whose long-term values it uses; by default its parent's, or its
 	// own name.
 	Subject string
@@ -27,7 +29,7 @@ type Spec struct {
 func Open(spec Spec, parent *Session, c Clock) (Result, error) {
 	s := &Session{
 		ID: spec.ID, Name: spec.Name, RootID: spec.ID, RootName: spec.Name, Status: Running, Update: UpdateNone,
-		AcceptEarly: spec.AcceptEarly, Labels: maps.Clone(spec.Labels), StateRef: spec.StateRef, Subject: spec.Subject,
+		AcceptEarly: spec.AcceptEarly, NoCallback: spec.NoCallback, Labels: maps.Clone(spec.Labels), StateRef: spec.StateRef, Subject: spec.Subject,
 		Prompt: spec.Prompt, Starting: spec.Prompt != "", Owner: spec.Owner, CreatedAt: c.Now, UpdatedAt: c.Now,
 	}
 	if parent != nil {

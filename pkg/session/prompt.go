@@ -18,6 +18,8 @@ type Shared struct {
 	// Data and Schema are JSON.
 	Data, Schema string
 	Version      int64
+	// Prefix of the names of the tools that the agent has (S15.8).
+	Prefix string
 }
 
 // UpdatePrompt is what an agent is told that must update the state: stronger with
@@ -34,39 +36,49 @@ If the state is not updated, your work counts as FAILED and your parent is told 
 
 `, attempt, attempts) + firstPrompt(state)
 	default:
-		return fmt.Sprintf(`Call the tool `+"`state_patch` (or `state_update`)"+` NOW. Do nothing else before. This is attempt %d of %d.
+		return fmt.Sprintf(`Call the tool %s (or %s) NOW. Do nothing else before. This is attempt %d of %d.
 
-The arguments of `+"`state_patch`"+`: {"operations": [{"op": "add", "path": "/...", "value": ...}]}
+The arguments of %s: {"operations": [{"op": "add", "path": "/...", "value": ...}]}
 
 %s
-%s`, attempt, attempts, block("Current State", state.Data), block("Schema", state.Schema))
+%s`, tool("state_patch", state.Prefix), tool("state_update", state.Prefix), attempt, attempts, tool("state_patch", state.Prefix),
+			block("Current State", state.Data, state.Prefix), block("Schema", state.Schema, state.Prefix))
 	}
 }
 
+// tool is the name of one of Interlock's tools, as the agent knows it.
+func tool(name, prefix string) string { return "`" + prefix + name + "`" }
+
 func firstPrompt(state Shared) string {
+	change := tool("state_update", state.Prefix) + " or " + tool("state_patch", state.Prefix)
 	return `## Required: Update Workflow State
 
 Your task is complete. You must now update the workflow state to record your results.
 
-` + block("Current State", state.Data) + "\n" + block("Schema", state.Schema) + `
+` + block("Current State", state.Data, state.Prefix) + "\n" + block("Schema", state.Schema, state.Prefix) + `
 **Instructions:**
 1. Review your work results from this session
-2. Call the ` + "`state_update` or `state_patch`" + ` tool to record:
+2. Call the ` + change + ` tool to record:
    - Task status (completed/failed)
    - Results or outputs
    - Any relevant metadata
 3. The state must conform to the schema above
 
-**IMPORTANT:** You MUST call ` + "`state_update` or `state_patch`" + ` before completing.
+**IMPORTANT:** You MUST call ` + change + ` before completing.
 Failure to update state will be treated as a task failure.
 ` + fmt.Sprintf("\nThe current state is version %d.\n", state.Version)
 }
 
 // block shows JSON between fences that it cannot close itself.
-func block(title, text string) string {
+func block(title, text, prefix string) string {
 	if len(text) > maxInlined {
-		return fmt.Sprintf("**%s:** %d bytes, too long to show; read what you need with `state_read` and its pointers, or `state_schema`.\n", title, len(text))
+		return fmt.Sprintf("**%s:** %d bytes, too long to show; read what you need with %s and its pointers, or %s.\n", title, len(text),
+			tool("state_read", prefix), tool("state_schema", prefix))
 	}
+	return quoted(title, text)
+}
+
+func quoted(title, text string) string {
 	fence := strings.Repeat("`", max(3, backticks(text)+1))
 	return fmt.Sprintf("**%s:**\n%sjson\n%s\n%s\n", title, fence, text, fence)
 }
@@ -86,31 +98,38 @@ func backticks(text string) int {
 }
 
 // CallbackPrompt tells a parent which children have ended, and how (S11.4).
-func CallbackPrompt(callbacks []Callback) string {
+func CallbackPrompt(callbacks []Callback, prefix string) string {
 	var b strings.Builder
 	for i := range callbacks {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		writeCallback(&b, &callbacks[i])
+		writeCallback(&b, &callbacks[i], prefix)
 	}
 	return b.String()
 }
 
-func writeCallback(b *strings.Builder, cb *Callback) {
+func writeCallback(b *strings.Builder, cb *Callback, prefix string) {
 	fmt.Fprintf(b, "## Child Session Completed\n\nSession: `%s`\nStatus: finished\n", oneLine(cb.Name))
 	if cb.StateVersion > 0 {
 		fmt.Fprintf(b, "Workflow State Version: %d\n", cb.StateVersion)
 	}
 	fmt.Fprintf(b, "State Update: %s\n\n", strings.ToLower(string(cb.Update)))
 	if cb.Update == UpdateCompleted {
-		b.WriteString("The workflow state has been updated. Use `state_read` to see current state.\n\n")
+		fmt.Fprintf(b, "The workflow state has been updated. Use %s to see current state.\n\n", tool("state_read", prefix))
 	}
 	switch reason := oneLine(cb.Error); {
 	case cb.Update == UpdateFailed:
 		fmt.Fprintf(b, "Warning: Child failed to update workflow state. Error: %s\n\n", reason)
 	case reason != "":
 		fmt.Fprintf(b, "Warning: the child's agent failed. Error: %s\n\n", reason)
+	}
+	if cb.Result != "" {
+		title := "Result"
+		if cb.Cut {
+			title = "Result (its beginning; " + tool("session_result", prefix) + " with the session's name reads all of it)"
+		}
+		b.WriteString(quoted(title, cb.Result) + "\n")
 	}
 	if cb.StateVersion > 0 {
 		updated := "no"

@@ -31,9 +31,9 @@ func TestPrompts(t *testing.T) {
 		"update_1":           session.UpdatePrompt(1, 3, shared),
 		"update_2":           session.UpdatePrompt(2, 3, shared),
 		"update_3":           session.UpdatePrompt(3, 3, shared),
-		"callback_completed": session.CallbackPrompt([]session.Callback{completed}),
-		"callback_failed":    session.CallbackPrompt([]session.Callback{failed}),
-		"callbacks":          session.CallbackPrompt([]session.Callback{completed, crashed, alone}),
+		"callback_completed": session.CallbackPrompt([]session.Callback{completed}, ""),
+		"callback_failed":    session.CallbackPrompt([]session.Callback{failed}, ""),
+		"callbacks":          session.CallbackPrompt([]session.Callback{completed, crashed, alone}, ""),
 	} {
 		file := "testdata/prompts/" + name + ".md"
 		if *update {
@@ -192,7 +192,7 @@ func TestCallbackPromptSays(t *testing.T) {
 		},
 	}
 	for _, test := range tests {
-		got := session.CallbackPrompt([]session.Callback{test.callback})
+		got := session.CallbackPrompt([]session.Callback{test.callback}, "")
 		for _, text := range test.says {
 			if !strings.Contains(got, text) {
 				t.Errorf("%s: %q is missing in\n%s", test.name, text, got)
@@ -204,8 +204,8 @@ func TestCallbackPromptSays(t *testing.T) {
 			}
 		}
 	}
-	if got := session.CallbackPrompt([]session.Callback{completed, failed}); got !=
-		session.CallbackPrompt([]session.Callback{completed})+"\n"+session.CallbackPrompt([]session.Callback{failed}) {
+	if got := session.CallbackPrompt([]session.Callback{completed, failed}, ""); got !=
+		session.CallbackPrompt([]session.Callback{completed}, "")+"\n"+session.CallbackPrompt([]session.Callback{failed}, "") {
 		t.Errorf("two are\n%s", got)
 	}
 }
@@ -226,8 +226,8 @@ func FuzzCallbackPrompt(f *testing.F) {
 		if reason == "" {
 			plain.Error = ""
 		}
-		want := strings.Split(session.CallbackPrompt([]session.Callback{plain}), "\n")
-		got := strings.Split(session.CallbackPrompt([]session.Callback{told}), "\n")
+		want := strings.Split(session.CallbackPrompt([]session.Callback{plain}, ""), "\n")
+		got := strings.Split(session.CallbackPrompt([]session.Callback{told}, ""), "\n")
 		if len(got) != len(want) {
 			t.Fatalf("%q and %q take other lines:\n%s", name, reason, strings.Join(got, "\n"))
 		}

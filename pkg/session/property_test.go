@@ -160,7 +160,7 @@ func (g *gardener) token(name string) int64 {
 			token = 0
 		}
 		for _, out := range []session.Result{
-			s.Extend(token, g.tree.clock()), s.Ack(token, g.tree.clock()), s.Fail(token, "", false, g.tree.clock()),
+			s.Extend(token, g.tree.clock()), s.Ack(token, nil, g.tree.clock()), s.Fail(token, "", false, g.tree.clock()),
 		} {
 			if out.Changed || out.Session != s {
 				g.t.Fatalf("%s is changed by the token %d: %+v", name, token, s)

@@ -40,6 +40,7 @@ func (r *Result) work() {
 	s.Settled, s.Closing, s.InPlace, s.Error = false, false, false, ""
 	s.EndedBy, s.Dismissed = nil, false
 	s.Attempts, s.UpdatedEarly, s.Deadline = 0, false, time.Time{}
+	s.Result, s.Given, s.ResultAt = nil, false, time.Time{}
 	if s.MustReport() {
 		s.Update = UpdateNone
 	}

@@ -7,6 +7,7 @@
 package session
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -105,6 +106,14 @@ type Session struct {
 	Error  string   `json:"error,omitempty"`
 	Owner  string   `json:"owner"`
 
+	// NoCallback: its parent is not called back (S15.4).
+	NoCallback bool `json:"no_callback,omitempty"`
+	// Result of the work, as JSON; nil for none (S15.3). Given says that the session gave it
+	// itself; otherwise it is the final message of its agent, as a runner recorded it.
+	Result   json.RawMessage `json:"result,omitempty"`
+	Given    bool            `json:"given,omitempty"`
+	ResultAt time.Time       `json:"result_at,omitzero"`
+
 	// Cleanup: what was kept for the session alone is to be removed.
 	Cleanup bool `json:"cleanup,omitempty"`
 
@@ -132,6 +141,9 @@ type Callback struct {
 	StateVersion int64     `json:"state_version,omitempty"`
 	Error        string    `json:"error,omitempty"`
 	At           time.Time `json:"at"`
+	// Result is the child's, or the beginning of one that is Cut.
+	Result string `json:"result,omitempty"`
+	Cut    bool   `json:"cut,omitempty"`
 }
 
 // Config of the two-phase completion (S11.2, S11.3). The zero value means the

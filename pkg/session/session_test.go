@@ -119,7 +119,7 @@ func TestLateClock(t *testing.T) { // S11.3
 	w.lease("child", "one")
 
 	w.now = noon.Add(30*time.Second - 1)
-	if out := w.stored["child"].Ack(1, w.clock()); !out.Changed {
+	if out := w.stored["child"].Ack(1, nil, w.clock()); !out.Changed {
 		t.Error("the lease is not held to its end")
 	}
 	w.now = noon.Add(30 * time.Second)
@@ -185,6 +185,7 @@ func TestStored(t *testing.T) {
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 	callback := session.Callback{
 		ID: "ses_3.1", SessionID: "ses_3", Name: "three", Update: session.UpdateFailed, StateVersion: 4, Error: "late", At: at(1),
+		Result: `{"bugs":1`, Cut: true,
 	}
 	want := session.Session{
 		ID: "ses_2", Name: "two", ParentID: "ses_1", ParentName: "one", RootID: "ses_1", RootName: "one", Depth: 1,
@@ -193,10 +194,11 @@ func TestStored(t *testing.T) {
 		Prompt: "begin", Starting: true, NextPrompt: "more", LastTask: "task_1", LeaseToken: 5,
 		Labels: map[string]string{"gpu": "yes"}, StateRef: "memory", Subject: "bob", Grants: []string{"wfstate_2"},
 		Error: "it crashed", Owner: "ann", Cleanup: true, CreatedAt: at(0), UpdatedAt: at(2), EndedAt: at(3),
+		NoCallback: true, Result: json.RawMessage(`"twelve bugs"`), Given: true, ResultAt: at(4),
 		EndedBy: &authority.Author{Role: authority.Operator, Name: "olga", SessionID: "ses_1"}, Dismissed: true,
 		Task: &session.Task{
 			ID: "task_2", Kind: session.KindCallback, Attempt: 1, Due: at(1), Ready: true, Callbacks: []session.Callback{callback},
-			Given: 2, Failures: 1, Runner: "r", Token: 5, Expires: at(31), Deadline: at(121), Stopped: true,
+			Given: 2, Failures: 1, Runner: "r", Token: 5, Expires: at(31), Deadline: at(121), Stopped: true, OwnResult: true,
 			Execution: "exec_1", Error: "it crashed", CreatedAt: at(1),
 		},
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,28 @@ type Stop struct {
 	Error string
 	// By is who stops it; nil where nobody asked for that.
 	By *authority.Author
+	// Result of the work, as JSON; nil for none.
+	Result json.RawMessage
+}
+
+// MaxResult is the longest result of a session, in bytes (S15.3).
+const MaxResult = 64 << 10
+
+// shownResult is how much of it a callback shows, so that a parent of many children can
+// be told of all.
+const shownResult = 1 << 10
+
+// record keeps what a session gives as the result of its work. What it gives itself counts
+// more than the final message of its agent, which a runner gives.
+func (r *Result) record(result json.RawMessage, given bool, now time.Time) {
+	s := r.Session
+	if len(result) == 0 {
+		return
+	}
+	s.Result, s.Given, s.ResultAt = result, given, now
+	if given && s.Task.Leased() {
+		s.Task.OwnResult = true
+	}
 }
 
 // Stop applies S11.2: a child that shares a state and has not reported is asked
@@ -32,6 +55,7 @@ func (s *Session) Stop(cmd Stop, c Clock) Result {
 		return r.finish(c)
 	}
 	r := s.begin(c)
+	r.record(cmd.Result, true, c.Now)
 	r.endWork(cmd, c)
 	r.Session.Closing = s.Root() && (s.Closing || !cmd.InPlace)
 	if cmd.End {
@@ -123,14 +147,18 @@ func (r *Result) settle(c Clock) {
 		return
 	}
 	s.Settled = true
-	if s.Root() {
+	if s.Root() || s.NoCallback {
 		return
 	}
 	s.Calls++
-	r.Calls = append(r.Calls, Callback{
+	cb := Callback{
 		ID: s.ID + "." + strconv.Itoa(s.Calls), SessionID: s.ID, Name: s.Name, Update: s.Update,
-		StateVersion: c.StateVersion, Error: clip(s.failure()), At: c.Now,
-	})
+		StateVersion: c.StateVersion, Error: clip(s.failure()), At: c.Now, Result: string(s.Result),
+	}
+	if len(cb.Result) > shownResult {
+		cb.Result, cb.Cut = strings.ToValidUTF8(cb.Result[:shownResult], ""), true
+	}
+	r.Calls = append(r.Calls, cb)
 }
 
 // longestReason bounds what a callback says, so that a parent of many children can

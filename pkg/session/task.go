@@ -42,6 +42,8 @@ type Task struct {
 	Deadline time.Time `json:"deadline,omitzero"`
 	// Stopped: the agent has said itself that it stopped; the runner has not yet.
 	Stopped bool `json:"stopped,omitempty"`
+	// OwnResult: the session has given a result itself while a runner had the task.
+	OwnResult bool `json:"given_result,omitempty"`
 	// Execution is the use of the component that the session refers to (S12.4).
 	Execution string    `json:"execution,omitempty"`
 	Error     string    `json:"error,omitempty"`

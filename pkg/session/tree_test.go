@@ -168,7 +168,7 @@ func (w *tree) extend(name string, token int64) session.Result {
 }
 
 func (w *tree) ack(name string, token int64) session.Result {
-	return w.do(name, func(s *session.Session, c session.Clock) session.Result { return s.Ack(token, c) })
+	return w.do(name, func(s *session.Session, c session.Clock) session.Result { return s.Ack(token, nil, c) })
 }
 
 func (w *tree) fail(name string, token int64, reason string, retry bool) session.Result {

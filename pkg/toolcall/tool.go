@@ -39,7 +39,8 @@ func ownName(name string) bool {
 	case "transition", "get_state", "get_status",
 		"list_workflows", "load_workflow", "create_workflow",
 		"pause", "deactivate", "force_state", "wait", "process_step", "wait_approval",
-		"state_create", "state_read", "state_update", "state_patch", "state_schema":
+		"state_create", "state_read", "state_update", "state_patch", "state_schema",
+		"session_result", "start_agent_session", "component_read", "component_update":
 		return true
 	default:
 		return false

@@ -118,7 +118,8 @@ func TestOwnTools(t *testing.T) {
 	t.Parallel()
 	m, run := inState(t, `{"allowed_tools": [], "disallowed_tools": ["*"]}`, `{}`)
 	names := strings.Fields(`transition get_state list_workflows load_workflow create_workflow pause deactivate force_state
-		get_status wait process_step state_create state_read state_update state_patch state_schema wait_approval`)
+		get_status wait process_step state_create state_read state_update state_patch state_schema wait_approval
+		session_result start_agent_session component_read component_update`)
 	for _, name := range names {
 		for _, prefix := range []string{
 			"", "statewright_", "interlock_", "mcp__interlock__", "mcp__statewright__statewright_",

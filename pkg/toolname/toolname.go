@@ -28,8 +28,8 @@ var known = []string{
 	"local_shell", "move_file", "read_file", "replace_in_file", "resend-email", "run_in_terminal", "run_shell_command", "run_terminal_cmd",
 	"str_replace_based_edit_tool", "str_replace_editor", "write_file", "write_stdin", "write_to_file",
 
-	"create_workflow", "deactivate", "force_state", "get_state", "get_status", "list_workflows", "load_workflow", "pause",
-	"process_step", "state_create", "state_patch", "state_read", "state_schema", "state_update", "transition", "wait",
+	"component_read", "component_update", "create_workflow", "deactivate", "force_state", "get_state", "get_status", "list_workflows", "load_workflow", "pause",
+	"process_step", "session_result", "start_agent_session", "state_create", "state_patch", "state_read", "state_schema", "state_update", "transition", "wait",
 	"wait_approval",
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // branchDone handles BRANCH_DONE:<name>. Reaching its terminal has completed a
-// branch already, so there is nothing left to do but to say so (S5.2).
+// branch already, so there is nothing left to do but to say so (S5.2); where no
+// transition leads to the terminal, this event does, for callers in the branch (S15.6).
 func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Result {
 	what := "event " + document.Quote(c.Event)
 	if run.Status == Paused || run.Status == Blocked || run.Fork == nil && run.Status == AwaitingApproval {
@@ -21,6 +22,9 @@ func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Resu
 	switch {
 	case joined:
 		return unchanged(run, c.Actor, now, fmt.Sprintf("branch %s is complete, and its fork has joined.%s", document.Quote(name), tooLate(c.Data)))
+	case path != nil && slices.Equal(path, caller.path) && m.endsBranch(&caller):
+		c.Event = branchDone + ":" + run.branchAt(path).Name
+		return m.fireIn(run, &caller, c, now)
 	case path != nil:
 		return m.branchStands(run, path, name, c, now)
 	case run.Status.Ended():
@@ -46,6 +50,15 @@ func (m *Machine) branchStands(run *Run, path []int, name string, c *Fire, now t
 		return rejected(run, *c, now, m.refused(at.View, RejectBranchNotDone,
 			"%s refused: branch %s has %s in state %s.", what, document.Quote(name), strings.ToLower(string(b.Status)), document.Quote(b.State)))
 	}
+}
+
+// endsBranch reports that only this event completes the branch that a lane works in.
+func (m *Machine) endsBranch(at *cursor) bool {
+	if at.Over || len(at.path) == 0 {
+		return false
+	}
+	b := at.outer().Fork.Branches[at.place()]
+	return m.State(at.State).ways[branchDone+":"+b.Name] != nil
 }
 
 // tooLate tells a caller whose data comes after the branch has ended.

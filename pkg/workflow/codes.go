@@ -32,6 +32,7 @@ const (
 	CodeDeadEnd          document.Code = "DEAD_END"
 	CodeTooBroad         document.Code = "TOO_BROAD"
 	CodeDebugDangerous   document.Code = "DEBUG_DANGEROUS"
+	CodeDebugAgents      document.Code = "DEBUG_AGENTS"
 	CodeInterruptOverlap document.Code = "INTERRUPT_OVERLAP"
 	CodeFinalHasLimits   document.Code = "FINAL_HAS_LIMITS"
 	CodeClaimedRights    document.Code = "CLAIMED_RIGHTS"

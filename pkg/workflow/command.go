@@ -75,6 +75,8 @@ type Force struct {
 	Actor   string
 	// Source is where Context comes from.
 	Source evidence.Source
+	// Agent: an agent asks, which needs more than an operator (S15.7).
+	Agent bool
 }
 
 // Pause stops a run until it is resumed (S6.2).

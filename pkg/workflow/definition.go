@@ -39,6 +39,9 @@ type State struct {
 	DisallowedTools []string
 
 	Instructions string
+	// Model and ThinkingLevel are for the agent's runtime, which nothing here enforces
+	// (S15.12); empty for none.
+	Model, ThinkingLevel string
 	// SafeNext is the fallback for undefined events, or empty (S2.2).
 	SafeNext string
 
@@ -157,7 +160,9 @@ type Interrupt struct{ Name, FilePattern, Target string }
 
 // Meta holds the fields under meta that this project acts on.
 type Meta struct {
+	// Debug lets states be forced; DebugAgents lets agents force them, too (S15.7).
 	Debug         bool
+	DebugAgents   bool
 	CaptureOutput bool
 	// ApprovalMode is "ui" or "none" (the default): S9.1.
 	ApprovalMode string

@@ -17,6 +17,9 @@ func (m *Machine) force(run *Run, c Force, now time.Time) Result {
 	case !m.definition.Meta.Debug:
 		return rejected(run, c, now, m.refused(run.whole(), RejectDebugDisabled,
 			`%s refused: the workflow does not have "debug": true in its meta. %s`, what, m.State(run.State).moves))
+	case c.Agent && !m.definition.Meta.DebugAgents:
+		return rejected(run, c, now, m.refused(run.whole(), RejectDebugDisabled,
+			`%s refused: only operators force the states of this workflow. %s`, what, m.State(run.State).moves))
 	case run.Status.Ended() || run.Status == Paused:
 		return rejected(run, c, now, m.notRunning(run.whole(), what))
 	case !target.Known():

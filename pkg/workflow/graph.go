@@ -72,7 +72,7 @@ func (r *reader) graph(statesAt *document.Path) {
 	if len(r.facts) == 0 {
 		return
 	}
-	g := newGraph(len(r.facts), r.edges)
+	g := r.endsByEvent(newGraph(len(r.facts), r.edges))
 	r.finals(statesAt)
 	r.checkReturns(g)
 	r.checkReach(g)
@@ -178,7 +178,7 @@ func (r *reader) leadsAnywhere(g graph, s *set) bool {
 func (r *reader) checkDeadEnds(g graph) {
 	ends := newSet(len(r.facts))
 	for i, f := range r.facts {
-		if f.final || f.badType {
+		if f.final || f.badType || f.endsByEvent {
 			ends.add(i)
 		}
 	}
@@ -191,7 +191,7 @@ func (r *reader) checkDeadEnds(g graph) {
 	newGraph(len(r.facts), reversed(g.edges)).walk(ends, nil)
 	for i, f := range r.facts {
 		switch {
-		case f.final || f.badType:
+		case f.final || f.badType || f.endsByEvent:
 		case !f.exits:
 			r.report.Warnf(f.at, CodeDeadEnd, "%q has no way out; add a transition, or \"type\": \"final\"", r.stateOrder[i])
 		case anyEnd && !ends.has[i] && len(g.of(i)) > 0:

@@ -60,10 +60,6 @@ func (c *forkCheck) cores() []branchStates {
 					core[s] = true
 				}
 			}
-			if !from.has[b.terminal] && !r.facts[b.initial].final {
-				r.report.Errorf(b.at.Key("terminal"), CodeForkUnreachable, "no transitions lead from %q to %q, so the branch could never succeed; add them",
-					r.stateOrder[b.initial], r.stateOrder[b.terminal])
-			}
 			branches = append(branches, branchStates{fork: i, facts: b, core: core})
 		}
 	}
@@ -80,6 +76,38 @@ func (c *forkCheck) checkBranch(b forkBranchFacts) {
 		r.report.Errorf(b.at.Key("terminal"), CodeForkTerminal, "%q is not final; add \"type\": \"final\" to it, or name a final state",
 			r.stateOrder[b.terminal])
 	}
+}
+
+// endsByEvent finds the branches that only BRANCH_DONE completes: no transition of theirs
+// leads to the terminal (S15.6). That is a way out of each of their states, and the graph
+// gets it from the first one.
+func (r *reader) endsByEvent(g graph) graph {
+	inside, added := newSet(len(r.facts)), false
+	for _, f := range r.forks {
+		for _, b := range f.branches {
+			if b.initial < 0 || b.terminal < 0 || r.facts[b.initial].final || !r.facts[b.terminal].final {
+				continue
+			}
+			inside.clear()
+			inside.add(b.initial)
+			g.walk(inside, nil)
+			if inside.has[b.terminal] || r.leadsAnywhere(g, inside) {
+				continue
+			}
+			for _, s := range inside.order {
+				r.facts[s].endsByEvent = !r.facts[s].final
+			}
+			r.edge(b.initial, b.terminal, byEvent, b.at.Key("terminal"))
+			added = true
+			r.report.Warnf(b.at.Key("terminal"), CodeForkUnreachable,
+				"no transitions lead from %q to %q: only the event BRANCH_DONE:%s completes the branch, from any of its states",
+				r.stateOrder[b.initial], r.stateOrder[b.terminal], b.name)
+		}
+	}
+	if !added {
+		return g
+	}
+	return newGraph(len(r.facts), r.edges)
 }
 
 // checkEnds reports joins that lead back into a branch of their own fork. Such

@@ -33,7 +33,7 @@ const (
 	EventApprovalCancelled = "approval.cancelled"
 	EventStale             = "approval.stale"
 	EventBlocked           = "blocked" // announced only: an end, as completed and failed
-	EventWarned            = "warned"  // announced only
+	EventWarned            = "warned"  // announced only: the entry is Warned
 )
 
 // HistoryEntry is one change of a run (S6.4). Nothing edits history.
@@ -63,6 +63,8 @@ type HistoryEntry struct {
 	Reason string
 	// SafeNext is true when the event was undefined and safe_next was taken.
 	SafeNext bool
+	// Warned is true when the transition warns (S8.2).
+	Warned bool
 	// Branch that it happened in, as View.Branch.
 	Branch string
 	// Joins that the change has led to, from inside out.

@@ -118,6 +118,7 @@ func Compile(def *Definition, version int64) *Machine {
 	for _, s := range m.states {
 		m.findBranches(s)
 	}
+	m.endByEvent()
 	m.findHandlers()
 	m.watched = make(pathglob.Set, len(def.Interrupts))
 	for i := range def.Interrupts {

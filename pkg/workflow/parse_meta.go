@@ -32,7 +32,7 @@ func (r *reader) meta(f document.Fields) {
 	meta := &r.def.Meta
 	meta.RequiresHumanApproval = m.Bool("requires_human_approval")
 	meta.CaptureOutput = m.Bool("capture_output")
-	meta.Debug = m.Bool("debug")
+	meta.Debug, meta.DebugAgents = debugMode(m)
 	if mode, ok := m.Enum("approval_mode", "ui", "none"); ok {
 		meta.ApprovalMode = mode
 	}
@@ -40,6 +40,10 @@ func (r *reader) meta(f document.Fields) {
 	meta.AlwaysEnforce = enforcement == "always"
 	if meta.Debug && danger == "dangerous" {
 		r.report.Warnf(m.At.Key("debug"), CodeDebugDangerous, "any state of a dangerous workflow can be forced, past guards and approvals; remove it for production")
+	}
+	if meta.DebugAgents {
+		r.report.Warnf(m.At.Key("debug"), CodeDebugAgents, "agents can force any state, past guards and approvals; "+
+			"\"operator\" keeps that to operators; remove it for production")
 	}
 	r.declaredCommands(m)
 	declared := toolname.Read(m, maxItems)
@@ -49,3 +53,18 @@ func (r *reader) meta(f document.Fields) {
 	r.approvalTerms(m)
 	r.policies(m)
 }
+
+// debugMode is who may force states: nobody, operators alone, or agents as well, which
+// meta.enforcement "always" excludes (S15.7).
+func debugMode(m document.Fields) (debug, agents bool) {
+	if v, _ := m.Value.Get("debug"); v.Kind() == document.String {
+		mode, known := m.Enum("debug", debugOperator)
+		return known && mode == debugOperator, false
+	}
+	debug = m.Bool("debug")
+	enforcement, _ := m.Value.Get("enforcement")
+	return debug, debug && enforcement.Str() != "always"
+}
+
+// debugOperator is the value of meta.debug that keeps forcing to operators.
+const debugOperator = "operator"

@@ -18,6 +18,8 @@ type stateFacts struct {
 	approval bool // a transition of it asks for approval
 	exits    bool // it has some transition, right or wrong
 	opaque   bool // it has transitions that could not be read
+	// endsByEvent: BRANCH_DONE leads out of it
+	endsByEvent bool
 }
 
 var (
@@ -72,6 +74,7 @@ func (r *reader) state(i int, name string, v document.Value, at *document.Path) 
 	r.commands(f, s)
 	r.environment(f, s)
 	s.Instructions, _ = f.Str("instructions")
+	s.Model, s.ThinkingLevel = runtimeHint(f, "model"), runtimeHint(f, "thinking_level")
 	s.MaxIterations, _ = f.Integer("max_iterations", 1)
 	s.MaxEditLines, _ = f.Integer("max_edit_lines", 1)
 	s.MaxFilesPerState, _ = f.Integer("max_files_per_state", 1)
@@ -89,8 +92,27 @@ func (r *reader) stateFields(f document.Fields) {
 			r.report.Errorf(f.At.Key(name), document.CodeUnknownField, "a state has no field %q; did you mean %q?", name, known)
 			continue
 		}
-		r.unknownField(f, name, "a state", stateFields)
+		if runtimeHint(f, name) == "" {
+			r.unknownField(f, name, "a state", stateFields)
+		}
 	}
+}
+
+// maxHint is the longest hint that reaches an agent's runtime, in bytes.
+const maxHint = 128
+
+// runtimeHint is what a state says to the agent's runtime, or empty where it is not a text
+// that could reach one. Its fields are no known ones: others may come near them.
+func runtimeHint(f document.Fields, name string) string {
+	if name != "model" && name != "thinking_level" {
+		return ""
+	}
+	v, _ := f.Value.Get(name)
+	text := v.Str()
+	if len(text) > maxHint || strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return ""
+	}
+	return text
 }
 
 // unknownField reports a near miss and warns of the rest (S1.4).

@@ -14,6 +14,7 @@ const (
 	bySafeNext
 	byInvoke
 	byForkEnd // on_complete and on_fail of a fork
+	byEvent   // BRANCH_DONE of a branch whose terminal nothing else leads to
 )
 
 // edge is one way from a state to a state.

@@ -30,6 +30,40 @@ func (m *Machine) findBranches(s *StateView) {
 	}
 }
 
+// endByEvent gives the states of a branch that cannot reach its terminal the event
+// BRANCH_DONE:<name>, which leads there (S15.6).
+func (m *Machine) endByEvent() {
+	for i := range m.definition.States {
+		for _, t := range m.definition.States[i].On {
+			w := m.states[m.definition.States[i].Name].ways[t.Event]
+			if w == nil || w.fork == nil || w.fork != t.Fork {
+				continue
+			}
+			for j, inside := range w.branches {
+				if b := &w.fork.Branches[j]; !inside[m.states[b.Terminal]] {
+					m.addBranchDone(inside, b)
+				}
+			}
+		}
+	}
+}
+
+func (m *Machine) addBranchDone(inside region, b *ForkBranch) {
+	end := m.newArm(&Branch{Target: b.Terminal})
+	if end.target == nil || !end.target.Final {
+		return // validation rules it out
+	}
+	event := branchDone + ":" + b.Name
+	for s := range inside {
+		if s.Final || s.ways[event] != nil {
+			continue
+		}
+		s.ways[event] = &way{event: event, arms: []arm{end}}
+		s.legal = append(s.legal, LegalEvent{Event: event, Targets: []string{b.Terminal}})
+		s.moves = describeLegal(s.legal)
+	}
+}
+
 // findHandlers finds the states of every interrupt's handler.
 func (m *Machine) findHandlers() {
 	if len(m.definition.Interrupts) == 0 {

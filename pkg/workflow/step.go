@@ -94,15 +94,20 @@ func (m *Machine) fire(run *Run, c *Fire, now time.Time) Result {
 			return rejected(run, *c, now, r)
 		}
 	}
-	d, r := m.decide(&at, c)
+	return m.fireIn(run, &at, c, now)
+}
+
+// fireIn takes a transition in a lane, or says why not.
+func (m *Machine) fireIn(run *Run, at *cursor, c *Fire, now time.Time) Result {
+	d, r := m.decide(at, c)
 	if r != nil {
 		return rejected(run, *c, now, r)
 	}
 	if d.needsApproval(m) {
-		return m.park(&at, &d, c, now)
+		return m.park(at, &d, c, now)
 	}
 	s := m.begin(run, c.Actor, now)
-	s.take(&at, &d, c)
+	s.take(at, &d, c)
 	if s.refusal != nil {
 		return rejected(run, *c, now, s.refusal)
 	}

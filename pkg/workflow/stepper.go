@@ -115,6 +115,7 @@ func (s *stepper) move(at *cursor, next Lane, taken *arm, c *Fire) {
 	ev.Rationale, ev.SafeNext, ev.Guards = e.Rationale, e.SafeNext, guardNames(e.Guards, true)
 	ev.ApprovalID = e.ApprovalID
 	if taken.warns {
+		e.Warned = true
 		s.announce(Event{Type: EventWarned, Event: c.Event, From: e.From, To: e.To, Branch: e.Branch, Rationale: e.Rationale})
 	}
 	s.enter(at, next, target)

@@ -169,6 +169,8 @@ func (p *player) command(verb, argument, branch string, data document.Value) wor
 		return workflow.ChildEnded{Child: child, Actor: "engine"}
 	case "force":
 		return workflow.Force{State: argument, Context: data, Branch: branch, Actor: "olga"}
+	case "agent-force":
+		return workflow.Force{State: argument, Context: data, Branch: branch, Actor: "agent", Agent: true}
 	case "pause":
 		return workflow.Pause{Reason: argument, Actor: "agent"}
 	case "hold":

@@ -12,7 +12,6 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
-	"github.com/interlock-run/interlock/pkg/fault"
 )
 
 // guarded restricts commands, edits and results, and checks every migration.
@@ -282,7 +281,7 @@ func invokes(t *testing.T, w *world) {
 	c.expect(t, child.GetRunId(), "Anything", deny, "RUN_NOT_ACTIVE")
 }
 
-// forceState: S6.3. Agents never force, whatever the workflow allows.
+// forceState: S6.3, S15.7. Agents force where the workflow lets them.
 func forceState(t *testing.T, w *world) {
 	c := w.as(t, auth.Operator)
 	c.register(t, bugfix)
@@ -295,9 +294,14 @@ func forceState(t *testing.T, w *world) {
 		t.Errorf("without debug: %v", got)
 	}
 	id := c.start(t, "debugged").GetRunId()
-	_, err := w.as(t, auth.Agent).runs.ForceState(within(t), &enginev1.ForceStateRequest{RunId: id, State: "testing"})
-	if fault.ReasonOf(err) != fault.PermissionDenied {
-		t.Errorf("an agent forces: %v", err)
+	c.register(t, strings.Replace(strings.Replace(bugfix, `"id": "bugfix"`, `"id": "kept"`, 1), `"context"`, `"meta": {"debug": "operator"}, "context"`, 1))
+	agent := w.as(t, auth.Agent).runs
+	for workflow, accepted := range map[string]bool{"debugged": true, "kept": false} {
+		got := must[*enginev1.ForceStateResponse](t)(agent.ForceState(within(t),
+			&enginev1.ForceStateRequest{RunId: c.start(t, workflow).GetRunId(), State: "testing"}))
+		if got.GetAccepted() != accepted {
+			t.Errorf("an agent forces %s: %v", workflow, got)
+		}
 	}
 	if got := force(id, "nowhere", ""); got.GetAccepted() {
 		t.Errorf("to no state: %v", got)

@@ -16,7 +16,8 @@ import (
 type Flags struct {
 	Upstream     []string `help:"MCP server behind the gate, NAME=COMMAND or NAME=https://...; may be repeated, or a line each in the variable." sep:"\n" env:"INTERLOCK_UPSTREAM" placeholder:"NAME=COMMAND"`
 	MCPConfig    string   `name:"mcp-config" help:"File with upstream MCP servers: {\"mcpServers\": {NAME: {command, args, env, url, headers, names, plain}}}." env:"INTERLOCK_MCP_CONFIG" placeholder:"FILE"`
-	ToolPrefix   string   `help:"Prefix of Interlock's own MCP tools, e.g. statewright_." env:"INTERLOCK_TOOL_PREFIX" placeholder:"PREFIX"`
+	ToolPrefix   string   `help:"Prefix of Interlock's own MCP tools about workflows, e.g. statewright_." env:"INTERLOCK_TOOL_PREFIX" placeholder:"PREFIX"`
+	StatePrefix  string   `name:"state-tool-prefix" help:"Prefix of its tools about what sessions share: state_read, session_result, component_read, ..." env:"INTERLOCK_STATE_TOOL_PREFIX" placeholder:"PREFIX"`
 	AllowUnbound bool     `help:"Allow calls to upstream tools while no workflow is loaded." env:"INTERLOCK_ALLOW_UNBOUND"`
 }
 

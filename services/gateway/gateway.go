@@ -36,6 +36,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/gateway/internal/authzen"
 	"github.com/interlock-run/interlock/services/gateway/internal/console"
+	"github.com/interlock-run/interlock/services/gateway/internal/fill"
 	"github.com/interlock-run/interlock/services/gateway/internal/forward"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp"
@@ -100,8 +101,11 @@ type Config struct {
 	// Console is how the console is served.
 	Console Console
 
-	Upstreams    []Upstream
-	ToolPrefix   string
+	Upstreams   []Upstream
+	ToolPrefix  string
+	StatePrefix string
+	// Resume is what the agent on stdio was resumed for; empty for nothing.
+	Resume       map[string]any
 	AllowUnbound bool
 	// Authz are the settings of what other gateways ask.
 	Authz AuthzFlags
@@ -237,15 +241,21 @@ type clients struct {
 	sessions  statev1.SessionServiceClient
 	states    statev1.StateServiceClient
 	schemas   statev1.SchemaServiceClient
+
+	components statev1.ComponentServiceClient
 }
 
 func clientsOf(cfg Config) clients {
-	return clients{
+	c := clients{
 		workflows: enginev1.NewWorkflowServiceClient(cfg.Engine), runs: enginev1.NewRunServiceClient(cfg.Engine),
 		processes: enginev1.NewProcessServiceClient(cfg.Engine), policy: policyv1.NewPolicyEnforcerServiceClient(cfg.Policy),
 		approvals: approvalv1.NewApprovalServiceClient(cfg.Approval), sessions: statev1.NewSessionServiceClient(cfg.State),
 		states: statev1.NewStateServiceClient(cfg.State), schemas: statev1.NewSchemaServiceClient(cfg.State),
+		components: statev1.NewComponentServiceClient(cfg.State),
 	}
+	from := fill.Sources{States: c.states, Components: c.components}
+	c.runs, c.processes = fill.Runs(c.runs, from), fill.Processes(c.processes, from)
+	return c
 }
 
 func newREST(cfg Config, on clients, events rest.EventSource, latest *pulse.Pulse, undecided func(error)) (access.Part, error) {
@@ -257,7 +267,7 @@ func newREST(cfg Config, on clients, events rest.EventSource, latest *pulse.Puls
 		Workflows: on.workflows, Runs: on.runs, Processes: on.processes, Policy: on.policy,
 		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy),
 		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
-		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: statev1.NewComponentServiceClient(cfg.State),
+		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: on.components,
 		Events: events, Pulse: latestSeen, Identify: identify(cfg), Checks: cfg.Checks, Definitions: definition.Schemas(),
 		Undecided: undecided, Version: cfg.Version, Logger: cfg.Logger,
 	})
@@ -267,7 +277,8 @@ func newMCP(cfg Config, on clients, undecided func(error)) (*mcp.Server, error) 
 	edge := mcp.Config{
 		Workflows: on.workflows, Runs: on.runs, Policy: on.policy, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
-		Pins: policyv1.NewUpstreamServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
+		Components: on.components,
+		Pins:       policyv1.NewUpstreamServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, StatePrefix: cfg.StatePrefix, Resume: cfg.Resume, AllowUnbound: cfg.AllowUnbound,
 		Stdio: cfg.Stdio, Alone: cfg.Stdio.Bound(), UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
 		SessionsEach: cfg.Quotas.MCPSessions, Places: cfg.Places, Undecided: undecided, Tracer: cfg.Tracer,
 	}

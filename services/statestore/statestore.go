@@ -37,6 +37,7 @@ type Flags struct {
 	TaskLease          time.Duration `help:"How long a runner may be silent before its task is given to another." default:"30s" env:"INTERLOCK_TASK_LEASE" placeholder:"DURATION"`
 	MaxStateBytes      int           `help:"Maximum size of a state." default:"1048576" env:"INTERLOCK_MAX_STATE_BYTES" placeholder:"BYTES"`
 	StateHistory       int64         `help:"Minimum number of versions of a state to keep; 0 keeps all." default:"0" env:"INTERLOCK_STATE_HISTORY" placeholder:"N"`
+	PromptPrefix       string        `name:"prompt-tool-prefix" help:"Prefix that prompts put before the names of the state tools: what --state-tool-prefix is where agents connect." env:"INTERLOCK_PROMPT_TOOL_PREFIX" placeholder:"PREFIX"`
 	StateRetention     time.Duration `help:"How long a state is kept after its root session has ended; 0 keeps it forever." default:"0s" env:"INTERLOCK_STATE_RETENTION" placeholder:"DURATION"`
 }
 
@@ -55,7 +56,7 @@ func New(cfg Config) *Store {
 		Session: session.Config{
 			MaxAttempts: cfg.StateUpdateRetries, AttemptTimeout: cfg.StateUpdateTimeout, RetryDelay: cfg.StateUpdateDelay, LeaseTTL: cfg.TaskLease,
 		},
-		MaxStateBytes: cfg.MaxStateBytes, HistoryVersions: cfg.StateHistory, Retention: cfg.StateRetention, Timers: cfg.Metrics.Timers(),
+		ToolPrefix: cfg.PromptPrefix, MaxStateBytes: cfg.MaxStateBytes, HistoryVersions: cfg.StateHistory, Retention: cfg.StateRetention, Timers: cfg.Metrics.Timers(),
 	})}
 	cfg.Metrics.Caches(s.app.Caches()...)
 	return s

@@ -70,7 +70,7 @@ func (f *flags) build(d *daemon.Daemon) error {
 	edge := gateway.Config{
 		Engine: engine, Policy: policy, State: state, Approval: approval, Self: self, Vouched: vouched, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
 		Metrics: d.Metrics, NATS: &events, Tokens: d.Tokens,
-		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas, Authz: f.Authz,
+		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, StatePrefix: f.Edge.StatePrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas, Authz: f.Authz,
 		AllowAnonymous: f.AllowAnonymous, PublicURL: f.PublicURL, Console: pages, Tracer: d.Tracer, Version: build.Version(), Logger: d.Log,
 	}
 	if err := gateway.ExtAuthz(d.Server.GRPC(), edge); err != nil {

@@ -87,6 +87,7 @@ type Config struct {
 
 	Upstreams    []gateway.Upstream
 	ToolPrefix   string
+	StatePrefix  string
 	AllowUnbound bool
 	Quotas       gateway.Quotas
 	Authz        gateway.AuthzFlags
@@ -319,7 +320,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 	}
 	edge := gateway.Config{
 		Engine: local, Policy: local, State: local, Approval: local, Self: self, Vouched: rpc.Vouching(local, func() string { return own }), NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
-		Upstreams: c.cfg.Upstreams, PublicURL: publicURL, ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
+		Upstreams: c.cfg.Upstreams, PublicURL: publicURL, ToolPrefix: c.cfg.ToolPrefix, StatePrefix: c.cfg.StatePrefix, AllowUnbound: c.cfg.AllowUnbound,
 		Quotas: c.cfg.Quotas, Authz: c.cfg.Authz, Prove: known.Prove, Console: pages,
 		Metrics: c.metrics, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: gateway.PlacesOf(string(c.cfg.Data)),
 	}
@@ -370,7 +371,9 @@ func (c *Cluster) startServices(st store.Store, server *rpc.Server, local, self 
 	if err != nil {
 		return err
 	}
-	states := statestore.New(statestore.Config{Store: st, Logger: c.cfg.Logger, Flags: c.cfg.State, Metrics: c.metrics})
+	flags := c.cfg.State
+	flags.PromptPrefix = cmp.Or(flags.PromptPrefix, c.cfg.StatePrefix)
+	states := statestore.New(statestore.Config{Store: st, Logger: c.cfg.Logger, Flags: flags, Metrics: c.metrics})
 	approvals, err := approval.New(approval.Config{Store: st, Engine: self, Definitions: c.cfg.Definitions, Logger: c.cfg.Logger, Metrics: c.metrics, Flags: c.cfg.Approval})
 	if err != nil {
 		return err

@@ -27,6 +27,7 @@ type HistoryEntry struct {
 	Status          string         `json:"status,omitzero" doc:"Of the run after this change. Not of tool results."`
 	Reason          string         `json:"reason,omitzero"`
 	SafeNext        bool           `json:"safe_next,omitzero" doc:"True when the state's safe_next was taken."`
+	Warned          bool           `json:"warned,omitzero" doc:"True when the answer that was given warns."`
 
 	Branch      string      `json:"branch,omitzero" doc:"The branch that it happened in."`
 	Joins       []Join      `json:"joins,omitempty" doc:"Forks that the change has joined, from inside out."`
@@ -73,7 +74,7 @@ func HistoryOf(entries []*enginev1.HistoryEntry) []HistoryEntry {
 			RunVersion: h.GetRunVersion(), Time: Time(h.GetTime()), Actor: h.GetActor(), Type: protomap.HistoryWord(h.GetType()),
 			Event: h.GetEvent(), From: h.GetFrom(), To: h.GetTo(), Data: rawOf(h.GetData()), Rationale: h.GetRationale(),
 			Guards: GuardResults(h.GetGuards()), WorkflowVersion: h.GetWorkflowVersion(),
-			Status: protomap.Word(h.GetStatus(), runStatusPrefix), Reason: h.GetReason(), SafeNext: h.GetSafeNext(),
+			Status: protomap.Word(h.GetStatus(), runStatusPrefix), Reason: h.GetReason(), SafeNext: h.GetSafeNext(), Warned: h.GetWarned(),
 			Branch: h.GetBranch(), Joins: joinsOf(h.GetJoins()), Interrupt: h.GetInterrupt(), Files: h.GetFiles(),
 			ChildRunID: h.GetChildRunId(), SessionID: h.GetSessionId(), ApprovalID: h.GetApprovalId(), ToolResult: toolResultOf(h.GetToolResult()),
 			ChildStatus: protomap.Word(h.GetChildStatus(), runStatusPrefix), HoldCauses: causesOf(h.GetHoldCauses()),

@@ -30,11 +30,14 @@ type Run struct {
 	Version         int64          `json:"version" doc:"Bumped by every change; also the ETag."`
 	SessionID       string         `json:"session_id"`
 	// AllowedTools is nil when the state does not restrict tools.
-	AllowedTools *[]string    `json:"allowed_tools" doc:"null when the state does not restrict tools."`
-	Instructions string       `json:"instructions"`
-	LegalEvents  []LegalEvent `json:"legal_events"`
-	CreatedAt    time.Time    `json:"created_at"`
-	UpdatedAt    time.Time    `json:"updated_at"`
+	AllowedTools *[]string `json:"allowed_tools" doc:"null when the state does not restrict tools."`
+	Instructions string    `json:"instructions"`
+
+	Model         string       `json:"model,omitzero" doc:"The model that the state is meant for, for the agent's runtime."`
+	ThinkingLevel string       `json:"thinking_level,omitzero" doc:"How much the model is to think."`
+	LegalEvents   []LegalEvent `json:"legal_events"`
+	CreatedAt     time.Time    `json:"created_at"`
+	UpdatedAt     time.Time    `json:"updated_at"`
 
 	// SupersededBy is told where it matters: of runs that judge nothing any more.
 	SupersededBy string        `json:"superseded_by,omitzero" doc:"The run that the session drives now, when that is another."`
@@ -122,7 +125,7 @@ func RunOf(r *enginev1.Run) Run {
 		Status: StatusName(r.GetStatus()), State: r.GetState(), Context: objectOf(r.GetContext()),
 		Iterations: used.GetIterations(), TransitionCount: r.GetTransitionCount(), Version: r.GetVersion(),
 		SessionID: r.GetSessionId(), AllowedTools: ListOf(rules.GetToolsRestricted(), rules.GetAllowedTools()),
-		Instructions: rules.GetInstructions(), LegalEvents: LegalEvents(rules.GetLegalEvents()),
+		Instructions: rules.GetInstructions(), Model: rules.GetModel(), ThinkingLevel: rules.GetThinkingLevel(), LegalEvents: LegalEvents(rules.GetLegalEvents()),
 		CreatedAt: Time(r.GetCreatedAt()), UpdatedAt: Time(r.GetUpdatedAt()),
 
 		SupersededBy: r.GetSupersededBy(), Held: r.GetHeld(), Holds: holdsOf(r.GetHolds()), Branch: r.GetBranch(), BranchOver: r.GetBranchOver(), Interrupt: interruptionOf(r.GetInterrupt()),

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
@@ -36,6 +38,8 @@ type Session struct {
 	Subject           string            `json:"subject" doc:"Whose long-term values of components it uses."`
 	Grants            []string          `json:"grants" doc:"States of other trees that it may read."`
 	Error             string            `json:"error,omitzero" doc:"Why it failed."`
+	NoCallback        bool              `json:"no_callback,omitzero" doc:"True when its parent is not called back."`
+	HasResult         bool              `json:"has_result,omitzero" doc:"True when GET /sessions/{session_id}/result returns something."`
 	Version           int64             `json:"version"`
 	CreatedAt         time.Time         `json:"created_at"`
 	UpdatedAt         time.Time         `json:"updated_at"`
@@ -50,6 +54,8 @@ type Callback struct {
 	// StateUpdateStatus is nil for NONE.
 	StateUpdateStatus *string   `json:"state_update_status" enum:"pending,completed,failed,skipped" doc:"null when the child had nothing to report to."`
 	StateVersion      int64     `json:"state_version,omitzero" doc:"Of the shared state then."`
+	Result            string    `json:"result,omitzero" doc:"Its result as JSON text, or the beginning of a long one."`
+	ResultTruncated   bool      `json:"result_truncated,omitzero" doc:"True when that is only the beginning."`
 	Error             string    `json:"error,omitzero" doc:"Why it failed."`
 	Time              time.Time `json:"time"`
 }
@@ -65,8 +71,25 @@ func SessionOf(s *statev1.Session) Session {
 		Attempts: s.GetAttempts(), StateUpdate: lower(s.GetStateUpdate().String(), "STATE_UPDATE_"),
 		AcceptEarlyUpdate: s.GetAcceptEarlyUpdate(), OpenChildren: s.GetOpenChildren(), Callbacks: callbacksOf(s.GetCallbacks()),
 		TaskID: s.GetTaskId(), Labels: s.GetLabels(), StateRef: s.GetStateRef(), Subject: s.GetSubject(), Grants: s.GetGrants(),
-		Error: s.GetError(), Version: s.GetVersion(),
+		Error: s.GetError(), HasResult: s.GetHasResult(), NoCallback: s.GetNoCallback(), Version: s.GetVersion(),
 		CreatedAt: Time(s.GetCreatedAt()), UpdatedAt: Time(s.GetUpdatedAt()), EndedAt: Time(s.GetEndedAt()),
+	}
+}
+
+// SessionResult is what a session has left as the result of its work (S15.3).
+type SessionResult struct {
+	SessionID   string         `json:"session_id"`
+	SessionName string         `json:"session_name"`
+	Result      jsontext.Value `json:"result" doc:"Any JSON, as it was given."`
+	Given       bool           `json:"given" doc:"True when the session gave it itself; false for the final message of its agent."`
+	Time        time.Time      `json:"time" doc:"When it was recorded."`
+}
+
+// SessionResultOf is the JSON of a session's result.
+func SessionResultOf(r *statev1.GetSessionResultResponse) SessionResult {
+	return SessionResult{
+		SessionID: r.GetSession().GetSessionId(), SessionName: r.GetSession().GetName(), Result: rawOf(r.GetResult()),
+		Given: r.GetGiven(), Time: Time(r.GetTime()),
 	}
 }
 
@@ -129,7 +152,7 @@ func callbacksOf(callbacks []*statev1.Callback) []Callback {
 		return Callback{
 			CallbackID: c.GetCallbackId(), SessionID: c.GetSessionId(), SessionName: c.GetSessionName(),
 			StateUpdateStatus: reportOf(c.GetStateUpdateStatus()), StateVersion: c.GetStateVersion(),
-			Error: c.GetError(), Time: Time(c.GetTime()),
+			Error: c.GetError(), Time: Time(c.GetTime()), Result: c.GetResult(), ResultTruncated: c.GetResultTruncated(),
 		}
 	})
 }

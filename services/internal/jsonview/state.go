@@ -45,6 +45,7 @@ type State struct {
 	UpdatedAt       time.Time      `json:"updated_at"`
 	SchemaVersion   int64          `json:"schema_version"`
 	UpdatedBy       string         `json:"updated_by" doc:"The session, or else the principal, that made this version."`
+	Warning         string         `json:"warning,omitzero" doc:"Set from 80 % of the limit of a state's size on; also the header X-Interlock-Warning."`
 	Lock            *Lock          `json:"lock,omitzero" doc:"Who holds the lock; absent when nobody does. It is no part of the version."`
 }
 
@@ -60,7 +61,7 @@ func StateOf(s *statev1.State) State {
 		StateID: s.GetStateId(), SchemaID: s.GetSchemaId(), SchemaName: s.GetSchemaName(),
 		RootSessionID: s.GetRootSessionId(), RootSessionName: s.GetRootSessionName(), Version: s.GetVersion(),
 		CurrentData: rawOf(s.GetData()), CreatedAt: Time(s.GetCreatedAt()), UpdatedAt: Time(s.GetUpdatedAt()),
-		SchemaVersion: s.GetSchemaVersion(), UpdatedBy: s.GetUpdatedBy(),
+		SchemaVersion: s.GetSchemaVersion(), UpdatedBy: s.GetUpdatedBy(), Warning: s.GetWarning(),
 	}
 	if l := s.GetLock(); l != nil {
 		out.Lock = &Lock{Holder: l.GetHolder(), ExpiresAt: Time(l.GetExpiresAt())}

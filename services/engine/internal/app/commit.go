@@ -58,6 +58,7 @@ func (f *family) commit(ctx context.Context, d decision, s *step, r request) (*c
 		return &committed{outcome: first}, err
 	}
 	a.refresh(f.caller.Namespace, f.runs()...)
+	f.logWarnings(ctx)
 	if elsewhere != nil {
 		// A session that drives another run since was faster.
 		_, err := a.store.Commit(ctx, store.Batch{Deletes: []store.Check{*elsewhere}})
@@ -67,6 +68,17 @@ func (f *family) commit(ctx context.Context, d decision, s *step, r request) (*c
 	}
 	outcome.View, err = f.view(ctx, after.View())
 	return &committed{outcome: outcome, steps: f.steps}, err
+}
+
+// logWarnings puts the warnings of answers into the log of the service (S15.7): who watches
+// that learns of them without subscribing to events.
+func (f *family) logWarnings(ctx context.Context) {
+	for _, s := range f.steps {
+		if e := &s.out.Entry; e.Warned {
+			f.app.log.WarnContext(ctx, "an answer warns", "namespace", s.key.Namespace, "run", s.out.Run.ID, "workflow", s.out.Run.Workflow,
+				"run_version", e.RunVersion, "actor", e.Actor, "answer", e.Event, "from", e.From, "to", e.To, "note", e.Rationale)
+		}
+	}
 }
 
 // addSteps adds the steps to a batch.

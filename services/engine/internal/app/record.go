@@ -145,6 +145,7 @@ type Entry struct {
 	Status          workflow.Status      `json:"status"`
 	Reason          string               `json:"reason,omitempty"`
 	SafeNext        bool                 `json:"safe_next,omitempty"`
+	Warned          bool                 `json:"warned,omitempty"`
 	Time            time.Time            `json:"time"`
 	Branch          string               `json:"branch,omitempty"`
 	Joins           []Join               `json:"joins,omitempty"`
@@ -206,6 +207,7 @@ func encodeEntry(e *workflow.HistoryEntry) []byte {
 	w.Text("status", string(e.Status))
 	w.OptionalText("reason", e.Reason)
 	w.OptionalTruth("safe_next", e.SafeNext)
+	w.OptionalTruth("warned", e.Warned)
 	w.Time("time", e.Time)
 	w.OptionalText("branch", e.Branch)
 	w.OptionalText("interrupt", e.Interrupt)

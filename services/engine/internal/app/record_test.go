@@ -127,7 +127,7 @@ func TestHistoryEntryIsComplete(t *testing.T) {
 	t.Parallel()
 	e := workflow.HistoryEntry{
 		Actor: "ann", Type: "transitioned", Event: "GO NOW", From: "a", To: "b", Data: value(t, `{"rationale":"<why>"}`),
-		Rationale: "<why>", WorkflowVersion: 1, RunVersion: 2, Status: workflow.Running, Reason: "r", SafeNext: true, Time: noon,
+		Rationale: "<why>", WorkflowVersion: 1, RunVersion: 2, Status: workflow.Running, Reason: "r", SafeNext: true, Warned: true, Time: noon,
 		Guards: []workflow.GuardResult{
 			{Name: "g", Field: "x", Op: "eq", Expected: value(t, `"pass"`), Actual: value(t, `1.50`), Passed: true, Code: workflow.GuardClaimed, Need: "needs", Why: "why"},
 			{Name: "h", Field: "y", Op: "exists"},
@@ -152,7 +152,7 @@ func TestHistoryEntryIsComplete(t *testing.T) {
 	want := Entry{
 		Actor: "ann", Type: "transitioned", Event: "GO NOW", From: "a", To: "b", Data: json.RawMessage(`{"rationale":"<why>"}`),
 		Rationale: "<why>", Guards: Guards(e.Guards), WorkflowVersion: 1, RunVersion: 2, Status: workflow.Running, Reason: "r",
-		SafeNext: true, Time: noon, Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2",
+		SafeNext: true, Warned: true, Time: noon, Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2",
 		SessionID: "s2", ApprovalID: "apr_1", Joins: joinsOf(e.Joins), ChildStatus: workflow.Failed, HoldCauses: e.HoldCauses,
 	}
 	if !reflect.DeepEqual(got, want) {

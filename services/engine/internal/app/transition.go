@@ -49,7 +49,8 @@ type Force struct {
 	IdempotencyKey  string
 }
 
-// Force jumps to a state of a workflow with meta.debug. Named by its id, the run
+// Force jumps to a state of a workflow with meta.debug; agents do so as far as that
+// lets them (S15.7). Named by its id, the run
 // itself jumps, and what it has invoked is cancelled; named by the session that
 // drives it, it is the run whose rules are in force.
 func (a *App) Force(ctx context.Context, caller Caller, req Force) (*Outcome, error) {
@@ -60,7 +61,7 @@ func (a *App) Force(ctx context.Context, caller Caller, req Force) (*Outcome, er
 	return a.change(ctx, caller, request{
 		op:       authority.Force,
 		target:   req.Target,
-		command:  workflow.Force{State: req.State, Context: data, Actor: caller.Principal.Name},
+		command:  workflow.Force{State: req.State, Context: data, Actor: caller.Principal.Name, Agent: caller.Principal.Role.Drives(), Source: caller.source()},
 		expected: req.ExpectedVersion,
 		key:      requestKey(caller, req.IdempotencyKey, digest("force_state", req.State, string(req.Context))),
 	})

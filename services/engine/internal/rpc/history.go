@@ -13,7 +13,7 @@ func entryProto(e *app.Entry) *enginev1.HistoryEntry {
 		RunVersion: e.RunVersion, Time: timestamppb.New(e.Time), Actor: e.Actor, Type: protomap.HistoryType(e.Type),
 		Event: e.Event, From: e.From, To: e.To, Data: e.Data, Rationale: e.Rationale,
 		Guards: guardsProto(e.Guards), WorkflowVersion: e.WorkflowVersion,
-		Status: statuses[e.Status], Reason: e.Reason, SafeNext: e.SafeNext,
+		Status: statuses[e.Status], Reason: e.Reason, SafeNext: e.SafeNext, Warned: e.Warned,
 		Branch: e.Branch, Interrupt: e.Interrupt, Files: e.Files, ChildRunId: e.ChildRunID, SessionId: e.SessionID,
 		ApprovalId: e.ApprovalID, ChildStatus: statuses[e.ChildStatus],
 	}

@@ -96,7 +96,7 @@ func (s *Runs) rulesProto(state *workflow.StateView) *enginev1.StateRules {
 		ToolsRestricted: state.ToolsRestricted, AllowedTools: state.AllowedTools, DisallowedTools: state.DisallowedTools,
 		CommandsRestricted: state.CommandsRestricted, AllowedCommands: state.AllowedCommands, BlockedEnv: state.BlockedEnv,
 		MaxIterations: state.MaxIterations, MaxEditLines: state.MaxEditLines, MaxFilesPerState: state.MaxFilesPerState,
-		ContextBudgetBytes: state.ContextBudgetBytes,
+		ContextBudgetBytes: state.ContextBudgetBytes, Model: state.Model, ThinkingLevel: state.ThinkingLevel,
 	}
 	for _, e := range state.EnvOverrides {
 		out.EnvOverrides = append(out.EnvOverrides, &enginev1.EnvVar{Name: e.Name, Value: e.Value})

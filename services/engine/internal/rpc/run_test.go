@@ -21,7 +21,7 @@ const everything = `{
 	"evidence": {"ci": {"tool": "mcp__ci__status", "output": {"pointer": "/ok", "op": "eq", "value": true}}},
 	"states": {
 		"work": {
-			"instructions": "Do it.", "allowed_tools": ["Read"], "disallowed_tools": ["Bash"], "allowed_commands": ["ls"],
+			"instructions": "Do it.", "model": "opus", "thinking_level": "high", "allowed_tools": ["Read"], "disallowed_tools": ["Bash"], "allowed_commands": ["ls"],
 			"blocked_env": ["TOKEN"], "env_overrides": {"A": "b"}, "max_iterations": 9, "max_edit_lines": 8, "max_files_per_state": 7,
 			"context_budget_bytes": 6,
 			"on": {

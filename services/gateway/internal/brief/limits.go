@@ -17,6 +17,9 @@ func limits(run *enginev1.Run, prefix string, size int) []string {
 	}
 	var facts []string
 	add := func(format string, values ...any) { facts = append(facts, fmt.Sprintf(format, values...)) }
+	if hint := runtimeHint(run.GetRules()); hint != "" {
+		add("%s", hint)
+	}
 	if tools := run.GetRules().GetDisallowedTools(); len(tools) > 0 {
 		add("Disallowed tools: %s.", list(tools, size/32))
 	}
@@ -45,6 +48,22 @@ func limits(run *enginev1.Run, prefix string, size int) []string {
 		add("Environment: %s.", list(assignments(vars), size/16))
 	}
 	return facts
+}
+
+// runtimeHint is what a state says to the agent's runtime. Neither hooks nor MCP servers can
+// switch models, so it says that (S15.12).
+func runtimeHint(rules *enginev1.StateRules) string {
+	var hints []string
+	if rules.GetModel() != "" {
+		hints = append(hints, "model "+name(rules.GetModel()))
+	}
+	if rules.GetThinkingLevel() != "" {
+		hints = append(hints, "thinking level "+name(rules.GetThinkingLevel()))
+	}
+	if hints == nil {
+		return ""
+	}
+	return "Meant for: " + strings.Join(hints, ", ") + ". Interlock cannot switch that for you; who runs you can."
 }
 
 func edits(run *enginev1.Run) string {

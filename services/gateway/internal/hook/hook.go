@@ -21,6 +21,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/subagent"
 	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
@@ -285,6 +286,33 @@ func (h *Handler) inform(ctx context.Context, ev *event, workflow string) (outco
 	if err := h.working(ctx, ev); err != nil {
 		return outcome{}, err
 	}
+	out, err := h.standing(ctx, ev, workflow)
+	if err != nil || h.Sessions == nil || ev.kind == hookevent.Prompt {
+		return out, err
+	}
+	if component := h.component(ctx, ev); component != "" {
+		out.context = strings.TrimPrefix(out.context+"\n"+component, "\n")
+	}
+	return out, nil
+}
+
+// component names the component that the session refers to, before the first turn (S15.2);
+// empty for none, and where that cannot be told: nothing is decided by it.
+func (h *Handler) component(ctx context.Context, ev *event) string {
+	name := ev.SessionID
+	if ev.AgentID != "" {
+		name = subagent.Session(ev.SessionID, ev.AgentID)
+	}
+	got, err := h.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: name})
+	slug := got.GetSession().GetStateRef()
+	if err != nil || slug == "" {
+		return ""
+	}
+	return "Component: " + slug + ". component_read shows what this session keeps there, component_update changes it."
+}
+
+// standing is where the agent's run stands.
+func (h *Handler) standing(ctx context.Context, ev *event, workflow string) (outcome, error) {
 	at, err := h.seat(ctx, ev, workflow)
 	if err != nil || at == nil {
 		return outcome{}, err

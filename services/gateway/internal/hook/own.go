@@ -29,7 +29,8 @@ func actsOnSession(tool string) bool {
 	name = strings.TrimPrefix(name, "statewright_")
 	switch name {
 	case "transition", "get_state", "get_status", "load_workflow", "pause", "deactivate", "force_state", "wait", "process_step", "wait_approval",
-		"state_create", "state_read", "state_update", "state_patch", "state_schema":
+		"state_create", "state_read", "state_update", "state_patch", "state_schema",
+		"session_result", "start_agent_session", "component_read", "component_update":
 		return true
 	default:
 		return false

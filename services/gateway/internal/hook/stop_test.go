@@ -203,6 +203,8 @@ func TestWhoReports(t *testing.T) {
 func TestAgentsBeginToWork(t *testing.T) {
 	t.Parallel()
 	resume := func(name string) proto.Message { return &statev1.ResumeSessionRequest{SessionId: name} }
+	// What names the component before the first turn (S15.2).
+	look := func(name string) proto.Message { return &statev1.GetSessionRequest{SessionId: name} }
 	busy := tree()
 	busy.failed["Resume"] = fault.New(fault.SessionBusy, "a runner is at work").GRPCStatus().Err()
 	for name, tc := range map[string]struct {
@@ -213,12 +215,12 @@ func TestAgentsBeginToWork(t *testing.T) {
 		"prompt":                    {tree(), `"UserPromptSubmit"`, []proto.Message{resume("s")}},
 		"prompt, nobody knows":      {&stateStore{}, `"UserPromptSubmit"`, []proto.Message{resume("s")}},
 		"prompt by a runner":        {busy, `"UserPromptSubmit"`, []proto.Message{resume("s")}},
-		"start":                     {tree(), `"SessionStart"`, nil},
-		"subagent":                  {tree(), `"SubagentStart","agent_id":"a1"`, []proto.Message{getMain, getChild, makeOne}},
-		"subagent, known":           {tree(child("s/a1", running)), `"SubagentStart","agent_id":"a1"`, []proto.Message{getMain, getChild}},
-		"subagent, again":           {tree(child("s/a1", ended)), `"SubagentStart","agent_id":"a1"`, []proto.Message{getMain, getChild, resume("ses_s/a1")}},
-		"subagent, nobody knows":    {&stateStore{}, `"SubagentStart","agent_id":"a1"`, []proto.Message{getMain}},
-		"subagent without an id":    {tree(), `"SubagentStart"`, nil},
+		"start":                     {tree(), `"SessionStart"`, []proto.Message{look("s")}},
+		"subagent":                  {tree(), `"SubagentStart","agent_id":"a1"`, []proto.Message{getMain, getChild, makeOne, look("s/a1")}},
+		"subagent, known":           {tree(child("s/a1", running)), `"SubagentStart","agent_id":"a1"`, []proto.Message{getMain, getChild, look("s/a1")}},
+		"subagent, again":           {tree(child("s/a1", ended)), `"SubagentStart","agent_id":"a1"`, []proto.Message{getMain, getChild, resume("ses_s/a1"), look("s/a1")}},
+		"subagent, nobody knows":    {&stateStore{}, `"SubagentStart","agent_id":"a1"`, []proto.Message{getMain, look("s/a1")}},
+		"subagent without an id":    {tree(), `"SubagentStart"`, []proto.Message{look("s")}},
 		"call":                      {tree(), `"PreToolUse","agent_id":"a1","tool_name":"Edit","tool_use_id":"c"`, nil},
 		"call of a state tool":      {tree(), `"PreToolUse","agent_id":"a1","tool_name":"mcp__interlock__state_patch","tool_use_id":"c"`, nil},
 		"result":                    {tree(), `"PostToolUse","agent_id":"a1","tool_name":"Edit","tool_use_id":"c"`, nil},

@@ -37,6 +37,8 @@ type Config struct {
 	Schemas  statev1.SchemaServiceClient
 	States   statev1.StateServiceClient
 	Sessions statev1.SessionServiceClient
+	// Components has the values that sessions keep; without it there are none.
+	Components statev1.ComponentServiceClient
 	// Processes asks the questions of processes; without it there are none.
 	Processes enginev1.ProcessServiceClient
 	// Approvals is waited on for what humans decide; without it nothing is waited for.
@@ -52,11 +54,16 @@ type Config struct {
 	Identify func(ctx context.Context, token string) (auth.Principal, error)
 	// Upstreams are the MCP servers behind the gate.
 	Upstreams []upstream.Server
-	// ToolPrefix is put before the name of every own tool, e.g. "statewright_".
+	// ToolPrefix is put before the names of the own tools about workflows, e.g. "statewright_".
 	// Coding agents' hooks know own tools without prefix, with "statewright_" and
 	// with "interlock_" (toolcall.Own): with another one, states that restrict tools
 	// must allow them by name.
 	ToolPrefix string
+	// StatePrefix is put before the names of the tools about what sessions share.
+	StatePrefix string
+	// Resume is what the agent on stdio was resumed for: its task and the callbacks that
+	// this delivers. Empty for nothing.
+	Resume map[string]any
 	// AllowUnbound lets calls to upstream tools through unchecked while no
 	// workflow is loaded. By default they are refused: no run, no permission.
 	AllowUnbound bool
@@ -146,11 +153,13 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Workflows == nil || c.Runs == nil || c.Policy == nil {
 		return c, errors.New("mcp: the clients Workflows, Runs and Policy are required")
 	}
-	if !toolPrefix().MatchString(c.ToolPrefix) {
-		return c, fmt.Errorf("mcp: tool prefix %q must be at most 32 letters, digits, '-' and '_'", c.ToolPrefix)
-	}
-	if strings.HasPrefix(c.ToolPrefix, upstream.Prefix) {
-		return c, fmt.Errorf("mcp: tool prefix %q would look like an upstream tool; choose another", c.ToolPrefix)
+	for _, prefix := range []string{c.ToolPrefix, c.StatePrefix} {
+		if !toolPrefix().MatchString(prefix) {
+			return c, fmt.Errorf("mcp: tool prefix %q must be at most 32 letters, digits, '-' and '_'", prefix)
+		}
+		if strings.HasPrefix(prefix, upstream.Prefix) {
+			return c, fmt.Errorf("mcp: tool prefix %q would look like an upstream tool; choose another", prefix)
+		}
 	}
 	if err := checkPublicURL(c.PublicURL); err != nil {
 		return c, err

@@ -38,6 +38,7 @@ var reserved = map[string]bool{
 	"create_workflow": true, "pause": true, "deactivate": true, "force_state": true,
 	"get_status": true, "wait": true, "process_step": true, "state_create": true, "state_read": true,
 	"state_update": true, "state_patch": true, "state_schema": true, "wait_approval": true,
+	"session_result": true, "start_agent_session": true, "component_read": true, "component_update": true,
 }
 
 // ownToolTable lists the tools about workflows, in the order in which they are
@@ -118,7 +119,7 @@ var ownToolTable = []*ownTool{
 	},
 	{
 		name: "force_state", title: "Jump to a state", destructive: true, acts: true,
-		description: "Jumps to any state of a workflow with meta.debug, past guards and counters. For recovery during development.",
+		description: "Jumps to any state of a workflow with meta.debug, past guards, counters and approvals. For recovery during development.",
 		params: []param{
 			{name: "state", kind: document.String, required: true, maxBytes: 256, description: "The state to jump to."},
 			{name: "context", kind: document.Object, description: "Values to merge into the context."},
@@ -255,19 +256,26 @@ func (t *ownTool) takes() []param {
 
 // toolbox is the own tools under a prefix.
 type toolbox struct {
-	prefix string
+	prefix, statePrefix string
+
 	byName map[string]*ownTool
 	list   []*sdk.Tool
 }
 
-func ownTools(prefix string) toolbox {
-	box := toolbox{prefix: prefix, byName: map[string]*ownTool{}}
+// ownTools lists the tools about workflows under one prefix, and those about what sessions
+// share under another (S15.8).
+func ownTools(prefix, statePrefix string) toolbox {
+	box := toolbox{prefix: prefix, statePrefix: statePrefix, byName: map[string]*ownTool{}}
 	no := false
-	for _, t := range slices.Concat(ownToolTable, humanToolTable, stateToolTable) {
-		box.byName[prefix+t.name] = t
+	for _, t := range slices.Concat(ownToolTable, humanToolTable, stateToolTable, sessionToolTable) {
+		name := prefix + t.name
+		if t.shares {
+			name = statePrefix + t.name
+		}
+		box.byName[name] = t
 		destructive := t.destructive
 		box.list = append(box.list, &sdk.Tool{
-			Name: prefix + t.name, Title: t.title, Description: t.description, InputSchema: schemaOf(t.takes()),
+			Name: name, Title: t.title, Description: t.description, InputSchema: schemaOf(t.takes()),
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.readOnly, DestructiveHint: &destructive, OpenWorldHint: &no},
 		})
 	}
@@ -276,14 +284,22 @@ func ownTools(prefix string) toolbox {
 
 // reserves is whether a plain name belongs to Interlock, under any prefix in use.
 func (b toolbox) reserves(name string) bool {
-	bare, ok := strings.CutPrefix(name, b.prefix)
-	return toolcall.Own(name) || ok && reserved[bare]
+	for _, prefix := range []string{b.prefix, b.statePrefix} {
+		if bare, ok := strings.CutPrefix(name, prefix); ok && reserved[bare] {
+			return true
+		}
+	}
+	return toolcall.Own(name)
 }
 
 // callOwn checks the arguments and runs an own tool. Every failure is a result
 // that the agent can read.
 func (s *Server) callOwn(ctx context.Context, c caller, tool *ownTool, raw json.RawMessage) *sdk.CallToolResult {
-	args, err := parseArguments(raw, s.cfg.ToolPrefix+tool.name, tool.takes())
+	prefix := s.cfg.ToolPrefix
+	if tool.shares {
+		prefix = s.cfg.StatePrefix
+	}
+	args, err := parseArguments(raw, prefix+tool.name, tool.takes())
 	if err != nil {
 		return refusal{Code: codeInvalidArgument, Message: err.Error()}.result()
 	}
@@ -299,7 +315,24 @@ func (s *Server) callOwn(ctx context.Context, c caller, tool *ownTool, raw json.
 	if refused != nil {
 		return refused.result()
 	}
-	return tool.run(s, ctx, c, args)
+	return s.resumed(tool, tool.run(s, ctx, c, args))
+}
+
+// metaResume is where results of the tools about what sessions share have what the agent
+// was resumed for.
+const metaResume = "interlock.run/resume"
+
+// resumed adds that to a result (S15.5): a client of an agent that a runner has resumed
+// finds it there as data, whatever the agent makes of its prompt.
+func (s *Server) resumed(tool *ownTool, result *sdk.CallToolResult) *sdk.CallToolResult {
+	if !tool.shares || len(s.cfg.Resume) == 0 {
+		return result
+	}
+	if result.Meta == nil {
+		result.Meta = sdk.Meta{}
+	}
+	result.Meta[metaResume] = s.cfg.Resume
+	return result
 }
 
 // ownMargin is what an own tool has in addition to the time that it may wait.

@@ -58,7 +58,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix), sessions: newSessions(), reports: newReports(cfg), shown: newShown(),
+		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix, cfg.StatePrefix), sessions: newSessions(), reports: newReports(cfg), shown: newShown(),
 		life: newLife(), pins: &pins{service: cfg.Pins, identify: cfg.Identify},
 	}
 	if cfg.Alone {

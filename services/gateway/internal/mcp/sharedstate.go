@@ -36,7 +36,7 @@ func (s *Server) stateCreate(ctx context.Context, c caller, args arguments) *sdk
 	if c.StateID != "" {
 		return refusal{Code: string(fault.FailedPrecondition), StateID: c.StateID, Message: fmt.Sprintf(
 			"This connection works on the state %s, which its header %s (or WORKFLOW_STATE_ID) names, so it cannot create one. "+
-				"Read that one with %sstate_read.", c.StateID, StateHeader, s.cfg.ToolPrefix)}.result()
+				"Read that one with %sstate_read.", c.StateID, StateHeader, s.cfg.StatePrefix)}.result()
 	}
 	req := &statev1.CreateStateRequest{
 		SchemaName: args.str("schema_name"), SchemaVersion: args.integer("schema_version"), Data: args.json("initial_data"),
@@ -91,6 +91,9 @@ func (s *Server) stateRead(ctx context.Context, c caller, args arguments) *sdk.C
 	if view.Lock != nil {
 		lines = append(lines, fmt.Sprintf("It is locked by %q until %s: changes are refused until then.", view.Lock.Holder, view.Lock.ExpiresAt.UTC().Format(time.RFC3339)))
 	}
+	if warning := st.GetWarning(); warning != "" {
+		lines = append(lines, "Warning: "+warning+".")
+	}
 	for _, part := range res.GetParts() {
 		view.Parts = append(view.Parts, jsonview.PartOf(part))
 		lines = append(lines, partText(part))
@@ -128,7 +131,11 @@ func (s *Server) changeShared(ctx context.Context, c caller, args arguments, don
 		return s.refuseShared(ctx, c, err, "Not changed").quoted(req.GetData()).result()
 	}
 	st := res.GetState()
-	return answer(fmt.Sprintf("%s: the state %s is at version %d now.", done, st.GetStateId(), st.GetVersion()), viewShared(st))
+	text := fmt.Sprintf("%s: the state %s is at version %d now.", done, st.GetStateId(), st.GetVersion())
+	if warning := st.GetWarning(); warning != "" {
+		text += " Warning: " + warning + "."
+	}
+	return answer(text, viewShared(st))
 }
 
 func (s *Server) stateSchema(ctx context.Context, c caller, _ arguments) *sdk.CallToolResult {
@@ -159,7 +166,7 @@ func (s *Server) refuseState(err error, lead string) *refusal {
 	f := fault.From(err)
 	r.StateID = f.Metadata["state_id"]
 	r.CurrentVersion, _ = strconv.ParseInt(f.Metadata["current_version"], 10, 64) // 0 when it is not told
-	read, schema := s.cfg.ToolPrefix+"state_read", s.cfg.ToolPrefix+"state_schema"
+	read, schema := s.cfg.StatePrefix+"state_read", s.cfg.StatePrefix+"state_schema"
 	switch f.Reason {
 	case fault.VersionConflict:
 		r.next = "Read it with " + read + " and decide again"
@@ -206,7 +213,7 @@ func (s *Server) refuseShared(ctx context.Context, c caller, err error, lead str
 func (s *Server) explain(ctx context.Context, c caller, r *refusal) {
 	res, err := s.cfg.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.SessionID})
 	known := res.GetSession()
-	create := s.cfg.ToolPrefix + "state_create(schema_name=..., initial_data=...)"
+	create := s.cfg.StatePrefix + "state_create(schema_name=..., initial_data=...)"
 	switch {
 	case isNotFound(err):
 		r.Code = codeNoSession

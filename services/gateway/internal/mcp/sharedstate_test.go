@@ -277,7 +277,7 @@ func TestSessionsWithoutAState(t *testing.T) {
 			if row.known != nil {
 				v.sessions["s1"] = row.known
 			}
-			session := overStdio(t, v.server(t, newPlane(), func(c *Config) { c.ToolPrefix, c.Stdio.StateID = "p_", row.state }), "2025-11-25", nil)
+			session := overStdio(t, v.server(t, newPlane(), func(c *Config) { c.StatePrefix, c.Stdio.StateID = "p_", row.state }), "2025-11-25", nil)
 			t.Log(name, request.tool)
 			wantRefused(t, call(t, session, request.tool, request.arguments), row.code, row.parts...)
 		}

@@ -75,6 +75,8 @@ type answer struct {
 	body     any // nil for none
 	etag     string
 	location string
+	// warning is for the client's people; empty for none.
+	warning string
 }
 
 // ok is a 200 with this body.
@@ -160,6 +162,9 @@ func (e *edge) dispatch(rt *route, w http.ResponseWriter, r *http.Request) {
 		return // a stream that has ended
 	}
 	h := w.Header()
+	if reply.warning != "" {
+		h.Set("X-Interlock-Warning", reply.warning)
+	}
 	if reply.etag != "" {
 		h.Set("ETag", reply.etag)
 	}

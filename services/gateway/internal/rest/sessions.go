@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -23,6 +25,7 @@ type CreateSessionRequest struct {
 	WorkflowStateID   string            `json:"workflow_state_id,omitzero" doc:"What it must share: refused when its parent's is another."`
 	StateUpdate       string            `json:"state_update,omitzero" enum:"required,skip" doc:"Whether a child must update the state before it is done."`
 	AcceptEarlyUpdate bool              `json:"accept_early_update,omitzero" doc:"True when an update before its first stop counts."`
+	NoCallback        bool              `json:"no_callback,omitzero" doc:"True when its parent is not called back: it looks for the result itself."`
 	Labels            map[string]string `json:"labels,omitzero" doc:"Runners must have these labels to take its tasks."`
 	StateRef          string            `json:"state_ref,omitzero" doc:"Slug of the component that its executions begin and end with."`
 	Subject           string            `json:"subject,omitzero" doc:"Whose long-term values of components it uses; by default the root's name."`
@@ -31,9 +34,10 @@ type CreateSessionRequest struct {
 
 // StopSessionRequest says that a session's agent has stopped.
 type StopSessionRequest struct {
-	End     bool   `json:"end,omitzero" doc:"End the session whatever is outstanding."`
-	Error   string `json:"error,omitzero" doc:"Why the agent failed."`
-	InPlace bool   `json:"in_place,omitzero" doc:"The caller resumes the agent itself, with the prompt of the answer: no runner is asked to."`
+	End     bool           `json:"end,omitzero" doc:"End the session whatever is outstanding."`
+	Error   string         `json:"error,omitzero" doc:"Why the agent failed."`
+	InPlace bool           `json:"in_place,omitzero" doc:"The caller resumes the agent itself, with the prompt of the answer: no runner is asked to."`
+	Result  jsontext.Value `json:"result,omitzero" doc:"The result of the agent's work: any JSON, at most 64 KiB. Without one, an earlier one stays."`
 }
 
 // ResumeSessionRequest says that a session's agent works again.
@@ -83,6 +87,14 @@ func (e *edge) sessionRoutes() {
 		params: []param{id, sessionParam}, answers: session, serve: e.getSession,
 	})
 	e.add(route{
+		method: http.MethodDelete, path: "/sessions/{session_id}", id: "deleteSession", summary: "Delete a session that has ended",
+		about: "Operators only. Its names are not given again.",
+		params: []param{id, {
+			name: "cascade", in: "query", about: "Also all sessions below it, and the state that a root has created.", values: []string{"true", "false"},
+		}},
+		answers: noContent(), serve: e.deleteSession,
+	})
+	e.add(route{
 		method: http.MethodGet, path: "/sessions/{session_id}/workflow-state", id: "getSessionState", summary: "The state that a session shares",
 		about:   "404 when it has none.",
 		params:  []param{id, pointerParam, sessionParam, ifNoneMatchParam},
@@ -93,6 +105,11 @@ func (e *edge) sessionRoutes() {
 		about:  "A child that has not updated the state it shares is asked to; then its parent is called back.",
 		params: []param{id, idempotencyParam, sessionParam}, body: optionalJSON, request: reflect.TypeFor[StopSessionRequest](),
 		answers: answers[StoppedSession](http.StatusOK), serve: taking(e.stopSession),
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/sessions/{session_id}/result", id: "getSessionResult", summary: "The result of a session's work",
+		about:  "404 when it has none.",
+		params: []param{id, sessionParam}, answers: answers[jsonview.SessionResult](http.StatusOK), serve: e.sessionResult,
 	})
 	e.add(route{
 		method: http.MethodPost, path: "/sessions/{session_id}/resume", id: "resumeSession", summary: "Say that a session's agent works again",
@@ -122,7 +139,7 @@ func (e *edge) createSession(c *call, in CreateSessionRequest) (*answer, error) 
 	}
 	resp, err := e.Sessions.CreateSession(c.ctx, &statev1.CreateSessionRequest{
 		SessionId: in.SessionID, Name: in.SessionName, Parent: in.ParentSessionName, WorkflowStateId: in.WorkflowStateID,
-		StateUpdate: statev1.StateUpdate(update), AcceptEarlyUpdate: in.AcceptEarlyUpdate, Labels: in.Labels,
+		StateUpdate: statev1.StateUpdate(update), AcceptEarlyUpdate: in.AcceptEarlyUpdate, NoCallback: in.NoCallback, Labels: in.Labels,
 		StateRef: in.StateRef, Subject: in.Subject, Prompt: in.Prompt, Session: c.header(headerSession),
 	})
 	if err != nil {
@@ -176,12 +193,27 @@ func (e *edge) sessionState(c *call) (*answer, error) {
 func (e *edge) stopSession(c *call, in StopSessionRequest) (*answer, error) {
 	resp, err := e.Sessions.StopSession(c.ctx, &statev1.StopSessionRequest{
 		SessionId: c.path("session_id"), Session: c.header(headerSession), IdempotencyKey: c.header(headerIdempotency),
-		InPlace: in.InPlace, End: in.End, Error: in.Error,
+		InPlace: in.InPlace, End: in.End, Error: in.Error, Result: in.Result,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return ok(StoppedSession{Session: jsonview.SessionOf(resp.GetSession()), Prompt: resp.GetPrompt()}), nil
+}
+
+func (e *edge) deleteSession(c *call) (*answer, error) {
+	cascade, err := c.flag("cascade")
+	if err != nil {
+		return nil, err
+	}
+	return done(e.Sessions.DeleteSession(c.ctx, &statev1.DeleteSessionRequest{SessionId: c.path("session_id"), Cascade: cascade}))
+}
+
+func (e *edge) sessionResult(c *call) (*answer, error) {
+	resp, err := e.Sessions.GetSessionResult(c.ctx, &statev1.GetSessionResultRequest{
+		SessionId: c.path("session_id"), Session: c.header(headerSession),
+	})
+	return shown(resp, err, jsonview.SessionResultOf)
 }
 
 func (e *edge) resumeSession(c *call, in ResumeSessionRequest) (*answer, error) {

@@ -138,7 +138,9 @@ func answerState[R interface{ GetState() *statev1.State }](resp R, err error) (*
 	if err != nil {
 		return nil, err
 	}
-	return ok(jsonview.StateOf(resp.GetState())).tagged(etag(resp.GetState().GetVersion())), nil
+	reply := ok(jsonview.StateOf(resp.GetState())).tagged(etag(resp.GetState().GetVersion()))
+	reply.warning = resp.GetState().GetWarning()
+	return reply, nil
 }
 
 // stateID is the state that the path names, or else the header.

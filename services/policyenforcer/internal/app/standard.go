@@ -47,7 +47,10 @@ func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool
 	if err != nil {
 		return nil, err
 	}
-	std := &standard{index: index}
+	std, role := &standard{index: index}, string(caller.Principal.Role)
+	if caller.Principal.Role.Drives() { // what runs agents is held to what agents are
+		role = string(auth.Agent)
+	}
 	if toolcall.Own(tool) {
 		return std, nil
 	}
@@ -65,14 +68,15 @@ func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool
 			kind = AttachedToProcess
 		}
 		for _, set := range of.Rules {
-			std.live, std.because = append(std.live, set), append(std.because, string(kind)+" "+of.Machine.Name())
+			if set.For(role) {
+				std.live, std.because = append(std.live, set), append(std.because, string(kind)+" "+of.Machine.Name())
+			}
 		}
 		name(kind, of.Machine.Name(), of.Policies...)
 		name(kind, of.Machine.Name(), index.attachedTo(kind, of.Machine.Name())...)
 	}
-	name(AttachedToRole, string(caller.Principal.Role), index.attachedTo(AttachedToRole, string(caller.Principal.Role))...)
-	if caller.Principal.Role.Drives() { // what runs agents is held to what agents are
-		name(AttachedToRole, string(auth.Agent), index.attachedTo(AttachedToRole, string(auth.Agent))...)
+	for _, r := range []string{string(caller.Principal.Role), role} {
+		name(AttachedToRole, r, index.attachedTo(AttachedToRole, r)...)
 	}
 	session := s.run.SessionID
 	if session != "" && (len(std.live) > 0 || len(names) > 0 || index.sessionsAttached()) {
@@ -84,7 +88,7 @@ func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool
 		}
 	}
 	for i, n := range names {
-		if err := a.hold(ctx, caller.Namespace, std, n); err != nil {
+		if err := a.hold(ctx, caller.Namespace, std, n, role); err != nil {
 			return nil, err
 		}
 		if len(std.because) < len(std.live) {
@@ -94,8 +98,8 @@ func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool
 	return std, nil
 }
 
-// hold adds a policy by its name.
-func (a *App) hold(ctx context.Context, namespace string, std *standard, name string) error {
+// hold adds a policy by its name, where it is for callers of a role (S15.9).
+func (a *App) hold(ctx context.Context, namespace string, std *standard, name, role string) error {
 	replaces := -1
 	live, isLive := std.index.live(name)
 	shadow, isShadowed := std.index.shadow(name)
@@ -105,8 +109,10 @@ func (a *App) hold(ctx context.Context, namespace string, std *standard, name st
 		if err != nil {
 			return err
 		}
-		replaces = len(std.live)
-		std.live = append(std.live, set)
+		if set.For(role) {
+			replaces = len(std.live)
+			std.live = append(std.live, set)
+		}
 	case !isShadowed:
 		std.live = append(std.live, rules.Missing(name))
 	}
@@ -117,7 +123,9 @@ func (a *App) hold(ctx context.Context, namespace string, std *standard, name st
 	if err != nil {
 		return nil // a shadow is never enforced, nor is its absence
 	}
-	std.shadows = append(std.shadows, shadowSet{name, shadow, set, replaces})
+	if set.For(role) {
+		std.shadows = append(std.shadows, shadowSet{name, shadow, set, replaces})
+	}
 	return nil
 }
 

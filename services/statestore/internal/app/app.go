@@ -42,6 +42,8 @@ const (
 // Config of the use cases. Zero fields mean the defaults.
 type Config struct {
 	Session session.Config
+	// ToolPrefix is that of the tools which prompts name (S15.8).
+	ToolPrefix string
 	// MaxStateBytes is the longest state; 1 MiB (S10.2).
 	MaxStateBytes int
 	// HistoryVersions is how many versions of a state are kept at least; 0 for all

@@ -50,7 +50,7 @@ func (r *rig) task(a *app.App, name string) *app.Task {
 
 func (r *rig) ack(task *app.Task) {
 	r.Helper()
-	if _, err := r.AckTask(r.Context(), operator, task.ID, task.Token); err != nil {
+	if _, err := r.AckTask(r.Context(), operator, task.ID, task.Token, nil); err != nil {
 		r.Fatalf("ack: %v", err)
 	}
 }

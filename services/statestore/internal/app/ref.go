@@ -25,11 +25,14 @@ type intent struct {
 	ParentHome string            `json:"parent_home,omitempty"`
 	Skip       bool              `json:"skip,omitempty"`
 	Early      bool              `json:"early,omitempty"`
+	NoCallback bool              `json:"no_callback,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
 	StateRef   string            `json:"state_ref,omitempty"`
 	Subject    string            `json:"subject,omitempty"`
 	Prompt     string            `json:"prompt,omitempty"`
 	Owner      string            `json:"owner"`
+	// Deleted: the session is removed, and its names are never given again (S15.11).
+	Deleted bool `json:"deleted,omitempty"`
 
 	version int64 // of the record that it was read from
 }
@@ -135,6 +138,9 @@ func (a *App) reserve(ctx context.Context, ref store.Key, in *intent) error {
 // settle completes the session of an intent that was found. Where that can never be,
 // for its id went to another one, its name is free again and the session NOT_FOUND.
 func (a *App) settle(ctx context.Context, namespace string, in *intent) (*Member, error) {
+	if in.Deleted {
+		return a.loadMember(ctx, sessionKey(namespace, in.Home)) // of a removal that was cut short
+	}
 	m, err := a.complete(ctx, namespace, in)
 	var taken *takenError
 	if !errors.As(err, &taken) {
@@ -175,7 +181,7 @@ func (a *App) openMember(ctx context.Context, key store.Key, in *intent) (*Membe
 		above, m.RootHome = parent.Session, parent.RootHome
 	}
 	r, err := session.Open(session.Spec{
-		ID: in.ID, Name: in.Name, Skip: in.Skip, AcceptEarly: in.Early, Labels: in.Labels,
+		ID: in.ID, Name: in.Name, Skip: in.Skip, AcceptEarly: in.Early, NoCallback: in.NoCallback, Labels: in.Labels,
 		StateRef: in.StateRef, Subject: in.Subject, Prompt: in.Prompt, Owner: in.Owner,
 	}, above, t.clock)
 	if err != nil {

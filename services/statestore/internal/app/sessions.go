@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/interlock-run/interlock/pkg/authority"
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -24,10 +25,12 @@ type NewSession struct {
 	StateID     string
 	Skip        bool
 	AcceptEarly bool
-	Labels      map[string]string
-	StateRef    string
-	Subject     string
-	Prompt      string
+	// NoCallback: its parent is not called back (S15.4).
+	NoCallback bool
+	Labels     map[string]string
+	StateRef   string
+	Subject    string
+	Prompt     string
 }
 
 // CreateSession makes a session at the root, or under a parent (S11.1). The same
@@ -68,6 +71,8 @@ func (a *App) tryCreate(ctx context.Context, namespace string, in *intent) (m *M
 		return nil, false, errors.Join(err, a.takeBack(ctx, namespace, in))
 	case !errors.As(err, &taken):
 		return nil, false, err
+	case taken.by.Deleted:
+		return nil, false, errors.Join(taken.fault(), a.takeBack(ctx, namespace, in))
 	}
 	m, err = a.settle(ctx, namespace, taken.by)
 	switch {
@@ -149,7 +154,7 @@ func (a *App) newIntent(ctx context.Context, caller Caller, req NewSession, pare
 		return nil, fault.From(err)
 	}
 	in := &intent{
-		Home: home, ID: home, Name: req.Name, Skip: req.Skip, Early: req.AcceptEarly, Labels: req.Labels,
+		Home: home, ID: home, Name: req.Name, Skip: req.Skip, Early: req.AcceptEarly, NoCallback: req.NoCallback, Labels: req.Labels,
 		StateRef: req.StateRef, Subject: req.Subject, Prompt: req.Prompt, Owner: caller.Principal.Name,
 	}
 	if req.ID != "" {
@@ -236,8 +241,17 @@ func (a *App) StopSession(ctx context.Context, caller Caller, name string, cmd s
 	if cmd.By, err = a.author(ctx, caller); err != nil {
 		return nil, "", err
 	}
-	request := once.Of(key, "stop", fmt.Sprint(cmd.InPlace, cmd.End), cmd.Error).By(caller.Principal)
-	m, err = a.step(ctx, caller, m.Key, request, func(m *Member, c session.Clock) (session.Result, error) {
+	if cmd.Result, err = resultOf(cmd.Result); err != nil {
+		return nil, "", err
+	}
+	request := once.Of(key, "stop", fmt.Sprint(cmd.InPlace, cmd.End), cmd.Error)
+	if cmd.Result != nil {
+		request = once.Of(key, "stop", fmt.Sprint(cmd.InPlace, cmd.End), cmd.Error, string(cmd.Result))
+	}
+	m, err = a.step(ctx, caller, m.Key, request.By(caller.Principal), func(m *Member, c session.Clock) (session.Result, error) {
+		if m.Status == session.Ended && cmd.Result != nil {
+			return session.Result{}, fault.New(fault.SessionEnded, "session %q has ended, and its result stays as it is; resume it first", clip(m.Name))
+		}
 		return m.Stop(cmd, c), nil
 	})
 	if err != nil || m.Asked() == 0 {
@@ -248,6 +262,31 @@ func (a *App) StopSession(ctx context.Context, caller Caller, name string, cmd s
 		return m, nothingToUpdate, nil
 	}
 	return m, prompt, err
+}
+
+// resultOf checks the result of a session's work: JSON, as it is written but for blanks.
+func resultOf(text []byte) ([]byte, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	v, problem := document.Parse(text, document.Limits{Bytes: session.MaxResult})
+	if problem != nil {
+		return nil, fault.New(fault.InvalidRequest, "result: %s", problem.Message)
+	}
+	compact := v.AppendJSON(nil)
+	if len(compact) > session.MaxResult {
+		return nil, fault.New(fault.TooLarge, "the result has more than %d bytes; keep it elsewhere, such as in the state, and give a reference", session.MaxResult)
+	}
+	return compact, nil
+}
+
+// Result returns a session that the caller may read and that has a result (S15.3).
+func (a *App) Result(ctx context.Context, caller Caller, name string) (*Member, error) {
+	m, err := a.Session(ctx, caller, name)
+	if err == nil && m.Session.Result == nil {
+		return nil, fault.New(fault.NotFound, "session %q has no result: its agent has given none, and no runner has recorded its final message", clip(m.Name))
+	}
+	return m, err
 }
 
 // ResumeSession says that a session's agent works again, or with a prompt has a

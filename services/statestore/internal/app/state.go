@@ -279,3 +279,13 @@ func mayWrite(acting *Member, st *State) error {
 	}
 	return nil
 }
+
+// SizeWarning is what to tell of a state from 80 % of the limit of its size on; empty before
+// (S15.11).
+func (a *App) SizeWarning(st *State) string {
+	limit := a.cfg.MaxStateBytes
+	if st.Bytes < limit/5*4 {
+		return ""
+	}
+	return fmt.Sprintf("the state has %d of at most %d bytes; what would exceed that is refused: keep large data elsewhere, and references here", st.Bytes, limit)
+}

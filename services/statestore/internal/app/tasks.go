@@ -7,7 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/placeholder"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/once"
@@ -189,9 +192,55 @@ func (a *App) promptOf(ctx context.Context, m *Member, next *session.Session) (s
 	case session.KindStateUpdate:
 		return a.updatePrompt(ctx, m, next.Task.Attempt)
 	case session.KindCallback:
-		return session.CallbackPrompt(next.Task.Callbacks), nil
+		return session.CallbackPrompt(next.Task.Callbacks, a.cfg.ToolPrefix), nil
 	default:
-		return next.Prompt, nil
+		return a.filled(ctx, m, next.Prompt)
+	}
+}
+
+// filled puts values of the state and of components into the places of a prompt that refer
+// to them (S15.2). There is no run, so there is no context.
+func (a *App) filled(ctx context.Context, m *Member, prompt string) (string, error) {
+	if !placeholder.Has(prompt) {
+		return prompt, nil
+	}
+	caller := Caller{Namespace: m.Key.Namespace, Principal: auth.Principal{Name: m.Owner, Role: auth.Operator}, Session: m.ID}
+	known := map[placeholder.Reference]document.Value{}
+	for _, r := range placeholder.References(prompt) {
+		v, err := a.referred(ctx, caller, m, r)
+		switch fault.ReasonOf(err) {
+		case "":
+			known[r] = v
+		case fault.NotFound, fault.InvalidRequest, fault.PermissionDenied, fault.SessionEnded: // it is missing
+		default:
+			return "", err
+		}
+	}
+	return placeholder.Fill(prompt, func(r placeholder.Reference) (document.Value, bool) {
+		v := known[r]
+		return v, !v.IsZero()
+	}), nil
+}
+
+// referred is what a reference in a session's prompt stands for; missing for nothing.
+func (a *App) referred(ctx context.Context, caller Caller, m *Member, r placeholder.Reference) (document.Value, error) {
+	switch {
+	case r.Kind == placeholder.State && m.StateID != "":
+		st, err := a.loadState(ctx, stateKey(m.Key.Namespace, m.StateID))
+		if err != nil {
+			return document.Value{}, err
+		}
+		v, _ := placeholder.Lookup(st.Data, r.Name)
+		return v, nil
+	case r.Kind == placeholder.Component:
+		execution, err := a.ReadValues(ctx, caller, Scope{Slug: r.Slug})
+		if err != nil {
+			return document.Value{}, err
+		}
+		v, _ := placeholder.Lookup(execution.Values, r.Name)
+		return v, nil
+	default:
+		return document.Value{}, nil
 	}
 }
 
@@ -211,7 +260,7 @@ func (a *App) updatePrompt(ctx context.Context, m *Member, attempt int) (string,
 		return "", err
 	}
 	return session.UpdatePrompt(attempt, a.cfg.Session.MaxAttempts, session.Shared{
-		Data: st.Data.String(), Schema: string(schema.Text), Version: st.Version,
+		Data: st.Data.String(), Schema: string(schema.Text), Version: st.Version, Prefix: a.cfg.ToolPrefix,
 	}), nil
 }
 
@@ -226,8 +275,13 @@ func (a *App) ExtendTask(ctx context.Context, caller Caller, id string, token in
 
 // AckTask ends a task whose agent has run and stopped. A repeat answers the session
 // as it is.
-func (a *App) AckTask(ctx context.Context, caller Caller, id string, token int64) (*Member, error) {
-	return a.onTask(ctx, caller, id, func(m *Member, c session.Clock) session.Result { return m.Ack(token, c) })
+// message is the final one of the agent, as JSON, or nil (S15.3).
+func (a *App) AckTask(ctx context.Context, caller Caller, id string, token int64, message []byte) (*Member, error) {
+	message, err := resultOf(message)
+	if err != nil {
+		return nil, err
+	}
+	return a.onTask(ctx, caller, id, func(m *Member, c session.Clock) session.Result { return m.Ack(token, message, c) })
 }
 
 // FailTask ends a task whose agent has failed, or did not run at all.

@@ -162,7 +162,7 @@ func TestLeaseLapses(t *testing.T) {
 		r.is("s", "FINISHED SKIPPED 0 START READY")
 		for name, late := range map[string]func() error{
 			"extend": func() error { _, err := r.ExtendTask(r.Context(), operator, first.ID, first.Token); return err },
-			"ack":    func() error { _, err := r.AckTask(r.Context(), operator, first.ID, first.Token); return err },
+			"ack":    func() error { _, err := r.AckTask(r.Context(), operator, first.ID, first.Token, nil); return err },
 			"fail": func() error {
 				_, err := r.FailTask(r.Context(), operator, first.ID, first.Token, "x", false)
 				return err
@@ -176,14 +176,14 @@ func TestLeaseLapses(t *testing.T) {
 		if second.ID != first.ID || second.Token <= first.Token || second.Given != 2 {
 			r.Errorf("given again as %+v, before as %+v", second.Task, first.Task)
 		}
-		_, err = r.AckTask(r.Context(), operator, first.ID, first.Token)
+		_, err = r.AckTask(r.Context(), operator, first.ID, first.Token, nil)
 		r.refused(err, fault.Fenced)
 		for range 3 { // an ack again is answered again
-			if m, err := other.AckTask(r.Context(), operator, second.ID, second.Token); err != nil || m.Status != session.Finished || m.Task != nil {
+			if m, err := other.AckTask(r.Context(), operator, second.ID, second.Token, nil); err != nil || m.Status != session.Finished || m.Task != nil {
 				r.Errorf("ack: %+v, %v", m, err)
 			}
 		}
-		_, err = r.AckTask(r.Context(), operator, "task_none", 1)
+		_, err = r.AckTask(r.Context(), operator, "task_none", 1, nil)
 		r.refused(err, fault.NotFound)
 	})
 }

@@ -33,7 +33,7 @@ var (
 func (s *Sessions) CreateSession(ctx context.Context, req *statev1.CreateSessionRequest) (*statev1.CreateSessionResponse, error) {
 	m, created, err := s.App.CreateSession(ctx, caller(ctx, req.GetSession()), app.NewSession{
 		ID: req.GetSessionId(), Name: req.GetName(), Parent: req.GetParent(), StateID: req.GetWorkflowStateId(),
-		Skip: req.GetStateUpdate() == statev1.StateUpdate_STATE_UPDATE_SKIP, AcceptEarly: req.GetAcceptEarlyUpdate(),
+		Skip: req.GetStateUpdate() == statev1.StateUpdate_STATE_UPDATE_SKIP, AcceptEarly: req.GetAcceptEarlyUpdate(), NoCallback: req.GetNoCallback(),
 		Labels: req.GetLabels(), StateRef: req.GetStateRef(), Subject: req.GetSubject(), Prompt: req.GetPrompt(),
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Sessions) ListSessions(ctx context.Context, req *statev1.ListSessionsRe
 // StopSession implements SessionService.
 func (s *Sessions) StopSession(ctx context.Context, req *statev1.StopSessionRequest) (*statev1.StopSessionResponse, error) {
 	m, prompt, err := s.App.StopSession(ctx, caller(ctx, req.GetSession()), req.GetSessionId(), session.Stop{
-		InPlace: req.GetInPlace(), End: req.GetEnd(), Error: req.GetError(),
+		InPlace: req.GetInPlace(), End: req.GetEnd(), Error: req.GetError(), Result: req.GetResult(),
 	}, req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
@@ -94,6 +94,26 @@ func (s *Sessions) ResumeSession(ctx context.Context, req *statev1.ResumeSession
 		return nil, err
 	}
 	return &statev1.ResumeSessionResponse{Session: sessionProto(m)}, nil
+}
+
+// GetSessionResult implements SessionService.
+func (s *Sessions) GetSessionResult(ctx context.Context, req *statev1.GetSessionResultRequest) (*statev1.GetSessionResultResponse, error) {
+	m, err := s.App.Result(ctx, caller(ctx, req.GetSession()), req.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.GetSessionResultResponse{
+		Session: sessionProto(m), Result: m.Session.Result, Given: m.Given, Time: timestamppb.New(m.ResultAt),
+	}, nil
+}
+
+// DeleteSession implements SessionService.
+func (s *Sessions) DeleteSession(ctx context.Context, req *statev1.DeleteSessionRequest) (*statev1.DeleteSessionResponse, error) {
+	names, err := s.App.DeleteSession(ctx, caller(ctx, ""), req.GetSessionId(), req.GetCascade())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.DeleteSessionResponse{Sessions: names}, nil
 }
 
 // GrantStateAccess implements SessionService.
@@ -113,7 +133,7 @@ func sessionProto(m *app.Member) *statev1.Session {
 		StateUpdate: statev1.StateUpdate_STATE_UPDATE_REQUIRED, AcceptEarlyUpdate: m.AcceptEarly,
 		OpenChildren: int32(m.OpenChildren), Callbacks: callbackProtos(m.Callbacks), Labels: m.Labels, // as many as sessions
 		StateRef: m.StateRef, Version: m.Version, CreatedAt: timestamppb.New(m.CreatedAt), UpdatedAt: timestamppb.New(m.UpdatedAt),
-		EndedAt: stamp(m.EndedAt), Grants: m.Grants, Subject: m.Subject, Error: m.Error,
+		EndedAt: stamp(m.EndedAt), Grants: m.Grants, Subject: m.Subject, Error: m.Error, HasResult: m.Session.Result != nil, NoCallback: m.NoCallback,
 	}
 	if m.Update == session.UpdateSkipped {
 		out.StateUpdate = statev1.StateUpdate_STATE_UPDATE_SKIP
@@ -137,6 +157,7 @@ func callbackProtos(callbacks []session.Callback) []*statev1.Callback {
 		out[i] = &statev1.Callback{
 			CallbackId: cb.ID, SessionId: cb.SessionID, SessionName: cb.Name, StateUpdateStatus: updateStatuses[cb.Update],
 			StateVersion: cb.StateVersion, Error: cb.Error, Time: timestamppb.New(cb.At),
+			Result: cb.Result, ResultTruncated: cb.Cut,
 		}
 	}
 	return out

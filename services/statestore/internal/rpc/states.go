@@ -26,7 +26,7 @@ func (s *States) CreateState(ctx context.Context, req *statev1.CreateStateReques
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.CreateStateResponse{State: stateProto(st, true)}, nil
+	return &statev1.CreateStateResponse{State: s.state(st, true)}, nil
 }
 
 // GetState implements StateService.
@@ -35,7 +35,7 @@ func (s *States) GetState(ctx context.Context, req *statev1.GetStateRequest) (*s
 	if err != nil {
 		return nil, err
 	}
-	resp := &statev1.GetStateResponse{State: stateProto(st, len(parts) == 0)}
+	resp := &statev1.GetStateResponse{State: s.state(st, len(parts) == 0)}
 	for _, p := range parts {
 		part := &statev1.Part{Pointer: p.Pointer, Found: p.Found}
 		if p.Found {
@@ -61,7 +61,7 @@ func (s *States) ListStates(ctx context.Context, req *statev1.ListStatesRequest)
 	states, next = listing.Within(terms[listing.Prefix], states, next, func(s *app.State) string { return s.Key.ID })
 	resp := &statev1.ListStatesResponse{NextPageToken: next}
 	for _, st := range states {
-		resp.States = append(resp.States, stateProto(st, false))
+		resp.States = append(resp.States, s.state(st, false))
 	}
 	return resp, nil
 }
@@ -84,7 +84,7 @@ func (s *States) UpdateState(ctx context.Context, req *statev1.UpdateStateReques
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.UpdateStateResponse{State: stateProto(st, req.GetWithData())}, nil
+	return &statev1.UpdateStateResponse{State: s.state(st, req.GetWithData())}, nil
 }
 
 // given keeps what is empty from looking like what was left out.
@@ -108,7 +108,7 @@ func (s *States) MigrateState(ctx context.Context, req *statev1.MigrateStateRequ
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.MigrateStateResponse{State: stateProto(st, true)}, nil
+	return &statev1.MigrateStateResponse{State: s.state(st, true)}, nil
 }
 
 // DeleteState implements StateService.
@@ -175,6 +175,13 @@ func (s *States) WatchState(req *statev1.WatchStateRequest, stream grpc.ServerSt
 		}
 		return stream.Send(&statev1.WatchStateResponse{StateId: id, Change: changeProto(c)})
 	})
+}
+
+// state is a state as it is answered, with a warning where it has become large.
+func (s *States) state(st *app.State, data bool) *statev1.State {
+	out := stateProto(st, data)
+	out.Warning = s.App.SizeWarning(st)
+	return out
 }
 
 func stateProto(st *app.State, data bool) *statev1.State {

@@ -38,7 +38,7 @@ func (s *Tasks) ExtendTask(ctx context.Context, req *statev1.ExtendTaskRequest) 
 
 // CompleteTask implements TaskService.
 func (s *Tasks) CompleteTask(ctx context.Context, req *statev1.CompleteTaskRequest) (*statev1.CompleteTaskResponse, error) {
-	m, err := s.App.AckTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetLeaseToken())
+	m, err := s.App.AckTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetLeaseToken(), req.GetResult())
 	if err != nil {
 		return nil, err
 	}

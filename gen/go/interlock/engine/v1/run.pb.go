@@ -1479,8 +1479,12 @@ type StateRules struct {
 	MaxFilesPerState int64 `protobuf:"varint,12,opt,name=max_files_per_state,json=maxFilesPerState,proto3" json:"max_files_per_state,omitempty"`
 	// The most bytes of tool results of one entry of the state; 0 for no limit.
 	ContextBudgetBytes int64 `protobuf:"varint,13,opt,name=context_budget_bytes,json=contextBudgetBytes,proto3" json:"context_budget_bytes,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// The model that the state is meant for, for the agent's runtime; may be empty (S15.12).
+	Model string `protobuf:"bytes,40,opt,name=model,proto3" json:"model,omitempty"`
+	// How much the model is to think; may be empty.
+	ThinkingLevel string `protobuf:"bytes,41,opt,name=thinking_level,json=thinkingLevel,proto3" json:"thinking_level,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StateRules) Reset() {
@@ -1604,6 +1608,20 @@ func (x *StateRules) GetContextBudgetBytes() int64 {
 	return 0
 }
 
+func (x *StateRules) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *StateRules) GetThinkingLevel() string {
+	if x != nil {
+		return x.ThinkingLevel
+	}
+	return ""
+}
+
 // Usage is what one entry of a state has used of its limits.
 type Usage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1673,7 +1691,8 @@ type WorkflowMeta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// True when the workflow is a process (S8).
 	Process bool `protobuf:"varint,1,opt,name=process,proto3" json:"process,omitempty"`
-	// True when ForceState may be used (meta.debug).
+	// True when ForceState may be used (meta.debug); the engine refuses agents where
+	// only operators may.
 	Debug bool `protobuf:"varint,2,opt,name=debug,proto3" json:"debug,omitempty"`
 	// True when the history keeps tool results (meta.capture_output).
 	CaptureOutput bool `protobuf:"varint,3,opt,name=capture_output,json=captureOutput,proto3" json:"capture_output,omitempty"`
@@ -2319,7 +2338,9 @@ type HistoryEntry struct {
 	// How the invoked run has ended, whose context is the data; not set otherwise.
 	ChildStatus RunStatus `protobuf:"varint,23,opt,name=child_status,json=childStatus,proto3,enum=interlock.engine.v1.RunStatus" json:"child_status,omitempty"`
 	// Causes of the holds that were placed, or that were lifted.
-	HoldCauses    []HoldCause `protobuf:"varint,24,rep,packed,name=hold_causes,json=holdCauses,proto3,enum=interlock.engine.v1.HoldCause" json:"hold_causes,omitempty"`
+	HoldCauses []HoldCause `protobuf:"varint,24,rep,packed,name=hold_causes,json=holdCauses,proto3,enum=interlock.engine.v1.HoldCause" json:"hold_causes,omitempty"`
+	// True when the answer that was given warns (S8.2).
+	Warned        bool `protobuf:"varint,40,opt,name=warned,proto3" json:"warned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2520,6 +2541,13 @@ func (x *HistoryEntry) GetHoldCauses() []HoldCause {
 		return x.HoldCauses
 	}
 	return nil
+}
+
+func (x *HistoryEntry) GetWarned() bool {
+	if x != nil {
+		return x.Warned
+	}
+	return false
 }
 
 // Join is the end of a fork (S5.4).
@@ -2823,7 +2851,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x02by\x18\x01 \x01(\tR\x02by\x124\n" +
 	"\x05cause\x18\x02 \x01(\x0e2\x1e.interlock.engine.v1.HoldCauseR\x05cause\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x120\n" +
-	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\xdc\x04\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\x99\x05\n" +
 	"\n" +
 	"StateRules\x12\"\n" +
 	"\finstructions\x18\x01 \x01(\tR\finstructions\x12B\n" +
@@ -2840,7 +2868,9 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	" \x01(\x03R\rmaxIterations\x12$\n" +
 	"\x0emax_edit_lines\x18\v \x01(\x03R\fmaxEditLines\x12-\n" +
 	"\x13max_files_per_state\x18\f \x01(\x03R\x10maxFilesPerState\x120\n" +
-	"\x14context_budget_bytes\x18\r \x01(\x03R\x12contextBudgetBytes\"q\n" +
+	"\x14context_budget_bytes\x18\r \x01(\x03R\x12contextBudgetBytes\x12\x14\n" +
+	"\x05model\x18( \x01(\tR\x05model\x12%\n" +
+	"\x0ethinking_level\x18) \x01(\tR\rthinkingLevel\"q\n" +
 	"\x05Usage\x12\x1e\n" +
 	"\n" +
 	"iterations\x18\x01 \x01(\x03R\n" +
@@ -2897,7 +2927,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"Invocation\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12\x14\n" +
-	"\x05event\x18\x03 \x01(\tR\x05event\"\x8e\a\n" +
+	"\x05event\x18\x03 \x01(\tR\x05event\"\xa6\a\n" +
 	"\fHistoryEntry\x12\x1f\n" +
 	"\vrun_version\x18\x01 \x01(\x03R\n" +
 	"runVersion\x12.\n" +
@@ -2929,7 +2959,8 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"toolResult\x12A\n" +
 	"\fchild_status\x18\x17 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\vchildStatus\x12?\n" +
 	"\vhold_causes\x18\x18 \x03(\x0e2\x1e.interlock.engine.v1.HoldCauseR\n" +
-	"holdCauses\"\xa8\x01\n" +
+	"holdCauses\x12\x16\n" +
+	"\x06warned\x18( \x01(\bR\x06warned\"\xa8\x01\n" +
 	"\x04Join\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\tR\x02to\x12\x1c\n" +

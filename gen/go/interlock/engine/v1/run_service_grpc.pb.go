@@ -58,7 +58,7 @@ type RunServiceClient interface {
 	// was allowed and changed a matching file (S4.1). It happens once per call. Where
 	// interrupts do not fire it changes nothing.
 	InterruptRun(ctx context.Context, in *InterruptRunRequest, opts ...grpc.CallOption) (*InterruptRunResponse, error)
-	// ForceState sets any state of a workflow with meta.debug (S6.3).
+	// ForceState sets any state of a workflow with meta.debug (S6.3, S15.7).
 	ForceState(ctx context.Context, in *ForceStateRequest, opts ...grpc.CallOption) (*ForceStateResponse, error)
 	// PauseRun stops a run until it is resumed, with the runs that it invoked and those
 	// that invoked it (S6.2).
@@ -265,7 +265,7 @@ type RunServiceServer interface {
 	// was allowed and changed a matching file (S4.1). It happens once per call. Where
 	// interrupts do not fire it changes nothing.
 	InterruptRun(context.Context, *InterruptRunRequest) (*InterruptRunResponse, error)
-	// ForceState sets any state of a workflow with meta.debug (S6.3).
+	// ForceState sets any state of a workflow with meta.debug (S6.3, S15.7).
 	ForceState(context.Context, *ForceStateRequest) (*ForceStateResponse, error)
 	// PauseRun stops a run until it is resumed, with the runs that it invoked and those
 	// that invoked it (S6.2).

@@ -248,7 +248,11 @@ type Session struct {
 	// Whose long-term values of components it uses.
 	Subject string `protobuf:"bytes,23,opt,name=subject,proto3" json:"subject,omitempty"`
 	// Why it failed; empty when it did not.
-	Error         string `protobuf:"bytes,24,opt,name=error,proto3" json:"error,omitempty"`
+	Error string `protobuf:"bytes,24,opt,name=error,proto3" json:"error,omitempty"`
+	// True when it has a result; GetSessionResult returns that (S15.3).
+	HasResult bool `protobuf:"varint,30,opt,name=has_result,json=hasResult,proto3" json:"has_result,omitempty"`
+	// True when its parent is not called back.
+	NoCallback    bool `protobuf:"varint,31,opt,name=no_callback,json=noCallback,proto3" json:"no_callback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -451,6 +455,20 @@ func (x *Session) GetError() string {
 	return ""
 }
 
+func (x *Session) GetHasResult() bool {
+	if x != nil {
+		return x.HasResult
+	}
+	return false
+}
+
+func (x *Session) GetNoCallback() bool {
+	if x != nil {
+		return x.NoCallback
+	}
+	return false
+}
+
 // Callback tells a parent how a child ended (S11.2). It may be delivered more than
 // once, always with the same id.
 type Callback struct {
@@ -468,9 +486,14 @@ type Callback struct {
 	// Why the child failed; empty when it did not.
 	Error string `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
 	// When the child ended.
-	Time          *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=time,proto3" json:"time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Time *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=time,proto3" json:"time,omitempty"`
+	// The child's result as JSON, or the beginning of one that is longer than 1 KiB; empty
+	// for none.
+	Result string `protobuf:"bytes,20,opt,name=result,proto3" json:"result,omitempty"`
+	// True when result is only the beginning: GetSessionResult returns all of it.
+	ResultTruncated bool `protobuf:"varint,21,opt,name=result_truncated,json=resultTruncated,proto3" json:"result_truncated,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Callback) Reset() {
@@ -552,11 +575,25 @@ func (x *Callback) GetTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Callback) GetResult() string {
+	if x != nil {
+		return x.Result
+	}
+	return ""
+}
+
+func (x *Callback) GetResultTruncated() bool {
+	if x != nil {
+		return x.ResultTruncated
+	}
+	return false
+}
+
 var File_interlock_state_v1_session_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_session_proto_rawDesc = "" +
 	"\n" +
-	" interlock/state/v1/session.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc6\b\n" +
+	" interlock/state/v1/session.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x86\t\n" +
 	"\aSession\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n" +
@@ -585,10 +622,14 @@ const file_interlock_state_v1_session_proto_rawDesc = "" +
 	"\bended_at\x18\x15 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x12\x16\n" +
 	"\x06grants\x18\x16 \x03(\tR\x06grants\x12\x18\n" +
 	"\asubject\x18\x17 \x01(\tR\asubject\x12\x14\n" +
-	"\x05error\x18\x18 \x01(\tR\x05error\x1a9\n" +
+	"\x05error\x18\x18 \x01(\tR\x05error\x12\x1d\n" +
+	"\n" +
+	"has_result\x18\x1e \x01(\bR\thasResult\x12\x1f\n" +
+	"\vno_callback\x18\x1f \x01(\bR\n" +
+	"noCallback\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xaf\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf2\x02\n" +
 	"\bCallback\x12\x1f\n" +
 	"\vcallback_id\x18\x01 \x01(\tR\n" +
 	"callbackId\x12\x1d\n" +
@@ -598,7 +639,9 @@ const file_interlock_state_v1_session_proto_rawDesc = "" +
 	"\x13state_update_status\x18\x04 \x01(\x0e2%.interlock.state.v1.StateUpdateStatusR\x11stateUpdateStatus\x12#\n" +
 	"\rstate_version\x18\x05 \x01(\x03R\fstateVersion\x12\x14\n" +
 	"\x05error\x18\x06 \x01(\tR\x05error\x12.\n" +
-	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time*\x82\x01\n" +
+	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
+	"\x06result\x18\x14 \x01(\tR\x06result\x12)\n" +
+	"\x10result_truncated\x18\x15 \x01(\bR\x0fresultTruncated*\x82\x01\n" +
 	"\rSessionStatus\x12\x1e\n" +
 	"\x1aSESSION_STATUS_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16SESSION_STATUS_RUNNING\x10\x01\x12\x1b\n" +

@@ -10,6 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -49,7 +50,9 @@ type CreateSessionRequest struct {
 	Prompt string `protobuf:"bytes,10,opt,name=prompt,proto3" json:"prompt,omitempty"`
 	// The session that acts, by id or name; empty for none. Agents can only create sessions
 	// below their own.
-	Session       string `protobuf:"bytes,11,opt,name=session,proto3" json:"session,omitempty"`
+	Session string `protobuf:"bytes,11,opt,name=session,proto3" json:"session,omitempty"`
+	// True when its parent is not called back (S15.4): it looks for the result itself.
+	NoCallback    bool `protobuf:"varint,20,opt,name=no_callback,json=noCallback,proto3" json:"no_callback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -159,6 +162,13 @@ func (x *CreateSessionRequest) GetSession() string {
 		return x.Session
 	}
 	return ""
+}
+
+func (x *CreateSessionRequest) GetNoCallback() bool {
+	if x != nil {
+		return x.NoCallback
+	}
+	return false
 }
 
 // CreateSessionResponse is the session.
@@ -463,7 +473,9 @@ type StopSessionRequest struct {
 	// True to end the session whatever is outstanding.
 	End bool `protobuf:"varint,5,opt,name=end,proto3" json:"end,omitempty"`
 	// Why the agent failed; empty when it did not.
-	Error         string `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
+	Error string `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
+	// The result of the agent's work, as JSON; empty for none, which keeps an earlier one.
+	Result        []byte `protobuf:"bytes,20,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -540,6 +552,243 @@ func (x *StopSessionRequest) GetError() string {
 	return ""
 }
 
+func (x *StopSessionRequest) GetResult() []byte {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+// DeleteSessionRequest names a session to remove.
+type DeleteSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session, by id or name.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// True to remove all sessions below it, too, and the state that a root has created.
+	Cascade       bool `protobuf:"varint,2,opt,name=cascade,proto3" json:"cascade,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSessionRequest) Reset() {
+	*x = DeleteSessionRequest{}
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSessionRequest) ProtoMessage() {}
+
+func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
+func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *DeleteSessionRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *DeleteSessionRequest) GetCascade() bool {
+	if x != nil {
+		return x.Cascade
+	}
+	return false
+}
+
+// DeleteSessionResponse is what was removed.
+type DeleteSessionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names of the sessions, those below first.
+	Sessions      []string `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSessionResponse) Reset() {
+	*x = DeleteSessionResponse{}
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSessionResponse) ProtoMessage() {}
+
+func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
+func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *DeleteSessionResponse) GetSessions() []string {
+	if x != nil {
+		return x.Sessions
+	}
+	return nil
+}
+
+// GetSessionResultRequest names a session.
+type GetSessionResultRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session, by id or name.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session       string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSessionResultRequest) Reset() {
+	*x = GetSessionResultRequest{}
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSessionResultRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSessionResultRequest) ProtoMessage() {}
+
+func (x *GetSessionResultRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSessionResultRequest.ProtoReflect.Descriptor instead.
+func (*GetSessionResultRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetSessionResultRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *GetSessionResultRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+// GetSessionResultResponse is the result of a session's work.
+type GetSessionResultResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// The result, as JSON.
+	Result []byte `protobuf:"bytes,2,opt,name=result,proto3" json:"result,omitempty"`
+	// True when the session gave it itself; false for the final message of its agent, as
+	// a runner recorded it.
+	Given bool `protobuf:"varint,3,opt,name=given,proto3" json:"given,omitempty"`
+	// When it was recorded.
+	Time          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=time,proto3" json:"time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSessionResultResponse) Reset() {
+	*x = GetSessionResultResponse{}
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSessionResultResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSessionResultResponse) ProtoMessage() {}
+
+func (x *GetSessionResultResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSessionResultResponse.ProtoReflect.Descriptor instead.
+func (*GetSessionResultResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *GetSessionResultResponse) GetSession() *Session {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *GetSessionResultResponse) GetResult() []byte {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *GetSessionResultResponse) GetGiven() bool {
+	if x != nil {
+		return x.Given
+	}
+	return false
+}
+
+func (x *GetSessionResultResponse) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
 // StopSessionResponse is the session after its stop.
 type StopSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -553,7 +802,7 @@ type StopSessionResponse struct {
 
 func (x *StopSessionResponse) Reset() {
 	*x = StopSessionResponse{}
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[7]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -565,7 +814,7 @@ func (x *StopSessionResponse) String() string {
 func (*StopSessionResponse) ProtoMessage() {}
 
 func (x *StopSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[7]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -578,7 +827,7 @@ func (x *StopSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopSessionResponse.ProtoReflect.Descriptor instead.
 func (*StopSessionResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{7}
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *StopSessionResponse) GetSession() *Session {
@@ -613,7 +862,7 @@ type ResumeSessionRequest struct {
 
 func (x *ResumeSessionRequest) Reset() {
 	*x = ResumeSessionRequest{}
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[8]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -625,7 +874,7 @@ func (x *ResumeSessionRequest) String() string {
 func (*ResumeSessionRequest) ProtoMessage() {}
 
 func (x *ResumeSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[8]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -638,7 +887,7 @@ func (x *ResumeSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeSessionRequest.ProtoReflect.Descriptor instead.
 func (*ResumeSessionRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{8}
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ResumeSessionRequest) GetSessionId() string {
@@ -680,7 +929,7 @@ type ResumeSessionResponse struct {
 
 func (x *ResumeSessionResponse) Reset() {
 	*x = ResumeSessionResponse{}
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[9]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -692,7 +941,7 @@ func (x *ResumeSessionResponse) String() string {
 func (*ResumeSessionResponse) ProtoMessage() {}
 
 func (x *ResumeSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[9]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -705,7 +954,7 @@ func (x *ResumeSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeSessionResponse.ProtoReflect.Descriptor instead.
 func (*ResumeSessionResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{9}
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ResumeSessionResponse) GetSession() *Session {
@@ -730,7 +979,7 @@ type GrantStateAccessRequest struct {
 
 func (x *GrantStateAccessRequest) Reset() {
 	*x = GrantStateAccessRequest{}
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[10]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -742,7 +991,7 @@ func (x *GrantStateAccessRequest) String() string {
 func (*GrantStateAccessRequest) ProtoMessage() {}
 
 func (x *GrantStateAccessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[10]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -755,7 +1004,7 @@ func (x *GrantStateAccessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantStateAccessRequest.ProtoReflect.Descriptor instead.
 func (*GrantStateAccessRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{10}
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GrantStateAccessRequest) GetSessionId() string {
@@ -790,7 +1039,7 @@ type GrantStateAccessResponse struct {
 
 func (x *GrantStateAccessResponse) Reset() {
 	*x = GrantStateAccessResponse{}
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[11]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -802,7 +1051,7 @@ func (x *GrantStateAccessResponse) String() string {
 func (*GrantStateAccessResponse) ProtoMessage() {}
 
 func (x *GrantStateAccessResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_session_service_proto_msgTypes[11]
+	mi := &file_interlock_state_v1_session_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -815,7 +1064,7 @@ func (x *GrantStateAccessResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantStateAccessResponse.ProtoReflect.Descriptor instead.
 func (*GrantStateAccessResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{11}
+	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GrantStateAccessResponse) GetSession() *Session {
@@ -829,7 +1078,7 @@ var File_interlock_state_v1_session_service_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\n" +
-	"(interlock/state/v1/session_service.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a interlock/state/v1/session.proto\"\xe6\x04\n" +
+	"(interlock/state/v1/session_service.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a interlock/state/v1/session.proto\"\x87\x05\n" +
 	"\x14CreateSessionRequest\x12'\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\tsessionId\x12\x1c\n" +
@@ -843,7 +1092,9 @@ const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\asubject\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asubject\x12!\n" +
 	"\x06prompt\x18\n" +
 	" \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x10R\x06prompt\x12\"\n" +
-	"\asession\x18\v \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\x1a9\n" +
+	"\asession\x18\v \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\x12\x1f\n" +
+	"\vno_callback\x18\x14 \x01(\bR\n" +
+	"noCallback\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"h\n" +
@@ -866,7 +1117,7 @@ const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\asession\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\"w\n" +
 	"\x14ListSessionsResponse\x127\n" +
 	"\bsessions\x18\x01 \x03(\v2\x1b.interlock.state.v1.SessionR\bsessions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe3\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x86\x02\n" +
 	"\x12StopSessionRequest\x12)\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB\n" +
@@ -875,7 +1126,25 @@ const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\x0fidempotency_key\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x12\x19\n" +
 	"\bin_place\x18\x04 \x01(\bR\ainPlace\x12\x10\n" +
 	"\x03end\x18\x05 \x01(\bR\x03end\x12\x1e\n" +
-	"\x05error\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x05error\"d\n" +
+	"\x05error\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x05error\x12!\n" +
+	"\x06result\x18\x14 \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80\x04R\x06result\"[\n" +
+	"\x14DeleteSessionRequest\x12)\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\tsessionId\x12\x18\n" +
+	"\acascade\x18\x02 \x01(\bR\acascade\"3\n" +
+	"\x15DeleteSessionResponse\x12\x1a\n" +
+	"\bsessions\x18\x01 \x03(\tR\bsessions\"h\n" +
+	"\x17GetSessionResultRequest\x12)\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\tsessionId\x12\"\n" +
+	"\asession\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\"\xaf\x01\n" +
+	"\x18GetSessionResultResponse\x125\n" +
+	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession\x12\x16\n" +
+	"\x06result\x18\x02 \x01(\fR\x06result\x12\x14\n" +
+	"\x05given\x18\x03 \x01(\bR\x05given\x12.\n" +
+	"\x04time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"d\n" +
 	"\x13StopSessionResponse\x125\n" +
 	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession\x12\x16\n" +
 	"\x06prompt\x18\x02 \x01(\tR\x06prompt\"\xbb\x01\n" +
@@ -896,7 +1165,7 @@ const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\astateId\x12\x16\n" +
 	"\x06revoke\x18\x03 \x01(\bR\x06revoke\"Q\n" +
 	"\x18GrantStateAccessResponse\x125\n" +
-	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession2\xeb\x04\n" +
+	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession2\xc0\x06\n" +
 	"\x0eSessionService\x12d\n" +
 	"\rCreateSession\x12(.interlock.state.v1.CreateSessionRequest\x1a).interlock.state.v1.CreateSessionResponse\x12[\n" +
 	"\n" +
@@ -904,6 +1173,8 @@ const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\fListSessions\x12'.interlock.state.v1.ListSessionsRequest\x1a(.interlock.state.v1.ListSessionsResponse\x12^\n" +
 	"\vStopSession\x12&.interlock.state.v1.StopSessionRequest\x1a'.interlock.state.v1.StopSessionResponse\x12d\n" +
 	"\rResumeSession\x12(.interlock.state.v1.ResumeSessionRequest\x1a).interlock.state.v1.ResumeSessionResponse\x12m\n" +
+	"\x10GetSessionResult\x12+.interlock.state.v1.GetSessionResultRequest\x1a,.interlock.state.v1.GetSessionResultResponse\x12d\n" +
+	"\rDeleteSession\x12(.interlock.state.v1.DeleteSessionRequest\x1a).interlock.state.v1.DeleteSessionResponse\x12m\n" +
 	"\x10GrantStateAccess\x12+.interlock.state.v1.GrantStateAccessRequest\x1a,.interlock.state.v1.GrantStateAccessResponseBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3"
 
 var (
@@ -918,7 +1189,7 @@ func file_interlock_state_v1_session_service_proto_rawDescGZIP() []byte {
 	return file_interlock_state_v1_session_service_proto_rawDescData
 }
 
-var file_interlock_state_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_interlock_state_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_interlock_state_v1_session_service_proto_goTypes = []any{
 	(*CreateSessionRequest)(nil),     // 0: interlock.state.v1.CreateSessionRequest
 	(*CreateSessionResponse)(nil),    // 1: interlock.state.v1.CreateSessionResponse
@@ -927,41 +1198,52 @@ var file_interlock_state_v1_session_service_proto_goTypes = []any{
 	(*ListSessionsRequest)(nil),      // 4: interlock.state.v1.ListSessionsRequest
 	(*ListSessionsResponse)(nil),     // 5: interlock.state.v1.ListSessionsResponse
 	(*StopSessionRequest)(nil),       // 6: interlock.state.v1.StopSessionRequest
-	(*StopSessionResponse)(nil),      // 7: interlock.state.v1.StopSessionResponse
-	(*ResumeSessionRequest)(nil),     // 8: interlock.state.v1.ResumeSessionRequest
-	(*ResumeSessionResponse)(nil),    // 9: interlock.state.v1.ResumeSessionResponse
-	(*GrantStateAccessRequest)(nil),  // 10: interlock.state.v1.GrantStateAccessRequest
-	(*GrantStateAccessResponse)(nil), // 11: interlock.state.v1.GrantStateAccessResponse
-	nil,                              // 12: interlock.state.v1.CreateSessionRequest.LabelsEntry
-	(StateUpdate)(0),                 // 13: interlock.state.v1.StateUpdate
-	(*Session)(nil),                  // 14: interlock.state.v1.Session
+	(*DeleteSessionRequest)(nil),     // 7: interlock.state.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil),    // 8: interlock.state.v1.DeleteSessionResponse
+	(*GetSessionResultRequest)(nil),  // 9: interlock.state.v1.GetSessionResultRequest
+	(*GetSessionResultResponse)(nil), // 10: interlock.state.v1.GetSessionResultResponse
+	(*StopSessionResponse)(nil),      // 11: interlock.state.v1.StopSessionResponse
+	(*ResumeSessionRequest)(nil),     // 12: interlock.state.v1.ResumeSessionRequest
+	(*ResumeSessionResponse)(nil),    // 13: interlock.state.v1.ResumeSessionResponse
+	(*GrantStateAccessRequest)(nil),  // 14: interlock.state.v1.GrantStateAccessRequest
+	(*GrantStateAccessResponse)(nil), // 15: interlock.state.v1.GrantStateAccessResponse
+	nil,                              // 16: interlock.state.v1.CreateSessionRequest.LabelsEntry
+	(StateUpdate)(0),                 // 17: interlock.state.v1.StateUpdate
+	(*Session)(nil),                  // 18: interlock.state.v1.Session
+	(*timestamppb.Timestamp)(nil),    // 19: google.protobuf.Timestamp
 }
 var file_interlock_state_v1_session_service_proto_depIdxs = []int32{
-	13, // 0: interlock.state.v1.CreateSessionRequest.state_update:type_name -> interlock.state.v1.StateUpdate
-	12, // 1: interlock.state.v1.CreateSessionRequest.labels:type_name -> interlock.state.v1.CreateSessionRequest.LabelsEntry
-	14, // 2: interlock.state.v1.CreateSessionResponse.session:type_name -> interlock.state.v1.Session
-	14, // 3: interlock.state.v1.GetSessionResponse.session:type_name -> interlock.state.v1.Session
-	14, // 4: interlock.state.v1.ListSessionsResponse.sessions:type_name -> interlock.state.v1.Session
-	14, // 5: interlock.state.v1.StopSessionResponse.session:type_name -> interlock.state.v1.Session
-	14, // 6: interlock.state.v1.ResumeSessionResponse.session:type_name -> interlock.state.v1.Session
-	14, // 7: interlock.state.v1.GrantStateAccessResponse.session:type_name -> interlock.state.v1.Session
-	0,  // 8: interlock.state.v1.SessionService.CreateSession:input_type -> interlock.state.v1.CreateSessionRequest
-	2,  // 9: interlock.state.v1.SessionService.GetSession:input_type -> interlock.state.v1.GetSessionRequest
-	4,  // 10: interlock.state.v1.SessionService.ListSessions:input_type -> interlock.state.v1.ListSessionsRequest
-	6,  // 11: interlock.state.v1.SessionService.StopSession:input_type -> interlock.state.v1.StopSessionRequest
-	8,  // 12: interlock.state.v1.SessionService.ResumeSession:input_type -> interlock.state.v1.ResumeSessionRequest
-	10, // 13: interlock.state.v1.SessionService.GrantStateAccess:input_type -> interlock.state.v1.GrantStateAccessRequest
-	1,  // 14: interlock.state.v1.SessionService.CreateSession:output_type -> interlock.state.v1.CreateSessionResponse
-	3,  // 15: interlock.state.v1.SessionService.GetSession:output_type -> interlock.state.v1.GetSessionResponse
-	5,  // 16: interlock.state.v1.SessionService.ListSessions:output_type -> interlock.state.v1.ListSessionsResponse
-	7,  // 17: interlock.state.v1.SessionService.StopSession:output_type -> interlock.state.v1.StopSessionResponse
-	9,  // 18: interlock.state.v1.SessionService.ResumeSession:output_type -> interlock.state.v1.ResumeSessionResponse
-	11, // 19: interlock.state.v1.SessionService.GrantStateAccess:output_type -> interlock.state.v1.GrantStateAccessResponse
-	14, // [14:20] is the sub-list for method output_type
-	8,  // [8:14] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	17, // 0: interlock.state.v1.CreateSessionRequest.state_update:type_name -> interlock.state.v1.StateUpdate
+	16, // 1: interlock.state.v1.CreateSessionRequest.labels:type_name -> interlock.state.v1.CreateSessionRequest.LabelsEntry
+	18, // 2: interlock.state.v1.CreateSessionResponse.session:type_name -> interlock.state.v1.Session
+	18, // 3: interlock.state.v1.GetSessionResponse.session:type_name -> interlock.state.v1.Session
+	18, // 4: interlock.state.v1.ListSessionsResponse.sessions:type_name -> interlock.state.v1.Session
+	18, // 5: interlock.state.v1.GetSessionResultResponse.session:type_name -> interlock.state.v1.Session
+	19, // 6: interlock.state.v1.GetSessionResultResponse.time:type_name -> google.protobuf.Timestamp
+	18, // 7: interlock.state.v1.StopSessionResponse.session:type_name -> interlock.state.v1.Session
+	18, // 8: interlock.state.v1.ResumeSessionResponse.session:type_name -> interlock.state.v1.Session
+	18, // 9: interlock.state.v1.GrantStateAccessResponse.session:type_name -> interlock.state.v1.Session
+	0,  // 10: interlock.state.v1.SessionService.CreateSession:input_type -> interlock.state.v1.CreateSessionRequest
+	2,  // 11: interlock.state.v1.SessionService.GetSession:input_type -> interlock.state.v1.GetSessionRequest
+	4,  // 12: interlock.state.v1.SessionService.ListSessions:input_type -> interlock.state.v1.ListSessionsRequest
+	6,  // 13: interlock.state.v1.SessionService.StopSession:input_type -> interlock.state.v1.StopSessionRequest
+	12, // 14: interlock.state.v1.SessionService.ResumeSession:input_type -> interlock.state.v1.ResumeSessionRequest
+	9,  // 15: interlock.state.v1.SessionService.GetSessionResult:input_type -> interlock.state.v1.GetSessionResultRequest
+	7,  // 16: interlock.state.v1.SessionService.DeleteSession:input_type -> interlock.state.v1.DeleteSessionRequest
+	14, // 17: interlock.state.v1.SessionService.GrantStateAccess:input_type -> interlock.state.v1.GrantStateAccessRequest
+	1,  // 18: interlock.state.v1.SessionService.CreateSession:output_type -> interlock.state.v1.CreateSessionResponse
+	3,  // 19: interlock.state.v1.SessionService.GetSession:output_type -> interlock.state.v1.GetSessionResponse
+	5,  // 20: interlock.state.v1.SessionService.ListSessions:output_type -> interlock.state.v1.ListSessionsResponse
+	11, // 21: interlock.state.v1.SessionService.StopSession:output_type -> interlock.state.v1.StopSessionResponse
+	13, // 22: interlock.state.v1.SessionService.ResumeSession:output_type -> interlock.state.v1.ResumeSessionResponse
+	10, // 23: interlock.state.v1.SessionService.GetSessionResult:output_type -> interlock.state.v1.GetSessionResultResponse
+	8,  // 24: interlock.state.v1.SessionService.DeleteSession:output_type -> interlock.state.v1.DeleteSessionResponse
+	15, // 25: interlock.state.v1.SessionService.GrantStateAccess:output_type -> interlock.state.v1.GrantStateAccessResponse
+	18, // [18:26] is the sub-list for method output_type
+	10, // [10:18] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_interlock_state_v1_session_service_proto_init() }
@@ -976,7 +1258,7 @@ func file_interlock_state_v1_session_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_state_v1_session_service_proto_rawDesc), len(file_interlock_state_v1_session_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,8 @@ const (
 	SessionService_ListSessions_FullMethodName     = "/interlock.state.v1.SessionService/ListSessions"
 	SessionService_StopSession_FullMethodName      = "/interlock.state.v1.SessionService/StopSession"
 	SessionService_ResumeSession_FullMethodName    = "/interlock.state.v1.SessionService/ResumeSession"
+	SessionService_GetSessionResult_FullMethodName = "/interlock.state.v1.SessionService/GetSessionResult"
+	SessionService_DeleteSession_FullMethodName    = "/interlock.state.v1.SessionService/DeleteSession"
 	SessionService_GrantStateAccess_FullMethodName = "/interlock.state.v1.SessionService/GrantStateAccess"
 )
 
@@ -46,6 +48,12 @@ type SessionServiceClient interface {
 	StopSession(ctx context.Context, in *StopSessionRequest, opts ...grpc.CallOption) (*StopSessionResponse, error)
 	// ResumeSession says that the session's agent works again.
 	ResumeSession(ctx context.Context, in *ResumeSessionRequest, opts ...grpc.CallOption) (*ResumeSessionResponse, error)
+	// GetSessionResult returns what a session has left as the result of its work (S15.3).
+	// NOT_FOUND when there is none.
+	GetSessionResult(ctx context.Context, in *GetSessionResultRequest, opts ...grpc.CallOption) (*GetSessionResultResponse, error)
+	// DeleteSession removes a session that has ended, and with cascade all below it and the
+	// state of a root. Its names are not given again. Operators only.
+	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
 	// GrantStateAccess lets a session of another tree read a state, or takes that back
 	// (S10.9). Operators only.
 	GrantStateAccess(ctx context.Context, in *GrantStateAccessRequest, opts ...grpc.CallOption) (*GrantStateAccessResponse, error)
@@ -109,6 +117,26 @@ func (c *sessionServiceClient) ResumeSession(ctx context.Context, in *ResumeSess
 	return out, nil
 }
 
+func (c *sessionServiceClient) GetSessionResult(ctx context.Context, in *GetSessionResultRequest, opts ...grpc.CallOption) (*GetSessionResultResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetSessionResultResponse)
+	err := c.cc.Invoke(ctx, SessionService_GetSessionResult_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteSessionResponse)
+	err := c.cc.Invoke(ctx, SessionService_DeleteSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *sessionServiceClient) GrantStateAccess(ctx context.Context, in *GrantStateAccessRequest, opts ...grpc.CallOption) (*GrantStateAccessResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GrantStateAccessResponse)
@@ -138,6 +166,12 @@ type SessionServiceServer interface {
 	StopSession(context.Context, *StopSessionRequest) (*StopSessionResponse, error)
 	// ResumeSession says that the session's agent works again.
 	ResumeSession(context.Context, *ResumeSessionRequest) (*ResumeSessionResponse, error)
+	// GetSessionResult returns what a session has left as the result of its work (S15.3).
+	// NOT_FOUND when there is none.
+	GetSessionResult(context.Context, *GetSessionResultRequest) (*GetSessionResultResponse, error)
+	// DeleteSession removes a session that has ended, and with cascade all below it and the
+	// state of a root. Its names are not given again. Operators only.
+	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
 	// GrantStateAccess lets a session of another tree read a state, or takes that back
 	// (S10.9). Operators only.
 	GrantStateAccess(context.Context, *GrantStateAccessRequest) (*GrantStateAccessResponse, error)
@@ -165,6 +199,12 @@ func (UnimplementedSessionServiceServer) StopSession(context.Context, *StopSessi
 }
 func (UnimplementedSessionServiceServer) ResumeSession(context.Context, *ResumeSessionRequest) (*ResumeSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResumeSession not implemented")
+}
+func (UnimplementedSessionServiceServer) GetSessionResult(context.Context, *GetSessionResultRequest) (*GetSessionResultResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSessionResult not implemented")
+}
+func (UnimplementedSessionServiceServer) DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteSession not implemented")
 }
 func (UnimplementedSessionServiceServer) GrantStateAccess(context.Context, *GrantStateAccessRequest) (*GrantStateAccessResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GrantStateAccess not implemented")
@@ -280,6 +320,42 @@ func _SessionService_ResumeSession_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SessionService_GetSessionResult_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetSessionResultRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).GetSessionResult(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_GetSessionResult_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).GetSessionResult(ctx, req.(*GetSessionResultRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_DeleteSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).DeleteSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_DeleteSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).DeleteSession(ctx, req.(*DeleteSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _SessionService_GrantStateAccess_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GrantStateAccessRequest)
 	if err := dec(in); err != nil {
@@ -324,6 +400,14 @@ var SessionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ResumeSession",
 			Handler:    _SessionService_ResumeSession_Handler,
+		},
+		{
+			MethodName: "GetSessionResult",
+			Handler:    _SessionService_GetSessionResult_Handler,
+		},
+		{
+			MethodName: "DeleteSession",
+			Handler:    _SessionService_DeleteSession_Handler,
 		},
 		{
 			MethodName: "GrantStateAccess",

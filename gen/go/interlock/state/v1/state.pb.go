@@ -109,7 +109,9 @@ type State struct {
 	// Name of the session, or else the principal, that made the latest version.
 	UpdatedBy string `protobuf:"bytes,11,opt,name=updated_by,json=updatedBy,proto3" json:"updated_by,omitempty"`
 	// Who holds the lock. Absent when nobody does.
-	Lock          *Lock `protobuf:"bytes,12,opt,name=lock,proto3" json:"lock,omitempty"`
+	Lock *Lock `protobuf:"bytes,12,opt,name=lock,proto3" json:"lock,omitempty"`
+	// Set from 80 % of the limit on a state's size: what may be refused soon (S15.11).
+	Warning       string `protobuf:"bytes,30,opt,name=warning,proto3" json:"warning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -226,6 +228,13 @@ func (x *State) GetLock() *Lock {
 		return x.Lock
 	}
 	return nil
+}
+
+func (x *State) GetWarning() string {
+	if x != nil {
+		return x.Warning
+	}
+	return ""
 }
 
 // Lock is a lease on a state (S10.5).
@@ -461,7 +470,7 @@ var File_interlock_state_v1_state_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_state_proto_rawDesc = "" +
 	"\n" +
-	"\x1einterlock/state/v1/state.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcc\x03\n" +
+	"\x1einterlock/state/v1/state.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe6\x03\n" +
 	"\x05State\x12\x19\n" +
 	"\bstate_id\x18\x01 \x01(\tR\astateId\x12\x1b\n" +
 	"\tschema_id\x18\x02 \x01(\tR\bschemaId\x12\x1f\n" +
@@ -479,7 +488,8 @@ const file_interlock_state_v1_state_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x1d\n" +
 	"\n" +
 	"updated_by\x18\v \x01(\tR\tupdatedBy\x12,\n" +
-	"\x04lock\x18\f \x01(\v2\x18.interlock.state.v1.LockR\x04lock\"Y\n" +
+	"\x04lock\x18\f \x01(\v2\x18.interlock.state.v1.LockR\x04lock\x12\x18\n" +
+	"\awarning\x18\x1e \x01(\tR\awarning\"Y\n" +
 	"\x04Lock\x12\x16\n" +
 	"\x06holder\x18\x01 \x01(\tR\x06holder\x129\n" +
 	"\n" +

@@ -240,7 +240,10 @@ type CompleteTaskRequest struct {
 	// The task.
 	TaskId string `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
 	// Token of the lease.
-	LeaseToken    int64 `protobuf:"varint,2,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
+	LeaseToken int64 `protobuf:"varint,2,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
+	// The final message of the agent, as JSON; empty for none. It becomes the session's
+	// result unless the session has given one itself (S15.3).
+	Result        []byte `protobuf:"bytes,20,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -287,6 +290,13 @@ func (x *CompleteTaskRequest) GetLeaseToken() int64 {
 		return x.LeaseToken
 	}
 	return 0
+}
+
+func (x *CompleteTaskRequest) GetResult() []byte {
+	if x != nil {
+		return x.Result
+	}
+	return nil
 }
 
 // CompleteTaskResponse is the session after its task.
@@ -598,12 +608,13 @@ const file_interlock_state_v1_task_service_proto_rawDesc = "" +
 	"\vlease_token\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\n" +
 	"leaseToken\"Z\n" +
 	"\x12ExtendTaskResponse\x12D\n" +
-	"\x10lease_expires_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x0eleaseExpiresAt\"d\n" +
+	"\x10lease_expires_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x0eleaseExpiresAt\"\x87\x01\n" +
 	"\x13CompleteTaskRequest\x12#\n" +
 	"\atask_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x06taskId\x12(\n" +
 	"\vlease_token\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\n" +
-	"leaseToken\"M\n" +
+	"leaseToken\x12!\n" +
+	"\x06result\x18\x14 \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80\x04R\x06result\"M\n" +
 	"\x14CompleteTaskResponse\x125\n" +
 	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession\"\x96\x01\n" +
 	"\x0fFailTaskRequest\x12#\n" +

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 )
 
 // ending is how an agent has ended.
@@ -21,6 +23,7 @@ type ending struct {
 	ok     bool
 	how    string
 	stderr tail
+	stdout message
 }
 
 // failure says how a task has failed, empty when it is done, and whether it is to
@@ -40,7 +43,7 @@ func (e *ending) failure() (how string, again bool) {
 }
 
 // runAgent runs the agent of a task until it ends or ctx does.
-func (j *job) runAgent(ctx context.Context) *ending {
+func (j *job) runAgent(ctx context.Context, values *component) *ending {
 	e := &ending{}
 	if e.stopped = context.Cause(ctx); e.stopped != nil {
 		return e
@@ -57,8 +60,12 @@ func (j *job) runAgent(ctx context.Context) *ending {
 	cmd := exec.Command("sh", "-c", j.Command)
 	cmd.Dir = j.Dir
 	cmd.Env = append(append([]string{}, j.Environ...), variables(j.task)...)
+	cmd.Env = append(cmd.Env, j.runtimeHints(ctx)...)
+	if values != nil {
+		cmd.Env = append(cmd.Env, "INTERLOCK_COMPONENT_FILE="+values.file)
+	}
 	cmd.Stdin = strings.NewReader(j.task.GetPrompt())
-	cmd.Stdout, cmd.Stderr = out, io.MultiWriter(&e.stderr, errs)
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(&e.stdout, out), io.MultiWriter(&e.stderr, errs)
 	// What the agent has left behind may print for so long.
 	cmd.WaitDelay = j.KillAfter
 	processes.add(cmd)
@@ -92,6 +99,36 @@ func (j *job) runAgent(ctx context.Context) *ending {
 	// What came after its end does not count, such as output that was cut off.
 	e.ok, e.how = cmd.ProcessState.Success(), cmd.ProcessState.String()
 	return e
+}
+
+// hintsWithin is how long a runner waits for what the state of a run says to the runtime:
+// it is a hint, and the agent starts without it.
+const hintsWithin = 5 * time.Second
+
+// runtimeHints are what the state of the session's run says to the agent's runtime (S15.12).
+// The run is known by whichever the agent calls its session: its name or its id.
+func (j *job) runtimeHints(ctx context.Context) []string {
+	if j.Runs == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, hintsWithin)
+	defer cancel()
+	for _, session := range []string{j.task.GetSessionName(), j.task.GetSessionId()} {
+		got, err := j.Runs.GetRun(ctx, &enginev1.GetRunRequest{SessionId: session, Active: true})
+		if err != nil {
+			continue
+		}
+		var hints []string
+		for name, value := range map[string]string{
+			"INTERLOCK_MODEL": got.GetRun().GetRules().GetModel(), "INTERLOCK_THINKING_LEVEL": got.GetRun().GetRules().GetThinkingLevel(),
+		} {
+			if value != "" {
+				hints = append(hints, name+"="+value)
+			}
+		}
+		return hints
+	}
+	return nil
 }
 
 // printer passes lines on, one at a time.

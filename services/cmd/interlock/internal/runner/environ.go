@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -14,7 +15,8 @@ var own = []string{
 	"INTERLOCK_TOKEN", "INTERLOCK_AGENT_TOKEN", "INTERLOCK_DATA",
 	"INTERLOCK_SERVER", "INTERLOCK_HTTP_SERVER", "INTERLOCK_RUN",
 	"WORKFLOW_STATE_ID", "INTERLOCK_SESSION", "INTERLOCK_SESSION_ID", "INTERLOCK_TASK_ID", "INTERLOCK_TASK_KIND",
-	"INTERLOCK_PARENT_SESSION", "INTERLOCK_CALLBACK_IDS", "INTERLOCK_EXECUTION", "INTERLOCK_COMPONENT_VALUES",
+	"INTERLOCK_PARENT_SESSION", "INTERLOCK_CALLBACK_IDS", "INTERLOCK_CALLBACKS", "INTERLOCK_EXECUTION", "INTERLOCK_COMPONENT_VALUES",
+	"INTERLOCK_COMPONENT_FILE", "INTERLOCK_MODEL", "INTERLOCK_THINKING_LEVEL",
 }
 
 // Environ is what agents have of the runner's own environment: all but what is the
@@ -49,11 +51,47 @@ func variables(task *statev1.Task) []string {
 		"INTERLOCK_TASK_KIND=" + kindName(task.GetKind()),
 		"INTERLOCK_PARENT_SESSION=" + task.GetParentSessionId(),
 		"INTERLOCK_CALLBACK_IDS=" + strings.Join(callbacks, ","),
+		"INTERLOCK_CALLBACKS=" + callbackMetadata(task.GetCallbacks()),
 	}
 	if e := task.GetExecution(); e != nil {
 		all = append(all, "INTERLOCK_EXECUTION="+e.GetExecutionId(), "INTERLOCK_COMPONENT_VALUES="+string(e.GetValues()))
 	}
 	return slices.DeleteFunc(all, func(v string) bool { return len(v) >= maxVariable })
+}
+
+// callbackMetadata tells an agent that is resumed which children have ended, as a JSON
+// list (S15.5); empty for none.
+func callbackMetadata(callbacks []*statev1.Callback) string {
+	if len(callbacks) == 0 {
+		return ""
+	}
+	type metadata struct {
+		Source  string `json:"callback_source"`
+		ID      string `json:"callback_id"`
+		Session string `json:"session_id"`
+		Version int64  `json:"workflow_state_version,omitempty"`
+		Status  string `json:"state_update_status"`
+		Error   string `json:"error,omitempty"`
+		// Result is JSON: of a long one that is cut only a note that there is one.
+		Result    json.RawMessage `json:"result,omitempty"`
+		Truncated bool            `json:"result_truncated,omitempty"`
+	}
+	all := make([]metadata, len(callbacks))
+	for i, c := range callbacks {
+		all[i] = metadata{
+			Source: c.GetSessionName(), ID: c.GetCallbackId(), Session: c.GetSessionId(), Version: c.GetStateVersion(),
+			Status: strings.ToLower(strings.TrimPrefix(c.GetStateUpdateStatus().String(), "STATE_UPDATE_STATUS_")), Error: c.GetError(),
+			Truncated: c.GetResultTruncated(),
+		}
+		if !c.GetResultTruncated() {
+			all[i].Result = json.RawMessage(c.GetResult())
+		}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return "" // a result that is not JSON: the prompt tells the same
+	}
+	return string(text)
 }
 
 // kindName is the kind of a task as agents and people read it: "state_update".

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/grpc/status"
+
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 )
@@ -58,11 +60,22 @@ func (j *job) work(before *job) {
 	ctx, stop := context.WithCancelCause(j.lease.ctx)
 	defer stop(nil)
 	defer context.AfterFunc(j.kill, func() { stop(errStopping) })()
+	values, err := newComponent(j.task.GetExecution())
+	defer values.remove()
 	j.tell("%s: started", j)
-	ended := j.runAgent(ctx)
+	ended := &ending{err: err}
+	if err == nil {
+		ended = j.runAgent(ctx, values)
+	}
 	if err := context.Cause(j.lease.ctx); err != nil {
 		j.tell("%s: stopped: %s", j, err)
 		return
+	}
+	if how, _ := ended.failure(); how == "" && j.Components != nil {
+		// The end of an execution that did not go well keeps nothing.
+		if err := j.keepValues(values); err != nil {
+			ended.ok, ended.how = false, "the values of component "+j.task.GetExecution().GetSlug()+" are not kept: "+err.Error()
+		}
 	}
 	how, again := ended.failure()
 	text := "done"
@@ -78,12 +91,41 @@ func (j *job) work(before *job) {
 	j.tell("%s: %s", j, text)
 }
 
+// keepValues keeps what the agent has changed of its component.
+func (j *job) keepValues(values *component) error {
+	var failed error
+	err := j.settle(func(ctx context.Context) error {
+		failed = values.keep(ctx, j.Components)
+		if transientFailure(failed) {
+			return failed
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if _, answered := status.FromError(failed); answered && failed != nil {
+		return errors.New(fault.From(failed).Message)
+	}
+	return failed
+}
+
+// transientFailure is true where another attempt may succeed.
+func transientFailure(err error) bool {
+	switch fault.ReasonOf(err) {
+	case fault.Unavailable, fault.CommitUncertain, fault.DeadlineExceeded:
+		return true
+	default:
+		return false
+	}
+}
+
 // report tells the server once how the agent has ended.
 func (j *job) report(ctx context.Context, e *ending) error {
 	how, again := e.failure()
 	if how == "" {
 		_, err := j.Tasks.CompleteTask(ctx, &statev1.CompleteTaskRequest{
-			TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken(),
+			TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken(), Result: e.stdout.result(),
 		})
 		return err
 	}

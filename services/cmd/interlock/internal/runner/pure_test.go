@@ -19,12 +19,25 @@ func TestVariables(t *testing.T) {
 	t.Parallel()
 	given := &statev1.Task{
 		TaskId: "task_1", Kind: statev1.TaskKind_TASK_KIND_CALLBACK, SessionId: "ses_1", SessionName: "a b", WorkflowStateId: "wfstate_1",
-		ParentSessionId: "ses_0", Callbacks: []*statev1.Callback{{CallbackId: "c.1"}, {CallbackId: "d.2"}},
+		ParentSessionId: "ses_0", Callbacks: []*statev1.Callback{
+			{
+				CallbackId: "c.1", SessionId: "ses_2", SessionName: "lint", StateVersion: 7, Result: `{"bugs":0}`,
+				StateUpdateStatus: statev1.StateUpdateStatus_STATE_UPDATE_STATUS_COMPLETED,
+			},
+			{
+				CallbackId: "d.2", SessionName: "docs", StateUpdateStatus: statev1.StateUpdateStatus_STATE_UPDATE_STATUS_FAILED,
+				Error: "late", Result: `"cut`, ResultTruncated: true,
+			},
+		},
 		Execution: &statev1.Execution{ExecutionId: "exec_1", Values: []byte(`{"n":null}`)},
 	}
 	want := []string{
 		"WORKFLOW_STATE_ID=wfstate_1", "INTERLOCK_SESSION=a b", "INTERLOCK_SESSION_ID=ses_1", "INTERLOCK_TASK_ID=task_1",
 		"INTERLOCK_TASK_KIND=callback", "INTERLOCK_PARENT_SESSION=ses_0", "INTERLOCK_CALLBACK_IDS=c.1,d.2",
+		// S15.5.
+		`INTERLOCK_CALLBACKS=[{"callback_source":"lint","callback_id":"c.1","session_id":"ses_2","workflow_state_version":7,` +
+			`"state_update_status":"completed","result":{"bugs":0}},` +
+			`{"callback_source":"docs","callback_id":"d.2","session_id":"","state_update_status":"failed","error":"late","result_truncated":true}]`,
 		"INTERLOCK_EXECUTION=exec_1", `INTERLOCK_COMPONENT_VALUES={"n":null}`,
 	}
 	if diff := cmp.Diff(want, variables(given)); diff != "" {
@@ -35,7 +48,7 @@ func TestVariables(t *testing.T) {
 		t.Errorf("%d variables, with values that no system passes on", len(got))
 	}
 	given.Execution = nil
-	if diff := cmp.Diff(want[:7], variables(given)); diff != "" {
+	if diff := cmp.Diff(want[:8], variables(given)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 )
@@ -21,6 +22,12 @@ import (
 // Config of a runner. Tasks, Name and Command must be set.
 type Config struct {
 	Tasks statev1.TaskServiceClient
+	// Components keeps what agents change in the file of their component; without it,
+	// nothing of that is kept.
+	Components statev1.ComponentServiceClient
+	// Runs tells what the state of a session's run says to the agent's runtime; without
+	// it, agents are not told.
+	Runs enginev1.RunServiceClient
 	// Name is for people: it is shown with the tasks that the runner has.
 	Name string
 	// Labels that the runner has: it is given tasks whose labels are all among them.

@@ -3,7 +3,9 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"io"
+	"os"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"google.golang.org/grpc"
@@ -57,7 +59,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	}
 	g, err := gateway.New(gateway.Config{
 		Vouched: vouched,
-		Engine:  conn, Policy: conn, State: conn, Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound,
+		Engine:  conn, Policy: conn, State: conn, Upstreams: upstreams, ToolPrefix: c.ToolPrefix, StatePrefix: c.StatePrefix, Resume: resumedFor(os.Getenv), AllowUnbound: c.AllowUnbound,
 		Stdio: gateway.Identity{
 			Binding: binding, StateID: c.StateID, Token: token, Namespace: c.Namespace, Workspace: workspace,
 		},
@@ -68,6 +70,20 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	}
 	defer g.Close()
 	return g.ServeStdio(ctx, streams.In, writeCloser{streams.Out})
+}
+
+// resumedFor is what a runner has resumed the agent for, by its environment (S15.5).
+func resumedFor(getenv func(string) string) map[string]any {
+	task := getenv("INTERLOCK_TASK_ID")
+	if task == "" {
+		return nil
+	}
+	resume := map[string]any{"task_id": task, "task_kind": getenv("INTERLOCK_TASK_KIND")}
+	var callbacks []any
+	if err := json.Unmarshal([]byte(getenv("INTERLOCK_CALLBACKS")), &callbacks); err == nil {
+		resume["callbacks"] = callbacks
+	}
+	return resume
 }
 
 // writeCloser keeps standard output open: the process's end closes it.

@@ -74,6 +74,9 @@ func details(h *jsonview.HistoryEntry) string {
 	if h.SafeNext {
 		all = append(all, "by safe_next")
 	}
+	if h.Warned {
+		all = append(all, "warning")
+	}
 	add("branch %s", h.Branch)
 	if h.Branch != "" { // of the run itself, run get tells it
 		add("given to session %s", h.SessionID)

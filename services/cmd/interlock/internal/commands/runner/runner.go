@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
@@ -67,7 +68,8 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 	}
 	tell("takes tasks as " + c.Name)
 	return runner.Run(ctx, runner.Config{
-		Tasks: statev1.NewTaskServiceClient(conn), Name: c.Name, Labels: c.Labels, Max: c.Max,
+		Tasks: statev1.NewTaskServiceClient(conn), Components: statev1.NewComponentServiceClient(conn),
+		Runs: enginev1.NewRunServiceClient(conn), Name: c.Name, Labels: c.Labels, Max: c.Max,
 		Command: c.Exec, Dir: c.Workdir, Environ: environ, Grace: c.Grace, Out: out, Err: errs, Tell: tell,
 	})
 }

@@ -8,7 +8,9 @@ type Command struct {
 	List   listCommand   `cmd:"" help:"List sessions."`
 	Tree   treeCommand   `cmd:"" help:"Draw a session and those below it."`
 	Stop   stopCommand   `cmd:"" help:"Say that a session's agent has stopped."`
+	Result resultCommand `cmd:"" help:"Show the result that a session has left."`
 	Resume resumeCommand `cmd:"" help:"Say that a session's agent works again, or have a runner resume it."`
+	Delete deleteCommand `cmd:"" help:"Delete a session that has ended."`
 	Grant  grantCommand  `cmd:"" help:"Let a session read a state of another tree."`
 	Revoke revokeCommand `cmd:"" help:"Take a grant back."`
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -80,6 +81,9 @@ func sessionRows(w *show.Sheet, s *jsonview.Session) {
 	for i := range s.Callbacks {
 		t.Row("callback waits", callbackText(&s.Callbacks[i]))
 	}
+	if s.HasResult {
+		t.Row("result", "recorded")
+	}
 	t.Row("task", s.TaskID)
 	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
 		t.Row("label", name+"="+s.Labels[name])
@@ -130,8 +134,10 @@ type createCommand struct {
 	promptFlags
 	Name              string            `arg:"" help:"Name of the session, which no other has."`
 	ID                string            `name:"id" help:"Its id; minted by default." placeholder:"ID"`
-	Parent            string            `help:"Its parent, by id or name, whose state it shares." placeholder:"NAME"`
+	Parent            string            `xor:"parent" help:"Its parent, by id or name, whose state it shares; by default the session in INTERLOCK_SESSION, if any." placeholder:"NAME"`
+	Root              bool              `xor:"parent" help:"It has no parent, whatever INTERLOCK_SESSION says."`
 	SkipStateUpdate   bool              `help:"It need not update the state before it is done."`
+	NoCallback        bool              `help:"Its parent is not called back: it looks for the result itself."`
 	AcceptEarlyUpdate bool              `help:"An update before its first stop counts as its report."`
 	Labels            map[string]string `name:"label" mapsep:"none" help:"Label that runners must have to take its tasks. May be repeated." placeholder:"KEY=VALUE"`
 	StateRef          string            `help:"Component that its executions begin and end with." placeholder:"SLUG"`
@@ -150,8 +156,11 @@ func (c *createCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
+	if c.Parent == "" && !c.Root {
+		c.Parent = os.Getenv("INTERLOCK_SESSION") // the agent that starts another (S15.4)
+	}
 	req := &statev1.CreateSessionRequest{
-		SessionId: c.ID, Name: c.Name, Parent: c.Parent, AcceptEarlyUpdate: c.AcceptEarlyUpdate, Labels: c.Labels,
+		SessionId: c.ID, Name: c.Name, Parent: c.Parent, AcceptEarlyUpdate: c.AcceptEarlyUpdate, NoCallback: c.NoCallback, Labels: c.Labels,
 		StateRef: c.StateRef, Subject: c.Subject, Prompt: prompt, Session: c.As,
 	}
 	if c.SkipStateUpdate {
@@ -242,18 +251,41 @@ type stopCommand struct {
 	oneSession
 	End            bool   `help:"End the session, whatever is outstanding."`
 	Error          string `help:"Why the agent failed." placeholder:"TEXT"`
+	Result         string `help:"Result of the agent's work: any JSON, at most 64 KiB; @FILE reads a file, - standard input." placeholder:"JSON|@FILE"`
 	IdempotencyKey string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
 }
 
 func (c *stopCommand) Run(ctx context.Context, io console.Streams) error {
+	var result []byte
+	if c.Result != "" {
+		var err error
+		if result, err = input.JSON("result", strings.TrimPrefix(c.Result, "@"), io); err != nil {
+			return err
+		}
+	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewSessionServiceClient(conn).StopSession(ctx, &statev1.StopSessionRequest{
-			SessionId: c.Name, Session: c.As, End: c.End, Error: c.Error, IdempotencyKey: c.IdempotencyKey,
+			SessionId: c.Name, Session: c.As, End: c.End, Error: c.Error, IdempotencyKey: c.IdempotencyKey, Result: result,
 		})
 		if err != nil {
 			return err
 		}
 		return printSession(c.Printer, io, resp.GetSession())
+	})
+}
+
+type resultCommand struct{ oneSession }
+
+func (c *resultCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewSessionServiceClient(conn).GetSessionResult(ctx, &statev1.GetSessionResultRequest{
+			SessionId: c.Name, Session: c.As,
+		})
+		if err != nil {
+			return err
+		}
+		view := jsonview.SessionResultOf(resp)
+		return c.Print(io.Out, view, func(w *show.Sheet) { fmt.Fprintln(w, show.Indented(view.Result)) })
 	})
 }
 
@@ -276,6 +308,30 @@ func (c *resumeCommand) Run(ctx context.Context, io console.Streams) error {
 			return err
 		}
 		return printSession(c.Printer, io, resp.GetSession())
+	})
+}
+
+type deleteCommand struct {
+	client.Connection
+	Name    string `arg:"" name:"session" help:"The session, by name, id or the beginning of one."`
+	Cascade bool   `help:"Also all sessions below it, and the state that a root has created."`
+}
+
+func (c *deleteCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) (err error) {
+		if c.Name, err = client.SessionID(ctx, conn, c.Name, ""); err != nil {
+			return err
+		}
+		resp, err := statev1.NewSessionServiceClient(conn).DeleteSession(ctx, &statev1.DeleteSessionRequest{
+			SessionId: c.Name, Cascade: c.Cascade,
+		})
+		if err != nil {
+			return err
+		}
+		for _, name := range resp.GetSessions() {
+			fmt.Fprintln(io.Out, "deleted ", show.Text(name))
+		}
+		return nil
 	})
 }
 

@@ -78,7 +78,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 		Store: c.Store, AllowLossyStore: c.AllowLossyStore, Safety: c.SafetyFlags, StoreLogin: c.StoreLogin,
 		Events: c.EventFlags, NATSURL: c.NATSURL, NATSLogin: c.NATSLogin,
 		State: c.State, Policy: c.Policy, Approval: c.Approval, Definitions: c.Definitions,
-		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound, Quotas: c.Quotas, Authz: c.Authz, Console: c.Console, Engine: c.Engine, Retention: c.Retention,
+		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, StatePrefix: c.StatePrefix, AllowUnbound: c.AllowUnbound, Quotas: c.Quotas, Authz: c.Authz, Console: c.Console, Engine: c.Engine, Retention: c.Retention,
 		Version: string(version), Tracer: telemetry.TracerProvider(), Logger: log,
 	})
 	if errors.Is(err, syscall.EADDRINUSE) {
