@@ -23,6 +23,8 @@ const reportMs = 15_000;
 const mostOutput = 64 * 1024 + 1;
 /** How often one call is put as a new question. */
 const mostAsked = 4;
+/** What gRPC has room for in the deadline of one stream. */
+const longestMs = 10_000_000;
 
 /** Options of a client. */
 export interface Options {
@@ -335,7 +337,7 @@ export class Interlock {
         const left = deadline.left();
         const answers = this.rpc(ApprovalService).watchApproval(
           { approvalId },
-          { ...(options.signal && { signal: options.signal }), ...(left < Infinity && { timeoutMs: Math.max(1, left) }) },
+          { ...(options.signal && { signal: options.signal }), ...(left < Infinity && { timeoutMs: Math.max(1, Math.ceil(Math.min(left, longestMs))) }) },
         );
         for await (const { approval } of answers) {
           if (approval && ![ApprovalStatus.UNSPECIFIED, ApprovalStatus.PENDING].includes(approval.status)) return approvalOf(approval);

@@ -225,7 +225,7 @@ export function approvalOf(a: ApprovalMessage): Approval {
   return {
     id: a.approvalId,
     status: word(ApprovalStatusSchema, a.status),
-    granted: a.status === ApprovalStatus.GRANTED,
+    granted: a.status === ApprovalStatus.GRANTED || a.status === ApprovalStatus.USED,
     kind: word(ApprovalKindSchema, a.kind),
     message: a.message,
     reason: a.reason,

@@ -56,12 +56,17 @@ export async function retry<T>(
 ): Promise<T> {
   for (let failures = 1; ; failures++) {
     deadline.check();
-    const timeoutMs = Math.max(1, Math.min(attemptMs, deadline.left()));
+    const timeoutMs = Math.max(1, Math.ceil(Math.min(attemptMs, deadline.left())));
+    const begun = performance.now();
     try {
       return await call(deadline.signal ? { timeoutMs, signal: deadline.signal } : { timeoutMs });
     } catch (err) {
       deadline.check(err);
-      const fault = faultOf(err);
+      let fault = faultOf(err);
+      if (fault.reason === "UNAVAILABLE" && performance.now() - begun > 0.9 * timeoutMs) {
+        // A server that knows the deadline ends the stream a moment before the client does.
+        fault = new Fault("DEADLINE_EXCEEDED", "the deadline passed before there was an answer", { cause: fault });
+      }
       const wait = delay(failures, fault.retryAfterMs);
       if (!transient(fault) || deadline.endsWithin(wait)) throw fault;
       await pause(wait, deadline.signal);

@@ -208,7 +208,7 @@ export interface Approval {
   readonly id: string;
   /** "PENDING", "GRANTED", "REJECTED", "EXPIRED", "CANCELLED", "USED" or "STALE". */
   readonly status: string;
-  /** Humans have approved, and it was not used. */
+  /** Humans have approved: it is GRANTED, or was USED already, as that of a transition is. */
   readonly granted: boolean;
   /** "TOOL_CALL", "TRANSITION" or "PROCESS_STEP". */
   readonly kind: string;
