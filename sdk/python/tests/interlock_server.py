@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+
 from interlock.gen.policy.v1 import policy_enforcer_service_pb2 as policy
 
 ROOT = Path(__file__).parents[3]

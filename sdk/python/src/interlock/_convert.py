@@ -8,7 +8,7 @@ from typing import Any
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from . import _json
-from .errors import AwaitingApproval, Denied, Rejected, Unavailable
+from .errors import AwaitingApproval, Rejected, Unavailable
 from .gen.approval.v1 import approval_pb2
 from .gen.engine.v1 import run_pb2, run_service_pb2
 from .gen.policy.v1 import decision_pb2, policy_enforcer_service_pb2
@@ -57,17 +57,6 @@ def decision(tool: str, call_id: str, r: policy_enforcer_service_pb2.CheckToolCa
         iterations=r.iterations,
         max_iterations=r.max_iterations,
     )
-
-
-def refuse(d: Decision) -> None:
-    """Raises what a decision is that does not allow the call."""
-    if d.decision == "ASK":
-        raise AwaitingApproval(d.code, d.message, approval_id=d.approval_id, call_id=d.call_id)
-    if not d.allowed:
-        raise Denied(
-            d.code, d.message, allowed_tools=d.allowed_tools, tools_restricted=d.tools_restricted,
-            legal_events=d.legal_events, call_id=d.call_id,
-        )  # fmt: skip
 
 
 def notice(r: policy_enforcer_service_pb2.ReportToolCallResponse) -> str:
@@ -191,6 +180,7 @@ def approval(a: approval_pb2.Approval) -> Approval:
         kind=word(approval_pb2.ApprovalKind, a.kind, "APPROVAL_KIND_"),
         message=a.message,
         reason=a.reason,
+        note="; ".join(vote.note for vote in a.votes if vote.note),
         outcome=a.outcome,
         run_id=a.run_id,
         by=a.by,

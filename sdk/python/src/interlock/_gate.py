@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import _convert, _json
+from . import _json
 from ._async.client import Interlock
 from ._sync.client import Interlock as SyncInterlock
 from .errors import UNDECIDED, AwaitingApproval, Denied, ReportError
@@ -204,7 +204,7 @@ def _arguments(args: Any) -> Mapping[str, Any] | bytes | None:
 
 def _verdict(tool: str, session: str, decision: Decision) -> Verdict:
     try:
-        _convert.refuse(decision)
+        decision.require()
     except AwaitingApproval as asks:
         return Verdict(tool, session, text=f"{asks.code}: {asks.message}", approval_id=asks.approval_id)
     except Denied as denied:

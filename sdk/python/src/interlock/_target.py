@@ -86,7 +86,9 @@ def target(settings: Settings) -> str:
     try:
         versions = {ipaddress.ip_address(one.rpartition(":")[0].strip("[]")).version for one in addresses}
     except ValueError as err:
-        raise ValueError(f"dial {settings.server}: a list of servers has IP addresses with ports; for a name use dns:///") from err
+        raise ValueError(
+            f"dial {settings.server}: a list of servers has IP addresses with ports; for a name use dns:///"
+        ) from err
     if len(versions) > 1:
         raise ValueError(f"dial {settings.server}: a list of servers has addresses of one version of IP")
     return f"ipv{versions.pop()}:{','.join(addresses)}"

@@ -69,6 +69,18 @@ class Decision:
         """Whether the call may be made."""
         return self.decision == "ALLOW"
 
+    def require(self) -> None:
+        """Raises `Denied` or `AwaitingApproval` unless the call may be made."""
+        from .errors import AwaitingApproval, Denied
+
+        if self.decision == "ASK":
+            raise AwaitingApproval(self.code, self.message, approval_id=self.approval_id, call_id=self.call_id)
+        if not self.allowed:
+            raise Denied(
+                self.code, self.message, allowed_tools=self.allowed_tools, tools_restricted=self.tools_restricted,
+                legal_events=self.legal_events, call_id=self.call_id,
+            )  # fmt: skip
+
 
 @dataclass
 class Result:
@@ -242,9 +254,11 @@ class Approval:
     kind: str
     message: str
     reason: str
-    """Why it was decided so."""
+    """Why it was cancelled or became stale; empty otherwise."""
+    note: str
+    """What the humans said who decided; empty when they said nothing."""
     outcome: str
-    """The decision in one sentence."""
+    """How it stands, in one sentence for the agent."""
     run_id: str
     by: str
     expires_at: datetime | None
@@ -256,5 +270,10 @@ class Approval:
 
     @property
     def granted(self) -> bool:
-        """Whether humans have approved, and nothing has made that void."""
+        """Whether humans have approved, and it was not used."""
         return self.status == "GRANTED"
+
+    @property
+    def rejected(self) -> bool:
+        """Whether humans have refused."""
+        return self.status == "REJECTED"

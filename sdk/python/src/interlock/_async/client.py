@@ -179,18 +179,21 @@ class Interlock:
         or an `AwaitingApproval`. Otherwise it is its own. A report that failed is a `ReportError`, which has the result: the tool
         has run, so do not run it again.
 
-        A call is reported as failed when `run` raises, and the exception continues; when the report of that fails too, it is only
-        logged. It is reported also when the caller is cancelled.
+        A call is reported as failed when `run` raises, and the exception continues; when the report of that fails too, the
+        `ReportError` has it. A call is reported also when its caller is cancelled.
         """
         decision = await self.check(tool, args, timeout=timeout)
-        _convert.refuse(decision)
+        decision.require()
         try:
             value = await io.finish(run())
-        except BaseException:
+        except BaseException as err:
             try:
                 await self.report(decision, ok=False)
             except ReportError as lost:
-                log.warning("the failure of a tool call was not reported: %s: %s", tool, lost)
+                if isinstance(err, Exception):
+                    lost.tool_error = err
+                    raise lost from err
+                log.warning("the end of a tool call was not reported: %s: %s", tool, lost)
             raise
         result = value if isinstance(value, Result) else Result(output=_output(value), value=value)
         try:
@@ -347,9 +350,7 @@ class Interlock:
         request = run_service_pb2.GetRunRequest(run_id=run, session_id=session, active=True)
         return _convert.run((await self._retry(_RUN + "GetRun", stub.GetRun, request, self._until(timeout))).run)
 
-    async def transition(
-        self, event: str, data: Mapping[str, Any] | bytes | None = None, *, timeout: float | None = None
-    ) -> Run:
+    async def transition(self, event: str, data: Mapping[str, Any] | bytes | None = None, *, timeout: float | None = None) -> Run:
         """Asks to move on and returns the run whose rules are in force then. The data merges into the context after the transition
         (S2.3); its "rationale" goes into the history.
 
@@ -501,9 +502,7 @@ class Interlock:
         answer = await self._retry(_SESSION + "CreateSession", stub.CreateSession, request, self._until(timeout))
         return _convert.session(answer.session)
 
-    async def stop(
-        self, *, in_place: bool = False, end: bool = False, error: str = "", timeout: float | None = None
-    ) -> Stopped:
+    async def stop(self, *, in_place: bool = False, end: bool = False, error: str = "", timeout: float | None = None) -> Stopped:
         """Says that the agent of the client's session has stopped. One that must update the state of its tree and has not is asked
         to; then its parent is called back (S11.2).
 

@@ -180,18 +180,21 @@ class Interlock:
         or an `AwaitingApproval`. Otherwise it is its own. A report that failed is a `ReportError`, which has the result: the tool
         has run, so do not run it again.
 
-        A call is reported as failed when `run` raises, and the exception continues; when the report of that fails too, it is only
-        logged. It is reported also when the caller is cancelled.
+        A call is reported as failed when `run` raises, and the exception continues; when the report of that fails too, the
+        `ReportError` has it. A call is reported also when its caller is cancelled.
         """
         decision = self.check(tool, args, timeout=timeout)
-        _convert.refuse(decision)
+        decision.require()
         try:
             value = io.finish(run())
-        except BaseException:
+        except BaseException as err:
             try:
                 self.report(decision, ok=False)
             except ReportError as lost:
-                log.warning("the failure of a tool call was not reported: %s: %s", tool, lost)
+                if isinstance(err, Exception):
+                    lost.tool_error = err
+                    raise lost from err
+                log.warning("the end of a tool call was not reported: %s: %s", tool, lost)
             raise
         result = value if isinstance(value, Result) else Result(output=_output(value), value=value)
         try:
