@@ -128,7 +128,11 @@ class Gate:
             return ""
 
     async def perform(
-        self, verdict: Verdict, run: Callable[[], Awaitable[T]], ok: Callable[[T], bool] = lambda _: True
+        self,
+        verdict: Verdict,
+        run: Callable[[], Awaitable[T]],
+        ok: Callable[[T], bool] = lambda _: True,
+        output: Callable[[T], Any] = lambda result: result,
     ) -> tuple[T, str]:
         """Runs a call that is allowed and reports it, once, however it ends. It returns the result and the notice."""
         try:
@@ -136,16 +140,22 @@ class Gate:
         except BaseException:
             await self.tell(verdict, ok=False)
             raise
-        return result, await self.tell(verdict, result, ok=ok(result))
+        return result, await self.tell(verdict, output(result), ok=ok(result))
 
-    def perform_sync(self, verdict: Verdict, run: Callable[[], T], ok: Callable[[T], bool] = lambda _: True) -> tuple[T, str]:
+    def perform_sync(
+        self,
+        verdict: Verdict,
+        run: Callable[[], T],
+        ok: Callable[[T], bool] = lambda _: True,
+        output: Callable[[T], Any] = lambda result: result,
+    ) -> tuple[T, str]:
         """`perform` without an event loop."""
         try:
             result = run()
         except BaseException:
             self.tell_sync(verdict, ok=False)
             raise
-        return result, self.tell_sync(verdict, result, ok=ok(result))
+        return result, self.tell_sync(verdict, output(result), ok=ok(result))
 
     async def offered(self, context: Any = None) -> Callable[[str], bool]:
         """Which tools to offer to the model in the state of the moment. When that cannot be known, none but Interlock's own."""

@@ -72,7 +72,7 @@ class InterlockMiddleware(AgentMiddleware[Any, Any, Any]):
             verdict = self._gate.ask_sync(call["name"], call["args"], config)
         if not verdict.allowed:
             return _refusal(request, verdict)
-        result, notice = self._gate.perform_sync(verdict, lambda: handler(request), _succeeded)
+        result, notice = self._gate.perform_sync(verdict, lambda: handler(request), _succeeded, _output)
         return _noticed(result, notice)
 
     async def awrap_tool_call(
@@ -86,7 +86,7 @@ class InterlockMiddleware(AgentMiddleware[Any, Any, Any]):
             verdict = await self._gate.ask(call["name"], call["args"], config)
         if not verdict.allowed:
             return _refusal(request, verdict)
-        result, notice = await self._gate.perform(verdict, lambda: handler(request), _succeeded)
+        result, notice = await self._gate.perform(verdict, lambda: handler(request), _succeeded, _output)
         return _noticed(result, notice)
 
     def wrap_model_call(
@@ -138,6 +138,12 @@ def _refusal(request: ToolCallRequest, verdict: Verdict) -> ToolMessage:
 
 def _succeeded(result: ToolResult) -> bool:
     return not (isinstance(result, ToolMessage) and result.status == "error")
+
+
+def _output(result: ToolResult) -> Any:
+    if isinstance(result, ToolMessage):
+        return result.content
+    return result.update
 
 
 def _noticed(result: ToolResult, notice: str) -> ToolResult:
