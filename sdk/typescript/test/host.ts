@@ -39,6 +39,14 @@ export interface Fault {
   messages?: number;
 }
 
+/** One RPC as the proxy saw it. */
+export interface Attempt {
+  rpc: string;
+  key: string;
+  tool?: string;
+  ok?: boolean;
+}
+
 export interface Definitions {
   workflows?: unknown[];
   policies?: unknown[];
@@ -76,6 +84,9 @@ export class Case {
   }
   traffic(): Promise<unknown> {
     return request("GET", this.base + "/traffic");
+  }
+  attempts(): Promise<Attempt[]> {
+    return request("GET", this.base + "/attempts") as Promise<Attempt[]>;
   }
   record(): Promise<any> {
     return request("GET", this.base + "/record");
