@@ -10,7 +10,9 @@
  *
  * A call that a human must approve is deferred: the run stops, and `deferred_tool_use` of the result has the call. When the
  * approval is decided, continue with `resume(options)`, where `options.resume` is the id of the session. Claude Code asks the hook
- * again, and Interlock decides again: about the arguments of that moment, and nothing runs that nobody has approved.
+ * again, and Interlock decides again: about the arguments of that moment, and nothing runs that nobody has approved. Claude Code
+ * 2.1.328 resumes such a call before it has found the tools that run in this program (`createSdkMcpServer`): it then ends with an
+ * error, and the call goes on waiting. Have tools that humans approve in an MCP server on stdio.
  *
  * Claude Code runs hooks at once, and one that changes a call's arguments would change them after they were judged. So the
  * `PreToolUse` hooks of the options are run before the call is judged, by the adapter. Hooks of settings files and of plugins are
@@ -70,12 +72,13 @@ export async function* resume(options: Options): AsyncGenerator<SDKMessage, void
   let over = (): void => undefined;
   const ended = new Promise<void>((resolve) => (over = resolve));
   // There is no message of a user, which would come after the call that waits. Without any prompt the run would end.
-  // eslint-disable-next-line require-yield
   async function* prompt(): AsyncGenerator<SDKUserMessage, void, undefined> {
     await ended;
   }
   try {
-    for await (const message of query({ prompt: prompt(), options })) {
+    // The call that waits is looked up when Claude Code starts: the servers of its tools must be connected then.
+    const env = { ...(options.env ?? process.env), MCP_CONNECTION_NONBLOCKING: "0" };
+    for await (const message of query({ prompt: prompt(), options: { ...options, env } })) {
       if (message.type === "result") over();
       yield message;
     }

@@ -106,7 +106,7 @@ class Claude implements Driver {
     if (this.open_ === 1 + this.world.spec.steps.filter((step) => step.restart).length) this.api.close();
   }
 
-  private async options(play: Play, conversation: string, more: Partial<Options>, args?: Record<string, string>): Promise<Options> {
+  private async options(play: Play, more: Partial<Options>, args?: Record<string, string>): Promise<Options> {
     this.api.play = play;
     const tools = this.world.tools().map(({ name, args, run }) =>
       tool(name, name, Object.fromEntries(args.map((arg) => [arg, z.string()])), async (given) => ({
@@ -121,7 +121,8 @@ class Claude implements Driver {
     const options: Options = {
       tools: ["Agent"],
       mcpServers: {
-        world: createSdkMcpServer({ name: "world", tools }),
+        // Claude Code resumes a deferred call before it has found the tools of this program, see src/claude-agent.ts.
+        world: this.world.asks ? { type: "stdio" as const, ...this.world.stdio() } : createSdkMcpServer({ name: "world", tools }),
         ...(this.world.usesMcp && { notes: { type: "stdio" as const, ...this.world.mcp() } }),
       },
       strictMcpConfig: true,
@@ -147,11 +148,11 @@ class Claude implements Driver {
   async run(play: Play, conversation: string, stream: boolean): Promise<End> {
     const id = randomUUID();
     this.ids.set(conversation, id);
-    return this.read(query({ prompt: "go", options: await this.options(play, conversation, { sessionId: id, includePartialMessages: stream }) }));
+    return this.read(query({ prompt: "go", options: await this.options(play, { sessionId: id, includePartialMessages: stream }) }));
   }
 
   async resume(play: Play, conversation: string, args: Record<string, string> | undefined): Promise<End> {
-    return this.read(resume(await this.options(play, conversation, { resume: this.ids.get(conversation)! }, args)));
+    return this.read(resume(await this.options(play, { resume: this.ids.get(conversation)! }, args)));
   }
 
   private async read(messages: AsyncIterable<SDKMessage>): Promise<End> {

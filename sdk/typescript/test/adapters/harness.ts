@@ -122,6 +122,11 @@ export class World {
     return this.spec.name.startsWith("mcp");
   }
 
+  /** A call waits for humans in this case. */
+  get asks(): boolean {
+    return this.spec.steps.some((step) => step.resume ?? false);
+  }
+
   /** A client for the adapter; it is made anew for each process that is played. */
   client(): Interlock {
     const { server, namespace, token } = this.host;
@@ -210,6 +215,16 @@ export class World {
   mcp(): { command: string; args: string[]; env: Record<string, string> } {
     const env = Object.fromEntries(Object.entries(process.env).filter((pair): pair is [string, string] => pair[1] !== undefined));
     return { command: process.execPath, args: [fileURLToPath(new URL("notes-server.mjs", import.meta.url))], env: { ...env, NOTES_LOG: this.log } };
+  }
+
+  /** The same of the tools of `tools()`, for frameworks that must find them in another process. */
+  stdio(): { command: string; args: string[]; env: Record<string, string> } {
+    const { command, env } = this.mcp();
+    return {
+      command,
+      args: [fileURLToPath(new URL("world-server.mjs", import.meta.url))],
+      env: { ...env, TOOLS: JSON.stringify(contract.tools) },
+    };
   }
 
   async close(): Promise<void> {
