@@ -17,7 +17,8 @@ class Scripted implements Model {
     if (this.agent === "main") this.play.offer(request.tools.map((one) => (one as { name: string }).name));
     for (const item of Array.isArray(request.input) ? request.input : []) {
       if (item.type === "function_call_result") {
-        this.play.saw(item.callId, typeof item.output === "string" ? item.output : String((item.output as { text?: string }).text));
+        const parts = (Array.isArray(item.output) ? item.output : [item.output]) as (string | { text?: string })[];
+        this.play.saw(item.callId, parts.map((one) => (typeof one === "string" ? one : one.text)).join("\n"));
       }
     }
     const { text, calls } = this.play.next(this.agent);
