@@ -17,7 +17,18 @@
  *
  * @packageDocumentation
  */
-import { BasePlugin, type BaseTool, type Context, type LlmRequest, type LlmResponse, type ReadonlyContext, type Session } from "@google/adk";
+import {
+  BasePlugin,
+  createEvent,
+  type BaseTool,
+  type Context,
+  type Event,
+  type InvocationContext,
+  type LlmRequest,
+  type LlmResponse,
+  type ReadonlyContext,
+  type Session,
+} from "@google/adk";
 import type { Part } from "@google/genai";
 import type { Interlock } from "./client.js";
 import { Gate, joined, type GateOptions, type Verdict } from "./gate.js";
@@ -39,6 +50,8 @@ export class InterlockPlugin extends BasePlugin {
   private readonly gate: Gate<Pick<ReadonlyContext, "sessionId" | "userId" | "agentName">>;
   private readonly decided = new Map<string, Verdict>();
   private readonly running = new WeakMap<Context, Verdict>();
+  /** Responses of tools, by invocation and call, until their event is there. */
+  private readonly responses = new Map<string, Map<string, { name: string; response: Record<string, unknown> }>>();
 
   constructor(
     client: Interlock,
@@ -66,6 +79,42 @@ export class InterlockPlugin extends BasePlugin {
   }
 
   override async afterToolCallback(call: Callback & { result: Record<string, unknown> }): Promise<Record<string, unknown> | undefined> {
+    const changed = await this.after(call);
+    const response = changed ?? (call.result as unknown);
+    const { toolContext, tool } = call;
+    const { invocationId } = toolContext.invocationContext;
+    const known = this.responses.get(invocationId) ?? new Map();
+    known.set(toolContext.functionCallId ?? "", { name: tool.name, response: isObject(response) ? response : { result: response } });
+    this.responses.set(invocationId, known);
+    return changed;
+  }
+
+  /**
+   * ADK 2.0.0 drops the responses of a turn in which one call requests a confirmation, those of calls that have run too, and refuses
+   * to continue without them. So they are stored here.
+   */
+  override async onEventCallback({ invocationContext, event }: { invocationContext: InvocationContext; event: Event }): Promise<Event | undefined> {
+    const known = this.responses.get(event.invocationId);
+    const parts = event.content?.parts ?? [];
+    for (const part of parts) known?.delete(part.functionResponse?.id ?? "");
+    if (!known || !parts.some((part) => part.functionCall?.name === confirmation)) return undefined;
+    const responses = [...known].map(([id, { name, response }]): Part => ({ functionResponse: { id, name, response } }));
+    this.responses.delete(event.invocationId);
+    await invocationContext.sessionService?.appendEvent({
+      session: invocationContext.session,
+      event: createEvent({
+        invocationId: event.invocationId, author: event.author, branch: event.branch, actions: event.actions,
+        content: { role: "user", parts: responses },
+      } as Partial<Event>),
+    });
+    return undefined;
+  }
+
+  override async afterRunCallback({ invocationContext }: { invocationContext: InvocationContext }): Promise<void> {
+    this.responses.delete(invocationContext.invocationId);
+  }
+
+  private async after(call: Callback & { result: Record<string, unknown> }): Promise<Record<string, unknown> | undefined> {
     const verdict = this.running.get(call.toolContext);
     if (!verdict) return undefined; // it has not run, or its failure was reported
     this.running.delete(call.toolContext);
