@@ -66,7 +66,7 @@ function open(address: string, tls: TLS | undefined, interceptors: Interceptor[]
   };
 }
 
-/** Replicas: one is called until it cannot be reached, then the next. Whoever calls repeats what has failed. */
+/** Replicas: one is called until it cannot be reached, then the next. The caller repeats what has failed. */
 function inTurn(transports: Transport[]): Transport {
   let at = 0;
   const noted = (used: number, err: unknown): never => {

@@ -28,9 +28,9 @@ const writeFile = (name: string, text: string) => write(new URL(name, import.met
 const edit = (name: string): string => "edited " + name;
 `;
 
-async function blocks(file: string): Promise<string[]> {
+async function blocks(file: string, kind = "ts"): Promise<string[]> {
   const text = await readFile(new URL(file, import.meta.url), "utf8");
-  return [...text.matchAll(/^\`\`\`ts\n(.*?)^\`\`\`$/gms)].map((match) => match[1]!);
+  return [...text.matchAll(new RegExp("^```" + kind + "\\n(.*?)^```$", "gms"))].map((match) => match[1]!);
 }
 
 /** One program of blocks: the imports first, each name once, the rest in a block of its own but for what later ones use. */
@@ -63,8 +63,13 @@ test("the documented TypeScript compiles and runs", { timeout: 120_000 }, async 
   await writeFile(join(folder, "page.ts"), source);
   await writeFile(
     join(folder, "tsconfig.json"),
-    JSON.stringify({ extends: "../tsconfig.json", compilerOptions: { rootDir: ".", outDir: "out", noUnusedLocals: false, skipLibCheck: true, types: ["node"], typeRoots: ["../node_modules/@types"] }, include: ["page.ts"] }),
+    JSON.stringify({ extends: "../tsconfig.json", compilerOptions: { rootDir: ".", outDir: "out", noUnusedLocals: false, skipLibCheck: true, types: ["node"], typeRoots: ["../node_modules/@types"] }, include: ["*.ts"] }),
   );
+  const adapters = await blocks("../../../docs/sdk-typescript.md", "ts adapter");
+  expect(adapters).toHaveLength(5);
+  // They need models; test/adapters has the frameworks at work.
+  const around = `import type { Interlock } from "@interlock/sdk";\ndeclare const interlock: Interlock;\ndeclare const prompt: string;\nvoid [interlock, prompt];\n`;
+  await Promise.all(adapters.map((block, i) => writeFile(join(folder, `adapter${i}.ts`), around + block + "export {};\n")));
   await run("npx", ["tsc", "-p", folder], { cwd: here }).catch((err: { stdout: string }) => {
     throw new Error(err.stdout + source);
   });

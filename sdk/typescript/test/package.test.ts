@@ -35,7 +35,7 @@ test("npm pack, npm install, import", { timeout: 120_000 }, async () => {
        client.close();
        console.log(process.versions.node.split(".")[0], err instanceof Unavailable, ran, RunService.typeName);`,
     );
-    for (const node of [process.execPath, join(here, "node_modules/node/bin/node"), "node"]) {
+    for (const node of [process.execPath, join(here, "node_modules/node/bin/node"), process.env["npm_node_execpath"] ?? "node"]) {
       const { stdout: version } = await run(node, ["--version"]);
       const { stdout: said } = await run(node, ["use.mjs"], { cwd: project });
       expect(said.trim()).toBe(`${version.slice(1).split(".")[0]!} true false interlock.engine.v1.RunService`);
