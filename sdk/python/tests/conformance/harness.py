@@ -26,7 +26,7 @@ CASES: dict[str, dict[str, Any]] = {
     case["name"]: case for case in SPEC["cases"] if "python" in case.get("languages", ["python"])
 }
 
-DELEGATES = {"delegate", "mcp__world__delegate", "Agent", "Task"}
+DELEGATES = {"delegate", "mcp__world__delegate", "Agent", "Task", "transfer_to_agent"}
 """Tools by which frameworks let another agent take part."""
 
 
