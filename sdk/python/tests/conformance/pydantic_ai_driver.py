@@ -73,7 +73,7 @@ class Driver(harness.Driver):
             from pydantic_ai.mcp import MCPToolset
 
             command, args, env = self.world.mcp_command()
-            toolsets.append(MCPToolset(StdioTransport(command, args, env), id="notes"))
+            toolsets.append(MCPToolset(StdioTransport(command, args, env), id="notes", init_timeout=60))
         made: Any = Agent(
             self.model(play, "main"), deps_type=str, tools=[*tools, Tool(delegate, takes_ctx=True)], toolsets=toolsets,
             capabilities=[capability], output_type=[str, DeferredToolRequests],
