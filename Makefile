@@ -47,6 +47,14 @@ test: deps ## install what the tests need, then run every test
 	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(PACKAGES)
 	$(MAKE) valkey-test chart-test release-test console-test
 
+.PHONY: test-sdk-ts
+test-sdk-ts: deps ## check, build and test the TypeScript SDK and its adapters, against `interlock up`
+	@mkdir -p $(BIN)
+	@CGO_ENABLED=0 $(GO) build $(QUICK) -o $(BIN)/ ./services/cmd/interlock ./services/e2e/sdkhost
+	@cd sdk/typescript && npm ci --loglevel=error && npm run --silent lint && npm run --silent build && \
+		npm run --silent pack:check >.pack 2>&1 || { cat .pack; exit 1; }
+	@cd sdk/typescript && npm run --silent test
+
 .PHONY: valkey-test
 valkey-test: ## the store's suite on Valkey: all but TLS, which this build of Valkey does not have
 	@./.ci/valkey $(TOOLS)
@@ -129,7 +137,8 @@ breaking: tools ## refuse changes that break the contracts of the last release; 
 .PHONY: generate
 generate: tools ## regenerate gen/ from proto/
 	@./.ci/python $(TOOLS)/venv generate
-	rm -rf gen/go gen/python
+	test -x sdk/typescript/node_modules/.bin/protoc-gen-es || (cd sdk/typescript && npm ci --loglevel=error)
+	rm -rf gen/go gen/python gen/ts
 	buf generate
 
 .PHONY: generate-check

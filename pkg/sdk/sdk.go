@@ -17,6 +17,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
@@ -62,6 +63,8 @@ type Client struct {
 	states   statev1.StateServiceClient
 	sessions statev1.SessionServiceClient
 	tasks    statev1.TaskServiceClient
+
+	approvals approvalv1.ApprovalServiceClient
 }
 
 // Dial makes a client of the server at a gRPC target, such as "127.0.0.1:7421",
@@ -93,7 +96,7 @@ func New(conn grpc.ClientConnInterface, opts Options) *Client {
 		session: opts.Session, run: opts.Run, state: opts.State, log: opts.Logger,
 		runs: enginev1.NewRunServiceClient(conn), policy: policyv1.NewPolicyEnforcerServiceClient(conn),
 		states: statev1.NewStateServiceClient(conn), sessions: statev1.NewSessionServiceClient(conn),
-		tasks: statev1.NewTaskServiceClient(conn),
+		tasks: statev1.NewTaskServiceClient(conn), approvals: approvalv1.NewApprovalServiceClient(conn),
 	}
 }
 

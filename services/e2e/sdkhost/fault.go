@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 )
 
@@ -63,6 +62,9 @@ type attempt struct {
 	RPC string `json:"rpc"`
 	// Key makes repeats of one request recognizable: the call's id, the idempotency key.
 	Key string `json:"key"`
+	// Tool and OK are those of a check and of a report.
+	Tool string `json:"tool,omitempty"`
+	OK   bool   `json:"ok,omitempty"`
 	// Fault that happened to it; empty for none.
 	Fault string `json:"fault,omitempty"`
 }
@@ -98,12 +100,11 @@ func (t *troubles) clear() {
 }
 
 // next takes the fault of an RPC, and notes that it has passed.
-func (t *troubles) next(method, key string) (f fault) {
-	rpc := method[strings.LastIndexByte(method, '/')+1:]
+func (t *troubles) next(a attempt) (f fault) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, one := range t.ahead {
-		if one.RPC != rpc && one.RPC != "*" {
+		if one.RPC != a.RPC && one.RPC != "*" {
 			continue
 		}
 		if *one.Times != always {
@@ -115,8 +116,16 @@ func (t *troubles) next(method, key string) (f fault) {
 		f = one
 		break
 	}
-	t.passed = append(t.passed, attempt{RPC: rpc, Key: key, Fault: f.Do})
+	a.Fault = f.Do
+	t.passed = append(t.passed, a)
 	return f
+}
+
+// attempts are all that have passed, in order.
+func (t *troubles) attempts() []attempt {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]attempt{}, t.passed...)
 }
 
 // traffic is how often each RPC was tried, and by how many requests.

@@ -101,6 +101,9 @@ func (h *host) routes() http.Handler {
 	mux.HandleFunc("GET /cases/{id}/traffic", serve(h.of(func(_ context.Context, c *hosted, _ struct{}) (any, error) {
 		return c.proxy.seen(), nil
 	})))
+	mux.HandleFunc("GET /cases/{id}/attempts", serve(h.of(func(_ context.Context, c *hosted, _ struct{}) (any, error) {
+		return c.proxy.attempts(), nil
+	})))
 	mux.HandleFunc("POST /cases/{id}/human", serve(ofCase(h, h.human)))
 	mux.HandleFunc("GET /cases/{id}/record", serve(h.of(h.record)))
 	return mux
@@ -245,8 +248,19 @@ type record struct {
 	Decisions []decision `json:"decisions"`
 	Results   []result   `json:"results"`
 	// Events that were accepted.
-	Events []string `json:"events"`
-	States []state  `json:"states"`
+	Events []string   `json:"events"`
+	States []state    `json:"states"`
+	Runs   []standing `json:"runs"`
+	// Pending are the approvals that wait.
+	Pending []string `json:"pending"`
+}
+
+type standing struct {
+	ID         string `json:"id"`
+	Session    string `json:"session"`
+	State      string `json:"state"`
+	Status     string `json:"status"`
+	Iterations int64  `json:"iterations"`
 }
 
 type decision struct {
@@ -272,7 +286,7 @@ type state struct {
 
 // record reads it, oldest first. Results are kept where the workflow has meta.capture_output.
 func (h *host) record(ctx context.Context, _ *hosted, _ struct{}) (any, error) {
-	out := record{Decisions: []decision{}, Results: []result{}, Events: []string{}, States: []state{}}
+	out := record{Decisions: []decision{}, Results: []result{}, Events: []string{}, States: []state{}, Runs: []standing{}, Pending: []string{}}
 	list, err := policyv1.NewDecisionServiceClient(h.operator).ListDecisions(ctx, &policyv1.ListDecisionsRequest{PageSize: 1000})
 	if err != nil {
 		return nil, err
@@ -289,18 +303,28 @@ func (h *host) record(ctx context.Context, _ *hosted, _ struct{}) (any, error) {
 	if err := h.history(ctx, &out); err != nil {
 		return nil, err
 	}
+	waiting, err := approvalv1.NewApprovalServiceClient(h.approver).ListApprovals(ctx, &approvalv1.ListApprovalsRequest{Filter: "status=PENDING"})
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range waiting.GetApprovals() {
+		out.Pending = append(out.Pending, a.GetApprovalId())
+	}
 	return &out, h.states(ctx, &out)
 }
 
 func (h *host) history(ctx context.Context, out *record) error {
 	runs := enginev1.NewRunServiceClient(h.operator)
-	listed, err := runs.ListRuns(ctx, &enginev1.ListRunsRequest{PageSize: 1000})
+	listed, err := runs.ListRuns(ctx, &enginev1.ListRunsRequest{PageSize: 1000, View: enginev1.RunView_RUN_VIEW_FULL})
 	if err != nil {
 		return err
 	}
 	slices.Reverse(listed.GetRuns())
-	for _, run := range listed.GetRuns() {
-		history, err := runs.GetRunHistory(ctx, &enginev1.GetRunHistoryRequest{RunId: run.GetRunId(), PageSize: 1000})
+	for _, r := range listed.GetRuns() {
+		out.Runs = append(out.Runs, standing{
+			r.GetRunId(), r.GetSessionId(), r.GetState(), short(r.GetStatus(), "RUN_STATUS_"), r.GetUsage().GetIterations(),
+		})
+		history, err := runs.GetRunHistory(ctx, &enginev1.GetRunHistoryRequest{RunId: r.GetRunId(), PageSize: 1000})
 		if err != nil {
 			return err
 		}

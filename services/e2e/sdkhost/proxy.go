@@ -94,7 +94,7 @@ func (p *proxy) handle(_ any, down grpc.ServerStream) error {
 	if err := down.RecvMsg(&request); err != nil {
 		return err
 	}
-	f := p.next(method, keyOf(method, request.bytes))
+	f := p.next(attemptOf(method, request.bytes))
 	switch f.Do {
 	case refuse:
 		return status.Error(codes.Unavailable, "the proxy refuses it")
@@ -194,22 +194,30 @@ func methodOf(method string) (protoreflect.MethodDescriptor, error) {
 	return m, nil
 }
 
-// keyOf is what the repeats of a request have in common.
-func keyOf(method string, request []byte) string {
+// attemptOf is a request as it is noted.
+func attemptOf(method string, request []byte) attempt {
+	a := attempt{RPC: method[strings.LastIndexByte(method, '/')+1:]}
 	m, err := methodOf(method)
 	if err != nil {
-		return ""
+		return a
 	}
 	msg := dynamicpb.NewMessage(m.Input())
 	if proto.Unmarshal(request, msg) != nil {
-		return ""
+		return a
 	}
-	for _, name := range []protoreflect.Name{"call_id", "idempotency_key", "name"} {
-		if field := m.Input().Fields().ByName(name); field != nil && field.Kind() == protoreflect.StringKind {
-			return msg.Get(field).String()
+	fields := m.Input().Fields()
+	for _, name := range []protoreflect.Name{"name", "idempotency_key", "call_id"} {
+		if field := fields.ByName(name); field != nil && field.Kind() == protoreflect.StringKind {
+			a.Key = msg.Get(field).String()
 		}
 	}
-	return ""
+	if field := fields.ByName("tool"); field != nil && field.Kind() == protoreflect.StringKind {
+		a.Tool = msg.Get(field).String()
+	}
+	if field := fields.ByName("ok"); field != nil {
+		a.OK = msg.Get(field).Bool()
+	}
+	return a
 }
 
 // altered is an answer with fields of protobuf's JSON set, or removed by null.
