@@ -97,9 +97,7 @@ class InterlockPlugin(BasePlugin):
             await self._gate.tell(verdict, ok=False)
         return None
 
-    async def before_model_callback(
-        self, *, callback_context: CallbackContext, llm_request: LlmRequest
-    ) -> LlmResponse | None:
+    async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> LlmResponse | None:
         if self._hide:
             offers = await self._gate.offered(callback_context)
             # Only what is offered is changed: a call of another tool still finds it, and is judged.

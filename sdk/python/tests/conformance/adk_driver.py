@@ -7,8 +7,6 @@ import sqlite3
 from contextlib import AsyncExitStack
 from typing import Any
 
-from conformance import harness
-from conformance.harness import Cannot, End, Play
 from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App
@@ -19,6 +17,8 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
+from conformance import harness
+from conformance.harness import Cannot, End, Play
 from interlock.adk import InterlockPlugin
 
 CONFIRM = "adk_request_confirmation"
@@ -35,7 +35,9 @@ class Scripted(BaseLlm):
         for content in llm_request.contents:
             for part in content.parts or []:
                 if part.function_response:
-                    self.play.saw(part.function_response.id, "\n".join(map(str, (part.function_response.response or {}).values())))
+                    self.play.saw(
+                        part.function_response.id, "\n".join(map(str, (part.function_response.response or {}).values()))
+                    )
         text, calls = self.play.next(self.agent)
         parts = [types.Part(text=text)] if not calls else []
         for call in calls:

@@ -10,9 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, HookMatcher, ResultMessage, create_sdk_mcp_server, query, tool
+
 from conformance import harness
 from conformance.harness import SPEC, Cannot, End, Play
-
 from interlock.claude_agent import guarded, resume
 
 HELPER = "You are the helper of the conformance cases."
@@ -59,7 +59,11 @@ class Messages(BaseHTTPRequestHandler):
                 {"type": "content_block_stop", "index": i},
             ]
         events += [
-            {"type": "message_delta", "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None}, "usage": {"output_tokens": 10}},
+            {
+                "type": "message_delta",
+                "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None},
+                "usage": {"output_tokens": 10},
+            },
             {"type": "message_stop"},
         ]
         self.answer("text/event-stream", "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events))
@@ -123,7 +127,8 @@ class Driver(harness.Driver):
     cannot = {  # noqa: RUF012
         "hidden": Cannot(
             "Claude Code takes the list of tools when a conversation begins; a hook cannot change what is offered in a turn.",
-            "Leave tools that are never legal out of `tools` and `mcp_servers`. A call of one that is not legal now is denied, and the model reads what is.",
+            "Leave tools that are never legal out of `tools` and `mcp_servers`. A call of one that is not legal now is denied, "
+            "and the model reads what is.",
         ),
         "hidden-unavailable": Cannot(
             "Claude Code takes the list of tools when a conversation begins; a hook cannot change what is offered in a turn.",

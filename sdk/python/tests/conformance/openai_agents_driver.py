@@ -11,8 +11,6 @@ from agents import Agent, Model, ModelResponse, Runner, Usage, function_tool, se
 from agents.exceptions import ModelBehaviorError
 from agents.mcp import MCPServerStdio
 from agents.run_state import RunState
-from conformance import harness
-from conformance.harness import End, Play
 from openai.types.responses import (
     Response,
     ResponseCompletedEvent,
@@ -21,6 +19,8 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
+from conformance import harness
+from conformance.harness import End, Play
 from interlock.openai_agents import InterlockGate
 
 set_tracing_disabled(True)

@@ -6,8 +6,6 @@ import asyncio
 import json
 from typing import Any
 
-from conformance import harness
-from conformance.harness import End, Play
 from pydantic_ai import Agent, DeferredToolRequests, RunContext, Tool
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
@@ -21,6 +19,8 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.tools import ToolApproved
 
+from conformance import harness
+from conformance.harness import End, Play
 from interlock.pydantic_ai import InterlockCapability
 
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conformance.harness import CASES, CONFORMANCE, SPEC, Driver, World, check, write
 from interlock_server import Proxy, Server
+
+from conformance.harness import CASES, CONFORMANCE, SPEC, Driver, World, check, write
 
 framework = os.environ["ADAPTER"]
 driver: type[Driver] = importlib.import_module(f"conformance.{framework.replace('-', '_')}_driver").Driver
