@@ -118,6 +118,7 @@ class Driver(harness.Driver):
             with sqlite3.connect(self.database) as db:
                 column = next(c[1] for c in db.execute("pragma table_info(events)") if c[1] in {"event_data", "content"})
                 changed = db.execute(f"update events set {column} = replace({column}, ?, ?)", ('"test"', '"prod"')).rowcount
-                assert changed and args == {"target": "prod"}
+                assert changed
+                assert args == {"target": "prod"}
         response = types.FunctionResponse(id=self.asked, name=CONFIRM, response={"confirmed": True})
         return await self.go(play, conversation, types.Part(function_response=response))

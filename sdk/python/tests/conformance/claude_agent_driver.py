@@ -110,11 +110,13 @@ class Api:
                     elif block["type"] == "text" and last:  # what hooks add to a result
                         self.play.saw(last, self.play.reads[last] + "\n" + block["text"])
             text, calls = self.play.next(agent)
-        return [{"type": "text", "text": text or "..."}] + [
-            {"type": "tool_use", "id": "toolu_" + c.id, "name": c.tool if c.tool != "delegate" else "Agent", "input": c.args if c.tool
-             != "delegate" else {"description": "help", "prompt": "help", "subagent_type": c.args["agent"]}}
-            for c in calls
-        ]  # fmt: skip
+        content: list[dict[str, Any]] = [{"type": "text", "text": text or "..."}]
+        for c in calls:
+            name, given = c.tool, c.args
+            if name == "delegate":
+                name, given = "Agent", {"description": "help", "prompt": "help", "subagent_type": c.args["agent"]}
+            content.append({"type": "tool_use", "id": "toolu_" + c.id, "name": name, "input": given})
+        return content
 
 
 def _text(content: Any) -> str:
