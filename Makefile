@@ -84,7 +84,7 @@ test-sdk-py: ## lint and test the SDK of Python and its adapters, each with the 
 .PHONY: sdk-py-lock
 sdk-py-lock: ## pin what sdk/python/requirements/*.in need
 	@./.ci/python $(TOOLS)/venv
-	cd sdk/python/requirements && for f in *.in; do grep -q '^# from 3.10$$' $$f && v=3.10 || v=3.11; \
+	cd sdk/python/requirements && for f in *.in; do grep -qx '# from 3.10' $$f && v=3.10 || v=3.11; \
 		$(TOOLS)/venv/uv/bin/uv pip compile --quiet --no-header --no-annotate --no-emit-index-url --universal --python-version $$v $$f -o $${f%.in}.txt; done
 
 .PHONY: release
