@@ -20,9 +20,9 @@ from agent_framework import (
     ResponseStream,
     tool,
 )
+
 from conformance import harness
 from conformance.harness import Cannot, End, Play
-
 from interlock.agent_framework import interlock_middleware
 
 

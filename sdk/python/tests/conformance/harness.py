@@ -24,7 +24,7 @@ CONFORMANCE = ROOT / "sdk" / "conformance"
 SPEC: dict[str, Any] = yaml.safe_load((CONFORMANCE / "cases.yaml").read_text())
 CASES: dict[str, dict[str, Any]] = {case["name"]: case for case in SPEC["cases"] if "python" in case.get("languages", ["python"])}
 
-DELEGATES = {"delegate", "mcp__world__delegate", "Agent", "Task", "transfer_to_agent"}
+DELEGATES = {"delegate", "mcp__world__delegate", "Agent", "Task", "transfer_to_agent", "delegate_work_to_coworker"}
 """Tools by which frameworks let another agent take part."""
 
 
@@ -212,6 +212,14 @@ def _named(function: Callable[..., Any], like: Callable[..., Any]) -> Callable[.
 
 class _Broken(interlock.Interlock):
     async def check(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("the adapter broke")
+
+    def twin(self) -> Any:
+        return _BrokenTwin._of(self._settings)
+
+
+class _BrokenTwin(interlock.sync.Interlock):
+    def check(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("the adapter broke")
 
 

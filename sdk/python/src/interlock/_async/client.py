@@ -191,8 +191,9 @@ class Interlock:
                 await self.report(decision, ok=False)
             except ReportError as lost:
                 log.warning("the failure of a tool call was not reported: %s: %s", tool, lost)
-                if hasattr(err, "add_note"):
-                    err.add_note(str(lost))
+                note: Callable[[str], None] | None = getattr(err, "add_note", None)  # from Python 3.11 on
+                if note:
+                    note(str(lost))
             raise
         result = value if isinstance(value, Result) else Result(output=_output(value), value=value)
         try:
