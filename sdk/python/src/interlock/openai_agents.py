@@ -51,8 +51,8 @@ class InterlockGate:
 
         Args:
             client: A client, of either kind.
-            session: The session of a conversation, or a function of the `RunContextWrapper` that says it. The client's own without
-                it.
+            session: The session of a conversation, or a function of the `RunContextWrapper` that says it. The client's own
+                without it.
             tool_name: Interlock's name of a tool. The tools of MCP servers have their own names.
             hide: Whether tools that are not legal in the state are kept from the model. The agent's `model` must be a `Model` for
                 that: a name is resolved by the SDK, out of reach.

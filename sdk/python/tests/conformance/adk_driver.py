@@ -54,8 +54,8 @@ class Driver(harness.Driver):
     cannot = {  # noqa: RUF012
         "ask-undecided": Cannot(
             "ADK confirms a call once: a tool that asks again while it is resumed does not pause again.",
-            "Confirm when the approval is decided; `wait_approval` waits for that. A call that still waits does not run: the model "
-            "reads so, and may make it again.",
+            "Confirm when the approval is decided; `wait_approval` waits for that. A call that still waits does not run: the "
+            "model reads so, and may make it again.",
         ),
     }
 

@@ -43,9 +43,17 @@ class Scripted(BaseLLM):
         text, calls = self.play.next(self.agent)
         if not calls:
             return text
+
+        def offered(name: str) -> str:
+            """The name that CrewAI has made for a tool of an MCP server, found by what it is described as."""
+            if not name.startswith("mcp__notes__"):
+                return name
+            wanted = {"search": "Searches the notes", "erase": "Erases notes"}[name.removeprefix("mcp__notes__")]
+            return str(next(t["function"]["name"] for t in tools if wanted in t["function"]["description"]))
+
         return [
-            {"id": c.id, "type": "function", "function": {"name": n, "arguments": json.dumps(a)}}
-            for c, n, a in map(_named, calls)
+            {"id": call.id, "type": "function", "function": {"name": offered(name), "arguments": json.dumps(given)}}
+            for call, name, given in map(_named, calls)
         ]
 
     async def acall(self, *args: Any, **kwargs: Any) -> Any:
