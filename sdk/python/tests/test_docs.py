@@ -65,7 +65,7 @@ async def run(source: str, names: dict[str, Any]) -> None:
 async def test_the_page(server: Server, tmp_path: Path) -> None:
     prepare(server)
     blocks = examples(ROOT / "docs" / "sdk-python.md")
-    assert len(blocks) >= 10
+    assert len(blocks) == 9
     client = interlock.Interlock(server.grpc, token=server.tokens["agent"], session="docs")
     await client.load("editing")
     names: dict[str, Any] = {"token": server.tokens["agent"], "folder": tmp_path, "approve": approver(server)}

@@ -27,7 +27,8 @@ def test_the_wheel(tmp_path: Path) -> None:
     subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, tmp_path / "venv"], check=True)
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([uv, "pip", "install", "--quiet", "--python", python, wheel], check=True)
-    program = "import interlock, interlock.sync, interlock.gen.policy.v1.decision_pb2 as d; print(interlock.__version__, d.DECISION_ALLOW)"
+    program = "import interlock, interlock.sync; from interlock.gen.policy.v1 import decision_pb2 as d; "
+    program += "print(interlock.__version__, d.DECISION_ALLOW)"
     done = subprocess.run([python, "-I", "-c", program], check=True, capture_output=True, text=True, cwd=tmp_path)
     assert done.stdout == "0.1.0 1\n"
 

@@ -86,6 +86,10 @@ class Driver(harness.Driver):
         plugin = InterlockPlugin(self.client, session=lambda context: self.world.session(context.session.id))
         return Runner(app=App(name="conformance", root_agent=main, plugins=[plugin]), session_service=self.sessions)
 
+    def names(self, play: Play) -> dict[str, Any]:
+        tools = [FunctionTool(f) for f in self.world.tools().values()]
+        return {"model": Scripted(model="scripted", play=play, agent="main"), "tools": tools, "sessions": self.sessions}
+
     async def run(self, play: Play, conversation: str, *, stream: bool, sync: bool) -> End:
         where = {"app_name": "conformance", "user_id": "user", "session_id": conversation}
         if await self.sessions.get_session(**where) is None:

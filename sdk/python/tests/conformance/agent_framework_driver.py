@@ -93,6 +93,10 @@ class Driver(harness.Driver):
         by_session = interlock_middleware(self.client, session=lambda context: self.world.session(context.session.session_id))
         return Agent(Scripted(play, "main"), tools=[*tools, delegate], middleware=by_session)
 
+    def names(self, play: Play) -> dict[str, Any]:
+        tools = [tool(f, approval_mode="never_require") for f in self.world.tools().values()]
+        return {"chat": Scripted(play, "main"), "tools": tools}
+
     async def run(self, play: Play, conversation: str, *, stream: bool, sync: bool) -> End:
         return await self.go(play, conversation, "go", stream)
 

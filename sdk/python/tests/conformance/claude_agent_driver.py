@@ -187,6 +187,10 @@ class Driver(harness.Driver):
         )
         return guarded(options, self.client, session=lambda given: sessions[given["session_id"]])
 
+    def names(self, play: Play) -> dict[str, Any]:
+        options = self.options(play, "docs")
+        return {"servers": options.mcp_servers, "env": options.env}
+
     async def run(self, play: Play, conversation: str, *, stream: bool, sync: bool) -> End:
         self.ids[conversation] = str(uuid.uuid4())
         options = self.options(play, conversation, stream)

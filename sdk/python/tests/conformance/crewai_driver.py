@@ -109,6 +109,9 @@ class Driver(harness.Driver):
         task = Task(description="go", expected_output="done", agent=main)
         return Crew(name=conversation, agents=[main, helper], tasks=[task], cache=False, stream=stream, tracing=False)
 
+    def names(self, play: Play) -> dict[str, Any]:
+        return {"crew": self.crew(play, "docs", stream=False)}
+
     async def run(self, play: Play, conversation: str, *, stream: bool, sync: bool) -> End:
         crew = self.crew(play, conversation, stream)
         if sync:

@@ -256,6 +256,10 @@ class Driver(ABC):
         """Continues what paused."""
 
     @abstractmethod
+    def names(self, play: Play) -> dict[str, Any]:
+        """What the example of docs/adapters.md has besides its `client`."""
+
+    @abstractmethod
     async def close(self) -> None:
         """Ends what `open` has begun."""
 

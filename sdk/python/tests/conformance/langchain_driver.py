@@ -93,6 +93,10 @@ class Driver(harness.Driver):
         checkpointer: Any = InMemorySaver() if sync else self.checkpointer
         return create_agent(Model(play=play), tools, middleware=middleware, checkpointer=checkpointer)
 
+    def names(self, play: Play) -> dict[str, Any]:
+        tools = [StructuredTool.from_function(coroutine=f) for f in self.world.tools().values()]
+        return {"model": Model(play=play), "tools": tools}
+
     def config(self, conversation: str) -> Any:
         return {"configurable": {"thread_id": self.world.session(conversation)}}
 

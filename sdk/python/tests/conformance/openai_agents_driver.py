@@ -90,6 +90,9 @@ class Driver(harness.Driver):
             Agent(name="main", model=Scripted(play, "main"), tools=tools, handoffs=[helper], mcp_servers=self.servers)
         )
 
+    def names(self, play: Play) -> dict[str, Any]:
+        return {"model": Scripted(play, "main"), "tools": [function_tool(f) for f in self.world.tools().values()]}
+
     async def run(self, play: Play, conversation: str, *, stream: bool, sync: bool) -> End:
         context = {"conversation": conversation}
         agent = self.agent(play)

@@ -80,6 +80,9 @@ class Driver(harness.Driver):
         )  # fmt: skip
         return made  # type: ignore[no-any-return]
 
+    def names(self, play: Play) -> dict[str, Any]:
+        return {"model": self.model(play, "main"), "tools": [Tool(f, takes_ctx=False) for f in self.world.tools().values()]}
+
     async def run(self, play: Play, conversation: str, *, stream: bool, sync: bool) -> End:
         return await self.go(self.agent(play), conversation, stream, sync, user_prompt="go")
 
