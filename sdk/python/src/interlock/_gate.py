@@ -108,6 +108,14 @@ class Gate:
         except Exception as err:
             return _refused(name or tool, session, err)
 
+    def wait_sync(self, verdict: Verdict, timeout: float) -> bool:
+        """Waits until humans have decided about a call that waits, and says whether they have."""
+        try:
+            self._sync(verdict.session).wait_approval(verdict.approval_id, timeout=timeout)
+        except Exception:
+            return False
+        return True
+
     async def tell(self, verdict: Verdict, output: Any = None, *, ok: bool = True) -> str:
         """Reports a call that has run and returns what the model should be told with the result. A report that fails is logged:
         the tool has run, and its result is valid."""

@@ -77,7 +77,8 @@ async def resume(options: ClaudeAgentOptions) -> AsyncIterator[Message]:
     async def prompt() -> AsyncIterator[dict[str, Any]]:
         # There is no message of a user, which would come after the call that waits. Without any prompt the run would end.
         await over.wait()
-        for message in ():
+        nothing: tuple[dict[str, Any], ...] = ()
+        for message in nothing:
             yield message
 
     try:
@@ -99,7 +100,6 @@ class _Adapter:
         answer, changed = await self._before(given, tool_use_id, context)
         if answer is not None:
             return answer
-        given = {**given, "tool_input": changed}
         verdict = await self._gate.ask(given["tool_name"], changed, given)
         if verdict.waits:
             return _decided("defer", verdict.text)

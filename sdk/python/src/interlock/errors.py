@@ -150,15 +150,13 @@ class Rejected(InterlockError):
 class ReportError(InterlockError):
     """The outcome of a tool call could not be reported. The tool has run: do not run it again."""
 
-    def __init__(self, call_id: str, fault: Fault, *, result: Result | None = None, tool_error: Exception | None = None) -> None:
+    def __init__(self, call_id: str, fault: Fault, *, result: Result | None = None) -> None:
         super().__init__(call_id, fault)
         self.call_id = call_id
         self.fault = fault
         """Why the report was not accepted."""
         self.result = result
-        """What the tool returned; None when it failed, or when `report` was called without `guard`."""
-        self.tool_error = tool_error
-        """What the tool raised; None when it did not."""
+        """What the tool returned; None when `report` was called without `guard`."""
 
     def __str__(self) -> str:
         return f"the result of call {self.call_id} could not be reported: {self.fault}"

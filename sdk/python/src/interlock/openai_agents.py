@@ -5,14 +5,14 @@ gate = InterlockGate(client)
 result = await Runner.run(gate.agent(agent), "...")
 ```
 
-Function tools, tools of MCP servers that the program connects to, and agents as tools are judged, those of agents that take over by
-a hand-off too. A refusal is the tool's result. A call that a human must approve interrupts the run: keep `result.to_state()`, and
-when the approval is decided, continue with `await gate.settle(state)` and `Runner.run(agent, state)`. `settle` asks Interlock about
-each call that waits, and approves or rejects it in the state; one that nobody has decided goes on waiting. A call that was approved
-in the state alone does not run.
+Function tools, tools of MCP servers that the program connects to, and agents as tools are judged, those of agents that take over
+by a hand-off too. A refusal is the tool's result. A call that a human must approve interrupts the run: keep `result.to_state()`,
+and when the approval is decided, continue with `await gate.settle(state)` and `Runner.run(agent, state)`. `settle` asks Interlock
+about each call that waits, and approves or rejects it in the state; one that nobody has decided goes on waiting. A call that was
+approved in the state alone does not run.
 
-Not judged are hand-offs themselves, and tools that do not run in this program or have no function: hosted tools, shells, computers
-and patches. An agent with one of those is refused, unless `ungated` names it.
+Not judged are hand-offs themselves, and tools that do not run in this program or have no function: hosted tools, shells,
+computers and patches. An agent with one of those is refused, unless `ungated` names it.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class InterlockGate:
 
         Args:
             client: A client, of either kind.
-            session: The session of a conversation, or a function of the `RunContextWrapper` that says it. The client's own without
-                it.
+            session: The session of a conversation, or a function of the `RunContextWrapper` that says it. The client's own
+                without it.
             tool_name: Interlock's name of a tool. The tools of MCP servers have their own names.
             hide: Whether tools that are not legal in the state are kept from the model. The agent's `model` must be a `Model` for
                 that: a name is resolved by the SDK, out of reach.

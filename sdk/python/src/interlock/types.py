@@ -270,8 +270,8 @@ class Approval:
 
     @property
     def granted(self) -> bool:
-        """Whether humans have approved, and it was not used."""
-        return self.status == "GRANTED"
+        """Whether humans have approved, whether or not that was used since."""
+        return self.status in {"GRANTED", "USED"}
 
     @property
     def rejected(self) -> bool:

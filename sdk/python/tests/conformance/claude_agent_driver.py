@@ -10,9 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, HookMatcher, ResultMessage, create_sdk_mcp_server, query, tool
+
 from conformance import harness
 from conformance.harness import SPEC, Cannot, End, Play
-
 from interlock.claude_agent import guarded, resume
 
 HELPER = "You are the helper of the conformance cases."
@@ -59,7 +59,11 @@ class Messages(BaseHTTPRequestHandler):
                 {"type": "content_block_stop", "index": i},
             ]
         events += [
-            {"type": "message_delta", "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None}, "usage": {"output_tokens": 10}},
+            {
+                "type": "message_delta",
+                "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None},
+                "usage": {"output_tokens": 10},
+            },
             {"type": "message_stop"},
         ]
         self.answer("text/event-stream", "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events))
@@ -106,11 +110,13 @@ class Api:
                     elif block["type"] == "text" and last:  # what hooks add to a result
                         self.play.saw(last, self.play.reads[last] + "\n" + block["text"])
             text, calls = self.play.next(agent)
-        return [{"type": "text", "text": text or "..."}] + [
-            {"type": "tool_use", "id": "toolu_" + c.id, "name": c.tool if c.tool != "delegate" else "Agent", "input": c.args if c.tool
-             != "delegate" else {"description": "help", "prompt": "help", "subagent_type": c.args["agent"]}}
-            for c in calls
-        ]  # fmt: skip
+        content: list[dict[str, Any]] = [{"type": "text", "text": text or "..."}]
+        for c in calls:
+            name, given = c.tool, c.args
+            if name == "delegate":
+                name, given = "Agent", {"description": "help", "prompt": "help", "subagent_type": c.args["agent"]}
+            content.append({"type": "tool_use", "id": "toolu_" + c.id, "name": name, "input": given})
+        return content
 
 
 def _text(content: Any) -> str:
@@ -123,7 +129,8 @@ class Driver(harness.Driver):
     cannot = {  # noqa: RUF012
         "hidden": Cannot(
             "Claude Code takes the list of tools when a conversation begins; a hook cannot change what is offered in a turn.",
-            "Leave tools that are never legal out of `tools` and `mcp_servers`. A call of one that is not legal now is denied, and the model reads what is.",
+            "Leave tools that are never legal out of `tools` and `mcp_servers`. A call of one that is not legal now is denied, "
+            "and the model reads what is.",
         ),
         "hidden-unavailable": Cannot(
             "Claude Code takes the list of tools when a conversation begins; a hook cannot change what is offered in a turn.",
@@ -179,6 +186,10 @@ class Driver(harness.Driver):
             },
         )
         return guarded(options, self.client, session=lambda given: sessions[given["session_id"]])
+
+    def names(self, play: Play) -> dict[str, Any]:
+        options = self.options(play, "docs")
+        return {"servers": options.mcp_servers, "env": options.env}
 
     async def run(self, play: Play, conversation: str, *, stream: bool, sync: bool) -> End:
         self.ids[conversation] = str(uuid.uuid4())

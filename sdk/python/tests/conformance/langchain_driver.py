@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from conformance import harness
-from conformance.harness import End, Play
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
@@ -17,6 +15,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command
 
+from conformance import harness
+from conformance.harness import End, Play
 from interlock.langchain import InterlockMiddleware, thread_id
 
 
@@ -92,6 +92,10 @@ class Driver(harness.Driver):
         tools.append(StructuredTool.from_function(coroutine=delegate))
         checkpointer: Any = InMemorySaver() if sync else self.checkpointer
         return create_agent(Model(play=play), tools, middleware=middleware, checkpointer=checkpointer)
+
+    def names(self, play: Play) -> dict[str, Any]:
+        tools = [StructuredTool.from_function(coroutine=f) for f in self.world.tools().values()]
+        return {"model": Model(play=play), "tools": tools}
 
     def config(self, conversation: str) -> Any:
         return {"configurable": {"thread_id": self.world.session(conversation)}}

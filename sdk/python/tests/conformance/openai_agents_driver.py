@@ -11,8 +11,6 @@ from agents import Agent, Model, ModelResponse, Runner, Usage, function_tool, se
 from agents.exceptions import ModelBehaviorError
 from agents.mcp import MCPServerStdio
 from agents.run_state import RunState
-from conformance import harness
-from conformance.harness import End, Play
 from openai.types.responses import (
     Response,
     ResponseCompletedEvent,
@@ -21,6 +19,8 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
+from conformance import harness
+from conformance.harness import End, Play
 from interlock.openai_agents import InterlockGate
 
 set_tracing_disabled(True)
@@ -89,6 +89,9 @@ class Driver(harness.Driver):
         return self.gate.agent(
             Agent(name="main", model=Scripted(play, "main"), tools=tools, handoffs=[helper], mcp_servers=self.servers)
         )
+
+    def names(self, play: Play) -> dict[str, Any]:
+        return {"model": Scripted(play, "main"), "tools": [function_tool(f) for f in self.world.tools().values()]}
 
     async def run(self, play: Play, conversation: str, *, stream: bool, sync: bool) -> End:
         context = {"conversation": conversation}

@@ -180,8 +180,8 @@ class Interlock:
         or an `AwaitingApproval`. Otherwise it is its own. A report that failed is a `ReportError`, which has the result: the tool
         has run, so do not run it again.
 
-        A call is reported as failed when `run` raises, and the exception continues; when the report of that fails too, the
-        `ReportError` has it. A call is reported also when its caller is cancelled.
+        A call is reported as failed when `run` raises, and the exception continues; when the report of that fails too, it is
+        logged, and a note of the exception. A call is reported also when its caller is cancelled.
         """
         decision = self.check(tool, args, timeout=timeout)
         decision.require()
@@ -191,10 +191,10 @@ class Interlock:
             try:
                 self.report(decision, ok=False)
             except ReportError as lost:
-                if isinstance(err, Exception):
-                    lost.tool_error = err
-                    raise lost from err
-                log.warning("the end of a tool call was not reported: %s: %s", tool, lost)
+                log.warning("the failure of a tool call was not reported: %s: %s", tool, lost)
+                note: Callable[[str], None] | None = getattr(err, "add_note", None)  # from Python 3.11 on
+                if note:
+                    note(str(lost))
             raise
         result = value if isinstance(value, Result) else Result(output=_output(value), value=value)
         try:
@@ -351,20 +351,18 @@ class Interlock:
         request = run_service_pb2.GetRunRequest(run_id=run, session_id=session, active=True)
         return _convert.run((self._retry(_RUN + "GetRun", stub.GetRun, request, self._until(timeout))).run)
 
-    def transition(
-        self, event: str, data: Mapping[str, Any] | bytes | None = None, *, timeout: float | None = None
-    ) -> Run:
-        """Asks to move on and returns the run whose rules are in force then. The data merges into the context after the transition
-        (S2.3); its "rationale" goes into the history.
+    def transition(self, event: str, data: Mapping[str, Any] | bytes | None = None, *, timeout: float | None = None) -> Run:
+        """Asks to move on and returns the run whose rules are in force then. The data merges into the context after the
+        transition (S2.3); its "rationale" goes into the history.
 
-        A refusal is a `Rejected`. A transition that was parked until a human approves is an `AwaitingApproval`, with the run as it
-        waits (S9.1).
+        A refusal is a `Rejected`. A transition that was parked until a human approves is an `AwaitingApproval`, with the run as
+        it waits (S9.1).
         """
         run, session = self._driven()
+        body = _json.encode("data", dict(data) if isinstance(data, Mapping) else data)
         request = run_service_pb2.TransitionRunRequest(
-            run_id=run, session_id=session, event=event, data=_json.encode("data", dict(data) if isinstance(data, Mapping) else data),
-            idempotency_key=_ids.idempotency_key(),
-        )  # fmt: skip
+            run_id=run, session_id=session, event=event, data=body, idempotency_key=_ids.idempotency_key()
+        )
         stub = run_service_pb2_grpc.RunServiceStub(self.conn)
         return _convert.moved(self._retry(_RUN + "TransitionRun", stub.TransitionRun, request, self._until(timeout)))
 
@@ -505,11 +503,9 @@ class Interlock:
         answer = self._retry(_SESSION + "CreateSession", stub.CreateSession, request, self._until(timeout))
         return _convert.session(answer.session)
 
-    def stop(
-        self, *, in_place: bool = False, end: bool = False, error: str = "", timeout: float | None = None
-    ) -> Stopped:
-        """Says that the agent of the client's session has stopped. One that must update the state of its tree and has not is asked
-        to; then its parent is called back (S11.2).
+    def stop(self, *, in_place: bool = False, end: bool = False, error: str = "", timeout: float | None = None) -> Stopped:
+        """Says that the agent of the client's session has stopped. One that must update the state of its tree and has not is
+        asked to; then its parent is called back (S11.2).
 
         Args:
             in_place: The caller continues with the agent itself, see the prompt of the answer.
