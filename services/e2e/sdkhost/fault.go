@@ -19,7 +19,7 @@ const (
 	empty       = "empty"        // answered with an empty message, after
 	garble      = "garble"       // answered with bytes that are not a message, after
 	alter       = "alter"        // answered with some fields changed, after
-	cut         = "cut"          // a stream is reset after so many of its messages
+	cut         = "cut"          // a stream is reset after that many of its messages
 )
 
 // kinds are those faults. That nothing listens is not one of them: see down and up.
