@@ -47,6 +47,14 @@ test: deps ## install what the tests need, then run every test
 	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(PACKAGES)
 	$(MAKE) valkey-test chart-test release-test console-test
 
+.PHONY: test-sdk-ts
+test-sdk-ts: deps ## check, build and test the TypeScript SDK and its adapters, against `interlock up`
+	@mkdir -p $(BIN)
+	@CGO_ENABLED=0 $(GO) build $(QUICK) -o $(BIN)/ ./services/cmd/interlock ./services/e2e/sdkhost
+	@cd sdk/typescript && npm ci --loglevel=error && npm run --silent lint && npm run --silent build && \
+		npm run --silent pack:check >.pack 2>&1 || { cat .pack; exit 1; }
+	@cd sdk/typescript && npm run --silent test
+
 .PHONY: valkey-test
 valkey-test: ## the store's suite on Valkey: all but TLS, which this build of Valkey does not have
 	@./.ci/valkey $(TOOLS)
@@ -69,6 +77,18 @@ console-test: console ## lint and test the console's pages, compare what is buil
 	cd console && INTERLOCK=$(BIN)/interlock node --test --test-reporter=spec e2e/console.test.mjs
 	@test -z "$$(git status --porcelain -- services/gateway/internal/console/dist)" || \
 		{ git status --short -- services/gateway/internal/console/dist; echo 'the built pages are stale: run `make console` and commit'; exit 1; }
+
+.PHONY: test-sdk-py
+test-sdk-py: ## lint and test the SDK of Python and its adapters, each with the framework that it is for
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 $(GO) build $(QUICK) -o $(BIN)/ ./services/cmd/interlock ./services/e2e/sdkhost
+	@sdk/python/check
+
+.PHONY: sdk-py-lock
+sdk-py-lock: ## pin what sdk/python/requirements/*.in need
+	@./.ci/python $(TOOLS)/venv
+	cd sdk/python/requirements && for f in *.in; do grep -qx '# from 3.10' $$f && v=3.10 || v=3.11; \
+		$(TOOLS)/venv/uv/bin/uv pip compile --quiet --no-header --no-annotate --no-emit-index-url --universal --python-version $$v $$f -o $${f%.in}.txt; done
 
 .PHONY: release
 release: ## make VERSION=v0.1.0 in dist/: archives, checksums, SBOM, modules; a dry run, or with TAG=1 its tags too
@@ -119,7 +139,9 @@ breaking: tools ## refuse changes that break the contracts of the last release; 
 
 .PHONY: generate
 generate: tools ## regenerate gen/ from proto/
-	rm -rf gen/go
+	@./.ci/python $(TOOLS)/venv generate
+	test -x sdk/typescript/node_modules/.bin/protoc-gen-es || (cd sdk/typescript && npm ci --loglevel=error)
+	rm -rf gen/go gen/python gen/ts
 	buf generate
 
 .PHONY: generate-check

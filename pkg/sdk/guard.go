@@ -51,7 +51,10 @@ type Result struct {
 // A call is reported as failed when do returns an error or panics; a panic continues
 // afterwards. It is reported even when ctx has ended.
 func (c *Client) Guard(ctx context.Context, tool string, input any, do func(context.Context) (Result, error)) (Result, error) {
-	call, err := c.ask(ctx, tool, input)
+	call, err := c.Check(ctx, tool, input)
+	if err == nil {
+		err = call.refusal()
+	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -60,16 +63,13 @@ func (c *Client) Guard(ctx context.Context, tool string, input any, do func(cont
 		if _, lost := c.report(ctx, call, Result{}, false); lost != nil {
 			err = errors.Join(err, lost)
 		}
-		return Result{}, undecided(call.id, "its caller has gone away", err)
+		return Result{}, undecided(call.CallID, "its caller has gone away", err)
 	}
 	return c.perform(ctx, call, do)
 }
 
-// allowedCall is a tool call that may be made.
-type allowedCall struct{ tool, id, run string }
-
 // perform makes a call and reports it.
-func (c *Client) perform(ctx context.Context, call allowedCall, do func(context.Context) (Result, error)) (Result, error) {
+func (c *Client) perform(ctx context.Context, call Decision, do func(context.Context) (Result, error)) (Result, error) {
 	returned := false
 	defer func() {
 		if returned {
@@ -78,7 +78,7 @@ func (c *Client) perform(ctx context.Context, call allowedCall, do func(context.
 		// do has panicked, or ended its goroutine. That continues.
 		if _, lost := c.report(ctx, call, Result{}, false); lost != nil {
 			c.log.LogAttrs(ctx, slog.LevelWarn, "the failure of a tool call was not reported",
-				slog.String("tool", call.tool), slog.Any("error", lost))
+				slog.String("tool", call.Tool), slog.Any("error", lost))
 		}
 	}()
 	result, err := do(ctx)
@@ -95,12 +95,57 @@ func (c *Client) perform(ctx context.Context, call allowedCall, do func(context.
 	}
 }
 
-// ask gets the decision on a call. Anything but an ALLOW of exactly this call is
-// an error.
-func (c *Client) ask(ctx context.Context, tool string, input any) (allowedCall, error) {
+// Decision is the answer to one tool call. It is an ALLOW only for exactly the call
+// that was asked about: no other answer becomes one.
+type Decision struct {
+	// Decision is "ALLOW", "ASK" or "DENY".
+	Decision string
+	Tool     string
+	// CallID and RunID are what the outcome is reported with.
+	CallID, RunID string
+	// Code is UPPER_SNAKE, such as "TOOL_NOT_ALLOWED"; empty when the call is allowed.
+	Code string
+	// Message is one sentence for the agent; empty when the call is allowed.
+	Message string
+	// AllowedTools are those of the state, where it restricts them.
+	AllowedTools    []string
+	ToolsRestricted bool
+	LegalEvents     []LegalEvent
+	// ApprovalID is of the approval that humans are asked for, or that admitted the
+	// call; empty for none.
+	ApprovalID string
+	// State and Branch are what the call was judged in.
+	State, Branch string
+	// Iterations counts the allowed tool calls in this entry of the state, this one
+	// included, of MaxIterations; 0 for no limit.
+	Iterations, MaxIterations int64
+}
+
+// Allowed is true when the call may be made.
+func (d Decision) Allowed() bool { return d.Decision == "ALLOW" }
+
+// refusal is nil for a call that may be made.
+func (d Decision) refusal() error {
+	switch d.Decision {
+	case "ALLOW":
+		return nil
+	case "ASK":
+		return &ApprovalRequiredError{Code: d.Code, Message: d.Message, ApprovalID: d.ApprovalID, CallID: d.CallID}
+	default:
+		return &DeniedError{
+			Code: d.Code, Message: d.Message, CallID: d.CallID, LegalEvents: d.LegalEvents,
+			AllowedTools: d.AllowedTools, ToolsRestricted: d.ToolsRestricted,
+		}
+	}
+}
+
+// Check gets the decision on a call that its caller makes, unlike [Client.Guard],
+// which makes it too. What was allowed must be reported, with [Client.Report]. Without
+// a decision the error is a [*DeniedError] with the code [CodeUndecided].
+func (c *Client) Check(ctx context.Context, tool string, input any) (Decision, error) {
 	body, err := encode("input", input)
 	if err != nil {
-		return allowedCall{}, &DeniedError{Code: "INVALID_INPUT", Message: err.Error(), Err: err}
+		return Decision{}, &DeniedError{Code: "INVALID_INPUT", Message: err.Error(), Err: err}
 	}
 	run, session := c.driven()
 	until := deadline(ctx)
@@ -117,7 +162,7 @@ func (c *Client) ask(ctx context.Context, tool string, input any) (allowedCall, 
 		again := Reason(err) == fault.IdempotencyMismatch || Reason(err) == fault.VersionConflict
 		wait := delay(asked, 0)
 		if !again || asked == mostAsked || time.Now().Add(wait).After(until) || pause(ctx, wait) != nil {
-			return allowedCall{}, undecided(id, fault.From(err).Message, err)
+			return Decision{}, undecided(id, fault.From(err).Message, err)
 		}
 	}
 }
@@ -128,42 +173,50 @@ func undecided(id, why string, err error) *DeniedError {
 }
 
 // verdict reads a decision.
-func verdict(tool, id string, resp *policyv1.CheckToolCallResponse) (allowedCall, error) {
-	code := word(resp.GetCode(), "DECISION_CODE_")
+func verdict(tool, id string, resp *policyv1.CheckToolCallResponse) (Decision, error) {
+	d := Decision{
+		Tool: tool, CallID: id, RunID: resp.GetRunId(), Code: word(resp.GetCode(), "DECISION_CODE_"), Message: resp.GetMessage(),
+		AllowedTools: resp.GetAllowedTools(), ToolsRestricted: resp.GetToolsRestricted(), LegalEvents: legalEvents(resp.GetLegalEvents()),
+		ApprovalID: resp.GetApprovalId(), State: resp.GetState(), Branch: resp.GetBranch(),
+		Iterations: resp.GetIterations(), MaxIterations: resp.GetMaxIterations(),
+	}
 	switch resp.GetDecision() {
 	case policyv1.Decision_DECISION_ALLOW:
 		if resp.GetCallId() != id || resp.GetRunId() == "" {
-			return allowedCall{}, undecided(id, "the response was for another call", nil)
+			return Decision{}, undecided(id, "the response was for another call", nil)
 		}
-		return allowedCall{tool: tool, id: id, run: resp.GetRunId()}, nil
+		d.Decision = "ALLOW"
 	case policyv1.Decision_DECISION_ASK:
-		return allowedCall{}, &ApprovalRequiredError{
-			Code: code, Message: resp.GetMessage(), ApprovalID: resp.GetApprovalId(), CallID: id,
-		}
+		d.Decision = "ASK"
 	case policyv1.Decision_DECISION_DENY:
-		return allowedCall{}, &DeniedError{
-			Code: code, Message: resp.GetMessage(), CallID: id, LegalEvents: legalEvents(resp.GetLegalEvents()),
-			AllowedTools: resp.GetAllowedTools(), ToolsRestricted: resp.GetToolsRestricted(),
-		}
+		d.Decision = "DENY"
 	default:
-		return allowedCall{}, undecided(id, fmt.Sprintf("this version does not know the decision %v", resp.GetDecision()), nil)
+		return Decision{}, undecided(id, fmt.Sprintf("this version does not know the decision %v", resp.GetDecision()), nil)
 	}
+	return d, nil
+}
+
+// Report says the outcome of a call that [Client.Check] has allowed, and returns what
+// the agent should be told with it; often nothing. It is said also when ctx has ended.
+// The error is a [*ReportError].
+func (c *Client) Report(ctx context.Context, call Decision, r Result, ok bool) (notice string, err error) {
+	return c.report(ctx, call, r, ok)
 }
 
 // report says the outcome of a call, and returns what the agent should be told. It
 // names the run that was decided on: the session may drive another one by now.
-func (c *Client) report(ctx context.Context, call allowedCall, r Result, ok bool) (notice string, err error) {
+func (c *Client) report(ctx context.Context, call Decision, r Result, ok bool) (notice string, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTime)
 	defer cancel()
 	if r.Bytes == 0 {
 		r.Bytes = int64(len(r.Output))
 	}
 	resp, err := retry(ctx, c.policy.ReportToolCall, &policyv1.ReportToolCallRequest{
-		RunId: call.run, CallId: call.id, Tool: call.tool, Ok: ok, FilesChanged: r.FilesChanged,
+		RunId: call.RunID, CallId: call.CallID, Tool: call.Tool, Ok: ok, FilesChanged: r.FilesChanged,
 		ResultBytes: r.Bytes, CostUsd: r.CostUSD, Output: r.Output[:min(len(r.Output), mostOutput)],
 	})
 	if err != nil {
-		return "", &ReportError{CallID: call.id, Err: err}
+		return "", &ReportError{CallID: call.CallID, Err: err}
 	}
 	notice = resp.GetInterrupt().GetNotice()
 	if warning := resp.GetWarning(); notice != "" && warning != "" {

@@ -17,6 +17,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
@@ -64,6 +65,7 @@ type Client struct {
 	tasks    statev1.TaskServiceClient
 
 	components statev1.ComponentServiceClient
+	approvals  approvalv1.ApprovalServiceClient
 }
 
 // Dial makes a client of the server at a gRPC target, such as "127.0.0.1:7421",
@@ -95,7 +97,7 @@ func New(conn grpc.ClientConnInterface, opts Options) *Client {
 		session: opts.Session, run: opts.Run, state: opts.State, log: opts.Logger,
 		runs: enginev1.NewRunServiceClient(conn), policy: policyv1.NewPolicyEnforcerServiceClient(conn),
 		states: statev1.NewStateServiceClient(conn), sessions: statev1.NewSessionServiceClient(conn),
-		tasks: statev1.NewTaskServiceClient(conn), components: statev1.NewComponentServiceClient(conn),
+		tasks: statev1.NewTaskServiceClient(conn), approvals: approvalv1.NewApprovalServiceClient(conn), components: statev1.NewComponentServiceClient(conn),
 	}
 }
 

@@ -1,0 +1,49 @@
+# Code generated from proto/ by `make generate`. DO NOT EDIT.
+"""Generated protocol buffer code."""
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import descriptor_pool as _descriptor_pool
+from google.protobuf import runtime_version as _runtime_version
+from google.protobuf import symbol_database as _symbol_database
+from google.protobuf.internal import builder as _builder
+_runtime_version.ValidateProtobufRuntimeVersion(
+    _runtime_version.Domain.PUBLIC,
+    7,
+    35,
+    1,
+    '',
+    'interlock/approval/v1/approval.proto'
+)
+# @@protoc_insertion_point(imports)
+
+_sym_db = _symbol_database.Default()
+
+
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+
+
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$interlock/approval/v1/approval.proto\x12\x15interlock.approval.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\";\n\tApprovers\x12\x16\n\x05roles\x18\x01 \x03(\tB\x00R\x05roles\x12\x16\n\x05names\x18\x02 \x03(\tB\x00R\x05names\"\xd5\x02\n\x05Terms\x12\x1c\n\x08required\x18\x01 \x01(\x05\x42\x00R\x08required\x12\'\n\x0e\x64\x65ny_threshold\x18\x02 \x01(\x05\x42\x00R\rdenyThreshold\x12<\n\x08\x65ligible\x18\x03 \x01(\x0b\x32 .interlock.approval.v1.ApproversR\x08\x65ligible\x12@\n\rexpires_after\x18\x04 \x01(\x0b\x32\x19.google.protobuf.DurationB\x00R\x0c\x65xpiresAfter\x12\x42\n\x0e\x65scalate_after\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationB\x00R\rescalateAfter\x12\x41\n\x0b\x65scalate_to\x18\x06 \x01(\x0b\x32 .interlock.approval.v1.ApproversR\nescalateTo\"r\n\x05\x41sker\x12\x1e\n\tprincipal\x18\x01 \x01(\tB\x00R\tprincipal\x12\x1f\n\nsession_id\x18\x02 \x01(\tB\x00R\tsessionId\x12(\n\x0froot_session_id\x18\x03 \x01(\tB\x00R\rrootSessionId\"\xad\x01\n\x04Vote\x12\x0e\n\x02\x62y\x18\x01 \x01(\tR\x02\x62y\x12\x37\n\x04role\x18\x02 \x01(\x0e\x32#.interlock.approval.v1.ApproverRoleR\x04role\x12\x18\n\x07\x61pprove\x18\x03 \x01(\x08R\x07\x61pprove\x12\x12\n\x04note\x18\x04 \x01(\tR\x04note\x12.\n\x04time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x04time\"\xa7\x07\n\x08\x41pproval\x12\x1f\n\x0b\x61pproval_id\x18\x01 \x01(\tR\napprovalId\x12\x37\n\x04kind\x18\x02 \x01(\x0e\x32#.interlock.approval.v1.ApprovalKindR\x04kind\x12=\n\x06status\x18\x03 \x01(\x0e\x32%.interlock.approval.v1.ApprovalStatusR\x06status\x12\x18\n\x07subject\x18\x04 \x01(\x0cR\x07subject\x12\x12\n\x04\x64\x61ta\x18\x05 \x01(\x0cR\x04\x64\x61ta\x12\x1f\n\x0b\x65\x64ited_data\x18\x06 \x01(\x0cR\neditedData\x12\x1d\n\nedit_patch\x18\x07 \x01(\x0cR\teditPatch\x12\x1b\n\tedited_by\x18\x08 \x01(\tR\x08\x65\x64itedBy\x12\x1a\n\x08\x65\x64itable\x18\t \x01(\x08R\x08\x65\x64itable\x12\x16\n\x06\x64igest\x18\n \x01(\tR\x06\x64igest\x12\x32\n\x05\x61sker\x18\x0b \x01(\x0b\x32\x1c.interlock.approval.v1.AskerR\x05\x61sker\x12\x18\n\x07message\x18\x0c \x01(\tR\x07message\x12\x32\n\x05terms\x18\r \x01(\x0b\x32\x1c.interlock.approval.v1.TermsR\x05terms\x12\x31\n\x05votes\x18\x0e \x03(\x0b\x32\x1b.interlock.approval.v1.VoteR\x05votes\x12\x1c\n\tescalated\x18\x0f \x01(\x08R\tescalated\x12\x16\n\x06reason\x18\x10 \x01(\tR\x06reason\x12\x0e\n\x02\x62y\x18\x11 \x01(\tR\x02\x62y\x12\x39\n\ncreated_at\x18\x12 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x39\n\nexpires_at\x18\x13 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\x12\x39\n\ndecided_at\x18\x14 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tdecidedAt\x12\x33\n\x07used_at\x18\x15 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x06usedAt\x12\x17\n\x07used_by\x18\x16 \x01(\tR\x06usedBy\x12\x15\n\x06run_id\x18\x17 \x01(\tR\x05runId\x12\x18\n\x07version\x18\x18 \x01(\x03R\x07version\x12\x18\n\x07outcome\x18\x19 \x01(\tR\x07outcome*\xfa\x01\n\x0e\x41pprovalStatus\x12\x1f\n\x1b\x41PPROVAL_STATUS_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x41PPROVAL_STATUS_PENDING\x10\x01\x12\x1b\n\x17\x41PPROVAL_STATUS_GRANTED\x10\x02\x12\x1c\n\x18\x41PPROVAL_STATUS_REJECTED\x10\x03\x12\x1b\n\x17\x41PPROVAL_STATUS_EXPIRED\x10\x04\x12\x1d\n\x19\x41PPROVAL_STATUS_CANCELLED\x10\x05\x12\x18\n\x14\x41PPROVAL_STATUS_USED\x10\x06\x12\x19\n\x15\x41PPROVAL_STATUS_STALE\x10\x07*\x88\x01\n\x0c\x41pprovalKind\x12\x1d\n\x19\x41PPROVAL_KIND_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x41PPROVAL_KIND_TRANSITION\x10\x01\x12\x1b\n\x17\x41PPROVAL_KIND_TOOL_CALL\x10\x02\x12\x1e\n\x1a\x41PPROVAL_KIND_PROCESS_STEP\x10\x03*e\n\x0c\x41pproverRole\x12\x1d\n\x19\x41PPROVER_ROLE_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x41PPROVER_ROLE_OPERATOR\x10\x01\x12\x1a\n\x16\x41PPROVER_ROLE_APPROVER\x10\x02\x42LZJgithub.com/interlock-run/interlock/gen/go/interlock/approval/v1;approvalv1b\x06proto3')
+
+_globals = globals()
+_builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
+_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'interlock.approval.v1.approval_pb2', _globals)
+if not _descriptor._USE_C_DESCRIPTORS:
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'ZJgithub.com/interlock-run/interlock/gen/go/interlock/approval/v1;approvalv1'
+  _globals['_APPROVALSTATUS']._serialized_start=1764
+  _globals['_APPROVALSTATUS']._serialized_end=2014
+  _globals['_APPROVALKIND']._serialized_start=2017
+  _globals['_APPROVALKIND']._serialized_end=2153
+  _globals['_APPROVERROLE']._serialized_start=2155
+  _globals['_APPROVERROLE']._serialized_end=2256
+  _globals['_APPROVERS']._serialized_start=128
+  _globals['_APPROVERS']._serialized_end=187
+  _globals['_TERMS']._serialized_start=190
+  _globals['_TERMS']._serialized_end=531
+  _globals['_ASKER']._serialized_start=533
+  _globals['_ASKER']._serialized_end=647
+  _globals['_VOTE']._serialized_start=650
+  _globals['_VOTE']._serialized_end=823
+  _globals['_APPROVAL']._serialized_start=826
+  _globals['_APPROVAL']._serialized_end=1761
+# @@protoc_insertion_point(module_scope)

@@ -1,0 +1,457 @@
+# Code generated from proto/ by `make generate`. DO NOT EDIT.
+"""Client and server classes corresponding to protobuf-defined services."""
+import grpc
+import warnings
+
+from interlock.gen.approval.v1 import approval_service_pb2 as interlock_dot_approval_dot_v1_dot_approval__service__pb2
+
+GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_VERSION = grpc.__version__
+_version_not_supported = False
+
+try:
+    from grpc._utilities import first_version_is_lower
+    _version_not_supported = first_version_is_lower(GRPC_VERSION, GRPC_GENERATED_VERSION)
+except ImportError:
+    _version_not_supported = True
+
+if _version_not_supported:
+    raise RuntimeError(
+        f'The grpc package installed is at version {GRPC_VERSION},'
+        + ' but the generated code in interlock/approval/v1/approval_service_pb2_grpc.py depends on'
+        + f' grpcio>={GRPC_GENERATED_VERSION}.'
+        + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
+        + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
+    )
+
+
+class ApprovalServiceStub:
+    """ApprovalService asks humans and keeps what they decide (S9).
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.CreateApproval = channel.unary_unary(
+                '/interlock.approval.v1.ApprovalService/CreateApproval',
+                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.CreateApprovalRequest.SerializeToString,
+                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.CreateApprovalResponse.FromString,
+                _registered_method=True)
+        self.GetApproval = channel.unary_unary(
+                '/interlock.approval.v1.ApprovalService/GetApproval',
+                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalRequest.SerializeToString,
+                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalResponse.FromString,
+                _registered_method=True)
+        self.ListApprovals = channel.unary_unary(
+                '/interlock.approval.v1.ApprovalService/ListApprovals',
+                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListApprovalsRequest.SerializeToString,
+                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListApprovalsResponse.FromString,
+                _registered_method=True)
+        self.DecideApproval = channel.unary_unary(
+                '/interlock.approval.v1.ApprovalService/DecideApproval',
+                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalRequest.SerializeToString,
+                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalResponse.FromString,
+                _registered_method=True)
+        self.CancelApproval = channel.unary_unary(
+                '/interlock.approval.v1.ApprovalService/CancelApproval',
+                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.CancelApprovalRequest.SerializeToString,
+                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.CancelApprovalResponse.FromString,
+                _registered_method=True)
+        self.ConsumeApproval = channel.unary_unary(
+                '/interlock.approval.v1.ApprovalService/ConsumeApproval',
+                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ConsumeApprovalRequest.SerializeToString,
+                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ConsumeApprovalResponse.FromString,
+                _registered_method=True)
+        self.VoidApproval = channel.unary_unary(
+                '/interlock.approval.v1.ApprovalService/VoidApproval',
+                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.VoidApprovalRequest.SerializeToString,
+                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.VoidApprovalResponse.FromString,
+                _registered_method=True)
+        self.WatchApproval = channel.unary_stream(
+                '/interlock.approval.v1.ApprovalService/WatchApproval',
+                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.WatchApprovalRequest.SerializeToString,
+                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.WatchApprovalResponse.FromString,
+                _registered_method=True)
+        self.WatchApprovals = channel.unary_stream(
+                '/interlock.approval.v1.ApprovalService/WatchApprovals',
+                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.WatchApprovalsRequest.SerializeToString,
+                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.WatchApprovalsResponse.FromString,
+                _registered_method=True)
+
+
+class ApprovalServiceServicer:
+    """ApprovalService asks humans and keeps what they decide (S9).
+    """
+
+    def CreateApproval(self, request, context):
+        """CreateApproval asks. The same approval_id returns the first with created = false, as
+        does reuse of an action.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetApproval(self, request, context):
+        """GetApproval returns one approval. NOT_FOUND when there is none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListApprovals(self, request, context):
+        """ListApprovals returns approvals, newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DecideApproval(self, request, context):
+        """DecideApproval casts the caller's vote. It is durable before it is returned.
+        FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
+        caller may not decide it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CancelApproval(self, request, context):
+        """CancelApproval withdraws the question.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ConsumeApproval(self, request, context):
+        """ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
+        repeated request with the same used_by succeeds again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VoidApproval(self, request, context):
+        """VoidApproval records that what was granted cannot be done any more (S9.1).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchApproval(self, request, context):
+        """WatchApproval streams one approval now and after every change until it is final.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchApprovals(self, request, context):
+        """WatchApprovals streams every approval of the namespace that changes.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_ApprovalServiceServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'CreateApproval': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateApproval,
+                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.CreateApprovalRequest.FromString,
+                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.CreateApprovalResponse.SerializeToString,
+            ),
+            'GetApproval': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetApproval,
+                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalRequest.FromString,
+                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalResponse.SerializeToString,
+            ),
+            'ListApprovals': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListApprovals,
+                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListApprovalsRequest.FromString,
+                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListApprovalsResponse.SerializeToString,
+            ),
+            'DecideApproval': grpc.unary_unary_rpc_method_handler(
+                    servicer.DecideApproval,
+                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalRequest.FromString,
+                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalResponse.SerializeToString,
+            ),
+            'CancelApproval': grpc.unary_unary_rpc_method_handler(
+                    servicer.CancelApproval,
+                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.CancelApprovalRequest.FromString,
+                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.CancelApprovalResponse.SerializeToString,
+            ),
+            'ConsumeApproval': grpc.unary_unary_rpc_method_handler(
+                    servicer.ConsumeApproval,
+                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ConsumeApprovalRequest.FromString,
+                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ConsumeApprovalResponse.SerializeToString,
+            ),
+            'VoidApproval': grpc.unary_unary_rpc_method_handler(
+                    servicer.VoidApproval,
+                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.VoidApprovalRequest.FromString,
+                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.VoidApprovalResponse.SerializeToString,
+            ),
+            'WatchApproval': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchApproval,
+                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.WatchApprovalRequest.FromString,
+                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.WatchApprovalResponse.SerializeToString,
+            ),
+            'WatchApprovals': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchApprovals,
+                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.WatchApprovalsRequest.FromString,
+                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.WatchApprovalsResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'interlock.approval.v1.ApprovalService', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('interlock.approval.v1.ApprovalService', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class ApprovalService:
+    """ApprovalService asks humans and keeps what they decide (S9).
+    """
+
+    @staticmethod
+    def CreateApproval(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.approval.v1.ApprovalService/CreateApproval',
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.CreateApprovalRequest.SerializeToString,
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.CreateApprovalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetApproval(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.approval.v1.ApprovalService/GetApproval',
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalRequest.SerializeToString,
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.GetApprovalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListApprovals(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.approval.v1.ApprovalService/ListApprovals',
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListApprovalsRequest.SerializeToString,
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListApprovalsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DecideApproval(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.approval.v1.ApprovalService/DecideApproval',
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalRequest.SerializeToString,
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CancelApproval(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.approval.v1.ApprovalService/CancelApproval',
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.CancelApprovalRequest.SerializeToString,
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.CancelApprovalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ConsumeApproval(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.approval.v1.ApprovalService/ConsumeApproval',
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.ConsumeApprovalRequest.SerializeToString,
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.ConsumeApprovalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VoidApproval(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.approval.v1.ApprovalService/VoidApproval',
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.VoidApprovalRequest.SerializeToString,
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.VoidApprovalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchApproval(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/interlock.approval.v1.ApprovalService/WatchApproval',
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.WatchApprovalRequest.SerializeToString,
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.WatchApprovalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchApprovals(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/interlock.approval.v1.ApprovalService/WatchApprovals',
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.WatchApprovalsRequest.SerializeToString,
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.WatchApprovalsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)

@@ -1,0 +1,86 @@
+# Code generated from proto/ by `make generate`. DO NOT EDIT.
+"""Generated protocol buffer code."""
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import descriptor_pool as _descriptor_pool
+from google.protobuf import runtime_version as _runtime_version
+from google.protobuf import symbol_database as _symbol_database
+from google.protobuf.internal import builder as _builder
+_runtime_version.ValidateProtobufRuntimeVersion(
+    _runtime_version.Domain.PUBLIC,
+    7,
+    35,
+    1,
+    '',
+    'interlock/engine/v1/run_service.proto'
+)
+# @@protoc_insertion_point(imports)
+
+_sym_db = _symbol_database.Default()
+
+
+from interlock.gen.engine.v1 import run_pb2 as interlock_dot_engine_dot_v1_dot_run__pb2
+
+
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%interlock/engine/v1/run_service.proto\x12\x13interlock.engine.v1\x1a\x1dinterlock/engine/v1/run.proto\"\xfa\x01\n\x0fStartRunRequest\x12\x1c\n\x08workflow\x18\x01 \x01(\tB\x00R\x08workflow\x12+\n\x10workflow_version\x18\x02 \x01(\x03\x42\x00R\x0fworkflowVersion\x12\x1f\n\nsession_id\x18\x03 \x01(\tB\x00R\tsessionId\x12\x18\n\x07\x63ontext\x18\x04 \x01(\x0cR\x07\x63ontext\x12\x1e\n\tworkspace\x18\x05 \x01(\tB\x00R\tworkspace\x12)\n\x0fidempotency_key\x18\x06 \x01(\tB\x00R\x0eidempotencyKey\x12\x16\n\x06resume\x18\x07 \x01(\x08R\x06resume\"X\n\x10StartRunResponse\x12*\n\x03run\x18\x01 \x01(\x0b\x32\x18.interlock.engine.v1.RunR\x03run\x12\x18\n\x07resumed\x18\x02 \x01(\x08R\x07resumed\"\xaf\x01\n\rGetRunRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12\x1f\n\nsession_id\x18\x02 \x01(\tB\x00R\tsessionId\x12\x18\n\x06\x62ranch\x18\x03 \x01(\tB\x00R\x06\x62ranch\x12\x16\n\x06\x61\x63tive\x18\x04 \x01(\x08R\x06\x61\x63tive\x12\x32\n\x04view\x18\x05 \x01(\x0e\x32\x1c.interlock.engine.v1.RunViewB\x00R\x04view\"^\n\x0eGetRunResponse\x12*\n\x03run\x18\x01 \x01(\x0b\x32\x18.interlock.engine.v1.RunR\x03run\x12 \n\x0c\x61sked_run_id\x18\x02 \x01(\tR\naskedRunId\"\x9f\x01\n\x0fListRunsRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\x12\x18\n\x06\x66ilter\x18\x03 \x01(\tB\x00R\x06\x66ilter\x12\x32\n\x04view\x18\x04 \x01(\x0e\x32\x1c.interlock.engine.v1.RunViewB\x00R\x04view\"h\n\x10ListRunsResponse\x12,\n\x04runs\x18\x01 \x03(\x0b\x32\x18.interlock.engine.v1.RunR\x04runs\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x87\x02\n\x14TransitionRunRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12\x1f\n\nsession_id\x18\x02 \x01(\tB\x00R\tsessionId\x12\x18\n\x06\x62ranch\x18\x03 \x01(\tB\x00R\x06\x62ranch\x12\x16\n\x05\x65vent\x18\x04 \x01(\tB\x00R\x05\x65vent\x12\x12\n\x04\x64\x61ta\x18\x05 \x01(\x0cR\x04\x64\x61ta\x12+\n\x10\x65xpected_version\x18\x06 \x01(\x03\x42\x00R\x0f\x65xpectedVersion\x12)\n\x0fidempotency_key\x18\x07 \x01(\tB\x00R\x0eidempotencyKey\x12\x17\n\x07\x64ry_run\x18\x08 \x01(\x08R\x06\x64ryRun\"\xd2\x01\n\x15TransitionRunResponse\x12\x1a\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x08R\x08\x61\x63\x63\x65pted\x12*\n\x03run\x18\x02 \x01(\x0b\x32\x18.interlock.engine.v1.RunR\x03run\x12<\n\trejection\x18\x03 \x01(\x0b\x32\x1e.interlock.engine.v1.RejectionR\trejection\x12\x1f\n\x0b\x61pproval_id\x18\x04 \x01(\tR\napprovalId\x12\x12\n\x04note\x18\x05 \x01(\tR\x04note\"\x85\x01\n\x11\x42indBranchRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12\x1c\n\x08workflow\x18\x02 \x01(\tB\x00R\x08workflow\x12\x18\n\x06\x62ranch\x18\x03 \x01(\tB\x00R\x06\x62ranch\x12\x1f\n\nsession_id\x18\x04 \x01(\tB\x00R\tsessionId\"@\n\x12\x42indBranchResponse\x12*\n\x03run\x18\x01 \x01(\x0b\x32\x18.interlock.engine.v1.RunR\x03run\"p\n\x13InterruptRunRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12\x19\n\x07\x63\x61ll_id\x18\x02 \x01(\tB\x00R\x06\x63\x61llId\x12%\n\rfiles_changed\x18\x03 \x03(\tB\x00R\x0c\x66ilesChanged\"\x8a\x01\n\x14InterruptRunResponse\x12\x14\n\x05\x66ired\x18\x01 \x01(\x08R\x05\x66ired\x12\x1c\n\tinterrupt\x18\x02 \x01(\tR\tinterrupt\x12\x12\n\x04\x66rom\x18\x03 \x01(\tR\x04\x66rom\x12*\n\x03run\x18\x04 \x01(\x0b\x32\x18.interlock.engine.v1.RunR\x03run\"\xf1\x01\n\x11\x46orceStateRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12\x1f\n\nsession_id\x18\x02 \x01(\tB\x00R\tsessionId\x12\x18\n\x06\x62ranch\x18\x03 \x01(\tB\x00R\x06\x62ranch\x12\x16\n\x05state\x18\x04 \x01(\tB\x00R\x05state\x12\x18\n\x07\x63ontext\x18\x05 \x01(\x0cR\x07\x63ontext\x12+\n\x10\x65xpected_version\x18\x06 \x01(\x03\x42\x00R\x0f\x65xpectedVersion\x12)\n\x0fidempotency_key\x18\x07 \x01(\tB\x00R\x0eidempotencyKey\"\x9a\x01\n\x12\x46orceStateResponse\x12\x1a\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x08R\x08\x61\x63\x63\x65pted\x12*\n\x03run\x18\x02 \x01(\x0b\x32\x18.interlock.engine.v1.RunR\x03run\x12<\n\trejection\x18\x03 \x01(\x0b\x32\x1e.interlock.engine.v1.RejectionR\trejection\"o\n\x0fPauseRunRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12\x18\n\x06reason\x18\x02 \x01(\tB\x00R\x06reason\x12)\n\x0fidempotency_key\x18\x03 \x01(\tB\x00R\x0eidempotencyKey\">\n\x10PauseRunResponse\x12*\n\x03run\x18\x01 \x01(\x0b\x32\x18.interlock.engine.v1.RunR\x03run\"V\n\x10ResumeRunRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12)\n\x0fidempotency_key\x18\x02 \x01(\tB\x00R\x0eidempotencyKey\"?\n\x11ResumeRunResponse\x12*\n\x03run\x18\x01 \x01(\x0b\x32\x18.interlock.engine.v1.RunR\x03run\"p\n\x10\x43\x61ncelRunRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12\x18\n\x06reason\x18\x02 \x01(\tB\x00R\x06reason\x12)\n\x0fidempotency_key\x18\x03 \x01(\tB\x00R\x0eidempotencyKey\"?\n\x11\x43\x61ncelRunResponse\x12*\n\x03run\x18\x01 \x01(\x0b\x32\x18.interlock.engine.v1.RunR\x03run\"\x9a\x01\n\x14GetRunHistoryRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12%\n\rafter_version\x18\x02 \x01(\x03\x42\x00R\x0c\x61\x66terVersion\x12#\n\x0c\x61\x66ter_result\x18\x03 \x01(\x03\x42\x00R\x0b\x61\x66terResult\x12\x1d\n\tpage_size\x18\x04 \x01(\x05\x42\x00R\x08pageSize\"\xae\x01\n\x15GetRunHistoryResponse\x12;\n\x07\x65ntries\x18\x01 \x03(\x0b\x32!.interlock.engine.v1.HistoryEntryR\x07\x65ntries\x12,\n\x12next_after_version\x18\x02 \x01(\x03R\x10nextAfterVersion\x12*\n\x11next_after_result\x18\x03 \x01(\x03R\x0fnextAfterResult\"S\n\x15SettleApprovalRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12!\n\x0b\x61pproval_id\x18\x02 \x01(\tB\x00R\napprovalId\"^\n\x16SettleApprovalResponse\x12\x18\n\x07settled\x18\x01 \x01(\x08R\x07settled\x12*\n\x03run\x18\x02 \x01(\x0b\x32\x18.interlock.engine.v1.RunR\x03run\"^\n\x0fWatchRunRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12\x32\n\x04view\x18\x02 \x01(\x0e\x32\x1c.interlock.engine.v1.RunViewB\x00R\x04view\">\n\x10WatchRunResponse\x12*\n\x03run\x18\x01 \x01(\x0b\x32\x18.interlock.engine.v1.RunR\x03run2\xdb\t\n\nRunService\x12W\n\x08StartRun\x12$.interlock.engine.v1.StartRunRequest\x1a%.interlock.engine.v1.StartRunResponse\x12Q\n\x06GetRun\x12\".interlock.engine.v1.GetRunRequest\x1a#.interlock.engine.v1.GetRunResponse\x12W\n\x08ListRuns\x12$.interlock.engine.v1.ListRunsRequest\x1a%.interlock.engine.v1.ListRunsResponse\x12\x66\n\rTransitionRun\x12).interlock.engine.v1.TransitionRunRequest\x1a*.interlock.engine.v1.TransitionRunResponse\x12]\n\nBindBranch\x12&.interlock.engine.v1.BindBranchRequest\x1a\'.interlock.engine.v1.BindBranchResponse\x12\x63\n\x0cInterruptRun\x12(.interlock.engine.v1.InterruptRunRequest\x1a).interlock.engine.v1.InterruptRunResponse\x12]\n\nForceState\x12&.interlock.engine.v1.ForceStateRequest\x1a\'.interlock.engine.v1.ForceStateResponse\x12W\n\x08PauseRun\x12$.interlock.engine.v1.PauseRunRequest\x1a%.interlock.engine.v1.PauseRunResponse\x12Z\n\tResumeRun\x12%.interlock.engine.v1.ResumeRunRequest\x1a&.interlock.engine.v1.ResumeRunResponse\x12Z\n\tCancelRun\x12%.interlock.engine.v1.CancelRunRequest\x1a&.interlock.engine.v1.CancelRunResponse\x12\x66\n\rGetRunHistory\x12).interlock.engine.v1.GetRunHistoryRequest\x1a*.interlock.engine.v1.GetRunHistoryResponse\x12i\n\x0eSettleApproval\x12*.interlock.engine.v1.SettleApprovalRequest\x1a+.interlock.engine.v1.SettleApprovalResponse\x12Y\n\x08WatchRun\x12$.interlock.engine.v1.WatchRunRequest\x1a%.interlock.engine.v1.WatchRunResponse0\x01\x42HZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3')
+
+_globals = globals()
+_builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
+_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'interlock.engine.v1.run_service_pb2', _globals)
+if not _descriptor._USE_C_DESCRIPTORS:
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'ZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1'
+  _globals['_STARTRUNREQUEST']._serialized_start=94
+  _globals['_STARTRUNREQUEST']._serialized_end=344
+  _globals['_STARTRUNRESPONSE']._serialized_start=346
+  _globals['_STARTRUNRESPONSE']._serialized_end=434
+  _globals['_GETRUNREQUEST']._serialized_start=437
+  _globals['_GETRUNREQUEST']._serialized_end=612
+  _globals['_GETRUNRESPONSE']._serialized_start=614
+  _globals['_GETRUNRESPONSE']._serialized_end=708
+  _globals['_LISTRUNSREQUEST']._serialized_start=711
+  _globals['_LISTRUNSREQUEST']._serialized_end=870
+  _globals['_LISTRUNSRESPONSE']._serialized_start=872
+  _globals['_LISTRUNSRESPONSE']._serialized_end=976
+  _globals['_TRANSITIONRUNREQUEST']._serialized_start=979
+  _globals['_TRANSITIONRUNREQUEST']._serialized_end=1242
+  _globals['_TRANSITIONRUNRESPONSE']._serialized_start=1245
+  _globals['_TRANSITIONRUNRESPONSE']._serialized_end=1455
+  _globals['_BINDBRANCHREQUEST']._serialized_start=1458
+  _globals['_BINDBRANCHREQUEST']._serialized_end=1591
+  _globals['_BINDBRANCHRESPONSE']._serialized_start=1593
+  _globals['_BINDBRANCHRESPONSE']._serialized_end=1657
+  _globals['_INTERRUPTRUNREQUEST']._serialized_start=1659
+  _globals['_INTERRUPTRUNREQUEST']._serialized_end=1771
+  _globals['_INTERRUPTRUNRESPONSE']._serialized_start=1774
+  _globals['_INTERRUPTRUNRESPONSE']._serialized_end=1912
+  _globals['_FORCESTATEREQUEST']._serialized_start=1915
+  _globals['_FORCESTATEREQUEST']._serialized_end=2156
+  _globals['_FORCESTATERESPONSE']._serialized_start=2159
+  _globals['_FORCESTATERESPONSE']._serialized_end=2313
+  _globals['_PAUSERUNREQUEST']._serialized_start=2315
+  _globals['_PAUSERUNREQUEST']._serialized_end=2426
+  _globals['_PAUSERUNRESPONSE']._serialized_start=2428
+  _globals['_PAUSERUNRESPONSE']._serialized_end=2490
+  _globals['_RESUMERUNREQUEST']._serialized_start=2492
+  _globals['_RESUMERUNREQUEST']._serialized_end=2578
+  _globals['_RESUMERUNRESPONSE']._serialized_start=2580
+  _globals['_RESUMERUNRESPONSE']._serialized_end=2643
+  _globals['_CANCELRUNREQUEST']._serialized_start=2645
+  _globals['_CANCELRUNREQUEST']._serialized_end=2757
+  _globals['_CANCELRUNRESPONSE']._serialized_start=2759
+  _globals['_CANCELRUNRESPONSE']._serialized_end=2822
+  _globals['_GETRUNHISTORYREQUEST']._serialized_start=2825
+  _globals['_GETRUNHISTORYREQUEST']._serialized_end=2979
+  _globals['_GETRUNHISTORYRESPONSE']._serialized_start=2982
+  _globals['_GETRUNHISTORYRESPONSE']._serialized_end=3156
+  _globals['_SETTLEAPPROVALREQUEST']._serialized_start=3158
+  _globals['_SETTLEAPPROVALREQUEST']._serialized_end=3241
+  _globals['_SETTLEAPPROVALRESPONSE']._serialized_start=3243
+  _globals['_SETTLEAPPROVALRESPONSE']._serialized_end=3337
+  _globals['_WATCHRUNREQUEST']._serialized_start=3339
+  _globals['_WATCHRUNREQUEST']._serialized_end=3433
+  _globals['_WATCHRUNRESPONSE']._serialized_start=3435
+  _globals['_WATCHRUNRESPONSE']._serialized_end=3497
+  _globals['_RUNSERVICE']._serialized_start=3500
+  _globals['_RUNSERVICE']._serialized_end=4743
+# @@protoc_insertion_point(module_scope)

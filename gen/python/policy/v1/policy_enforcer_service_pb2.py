@@ -1,0 +1,51 @@
+# Code generated from proto/ by `make generate`. DO NOT EDIT.
+"""Generated protocol buffer code."""
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import descriptor_pool as _descriptor_pool
+from google.protobuf import runtime_version as _runtime_version
+from google.protobuf import symbol_database as _symbol_database
+from google.protobuf.internal import builder as _builder
+_runtime_version.ValidateProtobufRuntimeVersion(
+    _runtime_version.Domain.PUBLIC,
+    7,
+    35,
+    1,
+    '',
+    'interlock/policy/v1/policy_enforcer_service.proto'
+)
+# @@protoc_insertion_point(imports)
+
+_sym_db = _symbol_database.Default()
+
+
+from google.rpc import status_pb2 as google_dot_rpc_dot_status__pb2
+from interlock.gen.engine.v1 import run_pb2 as interlock_dot_engine_dot_v1_dot_run__pb2
+from interlock.gen.policy.v1 import decision_pb2 as interlock_dot_policy_dot_v1_dot_decision__pb2
+from interlock.gen.policy.v1 import tool_call_pb2 as interlock_dot_policy_dot_v1_dot_tool__call__pb2
+
+
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\"interlock/policy/v1/decision.proto\x1a#interlock/policy/v1/tool_call.proto\"\xa3\x02\n\x14\x43heckToolCallRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12\x1f\n\nsession_id\x18\x02 \x01(\tB\x00R\tsessionId\x12\x18\n\x06\x62ranch\x18\x03 \x01(\tB\x00R\x06\x62ranch\x12\x14\n\x04tool\x18\x04 \x01(\tB\x00R\x04tool\x12\'\n\x0equalified_tool\x18\x05 \x01(\tB\x00R\rqualifiedTool\x12\x14\n\x05input\x18\x06 \x01(\x0cR\x05input\x12\x19\n\x07\x63\x61ll_id\x18\x07 \x01(\tB\x00R\x06\x63\x61llId\x12.\n\x12\x65stimated_cost_usd\x18\x08 \x01(\tB\x00R\x10\x65stimatedCostUsd\x12\x17\n\x07\x64ry_run\x18\t \x01(\x08R\x06\x64ryRun\"\x9e\x04\n\x15\x43heckToolCallResponse\x12\x39\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0e\x32\x1d.interlock.policy.v1.DecisionR\x08\x64\x65\x63ision\x12\x35\n\x04\x63ode\x18\x02 \x01(\x0e\x32!.interlock.policy.v1.DecisionCodeR\x04\x63ode\x12\x18\n\x07message\x18\x03 \x01(\tR\x07message\x12)\n\x10tools_restricted\x18\x04 \x01(\x08R\x0ftoolsRestricted\x12#\n\rallowed_tools\x18\x05 \x03(\tR\x0c\x61llowedTools\x12\x42\n\x0clegal_events\x18\x06 \x03(\x0b\x32\x1f.interlock.engine.v1.LegalEventR\x0blegalEvents\x12\x1f\n\x0b\x61pproval_id\x18\x07 \x01(\tR\napprovalId\x12\x17\n\x07\x63\x61ll_id\x18\x08 \x01(\tR\x06\x63\x61llId\x12\x15\n\x06run_id\x18\t \x01(\tR\x05runId\x12\x1f\n\x0brun_version\x18\n \x01(\x03R\nrunVersion\x12\x14\n\x05state\x18\x0b \x01(\tR\x05state\x12\x16\n\x06\x62ranch\x18\x0c \x01(\tR\x06\x62ranch\x12\x1e\n\niterations\x18\r \x01(\x03R\niterations\x12%\n\x0emax_iterations\x18\x0e \x01(\x03R\rmaxIterations\"\xad\x02\n\x15ReportToolCallRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12\x1f\n\nsession_id\x18\x02 \x01(\tB\x00R\tsessionId\x12\x18\n\x06\x62ranch\x18\x03 \x01(\tB\x00R\x06\x62ranch\x12\x19\n\x07\x63\x61ll_id\x18\x04 \x01(\tB\x00R\x06\x63\x61llId\x12\x14\n\x04tool\x18\x05 \x01(\tB\x00R\x04tool\x12\x0e\n\x02ok\x18\x06 \x01(\x08R\x02ok\x12%\n\rfiles_changed\x18\x07 \x03(\tB\x00R\x0c\x66ilesChanged\x12#\n\x0cresult_bytes\x18\x08 \x01(\x03\x42\x00R\x0bresultBytes\x12\x1b\n\x08\x63ost_usd\x18\t \x01(\tB\x00R\x07\x63ostUsd\x12\x16\n\x06output\x18\n \x01(\x0cR\x06output\"\xbc\x01\n\x16ReportToolCallResponse\x12*\n\x03run\x18\x01 \x01(\x0b\x32\x18.interlock.engine.v1.RunR\x03run\x12\x1c\n\taccounted\x18\x02 \x01(\x08R\taccounted\x12>\n\tinterrupt\x18\x03 \x01(\x0b\x32 .interlock.policy.v1.InterruptedR\tinterrupt\x12\x18\n\x07warning\x18\x04 \x01(\tR\x07warning\"\x81\x01\n\x15\x43heckToolCallsRequest\x12%\n\x0e\x63orrelation_id\x18\x01 \x01(\x04R\rcorrelationId\x12\x41\n\x05\x63\x61lls\x18\x02 \x03(\x0b\x32).interlock.policy.v1.CheckToolCallRequestB\x00R\x05\x63\x61lls\"\x84\x01\n\x16\x43heckToolCallsResponse\x12%\n\x0e\x63orrelation_id\x18\x01 \x01(\x04R\rcorrelationId\x12\x43\n\x07results\x18\x02 \x03(\x0b\x32).interlock.policy.v1.CheckToolCallsResultR\x07results\"\x96\x01\n\x14\x43heckToolCallsResult\x12H\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0b\x32*.interlock.policy.v1.CheckToolCallResponseH\x00R\x08\x64\x65\x63ision\x12*\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x12.google.rpc.StatusH\x00R\x05\x65rrorB\x08\n\x06result2\xd9\x02\n\x15PolicyEnforcerService\x12\x66\n\rCheckToolCall\x12).interlock.policy.v1.CheckToolCallRequest\x1a*.interlock.policy.v1.CheckToolCallResponse\x12i\n\x0eReportToolCall\x12*.interlock.policy.v1.ReportToolCallRequest\x1a+.interlock.policy.v1.ReportToolCallResponse\x12m\n\x0e\x43heckToolCalls\x12*.interlock.policy.v1.CheckToolCallsRequest\x1a+.interlock.policy.v1.CheckToolCallsResponse(\x01\x30\x01\x42HZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3')
+
+_globals = globals()
+_builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
+_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'interlock.policy.v1.policy_enforcer_service_pb2', _globals)
+if not _descriptor._USE_C_DESCRIPTORS:
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'ZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1'
+  _globals['_CHECKTOOLCALLREQUEST']._serialized_start=204
+  _globals['_CHECKTOOLCALLREQUEST']._serialized_end=495
+  _globals['_CHECKTOOLCALLRESPONSE']._serialized_start=498
+  _globals['_CHECKTOOLCALLRESPONSE']._serialized_end=1040
+  _globals['_REPORTTOOLCALLREQUEST']._serialized_start=1043
+  _globals['_REPORTTOOLCALLREQUEST']._serialized_end=1344
+  _globals['_REPORTTOOLCALLRESPONSE']._serialized_start=1347
+  _globals['_REPORTTOOLCALLRESPONSE']._serialized_end=1535
+  _globals['_CHECKTOOLCALLSREQUEST']._serialized_start=1538
+  _globals['_CHECKTOOLCALLSREQUEST']._serialized_end=1667
+  _globals['_CHECKTOOLCALLSRESPONSE']._serialized_start=1670
+  _globals['_CHECKTOOLCALLSRESPONSE']._serialized_end=1802
+  _globals['_CHECKTOOLCALLSRESULT']._serialized_start=1805
+  _globals['_CHECKTOOLCALLSRESULT']._serialized_end=1955
+  _globals['_POLICYENFORCERSERVICE']._serialized_start=1958
+  _globals['_POLICYENFORCERSERVICE']._serialized_end=2303
+# @@protoc_insertion_point(module_scope)

@@ -1,0 +1,192 @@
+# Code generated from proto/ by `make generate`. DO NOT EDIT.
+"""Client and server classes corresponding to protobuf-defined services."""
+import grpc
+import warnings
+
+from interlock.gen.policy.v1 import policy_enforcer_service_pb2 as interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2
+
+GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_VERSION = grpc.__version__
+_version_not_supported = False
+
+try:
+    from grpc._utilities import first_version_is_lower
+    _version_not_supported = first_version_is_lower(GRPC_VERSION, GRPC_GENERATED_VERSION)
+except ImportError:
+    _version_not_supported = True
+
+if _version_not_supported:
+    raise RuntimeError(
+        f'The grpc package installed is at version {GRPC_VERSION},'
+        + ' but the generated code in interlock/policy/v1/policy_enforcer_service_pb2_grpc.py depends on'
+        + f' grpcio>={GRPC_GENERATED_VERSION}.'
+        + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
+        + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
+    )
+
+
+class PolicyEnforcerServiceStub:
+    """PolicyEnforcerService decides which tool calls may be made (S3).
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.CheckToolCall = channel.unary_unary(
+                '/interlock.policy.v1.PolicyEnforcerService/CheckToolCall',
+                request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallResponse.FromString,
+                _registered_method=True)
+        self.ReportToolCall = channel.unary_unary(
+                '/interlock.policy.v1.PolicyEnforcerService/ReportToolCall',
+                request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallResponse.FromString,
+                _registered_method=True)
+        self.CheckToolCalls = channel.stream_stream(
+                '/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls',
+                request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallsRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallsResponse.FromString,
+                _registered_method=True)
+
+
+class PolicyEnforcerServiceServicer:
+    """PolicyEnforcerService decides which tool calls may be made (S3).
+    """
+
+    def CheckToolCall(self, request, context):
+        """CheckToolCall decides one tool call. A denial is an OK response. The decision is
+        durable and announced before it is returned.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReportToolCall(self, request, context):
+        """ReportToolCall records the result of a call that was allowed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CheckToolCalls(self, request_iterator, context):
+        """CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
+        request message gets one response message with the same correlation_id. Responses
+        may overtake each other.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_PolicyEnforcerServiceServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'CheckToolCall': grpc.unary_unary_rpc_method_handler(
+                    servicer.CheckToolCall,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallResponse.SerializeToString,
+            ),
+            'ReportToolCall': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportToolCall,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallResponse.SerializeToString,
+            ),
+            'CheckToolCalls': grpc.stream_stream_rpc_method_handler(
+                    servicer.CheckToolCalls,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallsRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallsResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'interlock.policy.v1.PolicyEnforcerService', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('interlock.policy.v1.PolicyEnforcerService', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class PolicyEnforcerService:
+    """PolicyEnforcerService decides which tool calls may be made (S3).
+    """
+
+    @staticmethod
+    def CheckToolCall(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.PolicyEnforcerService/CheckToolCall',
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportToolCall(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.PolicyEnforcerService/ReportToolCall',
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CheckToolCalls(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls',
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallsRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)

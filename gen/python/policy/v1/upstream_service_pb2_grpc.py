@@ -1,0 +1,198 @@
+# Code generated from proto/ by `make generate`. DO NOT EDIT.
+"""Client and server classes corresponding to protobuf-defined services."""
+import grpc
+import warnings
+
+from interlock.gen.policy.v1 import upstream_service_pb2 as interlock_dot_policy_dot_v1_dot_upstream__service__pb2
+
+GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_VERSION = grpc.__version__
+_version_not_supported = False
+
+try:
+    from grpc._utilities import first_version_is_lower
+    _version_not_supported = first_version_is_lower(GRPC_VERSION, GRPC_GENERATED_VERSION)
+except ImportError:
+    _version_not_supported = True
+
+if _version_not_supported:
+    raise RuntimeError(
+        f'The grpc package installed is at version {GRPC_VERSION},'
+        + ' but the generated code in interlock/policy/v1/upstream_service_pb2_grpc.py depends on'
+        + f' grpcio>={GRPC_GENERATED_VERSION}.'
+        + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
+        + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
+    )
+
+
+class UpstreamServiceStub:
+    """UpstreamService remembers the tools of MCP servers behind the gate. The schema and the
+    description of a tool are pinned when they are first seen; a tool that has changed
+    since then is hidden until an operator accepts it.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.ObserveUpstreamTools = channel.unary_unary(
+                '/interlock.policy.v1.UpstreamService/ObserveUpstreamTools',
+                request_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ObserveUpstreamToolsRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ObserveUpstreamToolsResponse.FromString,
+                _registered_method=True)
+        self.ListUpstreamTools = channel.unary_unary(
+                '/interlock.policy.v1.UpstreamService/ListUpstreamTools',
+                request_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ListUpstreamToolsRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ListUpstreamToolsResponse.FromString,
+                _registered_method=True)
+        self.AcceptUpstreamTools = channel.unary_unary(
+                '/interlock.policy.v1.UpstreamService/AcceptUpstreamTools',
+                request_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamToolsRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamToolsResponse.FromString,
+                _registered_method=True)
+
+
+class UpstreamServiceServicer:
+    """UpstreamService remembers the tools of MCP servers behind the gate. The schema and the
+    description of a tool are pinned when they are first seen; a tool that has changed
+    since then is hidden until an operator accepts it.
+    """
+
+    def ObserveUpstreamTools(self, request, context):
+        """ObserveUpstreamTools pins tools that were never seen, and returns those that have
+        changed. What an agent reports changes nothing that a gateway or an operator has
+        reported. QUOTA_EXCEEDED when an agent's principal has reported 512 tools first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListUpstreamTools(self, request, context):
+        """ListUpstreamTools returns all tools that were seen, by server and name.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AcceptUpstreamTools(self, request, context):
+        """AcceptUpstreamTools accepts a change of a server's tool. NOT_FOUND when it has not
+        changed, and VERSION_CONFLICT when it has changed again since.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_UpstreamServiceServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'ObserveUpstreamTools': grpc.unary_unary_rpc_method_handler(
+                    servicer.ObserveUpstreamTools,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ObserveUpstreamToolsRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ObserveUpstreamToolsResponse.SerializeToString,
+            ),
+            'ListUpstreamTools': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListUpstreamTools,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ListUpstreamToolsRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ListUpstreamToolsResponse.SerializeToString,
+            ),
+            'AcceptUpstreamTools': grpc.unary_unary_rpc_method_handler(
+                    servicer.AcceptUpstreamTools,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamToolsRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamToolsResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'interlock.policy.v1.UpstreamService', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('interlock.policy.v1.UpstreamService', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class UpstreamService:
+    """UpstreamService remembers the tools of MCP servers behind the gate. The schema and the
+    description of a tool are pinned when they are first seen; a tool that has changed
+    since then is hidden until an operator accepts it.
+    """
+
+    @staticmethod
+    def ObserveUpstreamTools(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.UpstreamService/ObserveUpstreamTools',
+            interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ObserveUpstreamToolsRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ObserveUpstreamToolsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListUpstreamTools(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.UpstreamService/ListUpstreamTools',
+            interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ListUpstreamToolsRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ListUpstreamToolsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AcceptUpstreamTools(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.UpstreamService/AcceptUpstreamTools',
+            interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamToolsRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamToolsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)

@@ -1,0 +1,62 @@
+# Code generated from proto/ by `make generate`. DO NOT EDIT.
+"""Generated protocol buffer code."""
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import descriptor_pool as _descriptor_pool
+from google.protobuf import runtime_version as _runtime_version
+from google.protobuf import symbol_database as _symbol_database
+from google.protobuf.internal import builder as _builder
+_runtime_version.ValidateProtobufRuntimeVersion(
+    _runtime_version.Domain.PUBLIC,
+    7,
+    35,
+    1,
+    '',
+    'interlock/state/v1/session_service.proto'
+)
+# @@protoc_insertion_point(imports)
+
+_sym_db = _symbol_database.Default()
+
+
+from interlock.gen.state.v1 import session_pb2 as interlock_dot_state_dot_v1_dot_session__pb2
+
+
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(interlock/state/v1/session_service.proto\x12\x12interlock.state.v1\x1a interlock/state/v1/session.proto\"\x87\x04\n\x14\x43reateSessionRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x14\n\x04name\x18\x02 \x01(\tB\x00R\x04name\x12\x18\n\x06parent\x18\x03 \x01(\tB\x00R\x06parent\x12,\n\x11workflow_state_id\x18\x04 \x01(\tB\x00R\x0fworkflowStateId\x12\x44\n\x0cstate_update\x18\x05 \x01(\x0e\x32\x1f.interlock.state.v1.StateUpdateB\x00R\x0bstateUpdate\x12.\n\x13\x61\x63\x63\x65pt_early_update\x18\x06 \x01(\x08R\x11\x61\x63\x63\x65ptEarlyUpdate\x12N\n\x06labels\x18\x07 \x03(\x0b\x32\x34.interlock.state.v1.CreateSessionRequest.LabelsEntryB\x00R\x06labels\x12\x1d\n\tstate_ref\x18\x08 \x01(\tB\x00R\x08stateRef\x12\x1a\n\x07subject\x18\t \x01(\tB\x00R\x07subject\x12\x18\n\x06prompt\x18\n \x01(\tB\x00R\x06prompt\x12\x1a\n\x07session\x18\x0b \x01(\tB\x00R\x07session\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"h\n\x15\x43reateSessionResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\x12\x18\n\x07\x63reated\x18\x02 \x01(\x08R\x07\x63reated\"P\n\x11GetSessionRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x1a\n\x07session\x18\x02 \x01(\tB\x00R\x07session\"K\n\x12GetSessionResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\"\x8b\x01\n\x13ListSessionsRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\x12\x18\n\x06\x66ilter\x18\x03 \x01(\tB\x00R\x06\x66ilter\x12\x1a\n\x07session\x18\x04 \x01(\tB\x00R\x07session\"w\n\x14ListSessionsResponse\x12\x37\n\x08sessions\x18\x01 \x03(\x0b\x32\x1b.interlock.state.v1.SessionR\x08sessions\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc1\x01\n\x12StopSessionRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x1a\n\x07session\x18\x02 \x01(\tB\x00R\x07session\x12)\n\x0fidempotency_key\x18\x03 \x01(\tB\x00R\x0eidempotencyKey\x12\x19\n\x08in_place\x18\x04 \x01(\x08R\x07inPlace\x12\x10\n\x03\x65nd\x18\x05 \x01(\x08R\x03\x65nd\x12\x16\n\x05\x65rror\x18\x06 \x01(\tB\x00R\x05\x65rror\"d\n\x13StopSessionResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\x12\x16\n\x06prompt\x18\x02 \x01(\tR\x06prompt\"\x98\x01\n\x14ResumeSessionRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x1a\n\x07session\x18\x02 \x01(\tB\x00R\x07session\x12)\n\x0fidempotency_key\x18\x03 \x01(\tB\x00R\x0eidempotencyKey\x12\x18\n\x06prompt\x18\x04 \x01(\tB\x00R\x06prompt\"N\n\x15ResumeSessionResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\"o\n\x17GrantStateAccessRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x1b\n\x08state_id\x18\x02 \x01(\tB\x00R\x07stateId\x12\x16\n\x06revoke\x18\x03 \x01(\x08R\x06revoke\"Q\n\x18GrantStateAccessResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session2\xeb\x04\n\x0eSessionService\x12\x64\n\rCreateSession\x12(.interlock.state.v1.CreateSessionRequest\x1a).interlock.state.v1.CreateSessionResponse\x12[\n\nGetSession\x12%.interlock.state.v1.GetSessionRequest\x1a&.interlock.state.v1.GetSessionResponse\x12\x61\n\x0cListSessions\x12\'.interlock.state.v1.ListSessionsRequest\x1a(.interlock.state.v1.ListSessionsResponse\x12^\n\x0bStopSession\x12&.interlock.state.v1.StopSessionRequest\x1a\'.interlock.state.v1.StopSessionResponse\x12\x64\n\rResumeSession\x12(.interlock.state.v1.ResumeSessionRequest\x1a).interlock.state.v1.ResumeSessionResponse\x12m\n\x10GrantStateAccess\x12+.interlock.state.v1.GrantStateAccessRequest\x1a,.interlock.state.v1.GrantStateAccessResponseBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3')
+
+_globals = globals()
+_builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
+_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'interlock.state.v1.session_service_pb2', _globals)
+if not _descriptor._USE_C_DESCRIPTORS:
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'ZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1'
+  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._loaded_options = None
+  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_options = b'8\001'
+  _globals['_CREATESESSIONREQUEST']._serialized_start=99
+  _globals['_CREATESESSIONREQUEST']._serialized_end=618
+  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_start=561
+  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_end=618
+  _globals['_CREATESESSIONRESPONSE']._serialized_start=620
+  _globals['_CREATESESSIONRESPONSE']._serialized_end=724
+  _globals['_GETSESSIONREQUEST']._serialized_start=726
+  _globals['_GETSESSIONREQUEST']._serialized_end=806
+  _globals['_GETSESSIONRESPONSE']._serialized_start=808
+  _globals['_GETSESSIONRESPONSE']._serialized_end=883
+  _globals['_LISTSESSIONSREQUEST']._serialized_start=886
+  _globals['_LISTSESSIONSREQUEST']._serialized_end=1025
+  _globals['_LISTSESSIONSRESPONSE']._serialized_start=1027
+  _globals['_LISTSESSIONSRESPONSE']._serialized_end=1146
+  _globals['_STOPSESSIONREQUEST']._serialized_start=1149
+  _globals['_STOPSESSIONREQUEST']._serialized_end=1342
+  _globals['_STOPSESSIONRESPONSE']._serialized_start=1344
+  _globals['_STOPSESSIONRESPONSE']._serialized_end=1444
+  _globals['_RESUMESESSIONREQUEST']._serialized_start=1447
+  _globals['_RESUMESESSIONREQUEST']._serialized_end=1599
+  _globals['_RESUMESESSIONRESPONSE']._serialized_start=1601
+  _globals['_RESUMESESSIONRESPONSE']._serialized_end=1679
+  _globals['_GRANTSTATEACCESSREQUEST']._serialized_start=1681
+  _globals['_GRANTSTATEACCESSREQUEST']._serialized_end=1792
+  _globals['_GRANTSTATEACCESSRESPONSE']._serialized_start=1794
+  _globals['_GRANTSTATEACCESSRESPONSE']._serialized_end=1875
+  _globals['_SESSIONSERVICE']._serialized_start=1878
+  _globals['_SESSIONSERVICE']._serialized_end=2497
+# @@protoc_insertion_point(module_scope)

@@ -1,0 +1,71 @@
+"""The contract of adapters, for the framework that ADAPTER names: each has an environment of its own."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from interlock_server import ROOT, Proxy, Server
+
+import interlock
+from conformance.harness import CASES, CONFORMANCE, SPEC, Driver, Play, World, check, write
+
+framework = os.environ["ADAPTER"]
+driver: type[Driver] = importlib.import_module(f"conformance.{framework.replace('-', '_')}_driver").Driver
+held: dict[str, bool] = {}
+
+
+@pytest.fixture(scope="session")
+def governed(server: Server) -> Server:
+    import json
+
+    for kind in ("workflow", "policy"):
+        (server.folder / f"{kind}.json").write_text(json.dumps(SPEC[kind]))
+    server.cli("operator", "workflow", "register", str(server.folder / "workflow.json"))
+    server.cli("operator", "policy", "put", str(server.folder / "policy.json"))
+    server.cli("operator", "policy", "attach", SPEC["policy"]["name"], "--workflow", SPEC["workflow"]["id"])
+    return server
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in driver.cannot])
+async def test_case(name: str, governed: Server, proxy: Proxy, tmp_path: Path) -> None:
+    case = CASES[name]
+    held[name] = False
+    await check(driver(World(governed, proxy, name, case.get("fault", ""), tmp_path)), case)
+    held[name] = True
+
+
+async def test_the_example(governed: Server, proxy: Proxy, tmp_path: Path) -> None:
+    (block,) = re.findall(rf"(?ms)^```python {framework}\n(.*?)^```$", (ROOT / "docs" / "adapters.md").read_text())
+    made = driver(World(governed, proxy, "denied", "", tmp_path))
+    turns: list[Any] = [{"calls": [{"id": "c1", "tool": "write_note", "args": {"path": "a", "text": "b"}}]}, {"text": "done"}]
+    play = Play({"main": turns}, wire=made.wire)
+    await made.open()
+    names = made.names(play)
+    await made.close()
+    made.world.agent.for_session("docs").load("conformance")
+    client = interlock.Interlock(proxy.address, token=governed.tokens["agent"], session="docs")
+    code = compile(block, "<example>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    running = eval(code, {**names, "client": client})
+    if running is not None:
+        await running
+    await client.close()
+    assert "TOOL_NOT_ALLOWED" in play.reads["c1"]
+
+
+def test_names_of_exceptions_exist() -> None:
+    assert set(driver.cannot) <= set(CASES)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _results() -> Iterator[None]:
+    yield
+    # Written when every case has run; the check of docs/adapters.md compares it with what is committed.
+    if set(held) == set(CASES) - set(driver.cannot):
+        (CONFORMANCE / "results" / f"python-{framework}.json").write_text(write(driver, held))

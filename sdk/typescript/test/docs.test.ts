@@ -1,0 +1,81 @@
+/** The examples of docs/sdk-typescript.md and of the README are type-checked, and run against a server. */
+import { execFile } from "node:child_process";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, inject, test } from "vitest";
+import { Case } from "./host.js";
+
+const run = promisify(execFile);
+const here = fileURLToPath(new URL("..", import.meta.url));
+const folder = join(here, ".examples");
+
+const bugfix = {
+  id: "bugfix", initial: "looking",
+  states: { looking: { instructions: "Find it.", allowed_tools: ["Read", "Edit", "Deploy"], on: { READY: "done" } }, done: { type: "final" } },
+};
+const review = {
+  type: "object", required: ["status", "findings"],
+  properties: { status: { type: "string" }, findings: { type: "array", items: { type: "string" } } },
+};
+const asks = { name: "asks", role: "agent", meta: { tools: ["Deploy"] }, ask: [{ capability: "tool:Deploy" }] };
+
+/** What the examples have around them. */
+const before = `
+import { writeFile as write } from "node:fs/promises";
+const writeFile = (name: string, text: string) => write(new URL(name, import.meta.url), text);
+const edit = (name: string): string => "edited " + name;
+`;
+
+async function blocks(file: string, kind = "ts"): Promise<string[]> {
+  const text = await readFile(new URL(file, import.meta.url), "utf8");
+  return [...text.matchAll(new RegExp("^```" + kind + "\\n(.*?)^```$", "gms"))].map((match) => match[1]!);
+}
+
+/** One program of blocks: the imports first, each name once, the rest in a block of its own but for what later ones use. */
+function program(all: string[], more: string): string {
+  const imports = new Map<string, Set<string>>();
+  const bodies = all.map((block) =>
+    block.replace(/^import \{ (.*) \} from "(.*)";\n/gm, (_, names: string, from: string) => {
+      const known = imports.get(from) ?? new Set();
+      names.split(", ").forEach((name) => known.add(name));
+      imports.set(from, known);
+      return "";
+    }),
+  );
+  const head = [...imports].map(([from, names]) => `import { ${[...names].join(", ")} } from "${from}";`).join("\n");
+  return `${head}\n${before}\n${more}\n${bodies.map((body) => `{\n${body}\n}`).join("\n")}\nclient.close();\n`;
+}
+
+test("the documented TypeScript compiles and runs", { timeout: 120_000 }, async () => {
+  const page = await blocks("../../../docs/sdk-typescript.md");
+  const readme = await blocks("../README.md");
+  expect(page.length).toBeGreaterThanOrEqual(8);
+  const host = await Case.begin(inject("control"), { workflows: [bugfix], policies: [asks], schemas: { review } });
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const guarded = (block: string) => block.replace("async function deploy", "void deploy;\nasync function deploy");
+  const source = program(
+    [...readme.map((block) => 'import { Interlock } from "@interlock/sdk";\n' + block), ...page.map(guarded)],
+    `const client = Interlock.fromEnv();\nawait client.load("bugfix");`,
+  );
+  await writeFile(join(folder, "page.ts"), source);
+  await writeFile(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({ extends: "../tsconfig.json", compilerOptions: { rootDir: ".", outDir: "out", noUnusedLocals: false, skipLibCheck: true, types: ["node"], typeRoots: ["../node_modules/@types"] }, include: ["*.ts"] }),
+  );
+  const adapters = await blocks("../../../docs/sdk-typescript.md", "ts adapter");
+  expect(adapters).toHaveLength(5);
+  // They need models; test/adapters has the frameworks at work.
+  const around = `import type { Interlock } from "@interlock/sdk";\ndeclare const interlock: Interlock;\ndeclare const prompt: string;\nvoid [interlock, prompt];\n`;
+  await Promise.all(adapters.map((block, i) => writeFile(join(folder, `adapter${i}.ts`), around + block + "export {};\n")));
+  await run("npx", ["tsc", "-p", folder], { cwd: here }).catch((err: { stdout: string }) => {
+    throw new Error(err.stdout + source);
+  });
+  const env = { ...process.env, INTERLOCK_SERVER: host.server, INTERLOCK_TOKEN: host.token, INTERLOCK_NAMESPACE: host.namespace, INTERLOCK_SESSION: "review-42" };
+  const { stdout } = await run(process.execPath, [join(folder, "out", "page.js")], { cwd: here, env });
+  expect(stdout).toContain("edited");
+  expect(stdout).toContain("[ 'main.go:42' ]");
+  await host.end();
+});

@@ -1,0 +1,605 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/sdk"
+)
+
+// What every SDK does is in sdk/conformance/sdk.yaml; this is Go's runner of it.
+
+type tableOfSDKs struct {
+	Fixtures map[string]map[string]json.RawMessage `json:"fixtures"`
+	Cases    []tableCase                           `json:"cases"`
+}
+
+type tableCase struct {
+	Name    string              `json:"name"`
+	Setup   map[string][]string `json:"setup"`
+	Session *string             `json:"session"`
+	Steps   []tableStep         `json:"steps"`
+}
+
+type tableStep struct {
+	Call      string            `json:"call"`
+	Args      map[string]any    `json:"args"`
+	As        string            `json:"as"`
+	TimeoutMS int               `json:"timeout_ms"`
+	Faults    json.RawMessage   `json:"faults"`
+	Save      string            `json:"save"`
+	Times     int               `json:"times"`
+	Together  []tableStep       `json:"together"`
+	Expect    *tableExpectation `json:"expect"`
+}
+
+type tableExpectation struct {
+	Result any  `json:"result"`
+	Error  any  `json:"error"`
+	Ran    *int `json:"ran"`
+	Any    bool `json:"any"`
+}
+
+func TestSDKTable(t *testing.T) {
+	t.Parallel()
+	text := must[[]byte](t)(os.ReadFile("../../sdk/conformance/sdk.yaml"))
+	var table tableOfSDKs
+	decoder := json.NewDecoder(bytes.NewReader(must[[]byte](t)(yaml.YAMLToJSON(text))))
+	decoder.UseNumber()
+	if err := decoder.Decode(&table); err != nil {
+		t.Fatal(err)
+	}
+	if len(table.Cases) < 40 {
+		t.Fatalf("the table has %d cases only", len(table.Cases))
+	}
+	control := startSDKHost(t)
+	for _, c := range table.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			r := &tableRunner{t: t, saved: map[string]any{}, session: "agent"}
+			if c.Session != nil {
+				r.session = *c.Session
+			}
+			definitions := map[string]any{"schemas": map[string]json.RawMessage{}}
+			for kind, names := range c.Setup {
+				var list []json.RawMessage
+				named := map[string]json.RawMessage{}
+				for _, name := range names {
+					list = append(list, table.Fixtures[kind][name])
+					named[name] = table.Fixtures[kind][name]
+				}
+				if definitions[kind] = list; kind == "schemas" {
+					definitions[kind] = named
+				}
+			}
+			made := r.ask(http.MethodPost, control+"/cases", definitions).(map[string]any)
+			r.base = control + "/cases/" + made["id"].(string)
+			r.server, r.namespace, r.token = made["server"].(string), made["namespace"].(string), made["token"].(string)
+			r.connect()
+			defer func() { r.client.Close() }()
+			for i, step := range c.Steps {
+				for _, problem := range r.step(step) {
+					t.Errorf("step %d: %s", i+1, problem)
+				}
+			}
+			r.ask(http.MethodDelete, r.base, nil)
+		})
+	}
+}
+
+// startSDKHost starts the other side, and returns the URL of its control.
+func startSDKHost(t *testing.T) string {
+	t.Helper()
+	interlock := binary(t, "interlock")
+	program := filepath.Join(t.TempDir(), "sdkhost")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-gcflags", "all=-l -dwarf=false", "-o", program, "./sdkhost")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build sdkhost: %v\n%s", err, out)
+	}
+	host := exec.Command(program, "-interlock", interlock)
+	host.Env, host.Stderr = cleanEnv(), os.Stderr
+	input := must[io.WriteCloser](t)(host.StdinPipe())
+	output := must[io.ReadCloser](t)(host.StdoutPipe())
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		input.Close()
+		if err := host.Wait(); err != nil {
+			t.Errorf("sdkhost ended with %v", err)
+		}
+	})
+	var says struct{ Control string }
+	if err := json.NewDecoder(bufio.NewReader(output)).Decode(&says); err != nil {
+		t.Fatalf("sdkhost does not serve: %v", err)
+	}
+	return says.Control
+}
+
+// tableRunner runs one case.
+type tableRunner struct {
+	t                                       *testing.T
+	base, server, namespace, token, session string
+	client                                  *sdk.Client
+	ran                                     atomic.Int64
+
+	mu    sync.Mutex
+	saved map[string]any
+}
+
+// errTool is a tool's own error.
+type errTool struct{ text string }
+
+func (e errTool) Error() string { return e.text }
+
+func (r *tableRunner) connect() {
+	r.client = must[*sdk.Client](r.t)(sdk.Dial(r.server, sdk.Options{Token: r.token, Namespace: r.namespace, Session: r.session}))
+}
+
+// ask makes a request of the host.
+func (r *tableRunner) ask(method, url string, body any) any {
+	r.t.Helper()
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(must[[]byte](r.t)(json.Marshal(body)))
+	}
+	req := must[*http.Request](r.t)(http.NewRequestWithContext(within(r.t), method, url, reader))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.t.Errorf("%s %s: %v", method, url, err)
+		return nil
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		r.t.Errorf("%s %s: %s %v %s", method, url, resp.Status, err, text)
+		return nil
+	}
+	return r.parse(text)
+}
+
+func (r *tableRunner) parse(text []byte) any {
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		r.t.Errorf("%s: %v", text, err)
+	}
+	return value
+}
+
+// step makes a step, and returns what is not as expected.
+func (r *tableRunner) step(s tableStep) (problems []string) {
+	if len(s.Faults) > 0 {
+		r.ask(http.MethodPost, r.base+"/faults", s.Faults)
+	}
+	steps, before := s.Together, r.ran.Load()
+	if steps == nil {
+		steps = slices.Repeat([]tableStep{s}, max(s.Times, 1))
+	}
+	found := make([][]string, len(steps))
+	var all sync.WaitGroup
+	for i, one := range steps {
+		all.Go(func() { found[i] = r.once(one) })
+	}
+	all.Wait()
+	if s.Together != nil && s.Expect != nil && s.Expect.Ran != nil {
+		problems = sdkDifferences(json.Number(fmt.Sprint(*s.Expect.Ran)), json.Number(fmt.Sprint(r.ran.Load()-before)), "/ran")
+	}
+	return append(problems, slices.Concat(found...)...)
+}
+
+func (r *tableRunner) once(s tableStep) (problems []string) {
+	ctx := within(r.t)
+	if s.TimeoutMS > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(s.TimeoutMS)*time.Millisecond)
+		defer cancel()
+	}
+	args, _ := r.fill(s.Args).(map[string]any)
+	ran := 0
+	result, err := r.call(ctx, s, args, &ran)
+	var failed any
+	if err != nil {
+		failed = r.failure(err, result)
+	}
+	if s.Save != "" {
+		r.mu.Lock()
+		if r.saved[s.Save] = result; failed != nil {
+			r.saved[s.Save] = failed
+		}
+		r.mu.Unlock()
+	}
+	switch e := s.Expect; {
+	case e != nil && e.Any:
+		return nil
+	case e != nil && e.Error != nil:
+		problems = sdkDifferences(r.fill(e.Error), failed, "/error")
+	case err != nil:
+		problems = []string{fmt.Sprintf("failed: %v", failed)}
+	case e != nil && e.Result != nil:
+		problems = sdkDifferences(r.fill(e.Result), result, "/result")
+	}
+	if s.Expect != nil && s.Expect.Ran != nil && ran != *s.Expect.Ran {
+		problems = append(problems, fmt.Sprintf("/ran: is %d, not %d", ran, *s.Expect.Ran))
+	}
+	for i := range problems {
+		problems[i] = s.Call + ": " + problems[i]
+	}
+	return problems
+}
+
+// fill puts what was saved in the place of "$NAME" and "$NAME.member".
+func (r *tableRunner) fill(value any) any {
+	switch v := value.(type) {
+	case string:
+		name, member, of := strings.Cut(strings.TrimPrefix(v, "$"), ".")
+		r.mu.Lock()
+		saved, known := r.saved[name]
+		r.mu.Unlock()
+		switch {
+		case !strings.HasPrefix(v, "$") || !known:
+			return v
+		case of:
+			return saved.(map[string]any)[member]
+		default:
+			return saved
+		}
+	case map[string]any:
+		out := map[string]any{}
+		for name, one := range v {
+			out[name] = r.fill(one)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, one := range v {
+			out[i] = r.fill(one)
+		}
+		return out
+	default:
+		return value
+	}
+}
+
+// text is a string argument.
+func text(args map[string]any, name string) string {
+	s, _ := args[name].(string)
+	return s
+}
+
+func (r *tableRunner) call(ctx context.Context, s tableStep, args map[string]any, ran *int) (any, error) {
+	c := r.client
+	if s.As != "" {
+		c = c.ForSession(s.As)
+	}
+	switch s.Call {
+	case "load":
+		run, err := c.Load(ctx, text(args, "workflow"), sdk.LoadOptions{Context: args["context"], Workspace: text(args, "workspace")})
+		return r.run(run), err
+	case "get":
+		run, err := c.Get(ctx)
+		return r.run(run), err
+	case "transition":
+		run, err := c.Transition(ctx, text(args, "event"), args["data"])
+		return r.run(run), err
+	case "guard", "check", "report":
+		return r.toolCall(ctx, c, s.Call, args, ran)
+	case "wait_approval":
+		a, err := c.WaitApproval(ctx, text(args, "approval"))
+		return r.canonical(a, map[string]any{"granted": a.Granted()}), err
+	case "create_session":
+		made, err := c.CreateSession(ctx, sdk.NewSession{Name: text(args, "name"), Parent: text(args, "parent")})
+		return r.canonical(made, nil), err
+	case "stop":
+		inPlace, _ := args["in_place"].(bool)
+		stopped, err := c.Stop(ctx, sdk.StopOptions{InPlace: inPlace})
+		return r.canonical(stopped, nil), err
+	case "create_state", "read_state", "patch", "update", "watch":
+		return r.state(ctx, c, s.Call, args)
+	case "human":
+		return r.ask(http.MethodPost, r.base+"/human", args), nil
+	case "down", "up":
+		return r.ask(http.MethodPost, r.base+"/"+s.Call, nil), nil
+	case "record", "traffic":
+		return r.ask(http.MethodGet, r.base+"/"+s.Call, nil), nil
+	case "reconnect":
+		r.client.Close()
+		r.connect()
+		return map[string]any{}, nil
+	default:
+		return nil, fmt.Errorf("no call %s", s.Call)
+	}
+}
+
+func (r *tableRunner) toolCall(ctx context.Context, c *sdk.Client, call string, args map[string]any, ran *int) (any, error) {
+	switch call {
+	case "check":
+		d, err := c.Check(ctx, text(args, "tool"), args["input"])
+		return r.canonical(d, nil), err
+	case "report":
+		saved, _ := args["call"].(map[string]any)
+		d := sdk.Decision{Tool: text(saved, "tool"), CallID: text(saved, "call_id"), RunID: text(saved, "run_id")}
+		result, _ := args["result"].(map[string]any)
+		ok, _ := args["ok"].(bool)
+		notice, err := c.Report(ctx, d, sdk.Result{Output: []byte(text(result, "output"))}, ok)
+		return map[string]any{"notice": notice}, err
+	}
+	result, err := c.Guard(ctx, text(args, "tool"), args["input"], func(context.Context) (sdk.Result, error) {
+		*ran++
+		r.ran.Add(1)
+		if why := text(args, "throws"); why != "" {
+			return sdk.Result{}, errTool{why}
+		}
+		returns, _ := args["returns"].(map[string]any)
+		result := sdk.Result{Output: []byte(text(returns, "output"))}
+		if n, ok := returns["bytes"].(json.Number); ok {
+			result.Bytes, _ = n.Int64()
+		}
+		files, _ := returns["files_changed"].([]any)
+		for _, file := range files {
+			result.FilesChanged = append(result.FilesChanged, file.(string))
+		}
+		return result, nil
+	})
+	return map[string]any{"output": string(result.Output), "notice": result.Notice}, err
+}
+
+func (r *tableRunner) state(ctx context.Context, c *sdk.Client, call string, args map[string]any) (any, error) {
+	id := text(args, "id")
+	switch call {
+	case "create_state":
+		data := args["data"]
+		if source := text(args, "json"); source != "" {
+			data = json.RawMessage(source)
+		}
+		st, err := c.CreateState(ctx, text(args, "schema"), data)
+		return r.canonical(st, nil), err
+	case "read_state":
+		var pointers []string
+		list, _ := args["pointers"].([]any)
+		for _, one := range list {
+			pointers = append(pointers, one.(string))
+		}
+		st, err := c.ReadState(ctx, id, pointers...)
+		parts := map[string]any{}
+		for pointer, part := range st.Parts {
+			parts[pointer] = string(part)
+		}
+		return r.canonical(st, map[string]any{"parts_size": json.Number(fmt.Sprint(len(st.Parts))), "parts_json": parts}), err
+	case "patch":
+		st, err := c.Patch(ctx, id, sdkOps(args["ops"])...)
+		return r.canonical(st, nil), err
+	case "update":
+		st, err := r.update(ctx, c, args)
+		return r.canonical(st, nil), err
+	default: // watch
+		after, _ := args["after"].(json.Number).Int64()
+		take, _ := args["take"].(json.Number).Int64()
+		out := []any{}
+		for change, err := range c.Watch(ctx, id, after) {
+			if err != nil {
+				return nil, err
+			}
+			if out = append(out, r.canonical(change, nil)); int64(len(out)) == take {
+				break
+			}
+		}
+		return out, nil
+	}
+}
+
+func (r *tableRunner) update(ctx context.Context, c *sdk.Client, args map[string]any) (sdk.State, error) {
+	switch why := text(args, "throws"); {
+	case why != "":
+		return c.Update(ctx, "", func(json.RawMessage) (json.RawMessage, error) { return nil, errTool{why} })
+	case args["patching"] != nil:
+		return c.Update(ctx, "", func(doc json.RawMessage) (json.RawMessage, error) {
+			// Another session is faster each time.
+			if _, err := c.Patch(ctx, "", sdkOps(args["patching"])...); err != nil {
+				return nil, err
+			}
+			return regexp.MustCompile(`"n":\s*\d+`).ReplaceAll(doc, []byte(`"n":1`)), nil
+		})
+	default:
+		return sdk.UpdateAs(ctx, c, "", func(w *work) error {
+			w.N++
+			return nil
+		})
+	}
+}
+
+func sdkOps(list any) (ops []sdk.Op) {
+	for _, one := range list.([]any) {
+		op := one.(map[string]any)
+		path := text(op, "path")
+		switch text(op, "op") {
+		case "add":
+			ops = append(ops, sdk.Add(path, op["value"]))
+		case "replace":
+			ops = append(ops, sdk.Replace(path, op["value"]))
+		case "test":
+			ops = append(ops, sdk.Test(path, op["value"]))
+		}
+	}
+	return ops
+}
+
+func (r *tableRunner) run(run *sdk.Run) any {
+	if run == nil {
+		return nil
+	}
+	return r.canonical(run, map[string]any{"ended": run.Ended(), "context_json": string(run.Context)})
+}
+
+// failure is an error in the words of the table.
+func (r *tableRunner) failure(err error, result any) map[string]any {
+	var (
+		tool     errTool
+		denied   *sdk.DeniedError
+		asked    *sdk.ApprovalRequiredError
+		rejected *sdk.RejectedError
+		report   *sdk.ReportError
+		refusal  *fault.Error
+		members  any
+		kind     string
+	)
+	message := err.Error()
+	switch {
+	case errors.As(err, &tool):
+		kind, members = "ToolError", map[string]any{}
+	case errors.As(err, &denied):
+		if kind, members, message = "Denied", denied, denied.Message; denied.Code == sdk.CodeUndecided {
+			kind = "Unavailable"
+		}
+	case errors.As(err, &asked):
+		kind, members, message = "AwaitingApproval", asked, asked.Message
+	case errors.As(err, &rejected):
+		kind, members, message = "Rejected", rejected, rejected.Message
+	case errors.As(err, &report):
+		kind, members = "ReportError", map[string]any{"call_id": report.CallID, "result": result}
+	case errors.As(err, &refusal):
+		kind, members, message = "Fault", refusal, refusal.Message
+	}
+	out, _ := r.canonical(members, map[string]any{"type": kind, "message": message, "reason": string(sdk.Reason(err))}).(map[string]any)
+	return out
+}
+
+// canonical is a Go value in the words of the table, with more members.
+func (r *tableRunner) canonical(value any, more map[string]any) any {
+	out := r.words(reflect.ValueOf(value))
+	if object, ok := out.(map[string]any); ok {
+		for name, one := range more {
+			object[name] = one
+		}
+	}
+	return out
+}
+
+func (r *tableRunner) words(v reflect.Value) any {
+	if !v.IsValid() {
+		return nil
+	}
+	switch value := v.Interface().(type) {
+	case json.RawMessage:
+		if len(value) == 0 {
+			return nil
+		}
+		return r.parse(value)
+	case json.Number, string, bool:
+		return value
+	case time.Time, error:
+		if v.Kind() == reflect.Struct {
+			return nil
+		}
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return r.words(v.Elem())
+	case reflect.Struct:
+		out := map[string]any{}
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); field.IsExported() && field.Name != "Err" {
+				out[snake(field.Name)] = r.words(v.Field(i))
+			}
+		}
+		return out
+	case reflect.Map:
+		out := map[string]any{}
+		for _, key := range v.MapKeys() {
+			out[key.String()] = r.words(v.MapIndex(key))
+		}
+		return out
+	case reflect.Slice:
+		out := make([]any, v.Len())
+		for i := range out {
+			out[i] = r.words(v.Index(i))
+		}
+		return out
+	case reflect.String:
+		return v.String()
+	default:
+		return json.Number(fmt.Sprint(v.Interface()))
+	}
+}
+
+// snake is a name of Go as the table writes it: "SessionID" is session_id.
+func snake(name string) string {
+	var out strings.Builder
+	for i, c := range name {
+		if unicode.IsUpper(c) && i > 0 && unicode.IsLower(rune(name[i-1])) {
+			out.WriteByte('_')
+		}
+		out.WriteRune(unicode.ToLower(c))
+	}
+	return out.String()
+}
+
+// sdkDifferences says where a value is not as expected.
+func sdkDifferences(expected, actual any, at string) (problems []string) {
+	switch want := expected.(type) {
+	case map[string]any:
+		if pattern, ok := want["$match"].(string); ok {
+			if s, ok := actual.(string); !ok || !regexp.MustCompile(pattern).MatchString(s) {
+				problems = append(problems, fmt.Sprintf("%s: %v does not match %s", at, actual, pattern))
+			}
+			return problems
+		}
+		if other, ok := want["$not"]; ok {
+			if len(sdkDifferences(other, actual, at)) == 0 {
+				problems = append(problems, fmt.Sprintf("%s: is %v", at, actual))
+			}
+			return problems
+		}
+		if size, ok := want["$size"].(json.Number); ok {
+			if list, ok := actual.([]any); !ok || fmt.Sprint(len(list)) != size.String() {
+				problems = append(problems, fmt.Sprintf("%s: does not have %s elements: %v", at, size, actual))
+			}
+			return problems
+		}
+		have, ok := actual.(map[string]any)
+		if !ok {
+			return []string{fmt.Sprintf("%s: %v is not an object", at, actual)}
+		}
+		for name, one := range want {
+			problems = append(problems, sdkDifferences(one, have[name], at+"/"+name)...)
+		}
+		return problems
+	case []any:
+		have, ok := actual.([]any)
+		if !ok || len(have) != len(want) {
+			return []string{fmt.Sprintf("%s: does not have %d elements: %v", at, len(want), actual)}
+		}
+		for i := range want {
+			problems = append(problems, sdkDifferences(want[i], have[i], fmt.Sprintf("%s/%d", at, i))...)
+		}
+		return problems
+	default:
+		if !reflect.DeepEqual(expected, actual) {
+			return []string{fmt.Sprintf("%s: is %v, not %v", at, actual, expected)}
+		}
+		return nil
+	}
+}
