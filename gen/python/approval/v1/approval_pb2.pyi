@@ -13,6 +13,7 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from interlock.gen.policy.v1 import explanation_pb2 as _explanation_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -275,6 +276,150 @@ class Vote(_message.Message):
 Global___Vote: _TypeAlias = Vote  # noqa: Y015
 
 @_typing.final
+class Viewer(_message.Message):
+    """Viewer is what the caller that reads an approval may do with it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MAY_DECIDE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    may_decide: _builtins.bool
+    """True when the caller's vote would be accepted now."""
+    reason: _builtins.str
+    """Why not, in one sentence; empty when it would."""
+    def __init__(
+        self,
+        *,
+        may_decide: _builtins.bool = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["may_decide", b"may_decide", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Viewer: _TypeAlias = Viewer  # noqa: Y015
+
+@_typing.final
+class Why(_message.Message):
+    """Why is what made Interlock ask. It is not part of what is agreed to. What is not known is
+    empty.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    POLICY_VERSION_FIELD_NUMBER: _builtins.int
+    RULE_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    WORKFLOW_FIELD_NUMBER: _builtins.int
+    WORKFLOW_VERSION_FIELD_NUMBER: _builtins.int
+    policy: _builtins.str
+    """The policy that asks; empty when a workflow does."""
+    policy_version: _builtins.int
+    """Version of the policy."""
+    rule: _builtins.str
+    """What asks: a JSON Pointer into the policy."""
+    state: _builtins.str
+    """The state that the run was in."""
+    workflow: _builtins.str
+    """Workflow or process of the run."""
+    workflow_version: _builtins.int
+    """Version of the workflow."""
+    def __init__(
+        self,
+        *,
+        policy: _builtins.str = ...,
+        policy_version: _builtins.int = ...,
+        rule: _builtins.str = ...,
+        state: _builtins.str = ...,
+        workflow: _builtins.str = ...,
+        workflow_version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "state", b"state", "workflow", b"workflow", "workflow_version", b"workflow_version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Why: _TypeAlias = Why  # noqa: Y015
+
+@_typing.final
+class Unlocks(_message.Message):
+    """Unlocks is what becomes possible once an approval is granted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATE_FIELD_NUMBER: _builtins.int
+    TOOLS_RESTRICTED_FIELD_NUMBER: _builtins.int
+    ALLOWED_TOOLS_FIELD_NUMBER: _builtins.int
+    INSTRUCTIONS_FIELD_NUMBER: _builtins.int
+    state: _builtins.str
+    """The state that the run goes to, or in which the tool may be called."""
+    tools_restricted: _builtins.bool
+    """True when only allowed_tools may be called in that state, false when every tool may."""
+    instructions: _builtins.str
+    """What the agent is told in that state."""
+    @_builtins.property
+    def allowed_tools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The tools that may be called in that state, as patterns, when tools_restricted."""
+
+    def __init__(
+        self,
+        *,
+        state: _builtins.str = ...,
+        tools_restricted: _builtins.bool = ...,
+        allowed_tools: _abc.Iterable[_builtins.str] | None = ...,
+        instructions: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_tools", b"allowed_tools", "instructions", b"instructions", "state", b"state", "tools_restricted", b"tools_restricted"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Unlocks: _TypeAlias = Unlocks  # noqa: Y015
+
+@_typing.final
+class PreviousApproval(_message.Message):
+    """PreviousApproval is the newest approval that was granted for the same: for tool calls of
+    the same capability, or the same event of the same workflow.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    APPROVAL_ID_FIELD_NUMBER: _builtins.int
+    DATA_FIELD_NUMBER: _builtins.int
+    DECIDED_AT_FIELD_NUMBER: _builtins.int
+    DECIDED_BY_FIELD_NUMBER: _builtins.int
+    approval_id: _builtins.str
+    """The approval."""
+    data: _builtins.bytes
+    """What was granted, as it was edited: JSON. Empty for none."""
+    decided_by: _builtins.str
+    """Name of the approver whose vote granted it."""
+    @_builtins.property
+    def decided_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was granted."""
+
+    def __init__(
+        self,
+        *,
+        approval_id: _builtins.str = ...,
+        data: _builtins.bytes = ...,
+        decided_at: _timestamp_pb2.Timestamp | None = ...,
+        decided_by: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["decided_at", b"decided_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "data", b"data", "decided_at", b"decided_at", "decided_by", b"decided_by"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreviousApproval: _TypeAlias = PreviousApproval  # noqa: Y015
+
+@_typing.final
 class Approval(_message.Message):
     """Approval is one question to humans (S9)."""
 
@@ -305,6 +450,13 @@ class Approval(_message.Message):
     RUN_ID_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     OUTCOME_FIELD_NUMBER: _builtins.int
+    YOU_FIELD_NUMBER: _builtins.int
+    WHY_FIELD_NUMBER: _builtins.int
+    UNLOCKS_FIELD_NUMBER: _builtins.int
+    ESCALATES_AT_FIELD_NUMBER: _builtins.int
+    ESCALATES_TO_FIELD_NUMBER: _builtins.int
+    PREVIOUS_FIELD_NUMBER: _builtins.int
+    COMMAND_FIELD_NUMBER: _builtins.int
     approval_id: _builtins.str
     """Unique id of the approval."""
     kind: Global___ApprovalKind.ValueType
@@ -377,6 +529,34 @@ class Approval(_message.Message):
     def used_at(self) -> _timestamp_pb2.Timestamp:
         """When it was used. Absent before."""
 
+    @_builtins.property
+    def you(self) -> Global___Viewer:
+        """Whether the caller that reads it may decide it."""
+
+    @_builtins.property
+    def why(self) -> Global___Why:
+        """What made Interlock ask."""
+
+    @_builtins.property
+    def unlocks(self) -> Global___Unlocks:
+        """What becomes possible once it is granted. Only of one approval, not in lists."""
+
+    @_builtins.property
+    def escalates_at(self) -> _timestamp_pb2.Timestamp:
+        """When the fallback approvers are asked too; absent for never, and once it was decided."""
+
+    @_builtins.property
+    def escalates_to(self) -> Global___Approvers:
+        """Those fallback approvers; absent for nobody."""
+
+    @_builtins.property
+    def previous(self) -> Global___PreviousApproval:
+        """What was granted the last time that the same was asked for. Only of one approval."""
+
+    @_builtins.property
+    def command(self) -> _explanation_pb2.CommandLine:
+        """The command line that the data has, as the state judges it. Only of one approval."""
+
     def __init__(
         self,
         *,
@@ -405,10 +585,17 @@ class Approval(_message.Message):
         run_id: _builtins.str = ...,
         version: _builtins.int = ...,
         outcome: _builtins.str = ...,
+        you: Global___Viewer | None = ...,
+        why: Global___Why | None = ...,
+        unlocks: Global___Unlocks | None = ...,
+        escalates_at: _timestamp_pb2.Timestamp | None = ...,
+        escalates_to: Global___Approvers | None = ...,
+        previous: Global___PreviousApproval | None = ...,
+        command: _explanation_pb2.CommandLine | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["asker", b"asker", "created_at", b"created_at", "decided_at", b"decided_at", "expires_at", b"expires_at", "terms", b"terms", "used_at", b"used_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["asker", b"asker", "command", b"command", "created_at", b"created_at", "decided_at", b"decided_at", "escalates_at", b"escalates_at", "escalates_to", b"escalates_to", "expires_at", b"expires_at", "previous", b"previous", "terms", b"terms", "unlocks", b"unlocks", "used_at", b"used_at", "why", b"why", "you", b"you"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "asker", b"asker", "by", b"by", "created_at", b"created_at", "data", b"data", "decided_at", b"decided_at", "digest", b"digest", "edit_patch", b"edit_patch", "editable", b"editable", "edited_by", b"edited_by", "edited_data", b"edited_data", "escalated", b"escalated", "expires_at", b"expires_at", "kind", b"kind", "message", b"message", "outcome", b"outcome", "reason", b"reason", "run_id", b"run_id", "status", b"status", "subject", b"subject", "terms", b"terms", "used_at", b"used_at", "used_by", b"used_by", "version", b"version", "votes", b"votes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "asker", b"asker", "by", b"by", "command", b"command", "created_at", b"created_at", "data", b"data", "decided_at", b"decided_at", "digest", b"digest", "edit_patch", b"edit_patch", "editable", b"editable", "edited_by", b"edited_by", "edited_data", b"edited_data", "escalated", b"escalated", "escalates_at", b"escalates_at", "escalates_to", b"escalates_to", "expires_at", b"expires_at", "kind", b"kind", "message", b"message", "outcome", b"outcome", "previous", b"previous", "reason", b"reason", "run_id", b"run_id", "status", b"status", "subject", b"subject", "terms", b"terms", "unlocks", b"unlocks", "used_at", b"used_at", "used_by", b"used_by", "version", b"version", "votes", b"votes", "why", b"why", "you", b"you"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

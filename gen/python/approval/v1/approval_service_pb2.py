@@ -21,7 +21,7 @@ _sym_db = _symbol_database.Default()
 from interlock.gen.approval.v1 import approval_pb2 as interlock_dot_approval_dot_v1_dot_approval__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n,interlock/approval/v1/approval_service.proto\x12\x15interlock.approval.v1\x1a$interlock/approval/v1/approval.proto\"\xb2\x03\n\x15\x43reateApprovalRequest\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\x12\x39\n\x04kind\x18\x02 \x01(\x0e\x32#.interlock.approval.v1.ApprovalKindB\x00R\x04kind\x12\x1a\n\x07subject\x18\x03 \x01(\x0c\x42\x00R\x07subject\x12\x12\n\x04\x64\x61ta\x18\x04 \x01(\x0cR\x04\x64\x61ta\x12\x1a\n\x08\x65\x64itable\x18\x05 \x01(\x08R\x08\x65\x64itable\x12\x32\n\x05\x61sker\x18\x06 \x01(\x0b\x32\x1c.interlock.approval.v1.AskerR\x05\x61sker\x12\x1a\n\x07message\x18\x07 \x01(\tB\x00R\x07message\x12\x32\n\x05terms\x18\x08 \x01(\x0b\x32\x1c.interlock.approval.v1.TermsR\x05terms\x12\x17\n\x06run_id\x18\t \x01(\tB\x00R\x05runId\x12\x14\n\x05reuse\x18\n \x01(\x08R\x05reuse\x12\x19\n\x07used_by\x18\x0b \x01(\tB\x00R\x06usedBy\x12!\n\x0bsettled_use\x18\x0c \x01(\tB\x00R\nsettledUse\"o\n\x16\x43reateApprovalResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval\x12\x18\n\x07\x63reated\x18\x02 \x01(\x08R\x07\x63reated\"7\n\x12GetApprovalRequest\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\"R\n\x13GetApprovalResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval\"p\n\x14ListApprovalsRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\x12\x18\n\x06\x66ilter\x18\x03 \x01(\tB\x00R\x06\x66ilter\"~\n\x15ListApprovalsResponse\x12=\n\tapprovals\x18\x01 \x03(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\tapprovals\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd0\x01\n\x15\x44\x65\x63ideApprovalRequest\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\x12\x18\n\x07\x61pprove\x18\x02 \x01(\x08R\x07\x61pprove\x12\x14\n\x04note\x18\x03 \x01(\tB\x00R\x04note\x12\x1f\n\x0b\x65\x64ited_data\x18\x04 \x01(\x0cR\neditedData\x12\x18\n\x06\x64igest\x18\x05 \x01(\tB\x00R\x06\x64igest\x12)\n\x0fidempotency_key\x18\x06 \x01(\tB\x00R\x0eidempotencyKey\"U\n\x16\x44\x65\x63ideApprovalResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval\"T\n\x15\x43\x61ncelApprovalRequest\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\x12\x18\n\x06reason\x18\x02 \x01(\tB\x00R\x06reason\"U\n\x16\x43\x61ncelApprovalResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval\"\x91\x01\n\x16\x43onsumeApprovalRequest\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\x12\x18\n\x06\x64igest\x18\x02 \x01(\tB\x00R\x06\x64igest\x12\x19\n\x07used_by\x18\x03 \x01(\tB\x00R\x06usedBy\x12\x1f\n\ninstead_of\x18\x04 \x01(\tB\x00R\tinsteadOf\"V\n\x17\x43onsumeApprovalResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval\"R\n\x13VoidApprovalRequest\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\x12\x18\n\x06reason\x18\x02 \x01(\tB\x00R\x06reason\"S\n\x14VoidApprovalResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval\"9\n\x14WatchApprovalRequest\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\"T\n\x15WatchApprovalResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval\"\x17\n\x15WatchApprovalsRequest\"U\n\x16WatchApprovalsResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval2\xea\x07\n\x0f\x41pprovalService\x12m\n\x0e\x43reateApproval\x12,.interlock.approval.v1.CreateApprovalRequest\x1a-.interlock.approval.v1.CreateApprovalResponse\x12\x64\n\x0bGetApproval\x12).interlock.approval.v1.GetApprovalRequest\x1a*.interlock.approval.v1.GetApprovalResponse\x12j\n\rListApprovals\x12+.interlock.approval.v1.ListApprovalsRequest\x1a,.interlock.approval.v1.ListApprovalsResponse\x12m\n\x0e\x44\x65\x63ideApproval\x12,.interlock.approval.v1.DecideApprovalRequest\x1a-.interlock.approval.v1.DecideApprovalResponse\x12m\n\x0e\x43\x61ncelApproval\x12,.interlock.approval.v1.CancelApprovalRequest\x1a-.interlock.approval.v1.CancelApprovalResponse\x12p\n\x0f\x43onsumeApproval\x12-.interlock.approval.v1.ConsumeApprovalRequest\x1a..interlock.approval.v1.ConsumeApprovalResponse\x12g\n\x0cVoidApproval\x12*.interlock.approval.v1.VoidApprovalRequest\x1a+.interlock.approval.v1.VoidApprovalResponse\x12l\n\rWatchApproval\x12+.interlock.approval.v1.WatchApprovalRequest\x1a,.interlock.approval.v1.WatchApprovalResponse0\x01\x12o\n\x0eWatchApprovals\x12,.interlock.approval.v1.WatchApprovalsRequest\x1a-.interlock.approval.v1.WatchApprovalsResponse0\x01\x42LZJgithub.com/interlock-run/interlock/gen/go/interlock/approval/v1;approvalv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n,interlock/approval/v1/approval_service.proto\x12\x15interlock.approval.v1\x1a$interlock/approval/v1/approval.proto\"\xe0\x03\n\x15\x43reateApprovalRequest\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\x12\x39\n\x04kind\x18\x02 \x01(\x0e\x32#.interlock.approval.v1.ApprovalKindB\x00R\x04kind\x12\x1a\n\x07subject\x18\x03 \x01(\x0c\x42\x00R\x07subject\x12\x12\n\x04\x64\x61ta\x18\x04 \x01(\x0cR\x04\x64\x61ta\x12\x1a\n\x08\x65\x64itable\x18\x05 \x01(\x08R\x08\x65\x64itable\x12\x32\n\x05\x61sker\x18\x06 \x01(\x0b\x32\x1c.interlock.approval.v1.AskerR\x05\x61sker\x12\x1a\n\x07message\x18\x07 \x01(\tB\x00R\x07message\x12\x32\n\x05terms\x18\x08 \x01(\x0b\x32\x1c.interlock.approval.v1.TermsR\x05terms\x12\x17\n\x06run_id\x18\t \x01(\tB\x00R\x05runId\x12\x14\n\x05reuse\x18\n \x01(\x08R\x05reuse\x12\x19\n\x07used_by\x18\x0b \x01(\tB\x00R\x06usedBy\x12!\n\x0bsettled_use\x18\x0c \x01(\tB\x00R\nsettledUse\x12,\n\x03why\x18\r \x01(\x0b\x32\x1a.interlock.approval.v1.WhyR\x03why\"o\n\x16\x43reateApprovalResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval\x12\x18\n\x07\x63reated\x18\x02 \x01(\x08R\x07\x63reated\"7\n\x12GetApprovalRequest\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\"R\n\x13GetApprovalResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval\"p\n\x14ListApprovalsRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\x12\x18\n\x06\x66ilter\x18\x03 \x01(\tB\x00R\x06\x66ilter\"~\n\x15ListApprovalsResponse\x12=\n\tapprovals\x18\x01 \x03(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\tapprovals\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd0\x01\n\x15\x44\x65\x63ideApprovalRequest\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\x12\x18\n\x07\x61pprove\x18\x02 \x01(\x08R\x07\x61pprove\x12\x14\n\x04note\x18\x03 \x01(\tB\x00R\x04note\x12\x1f\n\x0b\x65\x64ited_data\x18\x04 \x01(\x0cR\neditedData\x12\x18\n\x06\x64igest\x18\x05 \x01(\tB\x00R\x06\x64igest\x12)\n\x0fidempotency_key\x18\x06 \x01(\tB\x00R\x0eidempotencyKey\"U\n\x16\x44\x65\x63ideApprovalResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval\"R\n\x13\x44\x65\x63ideApprovalsItem\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\x12\x18\n\x06\x64igest\x18\x02 \x01(\tB\x00R\x06\x64igest\"\xb7\x01\n\x16\x44\x65\x63ideApprovalsRequest\x12\x18\n\x07\x61pprove\x18\x01 \x01(\x08R\x07\x61pprove\x12\x14\n\x04note\x18\x02 \x01(\tB\x00R\x04note\x12\x42\n\x05items\x18\x03 \x03(\x0b\x32*.interlock.approval.v1.DecideApprovalsItemB\x00R\x05items\x12)\n\x0fidempotency_key\x18\x04 \x01(\tB\x00R\x0eidempotencyKey\"X\n\x17\x44\x65\x63ideApprovalsResponse\x12=\n\tapprovals\x18\x01 \x03(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\tapprovals\"T\n\x15\x43\x61ncelApprovalRequest\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\x12\x18\n\x06reason\x18\x02 \x01(\tB\x00R\x06reason\"U\n\x16\x43\x61ncelApprovalResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval\"\x91\x01\n\x16\x43onsumeApprovalRequest\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\x12\x18\n\x06\x64igest\x18\x02 \x01(\tB\x00R\x06\x64igest\x12\x19\n\x07used_by\x18\x03 \x01(\tB\x00R\x06usedBy\x12\x1f\n\ninstead_of\x18\x04 \x01(\tB\x00R\tinsteadOf\"V\n\x17\x43onsumeApprovalResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval\"R\n\x13VoidApprovalRequest\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\x12\x18\n\x06reason\x18\x02 \x01(\tB\x00R\x06reason\"S\n\x14VoidApprovalResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval\"9\n\x14WatchApprovalRequest\x12!\n\x0b\x61pproval_id\x18\x01 \x01(\tB\x00R\napprovalId\"T\n\x15WatchApprovalResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval\"\x17\n\x15WatchApprovalsRequest\"U\n\x16WatchApprovalsResponse\x12;\n\x08\x61pproval\x18\x01 \x01(\x0b\x32\x1f.interlock.approval.v1.ApprovalR\x08\x61pproval2\xdc\x08\n\x0f\x41pprovalService\x12m\n\x0e\x43reateApproval\x12,.interlock.approval.v1.CreateApprovalRequest\x1a-.interlock.approval.v1.CreateApprovalResponse\x12\x64\n\x0bGetApproval\x12).interlock.approval.v1.GetApprovalRequest\x1a*.interlock.approval.v1.GetApprovalResponse\x12j\n\rListApprovals\x12+.interlock.approval.v1.ListApprovalsRequest\x1a,.interlock.approval.v1.ListApprovalsResponse\x12m\n\x0e\x44\x65\x63ideApproval\x12,.interlock.approval.v1.DecideApprovalRequest\x1a-.interlock.approval.v1.DecideApprovalResponse\x12p\n\x0f\x44\x65\x63ideApprovals\x12-.interlock.approval.v1.DecideApprovalsRequest\x1a..interlock.approval.v1.DecideApprovalsResponse\x12m\n\x0e\x43\x61ncelApproval\x12,.interlock.approval.v1.CancelApprovalRequest\x1a-.interlock.approval.v1.CancelApprovalResponse\x12p\n\x0f\x43onsumeApproval\x12-.interlock.approval.v1.ConsumeApprovalRequest\x1a..interlock.approval.v1.ConsumeApprovalResponse\x12g\n\x0cVoidApproval\x12*.interlock.approval.v1.VoidApprovalRequest\x1a+.interlock.approval.v1.VoidApprovalResponse\x12l\n\rWatchApproval\x12+.interlock.approval.v1.WatchApprovalRequest\x1a,.interlock.approval.v1.WatchApprovalResponse0\x01\x12o\n\x0eWatchApprovals\x12,.interlock.approval.v1.WatchApprovalsRequest\x1a-.interlock.approval.v1.WatchApprovalsResponse0\x01\x42LZJgithub.com/interlock-run/interlock/gen/go/interlock/approval/v1;approvalv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -30,41 +30,47 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'ZJgithub.com/interlock-run/interlock/gen/go/interlock/approval/v1;approvalv1'
   _globals['_CREATEAPPROVALREQUEST']._serialized_start=110
-  _globals['_CREATEAPPROVALREQUEST']._serialized_end=544
-  _globals['_CREATEAPPROVALRESPONSE']._serialized_start=546
-  _globals['_CREATEAPPROVALRESPONSE']._serialized_end=657
-  _globals['_GETAPPROVALREQUEST']._serialized_start=659
-  _globals['_GETAPPROVALREQUEST']._serialized_end=714
-  _globals['_GETAPPROVALRESPONSE']._serialized_start=716
-  _globals['_GETAPPROVALRESPONSE']._serialized_end=798
-  _globals['_LISTAPPROVALSREQUEST']._serialized_start=800
-  _globals['_LISTAPPROVALSREQUEST']._serialized_end=912
-  _globals['_LISTAPPROVALSRESPONSE']._serialized_start=914
-  _globals['_LISTAPPROVALSRESPONSE']._serialized_end=1040
-  _globals['_DECIDEAPPROVALREQUEST']._serialized_start=1043
-  _globals['_DECIDEAPPROVALREQUEST']._serialized_end=1251
-  _globals['_DECIDEAPPROVALRESPONSE']._serialized_start=1253
-  _globals['_DECIDEAPPROVALRESPONSE']._serialized_end=1338
-  _globals['_CANCELAPPROVALREQUEST']._serialized_start=1340
-  _globals['_CANCELAPPROVALREQUEST']._serialized_end=1424
-  _globals['_CANCELAPPROVALRESPONSE']._serialized_start=1426
-  _globals['_CANCELAPPROVALRESPONSE']._serialized_end=1511
-  _globals['_CONSUMEAPPROVALREQUEST']._serialized_start=1514
-  _globals['_CONSUMEAPPROVALREQUEST']._serialized_end=1659
-  _globals['_CONSUMEAPPROVALRESPONSE']._serialized_start=1661
-  _globals['_CONSUMEAPPROVALRESPONSE']._serialized_end=1747
-  _globals['_VOIDAPPROVALREQUEST']._serialized_start=1749
-  _globals['_VOIDAPPROVALREQUEST']._serialized_end=1831
-  _globals['_VOIDAPPROVALRESPONSE']._serialized_start=1833
-  _globals['_VOIDAPPROVALRESPONSE']._serialized_end=1916
-  _globals['_WATCHAPPROVALREQUEST']._serialized_start=1918
-  _globals['_WATCHAPPROVALREQUEST']._serialized_end=1975
-  _globals['_WATCHAPPROVALRESPONSE']._serialized_start=1977
-  _globals['_WATCHAPPROVALRESPONSE']._serialized_end=2061
-  _globals['_WATCHAPPROVALSREQUEST']._serialized_start=2063
-  _globals['_WATCHAPPROVALSREQUEST']._serialized_end=2086
-  _globals['_WATCHAPPROVALSRESPONSE']._serialized_start=2088
-  _globals['_WATCHAPPROVALSRESPONSE']._serialized_end=2173
-  _globals['_APPROVALSERVICE']._serialized_start=2176
-  _globals['_APPROVALSERVICE']._serialized_end=3178
+  _globals['_CREATEAPPROVALREQUEST']._serialized_end=590
+  _globals['_CREATEAPPROVALRESPONSE']._serialized_start=592
+  _globals['_CREATEAPPROVALRESPONSE']._serialized_end=703
+  _globals['_GETAPPROVALREQUEST']._serialized_start=705
+  _globals['_GETAPPROVALREQUEST']._serialized_end=760
+  _globals['_GETAPPROVALRESPONSE']._serialized_start=762
+  _globals['_GETAPPROVALRESPONSE']._serialized_end=844
+  _globals['_LISTAPPROVALSREQUEST']._serialized_start=846
+  _globals['_LISTAPPROVALSREQUEST']._serialized_end=958
+  _globals['_LISTAPPROVALSRESPONSE']._serialized_start=960
+  _globals['_LISTAPPROVALSRESPONSE']._serialized_end=1086
+  _globals['_DECIDEAPPROVALREQUEST']._serialized_start=1089
+  _globals['_DECIDEAPPROVALREQUEST']._serialized_end=1297
+  _globals['_DECIDEAPPROVALRESPONSE']._serialized_start=1299
+  _globals['_DECIDEAPPROVALRESPONSE']._serialized_end=1384
+  _globals['_DECIDEAPPROVALSITEM']._serialized_start=1386
+  _globals['_DECIDEAPPROVALSITEM']._serialized_end=1468
+  _globals['_DECIDEAPPROVALSREQUEST']._serialized_start=1471
+  _globals['_DECIDEAPPROVALSREQUEST']._serialized_end=1654
+  _globals['_DECIDEAPPROVALSRESPONSE']._serialized_start=1656
+  _globals['_DECIDEAPPROVALSRESPONSE']._serialized_end=1744
+  _globals['_CANCELAPPROVALREQUEST']._serialized_start=1746
+  _globals['_CANCELAPPROVALREQUEST']._serialized_end=1830
+  _globals['_CANCELAPPROVALRESPONSE']._serialized_start=1832
+  _globals['_CANCELAPPROVALRESPONSE']._serialized_end=1917
+  _globals['_CONSUMEAPPROVALREQUEST']._serialized_start=1920
+  _globals['_CONSUMEAPPROVALREQUEST']._serialized_end=2065
+  _globals['_CONSUMEAPPROVALRESPONSE']._serialized_start=2067
+  _globals['_CONSUMEAPPROVALRESPONSE']._serialized_end=2153
+  _globals['_VOIDAPPROVALREQUEST']._serialized_start=2155
+  _globals['_VOIDAPPROVALREQUEST']._serialized_end=2237
+  _globals['_VOIDAPPROVALRESPONSE']._serialized_start=2239
+  _globals['_VOIDAPPROVALRESPONSE']._serialized_end=2322
+  _globals['_WATCHAPPROVALREQUEST']._serialized_start=2324
+  _globals['_WATCHAPPROVALREQUEST']._serialized_end=2381
+  _globals['_WATCHAPPROVALRESPONSE']._serialized_start=2383
+  _globals['_WATCHAPPROVALRESPONSE']._serialized_end=2467
+  _globals['_WATCHAPPROVALSREQUEST']._serialized_start=2469
+  _globals['_WATCHAPPROVALSREQUEST']._serialized_end=2492
+  _globals['_WATCHAPPROVALSRESPONSE']._serialized_start=2494
+  _globals['_WATCHAPPROVALSRESPONSE']._serialized_end=2579
+  _globals['_APPROVALSERVICE']._serialized_start=2582
+  _globals['_APPROVALSERVICE']._serialized_end=3698
 # @@protoc_insertion_point(module_scope)

@@ -38,6 +38,7 @@ class CreateApprovalRequest(_message.Message):
     REUSE_FIELD_NUMBER: _builtins.int
     USED_BY_FIELD_NUMBER: _builtins.int
     SETTLED_USE_FIELD_NUMBER: _builtins.int
+    WHY_FIELD_NUMBER: _builtins.int
     approval_id: _builtins.str
     """Id of the approval. Minted when empty."""
     kind: _approval_pb2.ApprovalKind.ValueType
@@ -73,6 +74,12 @@ class CreateApprovalRequest(_message.Message):
     def terms(self) -> _approval_pb2.Terms:
         """Who decides, how many, and until when. Absent for the default terms."""
 
+    @_builtins.property
+    def why(self) -> _approval_pb2.Why:
+        """What made the caller ask, for the approvers. It is not part of the question: the same
+        action is the same question, whatever asks.
+        """
+
     def __init__(
         self,
         *,
@@ -88,10 +95,11 @@ class CreateApprovalRequest(_message.Message):
         reuse: _builtins.bool = ...,
         used_by: _builtins.str = ...,
         settled_use: _builtins.str = ...,
+        why: _approval_pb2.Why | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["asker", b"asker", "terms", b"terms"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["asker", b"asker", "terms", b"terms", "why", b"why"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "asker", b"asker", "data", b"data", "editable", b"editable", "kind", b"kind", "message", b"message", "reuse", b"reuse", "run_id", b"run_id", "settled_use", b"settled_use", "subject", b"subject", "terms", b"terms", "used_by", b"used_by"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "asker", b"asker", "data", b"data", "editable", b"editable", "kind", b"kind", "message", b"message", "reuse", b"reuse", "run_id", b"run_id", "settled_use", b"settled_use", "subject", b"subject", "terms", b"terms", "used_by", b"used_by", "why", b"why"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -302,6 +310,97 @@ class DecideApprovalResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DecideApprovalResponse: _TypeAlias = DecideApprovalResponse  # noqa: Y015
+
+@_typing.final
+class DecideApprovalsItem(_message.Message):
+    """DecideApprovalsItem is one approval to vote on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    APPROVAL_ID_FIELD_NUMBER: _builtins.int
+    DIGEST_FIELD_NUMBER: _builtins.int
+    approval_id: _builtins.str
+    """The approval."""
+    digest: _builtins.str
+    """The digest that the approver was shown."""
+    def __init__(
+        self,
+        *,
+        approval_id: _builtins.str = ...,
+        digest: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "digest", b"digest"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DecideApprovalsItem: _TypeAlias = DecideApprovalsItem  # noqa: Y015
+
+@_typing.final
+class DecideApprovalsRequest(_message.Message):
+    """DecideApprovalsRequest is the caller's vote on approvals that ask for the same thing: of
+    one kind, asked by the same rule of the same version of a policy, or in the same state of
+    the same version of a workflow, for the same tool or event.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    APPROVE_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    ITEMS_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    approve: _builtins.bool
+    """True to grant, false to reject."""
+    note: _builtins.str
+    """What the agents are told; may be empty."""
+    idempotency_key: _builtins.str
+    """A repeated request of the caller with the same key returns the approvals as they stand,
+    and changes nothing. Empty for none.
+    """
+    @_builtins.property
+    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___DecideApprovalsItem]:
+        """The approvals, each once."""
+
+    def __init__(
+        self,
+        *,
+        approve: _builtins.bool = ...,
+        note: _builtins.str = ...,
+        items: _abc.Iterable[Global___DecideApprovalsItem] | None = ...,
+        idempotency_key: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approve", b"approve", "idempotency_key", b"idempotency_key", "items", b"items", "note", b"note"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DecideApprovalsRequest: _TypeAlias = DecideApprovalsRequest  # noqa: Y015
+
+@_typing.final
+class DecideApprovalsResponse(_message.Message):
+    """DecideApprovalsResponse is the approvals after the vote."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    APPROVALS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def approvals(self) -> _containers.RepeatedCompositeFieldContainer[_approval_pb2.Approval]:
+        """The approvals as they stand, in the order of the request."""
+
+    def __init__(
+        self,
+        *,
+        approvals: _abc.Iterable[_approval_pb2.Approval] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approvals", b"approvals"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DecideApprovalsResponse: _TypeAlias = DecideApprovalsResponse  # noqa: Y015
 
 @_typing.final
 class CancelApprovalRequest(_message.Message):

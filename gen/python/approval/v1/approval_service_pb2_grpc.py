@@ -55,6 +55,11 @@ class ApprovalServiceStub:
                 request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalRequest.SerializeToString,
                 response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalResponse.FromString,
                 _registered_method=True)
+        self.DecideApprovals = channel.unary_unary(
+                '/interlock.approval.v1.ApprovalService/DecideApprovals',
+                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsRequest.SerializeToString,
+                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsResponse.FromString,
+                _registered_method=True)
         self.CancelApproval = channel.unary_unary(
                 '/interlock.approval.v1.ApprovalService/CancelApproval',
                 request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.CancelApprovalRequest.SerializeToString,
@@ -112,6 +117,15 @@ class ApprovalServiceServicer:
         """DecideApproval casts the caller's vote. It is durable before it is returned.
         FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
         caller may not decide it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DecideApprovals(self, request, context):
+        """DecideApprovals casts the same vote on several approvals that ask for the same thing:
+        on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
+        were decided before or that differ.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -175,6 +189,11 @@ def add_ApprovalServiceServicer_to_server(servicer, server):
                     servicer.DecideApproval,
                     request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalRequest.FromString,
                     response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalResponse.SerializeToString,
+            ),
+            'DecideApprovals': grpc.unary_unary_rpc_method_handler(
+                    servicer.DecideApprovals,
+                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsRequest.FromString,
+                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsResponse.SerializeToString,
             ),
             'CancelApproval': grpc.unary_unary_rpc_method_handler(
                     servicer.CancelApproval,
@@ -311,6 +330,33 @@ class ApprovalService:
             '/interlock.approval.v1.ApprovalService/DecideApproval',
             interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalRequest.SerializeToString,
             interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DecideApprovals(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.approval.v1.ApprovalService/DecideApprovals',
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsRequest.SerializeToString,
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -47,6 +47,11 @@ class ApprovalServiceStub:
     FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
     caller may not decide it.
     """
+    DecideApprovals: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.DecideApprovalsRequest, _approval_service_pb2.DecideApprovalsResponse]
+    """DecideApprovals casts the same vote on several approvals that ask for the same thing:
+    on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
+    were decided before or that differ.
+    """
     CancelApproval: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.CancelApprovalRequest, _approval_service_pb2.CancelApprovalResponse]
     """CancelApproval withdraws the question."""
     ConsumeApproval: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.ConsumeApprovalRequest, _approval_service_pb2.ConsumeApprovalResponse]
@@ -77,6 +82,11 @@ class ApprovalServiceAsyncStub(ApprovalServiceStub):
     """DecideApproval casts the caller's vote. It is durable before it is returned.
     FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
     caller may not decide it.
+    """
+    DecideApprovals: _aio.UnaryUnaryMultiCallable[_approval_service_pb2.DecideApprovalsRequest, _approval_service_pb2.DecideApprovalsResponse]  # type: ignore[assignment]
+    """DecideApprovals casts the same vote on several approvals that ask for the same thing:
+    on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
+    were decided before or that differ.
     """
     CancelApproval: _aio.UnaryUnaryMultiCallable[_approval_service_pb2.CancelApprovalRequest, _approval_service_pb2.CancelApprovalResponse]  # type: ignore[assignment]
     """CancelApproval withdraws the question."""
@@ -129,6 +139,17 @@ class ApprovalServiceServicer(metaclass=_abc_1.ABCMeta):
         """DecideApproval casts the caller's vote. It is durable before it is returned.
         FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
         caller may not decide it.
+        """
+
+    @_abc_1.abstractmethod
+    def DecideApprovals(
+        self,
+        request: _approval_service_pb2.DecideApprovalsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_approval_service_pb2.DecideApprovalsResponse, _abc.Awaitable[_approval_service_pb2.DecideApprovalsResponse]]:
+        """DecideApprovals casts the same vote on several approvals that ask for the same thing:
+        on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
+        were decided before or that differ.
         """
 
     @_abc_1.abstractmethod

@@ -210,6 +210,14 @@ class _GuardOperatorEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_GuardOp
     """The field is there."""
     GUARD_OPERATOR_NOT_EXISTS: _GuardOperator.ValueType  # 10
     """The field is missing."""
+    GUARD_OPERATOR_EVIDENCE: _GuardOperator.ValueType  # 11
+    """No comparison: the guard asks for the evidence that field names (S14.2)."""
+    GUARD_OPERATOR_ALL: _GuardOperator.ValueType  # 12
+    """No comparison: all of several guards."""
+    GUARD_OPERATOR_ANY: _GuardOperator.ValueType  # 13
+    """No comparison: any of several guards."""
+    GUARD_OPERATOR_NOT: _GuardOperator.ValueType  # 14
+    """No comparison: another guard does not pass."""
 
 class GuardOperator(_GuardOperator, metaclass=_GuardOperatorEnumTypeWrapper):
     """GuardOperator compares a field of the context with the value of a guard (S2.5)."""
@@ -236,6 +244,14 @@ GUARD_OPERATOR_EXISTS: GuardOperator.ValueType  # 9
 """The field is there."""
 GUARD_OPERATOR_NOT_EXISTS: GuardOperator.ValueType  # 10
 """The field is missing."""
+GUARD_OPERATOR_EVIDENCE: GuardOperator.ValueType  # 11
+"""No comparison: the guard asks for the evidence that field names (S14.2)."""
+GUARD_OPERATOR_ALL: GuardOperator.ValueType  # 12
+"""No comparison: all of several guards."""
+GUARD_OPERATOR_ANY: GuardOperator.ValueType  # 13
+"""No comparison: any of several guards."""
+GUARD_OPERATOR_NOT: GuardOperator.ValueType  # 14
+"""No comparison: another guard does not pass."""
 Global___GuardOperator: _TypeAlias = GuardOperator  # noqa: Y015
 
 class _HoldCause:
@@ -492,6 +508,8 @@ class GuardResult(_message.Message):
     EXPECTED_FIELD_NUMBER: _builtins.int
     ACTUAL_FIELD_NUMBER: _builtins.int
     PASSED_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Name of the guard."""
     field: _builtins.str
@@ -504,6 +522,15 @@ class GuardResult(_message.Message):
     """JSON of the field's value; empty when the field is missing."""
     passed: _builtins.bool
     """True when the guard passed."""
+    code: _builtins.str
+    """Why it failed, for programs, where no comparison did: EVIDENCE_MISSING when what
+    must be observed was not, or does not count any more; CLAIMED when the value is
+    right, and comes from somebody who may not claim it (S14). Empty otherwise.
+    """
+    message: _builtins.str
+    """What it takes and what was found, in words, of a guard that is more than a
+    comparison; empty otherwise.
+    """
     def __init__(
         self,
         *,
@@ -513,14 +540,60 @@ class GuardResult(_message.Message):
         expected: _builtins.bytes = ...,
         actual: _builtins.bytes = ...,
         passed: _builtins.bool = ...,
+        code: _builtins.str = ...,
+        message: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actual", b"actual", "expected", b"expected", "field", b"field", "name", b"name", "operator", b"operator", "passed", b"passed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actual", b"actual", "code", b"code", "expected", b"expected", "field", b"field", "message", b"message", "name", b"name", "operator", b"operator", "passed", b"passed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GuardResult: _TypeAlias = GuardResult  # noqa: Y015
+
+@_typing.final
+class Evidence(_message.Message):
+    """Evidence is what Interlock has observed, and agents cannot claim (S14)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    HELD_FIELD_NUMBER: _builtins.int
+    SINCE_FIELD_NUMBER: _builtins.int
+    VOIDED_BY_FIELD_NUMBER: _builtins.int
+    MISSING_FIELD_NUMBER: _builtins.int
+    NEEDS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name in the workflow."""
+    held: _builtins.bool
+    """True when it counts now."""
+    voided_by: _builtins.str
+    """What has voided it; empty when it is held, or was never observed."""
+    missing: _builtins.str
+    """What is missing and how to get it, in words; empty when it is held."""
+    needs: _builtins.str
+    """What it takes, in words."""
+    @_builtins.property
+    def since(self) -> _timestamp_pb2.Timestamp:
+        """When it was observed. Absent when it is not held."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        held: _builtins.bool = ...,
+        since: _timestamp_pb2.Timestamp | None = ...,
+        voided_by: _builtins.str = ...,
+        missing: _builtins.str = ...,
+        needs: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["since", b"since"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["held", b"held", "missing", b"missing", "name", b"name", "needs", b"needs", "since", b"since", "voided_by", b"voided_by"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Evidence: _TypeAlias = Evidence  # noqa: Y015
 
 @_typing.final
 class Rejection(_message.Message):
@@ -603,6 +676,7 @@ class Run(_message.Message):
     CONTEXT_FIELD_NUMBER: _builtins.int
     RULES_FIELD_NUMBER: _builtins.int
     USAGE_FIELD_NUMBER: _builtins.int
+    EVIDENCE_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """Unique id of the run."""
     workflow: _builtins.str
@@ -685,6 +759,10 @@ class Run(_message.Message):
     def usage(self) -> Global___Usage:
         """What this entry of the state has used. Only in the FULL view."""
 
+    @_builtins.property
+    def evidence(self) -> _containers.RepeatedCompositeFieldContainer[Global___Evidence]:
+        """The evidence that the workflow declares, in definition order. Only in the FULL view."""
+
     def __init__(
         self,
         *,
@@ -715,10 +793,11 @@ class Run(_message.Message):
         context: _builtins.bytes = ...,
         rules: Global___StateRules | None = ...,
         usage: Global___Usage | None = ...,
+        evidence: _abc.Iterable[Global___Evidence] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "child", b"child", "created_at", b"created_at", "fork", b"fork", "interrupt", b"interrupt", "rules", b"rules", "updated_at", b"updated_at", "usage", b"usage", "workflow_meta", b"workflow_meta"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "branch", b"branch", "branch_over", b"branch_over", "child", b"child", "context", b"context", "created_at", b"created_at", "entry", b"entry", "fork", b"fork", "held", b"held", "holds", b"holds", "interrupt", b"interrupt", "parent_run_id", b"parent_run_id", "root_run_id", b"root_run_id", "rules", b"rules", "run_id", b"run_id", "session_id", b"session_id", "state", b"state", "status", b"status", "superseded_by", b"superseded_by", "transition_count", b"transition_count", "updated_at", b"updated_at", "usage", b"usage", "version", b"version", "workflow", b"workflow", "workflow_meta", b"workflow_meta", "workflow_version", b"workflow_version", "workspace", b"workspace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "branch", b"branch", "branch_over", b"branch_over", "child", b"child", "context", b"context", "created_at", b"created_at", "entry", b"entry", "evidence", b"evidence", "fork", b"fork", "held", b"held", "holds", b"holds", "interrupt", b"interrupt", "parent_run_id", b"parent_run_id", "root_run_id", b"root_run_id", "rules", b"rules", "run_id", b"run_id", "session_id", b"session_id", "state", b"state", "status", b"status", "superseded_by", b"superseded_by", "transition_count", b"transition_count", "updated_at", b"updated_at", "usage", b"usage", "version", b"version", "workflow", b"workflow", "workflow_meta", b"workflow_meta", "workflow_version", b"workflow_version", "workspace", b"workspace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -781,6 +860,8 @@ class StateRules(_message.Message):
     MAX_EDIT_LINES_FIELD_NUMBER: _builtins.int
     MAX_FILES_PER_STATE_FIELD_NUMBER: _builtins.int
     CONTEXT_BUDGET_BYTES_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
+    THINKING_LEVEL_FIELD_NUMBER: _builtins.int
     instructions: _builtins.str
     """What the agent is to do in the state: for a process its question. May be empty."""
     tools_restricted: _builtins.bool
@@ -797,6 +878,10 @@ class StateRules(_message.Message):
     """The most distinct files that one entry of the state may change; 0 for no limit."""
     context_budget_bytes: _builtins.int
     """The most bytes of tool results of one entry of the state; 0 for no limit."""
+    model: _builtins.str
+    """The model that the state is meant for, for the agent's runtime; may be empty (S15.12)."""
+    thinking_level: _builtins.str
+    """How much the model is to think; may be empty."""
     @_builtins.property
     def legal_events(self) -> _containers.RepeatedCompositeFieldContainer[Global___LegalEvent]:
         """The events that the state defines, in definition order."""
@@ -837,10 +922,12 @@ class StateRules(_message.Message):
         max_edit_lines: _builtins.int = ...,
         max_files_per_state: _builtins.int = ...,
         context_budget_bytes: _builtins.int = ...,
+        model: _builtins.str = ...,
+        thinking_level: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_commands", b"allowed_commands", "allowed_tools", b"allowed_tools", "blocked_env", b"blocked_env", "commands_restricted", b"commands_restricted", "context_budget_bytes", b"context_budget_bytes", "disallowed_tools", b"disallowed_tools", "env_overrides", b"env_overrides", "instructions", b"instructions", "legal_events", b"legal_events", "max_edit_lines", b"max_edit_lines", "max_files_per_state", b"max_files_per_state", "max_iterations", b"max_iterations", "tools_restricted", b"tools_restricted"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_commands", b"allowed_commands", "allowed_tools", b"allowed_tools", "blocked_env", b"blocked_env", "commands_restricted", b"commands_restricted", "context_budget_bytes", b"context_budget_bytes", "disallowed_tools", b"disallowed_tools", "env_overrides", b"env_overrides", "instructions", b"instructions", "legal_events", b"legal_events", "max_edit_lines", b"max_edit_lines", "max_files_per_state", b"max_files_per_state", "max_iterations", b"max_iterations", "model", b"model", "thinking_level", b"thinking_level", "tools_restricted", b"tools_restricted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -888,10 +975,13 @@ class WorkflowMeta(_message.Message):
     ALWAYS_ENFORCED_FIELD_NUMBER: _builtins.int
     POLICIES_FIELD_NUMBER: _builtins.int
     APPROVAL_WAIT_FIELD_NUMBER: _builtins.int
+    OUTPUT_TOOLS_FIELD_NUMBER: _builtins.int
     process: _builtins.bool
     """True when the workflow is a process (S8)."""
     debug: _builtins.bool
-    """True when ForceState may be used (meta.debug)."""
+    """True when ForceState may be used (meta.debug); the engine refuses agents where
+    only operators may.
+    """
     capture_output: _builtins.bool
     """True when the history keeps tool results (meta.capture_output)."""
     always_enforced: _builtins.bool
@@ -908,6 +998,10 @@ class WorkflowMeta(_message.Message):
         (meta.approval.wait_seconds). Absent when it must not wait.
         """
 
+    @_builtins.property
+    def output_tools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Tools whose results the workflow's evidence reads: report their output (S14.1)."""
+
     def __init__(
         self,
         *,
@@ -917,10 +1011,11 @@ class WorkflowMeta(_message.Message):
         always_enforced: _builtins.bool = ...,
         policies: _abc.Iterable[_builtins.str] | None = ...,
         approval_wait: _duration_pb2.Duration | None = ...,
+        output_tools: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["approval_wait", b"approval_wait"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["always_enforced", b"always_enforced", "approval_wait", b"approval_wait", "capture_output", b"capture_output", "debug", b"debug", "policies", b"policies", "process", b"process"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["always_enforced", b"always_enforced", "approval_wait", b"approval_wait", "capture_output", b"capture_output", "debug", b"debug", "output_tools", b"output_tools", "policies", b"policies", "process", b"process"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1194,6 +1289,9 @@ class HistoryEntry(_message.Message):
     SESSION_ID_FIELD_NUMBER: _builtins.int
     APPROVAL_ID_FIELD_NUMBER: _builtins.int
     TOOL_RESULT_FIELD_NUMBER: _builtins.int
+    CHILD_STATUS_FIELD_NUMBER: _builtins.int
+    HOLD_CAUSES_FIELD_NUMBER: _builtins.int
+    WARNED_FIELD_NUMBER: _builtins.int
     run_version: _builtins.int
     """Version of the run after the change; of a tool result the version that it came
     at.
@@ -1207,7 +1305,9 @@ class HistoryEntry(_message.Message):
     to: _builtins.str
     """The state after."""
     data: _builtins.bytes
-    """The data of the event: a JSON object as the caller gave it; empty for none."""
+    """The data of the event: a JSON object as the caller gave it; of an invoked run that
+    has ended its context. Empty for none.
+    """
     rationale: _builtins.str
     """Why the agent fired the event, in its own words; may be empty."""
     workflow_version: _builtins.int
@@ -1225,11 +1325,17 @@ class HistoryEntry(_message.Message):
     child_run_id: _builtins.str
     """The invoked run that was started or has ended; empty for none."""
     session_id: _builtins.str
-    """The session that a branch was given to; empty for none."""
+    """The session that a branch was given to, or that drives the run from this change on;
+    empty for none.
+    """
     approval_id: _builtins.str
     """The approval that a transition was parked for, or that let it fire; empty for
     none.
     """
+    child_status: Global___RunStatus.ValueType
+    """How the invoked run has ended, whose context is the data; not set otherwise."""
+    warned: _builtins.bool
+    """True when the answer that was given warns (S8.2)."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """When it happened."""
@@ -1249,6 +1355,10 @@ class HistoryEntry(_message.Message):
     @_builtins.property
     def tool_result(self) -> Global___ToolResult:
         """Set in a tool result."""
+
+    @_builtins.property
+    def hold_causes(self) -> _containers.RepeatedScalarFieldContainer[Global___HoldCause.ValueType]:
+        """Causes of the holds that were placed, or that were lifted."""
 
     def __init__(
         self,
@@ -1274,10 +1384,13 @@ class HistoryEntry(_message.Message):
         session_id: _builtins.str = ...,
         approval_id: _builtins.str = ...,
         tool_result: Global___ToolResult | None = ...,
+        child_status: Global___RunStatus.ValueType = ...,
+        hold_causes: _abc.Iterable[Global___HoldCause.ValueType] | None = ...,
+        warned: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time", "tool_result", b"tool_result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "approval_id", b"approval_id", "branch", b"branch", "child_run_id", b"child_run_id", "data", b"data", "event", b"event", "files", b"files", "from", b"from", "guards", b"guards", "interrupt", b"interrupt", "joins", b"joins", "rationale", b"rationale", "reason", b"reason", "run_version", b"run_version", "safe_next", b"safe_next", "session_id", b"session_id", "status", b"status", "time", b"time", "to", b"to", "tool_result", b"tool_result", "type", b"type", "workflow_version", b"workflow_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "approval_id", b"approval_id", "branch", b"branch", "child_run_id", b"child_run_id", "child_status", b"child_status", "data", b"data", "event", b"event", "files", b"files", "from", b"from", "guards", b"guards", "hold_causes", b"hold_causes", "interrupt", b"interrupt", "joins", b"joins", "rationale", b"rationale", "reason", b"reason", "run_version", b"run_version", "safe_next", b"safe_next", "session_id", b"session_id", "status", b"status", "time", b"time", "to", b"to", "tool_result", b"tool_result", "type", b"type", "warned", b"warned", "workflow_version", b"workflow_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

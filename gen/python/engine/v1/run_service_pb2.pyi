@@ -169,6 +169,64 @@ class GetRunResponse(_message.Message):
 Global___GetRunResponse: _TypeAlias = GetRunResponse  # noqa: Y015
 
 @_typing.final
+class GetRunVersionRequest(_message.Message):
+    """GetRunVersionRequest names a version of a run."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    run_id: _builtins.str
+    """The run."""
+    version: _builtins.int
+    """The version; 0 for the newest."""
+    def __init__(
+        self,
+        *,
+        run_id: _builtins.str = ...,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["run_id", b"run_id", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetRunVersionRequest: _TypeAlias = GetRunVersionRequest  # noqa: Y015
+
+@_typing.final
+class GetRunVersionResponse(_message.Message):
+    """GetRunVersionResponse is a run as it was."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_FIELD_NUMBER: _builtins.int
+    BRANCHES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def run(self) -> _run_pb2.Run:
+        """The run as callers saw it who worked in no branch of their own, in full but for its
+        usage.
+        """
+
+    @_builtins.property
+    def branches(self) -> _containers.RepeatedCompositeFieldContainer[_run_pb2.Run]:
+        """The same as each of its branches saw it that had not ended; none outside of forks."""
+
+    def __init__(
+        self,
+        *,
+        run: _run_pb2.Run | None = ...,
+        branches: _abc.Iterable[_run_pb2.Run] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["run", b"run"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["branches", b"branches", "run", b"run"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetRunVersionResponse: _TypeAlias = GetRunVersionResponse  # noqa: Y015
+
+@_typing.final
 class ListRunsRequest(_message.Message):
     """ListRunsRequest asks for one page of the namespace's runs."""
 
@@ -178,18 +236,29 @@ class ListRunsRequest(_message.Message):
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     FILTER_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
+    RUN_IDS_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
-    """The most runs to return; 0 for 100. A page of large runs holds less."""
+    """The most runs to return; 0 for 100. A page may hold less, or none, and not be the
+    last: of large runs, and where a filter has no index, at most 2,000 runs are looked
+    at for one page.
+    """
     page_token: _builtins.str
     """next_page_token of the page before; empty for the first page."""
     filter: _builtins.str
     """Which runs to return: key=value terms joined by " AND "; empty for all. A value may
     be quoted, as a JSON string. Keys: status (a RunStatus without its prefix, such as
-    RUNNING), workflow (a name), before (an id: only runs that are older) and id_prefix
-    (how ids begin).
+    RUNNING), workflow (a name), session_id (the session that drives the run), before (an
+    id: only runs that are older) and id_prefix (how ids begin), which have an index; and
+    text (a part of the workflow, the state, the session or the id, in either case),
+    not_status and not_workflow (several are separated by commas, each percent-encoded),
+    updated_after and updated_before (RFC 3339 times), which have none.
     """
     view: _run_pb2.RunView.ValueType
     """How much of each run to return; BASIC when not set."""
+    @_builtins.property
+    def run_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Only these runs; none for all."""
+
     def __init__(
         self,
         *,
@@ -197,10 +266,11 @@ class ListRunsRequest(_message.Message):
         page_token: _builtins.str = ...,
         filter: _builtins.str = ...,
         view: _run_pb2.RunView.ValueType = ...,
+        run_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter", "page_size", b"page_size", "page_token", b"page_token", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter", "page_size", b"page_size", "page_token", b"page_token", "run_ids", b"run_ids", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -85,6 +85,11 @@ class RunServiceStub:
                 request_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.CancelRunRequest.SerializeToString,
                 response_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.CancelRunResponse.FromString,
                 _registered_method=True)
+        self.GetRunVersion = channel.unary_unary(
+                '/interlock.engine.v1.RunService/GetRunVersion',
+                request_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.GetRunVersionRequest.SerializeToString,
+                response_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.GetRunVersionResponse.FromString,
+                _registered_method=True)
         self.GetRunHistory = channel.unary_unary(
                 '/interlock.engine.v1.RunService/GetRunHistory',
                 request_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.GetRunHistoryRequest.SerializeToString,
@@ -154,7 +159,7 @@ class RunServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ForceState(self, request, context):
-        """ForceState sets any state of a workflow with meta.debug (S6.3).
+        """ForceState sets any state of a workflow with meta.debug (S6.3, S15.7).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -179,6 +184,16 @@ class RunServiceServicer:
     def CancelRun(self, request, context):
         """CancelRun ends a run and the runs that it invoked. The run that invoked it
         continues with on_fail.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetRunVersion(self, request, context):
+        """GetRunVersion returns a run as it was after a change: what its history gives when the
+        version of the workflow that it is pinned to plays it again. What was counted in an
+        entry of a state is not in it. NOT_FOUND when the history does not reach back to the
+        start any more.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -260,6 +275,11 @@ def add_RunServiceServicer_to_server(servicer, server):
                     servicer.CancelRun,
                     request_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.CancelRunRequest.FromString,
                     response_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.CancelRunResponse.SerializeToString,
+            ),
+            'GetRunVersion': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetRunVersion,
+                    request_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.GetRunVersionRequest.FromString,
+                    response_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.GetRunVersionResponse.SerializeToString,
             ),
             'GetRunHistory': grpc.unary_unary_rpc_method_handler(
                     servicer.GetRunHistory,
@@ -548,6 +568,33 @@ class RunService:
             '/interlock.engine.v1.RunService/CancelRun',
             interlock_dot_engine_dot_v1_dot_run__service__pb2.CancelRunRequest.SerializeToString,
             interlock_dot_engine_dot_v1_dot_run__service__pb2.CancelRunResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetRunVersion(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.engine.v1.RunService/GetRunVersion',
+            interlock_dot_engine_dot_v1_dot_run__service__pb2.GetRunVersionRequest.SerializeToString,
+            interlock_dot_engine_dot_v1_dot_run__service__pb2.GetRunVersionResponse.FromString,
             options,
             channel_credentials,
             insecure,

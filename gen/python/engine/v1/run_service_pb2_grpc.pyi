@@ -55,7 +55,7 @@ class RunServiceStub:
     interrupts do not fire it changes nothing.
     """
     ForceState: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.ForceStateRequest, _run_service_pb2.ForceStateResponse]
-    """ForceState sets any state of a workflow with meta.debug (S6.3)."""
+    """ForceState sets any state of a workflow with meta.debug (S6.3, S15.7)."""
     PauseRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.PauseRunRequest, _run_service_pb2.PauseRunResponse]
     """PauseRun stops a run until it is resumed, with the runs that it invoked and those
     that invoked it (S6.2).
@@ -67,6 +67,12 @@ class RunServiceStub:
     CancelRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.CancelRunRequest, _run_service_pb2.CancelRunResponse]
     """CancelRun ends a run and the runs that it invoked. The run that invoked it
     continues with on_fail.
+    """
+    GetRunVersion: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.GetRunVersionRequest, _run_service_pb2.GetRunVersionResponse]
+    """GetRunVersion returns a run as it was after a change: what its history gives when the
+    version of the workflow that it is pinned to plays it again. What was counted in an
+    entry of a state is not in it. NOT_FOUND when the history does not reach back to the
+    start any more.
     """
     GetRunHistory: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.GetRunHistoryRequest, _run_service_pb2.GetRunHistoryResponse]
     """GetRunHistory returns the changes of a run and its tool results (S6.4). It is a
@@ -106,7 +112,7 @@ class RunServiceAsyncStub(RunServiceStub):
     interrupts do not fire it changes nothing.
     """
     ForceState: _aio.UnaryUnaryMultiCallable[_run_service_pb2.ForceStateRequest, _run_service_pb2.ForceStateResponse]  # type: ignore[assignment]
-    """ForceState sets any state of a workflow with meta.debug (S6.3)."""
+    """ForceState sets any state of a workflow with meta.debug (S6.3, S15.7)."""
     PauseRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.PauseRunRequest, _run_service_pb2.PauseRunResponse]  # type: ignore[assignment]
     """PauseRun stops a run until it is resumed, with the runs that it invoked and those
     that invoked it (S6.2).
@@ -118,6 +124,12 @@ class RunServiceAsyncStub(RunServiceStub):
     CancelRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.CancelRunRequest, _run_service_pb2.CancelRunResponse]  # type: ignore[assignment]
     """CancelRun ends a run and the runs that it invoked. The run that invoked it
     continues with on_fail.
+    """
+    GetRunVersion: _aio.UnaryUnaryMultiCallable[_run_service_pb2.GetRunVersionRequest, _run_service_pb2.GetRunVersionResponse]  # type: ignore[assignment]
+    """GetRunVersion returns a run as it was after a change: what its history gives when the
+    version of the workflow that it is pinned to plays it again. What was counted in an
+    entry of a state is not in it. NOT_FOUND when the history does not reach back to the
+    start any more.
     """
     GetRunHistory: _aio.UnaryUnaryMultiCallable[_run_service_pb2.GetRunHistoryRequest, _run_service_pb2.GetRunHistoryResponse]  # type: ignore[assignment]
     """GetRunHistory returns the changes of a run and its tool results (S6.4). It is a
@@ -196,7 +208,7 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _run_service_pb2.ForceStateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_run_service_pb2.ForceStateResponse, _abc.Awaitable[_run_service_pb2.ForceStateResponse]]:
-        """ForceState sets any state of a workflow with meta.debug (S6.3)."""
+        """ForceState sets any state of a workflow with meta.debug (S6.3, S15.7)."""
 
     @_abc_1.abstractmethod
     def PauseRun(
@@ -226,6 +238,18 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_run_service_pb2.CancelRunResponse, _abc.Awaitable[_run_service_pb2.CancelRunResponse]]:
         """CancelRun ends a run and the runs that it invoked. The run that invoked it
         continues with on_fail.
+        """
+
+    @_abc_1.abstractmethod
+    def GetRunVersion(
+        self,
+        request: _run_service_pb2.GetRunVersionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_run_service_pb2.GetRunVersionResponse, _abc.Awaitable[_run_service_pb2.GetRunVersionResponse]]:
+        """GetRunVersion returns a run as it was after a change: what its history gives when the
+        version of the workflow that it is pinned to plays it again. What was counted in an
+        entry of a state is not in it. NOT_FOUND when the history does not reach back to the
+        start any more.
         """
 
     @_abc_1.abstractmethod

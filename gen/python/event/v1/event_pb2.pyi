@@ -856,6 +856,7 @@ class ToolCallDecided(_message.Message):
     RULE_FIELD_NUMBER: _builtins.int
     APPROVAL_ID_FIELD_NUMBER: _builtins.int
     SHADOWS_FIELD_NUMBER: _builtins.int
+    LIMITS_FIELD_NUMBER: _builtins.int
     call_id: _builtins.str
     """Id of the call."""
     tool: _builtins.str
@@ -888,6 +889,13 @@ class ToolCallDecided(_message.Message):
     def shadows(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShadowDecided]:
         """What shadows would have decided, where that differs."""
 
+    @_builtins.property
+    def limits(self) -> _containers.RepeatedCompositeFieldContainer[Global___LimitUsed]:
+        """Limits of which more than 80 percent are used after this call, as far as the enforcer
+        that decided knows: what other replicas have counted since it saw the limit last is
+        not in it.
+        """
+
     def __init__(
         self,
         *,
@@ -905,14 +913,71 @@ class ToolCallDecided(_message.Message):
         rule: _builtins.str = ...,
         approval_id: _builtins.str = ...,
         shadows: _abc.Iterable[Global___ShadowDecided] | None = ...,
+        limits: _abc.Iterable[Global___LimitUsed] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "call_id", b"call_id", "capability", b"capability", "code", b"code", "decision", b"decision", "input_digest", b"input_digest", "message", b"message", "policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "run_version", b"run_version", "shadows", b"shadows", "state", b"state", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "call_id", b"call_id", "capability", b"capability", "code", b"code", "decision", b"decision", "input_digest", b"input_digest", "limits", b"limits", "message", b"message", "policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "run_version", b"run_version", "shadows", b"shadows", "state", b"state", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ToolCallDecided: _TypeAlias = ToolCallDecided  # noqa: Y015
+
+@_typing.final
+class LimitUsed(_message.Message):
+    """LimitUsed is how much of a limit is used."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    RULE_FIELD_NUMBER: _builtins.int
+    MEASURE_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    SUBJECT_FIELD_NUMBER: _builtins.int
+    USED_FIELD_NUMBER: _builtins.int
+    MAX_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
+    policy: _builtins.str
+    """Name of the policy; empty when the limit is the state's, or the session's own."""
+    rule: _builtins.str
+    """JSON Pointer of the rule in the policy, such as "/allow/0"; empty when the limit is
+    the state's.
+    """
+    measure: _builtins.str
+    """calls, money or emails of a policy; iterations, context_bytes or files of the state."""
+    scope: _builtins.str
+    """policy, principal or session; entry when the limit is the state's."""
+    subject: _builtins.str
+    """The principal or the root of the tree of sessions; of a state the number of the entry."""
+    used: _builtins.int
+    """How much is used: calls, emails, bytes, files or micro-dollars."""
+    max: _builtins.int
+    """The most that may be used."""
+    @_builtins.property
+    def until(self) -> _timestamp_pb2.Timestamp:
+        """When it is certain to be less: when the rolling window or the period is over. Absent
+        when only the end of the entry or of the session helps.
+        """
+
+    def __init__(
+        self,
+        *,
+        policy: _builtins.str = ...,
+        rule: _builtins.str = ...,
+        measure: _builtins.str = ...,
+        scope: _builtins.str = ...,
+        subject: _builtins.str = ...,
+        used: _builtins.int = ...,
+        max: _builtins.int = ...,
+        until: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["until", b"until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["max", b"max", "measure", b"measure", "policy", b"policy", "rule", b"rule", "scope", b"scope", "subject", b"subject", "until", b"until", "used", b"used"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LimitUsed: _TypeAlias = LimitUsed  # noqa: Y015
 
 @_typing.final
 class ShadowDecided(_message.Message):

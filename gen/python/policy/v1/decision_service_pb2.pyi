@@ -9,6 +9,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from interlock.gen.policy.v1 import decision_pb2 as _decision_pb2
+from interlock.gen.policy.v1 import explanation_pb2 as _explanation_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -38,8 +39,11 @@ class ListDecisionsRequest(_message.Message):
     filter: _builtins.str
     """Which decisions to return: key=value terms joined by " AND "; empty for all. A value
     may be quoted, as a JSON string. Keys: run_id (also the id of a root run, for all
-    runs below it), session_id, tool, decision (ALLOW, ASK or DENY), since and before
-    (RFC 3339 times) and shadowed (true: those that a shadow would have decided otherwise).
+    runs below it), session_id, tool, decision (ALLOW, ASK or DENY),
+    not_decision (several are separated by commas), code (a DecisionCode without its
+    prefix), workflow, policy (the one that decided), principal, since and before (RFC 3339
+    times) and shadowed (true: those that a shadow would have decided otherwise). For one
+    page at most 2,000 records are looked at.
     """
     def __init__(
         self,
@@ -83,6 +87,79 @@ class ListDecisionsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListDecisionsResponse: _TypeAlias = ListDecisionsResponse  # noqa: Y015
+
+@_typing.final
+class GetDecisionRequest(_message.Message):
+    """GetDecisionRequest names one call."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    CALL_ID_FIELD_NUMBER: _builtins.int
+    SEQUENCE_FIELD_NUMBER: _builtins.int
+    EXPLAIN_FIELD_NUMBER: _builtins.int
+    run_id: _builtins.str
+    """The run that the call was judged by, or any run of its partition. Empty for a call
+    without a run, and then session_id is needed.
+    """
+    session_id: _builtins.str
+    """The session of a call without a run; ignored with run_id."""
+    call_id: _builtins.str
+    """Id of the call."""
+    sequence: _builtins.int
+    """The record's place in its partition, as a list has it; 0 when it is not known. A call
+    whose answer is no longer kept for repeats, a day after it was decided, is found by it
+    at once, however long the partition is; without it only among the latest 10,000 records.
+    """
+    explain: _builtins.bool
+    """Add why it was decided so: computed again from what was recorded."""
+    def __init__(
+        self,
+        *,
+        run_id: _builtins.str = ...,
+        session_id: _builtins.str = ...,
+        call_id: _builtins.str = ...,
+        sequence: _builtins.int = ...,
+        explain: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "explain", b"explain", "run_id", b"run_id", "sequence", b"sequence", "session_id", b"session_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetDecisionRequest: _TypeAlias = GetDecisionRequest  # noqa: Y015
+
+@_typing.final
+class GetDecisionResponse(_message.Message):
+    """GetDecisionResponse is one decision."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISION_FIELD_NUMBER: _builtins.int
+    EXPLANATION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def decision(self) -> _decision_pb2.DecisionRecord:
+        """The decision as the log has it."""
+
+    @_builtins.property
+    def explanation(self) -> _explanation_pb2.Explanation:
+        """Why, when that was asked for."""
+
+    def __init__(
+        self,
+        *,
+        decision: _decision_pb2.DecisionRecord | None = ...,
+        explanation: _explanation_pb2.Explanation | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "explanation", b"explanation"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "explanation", b"explanation"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetDecisionResponse: _TypeAlias = GetDecisionResponse  # noqa: Y015
 
 @_typing.final
 class VerifyDecisionsRequest(_message.Message):

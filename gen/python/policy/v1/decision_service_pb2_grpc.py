@@ -40,6 +40,11 @@ class DecisionServiceStub:
                 request_serializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.ListDecisionsRequest.SerializeToString,
                 response_deserializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.ListDecisionsResponse.FromString,
                 _registered_method=True)
+        self.GetDecision = channel.unary_unary(
+                '/interlock.policy.v1.DecisionService/GetDecision',
+                request_serializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.GetDecisionRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.GetDecisionResponse.FromString,
+                _registered_method=True)
         self.VerifyDecisions = channel.unary_unary(
                 '/interlock.policy.v1.DecisionService/VerifyDecisions',
                 request_serializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.VerifyDecisionsRequest.SerializeToString,
@@ -54,6 +59,14 @@ class DecisionServiceServicer:
     def ListDecisions(self, request, context):
         """ListDecisions returns decisions, newest first: partitions by the start of their
         root run, and within a partition the last record first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetDecision(self, request, context):
+        """GetDecision returns the decision on one call, the last one when there are several.
+        NOT_FOUND says which reasons there may be.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -74,6 +87,11 @@ def add_DecisionServiceServicer_to_server(servicer, server):
                     servicer.ListDecisions,
                     request_deserializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.ListDecisionsRequest.FromString,
                     response_serializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.ListDecisionsResponse.SerializeToString,
+            ),
+            'GetDecision': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetDecision,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.GetDecisionRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_decision__service__pb2.GetDecisionResponse.SerializeToString,
             ),
             'VerifyDecisions': grpc.unary_unary_rpc_method_handler(
                     servicer.VerifyDecisions,
@@ -109,6 +127,33 @@ class DecisionService:
             '/interlock.policy.v1.DecisionService/ListDecisions',
             interlock_dot_policy_dot_v1_dot_decision__service__pb2.ListDecisionsRequest.SerializeToString,
             interlock_dot_policy_dot_v1_dot_decision__service__pb2.ListDecisionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetDecision(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.DecisionService/GetDecision',
+            interlock_dot_policy_dot_v1_dot_decision__service__pb2.GetDecisionRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_decision__service__pb2.GetDecisionResponse.FromString,
             options,
             channel_credentials,
             insecure,

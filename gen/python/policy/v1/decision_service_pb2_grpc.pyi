@@ -38,6 +38,10 @@ class DecisionServiceStub:
     """ListDecisions returns decisions, newest first: partitions by the start of their
     root run, and within a partition the last record first.
     """
+    GetDecision: _grpc.UnaryUnaryMultiCallable[_decision_service_pb2.GetDecisionRequest, _decision_service_pb2.GetDecisionResponse]
+    """GetDecision returns the decision on one call, the last one when there are several.
+    NOT_FOUND says which reasons there may be.
+    """
     VerifyDecisions: _grpc.UnaryUnaryMultiCallable[_decision_service_pb2.VerifyDecisionsRequest, _decision_service_pb2.VerifyDecisionsResponse]
     """VerifyDecisions recomputes the hash chains of the log and returns what is wrong: a
     changed, missing or reordered record.
@@ -51,6 +55,10 @@ class DecisionServiceAsyncStub(DecisionServiceStub):
     ListDecisions: _aio.UnaryUnaryMultiCallable[_decision_service_pb2.ListDecisionsRequest, _decision_service_pb2.ListDecisionsResponse]  # type: ignore[assignment]
     """ListDecisions returns decisions, newest first: partitions by the start of their
     root run, and within a partition the last record first.
+    """
+    GetDecision: _aio.UnaryUnaryMultiCallable[_decision_service_pb2.GetDecisionRequest, _decision_service_pb2.GetDecisionResponse]  # type: ignore[assignment]
+    """GetDecision returns the decision on one call, the last one when there are several.
+    NOT_FOUND says which reasons there may be.
     """
     VerifyDecisions: _aio.UnaryUnaryMultiCallable[_decision_service_pb2.VerifyDecisionsRequest, _decision_service_pb2.VerifyDecisionsResponse]  # type: ignore[assignment]
     """VerifyDecisions recomputes the hash chains of the log and returns what is wrong: a
@@ -68,6 +76,16 @@ class DecisionServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_decision_service_pb2.ListDecisionsResponse, _abc.Awaitable[_decision_service_pb2.ListDecisionsResponse]]:
         """ListDecisions returns decisions, newest first: partitions by the start of their
         root run, and within a partition the last record first.
+        """
+
+    @_abc_1.abstractmethod
+    def GetDecision(
+        self,
+        request: _decision_service_pb2.GetDecisionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_decision_service_pb2.GetDecisionResponse, _abc.Awaitable[_decision_service_pb2.GetDecisionResponse]]:
+        """GetDecision returns the decision on one call, the last one when there are several.
+        NOT_FOUND says which reasons there may be.
         """
 
     @_abc_1.abstractmethod

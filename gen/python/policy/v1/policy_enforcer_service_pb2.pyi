@@ -11,6 +11,7 @@ from google.protobuf.internal import containers as _containers
 from google.rpc import status_pb2 as _status_pb2
 from interlock.gen.engine.v1 import run_pb2 as _run_pb2
 from interlock.gen.policy.v1 import decision_pb2 as _decision_pb2
+from interlock.gen.policy.v1 import explanation_pb2 as _explanation_pb2
 from interlock.gen.policy.v1 import tool_call_pb2 as _tool_call_pb2
 import builtins as _builtins
 import sys
@@ -38,6 +39,8 @@ class CheckToolCallRequest(_message.Message):
     CALL_ID_FIELD_NUMBER: _builtins.int
     ESTIMATED_COST_USD_FIELD_NUMBER: _builtins.int
     DRY_RUN_FIELD_NUMBER: _builtins.int
+    EXPLAIN_FIELD_NUMBER: _builtins.int
+    FOLDER_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run; empty for the run that session_id drives."""
     session_id: _builtins.str
@@ -69,6 +72,12 @@ class CheckToolCallRequest(_message.Message):
     response. Where humans would be asked, the decision is ASK, whatever they have
     decided of earlier calls.
     """
+    explain: _builtins.bool
+    """Add why it is decided so, and what would change that."""
+    folder: _builtins.str
+    """The folder that the call is made in, as an absolute path, where the caller knows it;
+    empty when it does not. A command outside of the run's workspace is no evidence.
+    """
     def __init__(
         self,
         *,
@@ -81,10 +90,12 @@ class CheckToolCallRequest(_message.Message):
         call_id: _builtins.str = ...,
         estimated_cost_usd: _builtins.str = ...,
         dry_run: _builtins.bool = ...,
+        explain: _builtins.bool = ...,
+        folder: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "call_id", b"call_id", "dry_run", b"dry_run", "estimated_cost_usd", b"estimated_cost_usd", "input", b"input", "qualified_tool", b"qualified_tool", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "call_id", b"call_id", "dry_run", b"dry_run", "estimated_cost_usd", b"estimated_cost_usd", "explain", b"explain", "folder", b"folder", "input", b"input", "qualified_tool", b"qualified_tool", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -110,6 +121,7 @@ class CheckToolCallResponse(_message.Message):
     BRANCH_FIELD_NUMBER: _builtins.int
     ITERATIONS_FIELD_NUMBER: _builtins.int
     MAX_ITERATIONS_FIELD_NUMBER: _builtins.int
+    EXPLANATION_FIELD_NUMBER: _builtins.int
     decision: _decision_pb2.Decision.ValueType
     """What was decided."""
     code: _decision_pb2.DecisionCode.ValueType
@@ -142,6 +154,10 @@ class CheckToolCallResponse(_message.Message):
     def legal_events(self) -> _containers.RepeatedCompositeFieldContainer[_run_pb2.LegalEvent]:
         """The events that the state defines."""
 
+    @_builtins.property
+    def explanation(self) -> _explanation_pb2.Explanation:
+        """Why, when that was asked for: as things were before the call was counted."""
+
     def __init__(
         self,
         *,
@@ -159,10 +175,11 @@ class CheckToolCallResponse(_message.Message):
         branch: _builtins.str = ...,
         iterations: _builtins.int = ...,
         max_iterations: _builtins.int = ...,
+        explanation: _explanation_pb2.Explanation | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["explanation", b"explanation"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_tools", b"allowed_tools", "approval_id", b"approval_id", "branch", b"branch", "call_id", b"call_id", "code", b"code", "decision", b"decision", "iterations", b"iterations", "legal_events", b"legal_events", "max_iterations", b"max_iterations", "message", b"message", "run_id", b"run_id", "run_version", b"run_version", "state", b"state", "tools_restricted", b"tools_restricted"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_tools", b"allowed_tools", "approval_id", b"approval_id", "branch", b"branch", "call_id", b"call_id", "code", b"code", "decision", b"decision", "explanation", b"explanation", "iterations", b"iterations", "legal_events", b"legal_events", "max_iterations", b"max_iterations", "message", b"message", "run_id", b"run_id", "run_version", b"run_version", "state", b"state", "tools_restricted", b"tools_restricted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -184,6 +201,7 @@ class ReportToolCallRequest(_message.Message):
     RESULT_BYTES_FIELD_NUMBER: _builtins.int
     COST_USD_FIELD_NUMBER: _builtins.int
     OUTPUT_FIELD_NUMBER: _builtins.int
+    OUTCOME_UNKNOWN_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run; empty for the run that session_id drives."""
     session_id: _builtins.str
@@ -203,7 +221,13 @@ class ReportToolCallRequest(_message.Message):
     cost_usd: _builtins.str
     """What the call cost, in decimal US dollars; empty for none."""
     output: _builtins.bytes
-    """What the tool returned; kept only where the workflow captures output."""
+    """What the tool returned; kept only where the workflow captures output, and read where
+    its evidence asks for it, up to 64 KiB.
+    """
+    outcome_unknown: _builtins.bool
+    """True when nobody can tell whether the call succeeded, whatever ok says: it is no
+    evidence then (S14.5).
+    """
     @_builtins.property
     def files_changed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Files that the call changed, in addition to those that its input names."""
@@ -221,10 +245,11 @@ class ReportToolCallRequest(_message.Message):
         result_bytes: _builtins.int = ...,
         cost_usd: _builtins.str = ...,
         output: _builtins.bytes = ...,
+        outcome_unknown: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "call_id", b"call_id", "cost_usd", b"cost_usd", "files_changed", b"files_changed", "ok", b"ok", "output", b"output", "result_bytes", b"result_bytes", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "call_id", b"call_id", "cost_usd", b"cost_usd", "files_changed", b"files_changed", "ok", b"ok", "outcome_unknown", b"outcome_unknown", "output", b"output", "result_bytes", b"result_bytes", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -240,6 +265,7 @@ class ReportToolCallResponse(_message.Message):
     ACCOUNTED_FIELD_NUMBER: _builtins.int
     INTERRUPT_FIELD_NUMBER: _builtins.int
     WARNING_FIELD_NUMBER: _builtins.int
+    EVIDENCE_FIELD_NUMBER: _builtins.int
     accounted: _builtins.bool
     """False when no such call was allowed: the report is recorded as unaccounted (S3.9)."""
     warning: _builtins.str
@@ -254,6 +280,10 @@ class ReportToolCallResponse(_message.Message):
     def interrupt(self) -> _tool_call_pb2.Interrupted:
         """Set when the call fired an interrupt (S4)."""
 
+    @_builtins.property
+    def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the evidence that the report has given (S14)."""
+
     def __init__(
         self,
         *,
@@ -261,10 +291,11 @@ class ReportToolCallResponse(_message.Message):
         accounted: _builtins.bool = ...,
         interrupt: _tool_call_pb2.Interrupted | None = ...,
         warning: _builtins.str = ...,
+        evidence: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["interrupt", b"interrupt", "run", b"run"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accounted", b"accounted", "interrupt", b"interrupt", "run", b"run", "warning", b"warning"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accounted", b"accounted", "evidence", b"evidence", "interrupt", b"interrupt", "run", b"run", "warning", b"warning"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

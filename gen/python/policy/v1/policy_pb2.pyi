@@ -69,6 +69,12 @@ class _MeasureEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Measure.Value
     """Money, in micro-dollars: millionths of a US dollar."""
     MEASURE_EMAILS: _Measure.ValueType  # 3
     """Emails."""
+    MEASURE_ITERATIONS: _Measure.ValueType  # 4
+    """Calls in one entry of a state."""
+    MEASURE_RESULT_BYTES: _Measure.ValueType  # 5
+    """Bytes of tool results in one entry of a state."""
+    MEASURE_FILES: _Measure.ValueType  # 6
+    """Files that one entry of a state changes."""
 
 class Measure(_Measure, metaclass=_MeasureEnumTypeWrapper):
     """Measure is what a limit counts."""
@@ -81,6 +87,12 @@ MEASURE_MONEY: Measure.ValueType  # 2
 """Money, in micro-dollars: millionths of a US dollar."""
 MEASURE_EMAILS: Measure.ValueType  # 3
 """Emails."""
+MEASURE_ITERATIONS: Measure.ValueType  # 4
+"""Calls in one entry of a state."""
+MEASURE_RESULT_BYTES: Measure.ValueType  # 5
+"""Bytes of tool results in one entry of a state."""
+MEASURE_FILES: Measure.ValueType  # 6
+"""Files that one entry of a state changes."""
 Global___Measure: _TypeAlias = Measure  # noqa: Y015
 
 class _LimitScope:
@@ -97,6 +109,8 @@ class _LimitScopeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LimitScope
     """The calls of one principal."""
     LIMIT_SCOPE_SESSION: _LimitScope.ValueType  # 3
     """The calls of one root session and all sessions below it."""
+    LIMIT_SCOPE_ENTRY: _LimitScope.ValueType  # 4
+    """The calls of one entry of a state."""
 
 class LimitScope(_LimitScope, metaclass=_LimitScopeEnumTypeWrapper):
     """LimitScope is whose calls a limit counts together."""
@@ -109,6 +123,8 @@ LIMIT_SCOPE_PRINCIPAL: LimitScope.ValueType  # 2
 """The calls of one principal."""
 LIMIT_SCOPE_SESSION: LimitScope.ValueType  # 3
 """The calls of one root session and all sessions below it."""
+LIMIT_SCOPE_ENTRY: LimitScope.ValueType  # 4
+"""The calls of one entry of a state."""
 Global___LimitScope: _TypeAlias = LimitScope  # noqa: Y015
 
 class _Period:

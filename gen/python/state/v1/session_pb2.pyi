@@ -159,6 +159,8 @@ class Session(_message.Message):
     GRANTS_FIELD_NUMBER: _builtins.int
     SUBJECT_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
+    HAS_RESULT_FIELD_NUMBER: _builtins.int
+    NO_CALLBACK_FIELD_NUMBER: _builtins.int
     session_id: _builtins.str
     """Unique id of the session."""
     name: _builtins.str
@@ -197,6 +199,10 @@ class Session(_message.Message):
     """Whose long-term values of components it uses."""
     error: _builtins.str
     """Why it failed; empty when it did not."""
+    has_result: _builtins.bool
+    """True when it has a result; GetSessionResult returns that (S15.3)."""
+    no_callback: _builtins.bool
+    """True when its parent is not called back."""
     @_builtins.property
     def callbacks(self) -> _containers.RepeatedCompositeFieldContainer[Global___Callback]:
         """Callbacks of children that are not delivered."""
@@ -248,10 +254,12 @@ class Session(_message.Message):
         grants: _abc.Iterable[_builtins.str] | None = ...,
         subject: _builtins.str = ...,
         error: _builtins.str = ...,
+        has_result: _builtins.bool = ...,
+        no_callback: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "ended_at", b"ended_at", "updated_at", b"updated_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_early_update", b"accept_early_update", "attempts", b"attempts", "callbacks", b"callbacks", "created_at", b"created_at", "depth", b"depth", "ended_at", b"ended_at", "error", b"error", "grants", b"grants", "labels", b"labels", "name", b"name", "open_children", b"open_children", "parent_session_id", b"parent_session_id", "parent_session_name", b"parent_session_name", "root_session_id", b"root_session_id", "session_id", b"session_id", "state_ref", b"state_ref", "state_update", b"state_update", "state_update_status", b"state_update_status", "status", b"status", "subject", b"subject", "task_id", b"task_id", "updated_at", b"updated_at", "version", b"version", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_early_update", b"accept_early_update", "attempts", b"attempts", "callbacks", b"callbacks", "created_at", b"created_at", "depth", b"depth", "ended_at", b"ended_at", "error", b"error", "grants", b"grants", "has_result", b"has_result", "labels", b"labels", "name", b"name", "no_callback", b"no_callback", "open_children", b"open_children", "parent_session_id", b"parent_session_id", "parent_session_name", b"parent_session_name", "root_session_id", b"root_session_id", "session_id", b"session_id", "state_ref", b"state_ref", "state_update", b"state_update", "state_update_status", b"state_update_status", "status", b"status", "subject", b"subject", "task_id", b"task_id", "updated_at", b"updated_at", "version", b"version", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -272,6 +280,8 @@ class Callback(_message.Message):
     STATE_VERSION_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     TIME_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
+    RESULT_TRUNCATED_FIELD_NUMBER: _builtins.int
     callback_id: _builtins.str
     """Unique id of the callback."""
     session_id: _builtins.str
@@ -284,6 +294,12 @@ class Callback(_message.Message):
     """Version of the shared state at that time; 0 without one."""
     error: _builtins.str
     """Why the child failed; empty when it did not."""
+    result: _builtins.str
+    """The child's result as JSON, or the beginning of one that is longer than 1 KiB; empty
+    for none.
+    """
+    result_truncated: _builtins.bool
+    """True when result is only the beginning: GetSessionResult returns all of it."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """When the child ended."""
@@ -298,10 +314,12 @@ class Callback(_message.Message):
         state_version: _builtins.int = ...,
         error: _builtins.str = ...,
         time: _timestamp_pb2.Timestamp | None = ...,
+        result: _builtins.str = ...,
+        result_truncated: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["callback_id", b"callback_id", "error", b"error", "session_id", b"session_id", "session_name", b"session_name", "state_update_status", b"state_update_status", "state_version", b"state_version", "time", b"time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["callback_id", b"callback_id", "error", b"error", "result", b"result", "result_truncated", b"result_truncated", "session_id", b"session_id", "session_name", b"session_name", "state_update_status", b"state_update_status", "state_version", b"state_version", "time", b"time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

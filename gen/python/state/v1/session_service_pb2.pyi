@@ -7,6 +7,7 @@ isort:skip_file
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from interlock.gen.state.v1 import session_pb2 as _session_pb2
 import builtins as _builtins
@@ -57,6 +58,7 @@ class CreateSessionRequest(_message.Message):
     SUBJECT_FIELD_NUMBER: _builtins.int
     PROMPT_FIELD_NUMBER: _builtins.int
     SESSION_FIELD_NUMBER: _builtins.int
+    NO_CALLBACK_FIELD_NUMBER: _builtins.int
     session_id: _builtins.str
     """Id of the session. Minted when empty."""
     name: _builtins.str
@@ -83,6 +85,8 @@ class CreateSessionRequest(_message.Message):
     """The session that acts, by id or name; empty for none. Agents can only create sessions
     below their own.
     """
+    no_callback: _builtins.bool
+    """True when its parent is not called back (S15.4): it looks for the result itself."""
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Labels that a runner must have to take its tasks."""
@@ -101,10 +105,11 @@ class CreateSessionRequest(_message.Message):
         subject: _builtins.str = ...,
         prompt: _builtins.str = ...,
         session: _builtins.str = ...,
+        no_callback: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_early_update", b"accept_early_update", "labels", b"labels", "name", b"name", "parent", b"parent", "prompt", b"prompt", "session", b"session", "session_id", b"session_id", "state_ref", b"state_ref", "state_update", b"state_update", "subject", b"subject", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_early_update", b"accept_early_update", "labels", b"labels", "name", b"name", "no_callback", b"no_callback", "parent", b"parent", "prompt", b"prompt", "session", b"session", "session_id", b"session_id", "state_ref", b"state_ref", "state_update", b"state_update", "subject", b"subject", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -266,6 +271,7 @@ class StopSessionRequest(_message.Message):
     IN_PLACE_FIELD_NUMBER: _builtins.int
     END_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
     session_id: _builtins.str
     """The session, by id or name."""
     session: _builtins.str
@@ -280,6 +286,8 @@ class StopSessionRequest(_message.Message):
     """True to end the session whatever is outstanding."""
     error: _builtins.str
     """Why the agent failed; empty when it did not."""
+    result: _builtins.bytes
+    """The result of the agent's work, as JSON; empty for none, which keeps an earlier one."""
     def __init__(
         self,
         *,
@@ -289,14 +297,131 @@ class StopSessionRequest(_message.Message):
         in_place: _builtins.bool = ...,
         end: _builtins.bool = ...,
         error: _builtins.str = ...,
+        result: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "error", b"error", "idempotency_key", b"idempotency_key", "in_place", b"in_place", "session", b"session", "session_id", b"session_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "error", b"error", "idempotency_key", b"idempotency_key", "in_place", b"in_place", "result", b"result", "session", b"session", "session_id", b"session_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___StopSessionRequest: _TypeAlias = StopSessionRequest  # noqa: Y015
+
+@_typing.final
+class DeleteSessionRequest(_message.Message):
+    """DeleteSessionRequest names a session to remove."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    CASCADE_FIELD_NUMBER: _builtins.int
+    session_id: _builtins.str
+    """The session, by id or name."""
+    cascade: _builtins.bool
+    """True to remove all sessions below it, too, and the state that a root has created."""
+    def __init__(
+        self,
+        *,
+        session_id: _builtins.str = ...,
+        cascade: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cascade", b"cascade", "session_id", b"session_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteSessionRequest: _TypeAlias = DeleteSessionRequest  # noqa: Y015
+
+@_typing.final
+class DeleteSessionResponse(_message.Message):
+    """DeleteSessionResponse is what was removed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def sessions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the sessions, those below first."""
+
+    def __init__(
+        self,
+        *,
+        sessions: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["sessions", b"sessions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteSessionResponse: _TypeAlias = DeleteSessionResponse  # noqa: Y015
+
+@_typing.final
+class GetSessionResultRequest(_message.Message):
+    """GetSessionResultRequest names a session."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
+    session_id: _builtins.str
+    """The session, by id or name."""
+    session: _builtins.str
+    """The session that acts, by id or name; empty for none."""
+    def __init__(
+        self,
+        *,
+        session_id: _builtins.str = ...,
+        session: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["session", b"session", "session_id", b"session_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetSessionResultRequest: _TypeAlias = GetSessionResultRequest  # noqa: Y015
+
+@_typing.final
+class GetSessionResultResponse(_message.Message):
+    """GetSessionResultResponse is the result of a session's work."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
+    GIVEN_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    result: _builtins.bytes
+    """The result, as JSON."""
+    given: _builtins.bool
+    """True when the session gave it itself; false for the final message of its agent, as
+    a runner recorded it.
+    """
+    @_builtins.property
+    def session(self) -> _session_pb2.Session:
+        """The session."""
+
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When it was recorded."""
+
+    def __init__(
+        self,
+        *,
+        session: _session_pb2.Session | None = ...,
+        result: _builtins.bytes = ...,
+        given: _builtins.bool = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["session", b"session", "time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["given", b"given", "result", b"result", "session", b"session", "time", b"time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetSessionResultResponse: _TypeAlias = GetSessionResultResponse  # noqa: Y015
 
 @_typing.final
 class StopSessionResponse(_message.Message):

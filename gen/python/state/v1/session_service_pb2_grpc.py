@@ -61,6 +61,16 @@ class SessionServiceStub:
                 request_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.ResumeSessionRequest.SerializeToString,
                 response_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.ResumeSessionResponse.FromString,
                 _registered_method=True)
+        self.GetSessionResult = channel.unary_unary(
+                '/interlock.state.v1.SessionService/GetSessionResult',
+                request_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.GetSessionResultRequest.SerializeToString,
+                response_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.GetSessionResultResponse.FromString,
+                _registered_method=True)
+        self.DeleteSession = channel.unary_unary(
+                '/interlock.state.v1.SessionService/DeleteSession',
+                request_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.DeleteSessionRequest.SerializeToString,
+                response_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.DeleteSessionResponse.FromString,
+                _registered_method=True)
         self.GrantStateAccess = channel.unary_unary(
                 '/interlock.state.v1.SessionService/GrantStateAccess',
                 request_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.GrantStateAccessRequest.SerializeToString,
@@ -110,6 +120,22 @@ class SessionServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetSessionResult(self, request, context):
+        """GetSessionResult returns what a session has left as the result of its work (S15.3).
+        NOT_FOUND when there is none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteSession(self, request, context):
+        """DeleteSession removes a session that has ended, and with cascade all below it and the
+        state of a root. Its names are not given again. Operators only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GrantStateAccess(self, request, context):
         """GrantStateAccess lets a session of another tree read a state, or takes that back
         (S10.9). Operators only.
@@ -145,6 +171,16 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     servicer.ResumeSession,
                     request_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.ResumeSessionRequest.FromString,
                     response_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.ResumeSessionResponse.SerializeToString,
+            ),
+            'GetSessionResult': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSessionResult,
+                    request_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.GetSessionResultRequest.FromString,
+                    response_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.GetSessionResultResponse.SerializeToString,
+            ),
+            'DeleteSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteSession,
+                    request_deserializer=interlock_dot_state_dot_v1_dot_session__service__pb2.DeleteSessionRequest.FromString,
+                    response_serializer=interlock_dot_state_dot_v1_dot_session__service__pb2.DeleteSessionResponse.SerializeToString,
             ),
             'GrantStateAccess': grpc.unary_unary_rpc_method_handler(
                     servicer.GrantStateAccess,
@@ -289,6 +325,60 @@ class SessionService:
             '/interlock.state.v1.SessionService/ResumeSession',
             interlock_dot_state_dot_v1_dot_session__service__pb2.ResumeSessionRequest.SerializeToString,
             interlock_dot_state_dot_v1_dot_session__service__pb2.ResumeSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetSessionResult(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.state.v1.SessionService/GetSessionResult',
+            interlock_dot_state_dot_v1_dot_session__service__pb2.GetSessionResultRequest.SerializeToString,
+            interlock_dot_state_dot_v1_dot_session__service__pb2.GetSessionResultResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.state.v1.SessionService/DeleteSession',
+            interlock_dot_state_dot_v1_dot_session__service__pb2.DeleteSessionRequest.SerializeToString,
+            interlock_dot_state_dot_v1_dot_session__service__pb2.DeleteSessionResponse.FromString,
             options,
             channel_credentials,
             insecure,

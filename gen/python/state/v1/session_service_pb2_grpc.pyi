@@ -50,6 +50,14 @@ class SessionServiceStub:
     """
     ResumeSession: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.ResumeSessionRequest, _session_service_pb2.ResumeSessionResponse]
     """ResumeSession says that the session's agent works again."""
+    GetSessionResult: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.GetSessionResultRequest, _session_service_pb2.GetSessionResultResponse]
+    """GetSessionResult returns what a session has left as the result of its work (S15.3).
+    NOT_FOUND when there is none.
+    """
+    DeleteSession: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.DeleteSessionRequest, _session_service_pb2.DeleteSessionResponse]
+    """DeleteSession removes a session that has ended, and with cascade all below it and the
+    state of a root. Its names are not given again. Operators only.
+    """
     GrantStateAccess: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.GrantStateAccessRequest, _session_service_pb2.GrantStateAccessResponse]
     """GrantStateAccess lets a session of another tree read a state, or takes that back
     (S10.9). Operators only.
@@ -76,6 +84,14 @@ class SessionServiceAsyncStub(SessionServiceStub):
     """
     ResumeSession: _aio.UnaryUnaryMultiCallable[_session_service_pb2.ResumeSessionRequest, _session_service_pb2.ResumeSessionResponse]  # type: ignore[assignment]
     """ResumeSession says that the session's agent works again."""
+    GetSessionResult: _aio.UnaryUnaryMultiCallable[_session_service_pb2.GetSessionResultRequest, _session_service_pb2.GetSessionResultResponse]  # type: ignore[assignment]
+    """GetSessionResult returns what a session has left as the result of its work (S15.3).
+    NOT_FOUND when there is none.
+    """
+    DeleteSession: _aio.UnaryUnaryMultiCallable[_session_service_pb2.DeleteSessionRequest, _session_service_pb2.DeleteSessionResponse]  # type: ignore[assignment]
+    """DeleteSession removes a session that has ended, and with cascade all below it and the
+    state of a root. Its names are not given again. Operators only.
+    """
     GrantStateAccess: _aio.UnaryUnaryMultiCallable[_session_service_pb2.GrantStateAccessRequest, _session_service_pb2.GrantStateAccessResponse]  # type: ignore[assignment]
     """GrantStateAccess lets a session of another tree read a state, or takes that back
     (S10.9). Operators only.
@@ -129,6 +145,26 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_session_service_pb2.ResumeSessionResponse, _abc.Awaitable[_session_service_pb2.ResumeSessionResponse]]:
         """ResumeSession says that the session's agent works again."""
+
+    @_abc_1.abstractmethod
+    def GetSessionResult(
+        self,
+        request: _session_service_pb2.GetSessionResultRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_service_pb2.GetSessionResultResponse, _abc.Awaitable[_session_service_pb2.GetSessionResultResponse]]:
+        """GetSessionResult returns what a session has left as the result of its work (S15.3).
+        NOT_FOUND when there is none.
+        """
+
+    @_abc_1.abstractmethod
+    def DeleteSession(
+        self,
+        request: _session_service_pb2.DeleteSessionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_service_pb2.DeleteSessionResponse, _abc.Awaitable[_session_service_pb2.DeleteSessionResponse]]:
+        """DeleteSession removes a session that has ended, and with cascade all below it and the
+        state of a root. Its names are not given again. Operators only.
+        """
 
     @_abc_1.abstractmethod
     def GrantStateAccess(

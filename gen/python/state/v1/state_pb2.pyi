@@ -68,6 +68,7 @@ class State(_message.Message):
     UPDATED_AT_FIELD_NUMBER: _builtins.int
     UPDATED_BY_FIELD_NUMBER: _builtins.int
     LOCK_FIELD_NUMBER: _builtins.int
+    WARNING_FIELD_NUMBER: _builtins.int
     state_id: _builtins.str
     """Unique id of the state."""
     schema_id: _builtins.str
@@ -86,6 +87,8 @@ class State(_message.Message):
     """The document: UTF-8 JSON. Empty where a response leaves it out."""
     updated_by: _builtins.str
     """Name of the session, or else the principal, that made the latest version."""
+    warning: _builtins.str
+    """Set from 80 % of the limit on a state's size: what may be refused soon (S15.11)."""
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
         """When it was created."""
@@ -113,10 +116,11 @@ class State(_message.Message):
         updated_at: _timestamp_pb2.Timestamp | None = ...,
         updated_by: _builtins.str = ...,
         lock: Global___Lock | None = ...,
+        warning: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "lock", b"lock", "updated_at", b"updated_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "data", b"data", "lock", b"lock", "root_session_id", b"root_session_id", "root_session_name", b"root_session_name", "schema_id", b"schema_id", "schema_name", b"schema_name", "schema_version", b"schema_version", "state_id", b"state_id", "updated_at", b"updated_at", "updated_by", b"updated_by", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "data", b"data", "lock", b"lock", "root_session_id", b"root_session_id", "root_session_name", b"root_session_name", "schema_id", b"schema_id", "schema_name", b"schema_name", "schema_version", b"schema_version", "state_id", b"state_id", "updated_at", b"updated_at", "updated_by", b"updated_by", "version", b"version", "warning", b"warning"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

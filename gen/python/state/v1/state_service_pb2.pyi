@@ -485,6 +485,122 @@ class GetStateHistoryResponse(_message.Message):
 Global___GetStateHistoryResponse: _TypeAlias = GetStateHistoryResponse  # noqa: Y015
 
 @_typing.final
+class GetStateWritersRequest(_message.Message):
+    """GetStateWritersRequest names the values whose writers are asked for."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATE_ID_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
+    POINTERS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    state_id: _builtins.str
+    """The state; empty for the state of the session."""
+    session: _builtins.str
+    """The session that acts, by id or name; empty for none."""
+    version: _builtins.int
+    """The version of the document; 0 for the latest."""
+    @_builtins.property
+    def pointers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """JSON Pointers (RFC 6901): only values at or below one of them; none for all."""
+
+    def __init__(
+        self,
+        *,
+        state_id: _builtins.str = ...,
+        session: _builtins.str = ...,
+        pointers: _abc.Iterable[_builtins.str] | None = ...,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pointers", b"pointers", "session", b"session", "state_id", b"state_id", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetStateWritersRequest: _TypeAlias = GetStateWritersRequest  # noqa: Y015
+
+@_typing.final
+class GetStateWritersResponse(_message.Message):
+    """GetStateWritersResponse is who wrote what."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    WRITERS_FIELD_NUMBER: _builtins.int
+    PARTIAL_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version of the document."""
+    partial: _builtins.bool
+    """True when the document has more values than are returned, or is older than its
+    history reaches: then some writers are missing.
+    """
+    @_builtins.property
+    def writers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Writer]:
+        """One per value that holds no others: also per empty list and object. In the order of
+        the document.
+        """
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        writers: _abc.Iterable[Global___Writer] | None = ...,
+        partial: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["partial", b"partial", "version", b"version", "writers", b"writers"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetStateWritersResponse: _TypeAlias = GetStateWritersResponse  # noqa: Y015
+
+@_typing.final
+class Writer(_message.Message):
+    """Writer is the change that wrote a value last."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POINTER_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    ACTOR_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    SESSION_NAME_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    pointer: _builtins.str
+    """JSON Pointer of the value."""
+    version: _builtins.int
+    """The version that the change made."""
+    actor: _builtins.str
+    """Name of the principal that made it."""
+    session_id: _builtins.str
+    """The session that made it; empty for none."""
+    session_name: _builtins.str
+    """Name of that session; empty for none."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When it was made."""
+
+    def __init__(
+        self,
+        *,
+        pointer: _builtins.str = ...,
+        version: _builtins.int = ...,
+        actor: _builtins.str = ...,
+        session_id: _builtins.str = ...,
+        session_name: _builtins.str = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "pointer", b"pointer", "session_id", b"session_id", "session_name", b"session_name", "time", b"time", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Writer: _TypeAlias = Writer  # noqa: Y015
+
+@_typing.final
 class LockStateRequest(_message.Message):
     """LockStateRequest takes or renews the lease on a state."""
 

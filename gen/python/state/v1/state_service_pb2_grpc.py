@@ -74,6 +74,11 @@ class StateServiceStub:
                 request_serializer=interlock_dot_state_dot_v1_dot_state__service__pb2.GetStateHistoryRequest.SerializeToString,
                 response_deserializer=interlock_dot_state_dot_v1_dot_state__service__pb2.GetStateHistoryResponse.FromString,
                 _registered_method=True)
+        self.GetStateWriters = channel.unary_unary(
+                '/interlock.state.v1.StateService/GetStateWriters',
+                request_serializer=interlock_dot_state_dot_v1_dot_state__service__pb2.GetStateWritersRequest.SerializeToString,
+                response_deserializer=interlock_dot_state_dot_v1_dot_state__service__pb2.GetStateWritersResponse.FromString,
+                _registered_method=True)
         self.LockState = channel.unary_unary(
                 '/interlock.state.v1.StateService/LockState',
                 request_serializer=interlock_dot_state_dot_v1_dot_state__service__pb2.LockStateRequest.SerializeToString,
@@ -156,6 +161,15 @@ class StateServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetStateWriters(self, request, context):
+        """GetStateWriters returns who wrote each value of a document last, as it is or as it was
+        at a version. Values that moved, with others or by their index in a list, keep their
+        writer.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def LockState(self, request, context):
         """LockState takes or renews the lease on a state (S10.5). While it is held only writes
         with its fencing token are accepted.
@@ -216,6 +230,11 @@ def add_StateServiceServicer_to_server(servicer, server):
                     servicer.GetStateHistory,
                     request_deserializer=interlock_dot_state_dot_v1_dot_state__service__pb2.GetStateHistoryRequest.FromString,
                     response_serializer=interlock_dot_state_dot_v1_dot_state__service__pb2.GetStateHistoryResponse.SerializeToString,
+            ),
+            'GetStateWriters': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetStateWriters,
+                    request_deserializer=interlock_dot_state_dot_v1_dot_state__service__pb2.GetStateWritersRequest.FromString,
+                    response_serializer=interlock_dot_state_dot_v1_dot_state__service__pb2.GetStateWritersResponse.SerializeToString,
             ),
             'LockState': grpc.unary_unary_rpc_method_handler(
                     servicer.LockState,
@@ -427,6 +446,33 @@ class StateService:
             '/interlock.state.v1.StateService/GetStateHistory',
             interlock_dot_state_dot_v1_dot_state__service__pb2.GetStateHistoryRequest.SerializeToString,
             interlock_dot_state_dot_v1_dot_state__service__pb2.GetStateHistoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetStateWriters(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.state.v1.StateService/GetStateWriters',
+            interlock_dot_state_dot_v1_dot_state__service__pb2.GetStateWritersRequest.SerializeToString,
+            interlock_dot_state_dot_v1_dot_state__service__pb2.GetStateWritersResponse.FromString,
             options,
             channel_credentials,
             insecure,

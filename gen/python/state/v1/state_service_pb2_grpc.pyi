@@ -67,6 +67,11 @@ class StateServiceStub:
     """GetStateHistory returns the changes of a state (S10.6). It is a log: read from a
     version on, oldest first.
     """
+    GetStateWriters: _grpc.UnaryUnaryMultiCallable[_state_service_pb2.GetStateWritersRequest, _state_service_pb2.GetStateWritersResponse]
+    """GetStateWriters returns who wrote each value of a document last, as it is or as it was
+    at a version. Values that moved, with others or by their index in a list, keep their
+    writer.
+    """
     LockState: _grpc.UnaryUnaryMultiCallable[_state_service_pb2.LockStateRequest, _state_service_pb2.LockStateResponse]
     """LockState takes or renews the lease on a state (S10.5). While it is held only writes
     with its fencing token are accepted.
@@ -115,6 +120,11 @@ class StateServiceAsyncStub(StateServiceStub):
     GetStateHistory: _aio.UnaryUnaryMultiCallable[_state_service_pb2.GetStateHistoryRequest, _state_service_pb2.GetStateHistoryResponse]  # type: ignore[assignment]
     """GetStateHistory returns the changes of a state (S10.6). It is a log: read from a
     version on, oldest first.
+    """
+    GetStateWriters: _aio.UnaryUnaryMultiCallable[_state_service_pb2.GetStateWritersRequest, _state_service_pb2.GetStateWritersResponse]  # type: ignore[assignment]
+    """GetStateWriters returns who wrote each value of a document last, as it is or as it was
+    at a version. Values that moved, with others or by their index in a list, keep their
+    writer.
     """
     LockState: _aio.UnaryUnaryMultiCallable[_state_service_pb2.LockStateRequest, _state_service_pb2.LockStateResponse]  # type: ignore[assignment]
     """LockState takes or renews the lease on a state (S10.5). While it is held only writes
@@ -203,6 +213,17 @@ class StateServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_state_service_pb2.GetStateHistoryResponse, _abc.Awaitable[_state_service_pb2.GetStateHistoryResponse]]:
         """GetStateHistory returns the changes of a state (S10.6). It is a log: read from a
         version on, oldest first.
+        """
+
+    @_abc_1.abstractmethod
+    def GetStateWriters(
+        self,
+        request: _state_service_pb2.GetStateWritersRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_state_service_pb2.GetStateWritersResponse, _abc.Awaitable[_state_service_pb2.GetStateWritersResponse]]:
+        """GetStateWriters returns who wrote each value of a document last, as it is or as it was
+        at a version. Values that moved, with others or by their index in a list, keep their
+        writer.
         """
 
     @_abc_1.abstractmethod

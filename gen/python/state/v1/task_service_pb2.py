@@ -23,7 +23,7 @@ from interlock.gen.state.v1 import session_pb2 as interlock_dot_state_dot_v1_dot
 from interlock.gen.state.v1 import task_pb2 as interlock_dot_state_dot_v1_dot_task__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%interlock/state/v1/task_service.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a interlock/state/v1/session.proto\x1a\x1dinterlock/state/v1/task.proto\"\xdb\x01\n\x11LeaseTasksRequest\x12\x18\n\x06runner\x18\x01 \x01(\tB\x00R\x06runner\x12K\n\x06labels\x18\x02 \x03(\x0b\x32\x31.interlock.state.v1.LeaseTasksRequest.LabelsEntryB\x00R\x06labels\x12$\n\rmax_in_flight\x18\x03 \x01(\x05\x42\x00R\x0bmaxInFlight\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"B\n\x12LeaseTasksResponse\x12,\n\x04task\x18\x01 \x01(\x0b\x32\x18.interlock.state.v1.TaskR\x04task\"Q\n\x11\x45xtendTaskRequest\x12\x19\n\x07task_id\x18\x01 \x01(\tB\x00R\x06taskId\x12!\n\x0blease_token\x18\x02 \x01(\x03\x42\x00R\nleaseToken\"Z\n\x12\x45xtendTaskResponse\x12\x44\n\x10lease_expires_at\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0eleaseExpiresAt\"S\n\x13\x43ompleteTaskRequest\x12\x19\n\x07task_id\x18\x01 \x01(\tB\x00R\x06taskId\x12!\n\x0blease_token\x18\x02 \x01(\x03\x42\x00R\nleaseToken\"M\n\x14\x43ompleteTaskResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\"}\n\x0f\x46\x61ilTaskRequest\x12\x19\n\x07task_id\x18\x01 \x01(\tB\x00R\x06taskId\x12!\n\x0blease_token\x18\x02 \x01(\x03\x42\x00R\nleaseToken\x12\x16\n\x05\x65rror\x18\x03 \x01(\tB\x00R\x05\x65rror\x12\x14\n\x05retry\x18\x04 \x01(\x08R\x05retry\"I\n\x10\x46\x61ilTaskResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\"l\n\x10ListTasksRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\x12\x18\n\x06\x66ilter\x18\x03 \x01(\tB\x00R\x06\x66ilter\"k\n\x11ListTasksResponse\x12.\n\x05tasks\x18\x01 \x03(\x0b\x32\x18.interlock.state.v1.TaskR\x05tasks\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xdd\x03\n\x0bTaskService\x12]\n\nLeaseTasks\x12%.interlock.state.v1.LeaseTasksRequest\x1a&.interlock.state.v1.LeaseTasksResponse0\x01\x12[\n\nExtendTask\x12%.interlock.state.v1.ExtendTaskRequest\x1a&.interlock.state.v1.ExtendTaskResponse\x12\x61\n\x0c\x43ompleteTask\x12\'.interlock.state.v1.CompleteTaskRequest\x1a(.interlock.state.v1.CompleteTaskResponse\x12U\n\x08\x46\x61ilTask\x12#.interlock.state.v1.FailTaskRequest\x1a$.interlock.state.v1.FailTaskResponse\x12X\n\tListTasks\x12$.interlock.state.v1.ListTasksRequest\x1a%.interlock.state.v1.ListTasksResponseBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%interlock/state/v1/task_service.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a interlock/state/v1/session.proto\x1a\x1dinterlock/state/v1/task.proto\"\xdb\x01\n\x11LeaseTasksRequest\x12\x18\n\x06runner\x18\x01 \x01(\tB\x00R\x06runner\x12K\n\x06labels\x18\x02 \x03(\x0b\x32\x31.interlock.state.v1.LeaseTasksRequest.LabelsEntryB\x00R\x06labels\x12$\n\rmax_in_flight\x18\x03 \x01(\x05\x42\x00R\x0bmaxInFlight\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"B\n\x12LeaseTasksResponse\x12,\n\x04task\x18\x01 \x01(\x0b\x32\x18.interlock.state.v1.TaskR\x04task\"Q\n\x11\x45xtendTaskRequest\x12\x19\n\x07task_id\x18\x01 \x01(\tB\x00R\x06taskId\x12!\n\x0blease_token\x18\x02 \x01(\x03\x42\x00R\nleaseToken\"Z\n\x12\x45xtendTaskResponse\x12\x44\n\x10lease_expires_at\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0eleaseExpiresAt\"m\n\x13\x43ompleteTaskRequest\x12\x19\n\x07task_id\x18\x01 \x01(\tB\x00R\x06taskId\x12!\n\x0blease_token\x18\x02 \x01(\x03\x42\x00R\nleaseToken\x12\x18\n\x06result\x18\x14 \x01(\x0c\x42\x00R\x06result\"M\n\x14\x43ompleteTaskResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\"}\n\x0f\x46\x61ilTaskRequest\x12\x19\n\x07task_id\x18\x01 \x01(\tB\x00R\x06taskId\x12!\n\x0blease_token\x18\x02 \x01(\x03\x42\x00R\nleaseToken\x12\x16\n\x05\x65rror\x18\x03 \x01(\tB\x00R\x05\x65rror\x12\x14\n\x05retry\x18\x04 \x01(\x08R\x05retry\"I\n\x10\x46\x61ilTaskResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\"l\n\x10ListTasksRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\x12\x18\n\x06\x66ilter\x18\x03 \x01(\tB\x00R\x06\x66ilter\"k\n\x11ListTasksResponse\x12.\n\x05tasks\x18\x01 \x03(\x0b\x32\x18.interlock.state.v1.TaskR\x05tasks\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xdd\x03\n\x0bTaskService\x12]\n\nLeaseTasks\x12%.interlock.state.v1.LeaseTasksRequest\x1a&.interlock.state.v1.LeaseTasksResponse0\x01\x12[\n\nExtendTask\x12%.interlock.state.v1.ExtendTaskRequest\x1a&.interlock.state.v1.ExtendTaskResponse\x12\x61\n\x0c\x43ompleteTask\x12\'.interlock.state.v1.CompleteTaskRequest\x1a(.interlock.state.v1.CompleteTaskResponse\x12U\n\x08\x46\x61ilTask\x12#.interlock.state.v1.FailTaskRequest\x1a$.interlock.state.v1.FailTaskResponse\x12X\n\tListTasks\x12$.interlock.state.v1.ListTasksRequest\x1a%.interlock.state.v1.ListTasksResponseBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -44,17 +44,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EXTENDTASKRESPONSE']._serialized_start=532
   _globals['_EXTENDTASKRESPONSE']._serialized_end=622
   _globals['_COMPLETETASKREQUEST']._serialized_start=624
-  _globals['_COMPLETETASKREQUEST']._serialized_end=707
-  _globals['_COMPLETETASKRESPONSE']._serialized_start=709
-  _globals['_COMPLETETASKRESPONSE']._serialized_end=786
-  _globals['_FAILTASKREQUEST']._serialized_start=788
-  _globals['_FAILTASKREQUEST']._serialized_end=913
-  _globals['_FAILTASKRESPONSE']._serialized_start=915
-  _globals['_FAILTASKRESPONSE']._serialized_end=988
-  _globals['_LISTTASKSREQUEST']._serialized_start=990
-  _globals['_LISTTASKSREQUEST']._serialized_end=1098
-  _globals['_LISTTASKSRESPONSE']._serialized_start=1100
-  _globals['_LISTTASKSRESPONSE']._serialized_end=1207
-  _globals['_TASKSERVICE']._serialized_start=1210
-  _globals['_TASKSERVICE']._serialized_end=1687
+  _globals['_COMPLETETASKREQUEST']._serialized_end=733
+  _globals['_COMPLETETASKRESPONSE']._serialized_start=735
+  _globals['_COMPLETETASKRESPONSE']._serialized_end=812
+  _globals['_FAILTASKREQUEST']._serialized_start=814
+  _globals['_FAILTASKREQUEST']._serialized_end=939
+  _globals['_FAILTASKRESPONSE']._serialized_start=941
+  _globals['_FAILTASKRESPONSE']._serialized_end=1014
+  _globals['_LISTTASKSREQUEST']._serialized_start=1016
+  _globals['_LISTTASKSREQUEST']._serialized_end=1124
+  _globals['_LISTTASKSRESPONSE']._serialized_start=1126
+  _globals['_LISTTASKSRESPONSE']._serialized_end=1233
+  _globals['_TASKSERVICE']._serialized_start=1236
+  _globals['_TASKSERVICE']._serialized_end=1713
 # @@protoc_insertion_point(module_scope)

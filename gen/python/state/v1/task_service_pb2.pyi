@@ -156,19 +156,25 @@ class CompleteTaskRequest(_message.Message):
 
     TASK_ID_FIELD_NUMBER: _builtins.int
     LEASE_TOKEN_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
     """The task."""
     lease_token: _builtins.int
     """Token of the lease."""
+    result: _builtins.bytes
+    """The final message of the agent, as JSON; empty for none. It becomes the session's
+    result unless the session has given one itself (S15.3).
+    """
     def __init__(
         self,
         *,
         task_id: _builtins.str = ...,
         lease_token: _builtins.int = ...,
+        result: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["lease_token", b"lease_token", "task_id", b"task_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lease_token", b"lease_token", "result", b"result", "task_id", b"task_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -119,7 +119,8 @@ class _Adapter:
         for matcher in self._others:
             if not _matches(matcher.matcher, given["tool_name"]):
                 continue
-            for hook in matcher.hooks:
+            theirs: list[Any] = list(matcher.hooks)
+            for hook in theirs:
                 try:
                     answer: Any = await hook({**given, "tool_input": tool_input}, tool_use_id, context)
                 except Exception:

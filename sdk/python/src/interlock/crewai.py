@@ -48,8 +48,8 @@ class InterlockHooks:
             client: A client, of either kind. Hooks have no event loop, so that of `interlock.sync` saves a connection.
             session: The session of a conversation, or a function of the `ToolCallHookContext` that says it, such as
                 `lambda context: context.crew.name`. The client's own without it.
-            tool_name: Interlock's name of a tool. CrewAI writes names in lower case with _. The tools of MCP servers have their own
-                names, without that of the server.
+            tool_name: Interlock's name of a tool. CrewAI writes names in lower case with _. The tools of MCP servers have their
+                own names, without that of the server.
             wait: Seconds that a call waits for humans to approve it.
         """
         self._gate = Gate(client, session=session, tool_name=tool_name)

@@ -35,6 +35,10 @@ __all__ = ["InterlockGate"]
 _offers: ContextVar[Callable[[str], bool]] = ContextVar("interlock_offers")
 
 
+def _nothing(tool: str) -> bool:
+    return False
+
+
 class InterlockGate:
     """Makes agents whose tools are judged. One of it serves any number of agents and conversations."""
 
@@ -185,7 +189,7 @@ class _Offering(Model):
         return getattr(self._model, name)
 
     def _legal(self, tools: list[Tool]) -> list[Tool]:
-        offers = _offers.get(lambda _: False)
+        offers = _offers.get(_nothing)
         return [tool for tool in tools if not isinstance(tool, FunctionTool) or offers(tool.name)]
 
     async def get_response(

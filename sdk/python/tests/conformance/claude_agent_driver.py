@@ -182,7 +182,10 @@ class Driver(harness.Driver):
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
                 "DISABLE_AUTOUPDATER": "1",
                 "ENABLE_TOOL_SEARCH": "false",
+                "MCP_CONNECTION_NONBLOCKING": "0",  # the first turn has the tools of MCP servers
                 "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+                "MCP_TIMEOUT": "60000",
+                "MCP_CONNECT_TIMEOUT_MS": "60000",
             },
         )
         return guarded(options, self.client, session=lambda given: sessions[given["session_id"]])

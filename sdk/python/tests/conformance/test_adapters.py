@@ -14,6 +14,7 @@ import pytest
 from interlock_server import ROOT, Proxy, Server
 
 import interlock
+from interlock._gate import Verdict
 from conformance.harness import CASES, CONFORMANCE, SPEC, Driver, Play, World, check, write
 
 framework = os.environ["ADAPTER"]
@@ -59,6 +60,13 @@ async def test_the_example(governed: Server, proxy: Proxy, tmp_path: Path) -> No
     assert "TOOL_NOT_ALLOWED" in play.reads["c1"]
 
 
+async def test_the_contract_can_fail(governed: Server, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An adapter that takes every decision for ALLOW does not hold it."""
+    monkeypatch.setattr("interlock._gate._verdict", lambda tool, session, decision: Verdict(tool, session, decision=decision))
+    with pytest.raises(AssertionError, match="ran"):
+        await check(driver(World(governed, proxy, "denied", "", tmp_path)), CASES["denied"])
+
+
 def test_names_of_exceptions_exist() -> None:
     assert set(driver.cannot) <= set(CASES)
 
@@ -67,5 +75,5 @@ def test_names_of_exceptions_exist() -> None:
 def _results() -> Iterator[None]:
     yield
     # Written when every case has run; the check of docs/adapters.md compares it with what is committed.
-    if set(held) == set(CASES) - set(driver.cannot):
+    if set(held) == set(CASES) - set(driver.cannot) and all(held.values()):
         (CONFORMANCE / "results" / f"python-{framework}.json").write_text(write(driver, held))

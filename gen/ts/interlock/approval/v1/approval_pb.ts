@@ -9,13 +9,15 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { CommandLine } from "../../policy/v1/explanation_pb.js";
+import { file_interlock_policy_v1_explanation } from "../../policy/v1/explanation_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file interlock/approval/v1/approval.proto.
  */
 export const file_interlock_approval_v1_approval: GenFile = /*@__PURE__*/
-  fileDesc("CiRpbnRlcmxvY2svYXBwcm92YWwvdjEvYXBwcm92YWwucHJvdG8SFWludGVybG9jay5hcHByb3ZhbC52MSIpCglBcHByb3ZlcnMSDQoFcm9sZXMYASADKAkSDQoFbmFtZXMYAiADKAkigQIKBVRlcm1zEhAKCHJlcXVpcmVkGAEgASgFEhYKDmRlbnlfdGhyZXNob2xkGAIgASgFEjIKCGVsaWdpYmxlGAMgASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycxIwCg1leHBpcmVzX2FmdGVyGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjEKDmVzY2FsYXRlX2FmdGVyGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjUKC2VzY2FsYXRlX3RvGAYgASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycyJHCgVBc2tlchIRCglwcmluY2lwYWwYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIXCg9yb290X3Nlc3Npb25faWQYAyABKAkijgEKBFZvdGUSCgoCYnkYASABKAkSMQoEcm9sZRgCIAEoDjIjLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZlclJvbGUSDwoHYXBwcm92ZRgDIAEoCBIMCgRub3RlGAQgASgJEigKBHRpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIswFCghBcHByb3ZhbBITCgthcHByb3ZhbF9pZBgBIAEoCRIxCgRraW5kGAIgASgOMiMuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsS2luZBI1CgZzdGF0dXMYAyABKA4yJS5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWxTdGF0dXMSDwoHc3ViamVjdBgEIAEoDBIMCgRkYXRhGAUgASgMEhMKC2VkaXRlZF9kYXRhGAYgASgMEhIKCmVkaXRfcGF0Y2gYByABKAwSEQoJZWRpdGVkX2J5GAggASgJEhAKCGVkaXRhYmxlGAkgASgIEg4KBmRpZ2VzdBgKIAEoCRIrCgVhc2tlchgLIAEoCzIcLmludGVybG9jay5hcHByb3ZhbC52MS5Bc2tlchIPCgdtZXNzYWdlGAwgASgJEisKBXRlcm1zGA0gASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlRlcm1zEioKBXZvdGVzGA4gAygLMhsuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlZvdGUSEQoJZXNjYWxhdGVkGA8gASgIEg4KBnJlYXNvbhgQIAEoCRIKCgJieRgRIAEoCRIuCgpjcmVhdGVkX2F0GBIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GBMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpkZWNpZGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgd1c2VkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd1c2VkX2J5GBYgASgJEg4KBnJ1bl9pZBgXIAEoCRIPCgd2ZXJzaW9uGBggASgDEg8KB291dGNvbWUYGSABKAkq+gEKDkFwcHJvdmFsU3RhdHVzEh8KG0FQUFJPVkFMX1NUQVRVU19VTlNQRUNJRklFRBAAEhsKF0FQUFJPVkFMX1NUQVRVU19QRU5ESU5HEAESGwoXQVBQUk9WQUxfU1RBVFVTX0dSQU5URUQQAhIcChhBUFBST1ZBTF9TVEFUVVNfUkVKRUNURUQQAxIbChdBUFBST1ZBTF9TVEFUVVNfRVhQSVJFRBAEEh0KGUFQUFJPVkFMX1NUQVRVU19DQU5DRUxMRUQQBRIYChRBUFBST1ZBTF9TVEFUVVNfVVNFRBAGEhkKFUFQUFJPVkFMX1NUQVRVU19TVEFMRRAHKogBCgxBcHByb3ZhbEtpbmQSHQoZQVBQUk9WQUxfS0lORF9VTlNQRUNJRklFRBAAEhwKGEFQUFJPVkFMX0tJTkRfVFJBTlNJVElPThABEhsKF0FQUFJPVkFMX0tJTkRfVE9PTF9DQUxMEAISHgoaQVBQUk9WQUxfS0lORF9QUk9DRVNTX1NURVAQAyplCgxBcHByb3ZlclJvbGUSHQoZQVBQUk9WRVJfUk9MRV9VTlNQRUNJRklFRBAAEhoKFkFQUFJPVkVSX1JPTEVfT1BFUkFUT1IQARIaChZBUFBST1ZFUl9ST0xFX0FQUFJPVkVSEAJCTFpKZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2FwcHJvdmFsL3YxO2FwcHJvdmFsdjFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiRpbnRlcmxvY2svYXBwcm92YWwvdjEvYXBwcm92YWwucHJvdG8SFWludGVybG9jay5hcHByb3ZhbC52MSIpCglBcHByb3ZlcnMSDQoFcm9sZXMYASADKAkSDQoFbmFtZXMYAiADKAkigQIKBVRlcm1zEhAKCHJlcXVpcmVkGAEgASgFEhYKDmRlbnlfdGhyZXNob2xkGAIgASgFEjIKCGVsaWdpYmxlGAMgASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycxIwCg1leHBpcmVzX2FmdGVyGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjEKDmVzY2FsYXRlX2FmdGVyGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjUKC2VzY2FsYXRlX3RvGAYgASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycyJHCgVBc2tlchIRCglwcmluY2lwYWwYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIXCg9yb290X3Nlc3Npb25faWQYAyABKAkijgEKBFZvdGUSCgoCYnkYASABKAkSMQoEcm9sZRgCIAEoDjIjLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZlclJvbGUSDwoHYXBwcm92ZRgDIAEoCBIMCgRub3RlGAQgASgJEigKBHRpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIiwKBlZpZXdlchISCgptYXlfZGVjaWRlGAEgASgIEg4KBnJlYXNvbhgCIAEoCSJ2CgNXaHkSDgoGcG9saWN5GAEgASgJEhYKDnBvbGljeV92ZXJzaW9uGAIgASgDEgwKBHJ1bGUYAyABKAkSDQoFc3RhdGUYBCABKAkSEAoId29ya2Zsb3cYBSABKAkSGAoQd29ya2Zsb3dfdmVyc2lvbhgGIAEoAyJfCgdVbmxvY2tzEg0KBXN0YXRlGAEgASgJEhgKEHRvb2xzX3Jlc3RyaWN0ZWQYAiABKAgSFQoNYWxsb3dlZF90b29scxgDIAMoCRIUCgxpbnN0cnVjdGlvbnMYBCABKAkieQoQUHJldmlvdXNBcHByb3ZhbBITCgthcHByb3ZhbF9pZBgBIAEoCRIMCgRkYXRhGAIgASgMEi4KCmRlY2lkZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmRlY2lkZWRfYnkYBCABKAkiqggKCEFwcHJvdmFsEhMKC2FwcHJvdmFsX2lkGAEgASgJEjEKBGtpbmQYAiABKA4yIy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWxLaW5kEjUKBnN0YXR1cxgDIAEoDjIlLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbFN0YXR1cxIPCgdzdWJqZWN0GAQgASgMEgwKBGRhdGEYBSABKAwSEwoLZWRpdGVkX2RhdGEYBiABKAwSEgoKZWRpdF9wYXRjaBgHIAEoDBIRCgllZGl0ZWRfYnkYCCABKAkSEAoIZWRpdGFibGUYCSABKAgSDgoGZGlnZXN0GAogASgJEisKBWFza2VyGAsgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFza2VyEg8KB21lc3NhZ2UYDCABKAkSKwoFdGVybXMYDSABKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuVGVybXMSKgoFdm90ZXMYDiADKAsyGy5pbnRlcmxvY2suYXBwcm92YWwudjEuVm90ZRIRCgllc2NhbGF0ZWQYDyABKAgSDgoGcmVhc29uGBAgASgJEgoKAmJ5GBEgASgJEi4KCmNyZWF0ZWRfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmRlY2lkZWRfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3VzZWRfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3VzZWRfYnkYFiABKAkSDgoGcnVuX2lkGBcgASgJEg8KB3ZlcnNpb24YGCABKAMSDwoHb3V0Y29tZRgZIAEoCRIqCgN5b3UYGiABKAsyHS5pbnRlcmxvY2suYXBwcm92YWwudjEuVmlld2VyEicKA3doeRgbIAEoCzIaLmludGVybG9jay5hcHByb3ZhbC52MS5XaHkSLwoHdW5sb2NrcxgcIAEoCzIeLmludGVybG9jay5hcHByb3ZhbC52MS5VbmxvY2tzEjAKDGVzY2FsYXRlc19hdBgdIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoMZXNjYWxhdGVzX3RvGB4gASgLMiAuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmVycxI5CghwcmV2aW91cxgfIAEoCzInLmludGVybG9jay5hcHByb3ZhbC52MS5QcmV2aW91c0FwcHJvdmFsEjEKB2NvbW1hbmQYICABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkNvbW1hbmRMaW5lKvoBCg5BcHByb3ZhbFN0YXR1cxIfChtBUFBST1ZBTF9TVEFUVVNfVU5TUEVDSUZJRUQQABIbChdBUFBST1ZBTF9TVEFUVVNfUEVORElORxABEhsKF0FQUFJPVkFMX1NUQVRVU19HUkFOVEVEEAISHAoYQVBQUk9WQUxfU1RBVFVTX1JFSkVDVEVEEAMSGwoXQVBQUk9WQUxfU1RBVFVTX0VYUElSRUQQBBIdChlBUFBST1ZBTF9TVEFUVVNfQ0FOQ0VMTEVEEAUSGAoUQVBQUk9WQUxfU1RBVFVTX1VTRUQQBhIZChVBUFBST1ZBTF9TVEFUVVNfU1RBTEUQByqIAQoMQXBwcm92YWxLaW5kEh0KGUFQUFJPVkFMX0tJTkRfVU5TUEVDSUZJRUQQABIcChhBUFBST1ZBTF9LSU5EX1RSQU5TSVRJT04QARIbChdBUFBST1ZBTF9LSU5EX1RPT0xfQ0FMTBACEh4KGkFQUFJPVkFMX0tJTkRfUFJPQ0VTU19TVEVQEAMqZQoMQXBwcm92ZXJSb2xlEh0KGUFQUFJPVkVSX1JPTEVfVU5TUEVDSUZJRUQQABIaChZBUFBST1ZFUl9ST0xFX09QRVJBVE9SEAESGgoWQVBQUk9WRVJfUk9MRV9BUFBST1ZFUhACQkxaSmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9hcHByb3ZhbC92MTthcHByb3ZhbHYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_interlock_policy_v1_explanation]);
 
 /**
  * Approvers are people by roles or by names: either is enough. Both match exactly.
@@ -186,6 +188,176 @@ export type Vote = Message<"interlock.approval.v1.Vote"> & {
  */
 export const VoteSchema: GenMessage<Vote> = /*@__PURE__*/
   messageDesc(file_interlock_approval_v1_approval, 3);
+
+/**
+ * Viewer is what the caller that reads an approval may do with it.
+ *
+ * @generated from message interlock.approval.v1.Viewer
+ */
+export type Viewer = Message<"interlock.approval.v1.Viewer"> & {
+  /**
+   * True when the caller's vote would be accepted now.
+   *
+   * @generated from field: bool may_decide = 1;
+   */
+  mayDecide: boolean;
+
+  /**
+   * Why not, in one sentence; empty when it would.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message interlock.approval.v1.Viewer.
+ * Use `create(ViewerSchema)` to create a new message.
+ */
+export const ViewerSchema: GenMessage<Viewer> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval, 4);
+
+/**
+ * Why is what made Interlock ask. It is not part of what is agreed to. What is not known is
+ * empty.
+ *
+ * @generated from message interlock.approval.v1.Why
+ */
+export type Why = Message<"interlock.approval.v1.Why"> & {
+  /**
+   * The policy that asks; empty when a workflow does.
+   *
+   * @generated from field: string policy = 1;
+   */
+  policy: string;
+
+  /**
+   * Version of the policy.
+   *
+   * @generated from field: int64 policy_version = 2;
+   */
+  policyVersion: bigint;
+
+  /**
+   * What asks: a JSON Pointer into the policy.
+   *
+   * @generated from field: string rule = 3;
+   */
+  rule: string;
+
+  /**
+   * The state that the run was in.
+   *
+   * @generated from field: string state = 4;
+   */
+  state: string;
+
+  /**
+   * Workflow or process of the run.
+   *
+   * @generated from field: string workflow = 5;
+   */
+  workflow: string;
+
+  /**
+   * Version of the workflow.
+   *
+   * @generated from field: int64 workflow_version = 6;
+   */
+  workflowVersion: bigint;
+};
+
+/**
+ * Describes the message interlock.approval.v1.Why.
+ * Use `create(WhySchema)` to create a new message.
+ */
+export const WhySchema: GenMessage<Why> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval, 5);
+
+/**
+ * Unlocks is what becomes possible once an approval is granted.
+ *
+ * @generated from message interlock.approval.v1.Unlocks
+ */
+export type Unlocks = Message<"interlock.approval.v1.Unlocks"> & {
+  /**
+   * The state that the run goes to, or in which the tool may be called.
+   *
+   * @generated from field: string state = 1;
+   */
+  state: string;
+
+  /**
+   * True when only allowed_tools may be called in that state, false when every tool may.
+   *
+   * @generated from field: bool tools_restricted = 2;
+   */
+  toolsRestricted: boolean;
+
+  /**
+   * The tools that may be called in that state, as patterns, when tools_restricted.
+   *
+   * @generated from field: repeated string allowed_tools = 3;
+   */
+  allowedTools: string[];
+
+  /**
+   * What the agent is told in that state.
+   *
+   * @generated from field: string instructions = 4;
+   */
+  instructions: string;
+};
+
+/**
+ * Describes the message interlock.approval.v1.Unlocks.
+ * Use `create(UnlocksSchema)` to create a new message.
+ */
+export const UnlocksSchema: GenMessage<Unlocks> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval, 6);
+
+/**
+ * PreviousApproval is the newest approval that was granted for the same: for tool calls of
+ * the same capability, or the same event of the same workflow.
+ *
+ * @generated from message interlock.approval.v1.PreviousApproval
+ */
+export type PreviousApproval = Message<"interlock.approval.v1.PreviousApproval"> & {
+  /**
+   * The approval.
+   *
+   * @generated from field: string approval_id = 1;
+   */
+  approvalId: string;
+
+  /**
+   * What was granted, as it was edited: JSON. Empty for none.
+   *
+   * @generated from field: bytes data = 2;
+   */
+  data: Uint8Array;
+
+  /**
+   * When it was granted.
+   *
+   * @generated from field: google.protobuf.Timestamp decided_at = 3;
+   */
+  decidedAt?: Timestamp | undefined;
+
+  /**
+   * Name of the approver whose vote granted it.
+   *
+   * @generated from field: string decided_by = 4;
+   */
+  decidedBy: string;
+};
+
+/**
+ * Describes the message interlock.approval.v1.PreviousApproval.
+ * Use `create(PreviousApprovalSchema)` to create a new message.
+ */
+export const PreviousApprovalSchema: GenMessage<PreviousApproval> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval, 7);
 
 /**
  * Approval is one question to humans (S9).
@@ -371,6 +543,55 @@ export type Approval = Message<"interlock.approval.v1.Approval"> & {
    * @generated from field: string outcome = 25;
    */
   outcome: string;
+
+  /**
+   * Whether the caller that reads it may decide it.
+   *
+   * @generated from field: interlock.approval.v1.Viewer you = 26;
+   */
+  you?: Viewer | undefined;
+
+  /**
+   * What made Interlock ask.
+   *
+   * @generated from field: interlock.approval.v1.Why why = 27;
+   */
+  why?: Why | undefined;
+
+  /**
+   * What becomes possible once it is granted. Only of one approval, not in lists.
+   *
+   * @generated from field: interlock.approval.v1.Unlocks unlocks = 28;
+   */
+  unlocks?: Unlocks | undefined;
+
+  /**
+   * When the fallback approvers are asked too; absent for never, and once it was decided.
+   *
+   * @generated from field: google.protobuf.Timestamp escalates_at = 29;
+   */
+  escalatesAt?: Timestamp | undefined;
+
+  /**
+   * Those fallback approvers; absent for nobody.
+   *
+   * @generated from field: interlock.approval.v1.Approvers escalates_to = 30;
+   */
+  escalatesTo?: Approvers | undefined;
+
+  /**
+   * What was granted the last time that the same was asked for. Only of one approval.
+   *
+   * @generated from field: interlock.approval.v1.PreviousApproval previous = 31;
+   */
+  previous?: PreviousApproval | undefined;
+
+  /**
+   * The command line that the data has, as the state judges it. Only of one approval.
+   *
+   * @generated from field: interlock.policy.v1.CommandLine command = 32;
+   */
+  command?: CommandLine | undefined;
 };
 
 /**
@@ -378,7 +599,7 @@ export type Approval = Message<"interlock.approval.v1.Approval"> & {
  * Use `create(ApprovalSchema)` to create a new message.
  */
 export const ApprovalSchema: GenMessage<Approval> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval, 4);
+  messageDesc(file_interlock_approval_v1_approval, 8);
 
 /**
  * ApprovalStatus is how an approval stands.

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Approval, ApprovalKind, Asker, Terms } from "./approval_pb.js";
+import type { Approval, ApprovalKind, Asker, Terms, Why } from "./approval_pb.js";
 import { file_interlock_approval_v1_approval } from "./approval_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/approval/v1/approval_service.proto.
  */
 export const file_interlock_approval_v1_approval_service: GenFile = /*@__PURE__*/
-  fileDesc("CixpbnRlcmxvY2svYXBwcm92YWwvdjEvYXBwcm92YWxfc2VydmljZS5wcm90bxIVaW50ZXJsb2NrLmFwcHJvdmFsLnYxIsACChVDcmVhdGVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSMQoEa2luZBgCIAEoDjIjLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbEtpbmQSDwoHc3ViamVjdBgDIAEoDBIMCgRkYXRhGAQgASgMEhAKCGVkaXRhYmxlGAUgASgIEisKBWFza2VyGAYgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFza2VyEg8KB21lc3NhZ2UYByABKAkSKwoFdGVybXMYCCABKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuVGVybXMSDgoGcnVuX2lkGAkgASgJEg0KBXJldXNlGAogASgIEg8KB3VzZWRfYnkYCyABKAkSEwoLc2V0dGxlZF91c2UYDCABKAkiXAoWQ3JlYXRlQXBwcm92YWxSZXNwb25zZRIxCghhcHByb3ZhbBgBIAEoCzIfLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbBIPCgdjcmVhdGVkGAIgASgIIikKEkdldEFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCSJIChNHZXRBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsIk0KFExpc3RBcHByb3ZhbHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEg4KBmZpbHRlchgDIAEoCSJkChVMaXN0QXBwcm92YWxzUmVzcG9uc2USMgoJYXBwcm92YWxzGAEgAygLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKJAQoVRGVjaWRlQXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJEg8KB2FwcHJvdmUYAiABKAgSDAoEbm90ZRgDIAEoCRITCgtlZGl0ZWRfZGF0YRgEIAEoDBIOCgZkaWdlc3QYBSABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAYgASgJIksKFkRlY2lkZUFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiPAoVQ2FuY2VsQXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJLChZDYW5jZWxBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsImIKFkNvbnN1bWVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSDgoGZGlnZXN0GAIgASgJEg8KB3VzZWRfYnkYAyABKAkSEgoKaW5zdGVhZF9vZhgEIAEoCSJMChdDb25zdW1lQXBwcm92YWxSZXNwb25zZRIxCghhcHByb3ZhbBgBIAEoCzIfLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbCI6ChNWb2lkQXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJJChRWb2lkQXBwcm92YWxSZXNwb25zZRIxCghhcHByb3ZhbBgBIAEoCzIfLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbCIrChRXYXRjaEFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCSJKChVXYXRjaEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiFwoVV2F0Y2hBcHByb3ZhbHNSZXF1ZXN0IksKFldhdGNoQXBwcm92YWxzUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwy6gcKD0FwcHJvdmFsU2VydmljZRJtCg5DcmVhdGVBcHByb3ZhbBIsLmludGVybG9jay5hcHByb3ZhbC52MS5DcmVhdGVBcHByb3ZhbFJlcXVlc3QaLS5pbnRlcmxvY2suYXBwcm92YWwudjEuQ3JlYXRlQXBwcm92YWxSZXNwb25zZRJkCgtHZXRBcHByb3ZhbBIpLmludGVybG9jay5hcHByb3ZhbC52MS5HZXRBcHByb3ZhbFJlcXVlc3QaKi5pbnRlcmxvY2suYXBwcm92YWwudjEuR2V0QXBwcm92YWxSZXNwb25zZRJqCg1MaXN0QXBwcm92YWxzEisuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxpc3RBcHByb3ZhbHNSZXF1ZXN0GiwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxpc3RBcHByb3ZhbHNSZXNwb25zZRJtCg5EZWNpZGVBcHByb3ZhbBIsLmludGVybG9jay5hcHByb3ZhbC52MS5EZWNpZGVBcHByb3ZhbFJlcXVlc3QaLS5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxSZXNwb25zZRJtCg5DYW5jZWxBcHByb3ZhbBIsLmludGVybG9jay5hcHByb3ZhbC52MS5DYW5jZWxBcHByb3ZhbFJlcXVlc3QaLS5pbnRlcmxvY2suYXBwcm92YWwudjEuQ2FuY2VsQXBwcm92YWxSZXNwb25zZRJwCg9Db25zdW1lQXBwcm92YWwSLS5pbnRlcmxvY2suYXBwcm92YWwudjEuQ29uc3VtZUFwcHJvdmFsUmVxdWVzdBouLmludGVybG9jay5hcHByb3ZhbC52MS5Db25zdW1lQXBwcm92YWxSZXNwb25zZRJnCgxWb2lkQXBwcm92YWwSKi5pbnRlcmxvY2suYXBwcm92YWwudjEuVm9pZEFwcHJvdmFsUmVxdWVzdBorLmludGVybG9jay5hcHByb3ZhbC52MS5Wb2lkQXBwcm92YWxSZXNwb25zZRJsCg1XYXRjaEFwcHJvdmFsEisuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldhdGNoQXBwcm92YWxSZXF1ZXN0GiwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldhdGNoQXBwcm92YWxSZXNwb25zZTABEm8KDldhdGNoQXBwcm92YWxzEiwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldhdGNoQXBwcm92YWxzUmVxdWVzdBotLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsc1Jlc3BvbnNlMAFCTFpKZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2FwcHJvdmFsL3YxO2FwcHJvdmFsdjFiBnByb3RvMw", [file_interlock_approval_v1_approval]);
+  fileDesc("CixpbnRlcmxvY2svYXBwcm92YWwvdjEvYXBwcm92YWxfc2VydmljZS5wcm90bxIVaW50ZXJsb2NrLmFwcHJvdmFsLnYxIukCChVDcmVhdGVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSMQoEa2luZBgCIAEoDjIjLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbEtpbmQSDwoHc3ViamVjdBgDIAEoDBIMCgRkYXRhGAQgASgMEhAKCGVkaXRhYmxlGAUgASgIEisKBWFza2VyGAYgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFza2VyEg8KB21lc3NhZ2UYByABKAkSKwoFdGVybXMYCCABKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuVGVybXMSDgoGcnVuX2lkGAkgASgJEg0KBXJldXNlGAogASgIEg8KB3VzZWRfYnkYCyABKAkSEwoLc2V0dGxlZF91c2UYDCABKAkSJwoDd2h5GA0gASgLMhouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldoeSJcChZDcmVhdGVBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsEg8KB2NyZWF0ZWQYAiABKAgiKQoSR2V0QXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJIkgKE0dldEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiTQoUTGlzdEFwcHJvdmFsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJImQKFUxpc3RBcHByb3ZhbHNSZXNwb25zZRIyCglhcHByb3ZhbHMYASADKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIokBChVEZWNpZGVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSDwoHYXBwcm92ZRgCIAEoCBIMCgRub3RlGAMgASgJEhMKC2VkaXRlZF9kYXRhGAQgASgMEg4KBmRpZ2VzdBgFIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBiABKAkiSwoWRGVjaWRlQXBwcm92YWxSZXNwb25zZRIxCghhcHByb3ZhbBgBIAEoCzIfLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbCI6ChNEZWNpZGVBcHByb3ZhbHNJdGVtEhMKC2FwcHJvdmFsX2lkGAEgASgJEg4KBmRpZ2VzdBgCIAEoCSKLAQoWRGVjaWRlQXBwcm92YWxzUmVxdWVzdBIPCgdhcHByb3ZlGAEgASgIEgwKBG5vdGUYAiABKAkSOQoFaXRlbXMYAyADKAsyKi5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxzSXRlbRIXCg9pZGVtcG90ZW5jeV9rZXkYBCABKAkiTQoXRGVjaWRlQXBwcm92YWxzUmVzcG9uc2USMgoJYXBwcm92YWxzGAEgAygLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsIjwKFUNhbmNlbEFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSwoWQ2FuY2VsQXBwcm92YWxSZXNwb25zZRIxCghhcHByb3ZhbBgBIAEoCzIfLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbCJiChZDb25zdW1lQXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJEg4KBmRpZ2VzdBgCIAEoCRIPCgd1c2VkX2J5GAMgASgJEhIKCmluc3RlYWRfb2YYBCABKAkiTAoXQ29uc3VtZUFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiOgoTVm9pZEFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSQoUVm9pZEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiKwoUV2F0Y2hBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkiSgoVV2F0Y2hBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsIhcKFVdhdGNoQXBwcm92YWxzUmVxdWVzdCJLChZXYXRjaEFwcHJvdmFsc1Jlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsMtwICg9BcHByb3ZhbFNlcnZpY2USbQoOQ3JlYXRlQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuQ3JlYXRlQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNyZWF0ZUFwcHJvdmFsUmVzcG9uc2USZAoLR2V0QXBwcm92YWwSKS5pbnRlcmxvY2suYXBwcm92YWwudjEuR2V0QXBwcm92YWxSZXF1ZXN0GiouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkdldEFwcHJvdmFsUmVzcG9uc2USagoNTGlzdEFwcHJvdmFscxIrLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0QXBwcm92YWxzUmVxdWVzdBosLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0QXBwcm92YWxzUmVzcG9uc2USbQoORGVjaWRlQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkRlY2lkZUFwcHJvdmFsUmVzcG9uc2UScAoPRGVjaWRlQXBwcm92YWxzEi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkRlY2lkZUFwcHJvdmFsc1JlcXVlc3QaLi5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxzUmVzcG9uc2USbQoOQ2FuY2VsQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuQ2FuY2VsQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNhbmNlbEFwcHJvdmFsUmVzcG9uc2UScAoPQ29uc3VtZUFwcHJvdmFsEi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNvbnN1bWVBcHByb3ZhbFJlcXVlc3QaLi5pbnRlcmxvY2suYXBwcm92YWwudjEuQ29uc3VtZUFwcHJvdmFsUmVzcG9uc2USZwoMVm9pZEFwcHJvdmFsEiouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlZvaWRBcHByb3ZhbFJlcXVlc3QaKy5pbnRlcmxvY2suYXBwcm92YWwudjEuVm9pZEFwcHJvdmFsUmVzcG9uc2USbAoNV2F0Y2hBcHByb3ZhbBIrLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsUmVxdWVzdBosLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsUmVzcG9uc2UwARJvCg5XYXRjaEFwcHJvdmFscxIsLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsc1JlcXVlc3QaLS5pbnRlcmxvY2suYXBwcm92YWwudjEuV2F0Y2hBcHByb3ZhbHNSZXNwb25zZTABQkxaSmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9hcHByb3ZhbC92MTthcHByb3ZhbHYxYgZwcm90bzM", [file_interlock_approval_v1_approval]);
 
 /**
  * CreateApprovalRequest is a question to humans.
@@ -107,6 +107,14 @@ export type CreateApprovalRequest = Message<"interlock.approval.v1.CreateApprova
    * @generated from field: string settled_use = 12;
    */
   settledUse: string;
+
+  /**
+   * What made the caller ask, for the approvers. It is not part of the question: the same
+   * action is the same question, whatever asks.
+   *
+   * @generated from field: interlock.approval.v1.Why why = 13;
+   */
+  why?: Why | undefined;
 };
 
 /**
@@ -332,6 +340,100 @@ export const DecideApprovalResponseSchema: GenMessage<DecideApprovalResponse> = 
   messageDesc(file_interlock_approval_v1_approval_service, 7);
 
 /**
+ * DecideApprovalsItem is one approval to vote on.
+ *
+ * @generated from message interlock.approval.v1.DecideApprovalsItem
+ */
+export type DecideApprovalsItem = Message<"interlock.approval.v1.DecideApprovalsItem"> & {
+  /**
+   * The approval.
+   *
+   * @generated from field: string approval_id = 1;
+   */
+  approvalId: string;
+
+  /**
+   * The digest that the approver was shown.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+};
+
+/**
+ * Describes the message interlock.approval.v1.DecideApprovalsItem.
+ * Use `create(DecideApprovalsItemSchema)` to create a new message.
+ */
+export const DecideApprovalsItemSchema: GenMessage<DecideApprovalsItem> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval_service, 8);
+
+/**
+ * DecideApprovalsRequest is the caller's vote on approvals that ask for the same thing: of
+ * one kind, asked by the same rule of the same version of a policy, or in the same state of
+ * the same version of a workflow, for the same tool or event.
+ *
+ * @generated from message interlock.approval.v1.DecideApprovalsRequest
+ */
+export type DecideApprovalsRequest = Message<"interlock.approval.v1.DecideApprovalsRequest"> & {
+  /**
+   * True to grant, false to reject.
+   *
+   * @generated from field: bool approve = 1;
+   */
+  approve: boolean;
+
+  /**
+   * What the agents are told; may be empty.
+   *
+   * @generated from field: string note = 2;
+   */
+  note: string;
+
+  /**
+   * The approvals, each once.
+   *
+   * @generated from field: repeated interlock.approval.v1.DecideApprovalsItem items = 3;
+   */
+  items: DecideApprovalsItem[];
+
+  /**
+   * A repeated request of the caller with the same key returns the approvals as they stand,
+   * and changes nothing. Empty for none.
+   *
+   * @generated from field: string idempotency_key = 4;
+   */
+  idempotencyKey: string;
+};
+
+/**
+ * Describes the message interlock.approval.v1.DecideApprovalsRequest.
+ * Use `create(DecideApprovalsRequestSchema)` to create a new message.
+ */
+export const DecideApprovalsRequestSchema: GenMessage<DecideApprovalsRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval_service, 9);
+
+/**
+ * DecideApprovalsResponse is the approvals after the vote.
+ *
+ * @generated from message interlock.approval.v1.DecideApprovalsResponse
+ */
+export type DecideApprovalsResponse = Message<"interlock.approval.v1.DecideApprovalsResponse"> & {
+  /**
+   * The approvals as they stand, in the order of the request.
+   *
+   * @generated from field: repeated interlock.approval.v1.Approval approvals = 1;
+   */
+  approvals: Approval[];
+};
+
+/**
+ * Describes the message interlock.approval.v1.DecideApprovalsResponse.
+ * Use `create(DecideApprovalsResponseSchema)` to create a new message.
+ */
+export const DecideApprovalsResponseSchema: GenMessage<DecideApprovalsResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval_service, 10);
+
+/**
  * CancelApprovalRequest names the approval to withdraw.
  *
  * @generated from message interlock.approval.v1.CancelApprovalRequest
@@ -357,7 +459,7 @@ export type CancelApprovalRequest = Message<"interlock.approval.v1.CancelApprova
  * Use `create(CancelApprovalRequestSchema)` to create a new message.
  */
 export const CancelApprovalRequestSchema: GenMessage<CancelApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 8);
+  messageDesc(file_interlock_approval_v1_approval_service, 11);
 
 /**
  * CancelApprovalResponse is the approval after it was withdrawn.
@@ -378,7 +480,7 @@ export type CancelApprovalResponse = Message<"interlock.approval.v1.CancelApprov
  * Use `create(CancelApprovalResponseSchema)` to create a new message.
  */
 export const CancelApprovalResponseSchema: GenMessage<CancelApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 9);
+  messageDesc(file_interlock_approval_v1_approval_service, 12);
 
 /**
  * ConsumeApprovalRequest uses a granted approval.
@@ -420,7 +522,7 @@ export type ConsumeApprovalRequest = Message<"interlock.approval.v1.ConsumeAppro
  * Use `create(ConsumeApprovalRequestSchema)` to create a new message.
  */
 export const ConsumeApprovalRequestSchema: GenMessage<ConsumeApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 10);
+  messageDesc(file_interlock_approval_v1_approval_service, 13);
 
 /**
  * ConsumeApprovalResponse is the approval after it was used.
@@ -441,7 +543,7 @@ export type ConsumeApprovalResponse = Message<"interlock.approval.v1.ConsumeAppr
  * Use `create(ConsumeApprovalResponseSchema)` to create a new message.
  */
 export const ConsumeApprovalResponseSchema: GenMessage<ConsumeApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 11);
+  messageDesc(file_interlock_approval_v1_approval_service, 14);
 
 /**
  * VoidApprovalRequest names an approval that cannot be used any more.
@@ -469,7 +571,7 @@ export type VoidApprovalRequest = Message<"interlock.approval.v1.VoidApprovalReq
  * Use `create(VoidApprovalRequestSchema)` to create a new message.
  */
 export const VoidApprovalRequestSchema: GenMessage<VoidApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 12);
+  messageDesc(file_interlock_approval_v1_approval_service, 15);
 
 /**
  * VoidApprovalResponse is the approval after it became stale.
@@ -490,7 +592,7 @@ export type VoidApprovalResponse = Message<"interlock.approval.v1.VoidApprovalRe
  * Use `create(VoidApprovalResponseSchema)` to create a new message.
  */
 export const VoidApprovalResponseSchema: GenMessage<VoidApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 13);
+  messageDesc(file_interlock_approval_v1_approval_service, 16);
 
 /**
  * WatchApprovalRequest names the approval to watch.
@@ -511,7 +613,7 @@ export type WatchApprovalRequest = Message<"interlock.approval.v1.WatchApprovalR
  * Use `create(WatchApprovalRequestSchema)` to create a new message.
  */
 export const WatchApprovalRequestSchema: GenMessage<WatchApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 14);
+  messageDesc(file_interlock_approval_v1_approval_service, 17);
 
 /**
  * WatchApprovalResponse is the approval after a change.
@@ -532,7 +634,7 @@ export type WatchApprovalResponse = Message<"interlock.approval.v1.WatchApproval
  * Use `create(WatchApprovalResponseSchema)` to create a new message.
  */
 export const WatchApprovalResponseSchema: GenMessage<WatchApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 15);
+  messageDesc(file_interlock_approval_v1_approval_service, 18);
 
 /**
  * WatchApprovalsRequest asks for the approvals of the namespace that change from now on.
@@ -547,7 +649,7 @@ export type WatchApprovalsRequest = Message<"interlock.approval.v1.WatchApproval
  * Use `create(WatchApprovalsRequestSchema)` to create a new message.
  */
 export const WatchApprovalsRequestSchema: GenMessage<WatchApprovalsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 16);
+  messageDesc(file_interlock_approval_v1_approval_service, 19);
 
 /**
  * WatchApprovalsResponse is an approval that changed.
@@ -568,7 +670,7 @@ export type WatchApprovalsResponse = Message<"interlock.approval.v1.WatchApprova
  * Use `create(WatchApprovalsResponseSchema)` to create a new message.
  */
 export const WatchApprovalsResponseSchema: GenMessage<WatchApprovalsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 17);
+  messageDesc(file_interlock_approval_v1_approval_service, 20);
 
 /**
  * ApprovalService asks humans and keeps what they decide (S9).
@@ -618,6 +720,18 @@ export const ApprovalService: GenService<{
     methodKind: "unary";
     input: typeof DecideApprovalRequestSchema;
     output: typeof DecideApprovalResponseSchema;
+  },
+  /**
+   * DecideApprovals casts the same vote on several approvals that ask for the same thing:
+   * on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
+   * were decided before or that differ.
+   *
+   * @generated from rpc interlock.approval.v1.ApprovalService.DecideApprovals
+   */
+  decideApprovals: {
+    methodKind: "unary";
+    input: typeof DecideApprovalsRequestSchema;
+    output: typeof DecideApprovalsResponseSchema;
   },
   /**
    * CancelApproval withdraws the question.

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/engine/v1/run.proto.
  */
 export const file_interlock_engine_v1_run: GenFile = /*@__PURE__*/
-  fileDesc("Ch1pbnRlcmxvY2svZW5naW5lL3YxL3J1bi5wcm90bxITaW50ZXJsb2NrLmVuZ2luZS52MSJXCgpMZWdhbEV2ZW50Eg0KBWV2ZW50GAEgASgJEg8KB3RhcmdldHMYAiADKAkSDgoGZ3VhcmRzGAMgAygJEhkKEXJlcXVpcmVzX2FwcHJvdmFsGAQgASgIIpIBCgtHdWFyZFJlc3VsdBIMCgRuYW1lGAEgASgJEg0KBWZpZWxkGAIgASgJEjQKCG9wZXJhdG9yGAMgASgOMiIuaW50ZXJsb2NrLmVuZ2luZS52MS5HdWFyZE9wZXJhdG9yEhAKCGV4cGVjdGVkGAQgASgMEg4KBmFjdHVhbBgFIAEoDBIOCgZwYXNzZWQYBiABKAgi9gEKCVJlamVjdGlvbhIwCgRjb2RlGAEgASgOMiIuaW50ZXJsb2NrLmVuZ2luZS52MS5SZWplY3Rpb25Db2RlEg8KB21lc3NhZ2UYAiABKAkSMAoGZ3VhcmRzGAMgAygLMiAuaW50ZXJsb2NrLmVuZ2luZS52MS5HdWFyZFJlc3VsdBI1CgxsZWdhbF9ldmVudHMYBCADKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkxlZ2FsRXZlbnQSDQoFc3RhdGUYBSABKAkSLgoGc3RhdHVzGAYgASgOMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5TdGF0dXMiygYKA1J1bhIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSGAoQd29ya2Zsb3dfdmVyc2lvbhgDIAEoAxISCgpzZXNzaW9uX2lkGAQgASgJEhEKCXdvcmtzcGFjZRgFIAEoCRIVCg1wYXJlbnRfcnVuX2lkGAYgASgJEhMKC3Jvb3RfcnVuX2lkGAcgASgJEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3ZlcnNpb24YCiABKAMSLgoGc3RhdHVzGAsgASgOMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5TdGF0dXMSDQoFc3RhdGUYDCABKAkSDQoFZW50cnkYDSABKAMSGAoQdHJhbnNpdGlvbl9jb3VudBgOIAEoAxIMCgRoZWxkGA8gASgIEigKBWhvbGRzGBAgAygLMhkuaW50ZXJsb2NrLmVuZ2luZS52MS5Ib2xkEg4KBmJyYW5jaBgRIAEoCRITCgticmFuY2hfb3ZlchgSIAEoCBI0CglpbnRlcnJ1cHQYEyABKAsyIS5pbnRlcmxvY2suZW5naW5lLnYxLkludGVycnVwdGlvbhInCgRmb3JrGBQgASgLMhkuaW50ZXJsb2NrLmVuZ2luZS52MS5Gb3JrEi4KBWNoaWxkGBUgASgLMh8uaW50ZXJsb2NrLmVuZ2luZS52MS5JbnZvY2F0aW9uEjIKCGFwcHJvdmFsGBYgASgLMiAuaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5BcHByb3ZhbBIVCg1zdXBlcnNlZGVkX2J5GBcgASgJEjgKDXdvcmtmbG93X21ldGEYGCABKAsyIS5pbnRlcmxvY2suZW5naW5lLnYxLldvcmtmbG93TWV0YRIPCgdjb250ZXh0GBkgASgMEi4KBXJ1bGVzGBogASgLMh8uaW50ZXJsb2NrLmVuZ2luZS52MS5TdGF0ZVJ1bGVzEikKBXVzYWdlGBsgASgLMhouaW50ZXJsb2NrLmVuZ2luZS52MS5Vc2FnZSJ8CgRIb2xkEgoKAmJ5GAEgASgJEi0KBWNhdXNlGAIgASgOMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5Ib2xkQ2F1c2USDgoGcmVhc29uGAMgASgJEikKBXNpbmNlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKPAwoKU3RhdGVSdWxlcxIUCgxpbnN0cnVjdGlvbnMYASABKAkSNQoMbGVnYWxfZXZlbnRzGAIgAygLMh8uaW50ZXJsb2NrLmVuZ2luZS52MS5MZWdhbEV2ZW50EhgKEHRvb2xzX3Jlc3RyaWN0ZWQYAyABKAgSFQoNYWxsb3dlZF90b29scxgEIAMoCRIYChBkaXNhbGxvd2VkX3Rvb2xzGAUgAygJEhsKE2NvbW1hbmRzX3Jlc3RyaWN0ZWQYBiABKAgSGAoQYWxsb3dlZF9jb21tYW5kcxgHIAMoCRITCgtibG9ja2VkX2VudhgIIAMoCRIyCg1lbnZfb3ZlcnJpZGVzGAkgAygLMhsuaW50ZXJsb2NrLmVuZ2luZS52MS5FbnZWYXISFgoObWF4X2l0ZXJhdGlvbnMYCiABKAMSFgoObWF4X2VkaXRfbGluZXMYCyABKAMSGwoTbWF4X2ZpbGVzX3Blcl9zdGF0ZRgMIAEoAxIcChRjb250ZXh0X2J1ZGdldF9ieXRlcxgNIAEoAyJJCgVVc2FnZRISCgppdGVyYXRpb25zGAEgASgDEhUKDWNvbnRleHRfYnl0ZXMYAiABKAMSFQoNZmlsZXNfY2hhbmdlZBgDIAEoAyKjAQoMV29ya2Zsb3dNZXRhEg8KB3Byb2Nlc3MYASABKAgSDQoFZGVidWcYAiABKAgSFgoOY2FwdHVyZV9vdXRwdXQYAyABKAgSFwoPYWx3YXlzX2VuZm9yY2VkGAQgASgIEhAKCHBvbGljaWVzGAUgAygJEjAKDWFwcHJvdmFsX3dhaXQYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24i9QEKC1J1bkFwcHJvdmFsEhMKC2FwcHJvdmFsX2lkGAEgASgJEg0KBWV2ZW50GAIgASgJEgoKAnRvGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSEAoIYXNrZWRfYnkYBSABKAkSKQoFc2luY2UYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3BlbmRpbmcYByABKAgSNQoHb3V0Y29tZRgIIAEoDjIkLmludGVybG9jay5lbmdpbmUudjEuQXBwcm92YWxPdXRjb21lEgwKBG5vdGUYCSABKAkSEgoKZGVjaWRlZF9ieRgKIAEoCSIlCgZFbnZWYXISDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSIvCgxJbnRlcnJ1cHRpb24SDAoEbmFtZRgBIAEoCRIRCglyZXR1cm5fdG8YAiABKAkiuwEKBEZvcmsSDQoFZXZlbnQYASABKAkSDQoFc3RhdGUYAiABKAkSKwoEam9pbhgDIAEoDjIdLmludGVybG9jay5lbmdpbmUudjEuSm9pbk1vZGUSEwoLb25fY29tcGxldGUYBCABKAkSDwoHb25fZmFpbBgFIAEoCRIxCghicmFuY2hlcxgGIAMoCzIfLmludGVybG9jay5lbmdpbmUudjEuRm9ya0JyYW5jaBIPCgdjdXJyZW50GAcgASgJIqsBCgpGb3JrQnJhbmNoEgwKBG5hbWUYASABKAkSMQoGc3RhdHVzGAIgASgOMiEuaW50ZXJsb2NrLmVuZ2luZS52MS5CcmFuY2hTdGF0dXMSDQoFc3RhdGUYAyABKAkSEAoIdGVybWluYWwYBCABKAkSEgoKc2Vzc2lvbl9pZBgFIAEoCRInCgRmb3JrGAYgASgLMhkuaW50ZXJsb2NrLmVuZ2luZS52MS5Gb3JrIj0KCkludm9jYXRpb24SDgoGcnVuX2lkGAEgASgJEhAKCHdvcmtmbG93GAIgASgJEg0KBWV2ZW50GAMgASgJIsYECgxIaXN0b3J5RW50cnkSEwoLcnVuX3ZlcnNpb24YASABKAMSKAoEdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFYWN0b3IYAyABKAkSLgoEdHlwZRgEIAEoDjIgLmludGVybG9jay5lbmdpbmUudjEuSGlzdG9yeVR5cGUSDQoFZXZlbnQYBSABKAkSDAoEZnJvbRgGIAEoCRIKCgJ0bxgHIAEoCRIMCgRkYXRhGAggASgMEhEKCXJhdGlvbmFsZRgJIAEoCRIwCgZndWFyZHMYCiADKAsyIC5pbnRlcmxvY2suZW5naW5lLnYxLkd1YXJkUmVzdWx0EhgKEHdvcmtmbG93X3ZlcnNpb24YCyABKAMSLgoGc3RhdHVzGAwgASgOMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5TdGF0dXMSDgoGcmVhc29uGA0gASgJEhEKCXNhZmVfbmV4dBgOIAEoCBIOCgZicmFuY2gYDyABKAkSKAoFam9pbnMYECADKAsyGS5pbnRlcmxvY2suZW5naW5lLnYxLkpvaW4SEQoJaW50ZXJydXB0GBEgASgJEg0KBWZpbGVzGBIgAygJEhQKDGNoaWxkX3J1bl9pZBgTIAEoCRISCgpzZXNzaW9uX2lkGBQgASgJEhMKC2FwcHJvdmFsX2lkGBUgASgJEjQKC3Rvb2xfcmVzdWx0GBYgASgLMh8uaW50ZXJsb2NrLmVuZ2luZS52MS5Ub29sUmVzdWx0In0KBEpvaW4SDQoFZXZlbnQYASABKAkSCgoCdG8YAiABKAkSEQoJc3VjY2VlZGVkGAMgASgIEjQKCGJyYW5jaGVzGAQgAygLMiIuaW50ZXJsb2NrLmVuZ2luZS52MS5CcmFuY2hPdXRjb21lEhEKCWNvbmZsaWN0cxgFIAMoCSJQCg1CcmFuY2hPdXRjb21lEgwKBG5hbWUYASABKAkSMQoGc3RhdHVzGAIgASgOMiEuaW50ZXJsb2NrLmVuZ2luZS52MS5CcmFuY2hTdGF0dXMiagoKVG9vbFJlc3VsdBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSCgoCb2sYAyABKAgSDgoGb3V0cHV0GAQgASgMEhEKCXRydW5jYXRlZBgFIAEoCBIOCgZudW1iZXIYBiABKAMq8wEKCVJ1blN0YXR1cxIaChZSVU5fU1RBVFVTX1VOU1BFQ0lGSUVEEAASFgoSUlVOX1NUQVRVU19SVU5OSU5HEAESFgoSUlVOX1NUQVRVU19XQUlUSU5HEAISIAocUlVOX1NUQVRVU19BV0FJVElOR19BUFBST1ZBTBADEhUKEVJVTl9TVEFUVVNfUEFVU0VEEAQSGAoUUlVOX1NUQVRVU19DT01QTEVURUQQBRIVChFSVU5fU1RBVFVTX0ZBSUxFRBAGEhYKElJVTl9TVEFUVVNfQkxPQ0tFRBAHEhgKFFJVTl9TVEFUVVNfQ0FOQ0VMTEVEEAgqSgoHUnVuVmlldxIYChRSVU5fVklFV19VTlNQRUNJRklFRBAAEhIKDlJVTl9WSUVXX0JBU0lDEAESEQoNUlVOX1ZJRVdfRlVMTBACKuUECg1SZWplY3Rpb25Db2RlEh4KGlJFSkVDVElPTl9DT0RFX1VOU1BFQ0lGSUVEEAASIAocUkVKRUNUSU9OX0NPREVfVU5LTk9XTl9FVkVOVBABEh8KG1JFSkVDVElPTl9DT0RFX0dVQVJEX0ZBSUxFRBACEiQKIFJFSkVDVElPTl9DT0RFX05PX0JSQU5DSF9NQVRDSEVEEAMSIgoeUkVKRUNUSU9OX0NPREVfUlVOX05PVF9SVU5OSU5HEAQSIwofUkVKRUNUSU9OX0NPREVfQVBQUk9WQUxfUEVORElORxAFEisKJ1JFSkVDVElPTl9DT0RFX1JFVFVSTl9PVVRTSURFX0lOVEVSUlVQVBAGEiIKHlJFSkVDVElPTl9DT0RFX0JSQU5DSF9OT1RfRE9ORRAHEiEKHVJFSkVDVElPTl9DT0RFX1VOS05PV05fQlJBTkNIEAgSIwofUkVKRUNUSU9OX0NPREVfVU5LTk9XTl9XT1JLRkxPVxAJEiIKHlJFSkVDVElPTl9DT0RFX0lOVk9LRV9UT09fREVFUBAKEh8KG1JFSkVDVElPTl9DT0RFX1JFU0VSVkVEX0tFWRALEiEKHVJFSkVDVElPTl9DT0RFX0RFQlVHX0RJU0FCTEVEEAwSHgoaUkVKRUNUSU9OX0NPREVfVU5TVVBQT1JURUQQDRIfChtSRUpFQ1RJT05fQ09ERV9JTlZBTElEX0RBVEEQDhIhCh1SRUpFQ1RJT05fQ09ERV9SVU5fTk9UX1BBVVNFRBAPEh0KGVJFSkVDVElPTl9DT0RFX05PVF9QQVJLRUQQECqqAgoNR3VhcmRPcGVyYXRvchIeChpHVUFSRF9PUEVSQVRPUl9VTlNQRUNJRklFRBAAEhUKEUdVQVJEX09QRVJBVE9SX0VREAESFgoSR1VBUkRfT1BFUkFUT1JfTkVREAISFQoRR1VBUkRfT1BFUkFUT1JfR1QQAxIWChJHVUFSRF9PUEVSQVRPUl9HVEUQBBIVChFHVUFSRF9PUEVSQVRPUl9MVBAFEhYKEkdVQVJEX09QRVJBVE9SX0xURRAGEhUKEUdVQVJEX09QRVJBVE9SX0lOEAcSGwoXR1VBUkRfT1BFUkFUT1JfQ09OVEFJTlMQCBIZChVHVUFSRF9PUEVSQVRPUl9FWElTVFMQCRIdChlHVUFSRF9PUEVSQVRPUl9OT1RfRVhJU1RTEAoqXAoJSG9sZENhdXNlEhoKFkhPTERfQ0FVU0VfVU5TUEVDSUZJRUQQABIXChNIT0xEX0NBVVNFX09QRVJBVE9SEAESGgoWSE9MRF9DQVVTRV9TRVNTSU9OX0VORBACKqwBCg9BcHByb3ZhbE91dGNvbWUSIAocQVBQUk9WQUxfT1VUQ09NRV9VTlNQRUNJRklFRBAAEh0KGUFQUFJPVkFMX09VVENPTUVfUkVKRUNURUQQARIcChhBUFBST1ZBTF9PVVRDT01FX0VYUElSRUQQAhIeChpBUFBST1ZBTF9PVVRDT01FX0NBTkNFTExFRBADEhoKFkFQUFJPVkFMX09VVENPTUVfU1RBTEUQBCpLCghKb2luTW9kZRIZChVKT0lOX01PREVfVU5TUEVDSUZJRUQQABIRCg1KT0lOX01PREVfQUxMEAESEQoNSk9JTl9NT0RFX0FOWRACKpsBCgxCcmFuY2hTdGF0dXMSHQoZQlJBTkNIX1NUQVRVU19VTlNQRUNJRklFRBAAEhgKFEJSQU5DSF9TVEFUVVNfQUNUSVZFEAESGwoXQlJBTkNIX1NUQVRVU19TVUNDRUVERUQQAhIYChRCUkFOQ0hfU1RBVFVTX0ZBSUxFRBADEhsKF0JSQU5DSF9TVEFUVVNfQ0FOQ0VMTEVEEAQq8wQKC0hpc3RvcnlUeXBlEhwKGEhJU1RPUllfVFlQRV9VTlNQRUNJRklFRBAAEhgKFEhJU1RPUllfVFlQRV9TVEFSVEVEEAESHQoZSElTVE9SWV9UWVBFX1RSQU5TSVRJT05FRBACEiAKHEhJU1RPUllfVFlQRV9JTlRFUlJVUFRfRklSRUQQAxIdChlISVNUT1JZX1RZUEVfRk9SS19TVEFSVEVEEAQSIgoeSElTVE9SWV9UWVBFX0ZPUktfQlJBTkNIX0JPVU5EEAUSHwobSElTVE9SWV9UWVBFX0lOVk9LRV9TVEFSVEVEEAYSHQoZSElTVE9SWV9UWVBFX0lOVk9LRV9FTkRFRBAHEhcKE0hJU1RPUllfVFlQRV9GT1JDRUQQCBIXChNISVNUT1JZX1RZUEVfUEFVU0VEEAkSFQoRSElTVE9SWV9UWVBFX0hFTEQQChIcChhISVNUT1JZX1RZUEVfSE9MRF9MSUZURUQQCxIYChRISVNUT1JZX1RZUEVfUkVTVU1FRBAMEhoKFkhJU1RPUllfVFlQRV9DQU5DRUxMRUQQDRIgChxISVNUT1JZX1RZUEVfQVBQUk9WQUxfUEFSS0VEEA4SIgoeSElTVE9SWV9UWVBFX0FQUFJPVkFMX1JFSkVDVEVEEA8SIQodSElTVE9SWV9UWVBFX0FQUFJPVkFMX0VYUElSRUQQEBIjCh9ISVNUT1JZX1RZUEVfQVBQUk9WQUxfQ0FOQ0VMTEVEEBESHwobSElTVE9SWV9UWVBFX0FQUFJPVkFMX1NUQUxFEBISHAoYSElTVE9SWV9UWVBFX1RPT0xfUkVTVUxUEBNCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Ch1pbnRlcmxvY2svZW5naW5lL3YxL3J1bi5wcm90bxITaW50ZXJsb2NrLmVuZ2luZS52MSJXCgpMZWdhbEV2ZW50Eg0KBWV2ZW50GAEgASgJEg8KB3RhcmdldHMYAiADKAkSDgoGZ3VhcmRzGAMgAygJEhkKEXJlcXVpcmVzX2FwcHJvdmFsGAQgASgIIrEBCgtHdWFyZFJlc3VsdBIMCgRuYW1lGAEgASgJEg0KBWZpZWxkGAIgASgJEjQKCG9wZXJhdG9yGAMgASgOMiIuaW50ZXJsb2NrLmVuZ2luZS52MS5HdWFyZE9wZXJhdG9yEhAKCGV4cGVjdGVkGAQgASgMEg4KBmFjdHVhbBgFIAEoDBIOCgZwYXNzZWQYBiABKAgSDAoEY29kZRgHIAEoCRIPCgdtZXNzYWdlGAggASgJIoQBCghFdmlkZW5jZRIMCgRuYW1lGAEgASgJEgwKBGhlbGQYAiABKAgSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXZvaWRlZF9ieRgEIAEoCRIPCgdtaXNzaW5nGAUgASgJEg0KBW5lZWRzGAYgASgJIvYBCglSZWplY3Rpb24SMAoEY29kZRgBIAEoDjIiLmludGVybG9jay5lbmdpbmUudjEuUmVqZWN0aW9uQ29kZRIPCgdtZXNzYWdlGAIgASgJEjAKBmd1YXJkcxgDIAMoCzIgLmludGVybG9jay5lbmdpbmUudjEuR3VhcmRSZXN1bHQSNQoMbGVnYWxfZXZlbnRzGAQgAygLMh8uaW50ZXJsb2NrLmVuZ2luZS52MS5MZWdhbEV2ZW50Eg0KBXN0YXRlGAUgASgJEi4KBnN0YXR1cxgGIAEoDjIeLmludGVybG9jay5lbmdpbmUudjEuUnVuU3RhdHVzIvsGCgNSdW4SDgoGcnVuX2lkGAEgASgJEhAKCHdvcmtmbG93GAIgASgJEhgKEHdvcmtmbG93X3ZlcnNpb24YAyABKAMSEgoKc2Vzc2lvbl9pZBgEIAEoCRIRCgl3b3Jrc3BhY2UYBSABKAkSFQoNcGFyZW50X3J1bl9pZBgGIAEoCRITCgtyb290X3J1bl9pZBgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd2ZXJzaW9uGAogASgDEi4KBnN0YXR1cxgLIAEoDjIeLmludGVybG9jay5lbmdpbmUudjEuUnVuU3RhdHVzEg0KBXN0YXRlGAwgASgJEg0KBWVudHJ5GA0gASgDEhgKEHRyYW5zaXRpb25fY291bnQYDiABKAMSDAoEaGVsZBgPIAEoCBIoCgVob2xkcxgQIAMoCzIZLmludGVybG9jay5lbmdpbmUudjEuSG9sZBIOCgZicmFuY2gYESABKAkSEwoLYnJhbmNoX292ZXIYEiABKAgSNAoJaW50ZXJydXB0GBMgASgLMiEuaW50ZXJsb2NrLmVuZ2luZS52MS5JbnRlcnJ1cHRpb24SJwoEZm9yaxgUIAEoCzIZLmludGVybG9jay5lbmdpbmUudjEuRm9yaxIuCgVjaGlsZBgVIAEoCzIfLmludGVybG9jay5lbmdpbmUudjEuSW52b2NhdGlvbhIyCghhcHByb3ZhbBgWIAEoCzIgLmludGVybG9jay5lbmdpbmUudjEuUnVuQXBwcm92YWwSFQoNc3VwZXJzZWRlZF9ieRgXIAEoCRI4Cg13b3JrZmxvd19tZXRhGBggASgLMiEuaW50ZXJsb2NrLmVuZ2luZS52MS5Xb3JrZmxvd01ldGESDwoHY29udGV4dBgZIAEoDBIuCgVydWxlcxgaIAEoCzIfLmludGVybG9jay5lbmdpbmUudjEuU3RhdGVSdWxlcxIpCgV1c2FnZRgbIAEoCzIaLmludGVybG9jay5lbmdpbmUudjEuVXNhZ2USLwoIZXZpZGVuY2UYHCADKAsyHS5pbnRlcmxvY2suZW5naW5lLnYxLkV2aWRlbmNlInwKBEhvbGQSCgoCYnkYASABKAkSLQoFY2F1c2UYAiABKA4yHi5pbnRlcmxvY2suZW5naW5lLnYxLkhvbGRDYXVzZRIOCgZyZWFzb24YAyABKAkSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrYDCgpTdGF0ZVJ1bGVzEhQKDGluc3RydWN0aW9ucxgBIAEoCRI1CgxsZWdhbF9ldmVudHMYAiADKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkxlZ2FsRXZlbnQSGAoQdG9vbHNfcmVzdHJpY3RlZBgDIAEoCBIVCg1hbGxvd2VkX3Rvb2xzGAQgAygJEhgKEGRpc2FsbG93ZWRfdG9vbHMYBSADKAkSGwoTY29tbWFuZHNfcmVzdHJpY3RlZBgGIAEoCBIYChBhbGxvd2VkX2NvbW1hbmRzGAcgAygJEhMKC2Jsb2NrZWRfZW52GAggAygJEjIKDWVudl9vdmVycmlkZXMYCSADKAsyGy5pbnRlcmxvY2suZW5naW5lLnYxLkVudlZhchIWCg5tYXhfaXRlcmF0aW9ucxgKIAEoAxIWCg5tYXhfZWRpdF9saW5lcxgLIAEoAxIbChNtYXhfZmlsZXNfcGVyX3N0YXRlGAwgASgDEhwKFGNvbnRleHRfYnVkZ2V0X2J5dGVzGA0gASgDEg0KBW1vZGVsGCggASgJEhYKDnRoaW5raW5nX2xldmVsGCkgASgJIkkKBVVzYWdlEhIKCml0ZXJhdGlvbnMYASABKAMSFQoNY29udGV4dF9ieXRlcxgCIAEoAxIVCg1maWxlc19jaGFuZ2VkGAMgASgDIrkBCgxXb3JrZmxvd01ldGESDwoHcHJvY2VzcxgBIAEoCBINCgVkZWJ1ZxgCIAEoCBIWCg5jYXB0dXJlX291dHB1dBgDIAEoCBIXCg9hbHdheXNfZW5mb3JjZWQYBCABKAgSEAoIcG9saWNpZXMYBSADKAkSMAoNYXBwcm92YWxfd2FpdBgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIUCgxvdXRwdXRfdG9vbHMYByADKAki9QEKC1J1bkFwcHJvdmFsEhMKC2FwcHJvdmFsX2lkGAEgASgJEg0KBWV2ZW50GAIgASgJEgoKAnRvGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSEAoIYXNrZWRfYnkYBSABKAkSKQoFc2luY2UYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3BlbmRpbmcYByABKAgSNQoHb3V0Y29tZRgIIAEoDjIkLmludGVybG9jay5lbmdpbmUudjEuQXBwcm92YWxPdXRjb21lEgwKBG5vdGUYCSABKAkSEgoKZGVjaWRlZF9ieRgKIAEoCSIlCgZFbnZWYXISDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSIvCgxJbnRlcnJ1cHRpb24SDAoEbmFtZRgBIAEoCRIRCglyZXR1cm5fdG8YAiABKAkiuwEKBEZvcmsSDQoFZXZlbnQYASABKAkSDQoFc3RhdGUYAiABKAkSKwoEam9pbhgDIAEoDjIdLmludGVybG9jay5lbmdpbmUudjEuSm9pbk1vZGUSEwoLb25fY29tcGxldGUYBCABKAkSDwoHb25fZmFpbBgFIAEoCRIxCghicmFuY2hlcxgGIAMoCzIfLmludGVybG9jay5lbmdpbmUudjEuRm9ya0JyYW5jaBIPCgdjdXJyZW50GAcgASgJIqsBCgpGb3JrQnJhbmNoEgwKBG5hbWUYASABKAkSMQoGc3RhdHVzGAIgASgOMiEuaW50ZXJsb2NrLmVuZ2luZS52MS5CcmFuY2hTdGF0dXMSDQoFc3RhdGUYAyABKAkSEAoIdGVybWluYWwYBCABKAkSEgoKc2Vzc2lvbl9pZBgFIAEoCRInCgRmb3JrGAYgASgLMhkuaW50ZXJsb2NrLmVuZ2luZS52MS5Gb3JrIj0KCkludm9jYXRpb24SDgoGcnVuX2lkGAEgASgJEhAKCHdvcmtmbG93GAIgASgJEg0KBWV2ZW50GAMgASgJIsEFCgxIaXN0b3J5RW50cnkSEwoLcnVuX3ZlcnNpb24YASABKAMSKAoEdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFYWN0b3IYAyABKAkSLgoEdHlwZRgEIAEoDjIgLmludGVybG9jay5lbmdpbmUudjEuSGlzdG9yeVR5cGUSDQoFZXZlbnQYBSABKAkSDAoEZnJvbRgGIAEoCRIKCgJ0bxgHIAEoCRIMCgRkYXRhGAggASgMEhEKCXJhdGlvbmFsZRgJIAEoCRIwCgZndWFyZHMYCiADKAsyIC5pbnRlcmxvY2suZW5naW5lLnYxLkd1YXJkUmVzdWx0EhgKEHdvcmtmbG93X3ZlcnNpb24YCyABKAMSLgoGc3RhdHVzGAwgASgOMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5TdGF0dXMSDgoGcmVhc29uGA0gASgJEhEKCXNhZmVfbmV4dBgOIAEoCBIOCgZicmFuY2gYDyABKAkSKAoFam9pbnMYECADKAsyGS5pbnRlcmxvY2suZW5naW5lLnYxLkpvaW4SEQoJaW50ZXJydXB0GBEgASgJEg0KBWZpbGVzGBIgAygJEhQKDGNoaWxkX3J1bl9pZBgTIAEoCRISCgpzZXNzaW9uX2lkGBQgASgJEhMKC2FwcHJvdmFsX2lkGBUgASgJEjQKC3Rvb2xfcmVzdWx0GBYgASgLMh8uaW50ZXJsb2NrLmVuZ2luZS52MS5Ub29sUmVzdWx0EjQKDGNoaWxkX3N0YXR1cxgXIAEoDjIeLmludGVybG9jay5lbmdpbmUudjEuUnVuU3RhdHVzEjMKC2hvbGRfY2F1c2VzGBggAygOMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5Ib2xkQ2F1c2USDgoGd2FybmVkGCggASgIIn0KBEpvaW4SDQoFZXZlbnQYASABKAkSCgoCdG8YAiABKAkSEQoJc3VjY2VlZGVkGAMgASgIEjQKCGJyYW5jaGVzGAQgAygLMiIuaW50ZXJsb2NrLmVuZ2luZS52MS5CcmFuY2hPdXRjb21lEhEKCWNvbmZsaWN0cxgFIAMoCSJQCg1CcmFuY2hPdXRjb21lEgwKBG5hbWUYASABKAkSMQoGc3RhdHVzGAIgASgOMiEuaW50ZXJsb2NrLmVuZ2luZS52MS5CcmFuY2hTdGF0dXMiagoKVG9vbFJlc3VsdBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSCgoCb2sYAyABKAgSDgoGb3V0cHV0GAQgASgMEhEKCXRydW5jYXRlZBgFIAEoCBIOCgZudW1iZXIYBiABKAMq8wEKCVJ1blN0YXR1cxIaChZSVU5fU1RBVFVTX1VOU1BFQ0lGSUVEEAASFgoSUlVOX1NUQVRVU19SVU5OSU5HEAESFgoSUlVOX1NUQVRVU19XQUlUSU5HEAISIAocUlVOX1NUQVRVU19BV0FJVElOR19BUFBST1ZBTBADEhUKEVJVTl9TVEFUVVNfUEFVU0VEEAQSGAoUUlVOX1NUQVRVU19DT01QTEVURUQQBRIVChFSVU5fU1RBVFVTX0ZBSUxFRBAGEhYKElJVTl9TVEFUVVNfQkxPQ0tFRBAHEhgKFFJVTl9TVEFUVVNfQ0FOQ0VMTEVEEAgqSgoHUnVuVmlldxIYChRSVU5fVklFV19VTlNQRUNJRklFRBAAEhIKDlJVTl9WSUVXX0JBU0lDEAESEQoNUlVOX1ZJRVdfRlVMTBACKuUECg1SZWplY3Rpb25Db2RlEh4KGlJFSkVDVElPTl9DT0RFX1VOU1BFQ0lGSUVEEAASIAocUkVKRUNUSU9OX0NPREVfVU5LTk9XTl9FVkVOVBABEh8KG1JFSkVDVElPTl9DT0RFX0dVQVJEX0ZBSUxFRBACEiQKIFJFSkVDVElPTl9DT0RFX05PX0JSQU5DSF9NQVRDSEVEEAMSIgoeUkVKRUNUSU9OX0NPREVfUlVOX05PVF9SVU5OSU5HEAQSIwofUkVKRUNUSU9OX0NPREVfQVBQUk9WQUxfUEVORElORxAFEisKJ1JFSkVDVElPTl9DT0RFX1JFVFVSTl9PVVRTSURFX0lOVEVSUlVQVBAGEiIKHlJFSkVDVElPTl9DT0RFX0JSQU5DSF9OT1RfRE9ORRAHEiEKHVJFSkVDVElPTl9DT0RFX1VOS05PV05fQlJBTkNIEAgSIwofUkVKRUNUSU9OX0NPREVfVU5LTk9XTl9XT1JLRkxPVxAJEiIKHlJFSkVDVElPTl9DT0RFX0lOVk9LRV9UT09fREVFUBAKEh8KG1JFSkVDVElPTl9DT0RFX1JFU0VSVkVEX0tFWRALEiEKHVJFSkVDVElPTl9DT0RFX0RFQlVHX0RJU0FCTEVEEAwSHgoaUkVKRUNUSU9OX0NPREVfVU5TVVBQT1JURUQQDRIfChtSRUpFQ1RJT05fQ09ERV9JTlZBTElEX0RBVEEQDhIhCh1SRUpFQ1RJT05fQ09ERV9SVU5fTk9UX1BBVVNFRBAPEh0KGVJFSkVDVElPTl9DT0RFX05PVF9QQVJLRUQQECqPAwoNR3VhcmRPcGVyYXRvchIeChpHVUFSRF9PUEVSQVRPUl9VTlNQRUNJRklFRBAAEhUKEUdVQVJEX09QRVJBVE9SX0VREAESFgoSR1VBUkRfT1BFUkFUT1JfTkVREAISFQoRR1VBUkRfT1BFUkFUT1JfR1QQAxIWChJHVUFSRF9PUEVSQVRPUl9HVEUQBBIVChFHVUFSRF9PUEVSQVRPUl9MVBAFEhYKEkdVQVJEX09QRVJBVE9SX0xURRAGEhUKEUdVQVJEX09QRVJBVE9SX0lOEAcSGwoXR1VBUkRfT1BFUkFUT1JfQ09OVEFJTlMQCBIZChVHVUFSRF9PUEVSQVRPUl9FWElTVFMQCRIdChlHVUFSRF9PUEVSQVRPUl9OT1RfRVhJU1RTEAoSGwoXR1VBUkRfT1BFUkFUT1JfRVZJREVOQ0UQCxIWChJHVUFSRF9PUEVSQVRPUl9BTEwQDBIWChJHVUFSRF9PUEVSQVRPUl9BTlkQDRIWChJHVUFSRF9PUEVSQVRPUl9OT1QQDipcCglIb2xkQ2F1c2USGgoWSE9MRF9DQVVTRV9VTlNQRUNJRklFRBAAEhcKE0hPTERfQ0FVU0VfT1BFUkFUT1IQARIaChZIT0xEX0NBVVNFX1NFU1NJT05fRU5EEAIqrAEKD0FwcHJvdmFsT3V0Y29tZRIgChxBUFBST1ZBTF9PVVRDT01FX1VOU1BFQ0lGSUVEEAASHQoZQVBQUk9WQUxfT1VUQ09NRV9SRUpFQ1RFRBABEhwKGEFQUFJPVkFMX09VVENPTUVfRVhQSVJFRBACEh4KGkFQUFJPVkFMX09VVENPTUVfQ0FOQ0VMTEVEEAMSGgoWQVBQUk9WQUxfT1VUQ09NRV9TVEFMRRAEKksKCEpvaW5Nb2RlEhkKFUpPSU5fTU9ERV9VTlNQRUNJRklFRBAAEhEKDUpPSU5fTU9ERV9BTEwQARIRCg1KT0lOX01PREVfQU5ZEAIqmwEKDEJyYW5jaFN0YXR1cxIdChlCUkFOQ0hfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGAoUQlJBTkNIX1NUQVRVU19BQ1RJVkUQARIbChdCUkFOQ0hfU1RBVFVTX1NVQ0NFRURFRBACEhgKFEJSQU5DSF9TVEFUVVNfRkFJTEVEEAMSGwoXQlJBTkNIX1NUQVRVU19DQU5DRUxMRUQQBCrzBAoLSGlzdG9yeVR5cGUSHAoYSElTVE9SWV9UWVBFX1VOU1BFQ0lGSUVEEAASGAoUSElTVE9SWV9UWVBFX1NUQVJURUQQARIdChlISVNUT1JZX1RZUEVfVFJBTlNJVElPTkVEEAISIAocSElTVE9SWV9UWVBFX0lOVEVSUlVQVF9GSVJFRBADEh0KGUhJU1RPUllfVFlQRV9GT1JLX1NUQVJURUQQBBIiCh5ISVNUT1JZX1RZUEVfRk9SS19CUkFOQ0hfQk9VTkQQBRIfChtISVNUT1JZX1RZUEVfSU5WT0tFX1NUQVJURUQQBhIdChlISVNUT1JZX1RZUEVfSU5WT0tFX0VOREVEEAcSFwoTSElTVE9SWV9UWVBFX0ZPUkNFRBAIEhcKE0hJU1RPUllfVFlQRV9QQVVTRUQQCRIVChFISVNUT1JZX1RZUEVfSEVMRBAKEhwKGEhJU1RPUllfVFlQRV9IT0xEX0xJRlRFRBALEhgKFEhJU1RPUllfVFlQRV9SRVNVTUVEEAwSGgoWSElTVE9SWV9UWVBFX0NBTkNFTExFRBANEiAKHEhJU1RPUllfVFlQRV9BUFBST1ZBTF9QQVJLRUQQDhIiCh5ISVNUT1JZX1RZUEVfQVBQUk9WQUxfUkVKRUNURUQQDxIhCh1ISVNUT1JZX1RZUEVfQVBQUk9WQUxfRVhQSVJFRBAQEiMKH0hJU1RPUllfVFlQRV9BUFBST1ZBTF9DQU5DRUxMRUQQERIfChtISVNUT1JZX1RZUEVfQVBQUk9WQUxfU1RBTEUQEhIcChhISVNUT1JZX1RZUEVfVE9PTF9SRVNVTFQQE0JIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * LegalEvent is one event that a state defines.
@@ -103,6 +103,23 @@ export type GuardResult = Message<"interlock.engine.v1.GuardResult"> & {
    * @generated from field: bool passed = 6;
    */
   passed: boolean;
+
+  /**
+   * Why it failed, for programs, where no comparison did: EVIDENCE_MISSING when what
+   * must be observed was not, or does not count any more; CLAIMED when the value is
+   * right, and comes from somebody who may not claim it (S14). Empty otherwise.
+   *
+   * @generated from field: string code = 7;
+   */
+  code: string;
+
+  /**
+   * What it takes and what was found, in words, of a guard that is more than a
+   * comparison; empty otherwise.
+   *
+   * @generated from field: string message = 8;
+   */
+  message: string;
 };
 
 /**
@@ -111,6 +128,62 @@ export type GuardResult = Message<"interlock.engine.v1.GuardResult"> & {
  */
 export const GuardResultSchema: GenMessage<GuardResult> = /*@__PURE__*/
   messageDesc(file_interlock_engine_v1_run, 1);
+
+/**
+ * Evidence is what Interlock has observed, and agents cannot claim (S14).
+ *
+ * @generated from message interlock.engine.v1.Evidence
+ */
+export type Evidence = Message<"interlock.engine.v1.Evidence"> & {
+  /**
+   * Its name in the workflow.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * True when it counts now.
+   *
+   * @generated from field: bool held = 2;
+   */
+  held: boolean;
+
+  /**
+   * When it was observed. Absent when it is not held.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 3;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * What has voided it; empty when it is held, or was never observed.
+   *
+   * @generated from field: string voided_by = 4;
+   */
+  voidedBy: string;
+
+  /**
+   * What is missing and how to get it, in words; empty when it is held.
+   *
+   * @generated from field: string missing = 5;
+   */
+  missing: string;
+
+  /**
+   * What it takes, in words.
+   *
+   * @generated from field: string needs = 6;
+   */
+  needs: string;
+};
+
+/**
+ * Describes the message interlock.engine.v1.Evidence.
+ * Use `create(EvidenceSchema)` to create a new message.
+ */
+export const EvidenceSchema: GenMessage<Evidence> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_run, 2);
 
 /**
  * Rejection says why a transition was refused and what would be legal (S2.7).
@@ -166,7 +239,7 @@ export type Rejection = Message<"interlock.engine.v1.Rejection"> & {
  * Use `create(RejectionSchema)` to create a new message.
  */
 export const RejectionSchema: GenMessage<Rejection> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 2);
+  messageDesc(file_interlock_engine_v1_run, 3);
 
 /**
  * Run is one instance of a workflow or process. A branch of a fork is seen as a run
@@ -367,6 +440,13 @@ export type Run = Message<"interlock.engine.v1.Run"> & {
    * @generated from field: interlock.engine.v1.Usage usage = 27;
    */
   usage?: Usage | undefined;
+
+  /**
+   * The evidence that the workflow declares, in definition order. Only in the FULL view.
+   *
+   * @generated from field: repeated interlock.engine.v1.Evidence evidence = 28;
+   */
+  evidence: Evidence[];
 };
 
 /**
@@ -374,7 +454,7 @@ export type Run = Message<"interlock.engine.v1.Run"> & {
  * Use `create(RunSchema)` to create a new message.
  */
 export const RunSchema: GenMessage<Run> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 3);
+  messageDesc(file_interlock_engine_v1_run, 4);
 
 /**
  * Hold keeps a run paused until its cause is lifted (S6.2). A run has at most one for
@@ -417,7 +497,7 @@ export type Hold = Message<"interlock.engine.v1.Hold"> & {
  * Use `create(HoldSchema)` to create a new message.
  */
 export const HoldSchema: GenMessage<Hold> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 4);
+  messageDesc(file_interlock_engine_v1_run, 5);
 
 /**
  * StateRules is what a state allows.
@@ -516,6 +596,20 @@ export type StateRules = Message<"interlock.engine.v1.StateRules"> & {
    * @generated from field: int64 context_budget_bytes = 13;
    */
   contextBudgetBytes: bigint;
+
+  /**
+   * The model that the state is meant for, for the agent's runtime; may be empty (S15.12).
+   *
+   * @generated from field: string model = 40;
+   */
+  model: string;
+
+  /**
+   * How much the model is to think; may be empty.
+   *
+   * @generated from field: string thinking_level = 41;
+   */
+  thinkingLevel: string;
 };
 
 /**
@@ -523,7 +617,7 @@ export type StateRules = Message<"interlock.engine.v1.StateRules"> & {
  * Use `create(StateRulesSchema)` to create a new message.
  */
 export const StateRulesSchema: GenMessage<StateRules> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 5);
+  messageDesc(file_interlock_engine_v1_run, 6);
 
 /**
  * Usage is what one entry of a state has used of its limits.
@@ -558,7 +652,7 @@ export type Usage = Message<"interlock.engine.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 6);
+  messageDesc(file_interlock_engine_v1_run, 7);
 
 /**
  * WorkflowMeta is what a workflow says about all of its states.
@@ -574,7 +668,8 @@ export type WorkflowMeta = Message<"interlock.engine.v1.WorkflowMeta"> & {
   process: boolean;
 
   /**
-   * True when ForceState may be used (meta.debug).
+   * True when ForceState may be used (meta.debug); the engine refuses agents where
+   * only operators may.
    *
    * @generated from field: bool debug = 2;
    */
@@ -609,6 +704,13 @@ export type WorkflowMeta = Message<"interlock.engine.v1.WorkflowMeta"> & {
    * @generated from field: google.protobuf.Duration approval_wait = 6;
    */
   approvalWait?: Duration | undefined;
+
+  /**
+   * Tools whose results the workflow's evidence reads: report their output (S14.1).
+   *
+   * @generated from field: repeated string output_tools = 7;
+   */
+  outputTools: string[];
 };
 
 /**
@@ -616,7 +718,7 @@ export type WorkflowMeta = Message<"interlock.engine.v1.WorkflowMeta"> & {
  * Use `create(WorkflowMetaSchema)` to create a new message.
  */
 export const WorkflowMetaSchema: GenMessage<WorkflowMeta> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 7);
+  messageDesc(file_interlock_engine_v1_run, 8);
 
 /**
  * RunApproval is a transition that humans were asked about (S9.1).
@@ -701,7 +803,7 @@ export type RunApproval = Message<"interlock.engine.v1.RunApproval"> & {
  * Use `create(RunApprovalSchema)` to create a new message.
  */
 export const RunApprovalSchema: GenMessage<RunApproval> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 8);
+  messageDesc(file_interlock_engine_v1_run, 9);
 
 /**
  * EnvVar is one environment variable.
@@ -729,7 +831,7 @@ export type EnvVar = Message<"interlock.engine.v1.EnvVar"> & {
  * Use `create(EnvVarSchema)` to create a new message.
  */
 export const EnvVarSchema: GenMessage<EnvVar> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 9);
+  messageDesc(file_interlock_engine_v1_run, 10);
 
 /**
  * Interruption is the handler of an interrupt at work (S4.2).
@@ -757,7 +859,7 @@ export type Interruption = Message<"interlock.engine.v1.Interruption"> & {
  * Use `create(InterruptionSchema)` to create a new message.
  */
 export const InterruptionSchema: GenMessage<Interruption> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 10);
+  messageDesc(file_interlock_engine_v1_run, 11);
 
 /**
  * Fork is a run in branches (S5.1).
@@ -821,7 +923,7 @@ export type Fork = Message<"interlock.engine.v1.Fork"> & {
  * Use `create(ForkSchema)` to create a new message.
  */
 export const ForkSchema: GenMessage<Fork> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 11);
+  messageDesc(file_interlock_engine_v1_run, 12);
 
 /**
  * ForkBranch is one branch of a fork.
@@ -877,7 +979,7 @@ export type ForkBranch = Message<"interlock.engine.v1.ForkBranch"> & {
  * Use `create(ForkBranchSchema)` to create a new message.
  */
 export const ForkBranchSchema: GenMessage<ForkBranch> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 12);
+  messageDesc(file_interlock_engine_v1_run, 13);
 
 /**
  * Invocation is a child run that is waited for (S5.5).
@@ -912,7 +1014,7 @@ export type Invocation = Message<"interlock.engine.v1.Invocation"> & {
  * Use `create(InvocationSchema)` to create a new message.
  */
 export const InvocationSchema: GenMessage<Invocation> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 13);
+  messageDesc(file_interlock_engine_v1_run, 14);
 
 /**
  * HistoryEntry is one change of a run, or the result of a tool call (S6.4). Nothing
@@ -972,7 +1074,8 @@ export type HistoryEntry = Message<"interlock.engine.v1.HistoryEntry"> & {
   to: string;
 
   /**
-   * The data of the event: a JSON object as the caller gave it; empty for none.
+   * The data of the event: a JSON object as the caller gave it; of an invoked run that
+   * has ended its context. Empty for none.
    *
    * @generated from field: bytes data = 8;
    */
@@ -1056,7 +1159,8 @@ export type HistoryEntry = Message<"interlock.engine.v1.HistoryEntry"> & {
   childRunId: string;
 
   /**
-   * The session that a branch was given to; empty for none.
+   * The session that a branch was given to, or that drives the run from this change on;
+   * empty for none.
    *
    * @generated from field: string session_id = 20;
    */
@@ -1076,6 +1180,27 @@ export type HistoryEntry = Message<"interlock.engine.v1.HistoryEntry"> & {
    * @generated from field: interlock.engine.v1.ToolResult tool_result = 22;
    */
   toolResult?: ToolResult | undefined;
+
+  /**
+   * How the invoked run has ended, whose context is the data; not set otherwise.
+   *
+   * @generated from field: interlock.engine.v1.RunStatus child_status = 23;
+   */
+  childStatus: RunStatus;
+
+  /**
+   * Causes of the holds that were placed, or that were lifted.
+   *
+   * @generated from field: repeated interlock.engine.v1.HoldCause hold_causes = 24;
+   */
+  holdCauses: HoldCause[];
+
+  /**
+   * True when the answer that was given warns (S8.2).
+   *
+   * @generated from field: bool warned = 40;
+   */
+  warned: boolean;
 };
 
 /**
@@ -1083,7 +1208,7 @@ export type HistoryEntry = Message<"interlock.engine.v1.HistoryEntry"> & {
  * Use `create(HistoryEntrySchema)` to create a new message.
  */
 export const HistoryEntrySchema: GenMessage<HistoryEntry> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 14);
+  messageDesc(file_interlock_engine_v1_run, 15);
 
 /**
  * Join is the end of a fork (S5.4).
@@ -1133,7 +1258,7 @@ export type Join = Message<"interlock.engine.v1.Join"> & {
  * Use `create(JoinSchema)` to create a new message.
  */
 export const JoinSchema: GenMessage<Join> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 15);
+  messageDesc(file_interlock_engine_v1_run, 16);
 
 /**
  * BranchOutcome is how a branch ended.
@@ -1161,7 +1286,7 @@ export type BranchOutcome = Message<"interlock.engine.v1.BranchOutcome"> & {
  * Use `create(BranchOutcomeSchema)` to create a new message.
  */
 export const BranchOutcomeSchema: GenMessage<BranchOutcome> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 16);
+  messageDesc(file_interlock_engine_v1_run, 17);
 
 /**
  * ToolResult is what a tool returned, kept where meta.capture_output says so (S6.4).
@@ -1217,7 +1342,7 @@ export type ToolResult = Message<"interlock.engine.v1.ToolResult"> & {
  * Use `create(ToolResultSchema)` to create a new message.
  */
 export const ToolResultSchema: GenMessage<ToolResult> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run, 17);
+  messageDesc(file_interlock_engine_v1_run, 18);
 
 /**
  * RunStatus is what a run is doing (S6.1).
@@ -1545,6 +1670,34 @@ export enum GuardOperator {
    * @generated from enum value: GUARD_OPERATOR_NOT_EXISTS = 10;
    */
   NOT_EXISTS = 10,
+
+  /**
+   * No comparison: the guard asks for the evidence that field names (S14.2).
+   *
+   * @generated from enum value: GUARD_OPERATOR_EVIDENCE = 11;
+   */
+  EVIDENCE = 11,
+
+  /**
+   * No comparison: all of several guards.
+   *
+   * @generated from enum value: GUARD_OPERATOR_ALL = 12;
+   */
+  ALL = 12,
+
+  /**
+   * No comparison: any of several guards.
+   *
+   * @generated from enum value: GUARD_OPERATOR_ANY = 13;
+   */
+  ANY = 13,
+
+  /**
+   * No comparison: another guard does not pass.
+   *
+   * @generated from enum value: GUARD_OPERATOR_NOT = 14;
+   */
+  NOT = 14,
 }
 
 /**

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/engine/v1/run_service.proto.
  */
 export const file_interlock_engine_v1_run_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVpbnRlcmxvY2svZW5naW5lL3YxL3J1bl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2suZW5naW5lLnYxIp4BCg9TdGFydFJ1blJlcXVlc3QSEAoId29ya2Zsb3cYASABKAkSGAoQd29ya2Zsb3dfdmVyc2lvbhgCIAEoAxISCgpzZXNzaW9uX2lkGAMgASgJEg8KB2NvbnRleHQYBCABKAwSEQoJd29ya3NwYWNlGAUgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCRIOCgZyZXN1bWUYByABKAgiSgoQU3RhcnRSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIPCgdyZXN1bWVkGAIgASgIIn8KDUdldFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg4KBmFjdGl2ZRgEIAEoCBIqCgR2aWV3GAUgASgOMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5WaWV3Ik0KDkdldFJ1blJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEhQKDGFza2VkX3J1bl9pZBgCIAEoCSJ0Cg9MaXN0UnVuc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJEioKBHZpZXcYBCABKA4yHC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1blZpZXciUwoQTGlzdFJ1bnNSZXNwb25zZRImCgRydW5zGAEgAygLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqsBChRUcmFuc2l0aW9uUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDQoFZXZlbnQYBCABKAkSDAoEZGF0YRgFIAEoDBIYChBleHBlY3RlZF92ZXJzaW9uGAYgASgDEhcKD2lkZW1wb3RlbmN5X2tleRgHIAEoCRIPCgdkcnlfcnVuGAggASgIIqYBChVUcmFuc2l0aW9uUnVuUmVzcG9uc2USEAoIYWNjZXB0ZWQYASABKAgSJQoDcnVuGAIgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SMQoJcmVqZWN0aW9uGAMgASgLMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SZWplY3Rpb24SEwoLYXBwcm92YWxfaWQYBCABKAkSDAoEbm90ZRgFIAEoCSJZChFCaW5kQnJhbmNoUmVxdWVzdBIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSDgoGYnJhbmNoGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkiOwoSQmluZEJyYW5jaFJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuIk0KE0ludGVycnVwdFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEg8KB2NhbGxfaWQYAiABKAkSFQoNZmlsZXNfY2hhbmdlZBgDIAMoCSJtChRJbnRlcnJ1cHRSdW5SZXNwb25zZRINCgVmaXJlZBgBIAEoCBIRCglpbnRlcnJ1cHQYAiABKAkSDAoEZnJvbRgDIAEoCRIlCgNydW4YBCABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biKaAQoRRm9yY2VTdGF0ZVJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg0KBXN0YXRlGAQgASgJEg8KB2NvbnRleHQYBSABKAwSGAoQZXhwZWN0ZWRfdmVyc2lvbhgGIAEoAxIXCg9pZGVtcG90ZW5jeV9rZXkYByABKAkigAEKEkZvcmNlU3RhdGVSZXNwb25zZRIQCghhY2NlcHRlZBgBIAEoCBIlCgNydW4YAiABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIxCglyZWplY3Rpb24YAyABKAsyHi5pbnRlcmxvY2suZW5naW5lLnYxLlJlamVjdGlvbiJKCg9QYXVzZVJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkiOQoQUGF1c2VSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biI7ChBSZXN1bWVSdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkiOgoRUmVzdW1lUnVuUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4iSwoQQ2FuY2VsUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSDgoGcmVhc29uGAIgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCSI6ChFDYW5jZWxSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biJmChRHZXRSdW5IaXN0b3J5UmVxdWVzdBIOCgZydW5faWQYASABKAkSFQoNYWZ0ZXJfdmVyc2lvbhgCIAEoAxIUCgxhZnRlcl9yZXN1bHQYAyABKAMSEQoJcGFnZV9zaXplGAQgASgFIoIBChVHZXRSdW5IaXN0b3J5UmVzcG9uc2USMgoHZW50cmllcxgBIAMoCzIhLmludGVybG9jay5lbmdpbmUudjEuSGlzdG9yeUVudHJ5EhoKEm5leHRfYWZ0ZXJfdmVyc2lvbhgCIAEoAxIZChFuZXh0X2FmdGVyX3Jlc3VsdBgDIAEoAyI8ChVTZXR0bGVBcHByb3ZhbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhMKC2FwcHJvdmFsX2lkGAIgASgJIlAKFlNldHRsZUFwcHJvdmFsUmVzcG9uc2USDwoHc2V0dGxlZBgBIAEoCBIlCgNydW4YAiABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biJNCg9XYXRjaFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEioKBHZpZXcYAiABKA4yHC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1blZpZXciOQoQV2F0Y2hSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bjLbCQoKUnVuU2VydmljZRJXCghTdGFydFJ1bhIkLmludGVybG9jay5lbmdpbmUudjEuU3RhcnRSdW5SZXF1ZXN0GiUuaW50ZXJsb2NrLmVuZ2luZS52MS5TdGFydFJ1blJlc3BvbnNlElEKBkdldFJ1bhIiLmludGVybG9jay5lbmdpbmUudjEuR2V0UnVuUmVxdWVzdBojLmludGVybG9jay5lbmdpbmUudjEuR2V0UnVuUmVzcG9uc2USVwoITGlzdFJ1bnMSJC5pbnRlcmxvY2suZW5naW5lLnYxLkxpc3RSdW5zUmVxdWVzdBolLmludGVybG9jay5lbmdpbmUudjEuTGlzdFJ1bnNSZXNwb25zZRJmCg1UcmFuc2l0aW9uUnVuEikuaW50ZXJsb2NrLmVuZ2luZS52MS5UcmFuc2l0aW9uUnVuUmVxdWVzdBoqLmludGVybG9jay5lbmdpbmUudjEuVHJhbnNpdGlvblJ1blJlc3BvbnNlEl0KCkJpbmRCcmFuY2gSJi5pbnRlcmxvY2suZW5naW5lLnYxLkJpbmRCcmFuY2hSZXF1ZXN0GicuaW50ZXJsb2NrLmVuZ2luZS52MS5CaW5kQnJhbmNoUmVzcG9uc2USYwoMSW50ZXJydXB0UnVuEiguaW50ZXJsb2NrLmVuZ2luZS52MS5JbnRlcnJ1cHRSdW5SZXF1ZXN0GikuaW50ZXJsb2NrLmVuZ2luZS52MS5JbnRlcnJ1cHRSdW5SZXNwb25zZRJdCgpGb3JjZVN0YXRlEiYuaW50ZXJsb2NrLmVuZ2luZS52MS5Gb3JjZVN0YXRlUmVxdWVzdBonLmludGVybG9jay5lbmdpbmUudjEuRm9yY2VTdGF0ZVJlc3BvbnNlElcKCFBhdXNlUnVuEiQuaW50ZXJsb2NrLmVuZ2luZS52MS5QYXVzZVJ1blJlcXVlc3QaJS5pbnRlcmxvY2suZW5naW5lLnYxLlBhdXNlUnVuUmVzcG9uc2USWgoJUmVzdW1lUnVuEiUuaW50ZXJsb2NrLmVuZ2luZS52MS5SZXN1bWVSdW5SZXF1ZXN0GiYuaW50ZXJsb2NrLmVuZ2luZS52MS5SZXN1bWVSdW5SZXNwb25zZRJaCglDYW5jZWxSdW4SJS5pbnRlcmxvY2suZW5naW5lLnYxLkNhbmNlbFJ1blJlcXVlc3QaJi5pbnRlcmxvY2suZW5naW5lLnYxLkNhbmNlbFJ1blJlc3BvbnNlEmYKDUdldFJ1bkhpc3RvcnkSKS5pbnRlcmxvY2suZW5naW5lLnYxLkdldFJ1bkhpc3RvcnlSZXF1ZXN0GiouaW50ZXJsb2NrLmVuZ2luZS52MS5HZXRSdW5IaXN0b3J5UmVzcG9uc2USaQoOU2V0dGxlQXBwcm92YWwSKi5pbnRlcmxvY2suZW5naW5lLnYxLlNldHRsZUFwcHJvdmFsUmVxdWVzdBorLmludGVybG9jay5lbmdpbmUudjEuU2V0dGxlQXBwcm92YWxSZXNwb25zZRJZCghXYXRjaFJ1bhIkLmludGVybG9jay5lbmdpbmUudjEuV2F0Y2hSdW5SZXF1ZXN0GiUuaW50ZXJsb2NrLmVuZ2luZS52MS5XYXRjaFJ1blJlc3BvbnNlMAFCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_interlock_engine_v1_run]);
+  fileDesc("CiVpbnRlcmxvY2svZW5naW5lL3YxL3J1bl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2suZW5naW5lLnYxIp4BCg9TdGFydFJ1blJlcXVlc3QSEAoId29ya2Zsb3cYASABKAkSGAoQd29ya2Zsb3dfdmVyc2lvbhgCIAEoAxISCgpzZXNzaW9uX2lkGAMgASgJEg8KB2NvbnRleHQYBCABKAwSEQoJd29ya3NwYWNlGAUgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCRIOCgZyZXN1bWUYByABKAgiSgoQU3RhcnRSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIPCgdyZXN1bWVkGAIgASgIIn8KDUdldFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg4KBmFjdGl2ZRgEIAEoCBIqCgR2aWV3GAUgASgOMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5WaWV3Ik0KDkdldFJ1blJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEhQKDGFza2VkX3J1bl9pZBgCIAEoCSI3ChRHZXRSdW5WZXJzaW9uUmVxdWVzdBIOCgZydW5faWQYASABKAkSDwoHdmVyc2lvbhgCIAEoAyJqChVHZXRSdW5WZXJzaW9uUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SKgoIYnJhbmNoZXMYAiADKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biKFAQoPTGlzdFJ1bnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEg4KBmZpbHRlchgDIAEoCRIqCgR2aWV3GAQgASgOMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5WaWV3Eg8KB3J1bl9pZHMYBSADKAkiUwoQTGlzdFJ1bnNSZXNwb25zZRImCgRydW5zGAEgAygLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqsBChRUcmFuc2l0aW9uUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDQoFZXZlbnQYBCABKAkSDAoEZGF0YRgFIAEoDBIYChBleHBlY3RlZF92ZXJzaW9uGAYgASgDEhcKD2lkZW1wb3RlbmN5X2tleRgHIAEoCRIPCgdkcnlfcnVuGAggASgIIqYBChVUcmFuc2l0aW9uUnVuUmVzcG9uc2USEAoIYWNjZXB0ZWQYASABKAgSJQoDcnVuGAIgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SMQoJcmVqZWN0aW9uGAMgASgLMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SZWplY3Rpb24SEwoLYXBwcm92YWxfaWQYBCABKAkSDAoEbm90ZRgFIAEoCSJZChFCaW5kQnJhbmNoUmVxdWVzdBIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSDgoGYnJhbmNoGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkiOwoSQmluZEJyYW5jaFJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuIk0KE0ludGVycnVwdFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEg8KB2NhbGxfaWQYAiABKAkSFQoNZmlsZXNfY2hhbmdlZBgDIAMoCSJtChRJbnRlcnJ1cHRSdW5SZXNwb25zZRINCgVmaXJlZBgBIAEoCBIRCglpbnRlcnJ1cHQYAiABKAkSDAoEZnJvbRgDIAEoCRIlCgNydW4YBCABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biKaAQoRRm9yY2VTdGF0ZVJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg0KBXN0YXRlGAQgASgJEg8KB2NvbnRleHQYBSABKAwSGAoQZXhwZWN0ZWRfdmVyc2lvbhgGIAEoAxIXCg9pZGVtcG90ZW5jeV9rZXkYByABKAkigAEKEkZvcmNlU3RhdGVSZXNwb25zZRIQCghhY2NlcHRlZBgBIAEoCBIlCgNydW4YAiABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIxCglyZWplY3Rpb24YAyABKAsyHi5pbnRlcmxvY2suZW5naW5lLnYxLlJlamVjdGlvbiJKCg9QYXVzZVJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkiOQoQUGF1c2VSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biI7ChBSZXN1bWVSdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkiOgoRUmVzdW1lUnVuUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4iSwoQQ2FuY2VsUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSDgoGcmVhc29uGAIgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCSI6ChFDYW5jZWxSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biJmChRHZXRSdW5IaXN0b3J5UmVxdWVzdBIOCgZydW5faWQYASABKAkSFQoNYWZ0ZXJfdmVyc2lvbhgCIAEoAxIUCgxhZnRlcl9yZXN1bHQYAyABKAMSEQoJcGFnZV9zaXplGAQgASgFIoIBChVHZXRSdW5IaXN0b3J5UmVzcG9uc2USMgoHZW50cmllcxgBIAMoCzIhLmludGVybG9jay5lbmdpbmUudjEuSGlzdG9yeUVudHJ5EhoKEm5leHRfYWZ0ZXJfdmVyc2lvbhgCIAEoAxIZChFuZXh0X2FmdGVyX3Jlc3VsdBgDIAEoAyI8ChVTZXR0bGVBcHByb3ZhbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhMKC2FwcHJvdmFsX2lkGAIgASgJIlAKFlNldHRsZUFwcHJvdmFsUmVzcG9uc2USDwoHc2V0dGxlZBgBIAEoCBIlCgNydW4YAiABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biJNCg9XYXRjaFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEioKBHZpZXcYAiABKA4yHC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1blZpZXciOQoQV2F0Y2hSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bjLDCgoKUnVuU2VydmljZRJXCghTdGFydFJ1bhIkLmludGVybG9jay5lbmdpbmUudjEuU3RhcnRSdW5SZXF1ZXN0GiUuaW50ZXJsb2NrLmVuZ2luZS52MS5TdGFydFJ1blJlc3BvbnNlElEKBkdldFJ1bhIiLmludGVybG9jay5lbmdpbmUudjEuR2V0UnVuUmVxdWVzdBojLmludGVybG9jay5lbmdpbmUudjEuR2V0UnVuUmVzcG9uc2USVwoITGlzdFJ1bnMSJC5pbnRlcmxvY2suZW5naW5lLnYxLkxpc3RSdW5zUmVxdWVzdBolLmludGVybG9jay5lbmdpbmUudjEuTGlzdFJ1bnNSZXNwb25zZRJmCg1UcmFuc2l0aW9uUnVuEikuaW50ZXJsb2NrLmVuZ2luZS52MS5UcmFuc2l0aW9uUnVuUmVxdWVzdBoqLmludGVybG9jay5lbmdpbmUudjEuVHJhbnNpdGlvblJ1blJlc3BvbnNlEl0KCkJpbmRCcmFuY2gSJi5pbnRlcmxvY2suZW5naW5lLnYxLkJpbmRCcmFuY2hSZXF1ZXN0GicuaW50ZXJsb2NrLmVuZ2luZS52MS5CaW5kQnJhbmNoUmVzcG9uc2USYwoMSW50ZXJydXB0UnVuEiguaW50ZXJsb2NrLmVuZ2luZS52MS5JbnRlcnJ1cHRSdW5SZXF1ZXN0GikuaW50ZXJsb2NrLmVuZ2luZS52MS5JbnRlcnJ1cHRSdW5SZXNwb25zZRJdCgpGb3JjZVN0YXRlEiYuaW50ZXJsb2NrLmVuZ2luZS52MS5Gb3JjZVN0YXRlUmVxdWVzdBonLmludGVybG9jay5lbmdpbmUudjEuRm9yY2VTdGF0ZVJlc3BvbnNlElcKCFBhdXNlUnVuEiQuaW50ZXJsb2NrLmVuZ2luZS52MS5QYXVzZVJ1blJlcXVlc3QaJS5pbnRlcmxvY2suZW5naW5lLnYxLlBhdXNlUnVuUmVzcG9uc2USWgoJUmVzdW1lUnVuEiUuaW50ZXJsb2NrLmVuZ2luZS52MS5SZXN1bWVSdW5SZXF1ZXN0GiYuaW50ZXJsb2NrLmVuZ2luZS52MS5SZXN1bWVSdW5SZXNwb25zZRJaCglDYW5jZWxSdW4SJS5pbnRlcmxvY2suZW5naW5lLnYxLkNhbmNlbFJ1blJlcXVlc3QaJi5pbnRlcmxvY2suZW5naW5lLnYxLkNhbmNlbFJ1blJlc3BvbnNlEmYKDUdldFJ1blZlcnNpb24SKS5pbnRlcmxvY2suZW5naW5lLnYxLkdldFJ1blZlcnNpb25SZXF1ZXN0GiouaW50ZXJsb2NrLmVuZ2luZS52MS5HZXRSdW5WZXJzaW9uUmVzcG9uc2USZgoNR2V0UnVuSGlzdG9yeRIpLmludGVybG9jay5lbmdpbmUudjEuR2V0UnVuSGlzdG9yeVJlcXVlc3QaKi5pbnRlcmxvY2suZW5naW5lLnYxLkdldFJ1bkhpc3RvcnlSZXNwb25zZRJpCg5TZXR0bGVBcHByb3ZhbBIqLmludGVybG9jay5lbmdpbmUudjEuU2V0dGxlQXBwcm92YWxSZXF1ZXN0GisuaW50ZXJsb2NrLmVuZ2luZS52MS5TZXR0bGVBcHByb3ZhbFJlc3BvbnNlElkKCFdhdGNoUnVuEiQuaW50ZXJsb2NrLmVuZ2luZS52MS5XYXRjaFJ1blJlcXVlc3QaJS5pbnRlcmxvY2suZW5naW5lLnYxLldhdGNoUnVuUmVzcG9uc2UwAUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_interlock_engine_v1_run]);
 
 /**
  * StartRunRequest says what to start, and for which session.
@@ -187,13 +187,72 @@ export const GetRunResponseSchema: GenMessage<GetRunResponse> = /*@__PURE__*/
   messageDesc(file_interlock_engine_v1_run_service, 3);
 
 /**
+ * GetRunVersionRequest names a version of a run.
+ *
+ * @generated from message interlock.engine.v1.GetRunVersionRequest
+ */
+export type GetRunVersionRequest = Message<"interlock.engine.v1.GetRunVersionRequest"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * The version; 0 for the newest.
+   *
+   * @generated from field: int64 version = 2;
+   */
+  version: bigint;
+};
+
+/**
+ * Describes the message interlock.engine.v1.GetRunVersionRequest.
+ * Use `create(GetRunVersionRequestSchema)` to create a new message.
+ */
+export const GetRunVersionRequestSchema: GenMessage<GetRunVersionRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_run_service, 4);
+
+/**
+ * GetRunVersionResponse is a run as it was.
+ *
+ * @generated from message interlock.engine.v1.GetRunVersionResponse
+ */
+export type GetRunVersionResponse = Message<"interlock.engine.v1.GetRunVersionResponse"> & {
+  /**
+   * The run as callers saw it who worked in no branch of their own, in full but for its
+   * usage.
+   *
+   * @generated from field: interlock.engine.v1.Run run = 1;
+   */
+  run?: Run | undefined;
+
+  /**
+   * The same as each of its branches saw it that had not ended; none outside of forks.
+   *
+   * @generated from field: repeated interlock.engine.v1.Run branches = 2;
+   */
+  branches: Run[];
+};
+
+/**
+ * Describes the message interlock.engine.v1.GetRunVersionResponse.
+ * Use `create(GetRunVersionResponseSchema)` to create a new message.
+ */
+export const GetRunVersionResponseSchema: GenMessage<GetRunVersionResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_run_service, 5);
+
+/**
  * ListRunsRequest asks for one page of the namespace's runs.
  *
  * @generated from message interlock.engine.v1.ListRunsRequest
  */
 export type ListRunsRequest = Message<"interlock.engine.v1.ListRunsRequest"> & {
   /**
-   * The most runs to return; 0 for 100. A page of large runs holds less.
+   * The most runs to return; 0 for 100. A page may hold less, or none, and not be the
+   * last: of large runs, and where a filter has no index, at most 2,000 runs are looked
+   * at for one page.
    *
    * @generated from field: int32 page_size = 1;
    */
@@ -209,8 +268,11 @@ export type ListRunsRequest = Message<"interlock.engine.v1.ListRunsRequest"> & {
   /**
    * Which runs to return: key=value terms joined by " AND "; empty for all. A value may
    * be quoted, as a JSON string. Keys: status (a RunStatus without its prefix, such as
-   * RUNNING), workflow (a name), before (an id: only runs that are older) and id_prefix
-   * (how ids begin).
+   * RUNNING), workflow (a name), session_id (the session that drives the run), before (an
+   * id: only runs that are older) and id_prefix (how ids begin), which have an index; and
+   * text (a part of the workflow, the state, the session or the id, in either case),
+   * not_status and not_workflow (several are separated by commas, each percent-encoded),
+   * updated_after and updated_before (RFC 3339 times), which have none.
    *
    * @generated from field: string filter = 3;
    */
@@ -222,6 +284,13 @@ export type ListRunsRequest = Message<"interlock.engine.v1.ListRunsRequest"> & {
    * @generated from field: interlock.engine.v1.RunView view = 4;
    */
   view: RunView;
+
+  /**
+   * Only these runs; none for all.
+   *
+   * @generated from field: repeated string run_ids = 5;
+   */
+  runIds: string[];
 };
 
 /**
@@ -229,7 +298,7 @@ export type ListRunsRequest = Message<"interlock.engine.v1.ListRunsRequest"> & {
  * Use `create(ListRunsRequestSchema)` to create a new message.
  */
 export const ListRunsRequestSchema: GenMessage<ListRunsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 4);
+  messageDesc(file_interlock_engine_v1_run_service, 6);
 
 /**
  * ListRunsResponse is one page of runs.
@@ -257,7 +326,7 @@ export type ListRunsResponse = Message<"interlock.engine.v1.ListRunsResponse"> &
  * Use `create(ListRunsResponseSchema)` to create a new message.
  */
 export const ListRunsResponseSchema: GenMessage<ListRunsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 5);
+  messageDesc(file_interlock_engine_v1_run_service, 7);
 
 /**
  * TransitionRunRequest is an event for a run.
@@ -331,7 +400,7 @@ export type TransitionRunRequest = Message<"interlock.engine.v1.TransitionRunReq
  * Use `create(TransitionRunRequestSchema)` to create a new message.
  */
 export const TransitionRunRequestSchema: GenMessage<TransitionRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 6);
+  messageDesc(file_interlock_engine_v1_run_service, 8);
 
 /**
  * TransitionRunResponse is the outcome of an event.
@@ -382,7 +451,7 @@ export type TransitionRunResponse = Message<"interlock.engine.v1.TransitionRunRe
  * Use `create(TransitionRunResponseSchema)` to create a new message.
  */
 export const TransitionRunResponseSchema: GenMessage<TransitionRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 7);
+  messageDesc(file_interlock_engine_v1_run_service, 9);
 
 /**
  * BindBranchRequest names a branch and the session that takes it.
@@ -425,7 +494,7 @@ export type BindBranchRequest = Message<"interlock.engine.v1.BindBranchRequest">
  * Use `create(BindBranchRequestSchema)` to create a new message.
  */
 export const BindBranchRequestSchema: GenMessage<BindBranchRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 8);
+  messageDesc(file_interlock_engine_v1_run_service, 10);
 
 /**
  * BindBranchResponse is the branch that was given.
@@ -446,7 +515,7 @@ export type BindBranchResponse = Message<"interlock.engine.v1.BindBranchResponse
  * Use `create(BindBranchResponseSchema)` to create a new message.
  */
 export const BindBranchResponseSchema: GenMessage<BindBranchResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 9);
+  messageDesc(file_interlock_engine_v1_run_service, 11);
 
 /**
  * InterruptRunRequest names a tool call that may fire an interrupt.
@@ -481,7 +550,7 @@ export type InterruptRunRequest = Message<"interlock.engine.v1.InterruptRunReque
  * Use `create(InterruptRunRequestSchema)` to create a new message.
  */
 export const InterruptRunRequestSchema: GenMessage<InterruptRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 10);
+  messageDesc(file_interlock_engine_v1_run_service, 12);
 
 /**
  * InterruptRunResponse is the outcome of a tool call that may fire an interrupt.
@@ -523,7 +592,7 @@ export type InterruptRunResponse = Message<"interlock.engine.v1.InterruptRunResp
  * Use `create(InterruptRunResponseSchema)` to create a new message.
  */
 export const InterruptRunResponseSchema: GenMessage<InterruptRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 11);
+  messageDesc(file_interlock_engine_v1_run_service, 13);
 
 /**
  * ForceStateRequest is a state to set.
@@ -587,7 +656,7 @@ export type ForceStateRequest = Message<"interlock.engine.v1.ForceStateRequest">
  * Use `create(ForceStateRequestSchema)` to create a new message.
  */
 export const ForceStateRequestSchema: GenMessage<ForceStateRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 12);
+  messageDesc(file_interlock_engine_v1_run_service, 14);
 
 /**
  * ForceStateResponse is the outcome of setting a state.
@@ -622,7 +691,7 @@ export type ForceStateResponse = Message<"interlock.engine.v1.ForceStateResponse
  * Use `create(ForceStateResponseSchema)` to create a new message.
  */
 export const ForceStateResponseSchema: GenMessage<ForceStateResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 13);
+  messageDesc(file_interlock_engine_v1_run_service, 15);
 
 /**
  * PauseRunRequest names the run to pause.
@@ -657,7 +726,7 @@ export type PauseRunRequest = Message<"interlock.engine.v1.PauseRunRequest"> & {
  * Use `create(PauseRunRequestSchema)` to create a new message.
  */
 export const PauseRunRequestSchema: GenMessage<PauseRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 14);
+  messageDesc(file_interlock_engine_v1_run_service, 16);
 
 /**
  * PauseRunResponse is the paused run.
@@ -678,7 +747,7 @@ export type PauseRunResponse = Message<"interlock.engine.v1.PauseRunResponse"> &
  * Use `create(PauseRunResponseSchema)` to create a new message.
  */
 export const PauseRunResponseSchema: GenMessage<PauseRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 15);
+  messageDesc(file_interlock_engine_v1_run_service, 17);
 
 /**
  * ResumeRunRequest names the run to resume.
@@ -706,7 +775,7 @@ export type ResumeRunRequest = Message<"interlock.engine.v1.ResumeRunRequest"> &
  * Use `create(ResumeRunRequestSchema)` to create a new message.
  */
 export const ResumeRunRequestSchema: GenMessage<ResumeRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 16);
+  messageDesc(file_interlock_engine_v1_run_service, 18);
 
 /**
  * ResumeRunResponse is the resumed run, or the run that is still held.
@@ -727,7 +796,7 @@ export type ResumeRunResponse = Message<"interlock.engine.v1.ResumeRunResponse">
  * Use `create(ResumeRunResponseSchema)` to create a new message.
  */
 export const ResumeRunResponseSchema: GenMessage<ResumeRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 17);
+  messageDesc(file_interlock_engine_v1_run_service, 19);
 
 /**
  * CancelRunRequest names the run to cancel.
@@ -762,7 +831,7 @@ export type CancelRunRequest = Message<"interlock.engine.v1.CancelRunRequest"> &
  * Use `create(CancelRunRequestSchema)` to create a new message.
  */
 export const CancelRunRequestSchema: GenMessage<CancelRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 18);
+  messageDesc(file_interlock_engine_v1_run_service, 20);
 
 /**
  * CancelRunResponse is the cancelled run.
@@ -783,7 +852,7 @@ export type CancelRunResponse = Message<"interlock.engine.v1.CancelRunResponse">
  * Use `create(CancelRunResponseSchema)` to create a new message.
  */
 export const CancelRunResponseSchema: GenMessage<CancelRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 19);
+  messageDesc(file_interlock_engine_v1_run_service, 21);
 
 /**
  * GetRunHistoryRequest asks for one page of a run's history.
@@ -825,7 +894,7 @@ export type GetRunHistoryRequest = Message<"interlock.engine.v1.GetRunHistoryReq
  * Use `create(GetRunHistoryRequestSchema)` to create a new message.
  */
 export const GetRunHistoryRequestSchema: GenMessage<GetRunHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 20);
+  messageDesc(file_interlock_engine_v1_run_service, 22);
 
 /**
  * GetRunHistoryResponse is one page of a run's history.
@@ -861,7 +930,7 @@ export type GetRunHistoryResponse = Message<"interlock.engine.v1.GetRunHistoryRe
  * Use `create(GetRunHistoryResponseSchema)` to create a new message.
  */
 export const GetRunHistoryResponseSchema: GenMessage<GetRunHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 21);
+  messageDesc(file_interlock_engine_v1_run_service, 23);
 
 /**
  * SettleApprovalRequest names a decided approval of a run.
@@ -889,7 +958,7 @@ export type SettleApprovalRequest = Message<"interlock.engine.v1.SettleApprovalR
  * Use `create(SettleApprovalRequestSchema)` to create a new message.
  */
 export const SettleApprovalRequestSchema: GenMessage<SettleApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 22);
+  messageDesc(file_interlock_engine_v1_run_service, 24);
 
 /**
  * SettleApprovalResponse is the outcome of a decided approval.
@@ -917,7 +986,7 @@ export type SettleApprovalResponse = Message<"interlock.engine.v1.SettleApproval
  * Use `create(SettleApprovalResponseSchema)` to create a new message.
  */
 export const SettleApprovalResponseSchema: GenMessage<SettleApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 23);
+  messageDesc(file_interlock_engine_v1_run_service, 25);
 
 /**
  * WatchRunRequest names the run to watch.
@@ -945,7 +1014,7 @@ export type WatchRunRequest = Message<"interlock.engine.v1.WatchRunRequest"> & {
  * Use `create(WatchRunRequestSchema)` to create a new message.
  */
 export const WatchRunRequestSchema: GenMessage<WatchRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 24);
+  messageDesc(file_interlock_engine_v1_run_service, 26);
 
 /**
  * WatchRunResponse is the run after a change.
@@ -966,7 +1035,7 @@ export type WatchRunResponse = Message<"interlock.engine.v1.WatchRunResponse"> &
  * Use `create(WatchRunResponseSchema)` to create a new message.
  */
 export const WatchRunResponseSchema: GenMessage<WatchRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 25);
+  messageDesc(file_interlock_engine_v1_run_service, 27);
 
 /**
  * RunService owns runs, which are instances of workflows, and their history (S2, S6).
@@ -1040,7 +1109,7 @@ export const RunService: GenService<{
     output: typeof InterruptRunResponseSchema;
   },
   /**
-   * ForceState sets any state of a workflow with meta.debug (S6.3).
+   * ForceState sets any state of a workflow with meta.debug (S6.3, S15.7).
    *
    * @generated from rpc interlock.engine.v1.RunService.ForceState
    */
@@ -1081,6 +1150,19 @@ export const RunService: GenService<{
     methodKind: "unary";
     input: typeof CancelRunRequestSchema;
     output: typeof CancelRunResponseSchema;
+  },
+  /**
+   * GetRunVersion returns a run as it was after a change: what its history gives when the
+   * version of the workflow that it is pinned to plays it again. What was counted in an
+   * entry of a state is not in it. NOT_FOUND when the history does not reach back to the
+   * start any more.
+   *
+   * @generated from rpc interlock.engine.v1.RunService.GetRunVersion
+   */
+  getRunVersion: {
+    methodKind: "unary";
+    input: typeof GetRunVersionRequestSchema;
+    output: typeof GetRunVersionResponseSchema;
   },
   /**
    * GetRunHistory returns the changes of a run and its tool results (S6.4). It is a

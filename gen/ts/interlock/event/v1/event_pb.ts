@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/event/v1/event.proto.
  */
 export const file_interlock_event_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("Ch5pbnRlcmxvY2svZXZlbnQvdjEvZXZlbnQucHJvdG8SEmludGVybG9jay5ldmVudC52MSLUEAoFRXZlbnQSCgoCaWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEg4KBmVudGl0eRgDIAEoCRIRCgllbnRpdHlfaWQYBCABKAkSDAoEdHlwZRgFIAEoCRIPCgd2ZXJzaW9uGAYgASgDEigKBHRpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFjdG9yGAggASgJEkUKE3dvcmtmbG93X3JlZ2lzdGVyZWQYFCABKAsyJi5pbnRlcmxvY2suZXZlbnQudjEuV29ya2Zsb3dSZWdpc3RlcmVkSAASNQoLcnVuX3N0YXJ0ZWQYFSABKAsyHi5pbnRlcmxvY2suZXZlbnQudjEuUnVuU3RhcnRlZEgAEj8KEHJ1bl90cmFuc2l0aW9uZWQYFiABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuUnVuVHJhbnNpdGlvbmVkSAASNwoMcnVuX3JlamVjdGVkGBcgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1blJlamVjdGVkSAASMQoJcnVuX2VuZGVkGBggASgLMhwuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkVuZGVkSAASMwoKcnVuX3BhdXNlZBgZIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5QYXVzZWRIABI1CgtydW5fcmVzdW1lZBgaIAEoCzIeLmludGVybG9jay5ldmVudC52MS5SdW5SZXN1bWVkSAASPwoQdG9vbGNhbGxfZGVjaWRlZBgbIAEoCzIjLmludGVybG9jay5ldmVudC52MS5Ub29sQ2FsbERlY2lkZWRIABJBChF0b29sY2FsbF9yZXBvcnRlZBgcIAEoCzIkLmludGVybG9jay5ldmVudC52MS5Ub29sQ2FsbFJlcG9ydGVkSAASMwoKcnVuX2ZvcmNlZBgdIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5Gb3JjZWRIABI9Cg9ydW5faW50ZXJydXB0ZWQYHiABKAsyIi5pbnRlcmxvY2suZXZlbnQudjEuUnVuSW50ZXJydXB0ZWRIABIzCgpydW5fZm9ya2VkGB8gASgLMh0uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkZvcmtlZEgAEj4KEHJ1bl9icmFuY2hfYm91bmQYICABKAsyIi5pbnRlcmxvY2suZXZlbnQudjEuUnVuQnJhbmNoQm91bmRIABI+ChBydW5fYnJhbmNoX2VuZGVkGCEgASgLMiIuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkJyYW5jaEVuZGVkSAASMwoKcnVuX2pvaW5lZBgiIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5Kb2luZWRIABI1CgtydW5faW52b2tlZBgjIAEoCzIeLmludGVybG9jay5ldmVudC52MS5SdW5JbnZva2VkSAASPAoPcnVuX2NoaWxkX2VuZGVkGCQgASgLMiEuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkNoaWxkRW5kZWRIABJBChFzY2hlbWFfcmVnaXN0ZXJlZBglIAEoCzIkLmludGVybG9jay5ldmVudC52MS5TY2hlbWFSZWdpc3RlcmVkSAASOQoNc3RhdGVfY2hhbmdlZBgmIAEoCzIgLmludGVybG9jay5ldmVudC52MS5TdGF0ZUNoYW5nZWRIABI5Cg1zdGF0ZV9kZWxldGVkGCcgASgLMiAuaW50ZXJsb2NrLmV2ZW50LnYxLlN0YXRlRGVsZXRlZEgAEjcKDHN0YXRlX2xvY2tlZBgoIAEoCzIfLmludGVybG9jay5ldmVudC52MS5TdGF0ZUxvY2tlZEgAEj0KD3Nlc3Npb25fY3JlYXRlZBgpIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uQ3JlYXRlZEgAEj0KD3Nlc3Npb25fY2hhbmdlZBgqIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uQ2hhbmdlZEgAEj0KD3Nlc3Npb25fZ3JhbnRlZBgrIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uR3JhbnRlZEgAEjcKDHRhc2tfY2hhbmdlZBgsIAEoCzIfLmludGVybG9jay5ldmVudC52MS5UYXNrQ2hhbmdlZEgAEkEKEWNvbXBvbmVudF9jaGFuZ2VkGC0gASgLMiQuaW50ZXJsb2NrLmV2ZW50LnYxLkNvbXBvbmVudENoYW5nZWRIABJFChNjb21wb25lbnRfY29tbWl0dGVkGC4gASgLMiYuaW50ZXJsb2NrLmV2ZW50LnYxLkNvbXBvbmVudENvbW1pdHRlZEgAEj8KEGFwcHJvdmFsX2NoYW5nZWQYLyABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuQXBwcm92YWxDaGFuZ2VkSAASRgoUcnVuX2FwcHJvdmFsX2NoYW5nZWQYMCABKAsyJi5pbnRlcmxvY2suZXZlbnQudjEuUnVuQXBwcm92YWxDaGFuZ2VkSAASOwoOcG9saWN5X2NoYW5nZWQYMSABKAsyIS5pbnRlcmxvY2suZXZlbnQudjEuUG9saWN5Q2hhbmdlZEgAEj8KEGRlY2lzaW9uc19zZWFsZWQYMiABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuRGVjaXNpb25zU2VhbGVkSAASPwoQdXBzdHJlYW1fY2hhbmdlZBgzIAEoCzIjLmludGVybG9jay5ldmVudC52MS5VcHN0cmVhbUNoYW5nZWRIAEIJCgdwYXlsb2FkIlAKEldvcmtmbG93UmVnaXN0ZXJlZBIQCgh3b3JrZmxvdxgBIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAIgASgDEg4KBmRpZ2VzdBgDIAEoCSJyCgpSdW5TdGFydGVkEhAKCHdvcmtmbG93GAEgASgJEhgKEHdvcmtmbG93X3ZlcnNpb24YAiABKAMSDQoFc3RhdGUYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIVCg1wYXJlbnRfcnVuX2lkGAUgASgJIoABCg9SdW5UcmFuc2l0aW9uZWQSDQoFZXZlbnQYASABKAkSDAoEZnJvbRgCIAEoCRIKCgJ0bxgDIAEoCRIRCglyYXRpb25hbGUYBCABKAkSEQoJc2FmZV9uZXh0GAUgASgIEg4KBmd1YXJkcxgGIAMoCRIOCgZicmFuY2gYByABKAkiagoLUnVuUmVqZWN0ZWQSDQoFZXZlbnQYASABKAkSDQoFc3RhdGUYAiABKAkSDAoEY29kZRgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEg4KBmd1YXJkcxgFIAMoCRIOCgZicmFuY2gYBiABKAkiOQoIUnVuRW5kZWQSDgoGc3RhdHVzGAEgASgJEg0KBXN0YXRlGAIgASgJEg4KBnJlYXNvbhgDIAEoCSIpCglSdW5QYXVzZWQSDAoEaGVsZBgBIAEoCBIOCgZyZWFzb24YAiABKAkiGwoKUnVuUmVzdW1lZBINCgVzdGF0ZRgBIAEoCSI1CglSdW5Gb3JjZWQSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIOCgZicmFuY2gYAyABKAkiXAoOUnVuSW50ZXJydXB0ZWQSEQoJaW50ZXJydXB0GAEgASgJEgwKBGZyb20YAiABKAkSCgoCdG8YAyABKAkSDQoFZmlsZXMYBCADKAkSDgoGYnJhbmNoGAUgASgJIksKCVJ1bkZvcmtlZBINCgVldmVudBgBIAEoCRINCgVzdGF0ZRgCIAEoCRIQCghicmFuY2hlcxgDIAMoCRIOCgZicmFuY2gYBCABKAkiQwoOUnVuQnJhbmNoQm91bmQSDgoGYnJhbmNoGAEgASgJEg0KBXN0YXRlGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkiPwoOUnVuQnJhbmNoRW5kZWQSDgoGYnJhbmNoGAEgASgJEg4KBnN0YXR1cxgCIAEoCRINCgVzdGF0ZRgDIAEoCSKuAQoJUnVuSm9pbmVkEg0KBWV2ZW50GAEgASgJEgwKBGZyb20YAiABKAkSCgoCdG8YAyABKAkSEQoJc3VjY2VlZGVkGAQgASgIEjIKCGJyYW5jaGVzGAUgAygLMiAuaW50ZXJsb2NrLmV2ZW50LnYxLkpvaW5lZEJyYW5jaBIRCgljb25mbGljdHMYBiADKAkSDgoGYnJhbmNoGAcgASgJEg4KBnJlYXNvbhgIIAEoCSIsCgxKb2luZWRCcmFuY2gSDAoEbmFtZRgBIAEoCRIOCgZzdGF0dXMYAiABKAkiaAoKUnVuSW52b2tlZBINCgVldmVudBgBIAEoCRINCgVzdGF0ZRgCIAEoCRIUCgxjaGlsZF9ydW5faWQYAyABKAkSFgoOY2hpbGRfd29ya2Zsb3cYBCABKAkSDgoGYnJhbmNoGAUgASgJIowBCg1SdW5DaGlsZEVuZGVkEg0KBWV2ZW50GAEgASgJEgwKBGZyb20YAiABKAkSCgoCdG8YAyABKAkSFAoMY2hpbGRfcnVuX2lkGAQgASgJEhYKDmNoaWxkX3dvcmtmbG93GAUgASgJEhQKDGNoaWxkX3N0YXR1cxgGIAEoCRIOCgZicmFuY2gYByABKAkirgIKD1Rvb2xDYWxsRGVjaWRlZBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSEAoIZGVjaXNpb24YAyABKAkSDAoEY29kZRgEIAEoCRIPCgdtZXNzYWdlGAUgASgJEg0KBXN0YXRlGAYgASgJEhMKC3J1bl92ZXJzaW9uGAcgASgDEhQKDGlucHV0X2RpZ2VzdBgIIAEoCRISCgpjYXBhYmlsaXR5GAkgASgJEg4KBnBvbGljeRgKIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgLIAEoAxIMCgRydWxlGAwgASgJEhMKC2FwcHJvdmFsX2lkGA0gASgJEjIKB3NoYWRvd3MYDiADKAsyIS5pbnRlcmxvY2suZXZlbnQudjEuU2hhZG93RGVjaWRlZCJpCg1TaGFkb3dEZWNpZGVkEg4KBnBvbGljeRgBIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgCIAEoAxIQCgh3b3JrZmxvdxgDIAEoCRIQCghkZWNpc2lvbhgEIAEoCRIMCgRjb2RlGAUgASgJIpEBChBUb29sQ2FsbFJlcG9ydGVkEg8KB2NhbGxfaWQYASABKAkSDAoEdG9vbBgCIAEoCRIKCgJvaxgDIAEoCBIUCgxyZXN1bHRfYnl0ZXMYBCABKAMSFQoNZmlsZXNfY2hhbmdlZBgFIAMoCRIQCghjb3N0X3VzZBgGIAEoCRITCgt1bmFjY291bnRlZBgHIAEoCCJiChBTY2hlbWFSZWdpc3RlcmVkEhEKCXNjaGVtYV9pZBgBIAEoCRITCgtzY2hlbWFfbmFtZRgCIAEoCRIWCg5zY2hlbWFfdmVyc2lvbhgDIAEoAxIOCgZkaWdlc3QYBCABKAkikAEKDFN0YXRlQ2hhbmdlZBITCgtzY2hlbWFfbmFtZRgBIAEoCRIWCg5zY2hlbWFfdmVyc2lvbhgCIAEoAxIXCg9yb290X3Nlc3Npb25faWQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIUCgxzZXNzaW9uX25hbWUYBSABKAkSEAoIcG9pbnRlcnMYBiADKAkiTAoMU3RhdGVEZWxldGVkEhMKC3NjaGVtYV9uYW1lGAEgASgJEhcKD3Jvb3Rfc2Vzc2lvbl9pZBgCIAEoCRIOCgZmb3JjZWQYAyABKAgiTQoLU3RhdGVMb2NrZWQSDgoGaG9sZGVyGAEgASgJEi4KCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIm0KDlNlc3Npb25DcmVhdGVkEgwKBG5hbWUYASABKAkSGQoRcGFyZW50X3Nlc3Npb25faWQYAiABKAkSFwoPcm9vdF9zZXNzaW9uX2lkGAMgASgJEhkKEXdvcmtmbG93X3N0YXRlX2lkGAQgASgJIs8BCg5TZXNzaW9uQ2hhbmdlZBIMCgRuYW1lGAEgASgJEg4KBnN0YXR1cxgCIAEoCRIbChNzdGF0ZV91cGRhdGVfc3RhdHVzGAMgASgJEhAKCGF0dGVtcHRzGAQgASgFEg0KBWVycm9yGAUgASgJEhkKEXBhcmVudF9zZXNzaW9uX2lkGAYgASgJEhcKD3Jvb3Rfc2Vzc2lvbl9pZBgHIAEoCRITCgtjYWxsYmFja19pZBgIIAEoCRIYChBjaGlsZF9zZXNzaW9uX2lkGAkgASgJIiIKDlNlc3Npb25HcmFudGVkEhAKCHN0YXRlX2lkGAEgASgJInUKC1Rhc2tDaGFuZ2VkEhIKCnNlc3Npb25faWQYASABKAkSDAoEa2luZBgCIAEoCRIPCgdhdHRlbXB0GAMgASgFEg4KBnJ1bm5lchgEIAEoCRINCgVlcnJvchgFIAEoCRIUCgxjYWxsYmFja19pZHMYBiADKAkiNQoQQ29tcG9uZW50Q2hhbmdlZBIMCgRuYW1lGAEgASgJEhMKC3BlcnNpc3RlbmNlGAIgASgJImcKEkNvbXBvbmVudENvbW1pdHRlZBIUCgxleGVjdXRpb25faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIPCgdzdWJqZWN0GAMgASgJEhYKDnZhbHVlc192ZXJzaW9uGAQgASgDIvsBCg9BcHByb3ZhbENoYW5nZWQSDAoEa2luZBgBIAEoCRIOCgZydW5faWQYAiABKAkSDgoGc3RhdHVzGAMgASgJEhAKCGFza2VkX2J5GAQgASgJEg8KB21lc3NhZ2UYBSABKAkSDQoFcm9sZXMYBiADKAkSDQoFbmFtZXMYByADKAkSCgoCYnkYCCABKAkSDwoHYXBwcm92ZRgJIAEoCBIMCgRub3RlGAogASgJEg4KBnJlYXNvbhgLIAEoCRIuCgpleHBpcmVzX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZkaWdlc3QYDSABKAkiggEKElJ1bkFwcHJvdmFsQ2hhbmdlZBITCgthcHByb3ZhbF9pZBgBIAEoCRINCgVldmVudBgCIAEoCRIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEg4KBmJyYW5jaBgFIAEoCRIOCgZyZWFzb24YBiABKAkSDgoGZ3VhcmRzGAcgAygJInAKDVBvbGljeUNoYW5nZWQSFgoOcG9saWN5X3ZlcnNpb24YASABKAMSDgoGZGlnZXN0GAIgASgJEg4KBnNoYWRvdxgDIAEoCBISCgphdHRhY2htZW50GAQgASgJEhMKC2F0dGFjaGVkX3RvGAUgASgJIiAKD1Vwc3RyZWFtQ2hhbmdlZBINCgV0b29scxgBIAMoCSI8Cg9EZWNpc2lvbnNTZWFsZWQSDQoFZmlyc3QYASABKAMSDAoEbGFzdBgCIAEoAxIMCgRoZWFkGAMgASgJQkZaRGdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9ldmVudC92MTtldmVudHYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("Ch5pbnRlcmxvY2svZXZlbnQvdjEvZXZlbnQucHJvdG8SEmludGVybG9jay5ldmVudC52MSLUEAoFRXZlbnQSCgoCaWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEg4KBmVudGl0eRgDIAEoCRIRCgllbnRpdHlfaWQYBCABKAkSDAoEdHlwZRgFIAEoCRIPCgd2ZXJzaW9uGAYgASgDEigKBHRpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFjdG9yGAggASgJEkUKE3dvcmtmbG93X3JlZ2lzdGVyZWQYFCABKAsyJi5pbnRlcmxvY2suZXZlbnQudjEuV29ya2Zsb3dSZWdpc3RlcmVkSAASNQoLcnVuX3N0YXJ0ZWQYFSABKAsyHi5pbnRlcmxvY2suZXZlbnQudjEuUnVuU3RhcnRlZEgAEj8KEHJ1bl90cmFuc2l0aW9uZWQYFiABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuUnVuVHJhbnNpdGlvbmVkSAASNwoMcnVuX3JlamVjdGVkGBcgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1blJlamVjdGVkSAASMQoJcnVuX2VuZGVkGBggASgLMhwuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkVuZGVkSAASMwoKcnVuX3BhdXNlZBgZIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5QYXVzZWRIABI1CgtydW5fcmVzdW1lZBgaIAEoCzIeLmludGVybG9jay5ldmVudC52MS5SdW5SZXN1bWVkSAASPwoQdG9vbGNhbGxfZGVjaWRlZBgbIAEoCzIjLmludGVybG9jay5ldmVudC52MS5Ub29sQ2FsbERlY2lkZWRIABJBChF0b29sY2FsbF9yZXBvcnRlZBgcIAEoCzIkLmludGVybG9jay5ldmVudC52MS5Ub29sQ2FsbFJlcG9ydGVkSAASMwoKcnVuX2ZvcmNlZBgdIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5Gb3JjZWRIABI9Cg9ydW5faW50ZXJydXB0ZWQYHiABKAsyIi5pbnRlcmxvY2suZXZlbnQudjEuUnVuSW50ZXJydXB0ZWRIABIzCgpydW5fZm9ya2VkGB8gASgLMh0uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkZvcmtlZEgAEj4KEHJ1bl9icmFuY2hfYm91bmQYICABKAsyIi5pbnRlcmxvY2suZXZlbnQudjEuUnVuQnJhbmNoQm91bmRIABI+ChBydW5fYnJhbmNoX2VuZGVkGCEgASgLMiIuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkJyYW5jaEVuZGVkSAASMwoKcnVuX2pvaW5lZBgiIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5Kb2luZWRIABI1CgtydW5faW52b2tlZBgjIAEoCzIeLmludGVybG9jay5ldmVudC52MS5SdW5JbnZva2VkSAASPAoPcnVuX2NoaWxkX2VuZGVkGCQgASgLMiEuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkNoaWxkRW5kZWRIABJBChFzY2hlbWFfcmVnaXN0ZXJlZBglIAEoCzIkLmludGVybG9jay5ldmVudC52MS5TY2hlbWFSZWdpc3RlcmVkSAASOQoNc3RhdGVfY2hhbmdlZBgmIAEoCzIgLmludGVybG9jay5ldmVudC52MS5TdGF0ZUNoYW5nZWRIABI5Cg1zdGF0ZV9kZWxldGVkGCcgASgLMiAuaW50ZXJsb2NrLmV2ZW50LnYxLlN0YXRlRGVsZXRlZEgAEjcKDHN0YXRlX2xvY2tlZBgoIAEoCzIfLmludGVybG9jay5ldmVudC52MS5TdGF0ZUxvY2tlZEgAEj0KD3Nlc3Npb25fY3JlYXRlZBgpIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uQ3JlYXRlZEgAEj0KD3Nlc3Npb25fY2hhbmdlZBgqIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uQ2hhbmdlZEgAEj0KD3Nlc3Npb25fZ3JhbnRlZBgrIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uR3JhbnRlZEgAEjcKDHRhc2tfY2hhbmdlZBgsIAEoCzIfLmludGVybG9jay5ldmVudC52MS5UYXNrQ2hhbmdlZEgAEkEKEWNvbXBvbmVudF9jaGFuZ2VkGC0gASgLMiQuaW50ZXJsb2NrLmV2ZW50LnYxLkNvbXBvbmVudENoYW5nZWRIABJFChNjb21wb25lbnRfY29tbWl0dGVkGC4gASgLMiYuaW50ZXJsb2NrLmV2ZW50LnYxLkNvbXBvbmVudENvbW1pdHRlZEgAEj8KEGFwcHJvdmFsX2NoYW5nZWQYLyABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuQXBwcm92YWxDaGFuZ2VkSAASRgoUcnVuX2FwcHJvdmFsX2NoYW5nZWQYMCABKAsyJi5pbnRlcmxvY2suZXZlbnQudjEuUnVuQXBwcm92YWxDaGFuZ2VkSAASOwoOcG9saWN5X2NoYW5nZWQYMSABKAsyIS5pbnRlcmxvY2suZXZlbnQudjEuUG9saWN5Q2hhbmdlZEgAEj8KEGRlY2lzaW9uc19zZWFsZWQYMiABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuRGVjaXNpb25zU2VhbGVkSAASPwoQdXBzdHJlYW1fY2hhbmdlZBgzIAEoCzIjLmludGVybG9jay5ldmVudC52MS5VcHN0cmVhbUNoYW5nZWRIAEIJCgdwYXlsb2FkIlAKEldvcmtmbG93UmVnaXN0ZXJlZBIQCgh3b3JrZmxvdxgBIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAIgASgDEg4KBmRpZ2VzdBgDIAEoCSJyCgpSdW5TdGFydGVkEhAKCHdvcmtmbG93GAEgASgJEhgKEHdvcmtmbG93X3ZlcnNpb24YAiABKAMSDQoFc3RhdGUYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIVCg1wYXJlbnRfcnVuX2lkGAUgASgJIoABCg9SdW5UcmFuc2l0aW9uZWQSDQoFZXZlbnQYASABKAkSDAoEZnJvbRgCIAEoCRIKCgJ0bxgDIAEoCRIRCglyYXRpb25hbGUYBCABKAkSEQoJc2FmZV9uZXh0GAUgASgIEg4KBmd1YXJkcxgGIAMoCRIOCgZicmFuY2gYByABKAkiagoLUnVuUmVqZWN0ZWQSDQoFZXZlbnQYASABKAkSDQoFc3RhdGUYAiABKAkSDAoEY29kZRgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEg4KBmd1YXJkcxgFIAMoCRIOCgZicmFuY2gYBiABKAkiOQoIUnVuRW5kZWQSDgoGc3RhdHVzGAEgASgJEg0KBXN0YXRlGAIgASgJEg4KBnJlYXNvbhgDIAEoCSIpCglSdW5QYXVzZWQSDAoEaGVsZBgBIAEoCBIOCgZyZWFzb24YAiABKAkiGwoKUnVuUmVzdW1lZBINCgVzdGF0ZRgBIAEoCSI1CglSdW5Gb3JjZWQSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIOCgZicmFuY2gYAyABKAkiXAoOUnVuSW50ZXJydXB0ZWQSEQoJaW50ZXJydXB0GAEgASgJEgwKBGZyb20YAiABKAkSCgoCdG8YAyABKAkSDQoFZmlsZXMYBCADKAkSDgoGYnJhbmNoGAUgASgJIksKCVJ1bkZvcmtlZBINCgVldmVudBgBIAEoCRINCgVzdGF0ZRgCIAEoCRIQCghicmFuY2hlcxgDIAMoCRIOCgZicmFuY2gYBCABKAkiQwoOUnVuQnJhbmNoQm91bmQSDgoGYnJhbmNoGAEgASgJEg0KBXN0YXRlGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkiPwoOUnVuQnJhbmNoRW5kZWQSDgoGYnJhbmNoGAEgASgJEg4KBnN0YXR1cxgCIAEoCRINCgVzdGF0ZRgDIAEoCSKuAQoJUnVuSm9pbmVkEg0KBWV2ZW50GAEgASgJEgwKBGZyb20YAiABKAkSCgoCdG8YAyABKAkSEQoJc3VjY2VlZGVkGAQgASgIEjIKCGJyYW5jaGVzGAUgAygLMiAuaW50ZXJsb2NrLmV2ZW50LnYxLkpvaW5lZEJyYW5jaBIRCgljb25mbGljdHMYBiADKAkSDgoGYnJhbmNoGAcgASgJEg4KBnJlYXNvbhgIIAEoCSIsCgxKb2luZWRCcmFuY2gSDAoEbmFtZRgBIAEoCRIOCgZzdGF0dXMYAiABKAkiaAoKUnVuSW52b2tlZBINCgVldmVudBgBIAEoCRINCgVzdGF0ZRgCIAEoCRIUCgxjaGlsZF9ydW5faWQYAyABKAkSFgoOY2hpbGRfd29ya2Zsb3cYBCABKAkSDgoGYnJhbmNoGAUgASgJIowBCg1SdW5DaGlsZEVuZGVkEg0KBWV2ZW50GAEgASgJEgwKBGZyb20YAiABKAkSCgoCdG8YAyABKAkSFAoMY2hpbGRfcnVuX2lkGAQgASgJEhYKDmNoaWxkX3dvcmtmbG93GAUgASgJEhQKDGNoaWxkX3N0YXR1cxgGIAEoCRIOCgZicmFuY2gYByABKAki3QIKD1Rvb2xDYWxsRGVjaWRlZBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSEAoIZGVjaXNpb24YAyABKAkSDAoEY29kZRgEIAEoCRIPCgdtZXNzYWdlGAUgASgJEg0KBXN0YXRlGAYgASgJEhMKC3J1bl92ZXJzaW9uGAcgASgDEhQKDGlucHV0X2RpZ2VzdBgIIAEoCRISCgpjYXBhYmlsaXR5GAkgASgJEg4KBnBvbGljeRgKIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgLIAEoAxIMCgRydWxlGAwgASgJEhMKC2FwcHJvdmFsX2lkGA0gASgJEjIKB3NoYWRvd3MYDiADKAsyIS5pbnRlcmxvY2suZXZlbnQudjEuU2hhZG93RGVjaWRlZBItCgZsaW1pdHMYDyADKAsyHS5pbnRlcmxvY2suZXZlbnQudjEuTGltaXRVc2VkIqABCglMaW1pdFVzZWQSDgoGcG9saWN5GAEgASgJEgwKBHJ1bGUYAiABKAkSDwoHbWVhc3VyZRgDIAEoCRINCgVzY29wZRgEIAEoCRIPCgdzdWJqZWN0GAUgASgJEgwKBHVzZWQYBiABKAMSCwoDbWF4GAcgASgDEikKBXVudGlsGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJpCg1TaGFkb3dEZWNpZGVkEg4KBnBvbGljeRgBIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgCIAEoAxIQCgh3b3JrZmxvdxgDIAEoCRIQCghkZWNpc2lvbhgEIAEoCRIMCgRjb2RlGAUgASgJIpEBChBUb29sQ2FsbFJlcG9ydGVkEg8KB2NhbGxfaWQYASABKAkSDAoEdG9vbBgCIAEoCRIKCgJvaxgDIAEoCBIUCgxyZXN1bHRfYnl0ZXMYBCABKAMSFQoNZmlsZXNfY2hhbmdlZBgFIAMoCRIQCghjb3N0X3VzZBgGIAEoCRITCgt1bmFjY291bnRlZBgHIAEoCCJiChBTY2hlbWFSZWdpc3RlcmVkEhEKCXNjaGVtYV9pZBgBIAEoCRITCgtzY2hlbWFfbmFtZRgCIAEoCRIWCg5zY2hlbWFfdmVyc2lvbhgDIAEoAxIOCgZkaWdlc3QYBCABKAkikAEKDFN0YXRlQ2hhbmdlZBITCgtzY2hlbWFfbmFtZRgBIAEoCRIWCg5zY2hlbWFfdmVyc2lvbhgCIAEoAxIXCg9yb290X3Nlc3Npb25faWQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIUCgxzZXNzaW9uX25hbWUYBSABKAkSEAoIcG9pbnRlcnMYBiADKAkiTAoMU3RhdGVEZWxldGVkEhMKC3NjaGVtYV9uYW1lGAEgASgJEhcKD3Jvb3Rfc2Vzc2lvbl9pZBgCIAEoCRIOCgZmb3JjZWQYAyABKAgiTQoLU3RhdGVMb2NrZWQSDgoGaG9sZGVyGAEgASgJEi4KCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIm0KDlNlc3Npb25DcmVhdGVkEgwKBG5hbWUYASABKAkSGQoRcGFyZW50X3Nlc3Npb25faWQYAiABKAkSFwoPcm9vdF9zZXNzaW9uX2lkGAMgASgJEhkKEXdvcmtmbG93X3N0YXRlX2lkGAQgASgJIs8BCg5TZXNzaW9uQ2hhbmdlZBIMCgRuYW1lGAEgASgJEg4KBnN0YXR1cxgCIAEoCRIbChNzdGF0ZV91cGRhdGVfc3RhdHVzGAMgASgJEhAKCGF0dGVtcHRzGAQgASgFEg0KBWVycm9yGAUgASgJEhkKEXBhcmVudF9zZXNzaW9uX2lkGAYgASgJEhcKD3Jvb3Rfc2Vzc2lvbl9pZBgHIAEoCRITCgtjYWxsYmFja19pZBgIIAEoCRIYChBjaGlsZF9zZXNzaW9uX2lkGAkgASgJIiIKDlNlc3Npb25HcmFudGVkEhAKCHN0YXRlX2lkGAEgASgJInUKC1Rhc2tDaGFuZ2VkEhIKCnNlc3Npb25faWQYASABKAkSDAoEa2luZBgCIAEoCRIPCgdhdHRlbXB0GAMgASgFEg4KBnJ1bm5lchgEIAEoCRINCgVlcnJvchgFIAEoCRIUCgxjYWxsYmFja19pZHMYBiADKAkiNQoQQ29tcG9uZW50Q2hhbmdlZBIMCgRuYW1lGAEgASgJEhMKC3BlcnNpc3RlbmNlGAIgASgJImcKEkNvbXBvbmVudENvbW1pdHRlZBIUCgxleGVjdXRpb25faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIPCgdzdWJqZWN0GAMgASgJEhYKDnZhbHVlc192ZXJzaW9uGAQgASgDIvsBCg9BcHByb3ZhbENoYW5nZWQSDAoEa2luZBgBIAEoCRIOCgZydW5faWQYAiABKAkSDgoGc3RhdHVzGAMgASgJEhAKCGFza2VkX2J5GAQgASgJEg8KB21lc3NhZ2UYBSABKAkSDQoFcm9sZXMYBiADKAkSDQoFbmFtZXMYByADKAkSCgoCYnkYCCABKAkSDwoHYXBwcm92ZRgJIAEoCBIMCgRub3RlGAogASgJEg4KBnJlYXNvbhgLIAEoCRIuCgpleHBpcmVzX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZkaWdlc3QYDSABKAkiggEKElJ1bkFwcHJvdmFsQ2hhbmdlZBITCgthcHByb3ZhbF9pZBgBIAEoCRINCgVldmVudBgCIAEoCRIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEg4KBmJyYW5jaBgFIAEoCRIOCgZyZWFzb24YBiABKAkSDgoGZ3VhcmRzGAcgAygJInAKDVBvbGljeUNoYW5nZWQSFgoOcG9saWN5X3ZlcnNpb24YASABKAMSDgoGZGlnZXN0GAIgASgJEg4KBnNoYWRvdxgDIAEoCBISCgphdHRhY2htZW50GAQgASgJEhMKC2F0dGFjaGVkX3RvGAUgASgJIiAKD1Vwc3RyZWFtQ2hhbmdlZBINCgV0b29scxgBIAMoCSI8Cg9EZWNpc2lvbnNTZWFsZWQSDQoFZmlyc3QYASABKAMSDAoEbGFzdBgCIAEoAxIMCgRoZWFkGAMgASgJQkZaRGdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9ldmVudC92MTtldmVudHYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Event is one fact that has happened and will not change. It is written to the store
@@ -1156,6 +1156,15 @@ export type ToolCallDecided = Message<"interlock.event.v1.ToolCallDecided"> & {
    * @generated from field: repeated interlock.event.v1.ShadowDecided shadows = 14;
    */
   shadows: ShadowDecided[];
+
+  /**
+   * Limits of which more than 80 percent are used after this call, as far as the enforcer
+   * that decided knows: what other replicas have counted since it saw the limit last is
+   * not in it.
+   *
+   * @generated from field: repeated interlock.event.v1.LimitUsed limits = 15;
+   */
+  limits: LimitUsed[];
 };
 
 /**
@@ -1164,6 +1173,78 @@ export type ToolCallDecided = Message<"interlock.event.v1.ToolCallDecided"> & {
  */
 export const ToolCallDecidedSchema: GenMessage<ToolCallDecided> = /*@__PURE__*/
   messageDesc(file_interlock_event_v1_event, 17);
+
+/**
+ * LimitUsed is how much of a limit is used.
+ *
+ * @generated from message interlock.event.v1.LimitUsed
+ */
+export type LimitUsed = Message<"interlock.event.v1.LimitUsed"> & {
+  /**
+   * Name of the policy; empty when the limit is the state's, or the session's own.
+   *
+   * @generated from field: string policy = 1;
+   */
+  policy: string;
+
+  /**
+   * JSON Pointer of the rule in the policy, such as "/allow/0"; empty when the limit is
+   * the state's.
+   *
+   * @generated from field: string rule = 2;
+   */
+  rule: string;
+
+  /**
+   * calls, money or emails of a policy; iterations, context_bytes or files of the state.
+   *
+   * @generated from field: string measure = 3;
+   */
+  measure: string;
+
+  /**
+   * policy, principal or session; entry when the limit is the state's.
+   *
+   * @generated from field: string scope = 4;
+   */
+  scope: string;
+
+  /**
+   * The principal or the root of the tree of sessions; of a state the number of the entry.
+   *
+   * @generated from field: string subject = 5;
+   */
+  subject: string;
+
+  /**
+   * How much is used: calls, emails, bytes, files or micro-dollars.
+   *
+   * @generated from field: int64 used = 6;
+   */
+  used: bigint;
+
+  /**
+   * The most that may be used.
+   *
+   * @generated from field: int64 max = 7;
+   */
+  max: bigint;
+
+  /**
+   * When it is certain to be less: when the rolling window or the period is over. Absent
+   * when only the end of the entry or of the session helps.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 8;
+   */
+  until?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.event.v1.LimitUsed.
+ * Use `create(LimitUsedSchema)` to create a new message.
+ */
+export const LimitUsedSchema: GenMessage<LimitUsed> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 18);
 
 /**
  * ShadowDecided is what a shadow would have decided. The shadow is a policy or a
@@ -1213,7 +1294,7 @@ export type ShadowDecided = Message<"interlock.event.v1.ShadowDecided"> & {
  * Use `create(ShadowDecidedSchema)` to create a new message.
  */
 export const ShadowDecidedSchema: GenMessage<ShadowDecided> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 18);
+  messageDesc(file_interlock_event_v1_event, 19);
 
 /**
  * ToolCallReported announces the result of a tool call.
@@ -1276,7 +1357,7 @@ export type ToolCallReported = Message<"interlock.event.v1.ToolCallReported"> & 
  * Use `create(ToolCallReportedSchema)` to create a new message.
  */
 export const ToolCallReportedSchema: GenMessage<ToolCallReported> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 19);
+  messageDesc(file_interlock_event_v1_event, 20);
 
 /**
  * SchemaRegistered announces a new immutable version of a schema.
@@ -1318,7 +1399,7 @@ export type SchemaRegistered = Message<"interlock.event.v1.SchemaRegistered"> & 
  * Use `create(SchemaRegisteredSchema)` to create a new message.
  */
 export const SchemaRegisteredSchema: GenMessage<SchemaRegistered> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 20);
+  messageDesc(file_interlock_event_v1_event, 21);
 
 /**
  * StateChanged announces a new version of a shared state. The document is not part of
@@ -1375,7 +1456,7 @@ export type StateChanged = Message<"interlock.event.v1.StateChanged"> & {
  * Use `create(StateChangedSchema)` to create a new message.
  */
 export const StateChangedSchema: GenMessage<StateChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 21);
+  messageDesc(file_interlock_event_v1_event, 22);
 
 /**
  * StateDeleted announces a state that is gone, with its history.
@@ -1410,7 +1491,7 @@ export type StateDeleted = Message<"interlock.event.v1.StateDeleted"> & {
  * Use `create(StateDeletedSchema)` to create a new message.
  */
 export const StateDeletedSchema: GenMessage<StateDeleted> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 22);
+  messageDesc(file_interlock_event_v1_event, 23);
 
 /**
  * StateLocked announces a lease on a state, taken or given back. A lease that lapses is
@@ -1439,7 +1520,7 @@ export type StateLocked = Message<"interlock.event.v1.StateLocked"> & {
  * Use `create(StateLockedSchema)` to create a new message.
  */
 export const StateLockedSchema: GenMessage<StateLocked> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 23);
+  messageDesc(file_interlock_event_v1_event, 24);
 
 /**
  * SessionCreated announces a new session.
@@ -1481,7 +1562,7 @@ export type SessionCreated = Message<"interlock.event.v1.SessionCreated"> & {
  * Use `create(SessionCreatedSchema)` to create a new message.
  */
 export const SessionCreatedSchema: GenMessage<SessionCreated> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 24);
+  messageDesc(file_interlock_event_v1_event, 25);
 
 /**
  * SessionChanged announces where a session stands (types "stopped", "resumed",
@@ -1560,7 +1641,7 @@ export type SessionChanged = Message<"interlock.event.v1.SessionChanged"> & {
  * Use `create(SessionChangedSchema)` to create a new message.
  */
 export const SessionChangedSchema: GenMessage<SessionChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 25);
+  messageDesc(file_interlock_event_v1_event, 26);
 
 /**
  * SessionGranted announces that a session may read a state of another tree, or may no
@@ -1582,7 +1663,7 @@ export type SessionGranted = Message<"interlock.event.v1.SessionGranted"> & {
  * Use `create(SessionGrantedSchema)` to create a new message.
  */
 export const SessionGrantedSchema: GenMessage<SessionGranted> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 26);
+  messageDesc(file_interlock_event_v1_event, 27);
 
 /**
  * TaskChanged announces what happened to a task (types "queued", "leased", "lapsed",
@@ -1639,7 +1720,7 @@ export type TaskChanged = Message<"interlock.event.v1.TaskChanged"> & {
  * Use `create(TaskChangedSchema)` to create a new message.
  */
 export const TaskChangedSchema: GenMessage<TaskChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 27);
+  messageDesc(file_interlock_event_v1_event, 28);
 
 /**
  * ComponentChanged announces a change of a component's definition.
@@ -1667,7 +1748,7 @@ export type ComponentChanged = Message<"interlock.event.v1.ComponentChanged"> & 
  * Use `create(ComponentChangedSchema)` to create a new message.
  */
 export const ComponentChangedSchema: GenMessage<ComponentChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 28);
+  messageDesc(file_interlock_event_v1_event, 29);
 
 /**
  * ComponentCommitted announces the end of an execution. Values are not part of events.
@@ -1709,7 +1790,7 @@ export type ComponentCommitted = Message<"interlock.event.v1.ComponentCommitted"
  * Use `create(ComponentCommittedSchema)` to create a new message.
  */
 export const ComponentCommittedSchema: GenMessage<ComponentCommitted> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 29);
+  messageDesc(file_interlock_event_v1_event, 30);
 
 /**
  * ApprovalChanged announces a question to humans and its outcome (types "requested",
@@ -1816,7 +1897,7 @@ export type ApprovalChanged = Message<"interlock.event.v1.ApprovalChanged"> & {
  * Use `create(ApprovalChangedSchema)` to create a new message.
  */
 export const ApprovalChangedSchema: GenMessage<ApprovalChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 30);
+  messageDesc(file_interlock_event_v1_event, 31);
 
 /**
  * RunApprovalChanged announces what an approval does to a run (types
@@ -1881,7 +1962,7 @@ export type RunApprovalChanged = Message<"interlock.event.v1.RunApprovalChanged"
  * Use `create(RunApprovalChangedSchema)` to create a new message.
  */
 export const RunApprovalChangedSchema: GenMessage<RunApprovalChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 31);
+  messageDesc(file_interlock_event_v1_event, 32);
 
 /**
  * PolicyChanged announces a change of a policy (types "put", "promoted", "deleted",
@@ -1931,7 +2012,7 @@ export type PolicyChanged = Message<"interlock.event.v1.PolicyChanged"> & {
  * Use `create(PolicyChangedSchema)` to create a new message.
  */
 export const PolicyChangedSchema: GenMessage<PolicyChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 32);
+  messageDesc(file_interlock_event_v1_event, 33);
 
 /**
  * UpstreamChanged announces that tools of an MCP server behind the gate have another
@@ -1954,7 +2035,7 @@ export type UpstreamChanged = Message<"interlock.event.v1.UpstreamChanged"> & {
  * Use `create(UpstreamChangedSchema)` to create a new message.
  */
 export const UpstreamChangedSchema: GenMessage<UpstreamChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 33);
+  messageDesc(file_interlock_event_v1_event, 34);
 
 /**
  * DecisionsSealed announces that decisions of a partition are part of its hash chain
@@ -1990,5 +2071,5 @@ export type DecisionsSealed = Message<"interlock.event.v1.DecisionsSealed"> & {
  * Use `create(DecisionsSealedSchema)` to create a new message.
  */
 export const DecisionsSealedSchema: GenMessage<DecisionsSealed> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 34);
+  messageDesc(file_interlock_event_v1_event, 35);
 

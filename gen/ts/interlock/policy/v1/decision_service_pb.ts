@@ -6,13 +6,15 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { ChainReport, DecisionRecord } from "./decision_pb.js";
 import { file_interlock_policy_v1_decision } from "./decision_pb.js";
+import type { Explanation } from "./explanation_pb.js";
+import { file_interlock_policy_v1_explanation } from "./explanation_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file interlock/policy/v1/decision_service.proto.
  */
 export const file_interlock_policy_v1_decision_service: GenFile = /*@__PURE__*/
-  fileDesc("CippbnRlcmxvY2svcG9saWN5L3YxL2RlY2lzaW9uX3NlcnZpY2UucHJvdG8SE2ludGVybG9jay5wb2xpY3kudjEiTQoUTGlzdERlY2lzaW9uc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJImgKFUxpc3REZWNpc2lvbnNSZXNwb25zZRI2CglkZWNpc2lvbnMYASADKAsyIy5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uUmVjb3JkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI/ChZWZXJpZnlEZWNpc2lvbnNSZXF1ZXN0EhEKCXBhcnRpdGlvbhgBIAEoCRISCgpwYWdlX3Rva2VuGAIgASgJImQKF1ZlcmlmeURlY2lzaW9uc1Jlc3BvbnNlEjAKBmNoYWlucxgBIAMoCzIgLmludGVybG9jay5wb2xpY3kudjEuQ2hhaW5SZXBvcnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMucBCg9EZWNpc2lvblNlcnZpY2USZgoNTGlzdERlY2lzaW9ucxIpLmludGVybG9jay5wb2xpY3kudjEuTGlzdERlY2lzaW9uc1JlcXVlc3QaKi5pbnRlcmxvY2sucG9saWN5LnYxLkxpc3REZWNpc2lvbnNSZXNwb25zZRJsCg9WZXJpZnlEZWNpc2lvbnMSKy5pbnRlcmxvY2sucG9saWN5LnYxLlZlcmlmeURlY2lzaW9uc1JlcXVlc3QaLC5pbnRlcmxvY2sucG9saWN5LnYxLlZlcmlmeURlY2lzaW9uc1Jlc3BvbnNlQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9wb2xpY3kvdjE7cG9saWN5djFiBnByb3RvMw", [file_interlock_policy_v1_decision]);
+  fileDesc("CippbnRlcmxvY2svcG9saWN5L3YxL2RlY2lzaW9uX3NlcnZpY2UucHJvdG8SE2ludGVybG9jay5wb2xpY3kudjEiTQoUTGlzdERlY2lzaW9uc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJImgKFUxpc3REZWNpc2lvbnNSZXNwb25zZRI2CglkZWNpc2lvbnMYASADKAsyIy5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uUmVjb3JkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJsChJHZXREZWNpc2lvblJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDwoHY2FsbF9pZBgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoAxIPCgdleHBsYWluGAUgASgIIoMBChNHZXREZWNpc2lvblJlc3BvbnNlEjUKCGRlY2lzaW9uGAEgASgLMiMuaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvblJlY29yZBI1CgtleHBsYW5hdGlvbhgCIAEoCzIgLmludGVybG9jay5wb2xpY3kudjEuRXhwbGFuYXRpb24iPwoWVmVyaWZ5RGVjaXNpb25zUmVxdWVzdBIRCglwYXJ0aXRpb24YASABKAkSEgoKcGFnZV90b2tlbhgCIAEoCSJkChdWZXJpZnlEZWNpc2lvbnNSZXNwb25zZRIwCgZjaGFpbnMYASADKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkNoYWluUmVwb3J0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTLJAgoPRGVjaXNpb25TZXJ2aWNlEmYKDUxpc3REZWNpc2lvbnMSKS5pbnRlcmxvY2sucG9saWN5LnYxLkxpc3REZWNpc2lvbnNSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0RGVjaXNpb25zUmVzcG9uc2USYAoLR2V0RGVjaXNpb24SJy5pbnRlcmxvY2sucG9saWN5LnYxLkdldERlY2lzaW9uUmVxdWVzdBooLmludGVybG9jay5wb2xpY3kudjEuR2V0RGVjaXNpb25SZXNwb25zZRJsCg9WZXJpZnlEZWNpc2lvbnMSKy5pbnRlcmxvY2sucG9saWN5LnYxLlZlcmlmeURlY2lzaW9uc1JlcXVlc3QaLC5pbnRlcmxvY2sucG9saWN5LnYxLlZlcmlmeURlY2lzaW9uc1Jlc3BvbnNlQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9wb2xpY3kvdjE7cG9saWN5djFiBnByb3RvMw", [file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation]);
 
 /**
  * ListDecisionsRequest asks for one page of the log.
@@ -38,8 +40,11 @@ export type ListDecisionsRequest = Message<"interlock.policy.v1.ListDecisionsReq
   /**
    * Which decisions to return: key=value terms joined by " AND "; empty for all. A value
    * may be quoted, as a JSON string. Keys: run_id (also the id of a root run, for all
-   * runs below it), session_id, tool, decision (ALLOW, ASK or DENY), since and before
-   * (RFC 3339 times) and shadowed (true: those that a shadow would have decided otherwise).
+   * runs below it), session_id, tool, decision (ALLOW, ASK or DENY),
+   * not_decision (several are separated by commas), code (a DecisionCode without its
+   * prefix), workflow, policy (the one that decided), principal, since and before (RFC 3339
+   * times) and shadowed (true: those that a shadow would have decided otherwise). For one
+   * page at most 2,000 records are looked at.
    *
    * @generated from field: string filter = 3;
    */
@@ -82,6 +87,86 @@ export const ListDecisionsResponseSchema: GenMessage<ListDecisionsResponse> = /*
   messageDesc(file_interlock_policy_v1_decision_service, 1);
 
 /**
+ * GetDecisionRequest names one call.
+ *
+ * @generated from message interlock.policy.v1.GetDecisionRequest
+ */
+export type GetDecisionRequest = Message<"interlock.policy.v1.GetDecisionRequest"> & {
+  /**
+   * The run that the call was judged by, or any run of its partition. Empty for a call
+   * without a run, and then session_id is needed.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * The session of a call without a run; ignored with run_id.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * Id of the call.
+   *
+   * @generated from field: string call_id = 3;
+   */
+  callId: string;
+
+  /**
+   * The record's place in its partition, as a list has it; 0 when it is not known. A call
+   * whose answer is no longer kept for repeats, a day after it was decided, is found by it
+   * at once, however long the partition is; without it only among the latest 10,000 records.
+   *
+   * @generated from field: int64 sequence = 4;
+   */
+  sequence: bigint;
+
+  /**
+   * Add why it was decided so: computed again from what was recorded.
+   *
+   * @generated from field: bool explain = 5;
+   */
+  explain: boolean;
+};
+
+/**
+ * Describes the message interlock.policy.v1.GetDecisionRequest.
+ * Use `create(GetDecisionRequestSchema)` to create a new message.
+ */
+export const GetDecisionRequestSchema: GenMessage<GetDecisionRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_decision_service, 2);
+
+/**
+ * GetDecisionResponse is one decision.
+ *
+ * @generated from message interlock.policy.v1.GetDecisionResponse
+ */
+export type GetDecisionResponse = Message<"interlock.policy.v1.GetDecisionResponse"> & {
+  /**
+   * The decision as the log has it.
+   *
+   * @generated from field: interlock.policy.v1.DecisionRecord decision = 1;
+   */
+  decision?: DecisionRecord | undefined;
+
+  /**
+   * Why, when that was asked for.
+   *
+   * @generated from field: interlock.policy.v1.Explanation explanation = 2;
+   */
+  explanation?: Explanation | undefined;
+};
+
+/**
+ * Describes the message interlock.policy.v1.GetDecisionResponse.
+ * Use `create(GetDecisionResponseSchema)` to create a new message.
+ */
+export const GetDecisionResponseSchema: GenMessage<GetDecisionResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_decision_service, 3);
+
+/**
  * VerifyDecisionsRequest names the chains to verify.
  *
  * @generated from message interlock.policy.v1.VerifyDecisionsRequest
@@ -107,7 +192,7 @@ export type VerifyDecisionsRequest = Message<"interlock.policy.v1.VerifyDecision
  * Use `create(VerifyDecisionsRequestSchema)` to create a new message.
  */
 export const VerifyDecisionsRequestSchema: GenMessage<VerifyDecisionsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_decision_service, 2);
+  messageDesc(file_interlock_policy_v1_decision_service, 4);
 
 /**
  * VerifyDecisionsResponse is what the verification found.
@@ -135,7 +220,7 @@ export type VerifyDecisionsResponse = Message<"interlock.policy.v1.VerifyDecisio
  * Use `create(VerifyDecisionsResponseSchema)` to create a new message.
  */
 export const VerifyDecisionsResponseSchema: GenMessage<VerifyDecisionsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_decision_service, 3);
+  messageDesc(file_interlock_policy_v1_decision_service, 5);
 
 /**
  * DecisionService reads the log of decisions (S3, S7). Nothing edits it.
@@ -153,6 +238,17 @@ export const DecisionService: GenService<{
     methodKind: "unary";
     input: typeof ListDecisionsRequestSchema;
     output: typeof ListDecisionsResponseSchema;
+  },
+  /**
+   * GetDecision returns the decision on one call, the last one when there are several.
+   * NOT_FOUND says which reasons there may be.
+   *
+   * @generated from rpc interlock.policy.v1.DecisionService.GetDecision
+   */
+  getDecision: {
+    methodKind: "unary";
+    input: typeof GetDecisionRequestSchema;
+    output: typeof GetDecisionResponseSchema;
   },
   /**
    * VerifyDecisions recomputes the hash chains of the log and returns what is wrong: a

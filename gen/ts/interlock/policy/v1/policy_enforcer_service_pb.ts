@@ -10,6 +10,8 @@ import type { LegalEvent, Run } from "../../engine/v1/run_pb.js";
 import { file_interlock_engine_v1_run } from "../../engine/v1/run_pb.js";
 import type { Decision, DecisionCode } from "./decision_pb.js";
 import { file_interlock_policy_v1_decision } from "./decision_pb.js";
+import type { Explanation } from "./explanation_pb.js";
+import { file_interlock_policy_v1_explanation } from "./explanation_pb.js";
 import type { Interrupted } from "./tool_call_pb.js";
 import { file_interlock_policy_v1_tool_call } from "./tool_call_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -18,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/policy_enforcer_service.proto.
  */
 export const file_interlock_policy_v1_policy_enforcer_service: GenFile = /*@__PURE__*/
-  fileDesc("CjFpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9lbmZvcmNlcl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIr0BChRDaGVja1Rvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDAoEdG9vbBgEIAEoCRIWCg5xdWFsaWZpZWRfdG9vbBgFIAEoCRINCgVpbnB1dBgGIAEoDBIPCgdjYWxsX2lkGAcgASgJEhoKEmVzdGltYXRlZF9jb3N0X3VzZBgIIAEoCRIPCgdkcnlfcnVuGAkgASgIIogDChVDaGVja1Rvb2xDYWxsUmVzcG9uc2USLwoIZGVjaXNpb24YASABKA4yHS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uEi8KBGNvZGUYAiABKA4yIS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uQ29kZRIPCgdtZXNzYWdlGAMgASgJEhgKEHRvb2xzX3Jlc3RyaWN0ZWQYBCABKAgSFQoNYWxsb3dlZF90b29scxgFIAMoCRI1CgxsZWdhbF9ldmVudHMYBiADKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkxlZ2FsRXZlbnQSEwoLYXBwcm92YWxfaWQYByABKAkSDwoHY2FsbF9pZBgIIAEoCRIOCgZydW5faWQYCSABKAkSEwoLcnVuX3ZlcnNpb24YCiABKAMSDQoFc3RhdGUYCyABKAkSDgoGYnJhbmNoGAwgASgJEhIKCml0ZXJhdGlvbnMYDSABKAMSFgoObWF4X2l0ZXJhdGlvbnMYDiABKAMixQEKFVJlcG9ydFRvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDwoHY2FsbF9pZBgEIAEoCRIMCgR0b29sGAUgASgJEgoKAm9rGAYgASgIEhUKDWZpbGVzX2NoYW5nZWQYByADKAkSFAoMcmVzdWx0X2J5dGVzGAggASgDEhAKCGNvc3RfdXNkGAkgASgJEg4KBm91dHB1dBgKIAEoDCKYAQoWUmVwb3J0VG9vbENhbGxSZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIRCglhY2NvdW50ZWQYAiABKAgSMwoJaW50ZXJydXB0GAMgASgLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5JbnRlcnJ1cHRlZBIPCgd3YXJuaW5nGAQgASgJImkKFUNoZWNrVG9vbENhbGxzUmVxdWVzdBIWCg5jb3JyZWxhdGlvbl9pZBgBIAEoBBI4CgVjYWxscxgCIAMoCzIpLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlcXVlc3QibAoWQ2hlY2tUb29sQ2FsbHNSZXNwb25zZRIWCg5jb3JyZWxhdGlvbl9pZBgBIAEoBBI6CgdyZXN1bHRzGAIgAygLMikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1Jlc3VsdCKFAQoUQ2hlY2tUb29sQ2FsbHNSZXN1bHQSPgoIZGVjaXNpb24YASABKAsyKi5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXNwb25zZUgAEiMKBWVycm9yGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIAEIICgZyZXN1bHQy2QIKFVBvbGljeUVuZm9yY2VyU2VydmljZRJmCg1DaGVja1Rvb2xDYWxsEikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlc3BvbnNlEmkKDlJlcG9ydFRvb2xDYWxsEiouaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRUb29sQ2FsbFJlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFRvb2xDYWxsUmVzcG9uc2USbQoOQ2hlY2tUb29sQ2FsbHMSKi5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxzUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbHNSZXNwb25zZSgBMAFCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3BvbGljeS92MTtwb2xpY3l2MWIGcHJvdG8z", [file_google_rpc_status, file_interlock_engine_v1_run, file_interlock_policy_v1_decision, file_interlock_policy_v1_tool_call]);
+  fileDesc("CjFpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9lbmZvcmNlcl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIt4BChRDaGVja1Rvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDAoEdG9vbBgEIAEoCRIWCg5xdWFsaWZpZWRfdG9vbBgFIAEoCRINCgVpbnB1dBgGIAEoDBIPCgdjYWxsX2lkGAcgASgJEhoKEmVzdGltYXRlZF9jb3N0X3VzZBgIIAEoCRIPCgdkcnlfcnVuGAkgASgIEg8KB2V4cGxhaW4YCiABKAgSDgoGZm9sZGVyGAsgASgJIr8DChVDaGVja1Rvb2xDYWxsUmVzcG9uc2USLwoIZGVjaXNpb24YASABKA4yHS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uEi8KBGNvZGUYAiABKA4yIS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uQ29kZRIPCgdtZXNzYWdlGAMgASgJEhgKEHRvb2xzX3Jlc3RyaWN0ZWQYBCABKAgSFQoNYWxsb3dlZF90b29scxgFIAMoCRI1CgxsZWdhbF9ldmVudHMYBiADKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkxlZ2FsRXZlbnQSEwoLYXBwcm92YWxfaWQYByABKAkSDwoHY2FsbF9pZBgIIAEoCRIOCgZydW5faWQYCSABKAkSEwoLcnVuX3ZlcnNpb24YCiABKAMSDQoFc3RhdGUYCyABKAkSDgoGYnJhbmNoGAwgASgJEhIKCml0ZXJhdGlvbnMYDSABKAMSFgoObWF4X2l0ZXJhdGlvbnMYDiABKAMSNQoLZXhwbGFuYXRpb24YDyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkV4cGxhbmF0aW9uIt4BChVSZXBvcnRUb29sQ2FsbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg8KB2NhbGxfaWQYBCABKAkSDAoEdG9vbBgFIAEoCRIKCgJvaxgGIAEoCBIVCg1maWxlc19jaGFuZ2VkGAcgAygJEhQKDHJlc3VsdF9ieXRlcxgIIAEoAxIQCghjb3N0X3VzZBgJIAEoCRIOCgZvdXRwdXQYCiABKAwSFwoPb3V0Y29tZV91bmtub3duGAsgASgIIqoBChZSZXBvcnRUb29sQ2FsbFJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEhEKCWFjY291bnRlZBgCIAEoCBIzCglpbnRlcnJ1cHQYAyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkludGVycnVwdGVkEg8KB3dhcm5pbmcYBCABKAkSEAoIZXZpZGVuY2UYBSADKAkiaQoVQ2hlY2tUb29sQ2FsbHNSZXF1ZXN0EhYKDmNvcnJlbGF0aW9uX2lkGAEgASgEEjgKBWNhbGxzGAIgAygLMikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVxdWVzdCJsChZDaGVja1Rvb2xDYWxsc1Jlc3BvbnNlEhYKDmNvcnJlbGF0aW9uX2lkGAEgASgEEjoKB3Jlc3VsdHMYAiADKAsyKS5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxzUmVzdWx0IoUBChRDaGVja1Rvb2xDYWxsc1Jlc3VsdBI+CghkZWNpc2lvbhgBIAEoCzIqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlc3BvbnNlSAASIwoFZXJyb3IYAiABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAQggKBnJlc3VsdDLZAgoVUG9saWN5RW5mb3JjZXJTZXJ2aWNlEmYKDUNoZWNrVG9vbENhbGwSKS5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVzcG9uc2USaQoOUmVwb3J0VG9vbENhbGwSKi5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFRvb2xDYWxsUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0VG9vbENhbGxSZXNwb25zZRJtCg5DaGVja1Rvb2xDYWxscxIqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbHNSZXF1ZXN0GisuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1Jlc3BvbnNlKAEwAUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svcG9saWN5L3YxO3BvbGljeXYxYgZwcm90bzM", [file_google_rpc_status, file_interlock_engine_v1_run, file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation, file_interlock_policy_v1_tool_call]);
 
 /**
  * CheckToolCallRequest is a tool call that is to be made.
@@ -96,6 +98,21 @@ export type CheckToolCallRequest = Message<"interlock.policy.v1.CheckToolCallReq
    * @generated from field: bool dry_run = 9;
    */
   dryRun: boolean;
+
+  /**
+   * Add why it is decided so, and what would change that.
+   *
+   * @generated from field: bool explain = 10;
+   */
+  explain: boolean;
+
+  /**
+   * The folder that the call is made in, as an absolute path, where the caller knows it;
+   * empty when it does not. A command outside of the run's workspace is no evidence.
+   *
+   * @generated from field: string folder = 11;
+   */
+  folder: string;
 };
 
 /**
@@ -208,6 +225,13 @@ export type CheckToolCallResponse = Message<"interlock.policy.v1.CheckToolCallRe
    * @generated from field: int64 max_iterations = 14;
    */
   maxIterations: bigint;
+
+  /**
+   * Why, when that was asked for: as things were before the call was counted.
+   *
+   * @generated from field: interlock.policy.v1.Explanation explanation = 15;
+   */
+  explanation?: Explanation | undefined;
 };
 
 /**
@@ -288,11 +312,20 @@ export type ReportToolCallRequest = Message<"interlock.policy.v1.ReportToolCallR
   costUsd: string;
 
   /**
-   * What the tool returned; kept only where the workflow captures output.
+   * What the tool returned; kept only where the workflow captures output, and read where
+   * its evidence asks for it, up to 64 KiB.
    *
    * @generated from field: bytes output = 10;
    */
   output: Uint8Array;
+
+  /**
+   * True when nobody can tell whether the call succeeded, whatever ok says: it is no
+   * evidence then (S14.5).
+   *
+   * @generated from field: bool outcome_unknown = 11;
+   */
+  outcomeUnknown: boolean;
 };
 
 /**
@@ -336,6 +369,13 @@ export type ReportToolCallResponse = Message<"interlock.policy.v1.ReportToolCall
    * @generated from field: string warning = 4;
    */
   warning: string;
+
+  /**
+   * Names of the evidence that the report has given (S14).
+   *
+   * @generated from field: repeated string evidence = 5;
+   */
+  evidence: string[];
 };
 
 /**

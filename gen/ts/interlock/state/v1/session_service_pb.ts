@@ -4,6 +4,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Session, StateUpdate } from "./session_pb.js";
 import { file_interlock_state_v1_session } from "./session_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -12,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/state/v1/session_service.proto.
  */
 export const file_interlock_state_v1_session_service: GenFile = /*@__PURE__*/
-  fileDesc("CihpbnRlcmxvY2svc3RhdGUvdjEvc2Vzc2lvbl9zZXJ2aWNlLnByb3RvEhJpbnRlcmxvY2suc3RhdGUudjEi8QIKFENyZWF0ZVNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDAoEbmFtZRgCIAEoCRIOCgZwYXJlbnQYAyABKAkSGQoRd29ya2Zsb3dfc3RhdGVfaWQYBCABKAkSNQoMc3RhdGVfdXBkYXRlGAUgASgOMh8uaW50ZXJsb2NrLnN0YXRlLnYxLlN0YXRlVXBkYXRlEhsKE2FjY2VwdF9lYXJseV91cGRhdGUYBiABKAgSRAoGbGFiZWxzGAcgAygLMjQuaW50ZXJsb2NrLnN0YXRlLnYxLkNyZWF0ZVNlc3Npb25SZXF1ZXN0LkxhYmVsc0VudHJ5EhEKCXN0YXRlX3JlZhgIIAEoCRIPCgdzdWJqZWN0GAkgASgJEg4KBnByb21wdBgKIAEoCRIPCgdzZXNzaW9uGAsgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiVgoVQ3JlYXRlU2Vzc2lvblJlc3BvbnNlEiwKB3Nlc3Npb24YASABKAsyGy5pbnRlcmxvY2suc3RhdGUudjEuU2Vzc2lvbhIPCgdjcmVhdGVkGAIgASgIIjgKEUdldFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCSJCChJHZXRTZXNzaW9uUmVzcG9uc2USLAoHc2Vzc2lvbhgBIAEoCzIbLmludGVybG9jay5zdGF0ZS52MS5TZXNzaW9uIl0KE0xpc3RTZXNzaW9uc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJEg8KB3Nlc3Npb24YBCABKAkiXgoUTGlzdFNlc3Npb25zUmVzcG9uc2USLQoIc2Vzc2lvbnMYASADKAsyGy5pbnRlcmxvY2suc3RhdGUudjEuU2Vzc2lvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkigAEKElN0b3BTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJEhAKCGluX3BsYWNlGAQgASgIEgsKA2VuZBgFIAEoCBINCgVlcnJvchgGIAEoCSJTChNTdG9wU2Vzc2lvblJlc3BvbnNlEiwKB3Nlc3Npb24YASABKAsyGy5pbnRlcmxvY2suc3RhdGUudjEuU2Vzc2lvbhIOCgZwcm9tcHQYAiABKAkiZAoUUmVzdW1lU2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIPCgdzZXNzaW9uGAIgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCRIOCgZwcm9tcHQYBCABKAkiRQoVUmVzdW1lU2Vzc2lvblJlc3BvbnNlEiwKB3Nlc3Npb24YASABKAsyGy5pbnRlcmxvY2suc3RhdGUudjEuU2Vzc2lvbiJPChdHcmFudFN0YXRlQWNjZXNzUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhAKCHN0YXRlX2lkGAIgASgJEg4KBnJldm9rZRgDIAEoCCJIChhHcmFudFN0YXRlQWNjZXNzUmVzcG9uc2USLAoHc2Vzc2lvbhgBIAEoCzIbLmludGVybG9jay5zdGF0ZS52MS5TZXNzaW9uMusECg5TZXNzaW9uU2VydmljZRJkCg1DcmVhdGVTZXNzaW9uEiguaW50ZXJsb2NrLnN0YXRlLnYxLkNyZWF0ZVNlc3Npb25SZXF1ZXN0GikuaW50ZXJsb2NrLnN0YXRlLnYxLkNyZWF0ZVNlc3Npb25SZXNwb25zZRJbCgpHZXRTZXNzaW9uEiUuaW50ZXJsb2NrLnN0YXRlLnYxLkdldFNlc3Npb25SZXF1ZXN0GiYuaW50ZXJsb2NrLnN0YXRlLnYxLkdldFNlc3Npb25SZXNwb25zZRJhCgxMaXN0U2Vzc2lvbnMSJy5pbnRlcmxvY2suc3RhdGUudjEuTGlzdFNlc3Npb25zUmVxdWVzdBooLmludGVybG9jay5zdGF0ZS52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZRJeCgtTdG9wU2Vzc2lvbhImLmludGVybG9jay5zdGF0ZS52MS5TdG9wU2Vzc2lvblJlcXVlc3QaJy5pbnRlcmxvY2suc3RhdGUudjEuU3RvcFNlc3Npb25SZXNwb25zZRJkCg1SZXN1bWVTZXNzaW9uEiguaW50ZXJsb2NrLnN0YXRlLnYxLlJlc3VtZVNlc3Npb25SZXF1ZXN0GikuaW50ZXJsb2NrLnN0YXRlLnYxLlJlc3VtZVNlc3Npb25SZXNwb25zZRJtChBHcmFudFN0YXRlQWNjZXNzEisuaW50ZXJsb2NrLnN0YXRlLnYxLkdyYW50U3RhdGVBY2Nlc3NSZXF1ZXN0GiwuaW50ZXJsb2NrLnN0YXRlLnYxLkdyYW50U3RhdGVBY2Nlc3NSZXNwb25zZUJGWkRnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svc3RhdGUvdjE7c3RhdGV2MWIGcHJvdG8z", [file_interlock_state_v1_session]);
+  fileDesc("CihpbnRlcmxvY2svc3RhdGUvdjEvc2Vzc2lvbl9zZXJ2aWNlLnByb3RvEhJpbnRlcmxvY2suc3RhdGUudjEihgMKFENyZWF0ZVNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDAoEbmFtZRgCIAEoCRIOCgZwYXJlbnQYAyABKAkSGQoRd29ya2Zsb3dfc3RhdGVfaWQYBCABKAkSNQoMc3RhdGVfdXBkYXRlGAUgASgOMh8uaW50ZXJsb2NrLnN0YXRlLnYxLlN0YXRlVXBkYXRlEhsKE2FjY2VwdF9lYXJseV91cGRhdGUYBiABKAgSRAoGbGFiZWxzGAcgAygLMjQuaW50ZXJsb2NrLnN0YXRlLnYxLkNyZWF0ZVNlc3Npb25SZXF1ZXN0LkxhYmVsc0VudHJ5EhEKCXN0YXRlX3JlZhgIIAEoCRIPCgdzdWJqZWN0GAkgASgJEg4KBnByb21wdBgKIAEoCRIPCgdzZXNzaW9uGAsgASgJEhMKC25vX2NhbGxiYWNrGBQgASgIGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiVgoVQ3JlYXRlU2Vzc2lvblJlc3BvbnNlEiwKB3Nlc3Npb24YASABKAsyGy5pbnRlcmxvY2suc3RhdGUudjEuU2Vzc2lvbhIPCgdjcmVhdGVkGAIgASgIIjgKEUdldFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCSJCChJHZXRTZXNzaW9uUmVzcG9uc2USLAoHc2Vzc2lvbhgBIAEoCzIbLmludGVybG9jay5zdGF0ZS52MS5TZXNzaW9uIl0KE0xpc3RTZXNzaW9uc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJEg8KB3Nlc3Npb24YBCABKAkiXgoUTGlzdFNlc3Npb25zUmVzcG9uc2USLQoIc2Vzc2lvbnMYASADKAsyGy5pbnRlcmxvY2suc3RhdGUudjEuU2Vzc2lvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkikAEKElN0b3BTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJEhAKCGluX3BsYWNlGAQgASgIEgsKA2VuZBgFIAEoCBINCgVlcnJvchgGIAEoCRIOCgZyZXN1bHQYFCABKAwiOwoURGVsZXRlU2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIPCgdjYXNjYWRlGAIgASgIIikKFURlbGV0ZVNlc3Npb25SZXNwb25zZRIQCghzZXNzaW9ucxgBIAMoCSI+ChdHZXRTZXNzaW9uUmVzdWx0UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkikQEKGEdldFNlc3Npb25SZXN1bHRSZXNwb25zZRIsCgdzZXNzaW9uGAEgASgLMhsuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb24SDgoGcmVzdWx0GAIgASgMEg0KBWdpdmVuGAMgASgIEigKBHRpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlMKE1N0b3BTZXNzaW9uUmVzcG9uc2USLAoHc2Vzc2lvbhgBIAEoCzIbLmludGVybG9jay5zdGF0ZS52MS5TZXNzaW9uEg4KBnByb21wdBgCIAEoCSJkChRSZXN1bWVTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJEg4KBnByb21wdBgEIAEoCSJFChVSZXN1bWVTZXNzaW9uUmVzcG9uc2USLAoHc2Vzc2lvbhgBIAEoCzIbLmludGVybG9jay5zdGF0ZS52MS5TZXNzaW9uIk8KF0dyYW50U3RhdGVBY2Nlc3NSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEAoIc3RhdGVfaWQYAiABKAkSDgoGcmV2b2tlGAMgASgIIkgKGEdyYW50U3RhdGVBY2Nlc3NSZXNwb25zZRIsCgdzZXNzaW9uGAEgASgLMhsuaW50ZXJsb2NrLnN0YXRlLnYxLlNlc3Npb24ywAYKDlNlc3Npb25TZXJ2aWNlEmQKDUNyZWF0ZVNlc3Npb24SKC5pbnRlcmxvY2suc3RhdGUudjEuQ3JlYXRlU2Vzc2lvblJlcXVlc3QaKS5pbnRlcmxvY2suc3RhdGUudjEuQ3JlYXRlU2Vzc2lvblJlc3BvbnNlElsKCkdldFNlc3Npb24SJS5pbnRlcmxvY2suc3RhdGUudjEuR2V0U2Vzc2lvblJlcXVlc3QaJi5pbnRlcmxvY2suc3RhdGUudjEuR2V0U2Vzc2lvblJlc3BvbnNlEmEKDExpc3RTZXNzaW9ucxInLmludGVybG9jay5zdGF0ZS52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiguaW50ZXJsb2NrLnN0YXRlLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlEl4KC1N0b3BTZXNzaW9uEiYuaW50ZXJsb2NrLnN0YXRlLnYxLlN0b3BTZXNzaW9uUmVxdWVzdBonLmludGVybG9jay5zdGF0ZS52MS5TdG9wU2Vzc2lvblJlc3BvbnNlEmQKDVJlc3VtZVNlc3Npb24SKC5pbnRlcmxvY2suc3RhdGUudjEuUmVzdW1lU2Vzc2lvblJlcXVlc3QaKS5pbnRlcmxvY2suc3RhdGUudjEuUmVzdW1lU2Vzc2lvblJlc3BvbnNlEm0KEEdldFNlc3Npb25SZXN1bHQSKy5pbnRlcmxvY2suc3RhdGUudjEuR2V0U2Vzc2lvblJlc3VsdFJlcXVlc3QaLC5pbnRlcmxvY2suc3RhdGUudjEuR2V0U2Vzc2lvblJlc3VsdFJlc3BvbnNlEmQKDURlbGV0ZVNlc3Npb24SKC5pbnRlcmxvY2suc3RhdGUudjEuRGVsZXRlU2Vzc2lvblJlcXVlc3QaKS5pbnRlcmxvY2suc3RhdGUudjEuRGVsZXRlU2Vzc2lvblJlc3BvbnNlEm0KEEdyYW50U3RhdGVBY2Nlc3MSKy5pbnRlcmxvY2suc3RhdGUudjEuR3JhbnRTdGF0ZUFjY2Vzc1JlcXVlc3QaLC5pbnRlcmxvY2suc3RhdGUudjEuR3JhbnRTdGF0ZUFjY2Vzc1Jlc3BvbnNlQkZaRGdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9zdGF0ZS92MTtzdGF0ZXYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_interlock_state_v1_session]);
 
 /**
  * CreateSessionRequest is the session to make.
@@ -99,6 +101,13 @@ export type CreateSessionRequest = Message<"interlock.state.v1.CreateSessionRequ
    * @generated from field: string session = 11;
    */
   session: string;
+
+  /**
+   * True when its parent is not called back (S15.4): it looks for the result itself.
+   *
+   * @generated from field: bool no_callback = 20;
+   */
+  noCallback: boolean;
 };
 
 /**
@@ -306,6 +315,13 @@ export type StopSessionRequest = Message<"interlock.state.v1.StopSessionRequest"
    * @generated from field: string error = 6;
    */
   error: string;
+
+  /**
+   * The result of the agent's work, as JSON; empty for none, which keeps an earlier one.
+   *
+   * @generated from field: bytes result = 20;
+   */
+  result: Uint8Array;
 };
 
 /**
@@ -314,6 +330,126 @@ export type StopSessionRequest = Message<"interlock.state.v1.StopSessionRequest"
  */
 export const StopSessionRequestSchema: GenMessage<StopSessionRequest> = /*@__PURE__*/
   messageDesc(file_interlock_state_v1_session_service, 6);
+
+/**
+ * DeleteSessionRequest names a session to remove.
+ *
+ * @generated from message interlock.state.v1.DeleteSessionRequest
+ */
+export type DeleteSessionRequest = Message<"interlock.state.v1.DeleteSessionRequest"> & {
+  /**
+   * The session, by id or name.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * True to remove all sessions below it, too, and the state that a root has created.
+   *
+   * @generated from field: bool cascade = 2;
+   */
+  cascade: boolean;
+};
+
+/**
+ * Describes the message interlock.state.v1.DeleteSessionRequest.
+ * Use `create(DeleteSessionRequestSchema)` to create a new message.
+ */
+export const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_session_service, 7);
+
+/**
+ * DeleteSessionResponse is what was removed.
+ *
+ * @generated from message interlock.state.v1.DeleteSessionResponse
+ */
+export type DeleteSessionResponse = Message<"interlock.state.v1.DeleteSessionResponse"> & {
+  /**
+   * Names of the sessions, those below first.
+   *
+   * @generated from field: repeated string sessions = 1;
+   */
+  sessions: string[];
+};
+
+/**
+ * Describes the message interlock.state.v1.DeleteSessionResponse.
+ * Use `create(DeleteSessionResponseSchema)` to create a new message.
+ */
+export const DeleteSessionResponseSchema: GenMessage<DeleteSessionResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_session_service, 8);
+
+/**
+ * GetSessionResultRequest names a session.
+ *
+ * @generated from message interlock.state.v1.GetSessionResultRequest
+ */
+export type GetSessionResultRequest = Message<"interlock.state.v1.GetSessionResultRequest"> & {
+  /**
+   * The session, by id or name.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * The session that acts, by id or name; empty for none.
+   *
+   * @generated from field: string session = 2;
+   */
+  session: string;
+};
+
+/**
+ * Describes the message interlock.state.v1.GetSessionResultRequest.
+ * Use `create(GetSessionResultRequestSchema)` to create a new message.
+ */
+export const GetSessionResultRequestSchema: GenMessage<GetSessionResultRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_session_service, 9);
+
+/**
+ * GetSessionResultResponse is the result of a session's work.
+ *
+ * @generated from message interlock.state.v1.GetSessionResultResponse
+ */
+export type GetSessionResultResponse = Message<"interlock.state.v1.GetSessionResultResponse"> & {
+  /**
+   * The session.
+   *
+   * @generated from field: interlock.state.v1.Session session = 1;
+   */
+  session?: Session | undefined;
+
+  /**
+   * The result, as JSON.
+   *
+   * @generated from field: bytes result = 2;
+   */
+  result: Uint8Array;
+
+  /**
+   * True when the session gave it itself; false for the final message of its agent, as
+   * a runner recorded it.
+   *
+   * @generated from field: bool given = 3;
+   */
+  given: boolean;
+
+  /**
+   * When it was recorded.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 4;
+   */
+  time?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.state.v1.GetSessionResultResponse.
+ * Use `create(GetSessionResultResponseSchema)` to create a new message.
+ */
+export const GetSessionResultResponseSchema: GenMessage<GetSessionResultResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_session_service, 10);
 
 /**
  * StopSessionResponse is the session after its stop.
@@ -341,7 +477,7 @@ export type StopSessionResponse = Message<"interlock.state.v1.StopSessionRespons
  * Use `create(StopSessionResponseSchema)` to create a new message.
  */
 export const StopSessionResponseSchema: GenMessage<StopSessionResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_state_v1_session_service, 7);
+  messageDesc(file_interlock_state_v1_session_service, 11);
 
 /**
  * ResumeSessionRequest says that a session's agent works again.
@@ -384,7 +520,7 @@ export type ResumeSessionRequest = Message<"interlock.state.v1.ResumeSessionRequ
  * Use `create(ResumeSessionRequestSchema)` to create a new message.
  */
 export const ResumeSessionRequestSchema: GenMessage<ResumeSessionRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_state_v1_session_service, 8);
+  messageDesc(file_interlock_state_v1_session_service, 12);
 
 /**
  * ResumeSessionResponse is the resumed session.
@@ -405,7 +541,7 @@ export type ResumeSessionResponse = Message<"interlock.state.v1.ResumeSessionRes
  * Use `create(ResumeSessionResponseSchema)` to create a new message.
  */
 export const ResumeSessionResponseSchema: GenMessage<ResumeSessionResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_state_v1_session_service, 9);
+  messageDesc(file_interlock_state_v1_session_service, 13);
 
 /**
  * GrantStateAccessRequest names a session and a state of another tree.
@@ -440,7 +576,7 @@ export type GrantStateAccessRequest = Message<"interlock.state.v1.GrantStateAcce
  * Use `create(GrantStateAccessRequestSchema)` to create a new message.
  */
 export const GrantStateAccessRequestSchema: GenMessage<GrantStateAccessRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_state_v1_session_service, 10);
+  messageDesc(file_interlock_state_v1_session_service, 14);
 
 /**
  * GrantStateAccessResponse is the session with its grants.
@@ -461,7 +597,7 @@ export type GrantStateAccessResponse = Message<"interlock.state.v1.GrantStateAcc
  * Use `create(GrantStateAccessResponseSchema)` to create a new message.
  */
 export const GrantStateAccessResponseSchema: GenMessage<GrantStateAccessResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_state_v1_session_service, 11);
+  messageDesc(file_interlock_state_v1_session_service, 15);
 
 /**
  * SessionService owns the trees of sessions and makes children report before they are
@@ -521,6 +657,28 @@ export const SessionService: GenService<{
     methodKind: "unary";
     input: typeof ResumeSessionRequestSchema;
     output: typeof ResumeSessionResponseSchema;
+  },
+  /**
+   * GetSessionResult returns what a session has left as the result of its work (S15.3).
+   * NOT_FOUND when there is none.
+   *
+   * @generated from rpc interlock.state.v1.SessionService.GetSessionResult
+   */
+  getSessionResult: {
+    methodKind: "unary";
+    input: typeof GetSessionResultRequestSchema;
+    output: typeof GetSessionResultResponseSchema;
+  },
+  /**
+   * DeleteSession removes a session that has ended, and with cascade all below it and the
+   * state of a root. Its names are not given again. Operators only.
+   *
+   * @generated from rpc interlock.state.v1.SessionService.DeleteSession
+   */
+  deleteSession: {
+    methodKind: "unary";
+    input: typeof DeleteSessionRequestSchema;
+    output: typeof DeleteSessionResponseSchema;
   },
   /**
    * GrantStateAccess lets a session of another tree read a state, or takes that back

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/state/v1/state_service.proto.
  */
 export const file_interlock_state_v1_state_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZpbnRlcmxvY2svc3RhdGUvdjEvc3RhdGVfc2VydmljZS5wcm90bxISaW50ZXJsb2NrLnN0YXRlLnYxIpMBChJDcmVhdGVTdGF0ZVJlcXVlc3QSEwoLc2NoZW1hX25hbWUYASABKAkSFgoOc2NoZW1hX3ZlcnNpb24YAiABKAMSDAoEZGF0YRgDIAEoDBIPCgdzZXNzaW9uGAQgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCRIYChBleGlzdGluZ19zZXNzaW9uGAYgASgIIj8KE0NyZWF0ZVN0YXRlUmVzcG9uc2USKAoFc3RhdGUYASABKAsyGS5pbnRlcmxvY2suc3RhdGUudjEuU3RhdGUiVwoPR2V0U3RhdGVSZXF1ZXN0EhAKCHN0YXRlX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkSEAoIcG9pbnRlcnMYAyADKAkSDwoHdmVyc2lvbhgEIAEoAyJlChBHZXRTdGF0ZVJlc3BvbnNlEigKBXN0YXRlGAEgASgLMhkuaW50ZXJsb2NrLnN0YXRlLnYxLlN0YXRlEicKBXBhcnRzGAIgAygLMhguaW50ZXJsb2NrLnN0YXRlLnYxLlBhcnQiWwoRTGlzdFN0YXRlc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJEg8KB3Nlc3Npb24YBCABKAkiWAoSTGlzdFN0YXRlc1Jlc3BvbnNlEikKBnN0YXRlcxgBIAMoCzIZLmludGVybG9jay5zdGF0ZS52MS5TdGF0ZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki1gEKElVwZGF0ZVN0YXRlUmVxdWVzdBIQCghzdGF0ZV9pZBgBIAEoCRIPCgdzZXNzaW9uGAIgASgJEg4KBGRhdGEYAyABKAxIABIPCgVwYXRjaBgEIAEoDEgAEhUKC21lcmdlX3BhdGNoGAUgASgMSAASGAoQZXhwZWN0ZWRfdmVyc2lvbhgGIAEoAxIVCg1mZW5jaW5nX3Rva2VuGAcgASgDEhcKD2lkZW1wb3RlbmN5X2tleRgIIAEoCRIRCgl3aXRoX2RhdGEYCSABKAhCCAoGY2hhbmdlIj8KE1VwZGF0ZVN0YXRlUmVzcG9uc2USKAoFc3RhdGUYASABKAsyGS5pbnRlcmxvY2suc3RhdGUudjEuU3RhdGUiqQEKE01pZ3JhdGVTdGF0ZVJlcXVlc3QSEAoIc3RhdGVfaWQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRIWCg5zY2hlbWFfdmVyc2lvbhgDIAEoAxINCgVwYXRjaBgEIAEoDBIYChBleHBlY3RlZF92ZXJzaW9uGAUgASgDEhUKDWZlbmNpbmdfdG9rZW4YBiABKAMSFwoPaWRlbXBvdGVuY3lfa2V5GAcgASgJIkAKFE1pZ3JhdGVTdGF0ZVJlc3BvbnNlEigKBXN0YXRlGAEgASgLMhkuaW50ZXJsb2NrLnN0YXRlLnYxLlN0YXRlImAKEkRlbGV0ZVN0YXRlUmVxdWVzdBIQCghzdGF0ZV9pZBgBIAEoCRIPCgdzZXNzaW9uGAIgASgJEg0KBWZvcmNlGAMgASgIEhgKEGV4cGVjdGVkX3ZlcnNpb24YBCABKAMiFQoTRGVsZXRlU3RhdGVSZXNwb25zZSJlChZHZXRTdGF0ZUhpc3RvcnlSZXF1ZXN0EhAKCHN0YXRlX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkSFQoNYWZ0ZXJfdmVyc2lvbhgDIAEoAxIRCglwYWdlX3NpemUYBCABKAUiaQoXR2V0U3RhdGVIaXN0b3J5UmVzcG9uc2USMgoIdmVyc2lvbnMYASADKAsyIC5pbnRlcmxvY2suc3RhdGUudjEuU3RhdGVWZXJzaW9uEhoKEm5leHRfYWZ0ZXJfdmVyc2lvbhgCIAEoAyKdAQoQTG9ja1N0YXRlUmVxdWVzdBIQCghzdGF0ZV9pZBgBIAEoCRIPCgdzZXNzaW9uGAIgASgJEg4KBmhvbGRlchgDIAEoCRImCgN0dGwYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFQoNZmVuY2luZ190b2tlbhgFIAEoAxIXCg9pZGVtcG90ZW5jeV9rZXkYBiABKAkiWgoRTG9ja1N0YXRlUmVzcG9uc2USFQoNZmVuY2luZ190b2tlbhgBIAEoAxIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJOChJVbmxvY2tTdGF0ZVJlcXVlc3QSEAoIc3RhdGVfaWQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRIVCg1mZW5jaW5nX3Rva2VuGAMgASgDIhUKE1VubG9ja1N0YXRlUmVzcG9uc2UiTQoRV2F0Y2hTdGF0ZVJlcXVlc3QSEAoIc3RhdGVfaWQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRIVCg1hZnRlcl92ZXJzaW9uGAMgASgDImkKEldhdGNoU3RhdGVSZXNwb25zZRIQCghzdGF0ZV9pZBgBIAEoCRIwCgZjaGFuZ2UYAiABKAsyIC5pbnRlcmxvY2suc3RhdGUudjEuU3RhdGVWZXJzaW9uEg8KB2RlbGV0ZWQYAyABKAgyygcKDFN0YXRlU2VydmljZRJeCgtDcmVhdGVTdGF0ZRImLmludGVybG9jay5zdGF0ZS52MS5DcmVhdGVTdGF0ZVJlcXVlc3QaJy5pbnRlcmxvY2suc3RhdGUudjEuQ3JlYXRlU3RhdGVSZXNwb25zZRJVCghHZXRTdGF0ZRIjLmludGVybG9jay5zdGF0ZS52MS5HZXRTdGF0ZVJlcXVlc3QaJC5pbnRlcmxvY2suc3RhdGUudjEuR2V0U3RhdGVSZXNwb25zZRJbCgpMaXN0U3RhdGVzEiUuaW50ZXJsb2NrLnN0YXRlLnYxLkxpc3RTdGF0ZXNSZXF1ZXN0GiYuaW50ZXJsb2NrLnN0YXRlLnYxLkxpc3RTdGF0ZXNSZXNwb25zZRJeCgtVcGRhdGVTdGF0ZRImLmludGVybG9jay5zdGF0ZS52MS5VcGRhdGVTdGF0ZVJlcXVlc3QaJy5pbnRlcmxvY2suc3RhdGUudjEuVXBkYXRlU3RhdGVSZXNwb25zZRJhCgxNaWdyYXRlU3RhdGUSJy5pbnRlcmxvY2suc3RhdGUudjEuTWlncmF0ZVN0YXRlUmVxdWVzdBooLmludGVybG9jay5zdGF0ZS52MS5NaWdyYXRlU3RhdGVSZXNwb25zZRJeCgtEZWxldGVTdGF0ZRImLmludGVybG9jay5zdGF0ZS52MS5EZWxldGVTdGF0ZVJlcXVlc3QaJy5pbnRlcmxvY2suc3RhdGUudjEuRGVsZXRlU3RhdGVSZXNwb25zZRJqCg9HZXRTdGF0ZUhpc3RvcnkSKi5pbnRlcmxvY2suc3RhdGUudjEuR2V0U3RhdGVIaXN0b3J5UmVxdWVzdBorLmludGVybG9jay5zdGF0ZS52MS5HZXRTdGF0ZUhpc3RvcnlSZXNwb25zZRJYCglMb2NrU3RhdGUSJC5pbnRlcmxvY2suc3RhdGUudjEuTG9ja1N0YXRlUmVxdWVzdBolLmludGVybG9jay5zdGF0ZS52MS5Mb2NrU3RhdGVSZXNwb25zZRJeCgtVbmxvY2tTdGF0ZRImLmludGVybG9jay5zdGF0ZS52MS5VbmxvY2tTdGF0ZVJlcXVlc3QaJy5pbnRlcmxvY2suc3RhdGUudjEuVW5sb2NrU3RhdGVSZXNwb25zZRJdCgpXYXRjaFN0YXRlEiUuaW50ZXJsb2NrLnN0YXRlLnYxLldhdGNoU3RhdGVSZXF1ZXN0GiYuaW50ZXJsb2NrLnN0YXRlLnYxLldhdGNoU3RhdGVSZXNwb25zZTABQkZaRGdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9zdGF0ZS92MTtzdGF0ZXYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_interlock_state_v1_state]);
+  fileDesc("CiZpbnRlcmxvY2svc3RhdGUvdjEvc3RhdGVfc2VydmljZS5wcm90bxISaW50ZXJsb2NrLnN0YXRlLnYxIpMBChJDcmVhdGVTdGF0ZVJlcXVlc3QSEwoLc2NoZW1hX25hbWUYASABKAkSFgoOc2NoZW1hX3ZlcnNpb24YAiABKAMSDAoEZGF0YRgDIAEoDBIPCgdzZXNzaW9uGAQgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCRIYChBleGlzdGluZ19zZXNzaW9uGAYgASgIIj8KE0NyZWF0ZVN0YXRlUmVzcG9uc2USKAoFc3RhdGUYASABKAsyGS5pbnRlcmxvY2suc3RhdGUudjEuU3RhdGUiVwoPR2V0U3RhdGVSZXF1ZXN0EhAKCHN0YXRlX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkSEAoIcG9pbnRlcnMYAyADKAkSDwoHdmVyc2lvbhgEIAEoAyJlChBHZXRTdGF0ZVJlc3BvbnNlEigKBXN0YXRlGAEgASgLMhkuaW50ZXJsb2NrLnN0YXRlLnYxLlN0YXRlEicKBXBhcnRzGAIgAygLMhguaW50ZXJsb2NrLnN0YXRlLnYxLlBhcnQiWwoRTGlzdFN0YXRlc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJEg8KB3Nlc3Npb24YBCABKAkiWAoSTGlzdFN0YXRlc1Jlc3BvbnNlEikKBnN0YXRlcxgBIAMoCzIZLmludGVybG9jay5zdGF0ZS52MS5TdGF0ZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki1gEKElVwZGF0ZVN0YXRlUmVxdWVzdBIQCghzdGF0ZV9pZBgBIAEoCRIPCgdzZXNzaW9uGAIgASgJEg4KBGRhdGEYAyABKAxIABIPCgVwYXRjaBgEIAEoDEgAEhUKC21lcmdlX3BhdGNoGAUgASgMSAASGAoQZXhwZWN0ZWRfdmVyc2lvbhgGIAEoAxIVCg1mZW5jaW5nX3Rva2VuGAcgASgDEhcKD2lkZW1wb3RlbmN5X2tleRgIIAEoCRIRCgl3aXRoX2RhdGEYCSABKAhCCAoGY2hhbmdlIj8KE1VwZGF0ZVN0YXRlUmVzcG9uc2USKAoFc3RhdGUYASABKAsyGS5pbnRlcmxvY2suc3RhdGUudjEuU3RhdGUiqQEKE01pZ3JhdGVTdGF0ZVJlcXVlc3QSEAoIc3RhdGVfaWQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRIWCg5zY2hlbWFfdmVyc2lvbhgDIAEoAxINCgVwYXRjaBgEIAEoDBIYChBleHBlY3RlZF92ZXJzaW9uGAUgASgDEhUKDWZlbmNpbmdfdG9rZW4YBiABKAMSFwoPaWRlbXBvdGVuY3lfa2V5GAcgASgJIkAKFE1pZ3JhdGVTdGF0ZVJlc3BvbnNlEigKBXN0YXRlGAEgASgLMhkuaW50ZXJsb2NrLnN0YXRlLnYxLlN0YXRlImAKEkRlbGV0ZVN0YXRlUmVxdWVzdBIQCghzdGF0ZV9pZBgBIAEoCRIPCgdzZXNzaW9uGAIgASgJEg0KBWZvcmNlGAMgASgIEhgKEGV4cGVjdGVkX3ZlcnNpb24YBCABKAMiFQoTRGVsZXRlU3RhdGVSZXNwb25zZSJlChZHZXRTdGF0ZUhpc3RvcnlSZXF1ZXN0EhAKCHN0YXRlX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkSFQoNYWZ0ZXJfdmVyc2lvbhgDIAEoAxIRCglwYWdlX3NpemUYBCABKAUiaQoXR2V0U3RhdGVIaXN0b3J5UmVzcG9uc2USMgoIdmVyc2lvbnMYASADKAsyIC5pbnRlcmxvY2suc3RhdGUudjEuU3RhdGVWZXJzaW9uEhoKEm5leHRfYWZ0ZXJfdmVyc2lvbhgCIAEoAyJeChZHZXRTdGF0ZVdyaXRlcnNSZXF1ZXN0EhAKCHN0YXRlX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkSEAoIcG9pbnRlcnMYAyADKAkSDwoHdmVyc2lvbhgEIAEoAyJoChdHZXRTdGF0ZVdyaXRlcnNSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgDEisKB3dyaXRlcnMYAiADKAsyGi5pbnRlcmxvY2suc3RhdGUudjEuV3JpdGVyEg8KB3BhcnRpYWwYAyABKAgijQEKBldyaXRlchIPCgdwb2ludGVyGAEgASgJEg8KB3ZlcnNpb24YAiABKAMSDQoFYWN0b3IYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIUCgxzZXNzaW9uX25hbWUYBSABKAkSKAoEdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAinQEKEExvY2tTdGF0ZVJlcXVlc3QSEAoIc3RhdGVfaWQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRIOCgZob2xkZXIYAyABKAkSJgoDdHRsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDWZlbmNpbmdfdG9rZW4YBSABKAMSFwoPaWRlbXBvdGVuY3lfa2V5GAYgASgJIloKEUxvY2tTdGF0ZVJlc3BvbnNlEhUKDWZlbmNpbmdfdG9rZW4YASABKAMSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTgoSVW5sb2NrU3RhdGVSZXF1ZXN0EhAKCHN0YXRlX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkSFQoNZmVuY2luZ190b2tlbhgDIAEoAyIVChNVbmxvY2tTdGF0ZVJlc3BvbnNlIk0KEVdhdGNoU3RhdGVSZXF1ZXN0EhAKCHN0YXRlX2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAkSFQoNYWZ0ZXJfdmVyc2lvbhgDIAEoAyJpChJXYXRjaFN0YXRlUmVzcG9uc2USEAoIc3RhdGVfaWQYASABKAkSMAoGY2hhbmdlGAIgASgLMiAuaW50ZXJsb2NrLnN0YXRlLnYxLlN0YXRlVmVyc2lvbhIPCgdkZWxldGVkGAMgASgIMrYICgxTdGF0ZVNlcnZpY2USXgoLQ3JlYXRlU3RhdGUSJi5pbnRlcmxvY2suc3RhdGUudjEuQ3JlYXRlU3RhdGVSZXF1ZXN0GicuaW50ZXJsb2NrLnN0YXRlLnYxLkNyZWF0ZVN0YXRlUmVzcG9uc2USVQoIR2V0U3RhdGUSIy5pbnRlcmxvY2suc3RhdGUudjEuR2V0U3RhdGVSZXF1ZXN0GiQuaW50ZXJsb2NrLnN0YXRlLnYxLkdldFN0YXRlUmVzcG9uc2USWwoKTGlzdFN0YXRlcxIlLmludGVybG9jay5zdGF0ZS52MS5MaXN0U3RhdGVzUmVxdWVzdBomLmludGVybG9jay5zdGF0ZS52MS5MaXN0U3RhdGVzUmVzcG9uc2USXgoLVXBkYXRlU3RhdGUSJi5pbnRlcmxvY2suc3RhdGUudjEuVXBkYXRlU3RhdGVSZXF1ZXN0GicuaW50ZXJsb2NrLnN0YXRlLnYxLlVwZGF0ZVN0YXRlUmVzcG9uc2USYQoMTWlncmF0ZVN0YXRlEicuaW50ZXJsb2NrLnN0YXRlLnYxLk1pZ3JhdGVTdGF0ZVJlcXVlc3QaKC5pbnRlcmxvY2suc3RhdGUudjEuTWlncmF0ZVN0YXRlUmVzcG9uc2USXgoLRGVsZXRlU3RhdGUSJi5pbnRlcmxvY2suc3RhdGUudjEuRGVsZXRlU3RhdGVSZXF1ZXN0GicuaW50ZXJsb2NrLnN0YXRlLnYxLkRlbGV0ZVN0YXRlUmVzcG9uc2USagoPR2V0U3RhdGVIaXN0b3J5EiouaW50ZXJsb2NrLnN0YXRlLnYxLkdldFN0YXRlSGlzdG9yeVJlcXVlc3QaKy5pbnRlcmxvY2suc3RhdGUudjEuR2V0U3RhdGVIaXN0b3J5UmVzcG9uc2USagoPR2V0U3RhdGVXcml0ZXJzEiouaW50ZXJsb2NrLnN0YXRlLnYxLkdldFN0YXRlV3JpdGVyc1JlcXVlc3QaKy5pbnRlcmxvY2suc3RhdGUudjEuR2V0U3RhdGVXcml0ZXJzUmVzcG9uc2USWAoJTG9ja1N0YXRlEiQuaW50ZXJsb2NrLnN0YXRlLnYxLkxvY2tTdGF0ZVJlcXVlc3QaJS5pbnRlcmxvY2suc3RhdGUudjEuTG9ja1N0YXRlUmVzcG9uc2USXgoLVW5sb2NrU3RhdGUSJi5pbnRlcmxvY2suc3RhdGUudjEuVW5sb2NrU3RhdGVSZXF1ZXN0GicuaW50ZXJsb2NrLnN0YXRlLnYxLlVubG9ja1N0YXRlUmVzcG9uc2USXQoKV2F0Y2hTdGF0ZRIlLmludGVybG9jay5zdGF0ZS52MS5XYXRjaFN0YXRlUmVxdWVzdBomLmludGVybG9jay5zdGF0ZS52MS5XYXRjaFN0YXRlUmVzcG9uc2UwAUJGWkRnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svc3RhdGUvdjE7c3RhdGV2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_interlock_state_v1_state]);
 
 /**
  * CreateStateRequest is the state to make.
@@ -556,6 +556,141 @@ export const GetStateHistoryResponseSchema: GenMessage<GetStateHistoryResponse> 
   messageDesc(file_interlock_state_v1_state_service, 13);
 
 /**
+ * GetStateWritersRequest names the values whose writers are asked for.
+ *
+ * @generated from message interlock.state.v1.GetStateWritersRequest
+ */
+export type GetStateWritersRequest = Message<"interlock.state.v1.GetStateWritersRequest"> & {
+  /**
+   * The state; empty for the state of the session.
+   *
+   * @generated from field: string state_id = 1;
+   */
+  stateId: string;
+
+  /**
+   * The session that acts, by id or name; empty for none.
+   *
+   * @generated from field: string session = 2;
+   */
+  session: string;
+
+  /**
+   * JSON Pointers (RFC 6901): only values at or below one of them; none for all.
+   *
+   * @generated from field: repeated string pointers = 3;
+   */
+  pointers: string[];
+
+  /**
+   * The version of the document; 0 for the latest.
+   *
+   * @generated from field: int64 version = 4;
+   */
+  version: bigint;
+};
+
+/**
+ * Describes the message interlock.state.v1.GetStateWritersRequest.
+ * Use `create(GetStateWritersRequestSchema)` to create a new message.
+ */
+export const GetStateWritersRequestSchema: GenMessage<GetStateWritersRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_state_service, 14);
+
+/**
+ * GetStateWritersResponse is who wrote what.
+ *
+ * @generated from message interlock.state.v1.GetStateWritersResponse
+ */
+export type GetStateWritersResponse = Message<"interlock.state.v1.GetStateWritersResponse"> & {
+  /**
+   * The version of the document.
+   *
+   * @generated from field: int64 version = 1;
+   */
+  version: bigint;
+
+  /**
+   * One per value that holds no others: also per empty list and object. In the order of
+   * the document.
+   *
+   * @generated from field: repeated interlock.state.v1.Writer writers = 2;
+   */
+  writers: Writer[];
+
+  /**
+   * True when the document has more values than are returned, or is older than its
+   * history reaches: then some writers are missing.
+   *
+   * @generated from field: bool partial = 3;
+   */
+  partial: boolean;
+};
+
+/**
+ * Describes the message interlock.state.v1.GetStateWritersResponse.
+ * Use `create(GetStateWritersResponseSchema)` to create a new message.
+ */
+export const GetStateWritersResponseSchema: GenMessage<GetStateWritersResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_state_service, 15);
+
+/**
+ * Writer is the change that wrote a value last.
+ *
+ * @generated from message interlock.state.v1.Writer
+ */
+export type Writer = Message<"interlock.state.v1.Writer"> & {
+  /**
+   * JSON Pointer of the value.
+   *
+   * @generated from field: string pointer = 1;
+   */
+  pointer: string;
+
+  /**
+   * The version that the change made.
+   *
+   * @generated from field: int64 version = 2;
+   */
+  version: bigint;
+
+  /**
+   * Name of the principal that made it.
+   *
+   * @generated from field: string actor = 3;
+   */
+  actor: string;
+
+  /**
+   * The session that made it; empty for none.
+   *
+   * @generated from field: string session_id = 4;
+   */
+  sessionId: string;
+
+  /**
+   * Name of that session; empty for none.
+   *
+   * @generated from field: string session_name = 5;
+   */
+  sessionName: string;
+
+  /**
+   * When it was made.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 6;
+   */
+  time?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message interlock.state.v1.Writer.
+ * Use `create(WriterSchema)` to create a new message.
+ */
+export const WriterSchema: GenMessage<Writer> = /*@__PURE__*/
+  messageDesc(file_interlock_state_v1_state_service, 16);
+
+/**
  * LockStateRequest takes or renews the lease on a state.
  *
  * @generated from message interlock.state.v1.LockStateRequest
@@ -610,7 +745,7 @@ export type LockStateRequest = Message<"interlock.state.v1.LockStateRequest"> & 
  * Use `create(LockStateRequestSchema)` to create a new message.
  */
 export const LockStateRequestSchema: GenMessage<LockStateRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_state_v1_state_service, 14);
+  messageDesc(file_interlock_state_v1_state_service, 17);
 
 /**
  * LockStateResponse is the lease.
@@ -638,7 +773,7 @@ export type LockStateResponse = Message<"interlock.state.v1.LockStateResponse"> 
  * Use `create(LockStateResponseSchema)` to create a new message.
  */
 export const LockStateResponseSchema: GenMessage<LockStateResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_state_v1_state_service, 15);
+  messageDesc(file_interlock_state_v1_state_service, 18);
 
 /**
  * UnlockStateRequest names the lease to give back.
@@ -673,7 +808,7 @@ export type UnlockStateRequest = Message<"interlock.state.v1.UnlockStateRequest"
  * Use `create(UnlockStateRequestSchema)` to create a new message.
  */
 export const UnlockStateRequestSchema: GenMessage<UnlockStateRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_state_v1_state_service, 16);
+  messageDesc(file_interlock_state_v1_state_service, 19);
 
 /**
  * UnlockStateResponse says that the caller holds no lease.
@@ -688,7 +823,7 @@ export type UnlockStateResponse = Message<"interlock.state.v1.UnlockStateRespons
  * Use `create(UnlockStateResponseSchema)` to create a new message.
  */
 export const UnlockStateResponseSchema: GenMessage<UnlockStateResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_state_v1_state_service, 17);
+  messageDesc(file_interlock_state_v1_state_service, 20);
 
 /**
  * WatchStateRequest names the state to watch.
@@ -723,7 +858,7 @@ export type WatchStateRequest = Message<"interlock.state.v1.WatchStateRequest"> 
  * Use `create(WatchStateRequestSchema)` to create a new message.
  */
 export const WatchStateRequestSchema: GenMessage<WatchStateRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_state_v1_state_service, 18);
+  messageDesc(file_interlock_state_v1_state_service, 21);
 
 /**
  * WatchStateResponse is a change of the state, or its end.
@@ -758,7 +893,7 @@ export type WatchStateResponse = Message<"interlock.state.v1.WatchStateResponse"
  * Use `create(WatchStateResponseSchema)` to create a new message.
  */
 export const WatchStateResponseSchema: GenMessage<WatchStateResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_state_v1_state_service, 19);
+  messageDesc(file_interlock_state_v1_state_service, 22);
 
 /**
  * StateService owns shared states: JSON documents that conform to a schema, with a
@@ -847,6 +982,18 @@ export const StateService: GenService<{
     methodKind: "unary";
     input: typeof GetStateHistoryRequestSchema;
     output: typeof GetStateHistoryResponseSchema;
+  },
+  /**
+   * GetStateWriters returns who wrote each value of a document last, as it is or as it was
+   * at a version. Values that moved, with others or by their index in a list, keep their
+   * writer.
+   *
+   * @generated from rpc interlock.state.v1.StateService.GetStateWriters
+   */
+  getStateWriters: {
+    methodKind: "unary";
+    input: typeof GetStateWritersRequestSchema;
+    output: typeof GetStateWritersResponseSchema;
   },
   /**
    * LockState takes or renews the lease on a state (S10.5). While it is held only writes

@@ -151,12 +151,13 @@ class Interlock:
         """Calls an RPC until it is answered, is refused, or time is up. The request is the same each time, its key included."""
         failures = 0
         while True:
-            left = max(until - io.now(), 0.001)
+            begun = io.now()
+            attempt = min(_retry.ATTEMPT, max(until - begun, 0.001))
             try:
                 with _tracing.span(self._settings.tracer_provider, method, self._metadata) as metadata:
-                    return await call(request, timeout=min(_retry.ATTEMPT, left), metadata=metadata)
+                    return await call(request, timeout=attempt, metadata=metadata)
             except Exception as err:
-                fault = fault_of(err)
+                fault = _late(fault_of(err), io.now() - begun, attempt)
             failures += 1
             wait = _retry.delay(failures, fault.retry_after)
             if fault.reason not in TRANSIENT or io.now() + wait > until:
@@ -527,6 +528,15 @@ _POLICY = "/interlock.policy.v1.PolicyEnforcerService/"
 _RUN = "/interlock.engine.v1.RunService/"
 _STATE = "/interlock.state.v1.StateService/"
 _SESSION = "/interlock.state.v1.SessionService/"
+
+
+def _late(fault: Fault, took: float, attempt: float) -> Fault:
+    """A server that was told the deadline may be the first to notice that it has passed, and then it cancels the call."""
+    if fault.reason != "CANCELLED" or took < attempt * 0.9:
+        return fault
+    late = Fault("DEADLINE_EXCEEDED", "the deadline passed before there was an answer", retry_after=fault.retry_after)
+    late.__cause__ = fault.__cause__
+    return late
 
 
 def _no_session(what: str) -> Fault:
