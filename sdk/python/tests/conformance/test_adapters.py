@@ -14,8 +14,8 @@ import pytest
 from interlock_server import ROOT, Proxy, Server
 
 import interlock
-from interlock._gate import Verdict
 from conformance.harness import CASES, CONFORMANCE, SPEC, Driver, Play, World, check, write
+from interlock._gate import Verdict
 
 framework = os.environ["ADAPTER"]
 driver: type[Driver] = importlib.import_module(f"conformance.{framework.replace('-', '_')}_driver").Driver
