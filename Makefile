@@ -45,7 +45,10 @@ build: ## build bin/interlock and the separate services
 test: deps ## install what the tests need, then run every test
 	cd services/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
 	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(PACKAGES)
-	$(MAKE) valkey-test chart-test release-test console-test
+	$(MAKE) valkey-test chart-test release-test console-test test-sdk
+
+.PHONY: test-sdk
+test-sdk: test-sdk-ts test-sdk-py ## the SDKs of TypeScript and Python, and their adapters with the frameworks that they are for
 
 .PHONY: test-sdk-ts
 test-sdk-ts: deps ## check, build and test the TypeScript SDK and its adapters, against `interlock up`
@@ -79,7 +82,7 @@ console-test: console ## lint and test the console's pages, compare what is buil
 		{ git status --short -- services/gateway/internal/console/dist; echo 'the built pages are stale: run `make console` and commit'; exit 1; }
 
 .PHONY: test-sdk-py
-test-sdk-py: ## lint and test the SDK of Python and its adapters, each with the framework that it is for
+test-sdk-py: deps ## lint and test the SDK of Python and its adapters, each with the framework that it is for
 	@mkdir -p $(BIN)
 	CGO_ENABLED=0 $(GO) build $(QUICK) -o $(BIN)/ ./services/cmd/interlock ./services/e2e/sdkhost
 	@sdk/python/check
