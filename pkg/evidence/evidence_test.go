@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -133,7 +134,7 @@ func TestOutput(t *testing.T) {
 // was allowed after the last edit that was allowed, ended as asked, and no later report says otherwise.
 func TestNoStaleEvidence(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		spec := evidence.Spec{Name: "e", Tool: "Bash", Outcome: evidence.OK, Count: 1, AfterEdit: true}
 		var r evidence.Record
 		type call struct{ allowed, edits int }
