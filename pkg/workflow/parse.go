@@ -99,7 +99,7 @@ type reader struct {
 }
 
 var (
-	topFields = []string{"$schema", "id", "initial", "context", "inputs", "states", "guards", "interrupts", "meta"}
+	topFields = []string{"$schema", "id", "initial", "context", "inputs", "states", "guards", "interrupts", "meta", "properties"}
 	// annotations are fields that people write on top of a document for other
 	// people and programs. Everything else there is refused: it may be a mistake
 	// that drops protection.
@@ -130,6 +130,7 @@ func (r *reader) definition(v document.Value) {
 	}
 	r.initialState(f, haveStates)
 	r.interrupts(f)
+	r.properties(f)
 	if haveStates {
 		r.graph(states.At)
 	}
