@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
 )
 
 // Approval is a transition that humans were asked about (S9.1). While it is
@@ -54,6 +55,8 @@ type Grant struct {
 	Data document.Value
 	// Note of the approvers who agreed, for history.
 	Note string
+	// Evidence is how that of the run stands now; see Fire.Evidence.
+	Evidence evidence.Standings
 	// Actor has made the decision.
 	Actor string
 }

@@ -5,12 +5,13 @@ import "github.com/interlock-run/interlock/pkg/document"
 // Codes of a workflow's references, operands and graph (S1.3). Those of the
 // text, of fields and of schemas are in package document.
 const (
-	CodeUnknownState document.Code = "UNKNOWN_STATE"
-	CodeUnknownGuard document.Code = "UNKNOWN_GUARD"
-	CodeBadOperator  document.Code = "BAD_OPERATOR"
-	CodeGuardValue   document.Code = "GUARD_VALUE"
-	CodeGlob         document.Code = "GLOB"
-	CodeCommand      document.Code = "COMMAND"
+	CodeUnknownState    document.Code = "UNKNOWN_STATE"
+	CodeUnknownGuard    document.Code = "UNKNOWN_GUARD"
+	CodeUnknownEvidence document.Code = "UNKNOWN_EVIDENCE"
+	CodeBadOperator     document.Code = "BAD_OPERATOR"
+	CodeGuardValue      document.Code = "GUARD_VALUE"
+	CodeGlob            document.Code = "GLOB"
+	CodeCommand         document.Code = "COMMAND"
 
 	CodeDefaultNotLast  document.Code = "DEFAULT_NOT_LAST"
 	CodeReturnOutside   document.Code = "RETURN_OUTSIDE"
@@ -33,5 +34,6 @@ const (
 	CodeDebugDangerous   document.Code = "DEBUG_DANGEROUS"
 	CodeInterruptOverlap document.Code = "INTERRUPT_OVERLAP"
 	CodeFinalHasLimits   document.Code = "FINAL_HAS_LIMITS"
+	CodeClaimedRights    document.Code = "CLAIMED_RIGHTS"
 	CodeUnknownMachine   document.Code = "UNKNOWN_MACHINE"
 )

@@ -1,6 +1,9 @@
 package workflow
 
-import "github.com/interlock-run/interlock/pkg/document"
+import (
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
+)
 
 // Command asks for a change of a run. Commands with a Branch are meant for that
 // branch of the run's fork (see Run.At); without one they are meant for the
@@ -28,6 +31,14 @@ type Fire struct {
 	ApprovalID string
 	Unasked    string
 	Actor      string
+	// Source is where Data comes from; the zero value is the agent.
+	Source evidence.Source
+	// Evidence is how that of the run stands now, as far as the event asks for it; see
+	// Machine.AsksEvidence. What it lacks is not held.
+	Evidence evidence.Standings
+
+	// edited are the keys of Data that an approver has set.
+	edited map[string]bool
 }
 
 // Divert asks to leave for the handler of an interrupt, because a matching file
@@ -62,6 +73,8 @@ type Force struct {
 	Branch  string
 	Lost    bool
 	Actor   string
+	// Source is where Context comes from.
+	Source evidence.Source
 }
 
 // Pause stops a run until it is resumed (S6.2).

@@ -5,6 +5,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
 )
 
 // Definition is a parsed workflow (S1). Order is as written throughout, because
@@ -19,8 +20,10 @@ type Definition struct {
 	InputsDeclared bool
 	States         []State
 	Guards         []Guard
-	Interrupts     []Interrupt
-	Meta           Meta
+	// Evidence is what the run's guards ask to have been observed (S14.1).
+	Evidence   []evidence.Spec
+	Interrupts []Interrupt
+	Meta       Meta
 	// Properties are what every run must keep (see pkg/verify).
 	Properties []Property
 }
@@ -119,13 +122,36 @@ type Fork struct {
 // ForkBranch is one branch of a fork.
 type ForkBranch struct{ Name, Initial, Terminal string }
 
-// Guard compares one field of the context with a value (S2.5).
+// Guard compares one field of the context with a value (S2.5), asks for an evidence, or
+// joins other guards (S14.2): exactly one of Field, Evidence, All, Any and Not is set.
 type Guard struct {
 	Name     string
 	Field    string
 	Op       string
 	Value    document.Value
 	HasValue bool
+	// Source is where the field's value must come from at least; empty for anywhere
+	// (S14.3).
+	Source evidence.Source
+
+	Evidence string
+	All, Any []Guard
+	Not      *Guard
+}
+
+// each calls f for the guard and all that it joins, until f returns false.
+func (g *Guard) each(f func(*Guard) bool) bool {
+	if !f(g) || g.Not != nil && !g.Not.each(f) {
+		return false
+	}
+	for _, list := range [...][]Guard{g.All, g.Any} {
+		for i := range list {
+			if !list[i].each(f) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Interrupt diverts a run to Target when a matching file changed (S4).

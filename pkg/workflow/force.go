@@ -49,6 +49,7 @@ func (m *Machine) jump(run *Run, c Force, what string, now time.Time) Result {
 	s := m.begin(run, c.Actor, now)
 	next := *at.Lane
 	next.Context = context
+	next.Sources = m.sourcesAfter(at.Sources, c.Context, c.Source, nil)
 	e := &s.out.Entry
 	e.Type, e.Branch, e.From, e.To, e.Data = EventForced, at.Branch, at.State, target.Name, c.Context
 	s.out.Run.forgetJoins(at.Branch)

@@ -35,7 +35,7 @@ func (s *stepper) spawnBranches(at *cursor, next Lane, w *way, c *Fire) {
 		names[i] = b.Name
 		fork.Branches[i] = BranchProgress{
 			Name: b.Name, Status: BranchActive,
-			Lane: Lane{State: b.Initial, Entry: s.newEntry(), Context: next.Context},
+			Lane: Lane{State: b.Initial, Entry: s.newEntry(), Context: next.Context, Sources: next.Sources},
 		}
 	}
 	fork.Current = fork.nextFree()
@@ -97,6 +97,7 @@ func (s *stepper) join(path []int) {
 	next := *at.Lane
 	var reason string
 	next.Context, reason = mergeFitting(at.Context, changes)
+	next.Sources = s.m.joinedSources(&at, changes)
 	if reason != "" {
 		reason = "the join of event " + document.Quote(j.Event) + " " + reason
 		s.because(reason)

@@ -80,6 +80,7 @@ func (r *reader) graph(statesAt *document.Path) {
 	r.checkBypasses(g)
 	r.checkForks(g)
 	r.checkHumanApproval()
+	r.checkClaims()
 }
 
 func (r *reader) finals(statesAt *document.Path) {

@@ -1,10 +1,13 @@
 package workflow
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/interlock-run/interlock/pkg/condition"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
 )
 
 // GuardResult is the outcome of one guard (S2.3).
@@ -17,190 +20,234 @@ type GuardResult struct {
 	// Actual is what the context held; missing when it held nothing.
 	Actual document.Value
 	Passed bool
+	// Code says why a guard failed where no comparison did.
+	Code GuardCode
+	// Need says what a guard that is more than a comparison wants, without anything of
+	// the run, and Why what was found; empty of a plain comparison.
+	Need, Why string
 }
 
-// operator is a guard's op, resolved. The zero operator never passes.
-type operator uint8
+// GuardCode says why a guard failed, for programs.
+type GuardCode string
 
+// The codes. A comparison that fails has none.
 const (
-	opNever operator = iota
-	opEq
-	opNeq
-	opGt
-	opGte
-	opLt
-	opLte
-	opIn
-	opContains
-	opExists
-	opNotExists
+	// GuardEvidenceMissing: what must be observed was not, or does not count any more.
+	GuardEvidenceMissing GuardCode = "EVIDENCE_MISSING"
+	// GuardClaimed: the value is right, and comes from somebody who may not claim it.
+	GuardClaimed GuardCode = "CLAIMED"
 )
-
-func operatorOf(op string) operator {
-	switch op {
-	case "eq":
-		return opEq
-	case "neq":
-		return opNeq
-	case "gt":
-		return opGt
-	case "gte":
-		return opGte
-	case "lt":
-		return opLt
-	case "lte":
-		return opLte
-	case "in":
-		return opIn
-	case "contains":
-		return opContains
-	case "exists":
-		return opExists
-	case "not_exists":
-		return opNotExists
-	default:
-		return opNever
-	}
-}
-
-// takesValue is false for the operators that look at the field alone.
-func (op operator) takesValue() bool { return op != opExists && op != opNotExists }
 
 // predicate is a compiled guard.
 type predicate struct {
 	name     string
 	field    string
 	opName   string
-	op       operator
+	op       condition.Operator
 	expected document.Value
 	path     []segment // nil when field can only be a top-level key
+	source   evidence.Source
+
+	evidence string
+	join     string // "all", "any" or "not": of parts
+	parts    []*predicate
 }
 
 func newPredicate(g *Guard) *predicate {
-	p := &predicate{name: g.Name, field: g.Field, opName: g.Op, op: operatorOf(g.Op), path: pathOf(g.Field)}
-	if p.op.takesValue() {
+	p := &predicate{
+		name: g.Name, field: g.Field, opName: g.Op, op: condition.Named(g.Op), path: pathOf(g.Field), source: g.Source, evidence: g.Evidence,
+	}
+	switch {
+	case g.Evidence != "":
+		p.opName = opEvidence
+	case g.Not != nil:
+		p.join, p.parts = "not", []*predicate{newPredicate(g.Not)}
+	case len(g.All) > 0:
+		p.join, p.parts = "all", newPredicates(g.All)
+	case len(g.Any) > 0:
+		p.join, p.parts = "any", newPredicates(g.Any)
+	case p.op.TakesValue():
 		p.expected = g.Value
 		if g.Value.IsZero() {
-			p.op = opNever // nothing to compare with
+			p.op = condition.Never // nothing to compare with
 		}
+	}
+	if p.join != "" {
+		p.opName = p.join
 	}
 	return p
 }
 
+func newPredicates(guards []Guard) []*predicate {
+	list := make([]*predicate, len(guards))
+	for i := range guards {
+		list[i] = newPredicate(&guards[i])
+	}
+	return list
+}
+
+// opEvidence is the op that results show of a guard that asks for evidence.
+const opEvidence = "evidence"
+
+// asksEvidence reports that the guard, or one that it joins, asks for evidence.
+func (p *predicate) asksEvidence() bool {
+	return p.evidence != "" || slices.ContainsFunc(p.parts, (*predicate).asksEvidence)
+}
+
+// asksSource reports that the guard, or one that it joins, asks where a value comes from.
+func (p *predicate) asksSource() bool {
+	return p.source != "" || slices.ContainsFunc(p.parts, (*predicate).asksSource)
+}
+
+// given is what guards see.
+type given struct {
+	context document.Value
+	sources Sources
+	facts   evidence.Standings
+}
+
 // evaluate fills in what came of the guard.
-func (p *predicate) evaluate(context document.Value, result *GuardResult) {
+func (p *predicate) evaluate(g *given, result *GuardResult) {
 	result.Name, result.Field, result.Op = p.name, p.field, p.opName
-	result.Expected, result.Actual = p.expected, p.lookup(context)
-	result.Passed = p.op.holds(result.Actual, result.Expected)
-}
-
-// holds is the table of S2.5.
-func (op operator) holds(actual, expected document.Value) bool {
+	if p.evidence == "" && p.join == "" && p.source == "" {
+		result.Expected, result.Actual = p.expected, p.lookup(g.context)
+		result.Passed = p.op.Holds(result.Actual, result.Expected)
+		return
+	}
+	o := p.judge(g)
+	result.Passed, result.Code, result.Need, result.Why = o.passed, o.code, o.need, o.why
 	switch {
-	case op == opNotExists:
-		return actual.IsZero() || actual.Kind() == document.Null
-	case actual.IsZero():
-		return false // of a missing field only not_exists is true
-	}
-	switch op {
-	case opExists:
-		return actual.Kind() != document.Null
-	case opEq:
-		return document.Equal(actual, expected)
-	case opNeq:
-		return !document.Equal(actual, expected)
-	case opIn:
-		return expected.Kind() == document.Array && hasElement(expected, actual)
-	case opContains:
-		return contains(actual, expected)
-	case opGt, opGte, opLt, opLte:
-		order, comparable := compare(actual, expected)
-		return comparable && op.admits(order)
-	default:
-		return false
+	case p.evidence != "":
+		result.Field = p.evidence
+	case p.join == "":
+		result.Expected, result.Actual = p.expected, p.lookup(g.context)
 	}
 }
 
-func (op operator) admits(order int) bool {
-	switch op {
-	case opGt:
-		return order > 0
-	case opGte:
-		return order >= 0
-	case opLt:
-		return order < 0
-	case opLte:
-		return order <= 0
-	default:
-		return false
-	}
+// opinion is what came of a guard, or of one that it joins.
+type opinion struct {
+	passed bool
+	code   GuardCode
+	// need says what it wants, without anything of the run; why also what it found.
+	need, why string
 }
 
-// compare orders two numbers by value or two strings by code point, which is the
-// order of their UTF-8 bytes. Nothing else has an order.
-func compare(a, b document.Value) (int, bool) {
+func (p *predicate) judge(g *given) opinion {
 	switch {
-	case a.Kind() != b.Kind():
-		return 0, false
-	case a.Kind() == document.Number:
-		return document.CompareNumbers(a.Number(), b.Number()), true
-	case a.Kind() == document.String:
-		return strings.Compare(a.Str(), b.Str()), true
-	default:
-		return 0, false
-	}
-}
-
-func contains(actual, expected document.Value) bool {
-	switch actual.Kind() {
-	case document.String:
-		return expected.Kind() == document.String && strings.Contains(actual.Str(), expected.Str())
-	case document.Array:
-		return hasElement(actual, expected)
-	case document.Object:
-		if expected.Kind() != document.String {
-			return false
+	case p.evidence != "":
+		s, known := g.facts[p.evidence]
+		if !known {
+			text := "needs the evidence " + document.Quote(p.evidence)
+			return opinion{code: GuardEvidenceMissing, need: text, why: text + ", and nothing was observed"}
 		}
-		_, ok := actual.Get(expected.Str())
-		return ok
-	default:
-		return false
+		if s.Held {
+			return opinion{passed: true, need: s.Needs, why: s.Needs}
+		}
+		return opinion{code: GuardEvidenceMissing, need: s.Needs, why: s.Missing}
+	case p.join != "":
+		return p.judgeParts(g)
 	}
+	leaf := GuardResult{Field: p.field, Op: p.opName, Expected: p.expected, Actual: p.lookup(g.context)}
+	o := opinion{passed: p.op.Holds(leaf.Actual, leaf.Expected), need: "requires " + leaf.condition()}
+	if p.source != "" {
+		o.need += ", set by " + atLeast(p.source)
+	}
+	o.why = o.need + leaf.found(o.passed)
+	if from := p.sourceIn(g); o.passed && p.source != "" && !from.Meets(p.source) {
+		o.passed, o.code = false, GuardClaimed
+		o.why = o.need + ", but its value comes from the " + string(from)
+	}
+	return o
 }
 
-func hasElement(array, v document.Value) bool {
-	for i := range array.Len() {
-		if document.Equal(array.Index(i), v) {
-			return true
+func (p *predicate) judgeParts(g *given) opinion {
+	var o opinion
+	needs, whys := make([]string, len(p.parts)), []string(nil)
+	passed := 0
+	for i, part := range p.parts {
+		of := part.judge(g)
+		needs[i] = of.need
+		if of.passed {
+			passed++
+			continue
+		}
+		whys = append(whys, of.why)
+		if o.code == "" || of.code == GuardEvidenceMissing {
+			o.code = of.code
 		}
 	}
-	return false
+	switch p.join {
+	case "all":
+		o.passed = passed == len(p.parts)
+		o.need, o.why = strings.Join(needs, ", and "), strings.Join(whys, "; and ")
+	case "any":
+		o.passed = passed > 0
+		o.need, o.why = "either "+strings.Join(needs, ", or "), "either "+strings.Join(whys, "; or ")
+	default:
+		o.passed = passed == 0
+		o.need = "does not pass when this holds: it " + needs[0]
+		o.why, o.code = o.need, ""
+	}
+	if o.passed {
+		o.why, o.code = o.need, ""
+	}
+	return o
+}
+
+// atLeast names the sources from one on.
+func atLeast(least evidence.Source) string {
+	switch least {
+	case evidence.Observed:
+		return "what Interlock observes, a human or an operator"
+	case evidence.Human:
+		return "a human or an operator"
+	case evidence.Operator:
+		return "an operator"
+	default:
+		return "anybody"
+	}
 }
 
 // String says what the guard wanted and what it found.
 func (g GuardResult) String() string {
+	if g.Need != "" {
+		return "guard " + document.Quote(g.Name) + " " + g.Why
+	}
+	return g.wanted() + g.found(g.Passed)
+}
+
+// found says what a field is.
+func (g *GuardResult) found(passed bool) string {
 	found := "it is missing"
 	if !g.Actual.IsZero() {
 		found = "it is " + brief(g.Actual)
 	}
-	if g.Passed {
-		return g.wanted() + ", and " + found
+	if passed {
+		return ", and " + found
 	}
-	return g.wanted() + ", but " + found
+	return ", but " + found
 }
 
 // wanted says what the guard wants, without anything of the context.
 func (g GuardResult) wanted() string {
-	s := "guard " + document.Quote(g.Name) + " requires "
+	s := "guard " + document.Quote(g.Name) + " "
+	if g.Need != "" {
+		return s + g.Need
+	}
+	return s + "requires " + g.condition()
+}
+
+// condition is what a guard on a field wants.
+func (g *GuardResult) condition() string {
 	switch {
 	case g.Op == "exists":
-		return s + g.Field + " to exist"
+		return g.Field + " to exist"
 	case g.Op == "not_exists":
-		return s + g.Field + " not to exist"
+		return g.Field + " not to exist"
 	case g.Expected.IsZero():
-		return s + "what this workflow does not define"
+		return "what this workflow does not define"
 	default:
-		return s + g.Field + " " + g.Op + " " + brief(g.Expected)
+		return g.Field + " " + g.Op + " " + brief(g.Expected)
 	}
 }
 

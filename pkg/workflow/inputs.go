@@ -40,7 +40,12 @@ func (m *Machine) Claims(context document.Value) []string {
 // guarded reports that a guard reads a top-level key of the context, or inside it.
 func (m *Machine) guarded(key string) bool {
 	return slices.ContainsFunc(m.definition.Guards, func(g Guard) bool {
-		path := pathOf(g.Field)
-		return g.Field == key || len(path) > 0 && path[0].key == key || strings.HasPrefix(g.Field, key+".")
+		return !g.each(func(g *Guard) bool { return !g.reads(key) })
 	})
+}
+
+// reads reports that a guard, without those that it joins, reads a top-level key.
+func (g *Guard) reads(key string) bool {
+	path := pathOf(g.Field)
+	return g.Field != "" && (g.Field == key || len(path) > 0 && path[0].key == key || strings.HasPrefix(g.Field, key+"."))
 }

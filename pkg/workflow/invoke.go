@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
 )
 
 // MaxInvokeDepth is how deep invoked runs may nest (S5.5).
@@ -50,7 +51,7 @@ func (s *stepper) invoke(at *cursor, next Lane, w *way, c *Fire) {
 	run := &s.out.Run
 	child := c.Child.Start(StartParams{
 		ID: c.ChildID, SessionID: run.sessionAt(at.path), Workspace: run.Workspace, Owner: run.Owner,
-		Context: w.invoke.Input, Parent: &Parent{RunID: run.ID, Root: run.Root(), Depth: run.Depth() + 1},
+		Context: w.invoke.Input, Source: evidence.Operator, Parent: &Parent{RunID: run.ID, Root: run.Root(), Depth: run.Depth() + 1},
 	}, c.Actor, s.out.Entry.Time)
 	if child.Rejection != nil {
 		s.refusal = s.m.refused(at.View, child.Rejection.Code, "event %s refused in state %s: %s",
@@ -103,6 +104,7 @@ func (m *Machine) childEnded(run *Run, c ChildEnded, now time.Time) Result {
 	if next.Context, cut = mergeFitting(at.Context, resultOf(at.Context, event, c.Child.Context)); cut != "" {
 		reason += "; its end " + cut
 	}
+	next.Sources = m.resultObserved(at.Sources, event)
 	var done, failed *arm
 	if w := m.State(at.State).ways[event]; w != nil {
 		done, failed = w.done, w.fail

@@ -51,6 +51,8 @@ type Lane struct {
 	Entry int64
 	// Context is what guards see: an object.
 	Context document.Value
+	// Sources are where the values of Context come from, kept where a guard asks.
+	Sources Sources
 	// Interrupt is set while a handler is at work (S4).
 	Interrupt *Interruption
 	// Child is set while the lane waits for a run that it invoked (S5.5).

@@ -10,7 +10,12 @@
 // own, or that of each branch of a fork.
 package workflow
 
-import "github.com/interlock-run/interlock/pkg/pathglob"
+import (
+	"slices"
+
+	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/pathglob"
+)
 
 // Machine is one version of a workflow, compiled into tables: immutable, and
 // safe for concurrent use. Every name in it is resolved, so that stepping a run
@@ -21,6 +26,9 @@ type Machine struct {
 	states     map[string]*StateView
 	handlers   map[string]*handler // by the name of the interrupt
 	watched    pathglob.Set        // patterns of the interrupts, in their order
+	// traces: a guard asks where values come from; approvals: an evidence asks what
+	// humans have agreed to.
+	traces, approvals bool
 }
 
 // StateView is a state as the rest of the system sees it: its definition, and
@@ -90,8 +98,11 @@ func Compile(def *Definition, version int64) *Machine {
 	}
 	guards := make(map[string]*predicate, len(def.Guards))
 	for i := range def.Guards {
-		guards[def.Guards[i].Name] = newPredicate(&def.Guards[i])
+		p := newPredicate(&def.Guards[i])
+		guards[def.Guards[i].Name] = p
+		m.traces = m.traces || p.asksSource()
 	}
+	m.approvals = slices.ContainsFunc(def.Evidence, func(spec evidence.Spec) bool { return spec.Approval != "" })
 	for _, s := range m.states {
 		m.connect(s, guards)
 	}
@@ -202,6 +213,15 @@ func (m *Machine) State(name string) *StateView {
 		return s
 	}
 	return nowhere
+}
+
+// Evidence is what the workflow declares, in definition order (S14.1). Read only.
+func (m *Machine) Evidence() []evidence.Spec { return m.definition.Evidence }
+
+// AsksEvidence reports that an event of the state is guarded by some.
+func (m *Machine) AsksEvidence(state, event string) bool {
+	w := m.State(state).ways[event]
+	return w != nil && slices.ContainsFunc(w.guards, (*predicate).asksEvidence)
 }
 
 // Initial is the state that runs begin in.

@@ -49,9 +49,9 @@ func (m *Machine) grant(run *Run, c Grant, now time.Time) Result {
 		return rejected(run, c, now, m.notRunning(run.whole(), "the grant of approval "+document.Quote(c.ApprovalID)))
 	}
 	a := at.Approval
-	fire := Fire{Event: a.Event, Data: a.Data, ApprovalID: a.ID, Actor: c.Actor}
+	fire := Fire{Event: a.Event, Data: a.Data, ApprovalID: a.ID, Actor: c.Actor, Evidence: c.Evidence}
 	if !c.Data.IsZero() {
-		fire.Data = c.Data
+		fire.Data, fire.edited = c.Data, differing(a.Data, c.Data)
 	}
 	at.Status = Running // for it alone nothing is parked
 	d, r := m.decide(&at, &fire)
@@ -62,6 +62,7 @@ func (m *Machine) grant(run *Run, c Grant, now time.Time) Result {
 		s := m.begin(run, c.Actor, now)
 		s.out.Entry.ApprovalID = a.ID
 		s.take(&at, &d, &fire)
+		s.agreed(&at, a, c.Actor)
 		s.because(c.Note)
 		return s.finish()
 	}

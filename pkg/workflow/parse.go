@@ -84,9 +84,13 @@ type reader struct {
 	report  document.Report
 	def     Definition
 
-	states     map[string]int // by name, place in def.States and facts
-	facts      []stateFacts
-	guards     map[string]bool
+	states map[string]int // by name, place in def.States and facts
+	facts  []stateFacts
+	guards map[string]bool
+	// evidence has the declared names, true of those that a guard asks for; approvals are
+	// those that an evidence names.
+	evidence   map[string]bool
+	approvals  []document.StringAt
 	toolNames  toolname.Names
 	edges      []edge
 	forks      []forkFacts
@@ -99,7 +103,7 @@ type reader struct {
 }
 
 var (
-	topFields = []string{"$schema", "id", "initial", "context", "inputs", "states", "guards", "interrupts", "meta", "properties"}
+	topFields = []string{"$schema", "id", "initial", "context", "inputs", "states", "guards", "evidence", "interrupts", "meta", "properties"}
 	// annotations are fields that people write on top of a document for other
 	// people and programs. Everything else there is refused: it may be a mistake
 	// that drops protection.
@@ -120,16 +124,19 @@ func (r *reader) definition(v document.Value) {
 	f.Require("initial", "states")
 	states, haveStates := f.Object("states")
 	r.learnStates(states)
+	r.learnEvidence(f)
 	r.guardDefinitions(f)
 	r.context(f)
 	r.inputs(f)
 	r.meta(f)
+	r.evidenceDeclarations(f)
 	for i, name := range r.stateOrder {
 		value, _ := states.Value.Get(name)
 		r.state(i, name, value, states.At.Key(name))
 	}
 	r.initialState(f, haveStates)
 	r.interrupts(f)
+	r.checkApprovals()
 	r.properties(f)
 	if haveStates {
 		r.graph(states.At)

@@ -5,7 +5,11 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
 )
+
+// maxGuardDepth bounds how deep all, any and not nest.
+const maxGuardDepth = 16
 
 // guardOperators are the operators of guards (S2.5), in the order that messages list them.
 var guardOperators = []string{"eq", "neq", "gt", "gte", "lt", "lte", "in", "contains", "exists", "not_exists"}
@@ -55,13 +59,86 @@ func (r *reader) guardHint(name string) string {
 	return "; add it to \"guards\", or name another"
 }
 
+// guard reads a comparison, an evidence, or one of all, any and not (S14.2).
 func (r *reader) guard(f document.Fields, g *Guard, context document.Value) {
-	f.Known("a guard", "field", "op", "value")
-	f.Require("field", "op")
+	r.guardAt(f, g, context, 1)
+}
+
+func (r *reader) guardAt(f document.Fields, g *Guard, context document.Value, depth int) {
+	if depth > maxGuardDepth {
+		r.report.Errorf(f.At, document.CodeTooDeep, "guards nest at most %d levels deep; split it into several", maxGuardDepth)
+		return
+	}
+	var forms []string
+	for _, form := range []string{"evidence", "all", "any", "not"} {
+		if f.Has(form) {
+			forms = append(forms, form)
+		}
+	}
+	if len(forms) == 0 {
+		f.Known("a guard", "field", "op", "value", "source", "evidence", "all", "any", "not")
+		f.Require("field", "op")
+		r.fieldGuard(f, g, context)
+		return
+	}
+	if len(forms) > 1 || f.Has("field") {
+		r.report.Errorf(f.At, document.CodeConflict, "a guard has one of \"field\", \"evidence\", \"all\", \"any\" and \"not\"; keep one, and join several with \"all\"")
+		return
+	}
+	f.Known("a guard of this form", forms[0])
+	switch forms[0] {
+	case "evidence":
+		if name, ok := f.Str("evidence"); ok {
+			g.Evidence = name
+			if _, known := r.evidence[name]; !known {
+				r.report.Errorf(f.At.Key("evidence"), CodeUnknownEvidence, "no evidence %s%s", document.Quote(name), r.evidenceHint(name))
+			} else {
+				r.evidence[name] = true
+			}
+		}
+	case "all":
+		g.All = r.guardList(f, "all", context, depth)
+	case "any":
+		g.Any = r.guardList(f, "any", context, depth)
+	case "not":
+		if inner, ok := f.Object("not"); ok {
+			g.Not = &Guard{}
+			r.guardAt(inner, g.Not, context, depth+1)
+		}
+	}
+}
+
+func (r *reader) guardList(f document.Fields, name string, context document.Value, depth int) []Guard {
+	list, ok := f.List(name, maxItems)
+	if !ok {
+		return nil
+	}
+	at := f.At.Key(name)
+	if list.Len() == 0 {
+		r.report.Errorf(at, document.CodeEmpty, "an empty list guards nothing; add guards or remove it")
+	}
+	guards := make([]Guard, list.Len())
+	for i, e := range list.Elements() {
+		if inner, ok := r.report.Object(e, at.At(i), "a guard"); ok {
+			r.guardAt(inner, &guards[i], context, depth+1)
+		}
+	}
+	return guards
+}
+
+func (r *reader) fieldGuard(f document.Fields, g *Guard, context document.Value) {
 	if field, ok := f.Text("field"); ok {
 		g.Field = field
 		r.guardField(field, f.At.Key("field"))
 	}
+	if source, ok := f.Enum("source", evidence.Sources()...); ok {
+		g.Source = evidence.Source(source)
+	}
+	r.comparison(f, g, context)
+}
+
+// comparison reads op and value.
+func (r *reader) comparison(f document.Fields, g *Guard, context document.Value) {
 	g.Value, g.HasValue = f.Value.Get("value")
 	op, ok := f.Str("op")
 	if !ok {

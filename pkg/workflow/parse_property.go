@@ -14,8 +14,8 @@ const CodeUnknownEvent document.Code = "UNKNOWN_EVENT"
 // maxProperties bounds the properties of one definition.
 const maxProperties = 1_000
 
-// maxCount is the highest at_most: a larger one bounds no real run.
-const maxCount = 10_000
+// maxCalls is the highest at_most: a larger one bounds no real run.
+const maxCalls = 10_000
 
 // properties reads what the definition says of all its runs.
 func (r *reader) properties(f document.Fields) {
@@ -115,8 +115,8 @@ func (r *propertyReader) property(name string, v document.Value, at *document.Pa
 		return p, r.condition(f, &p)
 	case AtMost:
 		p.Most, _ = f.Integer("at_most", 0)
-		if p.Most > maxCount {
-			r.report.Errorf(at.Key("at_most"), document.CodeRange, "%d is more than the limit of %d", p.Most, maxCount)
+		if p.Most > maxCalls {
+			r.report.Errorf(at.Key("at_most"), document.CodeRange, "%d is more than the limit of %d", p.Most, maxCalls)
 		}
 		f.Require("tool")
 		p.Subject = r.subject(f, false)
@@ -311,8 +311,21 @@ func (r *propertyReader) event(name string, at *document.Path) string {
 
 // evidence finds what the definition declares as evidence.
 func (r *propertyReader) evidence(name string, at *document.Path) {
-	r.report.Errorf(at, CodeUnknownEvidence, "no evidence %s; declare it under \"evidence\"", document.Quote(name))
+	names := func(yield func(string) bool) {
+		for i := range r.def.Evidence {
+			if !yield(r.def.Evidence[i].Name) {
+				return
+			}
+		}
+	}
+	for known := range names {
+		if known == name {
+			return
+		}
+	}
+	hint := r.report.DidYouMean(name, names)
+	if hint == "" {
+		hint = "; declare it under \"evidence\""
+	}
+	r.report.Errorf(at, CodeUnknownEvidence, "no evidence %s%s", document.Quote(name), hint)
 }
-
-// CodeUnknownEvidence: a property names evidence that the definition does not declare.
-const CodeUnknownEvidence document.Code = "UNKNOWN_EVIDENCE"

@@ -184,6 +184,9 @@ func (m *Machine) guardsFailed(at View, state *StateView, w *way, data document.
 // with the event that it guards.
 func timing(failed []GuardResult, data document.Value) string {
 	for _, g := range failed {
+		if g.Op == opEvidence {
+			continue
+		}
 		key := topKey(g.Field)
 		if _, ok := data.Get(key); ok {
 			return fmt.Sprintf(" Guards see the context as it was before this event: set %s in the data of an earlier event.", document.Quote(key))

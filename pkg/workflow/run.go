@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
 )
 
 // Status is what a run is doing (S6.1).
@@ -74,6 +75,10 @@ type Run struct {
 	// (S5.2).
 	Joined []string
 
+	// Approved are transitions that humans have agreed to, where an evidence asks for
+	// that; the last of each state and event.
+	Approved []evidence.Approved
+
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -86,6 +91,8 @@ type StartParams struct {
 	Owner     string
 	// Context is merged over the workflow's context; may be missing.
 	Context document.Value
+	// Source is where Context comes from.
+	Source evidence.Source
 	// Parent of a run that is invoked by another.
 	Parent *Parent
 }

@@ -31,7 +31,7 @@ func (m *Machine) Start(p StartParams, actor string, now time.Time) Result {
 	if !fits {
 		return refuse(RejectInvalidData, tooLarge)
 	}
-	run.Lane = Lane{State: initial.Name, Entry: 1, Context: context}
+	run.Lane = Lane{State: initial.Name, Entry: 1, Context: context, Sources: m.initialSources(&p)}
 	run.Status = initial.status()
 	out := Result{
 		Run: run, Changed: true,
@@ -132,7 +132,7 @@ func (m *Machine) decide(at *cursor, c *Fire) (d decision, refused *Rejection) {
 		}
 		d.safeNext = true
 	}
-	d.taken, d.results = d.way.choose(at.Context)
+	d.taken, d.results = d.way.choose(&given{at.Context, at.Sources, c.Evidence})
 	if r := m.passable(&at.View, state, d.way, d.taken, c, d.results); r != nil {
 		return d, r
 	}
@@ -193,7 +193,7 @@ func (m *Machine) admit(at *View, c *Fire) *Rejection {
 // choose finds the first arm whose guards all pass, or nil, and the results of
 // every guard that was evaluated on the way. No guard is left out because an
 // earlier one failed, and none is evaluated twice.
-func (w *way) choose(context document.Value) (*arm, []GuardResult) {
+func (w *way) choose(see *given) (*arm, []GuardResult) {
 	if len(w.guards) == 0 {
 		if len(w.arms) == 0 {
 			return nil, nil
@@ -206,7 +206,7 @@ func (w *way) choose(context document.Value) (*arm, []GuardResult) {
 		for _, g := range w.arms[i].guards {
 			if g == len(results) { // met for the first time: they are in that order
 				results = results[:g+1]
-				w.guards[g].evaluate(context, &results[g])
+				w.guards[g].evaluate(see, &results[g])
 			}
 			passed = passed && results[g].Passed
 		}

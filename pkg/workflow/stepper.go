@@ -82,6 +82,7 @@ func (s *stepper) take(at *cursor, d *decision, c *Fire) {
 	s.out.Run.forgetJoins(at.Branch)
 	next := *at.Lane
 	next.Context, next.Approval = d.context, nil
+	next.Sources = s.m.sourcesAfter(at.Sources, c.Data, c.Source, c.edited)
 	switch {
 	case d.way.invoke != nil:
 		s.invoke(at, next, d.way, c)

@@ -104,7 +104,15 @@ var (
 	fmtRecord  = &fmtShape{most: anyNumber}
 	fmtUnknown = &fmtShape{most: 1}
 
-	guardForm  = &fmtShape{order: []string{"field", "op", "value"}, most: anyNumber}
+	guardForm = &fmtShape{
+		order: []string{"field", "op", "value", "source", "evidence", "all", "any", "not"}, most: anyNumber,
+	}
+	evidenceForm = &fmtShape{
+		order: []string{
+			"tool", "command", "exact", "outcome", "output", "state", "op", "value", "writer", "approval", "after", "within", "max_age", "count",
+		},
+		most: anyNumber, known: map[string]*fmtShape{"output": {order: []string{"pointer", "op", "value"}, most: anyNumber}},
+	}
 	branchForm = &fmtShape{order: []string{"initial", "terminal"}, most: anyNumber}
 	forkForm   = &fmtShape{
 		order: []string{"branches", "join", "on_complete", "on_fail"}, most: anyNumber,
@@ -130,9 +138,9 @@ var (
 		order: []string{"trigger", "target"}, most: anyNumber, known: map[string]*fmtShape{"trigger": fmtRecord},
 	}
 	workflowForm = &fmtShape{
-		order: []string{"$schema", "id", "initial", "context", "meta", "states", "guards", "interrupts"},
+		order: []string{"$schema", "id", "initial", "context", "meta", "states", "guards", "evidence", "interrupts"},
 		known: map[string]*fmtShape{
-			"states": {others: stateForm}, "guards": {others: guardForm}, "interrupts": {others: interruptForm},
+			"states": {others: stateForm}, "guards": {others: guardForm}, "evidence": {others: evidenceForm}, "interrupts": {others: interruptForm},
 		},
 	}
 )

@@ -54,7 +54,7 @@ const longText = "a text with, many commas, that is as long as it takes, and the
 func drawMembers(t *rapid.T, depth int) []string {
 	names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{
 		"$schema", "id", "initial", "context", "meta", "states", "guards", "interrupts", "type", "outcome", "allowed_tools", "on", "fork",
-		"branches", "target", "guard", "field", "op", "value", "trigger", "file_pattern", "safe_next", "env", "x-y", "description", "a/b", "ä",
+		"branches", "target", "guard", "field", "op", "value", "evidence", "all", "tool", "command", "trigger", "file_pattern", "safe_next", "env", "x-y", "description", "a/b", "ä",
 		"with \"quotes\"", "\u2028",
 	}), 0, 7, rapid.ID).Draw(t, "names")
 	members := make([]string, len(names))

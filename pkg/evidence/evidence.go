@@ -1,0 +1,109 @@
+// Package evidence judges facts that an agent cannot claim: what Interlock has
+// observed of a run's tool calls, what humans have approved, and what the shared
+// state says (S14).
+//
+// It is pure: what was observed and the time come in, a standing comes out. It must
+// never take a fact on anyone's word, and whatever it cannot tell is not held.
+package evidence
+
+import (
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/condition"
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// Outcome is how an observed call must have ended.
+type Outcome string
+
+// The outcomes. An unknown outcome is neither.
+const (
+	OK     Outcome = "ok"
+	Failed Outcome = "failed"
+)
+
+// Spec is what must have been observed, as a definition declares it (S14.1). Exactly
+// one of Tool, State and Approval is set.
+type Spec struct {
+	Name string
+
+	// Tool was called and reported with Outcome; Command, when not empty, is an entry
+	// in the sense of allowed_commands that each command of its line must match, and
+	// Exact asks for its words and no others.
+	Tool    string
+	Command string
+	Exact   bool
+	Outcome Outcome
+	// Output is what the result must say; nil for anything.
+	Output *Test
+	// AfterEdit: a later call that may have changed files voids it.
+	AfterEdit bool
+	// WithinEntry: it must have been observed in the present entry of the state.
+	WithinEntry bool
+	// Count is how many observations in a row it takes; 1 or more.
+	Count int
+
+	// State is what the shared state must say, and Writer who must have written that:
+	// the name of a session, or a role; empty for anybody.
+	State  *Test
+	Writer string
+
+	// Approval is the state in which humans have agreed to a transition of the run, or
+	// the event that they agreed to.
+	Approval string
+
+	// MaxAge is how old it may be; 0 for any age.
+	MaxAge time.Duration
+}
+
+// Test compares what a JSON Pointer finds with a value (S2.5).
+type Test struct {
+	Pointer string
+	OpName  string
+	Op      condition.Operator
+	Value   document.Value
+}
+
+// Holds reports that the document passes the test.
+func (t *Test) Holds(v document.Value) bool {
+	found, ok := document.Lookup(v, t.Pointer)
+	if !ok {
+		found = document.Value{}
+	}
+	return t.Op.Holds(found, t.Value)
+}
+
+// MostOutput is how much of a result is read, in bytes: one that is larger is none.
+const MostOutput = 64 << 10
+
+// Source is where a value of the context comes from, from the least trusted on (S14.3).
+type Source string
+
+// The sources. The zero Source is the agent's.
+const (
+	Agent    Source = "agent"
+	Observed Source = "observed"
+	Human    Source = "human"
+	Operator Source = "operator"
+)
+
+// Sources are the names of all, in order.
+func Sources() []string {
+	return []string{string(Agent), string(Observed), string(Human), string(Operator)}
+}
+
+// Meets reports that a source is at least as trusted as another.
+func (s Source) Meets(least Source) bool { return s.rank() >= least.rank() }
+
+func (s Source) rank() int {
+	switch s {
+	case Observed:
+		return 1
+	case Human:
+		return 2
+	case Operator:
+		return 3
+	default:
+		return 0
+	}
+}

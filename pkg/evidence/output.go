@@ -1,0 +1,38 @@
+package evidence
+
+import "github.com/interlock-run/interlock/pkg/document"
+
+// Read is the document that a tool's result holds: what an MCP server gives as its
+// structuredContent, else the JSON in its only block of text, else the result itself.
+// A result that is cut off, too large or not JSON holds none.
+func Read(output []byte) (document.Value, bool) {
+	if len(output) == 0 || len(output) > MostOutput {
+		return document.Value{}, false
+	}
+	v, problem := document.Parse(output, document.Limits{})
+	if problem != nil {
+		return document.Value{}, false
+	}
+	if structured, ok := v.Get("structuredContent"); ok && structured.Kind() == document.Object {
+		return structured, true
+	}
+	content := v
+	if inner, ok := v.Get("content"); ok {
+		content = inner
+	}
+	if text, only := onlyText(content); only {
+		inner, problem := document.Parse([]byte(text), document.Limits{})
+		return inner, problem == nil
+	}
+	return v, true
+}
+
+// onlyText is the text of a list that is one block of text.
+func onlyText(content document.Value) (string, bool) {
+	if content.Kind() != document.Array || content.Len() != 1 {
+		return "", false
+	}
+	kind, _ := content.Index(0).Get("type")
+	text, _ := content.Index(0).Get("text")
+	return text.Str(), kind.Str() == "text" && text.Kind() == document.String
+}

@@ -1,0 +1,136 @@
+package evidence
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Record is what has been observed of the calls of a run and of all that it has
+// invoked. They work on the same files, so that an edit by any of them voids the
+// evidence of all. It is a snapshot: what changes it makes another one. The zero
+// Record is that of a run of which nothing was observed.
+type Record struct {
+	// Edits counts calls that may have changed files, each when it was allowed and,
+	// unless nothing was allowed in between, when it was reported. An observation
+	// belongs to the count at which its call was allowed: the order of calls is that
+	// in which they were allowed, not that of their reports.
+	Edits int64 `json:"edits,omitempty"`
+	// Last is the last of them.
+	Last Edit `json:"last,omitzero"`
+	// Runs has what is known by the id of the run and the name of the evidence.
+	Runs map[string]map[string]Fact `json:"runs,omitempty"`
+}
+
+// Edit is a call that may have changed files.
+type Edit struct {
+	At     time.Time `json:"at"`
+	CallID string    `json:"call_id"`
+	// What it changes: the name of a file, or its command line, shortened.
+	What string `json:"what,omitempty"`
+}
+
+// Fact is what is known of one evidence.
+type Fact struct {
+	// Seen are the last observations, oldest first, as many as it takes.
+	Seen []Observation `json:"seen,omitempty"`
+	// Against is the last call that was observed with another outcome, if none has
+	// been seen with the right one since.
+	Against *Observation `json:"against,omitempty"`
+	// Claimed is the last report that did not count, because it was the agent's word.
+	Claimed *Observation `json:"claimed,omitempty"`
+}
+
+// Observation is one call that was allowed and reported.
+type Observation struct {
+	At     time.Time `json:"at"`
+	CallID string    `json:"call_id"`
+	// By is who has reported it.
+	By string `json:"by,omitempty"`
+	// Edits is Record.Edits at the time that the call was allowed, Entry the entry of
+	// the state that it was allowed in.
+	Edits int64 `json:"edits,omitempty"`
+	Entry int64 `json:"entry,omitempty"`
+}
+
+// mostRuns bounds how many runs a record has. What is dropped is not held any more.
+const mostRuns = 256
+
+// Edited is the record after a call that may change files was allowed or reported.
+func (r Record) Edited(e Edit) Record {
+	r.Edits++
+	r.Last = e
+	return r
+}
+
+// Seen is the record after a call was observed to end as the evidence asks, or to end
+// otherwise. Only calls in a row count, so that the last one decides.
+func (r Record) Seen(run string, spec *Spec, o Observation, as bool) Record {
+	return r.with(run, spec.Name, func(f Fact) Fact {
+		if !as {
+			return Fact{Against: &o}
+		}
+		seen := append(slices.Clone(f.Seen), o)
+		return Fact{Seen: seen[max(0, len(seen)-spec.Count):]}
+	})
+}
+
+// Claims is the record after an agent has reported a call itself, which shows nothing.
+func (r Record) Claims(run string, spec *Spec, o Observation) Record {
+	return r.with(run, spec.Name, func(f Fact) Fact {
+		f.Claimed = &o
+		return f
+	})
+}
+
+// Fact is what is known of an evidence of a run.
+func (r Record) Fact(run, name string) Fact { return r.Runs[run][name] }
+
+func (r Record) with(run, name string, change func(Fact) Fact) Record {
+	facts := maps.Clone(r.Runs[run])
+	if facts == nil {
+		facts = map[string]Fact{}
+	}
+	facts[name] = change(facts[name])
+	runs := maps.Clone(r.Runs)
+	if runs == nil {
+		runs = map[string]map[string]Fact{}
+	}
+	runs[run] = facts
+	if len(runs) > mostRuns {
+		oldest := slices.MinFunc(slices.Sorted(maps.Keys(runs)), func(a, b string) int {
+			if a == run || b == run {
+				return cmp.Compare(truth(a == run), truth(b == run))
+			}
+			return latest(runs[a]).Compare(latest(runs[b]))
+		})
+		delete(runs, oldest)
+	}
+	r.Runs = runs
+	return r
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// latest is when anything was observed of a run.
+func latest(facts map[string]Fact) (at time.Time) {
+	later := func(o *Observation) {
+		if o != nil && o.At.After(at) {
+			at = o.At
+		}
+	}
+	for _, f := range facts {
+		for i := range f.Seen {
+			later(&f.Seen[i])
+		}
+		later(f.Against)
+		later(f.Claimed)
+	}
+	return at
+}
