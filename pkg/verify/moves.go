@@ -34,6 +34,7 @@ type move struct {
 	event  string // or the name of an interrupt, of an evidence, or of a state that is forced
 	// chosen are the values that guards were judged by.
 	chosen []assigned
+	guards []string
 	// keep are the keys that data leaves as they are.
 	keep []string
 	// edited is true where an approver sets what the agent has not.
@@ -161,7 +162,7 @@ func (c *checker) ofLane(w *world, path []int, n *node, lane workflow.View, visi
 	}
 	try := func(s *step, cmd workflow.Command) bool { return !c.do(w, path, cmd, s) || visit(s) }
 	if lane.Approval.Pending() {
-		return c.decisions(n, lane, start, try)
+		return c.decisions(w, path, n, lane, start, try, visit)
 	}
 	if lane.Status != workflow.Running {
 		return true
@@ -195,22 +196,22 @@ func (c *checker) ofLane(w *world, path []int, n *node, lane workflow.View, visi
 }
 
 // decisions are what can come of a parked transition.
-func (c *checker) decisions(n *node, lane workflow.View, start func(moveKind, string) *step, try func(*step, workflow.Command) bool) bool {
+func (c *checker) decisions(
+	w *world, path []int, n *node, lane workflow.View, start func(moveKind, string) *step, try func(*step, workflow.Command) bool, visit func(*step) bool,
+) bool {
 	id, event := lane.Approval.ID, lane.Approval.Event
 	if c.terms(n.of).grantable() {
 		grant := workflow.Grant{ApprovalID: id, Actor: "approver", Evidence: n.standings(&lane)}
-		if !try(start(grants, event), grant) {
+		if !c.grant(w, path, n, lane, grant, visit) {
 			return false
 		}
 		if len(n.of.words.traced) > 0 && n.of.Process == nil {
-			s := start(grants, event)
-			s.edited = true
 			var members []document.Member
 			for _, key := range n.of.words.keys {
 				members = append(members, document.Member{Name: key, Value: freeByHuman})
 			}
 			grant.Data = document.ObjectValue(members)
-			if !try(s, grant) {
+			if !c.grant(w, path, n, lane, grant, visit) {
 				return false
 			}
 		}
@@ -219,19 +220,38 @@ func (c *checker) decisions(n *node, lane workflow.View, start func(moveKind, st
 		try(start(expires, event), workflow.Reject{ApprovalID: id, Outcome: workflow.ApprovalExpired, Actor: "expiry"})
 }
 
+// grant lets a parked transition fire, with the values that it has been parked by. One
+// that is stale leads to where an expired one does.
+func (c *checker) grant(w *world, path []int, n *node, lane workflow.View, cmd workflow.Grant, visit func(*step) bool) bool {
+	event := lane.Approval.Event
+	var guards []string
+	for _, legal := range n.of.Machine.LegalEvents(lane.State) {
+		if legal.Event == event {
+			guards = legal.Guards
+		}
+	}
+	choices, complete := n.of.words.assignments(lane.Context, guards)
+	if !complete {
+		c.blame("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) + " tell apart too many combinations of values")
+	}
+	for _, chosen := range choices {
+		at := *n
+		at.run = withContext(n.run, lane.Branch, with(lane.Context, chosen))
+		s := &step{move: move{kind: grants, path: path, branch: lane.Branch, event: event, edited: !cmd.Data.IsZero()}, from: w, before: lane}
+		if !c.doAs(w, path, &at, cmd, s, false) || s.entry.Type == workflow.EventStale {
+			continue
+		}
+		s.to.root = released(s.to.root, path, lane.Context, chosen)
+		return visit(s)
+	}
+	return true
+}
+
 // fire takes an event with every choice of values that its guards tell apart, and with
 // every choice of what its data leaves alone.
 func (c *checker) fire(w *world, path []int, n *node, lane workflow.View, event string, guards []string, visit func(*step) bool) bool {
 	words := n.of.words
-	var keys []string
-	for _, guard := range guards {
-		for _, key := range words.reads[guard] {
-			if !slices.Contains(keys, key) {
-				keys = append(keys, key)
-			}
-		}
-	}
-	choices, complete := words.assignments(lane.Context, keys)
+	choices, complete := words.assignments(lane.Context, guards)
 	if !complete {
 		c.blame("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) + " tell apart too many combinations of values")
 	}
@@ -252,10 +272,16 @@ func (c *checker) fire(w *world, path []int, n *node, lane workflow.View, event 
 				cmd.Child, cmd.ChildID = c.unit(name).Machine, n.run.ID+"/"+lane.Branch+"."
 			}
 			s := &step{
-				move: move{kind: fires, path: path, branch: lane.Branch, event: event, chosen: chosen, keep: keep, unsure: anyMissing(chosen)},
+				move: move{kind: fires, path: path, branch: lane.Branch, event: event, chosen: chosen, guards: guards, keep: keep, unsure: anyMissing(chosen)},
 				from: w, before: lane,
 			}
-			if c.doAs(w, path, at, cmd, s, false) && !visit(s) {
+			if !c.doAs(w, path, at, cmd, s, false) {
+				continue
+			}
+			// What was chosen was so at that moment. Afterwards it is any value again,
+			// which forgets more than a run does.
+			s.to.root = released(s.to.root, path, lane.Context, chosen)
+			if !visit(s) {
 				return false
 			}
 		}
@@ -263,6 +289,49 @@ func (c *checker) fire(w *world, path []int, n *node, lane workflow.View, event 
 	return true
 }
 
+
+// released is a tree in which a run's lanes have any value again where they have the one
+// that was chosen for an event.
+func released(root *node, path []int, before document.Value, chosen []assigned) *node {
+	n := root
+	for _, i := range path {
+		if i >= len(n.kids) {
+			return root // it has ended
+		}
+		n = n.kids[i]
+	}
+	if len(chosen) == 0 {
+		return root
+	}
+	next := *n
+	run := *n.run
+	releaseLane(&run.Lane, before, chosen)
+	next.run = &run
+	return replace(root, path, &next)
+}
+
+func releaseLane(l *workflow.Lane, before document.Value, chosen []assigned) {
+	var members []document.Member
+	for _, a := range chosen {
+		held, ok := l.Context.Get(a.key)
+		if a.value.IsZero() && !ok || !a.value.IsZero() && ok && document.Equal(held, a.value) {
+			free, _ := before.Get(a.key)
+			members = append(members, document.Member{Name: a.key, Value: free})
+		}
+	}
+	if len(members) > 0 {
+		l.Context = document.MergeTop(l.Context, document.ObjectValue(members))
+	}
+	if l.Fork == nil {
+		return
+	}
+	fork := *l.Fork
+	fork.Branches = slices.Clone(fork.Branches)
+	for i := range fork.Branches {
+		releaseLane(&fork.Branches[i].Lane, before, chosen)
+	}
+	l.Fork = &fork
+}
 
 func anyMissing(chosen []assigned) bool {
 	return slices.ContainsFunc(chosen, func(a assigned) bool { return a.value.IsZero() })

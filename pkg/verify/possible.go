@@ -15,10 +15,12 @@ type way struct {
 	path     string // of the run and lane
 	event    string
 	chosen   []assigned
+	guards   []string
+	words    *vocabulary
 	unsure   bool
 }
 
-// map_ is the exploration without a condition, with every way.
+// survey is the exploration without a condition, with every way.
 type survey struct {
 	*graph
 	ways []way
@@ -44,7 +46,7 @@ func (c *checker) survey() *survey {
 				return
 			}
 			s.ways = append(s.ways, way{
-				from, to, fmt.Sprint(st.path, st.branch), st.event, st.chosen, st.unsure,
+				from, to, fmt.Sprint(st.path, st.branch), st.event, st.chosen, st.guards, st.from.at(st.path).of.words, st.unsure,
 			})
 		},
 	}, nil)
@@ -119,7 +121,7 @@ func (c *checker) stuckIn(s *survey, at int32, can []bool) (values map[string][]
 	}
 	values = map[string][]assigned{}
 	for _, lane := range lanes {
-		blocking, complete := c.blocking(s.worlds[at].world, byLane[lane])
+		blocking, complete := c.blocking(byLane[lane])
 		if !complete {
 			c.blame("the guards of a state tell apart too many combinations of values")
 		}
@@ -133,33 +135,26 @@ func (c *checker) stuckIn(s *survey, at int32, can []bool) (values map[string][]
 
 // blocking are values of the keys that ways depend on, under which none of them is open;
 // nil when there are none.
-func (c *checker) blocking(w *world, ways []*way) (values []assigned, complete bool) {
-	var keys []string
+func (c *checker) blocking(ways []*way) (values []assigned, complete bool) {
+	var guards []string
+	var members []document.Member
 	for _, way := range ways {
-		for _, a := range way.chosen {
-			if !slices.Contains(keys, a.key) {
-				keys = append(keys, a.key)
+		for _, guard := range way.guards {
+			if !slices.Contains(guards, guard) {
+				guards = append(guards, guard)
 			}
 		}
-	}
-	var members []document.Member
-	for _, key := range keys {
-		members = append(members, document.Member{Name: key, Value: freeByAgent})
-	}
-	// All lanes of one family use the words of the run that has these keys.
-	words := c.main.words
-	w.root.each(nil, func(_ []int, n *node) {
-		if slices.ContainsFunc(keys, func(key string) bool { return n.of.words.classes[key] != nil }) && words.classes[keys[0]] == nil {
-			words = n.of.words
+		for _, a := range way.chosen {
+			members = append(members, document.Member{Name: a.key, Value: freeByAgent})
 		}
-	})
-	choices, complete := words.assignments(document.ObjectValue(members), keys)
+	}
+	slices.Sort(guards)
+	choices, complete := ways[0].words.assignments(document.ObjectValue(members), guards)
 	for _, choice := range choices {
 		open := slices.ContainsFunc(ways, func(way *way) bool {
 			return !slices.ContainsFunc(way.chosen, func(a assigned) bool {
-				return !slices.ContainsFunc(choice, func(b assigned) bool {
-					return a.key == b.key && (a.value.IsZero() && b.value.IsZero() || !a.value.IsZero() && !b.value.IsZero() && document.Equal(a.value, b.value))
-				})
+				i := slices.IndexFunc(choice, func(b assigned) bool { return a.key == b.key })
+				return i < 0 || !a.agrees(choice[i].value)
 			})
 		})
 		if !open {

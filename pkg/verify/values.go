@@ -47,6 +47,9 @@ type vocabulary struct {
 	reads map[string][]string
 	// coarse says which fields have values that could not all be told apart.
 	coarse []string
+	trees  map[string]*tree
+	guards []workflow.Guard
+	parts  map[string]*vocabulary
 }
 
 // leaf is a comparison of a guard.
@@ -83,14 +86,39 @@ func keysOf(field string) []string {
 }
 
 func newVocabulary(m *workflow.Machine) *vocabulary {
-	def := m.Definition()
+	return vocabularyOf(m.Definition().Guards, m.Definition().Context)
+}
+
+// of is the part of a vocabulary that some guards need.
+func (v *vocabulary) of(guards []string) *vocabulary {
+	name := strings.Join(guards, "\x00")
+	if part, ok := v.parts[name]; ok {
+		return part
+	}
+	var some []workflow.Guard
+	for _, g := range v.guards {
+		if slices.Contains(guards, g.Name) {
+			some = append(some, g)
+		}
+	}
+	part := vocabularyOf(some, document.Value{})
+	for _, key := range part.keys {
+		part.optional[key] = v.optional[key]
+	}
+	v.parts[name] = part
+	return part
+}
+
+func vocabularyOf(guards []workflow.Guard, context document.Value) *vocabulary {
 	v := &vocabulary{
 		classes: map[string][]document.Value{}, optional: map[string]bool{}, traced: map[string]bool{}, reads: map[string][]string{},
+		guards: guards, parts: map[string]*vocabulary{},
 	}
 	trees := map[string]*tree{}
-	for i := range def.Guards {
-		name := def.Guards[i].Name
-		leavesOf(&def.Guards[i], func(l leaf) {
+	v.trees = trees
+	for i := range guards {
+		name := guards[i].Name
+		leavesOf(&guards[i], func(l leaf) {
 			for _, key := range keysOf(l.field) {
 				if trees[key] == nil {
 					trees[key] = &tree{}
@@ -113,7 +141,7 @@ func newVocabulary(m *workflow.Machine) *vocabulary {
 	}
 	slices.Sort(v.keys)
 	for _, key := range v.keys {
-		_, set := def.Context.Get(key)
+		_, set := context.Get(key)
 		v.optional[key] = !set
 		values := trees[key].values()
 		v.classes[key] = trees[key].distinct(values)
@@ -434,16 +462,30 @@ func (v *vocabulary) anything(keep []string) document.Value {
 	return document.ObjectValue(members)
 }
 
-// assigned is a key with the value that is taken for it; a missing one is not there.
+// assigned is a key with the value that is taken for it; a missing one is not there. of
+// tells the values apart that matter there.
 type assigned struct {
 	key   string
 	value document.Value
+	of    *tree
+}
+
+// agrees reports that another value of the key is judged in the same way.
+func (a *assigned) agrees(v document.Value) bool {
+	if a.of == nil || a.value.IsZero() || v.IsZero() {
+		return a.value.IsZero() == v.IsZero() && (v.IsZero() || document.Equal(a.value, v))
+	}
+	return string(a.of.vector(nil, a.value)) == string(a.of.vector(nil, v))
 }
 
 // assignments are all choices of values for the keys of a context that have any value.
-func (v *vocabulary) assignments(context document.Value, keys []string) (all [][]assigned, complete bool) {
+func (v *vocabulary) assignments(context document.Value, guards []string) (all [][]assigned, complete bool) {
 	all = [][]assigned{nil}
-	for _, key := range keys {
+	if len(guards) == 0 {
+		return all, true
+	}
+	v = v.of(guards)
+	for _, key := range v.keys {
 		if held, ok := context.Get(key); !ok || !isFree(held) {
 			continue
 		}
@@ -457,7 +499,7 @@ func (v *vocabulary) assignments(context document.Value, keys []string) (all [][
 		next := make([][]assigned, 0, len(all)*len(values))
 		for _, before := range all {
 			for _, value := range values {
-				next = append(next, append(slices.Clip(before), assigned{key, value}))
+				next = append(next, append(slices.Clip(before), assigned{key, value, v.trees[key]}))
 			}
 		}
 		all = next
