@@ -1,4 +1,4 @@
-// Package auth says who calls and what that caller may do: principals, the four
+// Package auth says who calls and what that caller may do: principals, the five
 // roles, static tokens, and one table of which role may call which RPC. Tokens of
 // sessions and of OpenID Connect issuers are in packages of their own.
 //
@@ -16,7 +16,7 @@ import (
 // Role is what a principal may do. The table in rbac.go is the meaning.
 type Role string
 
-// The four roles.
+// The five roles.
 const (
 	// Agent drives runs and asks for tool calls.
 	Agent Role = "agent"
@@ -26,15 +26,21 @@ const (
 	Approver Role = "approver"
 	// Observer reads.
 	Observer Role = "observer"
+	// Runtime runs agents, and is trusted with what it reports of their calls: hooks, the
+	// MCP gate, a runtime of your own. In all else it is an agent.
+	Runtime Role = "runtime"
 	// Service is Interlock's own services, acting for themselves: it is given to no
 	// person and no agent, and is not shown among the roles.
 	Service Role = "service"
 )
 
 // Roles are all roles, in the order in which they are shown.
-func Roles() []Role { return []Role{Agent, Operator, Approver, Observer} }
+func Roles() []Role { return []Role{Agent, Operator, Approver, Observer, Runtime} }
 
-// Valid is true for the four roles, and for Service.
+// Drives is true of the roles that stand for agents: they are held to what agents are.
+func (r Role) Drives() bool { return r == Agent || r == Runtime }
+
+// Valid is true for the five roles, and for Service.
 func (r Role) Valid() bool { return r == Service || slices.Contains(Roles(), r) }
 
 // Principal is an authenticated caller.
@@ -91,3 +97,20 @@ func FromContext(ctx context.Context) (p Principal, ok bool) {
 	p, ok = ctx.Value(principalKey{}).(Principal)
 	return p, ok
 }
+
+type witnessKey struct{}
+
+// WithWitness is ctx with a principal that vouches for what the caller reports.
+func WithWitness(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, witnessKey{}, p)
+}
+
+// Observes is true when what the caller reports was observed (S14.4): it is not an agent,
+// or another that is not an agent vouches for the report.
+func Observes(ctx context.Context) bool {
+	caller, known := FromContext(ctx)
+	witness, vouched := ctx.Value(witnessKey{}).(Principal)
+	return known && caller.Role.observes() || vouched && witness.Role.observes()
+}
+
+func (r Role) observes() bool { return r == Runtime || r == Operator || r == Service }

@@ -15,16 +15,17 @@ const (
 	approver
 	observer
 	service
+	runtimes
 	// nobody stands for a caller without credentials.
 	nobody
 )
 
 const (
 	people  = operator | approver | observer
-	readers = agent | people | service
+	readers = agent | runtimes | people | service
 	// internal is what services ask of each other, and operators fix with.
 	internal = operator | service
-	drivers  = agent | operator
+	drivers  = agent | runtimes | operator
 	anybody  = readers | nobody
 )
 
@@ -179,6 +180,8 @@ func (r Role) grant() grant {
 		return observer
 	case Service:
 		return service
+	case Runtime:
+		return runtimes
 	default:
 		return 0
 	}

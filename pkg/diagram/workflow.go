@@ -18,7 +18,7 @@ func Workflow(def *workflow.Definition) *Diagram {
 		places: make(map[string]int, len(def.States)), guards: make(map[string]string, len(def.Guards)),
 	}
 	for i := range def.Guards {
-		b.guards[def.Guards[i].Name] = guardTip(&def.Guards[i])
+		b.guards[def.Guards[i].Name] = guardTip(def, &def.Guards[i])
 	}
 	begin := b.add(node{kind: start, parent: root})
 	for i := range def.States {
@@ -47,12 +47,43 @@ type workflowGraph struct {
 	branches map[[3]int]int
 }
 
-func guardTip(g *workflow.Guard) string {
-	tip := fmt.Sprintf("guard %s: %s %s", g.Name, g.Field, g.Op)
-	if g.HasValue {
-		tip += " " + g.Value.String()
+func guardTip(def *workflow.Definition, g *workflow.Guard) string {
+	return fmt.Sprintf("guard %s: %s", g.Name, guardText(def, g))
+}
+
+// guardText says what a guard wants.
+func guardText(def *workflow.Definition, g *workflow.Guard) string {
+	switch {
+	case g.Evidence != "":
+		for i := range def.Evidence {
+			if spec := &def.Evidence[i]; spec.Name == g.Evidence {
+				return "evidence " + g.Evidence + " (" + spec.Describe() + ")"
+			}
+		}
+		return "evidence " + g.Evidence
+	case g.Not != nil:
+		return "not (" + guardText(def, g.Not) + ")"
+	case len(g.All) > 0:
+		return guardTexts(def, g.All, " and ")
+	case len(g.Any) > 0:
+		return guardTexts(def, g.Any, " or ")
 	}
-	return tip
+	text := g.Field + " " + g.Op
+	if g.HasValue {
+		text += " " + g.Value.String()
+	}
+	if g.Source != "" {
+		text += " by " + string(g.Source)
+	}
+	return text
+}
+
+func guardTexts(def *workflow.Definition, guards []workflow.Guard, join string) string {
+	texts := make([]string, len(guards))
+	for i := range guards {
+		texts[i] = "(" + guardText(def, &guards[i]) + ")"
+	}
+	return strings.Join(texts, join)
 }
 
 func stateNode(s *workflow.State) node {

@@ -39,9 +39,10 @@ type Approved struct {
 type Written struct {
 	Unknown string
 	Value   document.Value // missing when nothing is there
-	// Session and Role of who has written it last, and when.
-	Session, Role string
-	At            time.Time
+	// Writers are the names of who has written it last: the principal, and the session by
+	// name and id. At is when.
+	Writers []string
+	At      time.Time
 }
 
 // Basis is what the evidence of a run is judged by.
@@ -178,8 +179,8 @@ func (b *Basis) judgeState(spec *Spec, s *Standing) {
 			found = "it is " + short(w.Value.String())
 		}
 		s.Missing += "; " + found
-	case spec.Writer != "" && spec.Writer != w.Session && spec.Writer != w.Role:
-		s.Missing += fmt.Sprintf("; session %s (%s) has written it", document.Quote(w.Session), w.Role)
+	case spec.Writer != "" && !slices.Contains(w.Writers, spec.Writer):
+		s.Missing += "; it was written by " + document.Quote(w.writer())
 	case spec.MaxAge > 0 && b.Now.Sub(w.At) > spec.MaxAge:
 		s.VoidedBy = "its age of more than " + span(spec.MaxAge)
 		s.Missing += "; the last one was voided by " + s.VoidedBy
@@ -265,4 +266,14 @@ func short(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:longest], "") + "..."
+}
+
+// writer names who has written a value: the session, or else the principal.
+func (w *Written) writer() string {
+	for _, name := range slices.Backward(w.Writers[:min(len(w.Writers), 2)]) {
+		if name != "" {
+			return name
+		}
+	}
+	return "nobody"
 }

@@ -36,3 +36,16 @@ func onlyText(content document.Value) (string, bool) {
 	text, _ := content.Index(0).Get("text")
 	return text.Str(), kind.Str() == "text" && text.Kind() == document.String
 }
+
+// As reports that a call that was reported as ok, or as failed, with a result, ended as the
+// evidence asks.
+func (spec *Spec) As(ok bool, output []byte) bool {
+	if ok != (spec.Outcome == OK) {
+		return false
+	}
+	if spec.Output == nil {
+		return true
+	}
+	v, read := Read(output)
+	return read && spec.Output.Holds(v)
+}

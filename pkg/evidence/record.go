@@ -12,8 +12,8 @@ import (
 // evidence of all. It is a snapshot: what changes it makes another one. The zero
 // Record is that of a run of which nothing was observed.
 type Record struct {
-	// Edits counts calls that may have changed files, each when it was allowed and,
-	// unless nothing was allowed in between, when it was reported. An observation
+	// Edits counts calls that may have changed files, each when it was allowed and again
+	// when it was reported: it may have been at work until then. An observation
 	// belongs to the count at which its call was allowed: the order of calls is that
 	// in which they were allowed, not that of their reports.
 	Edits int64 `json:"edits,omitempty"`

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/metadata"
@@ -31,6 +32,7 @@ func (s *Server) admit(ctx context.Context, m *method) (context.Context, error) 
 				p.Role, m.name, whoMay(m.name))
 		}
 		ctx = auth.WithPrincipal(ctx, p)
+		ctx = s.vouched(ctx)
 	}
 	given := metadata.ValueFromIncomingContext(ctx, NamespaceKey)
 	if len(given) == 0 {
@@ -48,6 +50,25 @@ func (s *Server) admit(ctx context.Context, m *method) (context.Context, error) 
 	}
 	callOf(ctx).namespace = given[0]
 	return ctx, nil
+}
+
+// vouched adds who vouches for the caller. A witness that is not known, or that may act in
+// another namespace only, vouches for nothing: the call is the caller's own word.
+func (s *Server) vouched(ctx context.Context) context.Context {
+	given := metadata.ValueFromIncomingContext(ctx, WitnessKey)
+	if len(given) == 0 || s.cfg.Authenticator == nil {
+		return ctx
+	}
+	const scheme = "Bearer "
+	if len(given) > 1 || len(given[0]) < len(scheme) || !strings.EqualFold(given[0][:len(scheme)], scheme) {
+		return ctx
+	}
+	p, err := s.cfg.Authenticator.Authenticate(ctx, given[0][len(scheme):])
+	namespace := metadata.ValueFromIncomingContext(ctx, NamespaceKey)
+	if err != nil || p.Namespace != "" && !slices.Equal(namespace, []string{p.Namespace}) {
+		return ctx
+	}
+	return auth.WithWitness(ctx, p)
 }
 
 func (s *Server) authenticate(ctx context.Context) (auth.Principal, error) {

@@ -19,6 +19,9 @@ const (
 	RequestIDKey = "interlock-request-id"
 
 	authorizationKey = "authorization"
+	// WitnessKey has the token of who vouches for what the caller reports, as
+	// "Bearer <token>": the caller is who acts, the witness who has seen it.
+	WitnessKey = "interlock-witness"
 )
 
 // DefaultNamespace is the namespace of calls that name none.

@@ -180,6 +180,9 @@ func (w *world) carryOut(a *asked) {
 	at, _ := a.run.Asking(a.at.ID)
 	action := at.Asked(a.kind())
 	grant := workflow.Grant{ApprovalID: a.at.ID, Note: a.at.Outcome(), Actor: a.at.Votes[len(a.at.Votes)-1].Name}
+	if m := a.of.machine; m.AsksEvidence(at.State, at.Approval.Event) {
+		grant.Evidence = w.standings(a.tracked, at)
+	}
 	if a.at.Edit != nil {
 		action, grant.Data = action.With(a.at.Edit.Data), a.at.Edit.Data
 	}

@@ -20,6 +20,9 @@ func (a fire) act(w *world) outcome {
 	s := w.here()
 	at := s.at()
 	cmd := workflow.Fire{Event: a.event, Data: a.data, Branch: s.branch, ApprovalID: w.approvalID(), Actor: actor}
+	if s.of.machine.AsksEvidence(at.State, a.event) {
+		cmd.Evidence = w.standings(s.tracked, at)
+	}
 	if name := s.of.machine.State(at.State).Invokes(a.event); name != "" {
 		cmd.ChildID = w.childID()
 		if child := w.suite.workflows[name]; child != nil {
@@ -116,6 +119,9 @@ func (resume) String() string { return "resume" }
 
 func (resume) act(w *world) outcome {
 	out := w.family(workflow.Resume{Actor: actor})
+	if out.Changed {
+		w.resumed()
+	}
 	return answered(&out)
 }
 

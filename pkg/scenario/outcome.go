@@ -85,7 +85,7 @@ func (w *world) compare(s *step, out outcome) comparison {
 			if views == nil {
 				views = w.views()
 			}
-			key.got, key.holds = lookAround(views, e)
+			key.got, key.holds = w.lookAround(views, e)
 		}
 		c.keys = append(c.keys, key)
 	}
@@ -130,16 +130,16 @@ func (w *world) stepValue(key string, out *outcome) (document.Value, bool) {
 
 // lookAround finds a view that an expectation holds in. When there is none, the
 // value is that of the first one.
-func lookAround(views []view, e expectation) (document.Value, bool) {
+func (w *world) lookAround(views []view, e expectation) (document.Value, bool) {
 	for i := range views {
-		if got := views[i].value(e.key); holds(e.key, e.want, got) {
+		if got := w.value(&views[i], e.key); holds(e.key, e.want, got) {
 			return got, true
 		}
 	}
 	if len(views) == 0 {
 		return document.NullValue(), false
 	}
-	return views[0].value(e.key), false
+	return w.value(&views[0], e.key), false
 }
 
 func (c *comparison) ok() bool { return !c.missing && len(c.different()) == 0 }

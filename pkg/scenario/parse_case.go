@@ -45,7 +45,7 @@ func (p *parser) steps(f document.Fields, c *testCase, most int) bool {
 // the file.
 func (p *parser) given(f document.Fields, c *testCase) {
 	given, _ := f.Object("given")
-	given.Known("given", "state", "context")
+	given.Known("given", "state", "context", "evidence")
 	state, named := given.Text("state")
 	context, _ := given.Object("context")
 	if p.suite.main == nil {
@@ -63,6 +63,7 @@ func (p *parser) given(f document.Fields, c *testCase) {
 	if named {
 		p.beginIn(c, m, state, given.At.Key("state"))
 	}
+	p.givenEvidence(c, m, given)
 }
 
 // beginIn puts the run into another state than the initial one, as if it had come
@@ -178,10 +179,11 @@ func (p *parser) call(f document.Fields) action {
 	if !ok {
 		return nil
 	}
-	c.Known("a call", "tool", "input", "estimated_cost_usd")
+	c.Known("a call", "tool", "input", "call_id", "estimated_cost_usd")
 	c.Require("tool")
 	a := call{estimate: p.money(c, "estimated_cost_usd")}
 	a.tool, _ = c.Text("tool")
+	a.id, _ = c.Str("call_id")
 	if input, _ := c.Object("input"); !input.Value.IsZero() {
 		a.input = input.Value.AppendJSON(nil)
 	}
@@ -193,7 +195,7 @@ func (p *parser) reported(f document.Fields) action {
 	if !ok {
 		return nil
 	}
-	r.Known("a report", "tool", "ok", "files_changed", "result_bytes", "cost_usd")
+	r.Known("a report", "tool", "call_id", "ok", "files_changed", "result_bytes", "cost_usd", "output")
 	r.Require("tool")
 	a := report{ok: true}
 	a.tool, _ = r.Text("tool")
@@ -207,6 +209,13 @@ func (p *parser) reported(f document.Fields) action {
 		}
 	}
 	a.files = document.Texts(files)
+	a.id, _ = r.Str("call_id")
+	if output, ok := r.Value.Get("output"); ok {
+		a.output = output.AppendJSON(nil)
+		if output.Kind() == document.String {
+			a.output = []byte(output.Str())
+		}
+	}
 	a.bytes, _ = r.Integer("result_bytes", 0)
 	a.cost, a.costed = p.money(r, "cost_usd"), r.Has("cost_usd")
 	return a

@@ -17,7 +17,7 @@ type expectation struct {
 // expectKeys are what can be expected, in the order of the documentation.
 var expectKeys = []string{
 	"decision", "code", "state", "status", "rejected", "guards", "interrupt", "approval_id", "context",
-	"iterations", "transition_count", "allowed_tools", "legal_events", "events",
+	"iterations", "transition_count", "allowed_tools", "legal_events", "evidence", "events",
 }
 
 var (
@@ -78,6 +78,11 @@ func (p *parser) expected(e document.Fields, action, key string) {
 		e.Bool(key)
 	case "context":
 		e.Object(key)
+	case "evidence":
+		named, _ := e.Object(key)
+		for name := range named.Value.Members() {
+			named.Bool(name)
+		}
 	case "iterations", "transition_count":
 		e.Integer(key, 0)
 	case "allowed_tools":

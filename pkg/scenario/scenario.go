@@ -18,6 +18,7 @@
 //	iterations          calls counted in this entry of the state
 //	allowed_tools       in any order; null when the state restricts none
 //	legal_events        in any order
+//	evidence            whether each that it names is held
 //	events              types of what the step's runs announced, in order
 //	approval_id         whether the caller waits for humans to decide; of a call, whether
 //	                    it does or its run is parked
@@ -33,6 +34,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -68,8 +70,10 @@ type testCase struct {
 	name  string
 	line  int
 	steps []step
-	// start is the run that it begins with.
-	start workflow.Run
+	// start is the run that it begins with, observed and granted its evidence.
+	start    workflow.Run
+	observed evidence.Record
+	granted  map[string]bool
 }
 
 // step is one thing that happens, and what is expected of it.

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -17,6 +19,8 @@ type call struct {
 	input []byte // JSON, or none
 	// estimate is reserved of budgets until the report.
 	estimate rules.MicroUSD
+	// id that the report may name; empty for none.
+	id string
 }
 
 func (a call) String() string {
@@ -35,7 +39,9 @@ func (a call) act(w *world) outcome {
 	j := w.judge(s, &at, a, state)
 	if j.Decision == toolcall.Allow {
 		*s.count(at.Entry) = after
-		w.made = append(w.made, made{s.tracked, at.Entry, a.tool, state.Paths, j.Spends})
+		id := cmp.Or(a.id, fmt.Sprintf("call_%d", len(w.made)+1))
+		notice, edits := w.notice(s, &at, a, id)
+		w.made = append(w.made, made{s.tracked, at.Entry, a.tool, state.Paths, j.Spends, id, notice, edits})
 	}
 	return outcome{
 		decision: j.Decision, code: j.Code, asks: j.Decision == toolcall.Ask || w.parked(),
@@ -84,6 +90,10 @@ type made struct {
 	// limits.
 	paths  []string
 	spends []rules.Spend
+	// id of the call, and what it means for evidence.
+	id     string
+	notice toolcall.Notice
+	edits  int64
 }
 
 // report tells the result of a call, whether the case has that call or not.
@@ -95,6 +105,9 @@ type report struct {
 	cost  rules.MicroUSD
 	// costed is false when it does not say what the call has cost.
 	costed bool
+	// id of the call; empty for the last of the tool. output is JSON, or text.
+	id     string
+	output []byte
 }
 
 func (a report) String() string {
@@ -109,13 +122,14 @@ func (a report) String() string {
 func (a report) act(w *world) outcome {
 	s := w.here()
 	at := s.at()
-	of, called := w.reported(s.tracked, at.Entry, a.tool)
+	of, called := w.reported(s.tracked, at.Entry, a.tool, a.id)
 	if !called {
 		of = w.uncalled(s, &at, a.tool)
 	}
 	if a.costed || !a.ok { // otherwise what it has cost is not known, and the estimate stays
 		w.tally.Correct(rules.Settle(of.spends, a.cost), w.now)
 	}
+	w.show(&of, &a)
 	n := s.count(at.Entry)
 	n.bytes = min(n.bytes, math.MaxInt64-a.bytes) + a.bytes
 	m := s.of.machine
@@ -134,9 +148,10 @@ func (a report) act(w *world) outcome {
 
 // reported takes the last call of a tool that was not reported yet: of this entry,
 // or else of any.
-func (w *world) reported(in *tracked, entry int64, tool string) (made, bool) {
-	here := func(c made) bool { return c.tool == tool && c.in == in && c.entry == entry }
-	for _, fits := range []func(made) bool{here, func(c made) bool { return c.tool == tool }} {
+func (w *world) reported(in *tracked, entry int64, tool, id string) (made, bool) {
+	named := func(c made) bool { return c.tool == tool && (id == "" || c.id == id) }
+	here := func(c made) bool { return named(c) && c.in == in && c.entry == entry }
+	for _, fits := range []func(made) bool{here, named} {
 		for i, c := range slices.Backward(w.made) {
 			if fits(c) {
 				w.made = slices.Delete(w.made, i, i+1)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -82,6 +83,8 @@ type Place struct {
 	State *workflow.StateView
 	// Question of the state of a process.
 	Question string
+	// Evidence is how that of the workflow stands, in definition order.
+	Evidence []evidence.Standing
 }
 
 // Branch is a branch of a fork that is under way.
@@ -156,7 +159,7 @@ func (w *world) moment(s *step) Moment {
 func (w *world) standing() Standing {
 	s := Standing{Now: w.now}
 	for _, v := range w.views() {
-		s.Places = append(s.Places, v.place())
+		s.Places = append(s.Places, w.place(&v))
 	}
 	for _, t := range w.order {
 		if !t.run.Status.Ended() {
@@ -171,10 +174,15 @@ func (w *world) standing() Standing {
 	return s
 }
 
-func (v *view) place() Place {
+func (w *world) place(v *view) Place {
 	p := Place{
 		RunID: v.run.ID, Workflow: v.of.machine.Name(), Branch: v.branch, Status: v.status, Interrupt: v.handles(),
 		Context: v.Context, Iterations: v.count(v.Entry).iterations, TransitionCount: v.run.TransitionCount, State: v.rules(),
+	}
+	specs := v.of.machine.Evidence()
+	standings := w.standings(v.tracked, workflow.View{Run: v.run, Lane: v.Lane, Status: v.status, Branch: v.branch})
+	for i := range specs {
+		p.Evidence = append(p.Evidence, standings[specs[i].Name])
 	}
 	if v.of.process != nil {
 		p.Question = v.of.process.Turn(&workflow.View{Run: v.run, Lane: v.Lane, Status: v.status}).Question

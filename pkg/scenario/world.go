@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -33,6 +34,10 @@ type world struct {
 	// for, until they are reported.
 	tally rules.Tally
 	made  []made
+	// observed is what was observed of the runs' calls (S14); granted are evidences of the
+	// shared state, which a case has none of, that it was given.
+	observed evidence.Record
+	granted  map[string]bool
 	// events are the types of what was announced in this step, and interrupt is the last
 	// interrupt that has fired in it.
 	events    []string
@@ -66,6 +71,7 @@ func newWorld(s *Suite, c *testCase, coverage *Coverage) *world {
 	w := &world{suite: s, coverage: coverage, now: epoch, runs: make(map[string]*tracked)}
 	if s.main != nil {
 		w.seat = seat{tracked: w.add(c.start, s.main)}
+		w.observed, w.granted = c.observed, c.granted
 	}
 	return w
 }

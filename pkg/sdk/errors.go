@@ -93,6 +93,9 @@ type GuardResult struct {
 	// missing.
 	Expected, Actual json.RawMessage
 	Passed           bool
+	// Code is "EVIDENCE_MISSING" or "CLAIMED" where no comparison failed, and Message
+	// says what it takes and what was found (S14).
+	Code, Message string
 }
 
 // ReportError says that the outcome of a tool call could not be reported: an

@@ -121,6 +121,7 @@ func guardResults(guards []*enginev1.GuardResult) []GuardResult {
 		out[i] = GuardResult{
 			Name: g.GetName(), Field: g.GetField(), Op: strings.ToLower(word(g.GetOperator(), "GUARD_OPERATOR_")),
 			Expected: g.GetExpected(), Actual: g.GetActual(), Passed: g.GetPassed(),
+			Code: g.GetCode(), Message: g.GetMessage(),
 		}
 	}
 	return out

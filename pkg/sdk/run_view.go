@@ -45,6 +45,10 @@ type Run struct {
 	// Interrupt is the one whose handler is at work; empty for none. ReturnTo is
 	// the state that $return leads to (S4.2).
 	Interrupt, ReturnTo string
+	// Evidence is what the workflow wants Interlock to have observed (S14), and
+	// OutputTools the tools whose results it reads.
+	Evidence    []Evidence
+	OutputTools []string
 	// ParentID is the run that invoked this one; empty for none.
 	ParentID string
 
@@ -54,6 +58,17 @@ type Run struct {
 	Note string
 
 	CreatedAt, UpdatedAt time.Time
+}
+
+// Evidence is what Interlock has observed, and agents cannot claim (S14).
+type Evidence struct {
+	Name string
+	// Held is true when it counts now, Since when it was observed.
+	Held  bool
+	Since time.Time
+	// VoidedBy says what has voided it, Missing what is missing and how to get it, and
+	// Needs what it takes.
+	VoidedBy, Missing, Needs string
 }
 
 // Branch of a fork (S5.1).
@@ -103,6 +118,12 @@ func runOf(r *enginev1.Run) *Run {
 			run.EnvOverrides = map[string]string{}
 		}
 		run.EnvOverrides[v.GetName()] = v.GetValue()
+	}
+	run.OutputTools = r.GetWorkflowMeta().GetOutputTools()
+	for _, e := range r.GetEvidence() {
+		run.Evidence = append(run.Evidence, Evidence{
+			Name: e.GetName(), Held: e.GetHeld(), Since: timeOf(e.GetSince()), VoidedBy: e.GetVoidedBy(), Missing: e.GetMissing(), Needs: e.GetNeeds(),
+		})
 	}
 	for _, b := range r.GetFork().GetBranches() {
 		run.Branches = append(run.Branches, Branch{

@@ -18,6 +18,8 @@ type Call struct {
 	Tool string
 	// Input is the tool's arguments, JSON; may be empty.
 	Input []byte
+	// Folder that it is made in, where that is known.
+	Folder string
 	// Places are where Interlock is on the machine of the call.
 	Places Places
 }

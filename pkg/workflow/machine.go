@@ -15,6 +15,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/pathglob"
+	"github.com/interlock-run/interlock/pkg/shell"
 )
 
 // Machine is one version of a workflow, compiled into tables: immutable, and
@@ -29,6 +30,8 @@ type Machine struct {
 	// traces: a guard asks where values come from; approvals: an evidence asks what
 	// humans have agreed to.
 	traces, approvals bool
+	// checks are the commands of the evidence, each compiled; nil where there is none.
+	checks []*shell.List
 }
 
 // StateView is a state as the rest of the system sees it: its definition, and
@@ -101,6 +104,12 @@ func Compile(def *Definition, version int64) *Machine {
 		p := newPredicate(&def.Guards[i])
 		guards[def.Guards[i].Name] = p
 		m.traces = m.traces || p.asksSource()
+	}
+	m.checks = make([]*shell.List, len(def.Evidence))
+	for i := range def.Evidence {
+		if command := def.Evidence[i].Command; command != "" {
+			m.checks[i] = shell.NewList([]string{command})
+		}
 	}
 	m.approvals = slices.ContainsFunc(def.Evidence, func(spec evidence.Spec) bool { return spec.Approval != "" })
 	for _, s := range m.states {
@@ -217,6 +226,37 @@ func (m *Machine) State(name string) *StateView {
 
 // Evidence is what the workflow declares, in definition order (S14.1). Read only.
 func (m *Machine) Evidence() []evidence.Spec { return m.definition.Evidence }
+
+// Checks reports that each command of a line is the one that an evidence asks for, by its
+// place in Evidence.
+func (m *Machine) Checks(i int, plan *shell.Plan) bool {
+	if plan == nil || plan.Empty || m.checks[i] == nil {
+		return false
+	}
+	return !slices.ContainsFunc(plan.Commands, func(c shell.Command) bool {
+		named, ok := m.checks[i].Match(c)
+		return !ok || m.definition.Evidence[i].Exact && named != len(c.Words)
+	})
+}
+
+// IsCheck reports that a command is one that some evidence asks for.
+func (m *Machine) IsCheck(c shell.Command) bool {
+	return slices.ContainsFunc(m.checks, func(check *shell.List) bool {
+		_, ok := check.Match(c)
+		return ok
+	})
+}
+
+// ReadsOutput are the tools whose results the evidence reads.
+func (m *Machine) ReadsOutput() []string {
+	var tools []string
+	for i := range m.definition.Evidence {
+		if spec := &m.definition.Evidence[i]; spec.Output != nil && !slices.Contains(tools, spec.Tool) {
+			tools = append(tools, spec.Tool)
+		}
+	}
+	return tools
+}
 
 // AsksEvidence reports that an event of the state is guarded by some.
 func (m *Machine) AsksEvidence(state, event string) bool {

@@ -70,6 +70,11 @@ type Config struct {
 	// for a gateway of an agent, which calls with the agent's token only. It needs Tokens.
 	Self grpc.ClientConnInterface
 
+	// Vouched is a connection to the policy enforcer on which somebody vouches for what the
+	// MCP gate reports (rpc.Vouching): the gate itself has called the tool. By default
+	// nobody does, and evidence cannot be had of its calls.
+	Vouched grpc.ClientConnInterface
+
 	// NATS is where live events come from; without it there are none.
 	NATS *bus.Endpoint
 	// Checks are what calls depend on.
@@ -252,6 +257,9 @@ func newMCP(cfg Config, on clients, undecided func(error)) (*mcp.Server, error) 
 		Pins: policyv1.NewUpstreamServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
 		Stdio: cfg.Stdio, Alone: cfg.Stdio.Bound(), UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
 		SessionsEach: cfg.Quotas.MCPSessions, Places: cfg.Places, Undecided: undecided, Tracer: cfg.Tracer,
+	}
+	if cfg.Vouched != nil {
+		edge.Reports = policyv1.NewPolicyEnforcerServiceClient(cfg.Vouched)
 	}
 	if cfg.Self != nil {
 		edge.Pins, edge.Identify = policyv1.NewUpstreamServiceClient(cfg.Self), identify(cfg)

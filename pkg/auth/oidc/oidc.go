@@ -53,7 +53,7 @@ type Config struct {
 	// member, unless there is a claim of just that name.
 	RoleClaim string
 	// Roles maps values of that claim to roles; when it is empty the values are
-	// the names of the four roles.
+	// the names of the five roles.
 	Roles map[string]auth.Role
 	// CAFile has the CA of the issuer's certificate (PEM); the system's when it is
 	// empty.

@@ -187,7 +187,7 @@ func (a *Authenticator) Authenticate(_ context.Context, token string) (auth.Prin
 
 // CheckName refuses a name that belongs to somebody who is not an agent.
 func CheckName(name string, names *auth.Tokens) error {
-	if role, taken := names.Reserved(name); taken && role != auth.Agent {
+	if role, taken := names.Reserved(name); taken && !role.Drives() {
 		return fmt.Errorf("the name %q belongs to a principal of the role %s; choose another", name, role)
 	}
 	return nil

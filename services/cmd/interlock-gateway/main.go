@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/build"
 	"github.com/interlock-run/interlock/services/internal/commandline"
@@ -42,10 +43,13 @@ func (f *flags) build(d *daemon.Daemon) error {
 	if err != nil {
 		return err
 	}
-	var self grpc.ClientConnInterface
+	var self, vouched grpc.ClientConnInterface
 	if len(upstreams) > 0 { // only their tools are the gateway's own to report
 		if self, err = d.DialAs("policy", f.Policy, f.ClientFlags); err != nil {
 			return err
+		}
+		if token := d.OwnToken(); token != nil {
+			vouched = rpc.Vouching(policy, token)
 		}
 	}
 	events, err := f.Endpoint(f.NATSURL)
@@ -60,7 +64,7 @@ func (f *flags) build(d *daemon.Daemon) error {
 		return err
 	}
 	g, err := gateway.New(gateway.Config{
-		Engine: engine, Policy: policy, State: state, Approval: approval, Self: self, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
+		Engine: engine, Policy: policy, State: state, Approval: approval, Self: self, Vouched: vouched, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
 		Metrics: d.Metrics, NATS: &events, Tokens: d.Tokens,
 		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas,
 		AllowAnonymous: f.AllowAnonymous, PublicURL: f.PublicURL, Console: pages, Tracer: d.Tracer, Version: build.Version(), Logger: d.Log,

@@ -175,7 +175,7 @@ func (c Config) withDefaults() Config {
 
 func (c *Cluster) onClose(fn func() error) { c.closers = append(c.closers, fn) }
 
-// openTokens makes the tokens of the four roles on the first start.
+// openTokens makes the tokens of the five roles on the first start.
 func (c *Cluster) openTokens() (*auth.Tokens, error) {
 	c.TokensFile = c.cfg.Data.Tokens()
 	if _, err := auth.WriteFile(c.TokensFile, auth.Generate()); err != nil {
@@ -311,7 +311,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		return errors.Join(err, closeAll(listeners))
 	}
 	g, err := gateway.New(gateway.Config{
-		Engine: local, Policy: local, State: local, Approval: local, Self: self, NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
+		Engine: local, Policy: local, State: local, Approval: local, Self: self, Vouched: rpc.Vouching(local, func() string { return own }), NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
 		Upstreams: c.cfg.Upstreams, PublicURL: cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP), ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
 		Quotas: c.cfg.Quotas, Prove: known.Prove, Console: pages,
 		Metrics: c.metrics, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: gateway.PlacesOf(string(c.cfg.Data)),

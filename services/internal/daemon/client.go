@@ -44,6 +44,18 @@ func (d *Daemon) DialAs(flag, target string, f ClientFlags) (*grpc.ClientConn, e
 	return d.connect(flag, target, token, f)
 }
 
+// OwnToken is the token that this service calls as itself with, or nil when it has none.
+func (d *Daemon) OwnToken() func() string {
+	if d.flags.Tokens == "" {
+		return nil
+	}
+	token, err := auth.FollowToken(d.flags.Tokens, auth.Service)
+	if err != nil {
+		return nil
+	}
+	return token
+}
+
 func (d *Daemon) connect(flag, target string, token func() string, f ClientFlags) (*grpc.ClientConn, error) {
 	conn, err := rpc.Dial(target, rpc.ClientConfig{
 		TokenFrom:      token,

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
@@ -61,6 +62,8 @@ type Run struct {
 	PendingApproval     *PendingApproval `json:"pending_approval,omitzero" doc:"The transition that waits for humans, in this branch."`
 	LastApproval        *LastApproval    `json:"last_approval,omitzero" doc:"The outcome of the last one that did not fire, until the branch moves on."`
 	ApprovalWaitSeconds int64            `json:"approval_wait_seconds,omitzero" doc:"How long a hook or tool may wait for a decision."`
+	Evidence            []Evidence       `json:"evidence,omitempty" doc:"What the workflow wants Interlock to have observed, in definition order."`
+	OutputTools         []string         `json:"output_tools,omitempty" doc:"Tools whose results the evidence reads: report their output."`
 	Process             bool             `json:"process,omitzero" doc:"True when the workflow is a process."`
 	Policies            []string         `json:"policies,omitempty" doc:"Policies of the registry that the workflow names."`
 }
@@ -89,6 +92,18 @@ type GuardResult struct {
 	Expected jsontext.Value `json:"expected" doc:"The guard's value; null when the operator takes none."`
 	Actual   jsontext.Value `json:"actual" doc:"The field's value; null when the field is missing."`
 	Passed   bool           `json:"passed"`
+	Code     string         `json:"code,omitzero" doc:"EVIDENCE_MISSING or CLAIMED, where no comparison failed."`
+	Message  string         `json:"message,omitzero" doc:"What it takes and what was found, of a guard that is more than a comparison."`
+}
+
+// Evidence is what Interlock has observed, and agents cannot claim (S14).
+type Evidence struct {
+	Name     string     `json:"name"`
+	Held     bool       `json:"held"`
+	Since    *time.Time `json:"since,omitzero" doc:"When it was observed."`
+	VoidedBy string     `json:"voided_by,omitzero" doc:"What has voided it."`
+	Missing  string     `json:"missing,omitzero" doc:"What is missing and how to get it."`
+	Needs    string     `json:"needs" doc:"What it takes."`
 }
 
 // Rejection says why a transition was refused and what would be legal (S2.7).
@@ -118,9 +133,37 @@ func RunOf(r *enginev1.Run) Run {
 		MaxFilesPerState: rules.GetMaxFilesPerState(), FilesChanged: used.GetFilesChanged(),
 		ContextBudgetBytes: rules.GetContextBudgetBytes(), ContextBytes: used.GetContextBytes(),
 		ApprovalWaitSeconds: secondsOf(meta.GetApprovalWait()), Process: meta.GetProcess(), Policies: meta.GetPolicies(),
+		Evidence: EvidenceOf(r.GetEvidence()), OutputTools: meta.GetOutputTools(),
 	}
 	run.PendingApproval, run.LastApproval = runApprovals(r.GetApproval())
 	return run
+}
+
+// EvidenceOf is the JSON of the evidence of a run; nil when there is none.
+func EvidenceOf(all []*enginev1.Evidence) []Evidence {
+	var out []Evidence
+	for _, e := range all {
+		of := Evidence{Name: e.GetName(), Held: e.GetHeld(), VoidedBy: e.GetVoidedBy(), Missing: e.GetMissing(), Needs: e.GetNeeds()}
+		if e.GetSince() != nil {
+			since := e.GetSince().AsTime()
+			of.Since = &since
+		}
+		out = append(out, of)
+	}
+	return out
+}
+
+// Standings is the JSON of evidence as the core tells it; nil when there is none.
+func Standings(all []evidence.Standing) []Evidence {
+	var out []Evidence
+	for _, s := range all {
+		of := Evidence{Name: s.Name, Held: s.Held, VoidedBy: s.VoidedBy, Missing: s.Missing, Needs: s.Needs}
+		if !s.Since.IsZero() {
+			of.Since = &s.Since
+		}
+		out = append(out, of)
+	}
+	return out
 }
 
 func holdsOf(holds []*enginev1.Hold) []Hold {
@@ -170,6 +213,7 @@ func GuardResults(results []*enginev1.GuardResult) []GuardResult {
 		return GuardResult{
 			Name: g.GetName(), Field: g.GetField(), Op: protomap.LowerWord(g.GetOperator(), "GUARD_OPERATOR_"),
 			Expected: jsontext.Value(g.GetExpected()), Actual: jsontext.Value(g.GetActual()), Passed: g.GetPassed(),
+			Code: g.GetCode(), Message: g.GetMessage(),
 		}
 	})
 }

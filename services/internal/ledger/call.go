@@ -23,6 +23,10 @@ type Call struct {
 	InputDigest string
 	// ApprovalID is the approval that has admitted it; empty for none.
 	ApprovalID string
+	// Gives, Edits and Voids are as Kept has them.
+	Gives []string
+	Edits int64
+	Voids bool
 }
 
 // NotDecided is what is kept of a call that was given up before it was decided.
@@ -56,6 +60,7 @@ func DecodeCall(root string, data []byte) (*Call, error) {
 		},
 		RunID: d.RunID, Branch: d.Branch, Entry: d.Kept.Entry, RunVersion: d.RunVersion, Message: d.Message,
 		Spends: d.Kept.Spends, InputDigest: d.InputDigest, ApprovalID: d.ApprovalID,
+		Gives: d.Kept.Gives, Edits: d.Kept.Edits, Voids: d.Kept.Voids,
 	}
 	if c.RunID == "" { // there was no run: its stand-in is the root
 		c.RunID = root

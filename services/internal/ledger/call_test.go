@@ -19,7 +19,7 @@ func TestCallIsOfItsDecision(t *testing.T) {
 		},
 		RunID: "run_1", Branch: "ci/lint", Entry: 9, RunVersion: 5, Message: "no & \"never\"\n",
 		Spends:      []ledger.Spend{{Measure: "calls", Policy: "p", Scope: "policy", WindowSeconds: 3600, Need: 1, Max: 50}},
-		InputDigest: "00ff", ApprovalID: "apr_1",
+		InputDigest: "00ff", ApprovalID: "apr_1", Gives: []string{"tests"}, Edits: 3, Voids: true,
 	}
 	for _, of := range []reflect.Value{reflect.ValueOf(want), reflect.ValueOf(want.Verdict)} {
 		for i := range of.NumField() {
@@ -33,6 +33,7 @@ func TestCallIsOfItsDecision(t *testing.T) {
 		RunID: want.RunID, RunVersion: want.RunVersion, Branch: want.Branch, Tool: v.Tool, Decision: v.Decision, Code: v.Code,
 		Message: want.Message, InputDigest: want.InputDigest, ApprovalID: want.ApprovalID, Kept: ledger.KeptOf(v, want.Entry, want.Spends),
 	}
+	d.Kept.Gives, d.Kept.Edits, d.Kept.Voids = want.Gives, want.Edits, want.Voids
 	got, err := ledger.DecodeCall("run_0", d.Encode())
 	if err != nil || !reflect.DeepEqual(*got, want) {
 		t.Errorf("got %+v, want %+v, %v", got, want, err)

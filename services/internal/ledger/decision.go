@@ -79,6 +79,11 @@ type Kept struct {
 	Paths []string `json:"paths,omitempty"`
 	// Spends are what it has taken of the accounts of policies.
 	Spends []Spend `json:"spends,omitempty"`
+	// Gives is the evidence that its report may give, Edits how many changes of files
+	// there were when it was allowed, and Voids that it is one of them: evidence.Record.
+	Gives []string `json:"gives,omitempty"`
+	Edits int64    `json:"edits,omitempty"`
+	Voids bool     `json:"voids,omitempty"`
 }
 
 // KeptOf is what is kept of a decision.
@@ -92,7 +97,8 @@ func KeptOf(v *toolcall.Verdict, entry int64, spends []Spend) Kept {
 
 func (k *Kept) isZero() bool {
 	return k.Entry == 0 && !k.Counted && k.MaxIterations == 0 && k.Iterations == 0 && k.EditLines == 0 && k.MaxFiles == 0 &&
-		k.Files == 0 && k.ContextBudget == 0 && k.ContextSpent == 0 && len(k.Paths) == 0 && len(k.Spends) == 0
+		k.Files == 0 && k.ContextBudget == 0 && k.ContextSpent == 0 && len(k.Paths) == 0 && len(k.Spends) == 0 &&
+		len(k.Gives) == 0 && k.Edits == 0 && !k.Voids
 }
 
 func (k *Kept) appendTo(w *jsonobject.Writer) {
@@ -108,6 +114,9 @@ func (k *Kept) appendTo(w *jsonobject.Writer) {
 	w.OptionalInteger("context_spent", k.ContextSpent)
 	w.OptionalTexts("paths", k.Paths)
 	encodeSpends(w, k.Spends)
+	w.OptionalTexts("gives", k.Gives)
+	w.OptionalInteger("edits", k.Edits)
+	w.OptionalTruth("voids", k.Voids)
 	w.Close()
 }
 

@@ -29,6 +29,7 @@ func TestDecisionIsComplete(t *testing.T) {
 				Measure: "money", Policy: "p", Scope: "principal", Subject: "a", Pattern: "mcp:*", Period: "daily",
 				Start: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), Need: 20_000, Max: 5_000_000,
 			}, {Measure: "calls", Policy: "p", Scope: "policy", WindowSeconds: 3600, Need: 1, Max: 50}},
+			Gives: []string{"tests"}, Edits: 2, Voids: true,
 		},
 	}
 	elsewhere := []string{"Partition", "Sequence", "Hash"} // not part of the text
@@ -57,7 +58,7 @@ func TestDecisionIsComplete(t *testing.T) {
 		`"max_iterations":1152921504606846976,"iterations":7,"edit_lines":3,"max_files":4,"files":5,"context_budget":6,"context_spent":8,` +
 		`"paths":["a\"b","c"],"spends":[{"measure":"money","policy":"p","scope":"principal","subject":"a","pattern":"mcp:*","period":"daily",` +
 		`"start":"2026-11-20T00:00:00Z","need":20000,"max":5000000},{"measure":"calls","policy":"p","scope":"policy","window_seconds":3600,` +
-		`"need":1,"max":50}]}}`
+		`"need":1,"max":50}],"gives":["tests"],"edits":2,"voids":true}}`
 	if got := string(full.Encode()); got != format {
 		t.Errorf("written as\n%s", got)
 	}

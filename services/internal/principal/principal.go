@@ -11,7 +11,7 @@ import (
 // one of the human roles and services, which stand for operators there.
 func Who(p auth.Principal) authority.Who {
 	w := authority.Who{Role: authority.Operator, Name: p.Name, Session: p.Session, Branch: p.Branch}
-	if p.Role == auth.Agent {
+	if p.Role.Drives() {
 		w.Role = authority.Agent
 	}
 	return w

@@ -26,6 +26,8 @@ type App struct {
 	Approvals Approvals
 	// Sessions tells the trees of sessions. Without it each is its own root.
 	Sessions Sessions
+	// SharedState tells what shared states say. Without it no evidence is in them.
+	SharedState SharedState
 
 	store    store.Store
 	announce Announcer

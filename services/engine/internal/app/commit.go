@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 
-	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -33,6 +32,9 @@ func (f *family) commit(ctx context.Context, d decision, s *step, r request) (*c
 		return nil, err
 	}
 	if err := f.addSteps(&batch); err != nil {
+		return nil, err
+	}
+	if err := f.voidResumed(ctx, s, &batch); err != nil {
 		return nil, err
 	}
 	if err := f.scene.addChecks(&batch, s.key); err != nil {
@@ -115,7 +117,7 @@ func (f *family) unbind(ctx context.Context, s *step, r request, batch *store.Ba
 	if s.before != nil {
 		session = s.before.SessionID
 	}
-	if r.op != authority.Cancel || !s.out.Changed || f.caller.Principal.Role != auth.Agent || session == "" {
+	if r.op != authority.Cancel || !s.out.Changed || !f.caller.Principal.Role.Drives() || session == "" {
 		return nil, nil
 	}
 	binding, err := f.app.binding(ctx, f.caller.Namespace, session)
@@ -135,7 +137,8 @@ func (f *family) unbind(ctx context.Context, s *step, r request, batch *store.Ba
 func (f *family) view(ctx context.Context, at workflow.View) (*View, error) {
 	s := f.stepOf(at.ID)
 	if s != nil && (s.before == nil || at.Entry > s.before.Entries) {
-		return newView(at, s.m), nil
+		v := newView(at, s.m)
+		return v, f.app.addEvidence(ctx, f.caller.Namespace, v)
 	}
 	return f.app.view(ctx, f.caller.Namespace, at)
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -72,9 +71,14 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 	switch c := cmd.(type) {
 	case workflow.Fire:
 		c.Branch, c.Lost = at.Branch, at.Lost()
+		c.Source = f.caller.source()
 		lane := at.View()
 		if lane.Status != workflow.Running {
 			return c, nil
+		}
+		var err error
+		if c.Evidence, err = f.evidenceFor(ctx, lane, m, c.Event); err != nil {
+			return c, err
 		}
 		if m.Asks(lane.State, c.Event) {
 			return f.askable(m, c), nil
@@ -86,8 +90,17 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 		child, id, err := f.newChild(ctx, at.Run, name)
 		c.Child, c.ChildID = child.Machine, id
 		return c, err
+	case workflow.Grant:
+		lane, waits := at.Run.Asking(c.ApprovalID)
+		if !waits {
+			return c, nil
+		}
+		var err error
+		c.Evidence, err = f.evidenceFor(ctx, lane, m, lane.Approval.Event)
+		return c, err
 	case workflow.Force:
 		c.Branch, c.Lost = at.Branch, at.Lost()
+		c.Source = f.caller.source()
 		return c, nil
 	case workflow.Divert:
 		c.Branch, c.Lost = at.Branch, at.Lost()
@@ -133,12 +146,12 @@ func (f *family) newChild(ctx context.Context, run *workflow.Run, name string) (
 	if err != nil {
 		return definition.Compiled{}, "", err
 	}
-	if latest.Role == auth.Agent {
+	if latest.Role.Drives() {
 		invoking, err := a.Workflow(ctx, namespace, run.Workflow, run.WorkflowVersion)
 		if err != nil {
 			return definition.Compiled{}, "", err
 		}
-		if invoking.Role != auth.Agent {
+		if !invoking.Role.Drives() {
 			if claimed, err := a.claimed(ctx, namespace, latest); err != nil || !claimed {
 				return definition.Compiled{}, "", err
 			}

@@ -114,7 +114,10 @@ func forgetting(namespace string, run *workflow.Run) store.Batch {
 	results := ledger.ResultsOf(key)
 	batch := store.Batch{
 		Deletes: []store.Check{
-			{Key: key, Version: run.Version}, {Key: results, Version: store.AnyVersion}, {Key: ledger.FilesOf(key), Version: store.AnyVersion},
+			{Key: key, Version: run.Version},
+			{Key: results, Version: store.AnyVersion},
+			{Key: ledger.FilesOf(key), Version: store.AnyVersion},
+			{Key: ledger.EvidenceOf(key), Version: store.AnyVersion},
 		},
 		Forget: []store.Forget{{Key: key, Through: math.MaxInt64}, {Key: results, Through: math.MaxInt64}},
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 )
@@ -29,7 +28,7 @@ func quotaKey(namespace, principal string) store.Key {
 // taken is the counter of what a caller takes of its quota.
 func taken(caller Caller, name string, n, limit int64) store.Counter {
 	c := store.Counter{Owner: quotaKey(caller.Namespace, caller.Principal.Name), Name: name, Delta: n, Limit: store.NoLimit}
-	if caller.Principal.Role == auth.Agent && limit > 0 {
+	if caller.Principal.Role.Drives() && limit > 0 {
 		c.Limit = limit
 	}
 	return c

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -38,6 +39,8 @@ type runRecord struct {
 	Joined    []string            `json:"joined,omitempty"`
 	Approval  *approvalRecord     `json:"approval,omitempty"`
 	Holds     []holdRecord        `json:"holds,omitempty"`
+	Sources   workflow.Sources    `json:"sources,omitempty"`
+	Approved  []approvedRecord    `json:"approved,omitempty"`
 }
 
 func encodeRun(run *workflow.Run) []byte {
@@ -94,8 +97,9 @@ func decodeRun(data []byte, version int64) (*workflow.Run, error) {
 		Entries: max(r.Entries, r.Entry), Parent: (*workflow.Parent)(r.Parent), Joined: r.Joined,
 		Lane: workflow.Lane{
 			State: r.State, Entry: r.Entry, Context: context, Interrupt: (*workflow.Interruption)(r.Interrupt), Fork: fork,
-			Child: (*workflow.Invocation)(r.Child), Approval: approval,
+			Child: (*workflow.Invocation)(r.Child), Approval: approval, Sources: r.Sources,
 		},
+		Approved: approvedIn(r.Approved),
 	}, nil
 }
 
@@ -172,6 +176,9 @@ type Guard struct {
 	Expected json.RawMessage `json:"expected,omitempty"`
 	Actual   json.RawMessage `json:"actual,omitempty"`
 	Passed   bool            `json:"passed"`
+	Code     string          `json:"code,omitempty"`
+	// Message is of guards that are more than a comparison.
+	Message string `json:"message,omitempty"`
 }
 
 // encodeEntry writes an Entry by hand, for it is on the path of every change.
@@ -233,6 +240,8 @@ func writeGuards(w *jsonobject.Writer, guards []workflow.GuardResult) {
 		writeValue(w, "expected", g.Expected)
 		writeValue(w, "actual", g.Actual)
 		w.Truth("passed", g.Passed)
+		w.OptionalText("code", string(g.Code))
+		w.OptionalText("message", g.Why)
 		w.Close()
 	}
 	w.CloseList()
@@ -255,6 +264,7 @@ func Guards(results []workflow.GuardResult) []Guard {
 		guards[i] = Guard{
 			Name: g.Name, Field: g.Field, Op: g.Op,
 			Expected: rawJSON(g.Expected), Actual: rawJSON(g.Actual), Passed: g.Passed,
+			Code: string(g.Code), Message: g.Why,
 		}
 	}
 	return guards
@@ -326,6 +336,14 @@ type (
 		Fork      *forkRecord           `json:"fork,omitempty"`
 		Child     *invocationRecord     `json:"child,omitempty"`
 		Approval  *approvalRecord       `json:"approval,omitempty"`
+		Sources   workflow.Sources      `json:"sources,omitempty"`
+	}
+	approvedRecord struct {
+		State string    `json:"state"`
+		Event string    `json:"event"`
+		Entry int64     `json:"entry"`
+		At    time.Time `json:"at"`
+		By    string    `json:"by"`
 	}
 	approvalRecord struct {
 		ID         string                   `json:"id"`
@@ -365,6 +383,16 @@ func writeRare(w *jsonobject.Writer, run *workflow.Run) {
 	if len(run.Holds) > 0 {
 		w.Raw("holds", mustJSON(holdsOf(run.Holds)))
 	}
+	if len(run.Sources) > 0 {
+		w.Raw("sources", mustJSON(run.Sources))
+	}
+	if len(run.Approved) > 0 {
+		records := make([]approvedRecord, len(run.Approved))
+		for i, a := range run.Approved {
+			records[i] = approvedRecord(a)
+		}
+		w.Raw("approved", mustJSON(records))
+	}
 }
 
 func holdsOf(holds []workflow.Hold) []holdRecord {
@@ -384,6 +412,14 @@ func holdsIn(records []holdRecord) []workflow.Hold {
 		holds[i] = workflow.Hold(r)
 	}
 	return holds
+}
+
+func approvedIn(records []approvedRecord) []evidence.Approved {
+	var approved []evidence.Approved
+	for _, r := range records {
+		approved = append(approved, evidence.Approved(r))
+	}
+	return approved
 }
 
 // mustJSON encodes plain values, which cannot fail.
@@ -430,7 +466,7 @@ func forkOf(f *workflow.ForkProgress) *forkRecord {
 		r.Branches[i] = branchRecord{
 			Name: b.Name, Status: b.Status, SessionID: b.SessionID, State: b.State, Entry: b.Entry,
 			Context: b.Context.AppendJSON(nil), Interrupt: (*interruptionRecord)(b.Interrupt),
-			Fork: forkOf(b.Fork), Child: (*invocationRecord)(b.Child), Approval: approvalOf(b.Approval),
+			Fork: forkOf(b.Fork), Child: (*invocationRecord)(b.Child), Approval: approvalOf(b.Approval), Sources: b.Sources,
 		}
 	}
 	return r
@@ -444,6 +480,7 @@ func (r *forkRecord) decode() (*workflow.ForkProgress, error) {
 	for i := range r.Branches {
 		from, b := &r.Branches[i], &f.Branches[i]
 		b.Name, b.Status, b.SessionID, b.State, b.Entry = from.Name, from.Status, from.SessionID, from.State, from.Entry
+		b.Sources = from.Sources
 		b.Interrupt, b.Child = (*workflow.Interruption)(from.Interrupt), (*workflow.Invocation)(from.Child)
 		var err error
 		if b.Context, err = storedValue(from.Context); err != nil {

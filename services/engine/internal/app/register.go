@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/process"
@@ -101,7 +100,7 @@ func (a *App) tryRegister(ctx context.Context, caller Caller, key store.Key, nex
 			next.Name, latest.what(), next.what())
 	case latest.Digest == next.Digest:
 		return latest, false, retry.Fault(a.claim(ctx, caller, latest))
-	case caller.Principal.Role == auth.Agent && latest.Role != auth.Agent:
+	case caller.Principal.Role.Drives() && !latest.Role.Drives():
 		return nil, false, nameTaken(next)
 	default:
 		next.Number = latest.Number + 1
@@ -121,7 +120,7 @@ func nameTaken(v *Version) error {
 // claim keeps a workflow from agents once an operator has registered what an
 // agent had registered before, which makes no version of its own.
 func (a *App) claim(ctx context.Context, caller Caller, v *Version) error {
-	if caller.Principal.Role == auth.Agent || v.Role != auth.Agent {
+	if caller.Principal.Role.Drives() || !v.Role.Drives() {
 		return nil
 	}
 	key := claimKey(store.Key{Namespace: caller.Namespace, ID: v.Name})
@@ -162,7 +161,7 @@ func (a *App) putVersion(ctx context.Context, caller Caller, key store.Key, v *V
 	if v.Process {
 		batch.Puts[0].Labels = processes()
 	}
-	if v.Role == auth.Agent {
+	if v.Role.Drives() {
 		batch.Checks = []store.Check{{Key: claimKey(key), Version: store.Absent}}
 	}
 	batch.Idempotency = request.KeepNumber(key, v.Number)

@@ -150,7 +150,7 @@ func (a *App) start(ctx context.Context, caller Caller, s *starting) (*Outcome, 
 	}
 	out := s.m.Start(workflow.StartParams{
 		ID: id, SessionID: s.SessionID, Workspace: s.Workspace,
-		Owner: caller.Principal.Name, Context: s.context,
+		Owner: caller.Principal.Name, Context: s.context, Source: caller.source(),
 	}, caller.Principal.Name, a.clock().UTC())
 	if out.Rejection != nil {
 		return nil, fault.New(fault.InvalidRequest, "%s", out.Rejection.Message)
@@ -177,5 +177,6 @@ func (a *App) start(ctx context.Context, caller Caller, s *starting) (*Outcome, 
 		return a.decodeAnswer(ctx, caller.Namespace, result.Answer)
 	}
 	a.refresh(caller.Namespace, &out.Run)
-	return &Outcome{View: newView(out.Run.At(""), s.m), Changed: true}, nil
+	view := newView(out.Run.At(""), s.m)
+	return &Outcome{View: view, Changed: true}, a.addEvidence(ctx, caller.Namespace, view)
 }

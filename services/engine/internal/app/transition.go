@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 
-	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -71,7 +70,7 @@ func (a *App) Force(ctx context.Context, caller Caller, req Force) (*Outcome, er
 // meta.enforcement "always" it is refused (S6.6); an operator's holds the run.
 func (a *App) Pause(ctx context.Context, caller Caller, runID, reason, key string) (*Outcome, error) {
 	pause := workflow.Pause{Reason: reason, Actor: caller.Principal.Name}
-	if caller.Principal.Role != auth.Agent {
+	if !caller.Principal.Role.Drives() {
 		pause.Hold = workflow.HoldOperator
 	}
 	return a.change(ctx, caller, request{

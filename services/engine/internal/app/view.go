@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
@@ -22,6 +23,8 @@ type View struct {
 	// SupersededBy is the run that is driven instead of this one, which is paused or
 	// has ended. Only Get by a run's id tells it; see authority.SupersededBy.
 	SupersededBy string
+	// Evidence is how that of the workflow stands, in definition order.
+	Evidence []evidence.Standing
 }
 
 func newView(at workflow.View, m definition.Compiled) *View {
@@ -37,5 +40,6 @@ func (a *App) view(ctx context.Context, namespace string, at workflow.View) (*Vi
 	if err != nil {
 		return nil, err
 	}
-	return newView(at, m), nil
+	v := newView(at, m)
+	return v, a.addEvidence(ctx, namespace, v)
 }

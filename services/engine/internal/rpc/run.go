@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
@@ -27,6 +28,7 @@ var (
 func (s *Runs) runProto(v *app.View) *enginev1.Run {
 	out := s.basicProto(v)
 	out.Context, out.Rules = v.At.Context.AppendJSON(nil), s.rulesProto(v.State())
+	out.Evidence = evidenceProto(v.Evidence)
 	if v.At.Over {
 		closeBranch(out, v.Run)
 	}
@@ -107,10 +109,23 @@ func metaProto(v *app.View) *enginev1.WorkflowMeta {
 	meta := v.Machine.Meta()
 	out := &enginev1.WorkflowMeta{
 		Process: v.Process != nil, Debug: meta.Debug, CaptureOutput: meta.CaptureOutput,
-		AlwaysEnforced: meta.AlwaysEnforce, Policies: meta.Policies,
+		AlwaysEnforced: meta.AlwaysEnforce, Policies: meta.Policies, OutputTools: v.Machine.ReadsOutput(),
 	}
 	if meta.ApprovalWait > 0 {
 		out.ApprovalWait = durationpb.New(meta.ApprovalWait)
+	}
+	return out
+}
+
+// evidenceProto is how the evidence of a run stands.
+func evidenceProto(standings []evidence.Standing) []*enginev1.Evidence {
+	var out []*enginev1.Evidence
+	for _, s := range standings {
+		e := &enginev1.Evidence{Name: s.Name, Held: s.Held, VoidedBy: s.VoidedBy, Missing: s.Missing, Needs: s.Needs}
+		if !s.Since.IsZero() {
+			e.Since = timestamppb.New(s.Since)
+		}
+		out = append(out, e)
 	}
 	return out
 }

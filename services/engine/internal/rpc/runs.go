@@ -233,6 +233,7 @@ func guardsProto(guards []app.Guard) []*enginev1.GuardResult {
 	for i, g := range guards {
 		out[i] = &enginev1.GuardResult{
 			Name: g.Name, Field: g.Field, Operator: operators[g.Op], Expected: g.Expected, Actual: g.Actual, Passed: g.Passed,
+			Code: g.Code, Message: g.Message,
 		}
 	}
 	return out

@@ -39,6 +39,7 @@ func describe(run *enginev1.Run, prefix string, size int) string {
 	} else {
 		head += fmt.Sprintf("\nTransitions: %s.", transitions(run, size/4))
 	}
+	tail = append(tail, evidenceFacts(run, size/8)...)
 	tail = append(tail, approvalFacts(run, size/16)...)
 	tail = append(tail, limits(run, prefix, size)...)
 	tail = append(tail, forkFacts(run, prefix, size/10)...)
@@ -70,6 +71,22 @@ func instructions(run *enginev1.Run, size int) string {
 		return ""
 	}
 	return clip(line, size-len(cut)) + cut
+}
+
+// evidenceFacts tell what Interlock has observed and what is missing: saying so does not
+// help an agent, doing it does.
+func evidenceFacts(run *enginev1.Run, size int) []string {
+	if StandingOf(run) != Judged || len(run.GetEvidence()) == 0 {
+		return nil
+	}
+	parts := make([]string, len(run.GetEvidence()))
+	for i, e := range run.GetEvidence() {
+		parts[i] = name(e.GetName()) + ": " + e.GetMissing()
+		if e.GetHeld() {
+			parts[i] = name(e.GetName()) + ": held since " + e.GetSince().AsTime().UTC().Format("15:04:05")
+		}
+	}
+	return []string{clip("Evidence, which Interlock observes and you cannot claim: "+strings.Join(parts, "; ")+".", size)}
 }
 
 // tools is what may be called now.

@@ -66,9 +66,9 @@ func (c *console) setCookie(w http.ResponseWriter, r *http.Request, value string
 
 // token is the one for a request: to decide approvals, the approver's.
 func (s session) token(deciding bool) string {
-	order := []auth.Role{auth.Operator, auth.Observer, auth.Approver, auth.Agent, ""}
+	order := []auth.Role{auth.Operator, auth.Observer, auth.Approver, auth.Runtime, auth.Agent, ""}
 	if deciding {
-		order = []auth.Role{auth.Approver, auth.Operator, auth.Observer, auth.Agent, ""}
+		order = []auth.Role{auth.Approver, auth.Operator, auth.Observer, auth.Runtime, auth.Agent, ""}
 	}
 	for _, role := range order {
 		if token := s.Tokens[role]; token != "" {

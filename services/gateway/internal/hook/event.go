@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
@@ -29,6 +30,8 @@ type event struct {
 	Reason         string `json:"reason"`
 	ToolUseID      string `json:"tool_use_id"`
 	StopHookActive bool   `json:"stop_hook_active"`
+	// Interrupted is set where the user has stopped a call.
+	Interrupted bool `json:"is_interrupt"`
 
 	kind hookevent.Kind
 }
@@ -80,6 +83,14 @@ func (ev *event) notMade() string {
 		return ""
 	}
 	return ev.Reason
+}
+
+// outcomeUnknown reports that the event does not tell how the call ended: that of a command
+// is its exit status, which only Claude Code's events tell (S14.5). A call that was not
+// made, or that the user has stopped, has none.
+func (ev *event) outcomeUnknown(agent Agent) bool {
+	return ev.notMade() != "" || ev.Name == "PermissionDenied" || ev.Interrupted ||
+		cmp.Or(agent, ClaudeCode) != ClaudeCode && toolcall.Shell(nil, ev.Tool)
 }
 
 // maxOutput bounds what is reported of it: a byte more than history keeps, so that

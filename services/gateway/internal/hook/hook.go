@@ -153,7 +153,7 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (outcome,
 		asked = input
 	}
 	// By session, not by run: it may have been put on another run just now.
-	call := &policyv1.CheckToolCallRequest{SessionId: at.session, Tool: ev.Tool, Input: asked, CallId: ev.ToolUseID}
+	call := &policyv1.CheckToolCallRequest{SessionId: at.session, Tool: ev.Tool, Input: asked, CallId: ev.ToolUseID, Folder: ev.WorkingDir}
 	d, err := h.decide(ctx, call, at.run.GetWorkflowMeta().GetApprovalWait().AsDuration(), opts.Patience)
 	if err != nil {
 		return outcome{}, err
@@ -260,7 +260,9 @@ func (h *Handler) after(ctx context.Context, ev *event, opts Options, ok bool) (
 	if ok {
 		report.FilesChanged = ev.filesChanged(at.run.GetWorkspace(), opts.Local)
 	}
-	if at.run.GetWorkflowMeta().GetCaptureOutput() {
+	report.OutcomeUnknown = ev.outcomeUnknown(opts.Agent)
+	meta := at.run.GetWorkflowMeta()
+	if meta.GetCaptureOutput() || slices.Contains(meta.GetOutputTools(), ev.Tool) {
 		report.Output = ev.output()
 	}
 	reported, err := h.Policy.ReportToolCall(ctx, report)

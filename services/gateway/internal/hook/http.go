@@ -41,6 +41,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if token := access.CallerOf(ctx).Token; token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
 	}
+	if witness := r.Header.Get(access.WitnessHeader); witness != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, rpc.WitnessKey, witness)
+	}
 	if namespace := r.Header.Get("X-Interlock-Namespace"); namespace != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, rpc.NamespaceKey, namespace)
 	}

@@ -29,6 +29,9 @@ type Config struct {
 	Workflows enginev1.WorkflowServiceClient
 	Runs      enginev1.RunServiceClient
 	Policy    policyv1.PolicyEnforcerServiceClient
+	// Reports takes the results of calls, vouched for by who has made them; Policy by
+	// default.
+	Reports policyv1.PolicyEnforcerServiceClient
 	// Schemas, States and Sessions are the state-store; without them the tools for
 	// shared states say that there is none.
 	Schemas  statev1.SchemaServiceClient

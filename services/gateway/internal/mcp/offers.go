@@ -282,6 +282,7 @@ func relay[R sdk.Result](
 		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: err.Error()}.result())
 		return res, asProtocol(err)
 	}
+	g.answered = true
 	s.settle(ctx, g, &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}})
 	return marked, nil
 }

@@ -35,6 +35,8 @@ type gated struct {
 	admitted *policyv1.CheckToolCallResponse
 	// done is whether the tool says that it has done what it was asked.
 	done bool
+	// answered is whether the server has answered at all.
+	answered bool
 	// cost is what the tool says that the call has cost, in US dollars; empty for
 	// nothing.
 	cost string
@@ -122,6 +124,7 @@ func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest
 	if err != nil {
 		return g.failed(err).resultFor(g.target.Tool), nil
 	}
+	g.answered = true
 	g.done, g.cost = !result.IsError, s.costOf(result.Meta, g.name)
 	return s.bounded(g, result), nil
 }

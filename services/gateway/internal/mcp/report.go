@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,7 +46,7 @@ type reports struct {
 
 func newReports(cfg Config) *reports {
 	r := &reports{
-		policy: cfg.Policy, timeout: cfg.ReportTimeout, backoff: cfg.backoff, log: cfg.Logger,
+		policy: cmp.Or[policyv1.PolicyEnforcerServiceClient](cfg.Reports, cfg.Policy), timeout: cfg.ReportTimeout, backoff: cfg.backoff, log: cfg.Logger,
 		slots: make(chan struct{}, maxLateReports),
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
@@ -68,6 +70,7 @@ func (s *Server) settle(ctx context.Context, g *gated, result *sdk.CallToolResul
 	}
 	report := &policyv1.ReportToolCallRequest{
 		RunId: g.at.asked, CallId: g.callID, Tool: g.name, Ok: g.done, ResultBytes: resultBytes(result), CostUsd: g.cost,
+		OutcomeUnknown: !g.answered,
 	}
 	if g.at.asked == g.admitted.GetRunId() {
 		report.Branch = g.admitted.GetBranch()
@@ -75,7 +78,10 @@ func (s *Server) settle(ctx context.Context, g *gated, result *sdk.CallToolResul
 	if g.done && g.caller.alone {
 		report.FilesChanged = realNames(g.caller.Workspace, g.name, g.input)
 	}
-	if g.captured() {
+	switch {
+	case g.evident() && result.StructuredContent != nil:
+		report.Output = structuredOutput(result)
+	case g.captured() || g.evident():
 		report.Output = resultOutput(result)
 	}
 	noted := func(res *policyv1.ReportToolCallResponse) { s.noteReport(g, res) }
@@ -87,6 +93,21 @@ func (s *Server) settle(ctx context.Context, g *gated, result *sdk.CallToolResul
 // of a run never changes. Otherwise the enforcer sorts it out.
 func (g *gated) captured() bool {
 	return g.at.run.GetRunId() != g.admitted.GetRunId() || g.at.run.GetWorkflowMeta().GetCaptureOutput()
+}
+
+// evident is whether evidence of the run may read the result.
+func (g *gated) evident() bool {
+	tools := g.at.run.GetWorkflowMeta().GetOutputTools()
+	return slices.Contains(tools, g.name) || slices.Contains(tools, g.target.Qualified) || g.at.run.GetRunId() != g.admitted.GetRunId()
+}
+
+// structuredOutput is the structured content of a result, as the servers' form has it.
+func structuredOutput(result *sdk.CallToolResult) []byte {
+	out, err := json.Marshal(map[string]any{"structuredContent": result.StructuredContent})
+	if err != nil || len(out) > maxOutput {
+		return resultOutput(result)
+	}
+	return out
 }
 
 // noteReport tells older clients when a report shows that the run has moved.

@@ -122,6 +122,9 @@ func (e *edge) outgoing(r *http.Request, requestID string) (context.Context, err
 	if token := access.CallerOf(r.Context()).Token; token != "" {
 		md.Set(metaAuthorization, "Bearer "+token)
 	}
+	if witness := r.Header.Get(access.WitnessHeader); witness != "" {
+		md.Set(rpc.WitnessKey, witness)
+	}
 	if namespace := r.Header.Get(headerNamespace); namespace != "" {
 		if len(r.Header.Values(headerNamespace)) > 1 || !rpc.ValidNamespace(namespace) {
 			return nil, badNamespace(headerNamespace)

@@ -35,7 +35,7 @@ func openAPIConfig(version string) huma.Config {
 		Components: &huma.Components{
 			Schemas: schemas,
 			SecuritySchemes: map[string]*huma.SecurityScheme{
-				"bearer": {Type: "http", Scheme: "bearer", Description: "A token of one of the roles agent, operator, approver, observer."},
+				"bearer": {Type: "http", Scheme: "bearer", Description: "A token of one of the roles agent, operator, approver, observer, runtime."},
 			},
 		},
 	}}

@@ -72,6 +72,7 @@ type TrialRun struct {
 	DisallowedTools []string              `json:"disallowed_tools,omitempty"`
 	LegalEvents     []jsonview.LegalEvent `json:"legal_events"`
 	Question        string                `json:"question,omitzero" doc:"Of a process: the events are its answers."`
+	Evidence        []jsonview.Evidence   `json:"evidence,omitempty" doc:"What the workflow wants Interlock to have observed."`
 }
 
 // TrialBranch is a branch of a fork.
@@ -194,6 +195,7 @@ func trialStepOf(m scenario.Moment) TrialStep {
 func guardOf(g workflow.GuardResult) jsonview.GuardResult {
 	return jsonview.GuardResult{
 		Name: g.Name, Field: g.Field, Op: g.Op, Expected: rawOrNull(g.Expected), Actual: rawOrNull(g.Actual), Passed: g.Passed,
+		Code: string(g.Code), Message: g.Why,
 	}
 }
 
@@ -220,6 +222,7 @@ func trialRunOf(p scenario.Place) TrialRun {
 		Context: rawOrNull(p.Context), Iterations: p.Iterations, TransitionCount: p.TransitionCount,
 		AllowedTools: jsonview.ListOf(p.State.ToolsRestricted, p.State.AllowedTools), DisallowedTools: p.State.DisallowedTools,
 		LegalEvents: jsonview.Each(p.State.LegalEvents(), legalEventOf), Question: p.Question,
+		Evidence: jsonview.Standings(p.Evidence),
 	}
 }
 

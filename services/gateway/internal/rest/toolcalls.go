@@ -20,6 +20,7 @@ type CheckRequest struct {
 	CallID           string         `json:"call_id,omitzero" doc:"The caller's id of this call and its idempotency key; minted when absent."`
 	EstimatedCostUSD money          `json:"estimated_cost_usd,omitzero"`
 	Branch           string         `json:"branch,omitzero" doc:"The branch of the run's fork that the call is made in; by default the one that unbound callers work in."`
+	Folder           string         `json:"folder,omitzero" doc:"The folder that the call is made in, as an absolute path, where it is known: a command outside of the run's workspace is no evidence."`
 	DryRun           bool           `json:"dry_run,omitzero" doc:"Decide, and do nothing of it: nothing is counted, logged, announced or asked, and the call must not be made. The answer has no call_id, and is ASK where humans would be asked."`
 }
 
@@ -31,8 +32,10 @@ type ReportRequest struct {
 	FilesChanged []string       `json:"files_changed,omitzero"`
 	ResultBytes  int64          `json:"result_bytes,omitzero" minimum:"0" doc:"Size of the result; at most 2^40."`
 	CostUSD      money          `json:"cost_usd,omitzero"`
-	Output       jsontext.Value `json:"output,omitzero" doc:"The tool's output: a string, or any JSON. Kept only where the workflow captures output."`
+	Output       jsontext.Value `json:"output,omitzero" doc:"The tool's output: a string, or any JSON. Kept only where the workflow captures output, and read where its evidence asks for it."`
 	Branch       string         `json:"branch,omitzero" doc:"As in the check."`
+	// OutcomeUnknown is for clients that are not told how a call ended.
+	OutcomeUnknown bool `json:"outcome_unknown,omitzero" doc:"Nobody can tell whether the call succeeded: it is no evidence then."`
 }
 
 // ReportResponse is the run after a report.
@@ -41,6 +44,7 @@ type ReportResponse struct {
 	Accounted bool                  `json:"accounted" doc:"False when no such call had been allowed."`
 	Interrupt *jsonview.Interrupted `json:"interrupt,omitzero" doc:"Set when the call has fired an interrupt."`
 	Warning   string                `json:"warning,omitzero" doc:"What the agent should be told with the result."`
+	Evidence  []string              `json:"evidence,omitempty" doc:"The evidence that the report has given."`
 }
 
 func (e *edge) toolCallRoutes() {
@@ -74,7 +78,7 @@ func (e *edge) check(c *call, in CheckRequest) (*answer, error) {
 	callID := cmp.Or(in.CallID, c.header(headerIdempotency))
 	resp, err := e.Policy.CheckToolCall(c.ctx, &policyv1.CheckToolCallRequest{
 		RunId: c.path("id"), Tool: in.Tool, Input: input, CallId: callID,
-		EstimatedCostUsd: string(in.EstimatedCostUSD), Branch: in.Branch, DryRun: in.DryRun,
+		EstimatedCostUsd: string(in.EstimatedCostUSD), Branch: in.Branch, DryRun: in.DryRun, Folder: in.Folder,
 	})
 	if err != nil && !in.DryRun && e.Undecided != nil {
 		e.Undecided(err)
@@ -110,13 +114,13 @@ func (e *edge) report(c *call, in ReportRequest) (*answer, error) {
 	resp, err := e.Policy.ReportToolCall(c.ctx, &policyv1.ReportToolCallRequest{
 		RunId: c.path("id"), CallId: in.CallID, Tool: in.Tool, Ok: *in.OK, FilesChanged: in.FilesChanged,
 		ResultBytes: in.ResultBytes, CostUsd: string(in.CostUSD), Output: output,
-		Branch: in.Branch,
+		Branch: in.Branch, OutcomeUnknown: in.OutcomeUnknown,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return ok(ReportResponse{
-		Run: jsonview.RunOf(resp.GetRun()), Accounted: resp.GetAccounted(), Warning: resp.GetWarning(),
+		Run: jsonview.RunOf(resp.GetRun()), Accounted: resp.GetAccounted(), Warning: resp.GetWarning(), Evidence: resp.GetEvidence(),
 		Interrupt: jsonview.InterruptedOf(resp.GetInterrupt()),
 	}), nil
 }

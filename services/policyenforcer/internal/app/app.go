@@ -27,6 +27,8 @@ import (
 type Caller struct {
 	Namespace string
 	Principal auth.Principal
+	// Observes: what it reports was observed, and is not the word of an agent (S14.4).
+	Observes bool
 }
 
 // Target names a run by its id or by the session that drives it, and the branch

@@ -34,6 +34,8 @@ type Check struct {
 	EstimatedCost rules.MicroUSD
 	// Qualified is the tool's full name where Tool is not: policies judge that.
 	Qualified string
+	// Folder that the call is made in; empty when it is not known.
+	Folder string
 	// DryRun decides, and does nothing of it: see rehearse.
 	DryRun bool
 }

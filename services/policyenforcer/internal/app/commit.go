@@ -23,6 +23,9 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 	if err := a.countFiles(ctx, s, d, &batch); err != nil {
 		return err
 	}
+	if err := a.noteEvidence(ctx, q, s, d, &batch); err != nil {
+		return err
+	}
 	now := a.clock().UTC()
 	told := a.told(d)
 	log := decisionRecord(q, s, told, a.Masks)
@@ -207,6 +210,6 @@ func (a *App) countFiles(ctx context.Context, s *snapshotOf, d *Decision, batch 
 	if err != nil {
 		return fault.From(err)
 	}
-	batch.Puts = []store.Put{{Key: key, Expect: record.Version, Data: data}}
+	batch.Puts = append(batch.Puts, store.Put{Key: key, Expect: record.Version, Data: data})
 	return nil
 }

@@ -37,6 +37,7 @@ type Decision struct {
 	Undecided fault.Reason
 
 	combined rules.Combined
+	observed observed
 }
 
 // settle takes over what was combined: the verdict, who has decided, and what is

@@ -45,6 +45,7 @@ func decisionRecord(q *question, s *snapshotOf, d *Decision, masks Masks) *ledge
 	}
 	if d.Verdict.Decision != toolcall.Ask { // what is asked has no repeats
 		rec.Kept = ledger.KeptOf(&d.Verdict, s.run.Entry, ledger.SpendsOf(d.combined.Spends))
+		rec.Kept.Gives, rec.Kept.Edits, rec.Kept.Voids = d.observed.Gives, d.observed.edits, d.observed.Voids
 	}
 	if d.By != nil {
 		rec.Policy, rec.PolicyVersion, rec.Rule = d.By.Policy, d.By.Version, d.By.Pointer()

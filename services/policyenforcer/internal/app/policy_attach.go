@@ -72,7 +72,7 @@ func (t Attachment) validate() error {
 	case AttachedToWorkflow, AttachedToProcess, AttachedToSession:
 	case AttachedToRole:
 		if !slices.Contains(auth.Roles(), auth.Role(t.ID)) {
-			return fault.New(fault.InvalidRequest, "role %s does not exist; the roles are agent, operator, approver and observer", document.Quote(t.ID)).
+			return fault.New(fault.InvalidRequest, "role %s does not exist; the roles are agent, operator, approver, observer and runtime", document.Quote(t.ID)).
 				Violate("/to/id", "ENUM", "not a role")
 		}
 	default:

@@ -29,6 +29,8 @@ type Report struct {
 	CostUSD      string
 	// Output is what the tool answered; kept only where the workflow says so.
 	Output []byte
+	// Unknown: nobody can tell how the call ended, whatever OK says. It shows nothing.
+	Unknown bool
 }
 
 // maxResultBytes is far above the size of any result, and so far below what a counter holds that the
@@ -46,6 +48,8 @@ type Reported struct {
 	Accounted bool
 	// Interrupt is set when the call has fired one.
 	Interrupt *Interrupted
+	// Evidence are the names of that which the report has given.
+	Evidence []string
 	// Warning is for the agent; empty when there is nothing to warn of.
 	Warning string
 }
@@ -174,6 +178,9 @@ func (a *App) take(ctx context.Context, caller Caller, root store.Key, known *sn
 		if err := a.keep(caller, s, r, &batch); err != nil {
 			return err
 		}
+		if err := a.takeEvidence(ctx, caller, root, s, call, r, &batch); err != nil {
+			return err
+		}
 	}
 	kept := len(batch.Counters)
 	if err := a.settle(ctx, caller.Namespace, root, call, r, &batch); err != nil {
@@ -262,7 +269,7 @@ func (a *App) keep(caller Caller, s *snapshotOf, r *Reported, batch *store.Batch
 	if err != nil {
 		return err
 	}
-	batch.Puts = []store.Put{{Key: ledger.ResultsOf(s.key), Expect: store.AnyVersion, History: data}}
+	batch.Puts = append(batch.Puts, store.Put{Key: ledger.ResultsOf(s.key), Expect: store.AnyVersion, History: data})
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
@@ -66,6 +67,9 @@ func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool
 		name(index.attachedTo(kind, of.Machine.Name())...)
 	}
 	name(index.attachedTo(AttachedToRole, string(caller.Principal.Role))...)
+	if caller.Principal.Role.Drives() { // what runs agents is held to what agents are
+		name(index.attachedTo(AttachedToRole, string(auth.Agent))...)
+	}
 	session := s.run.SessionID
 	if session != "" && (len(std.live) > 0 || len(names) > 0 || index.sessionsAttached()) {
 		if std.lineage, err = a.Sessions.Lineage(ctx, caller.Namespace, session); err != nil {

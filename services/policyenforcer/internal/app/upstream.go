@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/retry"
@@ -75,7 +74,7 @@ type UpstreamChange struct {
 // those that are not as they were accepted.
 func (a *App) ObserveTools(ctx context.Context, caller Caller, server string, seen []ObservedTool) (changed []string, err error) {
 	by := ""
-	if caller.Principal.Role == auth.Agent {
+	if caller.Principal.Role.Drives() {
 		by = caller.Principal.Name
 	}
 	return retry.Do(ctx, "the tools of "+server, func() ([]string, error) {

@@ -59,7 +59,7 @@ func (s *Enforcer) End() { s.crew.end() }
 
 func caller(ctx context.Context) app.Caller {
 	principal, _ := auth.FromContext(ctx)
-	return app.Caller{Namespace: rpc.Namespace(ctx), Principal: principal}
+	return app.Caller{Namespace: rpc.Namespace(ctx), Principal: principal, Observes: auth.Observes(ctx)}
 }
 
 // CheckToolCall implements PolicyEnforcerService.
@@ -71,7 +71,7 @@ func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCal
 	d, err := s.app.Check(ctx, caller(ctx), app.Check{
 		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Tool:   req.GetTool(), Input: req.GetInput(), CallID: req.GetCallId(), EstimatedCost: cost, Qualified: req.GetQualifiedTool(),
-		DryRun: req.GetDryRun(),
+		DryRun: req.GetDryRun(), Folder: req.GetFolder(),
 	})
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolC
 	reported, err := s.app.Report(ctx, caller(ctx), app.Report{
 		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		CallID: req.GetCallId(), Tool: req.GetTool(), OK: req.GetOk(), FilesChanged: req.GetFilesChanged(),
-		ResultBytes: req.GetResultBytes(), CostUSD: req.GetCostUsd(), Output: req.GetOutput(),
+		ResultBytes: req.GetResultBytes(), CostUSD: req.GetCostUsd(), Output: req.GetOutput(), Unknown: req.GetOutcomeUnknown(),
 	})
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolC
 		return nil, err
 	}
 	return &policyv1.ReportToolCallResponse{
-		Run: run.GetRun(), Accounted: reported.Accounted, Warning: reported.Warning,
+		Run: run.GetRun(), Accounted: reported.Accounted, Warning: reported.Warning, Evidence: reported.Evidence,
 		Interrupt: interruptedProto(reported.Interrupt),
 	}, nil
 }

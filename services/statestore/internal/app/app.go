@@ -75,7 +75,7 @@ type Caller struct {
 	Session string
 }
 
-func (c Caller) agent() bool { return c.Principal.Role == auth.Agent }
+func (c Caller) agent() bool { return c.Principal.Role.Drives() }
 
 // Announcer turns a change into the event that is committed with it.
 type Announcer interface {

@@ -290,6 +290,14 @@ const (
 	GuardOperator_GUARD_OPERATOR_EXISTS GuardOperator = 9
 	// The field is missing.
 	GuardOperator_GUARD_OPERATOR_NOT_EXISTS GuardOperator = 10
+	// No comparison: the guard asks for the evidence that field names (S14.2).
+	GuardOperator_GUARD_OPERATOR_EVIDENCE GuardOperator = 11
+	// No comparison: all of several guards.
+	GuardOperator_GUARD_OPERATOR_ALL GuardOperator = 12
+	// No comparison: any of several guards.
+	GuardOperator_GUARD_OPERATOR_ANY GuardOperator = 13
+	// No comparison: another guard does not pass.
+	GuardOperator_GUARD_OPERATOR_NOT GuardOperator = 14
 )
 
 // Enum value maps for GuardOperator.
@@ -306,6 +314,10 @@ var (
 		8:  "GUARD_OPERATOR_CONTAINS",
 		9:  "GUARD_OPERATOR_EXISTS",
 		10: "GUARD_OPERATOR_NOT_EXISTS",
+		11: "GUARD_OPERATOR_EVIDENCE",
+		12: "GUARD_OPERATOR_ALL",
+		13: "GUARD_OPERATOR_ANY",
+		14: "GUARD_OPERATOR_NOT",
 	}
 	GuardOperator_value = map[string]int32{
 		"GUARD_OPERATOR_UNSPECIFIED": 0,
@@ -319,6 +331,10 @@ var (
 		"GUARD_OPERATOR_CONTAINS":    8,
 		"GUARD_OPERATOR_EXISTS":      9,
 		"GUARD_OPERATOR_NOT_EXISTS":  10,
+		"GUARD_OPERATOR_EVIDENCE":    11,
+		"GUARD_OPERATOR_ALL":         12,
+		"GUARD_OPERATOR_ANY":         13,
+		"GUARD_OPERATOR_NOT":         14,
 	}
 )
 
@@ -785,7 +801,14 @@ type GuardResult struct {
 	// JSON of the field's value; empty when the field is missing.
 	Actual []byte `protobuf:"bytes,5,opt,name=actual,proto3" json:"actual,omitempty"`
 	// True when the guard passed.
-	Passed        bool `protobuf:"varint,6,opt,name=passed,proto3" json:"passed,omitempty"`
+	Passed bool `protobuf:"varint,6,opt,name=passed,proto3" json:"passed,omitempty"`
+	// Why it failed, for programs, where no comparison did: EVIDENCE_MISSING when what
+	// must be observed was not, or does not count any more; CLAIMED when the value is
+	// right, and comes from somebody who may not claim it (S14). Empty otherwise.
+	Code string `protobuf:"bytes,7,opt,name=code,proto3" json:"code,omitempty"`
+	// What it takes and what was found, in words, of a guard that is more than a
+	// comparison; empty otherwise.
+	Message       string `protobuf:"bytes,8,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -862,6 +885,111 @@ func (x *GuardResult) GetPassed() bool {
 	return false
 }
 
+func (x *GuardResult) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *GuardResult) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+// Evidence is what Interlock has observed, and agents cannot claim (S14).
+type Evidence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name in the workflow.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// True when it counts now.
+	Held bool `protobuf:"varint,2,opt,name=held,proto3" json:"held,omitempty"`
+	// When it was observed. Absent when it is not held.
+	Since *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
+	// What has voided it; empty when it is held, or was never observed.
+	VoidedBy string `protobuf:"bytes,4,opt,name=voided_by,json=voidedBy,proto3" json:"voided_by,omitempty"`
+	// What is missing and how to get it, in words; empty when it is held.
+	Missing string `protobuf:"bytes,5,opt,name=missing,proto3" json:"missing,omitempty"`
+	// What it takes, in words.
+	Needs         string `protobuf:"bytes,6,opt,name=needs,proto3" json:"needs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Evidence) Reset() {
+	*x = Evidence{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Evidence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Evidence) ProtoMessage() {}
+
+func (x *Evidence) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
+func (*Evidence) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Evidence) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Evidence) GetHeld() bool {
+	if x != nil {
+		return x.Held
+	}
+	return false
+}
+
+func (x *Evidence) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *Evidence) GetVoidedBy() string {
+	if x != nil {
+		return x.VoidedBy
+	}
+	return ""
+}
+
+func (x *Evidence) GetMissing() string {
+	if x != nil {
+		return x.Missing
+	}
+	return ""
+}
+
+func (x *Evidence) GetNeeds() string {
+	if x != nil {
+		return x.Needs
+	}
+	return ""
+}
+
 // Rejection says why a transition was refused and what would be legal (S2.7).
 type Rejection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -883,7 +1011,7 @@ type Rejection struct {
 
 func (x *Rejection) Reset() {
 	*x = Rejection{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[2]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -895,7 +1023,7 @@ func (x *Rejection) String() string {
 func (*Rejection) ProtoMessage() {}
 
 func (x *Rejection) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[2]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -908,7 +1036,7 @@ func (x *Rejection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rejection.ProtoReflect.Descriptor instead.
 func (*Rejection) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{2}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Rejection) GetCode() RejectionCode {
@@ -1014,14 +1142,16 @@ type Run struct {
 	// What the state allows. Only in the FULL view.
 	Rules *StateRules `protobuf:"bytes,26,opt,name=rules,proto3" json:"rules,omitempty"`
 	// What this entry of the state has used. Only in the FULL view.
-	Usage         *Usage `protobuf:"bytes,27,opt,name=usage,proto3" json:"usage,omitempty"`
+	Usage *Usage `protobuf:"bytes,27,opt,name=usage,proto3" json:"usage,omitempty"`
+	// The evidence that the workflow declares, in definition order. Only in the FULL view.
+	Evidence      []*Evidence `protobuf:"bytes,28,rep,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[3]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1033,7 +1163,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[3]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1046,7 +1176,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{3}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Run) GetRunId() string {
@@ -1238,6 +1368,13 @@ func (x *Run) GetUsage() *Usage {
 	return nil
 }
 
+func (x *Run) GetEvidence() []*Evidence {
+	if x != nil {
+		return x.Evidence
+	}
+	return nil
+}
+
 // Hold keeps a run paused until its cause is lifted (S6.2). A run has at most one for
 // each cause.
 type Hold struct {
@@ -1256,7 +1393,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1268,7 +1405,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1281,7 +1418,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{4}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Hold) GetBy() string {
@@ -1348,7 +1485,7 @@ type StateRules struct {
 
 func (x *StateRules) Reset() {
 	*x = StateRules{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1360,7 +1497,7 @@ func (x *StateRules) String() string {
 func (*StateRules) ProtoMessage() {}
 
 func (x *StateRules) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1373,7 +1510,7 @@ func (x *StateRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateRules.ProtoReflect.Descriptor instead.
 func (*StateRules) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StateRules) GetInstructions() string {
@@ -1482,7 +1619,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1494,7 +1631,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1507,7 +1644,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Usage) GetIterations() int64 {
@@ -1547,14 +1684,16 @@ type WorkflowMeta struct {
 	Policies []string `protobuf:"bytes,5,rep,name=policies,proto3" json:"policies,omitempty"`
 	// How long a hook or tool may wait for the humans' decision before it denies
 	// (meta.approval.wait_seconds). Absent when it must not wait.
-	ApprovalWait  *durationpb.Duration `protobuf:"bytes,6,opt,name=approval_wait,json=approvalWait,proto3" json:"approval_wait,omitempty"`
+	ApprovalWait *durationpb.Duration `protobuf:"bytes,6,opt,name=approval_wait,json=approvalWait,proto3" json:"approval_wait,omitempty"`
+	// Tools whose results the workflow's evidence reads: report their output (S14.1).
+	OutputTools   []string `protobuf:"bytes,7,rep,name=output_tools,json=outputTools,proto3" json:"output_tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WorkflowMeta) Reset() {
 	*x = WorkflowMeta{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1566,7 +1705,7 @@ func (x *WorkflowMeta) String() string {
 func (*WorkflowMeta) ProtoMessage() {}
 
 func (x *WorkflowMeta) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1579,7 +1718,7 @@ func (x *WorkflowMeta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkflowMeta.ProtoReflect.Descriptor instead.
 func (*WorkflowMeta) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *WorkflowMeta) GetProcess() bool {
@@ -1624,6 +1763,13 @@ func (x *WorkflowMeta) GetApprovalWait() *durationpb.Duration {
 	return nil
 }
 
+func (x *WorkflowMeta) GetOutputTools() []string {
+	if x != nil {
+		return x.OutputTools
+	}
+	return nil
+}
+
 // RunApproval is a transition that humans were asked about (S9.1).
 type RunApproval struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1654,7 +1800,7 @@ type RunApproval struct {
 
 func (x *RunApproval) Reset() {
 	*x = RunApproval{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1666,7 +1812,7 @@ func (x *RunApproval) String() string {
 func (*RunApproval) ProtoMessage() {}
 
 func (x *RunApproval) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1679,7 +1825,7 @@ func (x *RunApproval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunApproval.ProtoReflect.Descriptor instead.
 func (*RunApproval) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{8}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RunApproval) GetApprovalId() string {
@@ -1765,7 +1911,7 @@ type EnvVar struct {
 
 func (x *EnvVar) Reset() {
 	*x = EnvVar{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1777,7 +1923,7 @@ func (x *EnvVar) String() string {
 func (*EnvVar) ProtoMessage() {}
 
 func (x *EnvVar) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1790,7 +1936,7 @@ func (x *EnvVar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvVar.ProtoReflect.Descriptor instead.
 func (*EnvVar) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{9}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *EnvVar) GetName() string {
@@ -1820,7 +1966,7 @@ type Interruption struct {
 
 func (x *Interruption) Reset() {
 	*x = Interruption{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1832,7 +1978,7 @@ func (x *Interruption) String() string {
 func (*Interruption) ProtoMessage() {}
 
 func (x *Interruption) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1845,7 +1991,7 @@ func (x *Interruption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Interruption.ProtoReflect.Descriptor instead.
 func (*Interruption) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{10}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Interruption) GetName() string {
@@ -1886,7 +2032,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1898,7 +2044,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1911,7 +2057,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{11}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Fork) GetEvent() string {
@@ -1984,7 +2130,7 @@ type ForkBranch struct {
 
 func (x *ForkBranch) Reset() {
 	*x = ForkBranch{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1996,7 +2142,7 @@ func (x *ForkBranch) String() string {
 func (*ForkBranch) ProtoMessage() {}
 
 func (x *ForkBranch) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2009,7 +2155,7 @@ func (x *ForkBranch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkBranch.ProtoReflect.Descriptor instead.
 func (*ForkBranch) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{12}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ForkBranch) GetName() string {
@@ -2069,7 +2215,7 @@ type Invocation struct {
 
 func (x *Invocation) Reset() {
 	*x = Invocation{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2081,7 +2227,7 @@ func (x *Invocation) String() string {
 func (*Invocation) ProtoMessage() {}
 
 func (x *Invocation) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2094,7 +2240,7 @@ func (x *Invocation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invocation.ProtoReflect.Descriptor instead.
 func (*Invocation) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{13}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Invocation) GetRunId() string {
@@ -2174,7 +2320,7 @@ type HistoryEntry struct {
 
 func (x *HistoryEntry) Reset() {
 	*x = HistoryEntry{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2186,7 +2332,7 @@ func (x *HistoryEntry) String() string {
 func (*HistoryEntry) ProtoMessage() {}
 
 func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2199,7 +2345,7 @@ func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryEntry.ProtoReflect.Descriptor instead.
 func (*HistoryEntry) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{14}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *HistoryEntry) GetRunVersion() int64 {
@@ -2376,7 +2522,7 @@ type Join struct {
 
 func (x *Join) Reset() {
 	*x = Join{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2388,7 +2534,7 @@ func (x *Join) String() string {
 func (*Join) ProtoMessage() {}
 
 func (x *Join) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2401,7 +2547,7 @@ func (x *Join) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Join.ProtoReflect.Descriptor instead.
 func (*Join) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{15}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Join) GetEvent() string {
@@ -2452,7 +2598,7 @@ type BranchOutcome struct {
 
 func (x *BranchOutcome) Reset() {
 	*x = BranchOutcome{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2464,7 +2610,7 @@ func (x *BranchOutcome) String() string {
 func (*BranchOutcome) ProtoMessage() {}
 
 func (x *BranchOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2477,7 +2623,7 @@ func (x *BranchOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BranchOutcome.ProtoReflect.Descriptor instead.
 func (*BranchOutcome) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{16}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *BranchOutcome) GetName() string {
@@ -2515,7 +2661,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2527,7 +2673,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2540,7 +2686,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{17}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -2595,21 +2741,30 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x18\n" +
 	"\atargets\x18\x02 \x03(\tR\atargets\x12\x16\n" +
 	"\x06guards\x18\x03 \x03(\tR\x06guards\x12+\n" +
-	"\x11requires_approval\x18\x04 \x01(\bR\x10requiresApproval\"\xc3\x01\n" +
+	"\x11requires_approval\x18\x04 \x01(\bR\x10requiresApproval\"\xf1\x01\n" +
 	"\vGuardResult\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05field\x18\x02 \x01(\tR\x05field\x12>\n" +
 	"\boperator\x18\x03 \x01(\x0e2\".interlock.engine.v1.GuardOperatorR\boperator\x12\x1a\n" +
 	"\bexpected\x18\x04 \x01(\fR\bexpected\x12\x16\n" +
 	"\x06actual\x18\x05 \x01(\fR\x06actual\x12\x16\n" +
-	"\x06passed\x18\x06 \x01(\bR\x06passed\"\xa9\x02\n" +
+	"\x06passed\x18\x06 \x01(\bR\x06passed\x12\x12\n" +
+	"\x04code\x18\a \x01(\tR\x04code\x12\x18\n" +
+	"\amessage\x18\b \x01(\tR\amessage\"\xb1\x01\n" +
+	"\bEvidence\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04held\x18\x02 \x01(\bR\x04held\x120\n" +
+	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1b\n" +
+	"\tvoided_by\x18\x04 \x01(\tR\bvoidedBy\x12\x18\n" +
+	"\amissing\x18\x05 \x01(\tR\amissing\x12\x14\n" +
+	"\x05needs\x18\x06 \x01(\tR\x05needs\"\xa9\x02\n" +
 	"\tRejection\x126\n" +
 	"\x04code\x18\x01 \x01(\x0e2\".interlock.engine.v1.RejectionCodeR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x128\n" +
 	"\x06guards\x18\x03 \x03(\v2 .interlock.engine.v1.GuardResultR\x06guards\x12B\n" +
 	"\flegal_events\x18\x04 \x03(\v2\x1f.interlock.engine.v1.LegalEventR\vlegalEvents\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\tR\x05state\x126\n" +
-	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\xd6\b\n" +
+	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\x91\t\n" +
 	"\x03Run\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12)\n" +
@@ -2642,7 +2797,8 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\rworkflow_meta\x18\x18 \x01(\v2!.interlock.engine.v1.WorkflowMetaR\fworkflowMeta\x12\x18\n" +
 	"\acontext\x18\x19 \x01(\fR\acontext\x125\n" +
 	"\x05rules\x18\x1a \x01(\v2\x1f.interlock.engine.v1.StateRulesR\x05rules\x120\n" +
-	"\x05usage\x18\x1b \x01(\v2\x1a.interlock.engine.v1.UsageR\x05usage\"\x96\x01\n" +
+	"\x05usage\x18\x1b \x01(\v2\x1a.interlock.engine.v1.UsageR\x05usage\x129\n" +
+	"\bevidence\x18\x1c \x03(\v2\x1d.interlock.engine.v1.EvidenceR\bevidence\"\x96\x01\n" +
 	"\x04Hold\x12\x0e\n" +
 	"\x02by\x18\x01 \x01(\tR\x02by\x124\n" +
 	"\x05cause\x18\x02 \x01(\x0e2\x1e.interlock.engine.v1.HoldCauseR\x05cause\x12\x16\n" +
@@ -2670,14 +2826,15 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"iterations\x18\x01 \x01(\x03R\n" +
 	"iterations\x12#\n" +
 	"\rcontext_bytes\x18\x02 \x01(\x03R\fcontextBytes\x12#\n" +
-	"\rfiles_changed\x18\x03 \x01(\x03R\ffilesChanged\"\xea\x01\n" +
+	"\rfiles_changed\x18\x03 \x01(\x03R\ffilesChanged\"\x8d\x02\n" +
 	"\fWorkflowMeta\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\bR\aprocess\x12\x14\n" +
 	"\x05debug\x18\x02 \x01(\bR\x05debug\x12%\n" +
 	"\x0ecapture_output\x18\x03 \x01(\bR\rcaptureOutput\x12'\n" +
 	"\x0falways_enforced\x18\x04 \x01(\bR\x0ealwaysEnforced\x12\x1a\n" +
 	"\bpolicies\x18\x05 \x03(\tR\bpolicies\x12>\n" +
-	"\rapproval_wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\fapprovalWait\"\xc8\x02\n" +
+	"\rapproval_wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\fapprovalWait\x12!\n" +
+	"\foutput_tools\x18\a \x03(\tR\voutputTools\"\xc8\x02\n" +
 	"\vRunApproval\x12\x1f\n" +
 	"\vapproval_id\x18\x01 \x01(\tR\n" +
 	"approvalId\x12\x14\n" +
@@ -2799,7 +2956,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x1aREJECTION_CODE_UNSUPPORTED\x10\r\x12\x1f\n" +
 	"\x1bREJECTION_CODE_INVALID_DATA\x10\x0e\x12!\n" +
 	"\x1dREJECTION_CODE_RUN_NOT_PAUSED\x10\x0f\x12\x1d\n" +
-	"\x19REJECTION_CODE_NOT_PARKED\x10\x10*\xaa\x02\n" +
+	"\x19REJECTION_CODE_NOT_PARKED\x10\x10*\x8f\x03\n" +
 	"\rGuardOperator\x12\x1e\n" +
 	"\x1aGUARD_OPERATOR_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11GUARD_OPERATOR_EQ\x10\x01\x12\x16\n" +
@@ -2812,7 +2969,11 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x17GUARD_OPERATOR_CONTAINS\x10\b\x12\x19\n" +
 	"\x15GUARD_OPERATOR_EXISTS\x10\t\x12\x1d\n" +
 	"\x19GUARD_OPERATOR_NOT_EXISTS\x10\n" +
-	"*\\\n" +
+	"\x12\x1b\n" +
+	"\x17GUARD_OPERATOR_EVIDENCE\x10\v\x12\x16\n" +
+	"\x12GUARD_OPERATOR_ALL\x10\f\x12\x16\n" +
+	"\x12GUARD_OPERATOR_ANY\x10\r\x12\x16\n" +
+	"\x12GUARD_OPERATOR_NOT\x10\x0e*\\\n" +
 	"\tHoldCause\x12\x1a\n" +
 	"\x16HOLD_CAUSE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13HOLD_CAUSE_OPERATOR\x10\x01\x12\x1a\n" +
@@ -2869,7 +3030,7 @@ func file_interlock_engine_v1_run_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_engine_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_interlock_engine_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_interlock_engine_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_interlock_engine_v1_run_proto_goTypes = []any{
 	(RunStatus)(0),                // 0: interlock.engine.v1.RunStatus
 	(RunView)(0),                  // 1: interlock.engine.v1.RunView
@@ -2882,66 +3043,69 @@ var file_interlock_engine_v1_run_proto_goTypes = []any{
 	(HistoryType)(0),              // 8: interlock.engine.v1.HistoryType
 	(*LegalEvent)(nil),            // 9: interlock.engine.v1.LegalEvent
 	(*GuardResult)(nil),           // 10: interlock.engine.v1.GuardResult
-	(*Rejection)(nil),             // 11: interlock.engine.v1.Rejection
-	(*Run)(nil),                   // 12: interlock.engine.v1.Run
-	(*Hold)(nil),                  // 13: interlock.engine.v1.Hold
-	(*StateRules)(nil),            // 14: interlock.engine.v1.StateRules
-	(*Usage)(nil),                 // 15: interlock.engine.v1.Usage
-	(*WorkflowMeta)(nil),          // 16: interlock.engine.v1.WorkflowMeta
-	(*RunApproval)(nil),           // 17: interlock.engine.v1.RunApproval
-	(*EnvVar)(nil),                // 18: interlock.engine.v1.EnvVar
-	(*Interruption)(nil),          // 19: interlock.engine.v1.Interruption
-	(*Fork)(nil),                  // 20: interlock.engine.v1.Fork
-	(*ForkBranch)(nil),            // 21: interlock.engine.v1.ForkBranch
-	(*Invocation)(nil),            // 22: interlock.engine.v1.Invocation
-	(*HistoryEntry)(nil),          // 23: interlock.engine.v1.HistoryEntry
-	(*Join)(nil),                  // 24: interlock.engine.v1.Join
-	(*BranchOutcome)(nil),         // 25: interlock.engine.v1.BranchOutcome
-	(*ToolResult)(nil),            // 26: interlock.engine.v1.ToolResult
-	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 28: google.protobuf.Duration
+	(*Evidence)(nil),              // 11: interlock.engine.v1.Evidence
+	(*Rejection)(nil),             // 12: interlock.engine.v1.Rejection
+	(*Run)(nil),                   // 13: interlock.engine.v1.Run
+	(*Hold)(nil),                  // 14: interlock.engine.v1.Hold
+	(*StateRules)(nil),            // 15: interlock.engine.v1.StateRules
+	(*Usage)(nil),                 // 16: interlock.engine.v1.Usage
+	(*WorkflowMeta)(nil),          // 17: interlock.engine.v1.WorkflowMeta
+	(*RunApproval)(nil),           // 18: interlock.engine.v1.RunApproval
+	(*EnvVar)(nil),                // 19: interlock.engine.v1.EnvVar
+	(*Interruption)(nil),          // 20: interlock.engine.v1.Interruption
+	(*Fork)(nil),                  // 21: interlock.engine.v1.Fork
+	(*ForkBranch)(nil),            // 22: interlock.engine.v1.ForkBranch
+	(*Invocation)(nil),            // 23: interlock.engine.v1.Invocation
+	(*HistoryEntry)(nil),          // 24: interlock.engine.v1.HistoryEntry
+	(*Join)(nil),                  // 25: interlock.engine.v1.Join
+	(*BranchOutcome)(nil),         // 26: interlock.engine.v1.BranchOutcome
+	(*ToolResult)(nil),            // 27: interlock.engine.v1.ToolResult
+	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
 }
 var file_interlock_engine_v1_run_proto_depIdxs = []int32{
 	3,  // 0: interlock.engine.v1.GuardResult.operator:type_name -> interlock.engine.v1.GuardOperator
-	2,  // 1: interlock.engine.v1.Rejection.code:type_name -> interlock.engine.v1.RejectionCode
-	10, // 2: interlock.engine.v1.Rejection.guards:type_name -> interlock.engine.v1.GuardResult
-	9,  // 3: interlock.engine.v1.Rejection.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	0,  // 4: interlock.engine.v1.Rejection.status:type_name -> interlock.engine.v1.RunStatus
-	27, // 5: interlock.engine.v1.Run.created_at:type_name -> google.protobuf.Timestamp
-	27, // 6: interlock.engine.v1.Run.updated_at:type_name -> google.protobuf.Timestamp
-	0,  // 7: interlock.engine.v1.Run.status:type_name -> interlock.engine.v1.RunStatus
-	13, // 8: interlock.engine.v1.Run.holds:type_name -> interlock.engine.v1.Hold
-	19, // 9: interlock.engine.v1.Run.interrupt:type_name -> interlock.engine.v1.Interruption
-	20, // 10: interlock.engine.v1.Run.fork:type_name -> interlock.engine.v1.Fork
-	22, // 11: interlock.engine.v1.Run.child:type_name -> interlock.engine.v1.Invocation
-	17, // 12: interlock.engine.v1.Run.approval:type_name -> interlock.engine.v1.RunApproval
-	16, // 13: interlock.engine.v1.Run.workflow_meta:type_name -> interlock.engine.v1.WorkflowMeta
-	14, // 14: interlock.engine.v1.Run.rules:type_name -> interlock.engine.v1.StateRules
-	15, // 15: interlock.engine.v1.Run.usage:type_name -> interlock.engine.v1.Usage
-	4,  // 16: interlock.engine.v1.Hold.cause:type_name -> interlock.engine.v1.HoldCause
-	27, // 17: interlock.engine.v1.Hold.since:type_name -> google.protobuf.Timestamp
-	9,  // 18: interlock.engine.v1.StateRules.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	18, // 19: interlock.engine.v1.StateRules.env_overrides:type_name -> interlock.engine.v1.EnvVar
-	28, // 20: interlock.engine.v1.WorkflowMeta.approval_wait:type_name -> google.protobuf.Duration
-	27, // 21: interlock.engine.v1.RunApproval.since:type_name -> google.protobuf.Timestamp
-	5,  // 22: interlock.engine.v1.RunApproval.outcome:type_name -> interlock.engine.v1.ApprovalOutcome
-	6,  // 23: interlock.engine.v1.Fork.join:type_name -> interlock.engine.v1.JoinMode
-	21, // 24: interlock.engine.v1.Fork.branches:type_name -> interlock.engine.v1.ForkBranch
-	7,  // 25: interlock.engine.v1.ForkBranch.status:type_name -> interlock.engine.v1.BranchStatus
-	20, // 26: interlock.engine.v1.ForkBranch.fork:type_name -> interlock.engine.v1.Fork
-	27, // 27: interlock.engine.v1.HistoryEntry.time:type_name -> google.protobuf.Timestamp
-	8,  // 28: interlock.engine.v1.HistoryEntry.type:type_name -> interlock.engine.v1.HistoryType
-	10, // 29: interlock.engine.v1.HistoryEntry.guards:type_name -> interlock.engine.v1.GuardResult
-	0,  // 30: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
-	24, // 31: interlock.engine.v1.HistoryEntry.joins:type_name -> interlock.engine.v1.Join
-	26, // 32: interlock.engine.v1.HistoryEntry.tool_result:type_name -> interlock.engine.v1.ToolResult
-	25, // 33: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
-	7,  // 34: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
-	35, // [35:35] is the sub-list for method output_type
-	35, // [35:35] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	28, // 1: interlock.engine.v1.Evidence.since:type_name -> google.protobuf.Timestamp
+	2,  // 2: interlock.engine.v1.Rejection.code:type_name -> interlock.engine.v1.RejectionCode
+	10, // 3: interlock.engine.v1.Rejection.guards:type_name -> interlock.engine.v1.GuardResult
+	9,  // 4: interlock.engine.v1.Rejection.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	0,  // 5: interlock.engine.v1.Rejection.status:type_name -> interlock.engine.v1.RunStatus
+	28, // 6: interlock.engine.v1.Run.created_at:type_name -> google.protobuf.Timestamp
+	28, // 7: interlock.engine.v1.Run.updated_at:type_name -> google.protobuf.Timestamp
+	0,  // 8: interlock.engine.v1.Run.status:type_name -> interlock.engine.v1.RunStatus
+	14, // 9: interlock.engine.v1.Run.holds:type_name -> interlock.engine.v1.Hold
+	20, // 10: interlock.engine.v1.Run.interrupt:type_name -> interlock.engine.v1.Interruption
+	21, // 11: interlock.engine.v1.Run.fork:type_name -> interlock.engine.v1.Fork
+	23, // 12: interlock.engine.v1.Run.child:type_name -> interlock.engine.v1.Invocation
+	18, // 13: interlock.engine.v1.Run.approval:type_name -> interlock.engine.v1.RunApproval
+	17, // 14: interlock.engine.v1.Run.workflow_meta:type_name -> interlock.engine.v1.WorkflowMeta
+	15, // 15: interlock.engine.v1.Run.rules:type_name -> interlock.engine.v1.StateRules
+	16, // 16: interlock.engine.v1.Run.usage:type_name -> interlock.engine.v1.Usage
+	11, // 17: interlock.engine.v1.Run.evidence:type_name -> interlock.engine.v1.Evidence
+	4,  // 18: interlock.engine.v1.Hold.cause:type_name -> interlock.engine.v1.HoldCause
+	28, // 19: interlock.engine.v1.Hold.since:type_name -> google.protobuf.Timestamp
+	9,  // 20: interlock.engine.v1.StateRules.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	19, // 21: interlock.engine.v1.StateRules.env_overrides:type_name -> interlock.engine.v1.EnvVar
+	29, // 22: interlock.engine.v1.WorkflowMeta.approval_wait:type_name -> google.protobuf.Duration
+	28, // 23: interlock.engine.v1.RunApproval.since:type_name -> google.protobuf.Timestamp
+	5,  // 24: interlock.engine.v1.RunApproval.outcome:type_name -> interlock.engine.v1.ApprovalOutcome
+	6,  // 25: interlock.engine.v1.Fork.join:type_name -> interlock.engine.v1.JoinMode
+	22, // 26: interlock.engine.v1.Fork.branches:type_name -> interlock.engine.v1.ForkBranch
+	7,  // 27: interlock.engine.v1.ForkBranch.status:type_name -> interlock.engine.v1.BranchStatus
+	21, // 28: interlock.engine.v1.ForkBranch.fork:type_name -> interlock.engine.v1.Fork
+	28, // 29: interlock.engine.v1.HistoryEntry.time:type_name -> google.protobuf.Timestamp
+	8,  // 30: interlock.engine.v1.HistoryEntry.type:type_name -> interlock.engine.v1.HistoryType
+	10, // 31: interlock.engine.v1.HistoryEntry.guards:type_name -> interlock.engine.v1.GuardResult
+	0,  // 32: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
+	25, // 33: interlock.engine.v1.HistoryEntry.joins:type_name -> interlock.engine.v1.Join
+	27, // 34: interlock.engine.v1.HistoryEntry.tool_result:type_name -> interlock.engine.v1.ToolResult
+	26, // 35: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
+	7,  // 36: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_run_proto_init() }
@@ -2955,7 +3119,7 @@ func file_interlock_engine_v1_run_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_engine_v1_run_proto_rawDesc), len(file_interlock_engine_v1_run_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   18,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -52,7 +52,10 @@ type CheckToolCallRequest struct {
 	// call must not be made on the strength of it. call_id is ignored, and empty in the
 	// response. Where humans would be asked, the decision is ASK, whatever they have
 	// decided of earlier calls.
-	DryRun        bool `protobuf:"varint,9,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	DryRun bool `protobuf:"varint,9,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// The folder that the call is made in, as an absolute path, where the caller knows it;
+	// empty when it does not. A command outside of the run's workspace is no evidence.
+	Folder        string `protobuf:"bytes,10,opt,name=folder,proto3" json:"folder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -148,6 +151,13 @@ func (x *CheckToolCallRequest) GetDryRun() bool {
 		return x.DryRun
 	}
 	return false
+}
+
+func (x *CheckToolCallRequest) GetFolder() string {
+	if x != nil {
+		return x.Folder
+	}
+	return ""
 }
 
 // CheckToolCallResponse is the decision on a tool call.
@@ -335,10 +345,14 @@ type ReportToolCallRequest struct {
 	ResultBytes int64 `protobuf:"varint,8,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
 	// What the call cost, in decimal US dollars; empty for none.
 	CostUsd string `protobuf:"bytes,9,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
-	// What the tool returned; kept only where the workflow captures output.
-	Output        []byte `protobuf:"bytes,10,opt,name=output,proto3" json:"output,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// What the tool returned; kept only where the workflow captures output, and read where
+	// its evidence asks for it, up to 64 KiB.
+	Output []byte `protobuf:"bytes,10,opt,name=output,proto3" json:"output,omitempty"`
+	// True when nobody can tell whether the call succeeded, whatever ok says: it is no
+	// evidence then (S14.5).
+	OutcomeUnknown bool `protobuf:"varint,11,opt,name=outcome_unknown,json=outcomeUnknown,proto3" json:"outcome_unknown,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ReportToolCallRequest) Reset() {
@@ -441,6 +455,13 @@ func (x *ReportToolCallRequest) GetOutput() []byte {
 	return nil
 }
 
+func (x *ReportToolCallRequest) GetOutcomeUnknown() bool {
+	if x != nil {
+		return x.OutcomeUnknown
+	}
+	return false
+}
+
 // ReportToolCallResponse is what follows from the result of a tool call.
 type ReportToolCallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -452,7 +473,9 @@ type ReportToolCallResponse struct {
 	Interrupt *Interrupted `protobuf:"bytes,3,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
 	// What the agent should be told with the result, such as that its context budget is
 	// nearly spent (S3.7); may be empty.
-	Warning       string `protobuf:"bytes,4,opt,name=warning,proto3" json:"warning,omitempty"`
+	Warning string `protobuf:"bytes,4,opt,name=warning,proto3" json:"warning,omitempty"`
+	// Names of the evidence that the report has given (S14).
+	Evidence      []string `protobuf:"bytes,5,rep,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -513,6 +536,13 @@ func (x *ReportToolCallResponse) GetWarning() string {
 		return x.Warning
 	}
 	return ""
+}
+
+func (x *ReportToolCallResponse) GetEvidence() []string {
+	if x != nil {
+		return x.Evidence
+	}
+	return nil
 }
 
 // CheckToolCallsRequest is one message of tool calls.
@@ -716,7 +746,7 @@ var File_interlock_policy_v1_policy_enforcer_service_proto protoreflect.FileDesc
 
 const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\n" +
-	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\"interlock/policy/v1/decision.proto\x1a#interlock/policy/v1/tool_call.proto\"\xdc\x02\n" +
+	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\"interlock/policy/v1/decision.proto\x1a#interlock/policy/v1/tool_call.proto\"\xfe\x02\n" +
 	"\x14CheckToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -728,7 +758,9 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\x05input\x18\x06 \x01(\fR\x05input\x12!\n" +
 	"\acall_id\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06callId\x125\n" +
 	"\x12estimated_cost_usd\x18\b \x01(\tB\a\xbaH\x04r\x02\x18 R\x10estimatedCostUsd\x12\x17\n" +
-	"\adry_run\x18\t \x01(\bR\x06dryRun\"\x9e\x04\n" +
+	"\adry_run\x18\t \x01(\bR\x06dryRun\x12 \n" +
+	"\x06folder\x18\n" +
+	" \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x06folder\"\x9e\x04\n" +
 	"\x15CheckToolCallResponse\x129\n" +
 	"\bdecision\x18\x01 \x01(\x0e2\x1d.interlock.policy.v1.DecisionR\bdecision\x125\n" +
 	"\x04code\x18\x02 \x01(\x0e2!.interlock.policy.v1.DecisionCodeR\x04code\x12\x18\n" +
@@ -748,7 +780,7 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\n" +
 	"iterations\x18\r \x01(\x03R\n" +
 	"iterations\x12%\n" +
-	"\x0emax_iterations\x18\x0e \x01(\x03R\rmaxIterations\"\xf0\x02\n" +
+	"\x0emax_iterations\x18\x0e \x01(\x03R\rmaxIterations\"\x99\x03\n" +
 	"\x15ReportToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -763,12 +795,14 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\fresult_bytes\x18\b \x01(\x03B\a\xbaH\x04\"\x02(\x00R\vresultBytes\x12\"\n" +
 	"\bcost_usd\x18\t \x01(\tB\a\xbaH\x04r\x02\x18 R\acostUsd\x12\x16\n" +
 	"\x06output\x18\n" +
-	" \x01(\fR\x06output\"\xbc\x01\n" +
+	" \x01(\fR\x06output\x12'\n" +
+	"\x0foutcome_unknown\x18\v \x01(\bR\x0eoutcomeUnknown\"\xd8\x01\n" +
 	"\x16ReportToolCallResponse\x12*\n" +
 	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12\x1c\n" +
 	"\taccounted\x18\x02 \x01(\bR\taccounted\x12>\n" +
 	"\tinterrupt\x18\x03 \x01(\v2 .interlock.policy.v1.InterruptedR\tinterrupt\x12\x18\n" +
-	"\awarning\x18\x04 \x01(\tR\awarning\"\x8c\x01\n" +
+	"\awarning\x18\x04 \x01(\tR\awarning\x12\x1a\n" +
+	"\bevidence\x18\x05 \x03(\tR\bevidence\"\x8c\x01\n" +
 	"\x15CheckToolCallsRequest\x12%\n" +
 	"\x0ecorrelation_id\x18\x01 \x01(\x04R\rcorrelationId\x12L\n" +
 	"\x05calls\x18\x02 \x03(\v2).interlock.policy.v1.CheckToolCallRequestB\v\xbaH\b\x92\x01\x05\b\x01\x10\x80\x02R\x05calls\"\x84\x01\n" +

@@ -339,6 +339,7 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 			return nil, fmt.Errorf("no token: %w; give INTERLOCK_TOKEN, or --data-dir with the folder of `interlock up`", err)
 		}
 	}
+	witness := c.witness()
 	req := Request{Path: Path, Body: event, Headers: [][2]string{
 		{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}, {"X-Interlock-Agent", c.Agent},
 	}}
@@ -348,6 +349,9 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 		if h[1] != "" {
 			req.Headers = append(req.Headers, h)
 		}
+	}
+	if witness != "" {
+		req.Headers = append(req.Headers, [2]string{"X-Interlock-Witness", "Bearer " + witness})
 	}
 	if traceparent(c.Trace) {
 		req.Headers = append(req.Headers, [2]string{"Traceparent", c.Trace})
@@ -363,6 +367,11 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 			return nil, err
 		}
 	}
+	if witness != "" && !strings.HasPrefix(token, "ilk_") {
+		if err := proved(deadline, target, witness, post); err != nil {
+			return nil, err
+		}
+	}
 	status, body, err := post(deadline, target, req, maxMessage)
 	if err != nil {
 		return nil, fmt.Errorf("%w; is `interlock up` running?", err)
@@ -371,6 +380,24 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 		return nil, fmt.Errorf("the server answered with status %d; is it Interlock's edge?", status)
 	}
 	return parse(body)
+}
+
+// witness is the token of the runtime, which vouches for what the hook reports (S14.4). It
+// goes to the server of the data folder only, and is empty where there is no such file, or
+// none that this user may read: then reports are the agent's word.
+func (c *Call) witness() string {
+	if c.Server != "" || c.Data == "" {
+		return ""
+	}
+	folder, err := c.folder()
+	if err != nil {
+		return ""
+	}
+	token, err := auth.FileToken(folder.Tokens(), auth.Runtime)
+	if err != nil {
+		return ""
+	}
+	return token
 }
 
 // Reach says why a hook would get no answer that counts from the server of the data

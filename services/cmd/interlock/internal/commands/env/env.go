@@ -13,7 +13,7 @@ import (
 
 // Command prints exports for a shell. It takes no token: callers that have one need no export.
 type Command struct {
-	Role  string `arg:"" optional:"" help:"Whose token: agent, operator, approver or observer." enum:"agent,operator,approver,observer" default:"agent"`
+	Role  string `arg:"" optional:"" help:"Whose token: agent, operator, approver, observer or runtime." enum:"agent,operator,approver,observer,runtime" default:"agent"`
 	Shell string `help:"Shell that is to read them." enum:"sh,fish,powershell" default:"sh" placeholder:"SHELL"`
 	Data  string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 }

@@ -6,6 +6,9 @@ import (
 	"io"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"google.golang.org/grpc"
+
+	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
@@ -48,8 +51,13 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	if err != nil {
 		return err
 	}
+	var vouched grpc.ClientConnInterface
+	if witness, err := auth.FileToken(client.DataFolder(c.Data).Tokens(), auth.Runtime); err == nil && c.Token == "" {
+		vouched = rpc.Vouching(conn, func() string { return witness })
+	}
 	g, err := gateway.New(gateway.Config{
-		Engine: conn, Policy: conn, State: conn, Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound,
+		Vouched: vouched,
+		Engine:  conn, Policy: conn, State: conn, Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound,
 		Stdio: gateway.Identity{
 			Binding: binding, StateID: c.StateID, Token: token, Namespace: c.Namespace, Workspace: workspace,
 		},

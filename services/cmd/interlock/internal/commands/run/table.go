@@ -38,6 +38,13 @@ func printRun(p show.Printer, out io.Writer, run *enginev1.Run) error {
 			}
 			t.Row("event", text)
 		}
+		for _, e := range view.Evidence {
+			text := e.Name + ": " + e.Missing
+			if e.Held {
+				text = e.Name + ": held since " + t.W.Time(*e.Since)
+			}
+			t.Row("evidence", text)
+		}
 		t.Row("policies", strings.Join(view.Policies, ", "))
 		t.limits(&view)
 		t.Row("context", string(view.Context))

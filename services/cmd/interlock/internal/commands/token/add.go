@@ -9,7 +9,7 @@ import (
 )
 
 type addCommand struct {
-	Role   string `arg:"" help:"agent, operator, approver, observer, or service for Interlock's own services." enum:"agent,operator,approver,observer,service"`
+	Role   string `arg:"" help:"agent, operator, approver, observer, runtime for what runs agents and reports their calls, or service for Interlock's own services." enum:"agent,operator,approver,observer,runtime,service"`
 	Name   string `required:"" help:"Name of whom the token is for, as history and approvals show it. A name has one role." placeholder:"NAME"`
 	Tokens string `help:"Tokens file of the services. That in the data folder by default." env:"INTERLOCK_TOKENS" type:"path" placeholder:"FILE"`
 	Data   string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`

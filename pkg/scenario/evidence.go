@@ -1,0 +1,117 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// givenEvidence lets a case begin with what was observed before.
+func (p *parser) givenEvidence(c *testCase, m *workflow.Machine, given document.Fields) {
+	named, ok := given.Object("evidence")
+	if !ok {
+		return
+	}
+	for name := range named.Value.Members() {
+		held := named.Bool(name)
+		i := slices.IndexFunc(m.Evidence(), func(spec evidence.Spec) bool { return spec.Name == name })
+		if i < 0 {
+			p.report.Errorf(named.At.Key(name), workflow.CodeUnknownEvidence, "the workflow declares no evidence %s", document.Quote(name))
+			continue
+		}
+		if !held {
+			continue
+		}
+		switch spec := &m.Evidence()[i]; {
+		case spec.State != nil:
+			if c.granted == nil {
+				c.granted = map[string]bool{}
+			}
+			c.granted[name] = true
+		case spec.Approval != "":
+			c.start.Approved = append(c.start.Approved, evidence.Approved{
+				State: spec.Approval, Event: spec.Approval, Entry: c.start.Entry, At: epoch, By: "given",
+			})
+		default:
+			for range spec.Count {
+				c.observed = c.observed.Seen(c.start.ID, spec, evidence.Observation{At: epoch, CallID: "given", Entry: c.start.Entry}, true)
+			}
+		}
+	}
+}
+
+// standings are how the evidence of a run stands for a lane.
+func (w *world) standings(of *tracked, at workflow.View) evidence.Standings {
+	specs := of.of.machine.Evidence()
+	basis := at.EvidenceOf(w.observed, w.now)
+	all := basis.Judge(specs)
+	for i := range specs {
+		if name := specs[i].Name; w.granted[name] && specs[i].State != nil {
+			all[name] = evidence.Standing{Name: name, Held: true, Since: epoch, Needs: all[name].Needs}
+		}
+	}
+	return all
+}
+
+// notice notes what an allowed call means for evidence.
+func (w *world) notice(s seat, at *workflow.View, a call, id string) (toolcall.Notice, int64) {
+	var family []*workflow.Machine
+	for t := s; ; {
+		family = append(family, t.of.machine)
+		parent, waits := w.parent(t.tracked)
+		if !waits {
+			break
+		}
+		t = parent
+	}
+	n := toolcall.Observe(s.of.machine, family, at, toolcall.Call{Tool: a.tool, Input: a.input}, "")
+	if n.Voids {
+		w.observed = w.observed.Edited(evidence.Edit{At: w.now, CallID: id, What: n.What})
+	}
+	return n, w.observed.Edits
+}
+
+// show notes what the report of a call shows.
+func (w *world) show(of *made, a *report) {
+	if of.in == nil {
+		return
+	}
+	if of.notice.Voids {
+		w.observed = w.observed.Edited(evidence.Edit{At: w.now, CallID: of.id, What: of.notice.What})
+	}
+	specs := of.in.of.machine.Evidence()
+	for i := range specs {
+		if spec := &specs[i]; slices.Contains(of.notice.Gives, spec.Name) {
+			w.observed = w.observed.Seen(of.in.run.ID, spec, evidence.Observation{
+				At: w.now, CallID: of.id, Edits: of.edits, Entry: of.entry,
+			}, spec.As(a.ok, a.output))
+		}
+	}
+}
+
+// resumed voids what was observed before a pause.
+func (w *world) resumed() {
+	w.observed = w.observed.Edited(evidence.Edit{At: w.now, What: "a pause of the run, in which nothing was observed"})
+}
+
+// held is an object that tells of each evidence whether it is held.
+func held(all evidence.Standings) document.Value {
+	members := make([]document.Member, 0, len(all))
+	for name, s := range all {
+		members = append(members, document.Member{Name: name, Value: document.BoolValue(s.Held)})
+	}
+	slices.SortFunc(members, func(a, b document.Member) int { return strings.Compare(a.Name, b.Name) })
+	return document.ObjectValue(members)
+}
+
+// value is what an expectation of a view is compared with.
+func (w *world) value(v *view, key string) document.Value {
+	if key != "evidence" {
+		return v.value(key)
+	}
+	return held(w.standings(v.tracked, workflow.View{Run: v.run, Lane: v.Lane, Status: v.status, Branch: v.branch}))
+}

@@ -1,0 +1,154 @@
+package toolcall
+
+import (
+	"slices"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/pathglob"
+	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// Notice is what an allowed call means for the evidence of its run (S14.1).
+type Notice struct {
+	// Gives are the names of the evidence that the report of the call may give.
+	Gives []string
+	// Voids: it may change files, and What says which, shortened.
+	Voids bool
+	What  string
+}
+
+// Observe tells what an allowed call means for evidence. family are the workflows of the
+// run and of those that have invoked it: the commands of their evidence are the author's
+// checks, and do not count as changes although what they run is not seen. qualified is
+// the full name of a tool of an MCP server that is called by its plain name, or empty.
+func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View, call Call, qualified string) Notice {
+	if Own(call.Tool) || Loads(call.Tool) {
+		return Notice{}
+	}
+	state := m.State(at.State)
+	var n Notice
+	if c := measure(m, call); c != nil {
+		n.Voids = true
+		if paths := c.cleanPaths(pathglob.RootOf(at.Workspace)); len(paths) > 0 {
+			n.What = document.Quote(paths[0])
+			if len(n.What) == len(paths[0])+len(`""`) {
+				n.What = paths[0]
+			}
+		}
+	}
+	isShell := isShell(state, call.Tool)
+	var line string
+	var plan *shell.Plan
+	conclusive := false
+	if isShell {
+		line, plan, conclusive = readLine(at, call)
+		if plan == nil || changes(m, family, at, plan) {
+			n.Voids = true
+			n.What = document.Quote(line)
+		}
+	}
+	for i := range m.Evidence() {
+		spec := &m.Evidence()[i]
+		if spec.Tool == "" || call.Tool != spec.Tool && qualified != spec.Tool && !(isShell && spec.Command != "" && isShellName(state, spec.Tool) && waits(call.Tool)) {
+			continue
+		}
+		if spec.Command == "" || conclusive && m.Checks(i, plan) {
+			n.Gives = append(n.Gives, spec.Name)
+		}
+	}
+	return n
+}
+
+// isShellName reports that an evidence means the shell, by whatever name a client has it.
+func isShellName(state *workflow.StateView, tool string) bool {
+	return tool == defaultShell || tool == state.AllowedCommandsTool
+}
+
+// waits reports a shell whose result is that of the command: not one that starts a process
+// and returns, or that types into one.
+func waits(tool string) bool {
+	var buf [longestFolded]byte
+	switch string(folded(&buf, tool)) {
+	case "bash", "sh", "shell", "localshell", "shellcommand", "shellexec", "exec", "containerexec", "executebash",
+		"executecommand", "executeshell", "executeshellcommand", "runbash", "runcommand", "runshell", "runshellcommand":
+		return true
+	default:
+		return false
+	}
+}
+
+// elsewhere are the keys by which the input of a shell asks not to wait for the command.
+var elsewhere = []string{"run_in_background", "is_background", "isBackground", "background", "yield_time_ms"}
+
+// readLine reads the line of a shell. There is no plan of one that cannot be read.
+// conclusive is true when a result without error means that each of its commands has
+// succeeded, in the folder of the run.
+func readLine(at *workflow.View, call Call) (line string, plan *shell.Plan, conclusive bool) {
+	if speaksOther(call.Tool) {
+		return call.Tool, nil, false
+	}
+	v, problem := document.Parse(call.Input, document.Limits{})
+	command, _ := v.Get("command")
+	if problem != nil || command.Kind() != document.String {
+		return call.Tool, nil, false
+	}
+	line = command.Str()
+	plan, err := shell.Parse(line)
+	if err != nil {
+		return line, nil, false
+	}
+	conclusive = shell.Conclusive(line) && (call.Folder == "" || at.Workspace == "" || call.Folder == at.Workspace)
+	for key, value := range v.Members() {
+		_, known := inputKeys[key]
+		switch {
+		case !known, slices.Contains(elsewhere, key) && (value.Bool() || value.Kind() == document.Number):
+			conclusive = false
+		case slices.Contains(folderKeys, key):
+			folder := value.Str()
+			here := folder == "" || folder == "." || at.Workspace != "" && folder == at.Workspace
+			conclusive = conclusive && here
+		}
+	}
+	return line, plan, conclusive
+}
+
+// changes reports that a line may change files. It is write detection (R3) for one
+// purpose more: what is not seen counts as a change too, but for the checks that authors
+// have named.
+func changes(m *workflow.Machine, family []*workflow.Machine, at *workflow.View, plan *shell.Plan) bool {
+	meta := m.Definition().Meta
+	check := func(command int) bool {
+		if command < 0 {
+			return false
+		}
+		return slices.ContainsFunc(family, func(of *workflow.Machine) bool { return of.IsCheck(plan.Commands[command]) })
+	}
+	for _, f := range plan.Findings {
+		opaque := f.Kind == shell.Opaque
+		switch f.Kind {
+		case shell.Dumps:
+			continue
+		case shell.Stranger:
+			class := meta.Commands[f.About]
+			if class == workflow.CommandReads {
+				continue
+			}
+			opaque = class != workflow.CommandWrites
+		}
+		if !opaque || !check(f.Command) {
+			return true
+		}
+	}
+	for i, c := range plan.Commands {
+		switch meta.Commands[c.Program()] {
+		case workflow.CommandWrites:
+			return true
+		case workflow.CommandOpaque:
+			if !check(i) {
+				return true
+			}
+		}
+	}
+	return false
+}

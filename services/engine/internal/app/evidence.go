@@ -1,0 +1,127 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/interlock-run/interlock/pkg/authority"
+	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+)
+
+// SharedState is the shared state of a session, as evidence asks for it. What it cannot
+// tell it says in Written.Unknown.
+type SharedState interface {
+	Written(ctx context.Context, namespace, session, pointer string, byWhom bool) (evidence.Written, error)
+}
+
+// evidenceFor is how the evidence of a run stands for an event, or for a transition that
+// was parked; nothing where that does not ask for any. What was read is a precondition
+// of the commit: an edit that was allowed since makes it fail.
+func (f *family) evidenceFor(ctx context.Context, at workflow.View, m definition.Compiled, event string) (evidence.Standings, error) {
+	if !m.AsksEvidence(at.State, event) {
+		return nil, nil
+	}
+	key := ledger.EvidenceOf(f.key(at.Root()))
+	record, version, err := f.app.observed(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	f.scene.checks = append(f.scene.checks, store.Check{Key: key, Version: version})
+	return f.app.judge(ctx, f.caller.Namespace, at, m.Machine, record)
+}
+
+// observed is what has been observed of a family, and the version of that.
+func (a *App) observed(ctx context.Context, key store.Key) (evidence.Record, int64, error) {
+	stored, err := a.store.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return evidence.Record{}, store.Absent, nil
+	}
+	if err != nil {
+		return evidence.Record{}, 0, fault.From(err)
+	}
+	record, err := ledger.DecodeEvidence(stored.Data)
+	return record, stored.Version, fault.From(err)
+}
+
+// judge tells how the evidence of a run stands for a lane.
+func (a *App) judge(ctx context.Context, namespace string, at workflow.View, m *workflow.Machine, record evidence.Record) (evidence.Standings, error) {
+	basis := at.EvidenceOf(record, a.clock().UTC())
+	specs := m.Evidence()
+	for i := range specs {
+		spec := &specs[i]
+		if spec.State == nil {
+			continue
+		}
+		written := evidence.Written{Unknown: "the run has no session with a shared state"}
+		if session := at.SessionIn(at.Branch); session != "" && a.SharedState != nil {
+			var err error
+			written, err = a.SharedState.Written(ctx, namespace, session, spec.State.Pointer, spec.Writer != "" || spec.MaxAge > 0)
+			if err != nil {
+				return nil, fault.From(err)
+			}
+		}
+		if basis.Written == nil {
+			basis.Written = map[string]evidence.Written{}
+		}
+		basis.Written[spec.Name] = written
+	}
+	return basis.Judge(specs), nil
+}
+
+// addEvidence adds to a view how the evidence of its workflow stands.
+func (a *App) addEvidence(ctx context.Context, namespace string, v *View) error {
+	specs := v.Machine.Evidence()
+	if len(specs) == 0 {
+		return nil
+	}
+	record, _, err := a.observed(ctx, ledger.EvidenceOf(runKey(namespace, v.Run.Root())))
+	if err != nil {
+		return err
+	}
+	standings, err := a.judge(ctx, namespace, v.At, v.Machine, record)
+	if err != nil {
+		return err
+	}
+	v.Evidence = make([]evidence.Standing, len(specs))
+	for i := range specs {
+		v.Evidence[i] = standings[specs[i].Name]
+	}
+	return nil
+}
+
+// voidResumed voids what was observed before a pause: nobody has watched the files in the
+// meantime. It concerns the whole family.
+func (f *family) voidResumed(ctx context.Context, s *step, batch *store.Batch) error {
+	declared := false
+	for _, step := range f.steps {
+		declared = declared || len(step.m.Evidence()) > 0
+	}
+	if !declared || !s.out.Changed || s.out.Entry.Type != workflow.EventResumed {
+		return nil
+	}
+	key := ledger.EvidenceOf(f.key(s.out.Run.Root()))
+	record, version, err := f.app.observed(ctx, key)
+	if err != nil {
+		return err
+	}
+	record = record.Edited(evidence.Edit{At: f.now, What: "a pause of the run, in which nothing was observed"})
+	data, err := ledger.EncodeEvidence(&record)
+	if err != nil {
+		return fault.From(err)
+	}
+	batch.Puts = append(batch.Puts, store.Put{Key: key, Expect: version, Data: data})
+	return nil
+}
+
+// source is where what a caller sends comes from: only an operator is more than an agent.
+func (c Caller) source() evidence.Source {
+	if c.who().Role == authority.Agent {
+		return evidence.Agent
+	}
+	return evidence.Operator
+}

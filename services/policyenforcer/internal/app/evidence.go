@@ -1,0 +1,122 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+)
+
+// An allowed call that may change files voids evidence in the commit of its decision, so
+// that no agent can move on between the edit and its report. One that may give evidence
+// keeps how many changes there were when it was allowed: the order of calls is that of
+// their decisions, and a test that began before an edit never counts as after it.
+//
+// Runs whose workflow declares no evidence, and that neither were invoked nor have invoked
+// another, pay nothing.
+
+// observed is what a decision means for evidence.
+type observed struct {
+	toolcall.Notice
+	edits int64
+}
+
+// noteEvidence adds to the batch of a decision what it means for evidence.
+func (a *App) noteEvidence(ctx context.Context, q *question, s *snapshotOf, d *Decision, batch *store.Batch) error {
+	d.observed = observed{}
+	if d.Verdict.Decision != toolcall.Allow || s.unbound {
+		return nil
+	}
+	declared := slices.ContainsFunc(s.all, func(d *Definition) bool { return len(d.Machine.Evidence()) > 0 })
+	if !declared && s.run.Parent == nil && len(s.run.Children()) == 0 {
+		return nil
+	}
+	family := make([]*workflow.Machine, len(s.all))
+	for i, of := range s.all {
+		family[i] = of.Machine
+	}
+	call := toolcall.Call{Tool: q.req.Tool, Input: q.req.Input, Folder: q.req.Folder}
+	d.observed.Notice = toolcall.Observe(s.Machine, family, s.run, call, q.req.Qualified)
+	if !d.observed.Voids && len(d.observed.Gives) == 0 {
+		return nil
+	}
+	record, version, err := a.evidence(ctx, s.root)
+	switch {
+	case err != nil:
+		return err
+	case !declared && version == store.Absent: // nothing to void, as long as that is so
+		d.observed = observed{}
+		batch.Checks = append(batch.Checks, store.Check{Key: ledger.EvidenceOf(s.root), Version: version})
+		return nil
+	case d.observed.Voids:
+		record = record.Edited(evidence.Edit{At: a.clock().UTC(), CallID: d.CallID, What: a.Masks.Text(d.observed.What)})
+	case version != store.Absent:
+		d.observed.edits = record.Edits
+		batch.Checks = append(batch.Checks, store.Check{Key: ledger.EvidenceOf(s.root), Version: version})
+		return nil
+	}
+	d.observed.edits = record.Edits
+	return putEvidence(s.root, &record, version, batch)
+}
+
+// evidence is what has been observed of a family, and the version of that.
+func (a *App) evidence(ctx context.Context, root store.Key) (evidence.Record, int64, error) {
+	stored, err := a.store.Get(ctx, ledger.EvidenceOf(root))
+	if errors.Is(err, store.ErrNotFound) {
+		return evidence.Record{}, store.Absent, nil
+	}
+	if err != nil {
+		return evidence.Record{}, 0, err
+	}
+	record, err := ledger.DecodeEvidence(stored.Data)
+	return record, stored.Version, fault.From(err)
+}
+
+func putEvidence(root store.Key, record *evidence.Record, version int64, batch *store.Batch) error {
+	data, err := ledger.EncodeEvidence(record)
+	if err != nil {
+		return fault.From(err)
+	}
+	batch.Puts = append(batch.Puts, store.Put{Key: ledger.EvidenceOf(root), Expect: version, Data: data})
+	return nil
+}
+
+// takeEvidence adds to the batch of a report what it shows. s is the run of the call.
+func (a *App) takeEvidence(ctx context.Context, caller Caller, root store.Key, s *snapshotOf, call *ledger.Call, r *Reported, batch *store.Batch) error {
+	r.Evidence = nil
+	if !call.Voids && len(call.Gives) == 0 {
+		return nil
+	}
+	record, version, err := a.evidence(ctx, root)
+	if err != nil {
+		return err
+	}
+	now := a.clock().UTC()
+	if call.Voids { // it was being made until now
+		record = record.Edited(evidence.Edit{At: now, CallID: r.CallID, What: record.Last.What})
+	}
+	if !r.Unknown {
+		specs := s.Machine.Evidence()
+		seen := evidence.Observation{At: now, CallID: r.CallID, By: caller.Principal.Name, Edits: call.Edits, Entry: call.Entry}
+		for i := range specs {
+			switch spec := &specs[i]; {
+			case !slices.Contains(call.Gives, spec.Name):
+			case !caller.Observes:
+				record = record.Claims(call.RunID, spec, seen)
+			default:
+				as := spec.As(r.OK, r.Output)
+				record = record.Seen(call.RunID, spec, seen, as)
+				if as {
+					r.Evidence = append(r.Evidence, spec.Name)
+				}
+			}
+		}
+	}
+	return putEvidence(root, &record, version, batch)
+}
