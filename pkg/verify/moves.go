@@ -424,28 +424,23 @@ func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spe
 	possible, edits := false, false
 	var entries []int64
 	var branch string
-	w.root.each(nil, func(at []int, other *node) {
-		if !slices.Equal(at[:min(len(at), len(path))], path) { // its own calls, and those of what it has invoked
-			edits = edits || c.edits(w, at, other)
-			return
+	w.root.each(nil, func(at []int, other *node) { edits = edits || c.edits(w, at, other) })
+	for _, lane := range n.run.Lanes() {
+		if !c.observable(w, path, n, &lane, spec).possible {
+			continue
 		}
-		edits = edits || c.edits(w, at, other)
-		for _, lane := range other.run.Lanes() {
-			if c.calls(w, at, other, &lane, workflow.Subject{Tool: spec.Tool, Command: spec.Command}).possible {
-				if !possible {
-					branch = lane.Branch
-				}
-				possible = true
-				if len(at) == len(path) {
-					entries = append(entries, lane.Entry)
-				}
-			}
+		if !possible {
+			branch = lane.Branch
 		}
-	})
+		possible = true
+		entries = append(entries, lane.Entry)
+	}
 	if any {
 		switch {
 		case spec.AfterEdit && edits:
 			return change(loses, "", "edit", without())
+		case (spec.AfterEdit || spec.WithinEntry) && c.leaves(w): // nothing is observed in a pause
+			return change(loses, "", "pause", without())
 		case spec.MaxAge > 0:
 			return change(loses, "", "age", without())
 		case possible:
@@ -464,6 +459,17 @@ func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spe
 		}
 	}
 	return true
+}
+
+// observable is a call that an evidence may be of. A shell counts by whatever name.
+func (c *checker) observable(w *world, path []int, n *node, lane *workflow.View, spec *evidence.Spec) answer {
+	a := c.calls(w, path, n, lane, workflow.Subject{Tool: spec.Tool, Command: spec.Command})
+	if !a.certain && spec.Command != "" {
+		if any := c.calls(w, path, n, lane, workflow.Subject{Command: spec.Command}); any.certain || !a.possible {
+			return any
+		}
+	}
+	return a
 }
 
 // edits reports that a call of a run may change files: by a tool that does, or by a

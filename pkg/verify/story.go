@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/pathglob"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -183,8 +184,11 @@ func (s *story) evidence(m *move, before *world, n *node) {
 		s.wrong = "the shared state would have to change, which a scenario cannot do"
 	case m.why == "age":
 		s.add(member("advance", text((spec.MaxAge + time.Second).String())))
+	case m.why == "pause":
+		s.add(member("pause", record()))
+		s.add(member("resume", record()))
 	case m.why == "edit":
-		s.edit(before, m.path)
+		s.edit(before, m.event)
 	default:
 		s.sit(before, m.path, m.branch)
 		s.observe(before, m, spec)
@@ -192,13 +196,13 @@ func (s *story) evidence(m *move, before *world, n *node) {
 }
 
 // edit changes a file where a tool does that.
-func (s *story) edit(w *world, path []int) {
+func (s *story) edit(w *world, what string) {
 	done := false
 	w.root.each(nil, func(at []int, n *node) {
 		for _, lane := range n.run.Lanes() {
 			for _, tool := range s.c.changers(n.of, lane.State) {
 				a := s.c.calls(w, at, n, &lane, workflow.Subject{Tool: tool})
-				if done || !a.certain {
+				if done || !a.certain || a.asks || !s.c.voids(w, at, n, &lane, &a) {
 					continue
 				}
 				done = true
@@ -209,16 +213,37 @@ func (s *story) edit(w *world, path []int) {
 		}
 	})
 	if !done {
-		s.wrong = "no call was found that changes a file"
+		s.wrong = "a call that is allowed may change files and so void evidence " + document.Quote(what) + ", and none was found that does"
 	}
-	_ = path
+}
+
+// voids reports that a call counts as one that may have changed files, by the function
+// that decides it. Where it may be written otherwise, the answer has another input then.
+func (c *checker) voids(w *world, path []int, n *node, lane *workflow.View, a *answer) bool {
+	var family []*workflow.Machine
+	for _, of := range w.chain(path) {
+		family = append(family, of.of.Machine)
+	}
+	inputs, _ := c.inputs(n.of, lane, a.tool, workflow.Subject{Tool: a.tool})
+	for _, input := range append([]document.Value{a.input}, inputs...) {
+		var arguments []byte
+		if !input.IsZero() {
+			arguments = input.AppendJSON(nil)
+		}
+		call := toolcall.Call{Tool: a.tool, Input: arguments}
+		if toolcall.Decide(n.of.Machine, lane, call).Decision == toolcall.Allow && toolcall.Observe(n.of.Machine, family, lane, call, "").Voids {
+			a.input = input
+			return true
+		}
+	}
+	return false
 }
 
 // observe calls what an evidence asks for, as often as it does.
 func (s *story) observe(w *world, m *move, spec *evidence.Spec) {
 	n := w.at(m.path)
 	lane := n.run.At(m.branch)
-	a := s.c.calls(w, m.path, n, &lane, workflow.Subject{Tool: spec.Tool, Command: spec.Command})
+	a := s.c.observable(w, m.path, n, &lane, spec)
 	if !a.certain {
 		s.wrong = "no call was found that the evidence " + document.Quote(spec.Name) + " asks for"
 		return

@@ -117,7 +117,6 @@ const (
 	CodeRightsJump      = "RIGHTS_JUMP"
 	CodeNobodyDecides   = "NOBODY_DECIDES"
 	CodeBuiltinBound    = "NOT_DECIDED"
-	CodeEnforcementEnds = "ENFORCEMENT_ENDS"
 )
 
 // Report is all that was found out.
@@ -157,7 +156,7 @@ func Check(m *Model, properties []workflow.Property, o Options) Report {
 		report.Results = append(report.Results, c.property(&properties[i]))
 	}
 	if o.Builtin {
-		report.Warnings = nil
+		report.Warnings = c.warnings()
 	}
 	return report
 }

@@ -155,7 +155,7 @@ func (n *node) standings(at *workflow.View) evidence.Standings {
 
 // writtenFor is a value of the shared state that satisfies an evidence.
 func writtenFor(spec *evidence.Spec) evidence.Written {
-	w := evidence.Written{Session: spec.Writer, Role: spec.Writer, At: epoch}
+	w := evidence.Written{Writers: []string{spec.Writer}, At: epoch}
 	t := &tree{leaves: []leaf{{op: spec.State.Op, value: spec.State.Value}}}
 	for _, v := range append([]document.Value{spec.State.Value}, t.values()...) {
 		if spec.State.Op.Holds(v, spec.State.Value) {
