@@ -18,7 +18,8 @@ func TestViewsAreComplete(t *testing.T) {
 		"branch_over", "fork.event", "fork.state", "fork.join", "fork.on_complete", "fork.on_fail", "fork.current",
 		"fork.branches.terminal",
 		"child", "approval", // the status says that it waits; Transition says for which approval
-		"workflow_meta",
+		"workflow_meta.process", "workflow_meta.debug", "workflow_meta.capture_output", "workflow_meta.always_enforced",
+		"workflow_meta.policies", "workflow_meta.approval_wait",
 		// A denial says which limit is reached.
 		"rules.commands_restricted", "rules.allowed_commands", "rules.max_edit_lines", "rules.max_files_per_state",
 		"rules.context_budget_bytes", "usage.context_bytes", "usage.files_changed",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
@@ -32,6 +33,7 @@ func fullRun(t *testing.T) workflow.Run {
 		ID: "run_1", Workflow: `a "quoted" <name> é`, WorkflowVersion: 2, SessionID: "s\n1", Workspace: "/w", Owner: "ann",
 		Status: workflow.Paused, TransitionCount: 4, Version: 5, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour),
 		Entries: 9, Joined: []string{"x", "y"}, Parent: &workflow.Parent{RunID: "run_0", Root: "run_r", Depth: 2},
+		Approved: []evidence.Approved{{State: "building", Event: "SHIP", Entry: 3, At: noon, By: "alice"}},
 		Holds: []workflow.Hold{
 			{By: "o<p", Cause: workflow.HoldOperator, Reason: "lunch", Since: noon},
 			{By: "interlock", Cause: workflow.HoldSessionEnd, Since: noon.Add(time.Minute)},
@@ -42,6 +44,7 @@ func fullRun(t *testing.T) workflow.Run {
 			Child:     &workflow.Invocation{RunID: "run_2", Workflow: "suite", Event: "TEST"},
 			Fork:      fullFork(t, 2),
 			Approval:  fullApproval(t),
+			Sources:   workflow.Sources{"n": evidence.Observed},
 		},
 	}
 }
@@ -66,6 +69,7 @@ func fullFork(t *testing.T, depth int) *workflow.ForkProgress {
 	b.Child = &workflow.Invocation{RunID: "run_3", Workflow: "w", Event: "E"}
 	b.Fork = fullFork(t, depth-1)
 	b.Approval = fullApproval(t)
+	b.Sources = workflow.Sources{"n": evidence.Human}
 	return &workflow.ForkProgress{Event: "CHECK", Current: "lint", Branches: []workflow.BranchProgress{b}}
 }
 
@@ -125,7 +129,7 @@ func TestHistoryEntryIsComplete(t *testing.T) {
 		Actor: "ann", Type: "transitioned", Event: "GO NOW", From: "a", To: "b", Data: value(t, `{"rationale":"<why>"}`),
 		Rationale: "<why>", WorkflowVersion: 1, RunVersion: 2, Status: workflow.Running, Reason: "r", SafeNext: true, Time: noon,
 		Guards: []workflow.GuardResult{
-			{Name: "g", Field: "x", Op: "eq", Expected: value(t, `"pass"`), Actual: value(t, `1.50`), Passed: true},
+			{Name: "g", Field: "x", Op: "eq", Expected: value(t, `"pass"`), Actual: value(t, `1.50`), Passed: true, Code: workflow.GuardClaimed, Need: "needs", Why: "why"},
 			{Name: "h", Field: "y", Op: "exists"},
 		},
 		Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2", SessionID: "s2", ApprovalID: "apr_1",

@@ -6,6 +6,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/prototest"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -16,7 +17,8 @@ const everything = `{
 	"id": "all", "initial": "work",
 	"meta": {"debug": true, "capture_output": true, "enforcement": "always", "policy": ["p"],
 		"approval": {"wait_seconds": 20}},
-	"guards": {"g": {"field": "n", "op": "eq", "value": 1}},
+	"guards": {"g": {"field": "n", "op": "eq", "value": 1}, "h": {"evidence": "ci"}},
+	"evidence": {"ci": {"tool": "mcp__ci__status", "output": {"pointer": "/ok", "op": "eq", "value": true}}},
 	"states": {
 		"work": {
 			"instructions": "Do it.", "allowed_tools": ["Read"], "disallowed_tools": ["Bash"], "allowed_commands": ["ls"],
@@ -68,6 +70,9 @@ func TestRunIsComplete(t *testing.T) {
 	for _, at := range []workflow.View{run.At(""), forked.At("b"), forked.At("gone")} {
 		out := s.runProto(&app.View{
 			Run: at.Run, At: at, Machine: workflow.Compile(def, 3), Process: &process.Process{}, SupersededBy: "run_9",
+			Evidence: []evidence.Standing{
+				{Name: "tests", Held: true, Since: noon, Needs: "needs tests"}, {Name: "ci", VoidedBy: "an edit", Missing: "needs ci", Needs: "needs ci"},
+			},
 		})
 		out.Usage = usageProto(app.Usage{Iterations: 1, ContextBytes: 2, FilesChanged: 3})
 		runs = append(runs, out)

@@ -71,6 +71,7 @@ func TestSnapshotIsComplete(t *testing.T) {
 		"held",                                         // holds say it
 		"created_at", "updated_at", "transition_count", // irrelevant to decisions
 		"interrupt", "fork", "child", "approval", // status and state say what follows from them
+		"evidence",      // not in the BASIC view: the ledger has it
 		"superseded_by", // returned next to the run
 	)
 }
