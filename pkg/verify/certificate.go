@@ -70,20 +70,30 @@ func DigestOf(p *workflow.Property) string {
 	for _, role := range slices.Sorted(keys(p.People)) {
 		people = append(people, member(role, text(fmt.Sprintf("%q", p.People[role]))))
 	}
-	cond := p.Condition
-	if cond == nil {
-		cond = &workflow.Condition{}
-	}
-	approval := ""
-	if a := cond.Approval; a != nil {
-		approval = fmt.Sprintf("%q %q %q", a.By, a.State, a.Event)
-	}
 	return document.Digest(record(
 		member("kind", text(string(p.Kind))), member("state", text(p.Subject.State)), member("event", text(p.Subject.Event)),
 		member("tool", text(p.Subject.Tool)), member("command", text(p.Subject.Command)), member("most", text(fmt.Sprint(p.Most))),
 		member("target", text(p.Target)), member("running", document.BoolValue(p.Running)), member("people", record(people...)),
-		member("evidence", text(cond.Evidence)), member("after_event", text(cond.Event)), member("after_state", text(cond.State)), member("approval", text(approval)),
+		member("condition", conditionOf(p.Condition)),
 	))
+}
+
+func conditionOf(c *workflow.Condition) document.Value {
+	if c == nil {
+		return document.NullValue()
+	}
+	approval := document.NullValue()
+	if a := c.Approval; a != nil {
+		approval = record(member("by", text(a.By)), member("state", text(a.State)), member("event", text(a.Event)))
+	}
+	var any []document.Value
+	for i := range c.Any {
+		any = append(any, conditionOf(&c.Any[i]))
+	}
+	return record(
+		member("evidence", text(c.Evidence)), member("event", text(c.Event)), member("state", text(c.State)),
+		member("approval", approval), member("any", document.ArrayValue(any)),
+	)
 }
 
 func keys[V any](m map[string]V) func(func(string) bool) {

@@ -118,9 +118,7 @@ func (c *checker) never(p *workflow.Property) Result {
 	c.stubbed = map[string]bool{}
 	var initial *world
 	g := c.explore(p.Name, look, func(w *world) {
-		if p.Condition != nil && p.Condition.State != "" && p.Condition.State == w.root.run.State {
-			w.met = true
-		}
+		w.met = begunIn(p.Condition, w.root.run.State)
 		if p.Subject.State != "" && p.Subject.State == w.root.run.State && !w.met {
 			initial = w
 		}
@@ -148,6 +146,8 @@ func (c *checker) meets(cond *workflow.Condition, s *step) bool {
 	switch {
 	case cond == nil:
 		return false
+	case len(cond.Any) > 0:
+		return slices.ContainsFunc(cond.Any, func(one workflow.Condition) bool { return c.meets(&one, s) })
 	case cond.Event != "":
 		return c.takes(cond.Event, s)
 	case cond.State != "":
@@ -161,6 +161,9 @@ func (c *checker) meets(cond *workflow.Condition, s *step) bool {
 
 // evident reports that the evidence of a condition is held in a lane.
 func (c *checker) evident(cond *workflow.Condition, w *world, path []int, lane *workflow.View) bool {
+	if cond != nil && len(cond.Any) > 0 {
+		return slices.ContainsFunc(cond.Any, func(one workflow.Condition) bool { return c.evident(&one, w, path, lane) })
+	}
 	if cond == nil || cond.Evidence == "" {
 		return false
 	}
@@ -260,10 +263,8 @@ func (c *checker) callIn(p *workflow.Property, w *world) *offence {
 			return
 		case c.evident(p.Condition, w, path, &lane):
 			return
-		case a.asks && p.Condition != nil && p.Condition.Approval != nil && p.Condition.Approval.State == "" && p.Condition.Approval.Event == "":
-			if by := p.Condition.Approval.By; by == "" || c.terms(n.of).needs(by) {
-				return
-			}
+		case a.asks && c.agreedTo(p.Condition, n.of):
+			return
 		}
 		if found == nil || a.certain {
 			found = &offence{call: a, path: path, branch: lane.Branch, paused: paused}
@@ -292,6 +293,25 @@ func (c *checker) callIn(p *workflow.Property, w *world) *offence {
 		}
 	})
 	return found
+}
+
+// agreedTo reports that the approval of a call is what a condition asks for.
+func (c *checker) agreedTo(cond *workflow.Condition, of *unit) bool {
+	switch {
+	case cond == nil:
+		return false
+	case len(cond.Any) > 0:
+		return slices.ContainsFunc(cond.Any, func(one workflow.Condition) bool { return c.agreedTo(&one, of) })
+	case cond.Approval == nil || cond.Approval.State != "" || cond.Approval.Event != "":
+		return false
+	default:
+		return cond.Approval.By == "" || c.terms(of).needs(cond.Approval.By)
+	}
+}
+
+// begunIn reports that a condition is met by the state that a run begins in.
+func begunIn(cond *workflow.Condition, state string) bool {
+	return cond != nil && (cond.State == state || slices.ContainsFunc(cond.Any, func(one workflow.Condition) bool { return begunIn(&one, state) }))
 }
 
 // leaves reports that the agent may pause the run, which lifts enforcement.

@@ -67,6 +67,8 @@ func unmet(p *workflow.Property) string {
 	switch {
 	case cond == nil:
 		return ""
+	case len(cond.Any) > 0:
+		return " without any of what it takes"
 	case cond.Evidence != "":
 		return " without the evidence " + document.Quote(cond.Evidence)
 	case cond.Event != "":

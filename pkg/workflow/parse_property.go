@@ -196,25 +196,52 @@ func (r *propertyReader) condition(f document.Fields, p *Property) bool {
 	if !ok {
 		return p.Kind == Never && !f.Has(key)
 	}
-	c.Known("a condition", "evidence", "event", "state", "approval")
 	p.Condition = &Condition{}
+	r.oneCondition(c, p.Condition, true)
+	return true
+}
+
+// oneCondition reads one of the things that a condition can be, or any of several.
+func (r *propertyReader) oneCondition(c document.Fields, into *Condition, outer bool) {
+	c.Known("a condition", "evidence", "event", "state", "approval", "any")
 	if name, ok := c.Text("evidence"); ok {
-		p.Condition.Evidence = name
+		into.Evidence = name
 		r.evidence(name, c.At.Key("evidence"))
 	}
 	if event, ok := c.Text("event"); ok {
-		p.Condition.Event = r.event(event, c.At.Key("event"))
+		into.Event = r.event(event, c.At.Key("event"))
 	}
 	if state, ok := c.Text("state"); ok {
-		p.Condition.State = r.state(state, c.At.Key("state"))
+		into.State = r.state(state, c.At.Key("state"))
 	}
 	if c.Has("approval") {
-		p.Condition.Approval = r.approval(c)
+		into.Approval = r.approval(c)
+	}
+	if c.Has("any") {
+		r.anyCondition(c, into, outer)
 	}
 	if c.Value.Len() != 1 {
-		r.report.Errorf(c.At, document.CodeConflict, "a condition is one of evidence, event, state and approval; write a property for each")
+		r.report.Errorf(c.At, document.CodeConflict, "a condition is one of evidence, event, state, approval and any; write a property for each")
 	}
-	return true
+}
+
+func (r *propertyReader) anyCondition(c document.Fields, into *Condition, outer bool) {
+	at := c.At.Key("any")
+	if !outer {
+		r.report.Errorf(at, document.CodeConflict, "an \"any\" holds conditions, and no further \"any\"; write them in one list")
+		return
+	}
+	list, ok := c.List("any", maxItems)
+	if ok && list.Len() == 0 {
+		r.report.Errorf(at, document.CodeEmpty, "the list is empty, so the condition is never met; add conditions")
+	}
+	for i, v := range list.Elements() {
+		if f, ok := r.report.Object(v, at.At(i), "a condition"); ok {
+			var one Condition
+			r.oneCondition(f, &one, false)
+			into.Any = append(into.Any, one)
+		}
+	}
 }
 
 func (r *propertyReader) approval(c document.Fields) *ApprovalCondition {

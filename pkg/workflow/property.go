@@ -60,6 +60,8 @@ type Condition struct {
 	State string
 	// Approval by humans.
 	Approval *ApprovalCondition
+	// Any of these will do; then it has nothing else.
+	Any []Condition
 }
 
 // ApprovalCondition is an approval that was granted. Fields that are empty do not
