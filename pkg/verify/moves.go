@@ -289,7 +289,6 @@ func (c *checker) fire(w *world, path []int, n *node, lane workflow.View, event 
 	return true
 }
 
-
 // released is a tree in which a run's lanes have any value again where they have the one
 // that was chosen for an event.
 func released(root *node, path []int, before document.Value, chosen []assigned) *node {

@@ -110,13 +110,13 @@ type Warning struct {
 
 // The codes of warnings.
 const (
-	CodeNoWayOut        = "NO_WAY_OUT"
-	CodeGuardNeverTrue  = "GUARD_NEVER_TRUE"
-	CodeRuleNoMatter    = "RULE_NEVER_MATTERS"
-	CodeLimitNoMatter   = "LIMIT_NEVER_MATTERS"
-	CodeRightsJump      = "RIGHTS_JUMP"
-	CodeNobodyDecides   = "NOBODY_DECIDES"
-	CodeBuiltinBound    = "NOT_DECIDED"
+	CodeNoWayOut       = "NO_WAY_OUT"
+	CodeGuardNeverTrue = "GUARD_NEVER_TRUE"
+	CodeRuleNoMatter   = "RULE_NEVER_MATTERS"
+	CodeLimitNoMatter  = "LIMIT_NEVER_MATTERS"
+	CodeRightsJump     = "RIGHTS_JUMP"
+	CodeNobodyDecides  = "NOBODY_DECIDES"
+	CodeBuiltinBound   = "NOT_DECIDED"
 )
 
 // Report is all that was found out.

@@ -13,7 +13,7 @@ func TestTry(t *testing.T) {
 	for name, c := range map[string]string{
 		"deploy-pipeline": `{a: {never: {tool: Bash, command: "helm upgrade *"}, unless: {event: TESTED}, while: running}, b: {before: {state: deploying}, always: {event: TESTED}},
  c: {always_possible: true}, d: {never: {command: "kubectl apply *"}, while: running}, e: {never: {command: "kubectl apply"}}, f: {at_most: 3, tool: Bash, while: running}, g: {never: {tool: Edit}, while: running}, h: {can_be_decided: true}}`,
-		"ci-pipeline": `{a: {always_possible: true}, b: {before: {state: deploying}, always: {state: lint_done}}, c: {before: {state: deploying}, always: {state: failed}}, d: {never: {state: failed}}}`,
+		"ci-pipeline":                 `{a: {always_possible: true}, b: {before: {state: deploying}, always: {state: lint_done}}, c: {before: {state: deploying}, always: {state: failed}}, d: {never: {state: failed}}}`,
 		"release-train/release-train": `{a: {always_possible: true}, b: {never: {event: SHIP}}}`,
 	} {
 		src, err := os.ReadFile(filepath.Join("../../examples", name+".json"))

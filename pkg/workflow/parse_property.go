@@ -73,7 +73,7 @@ type propertyReader struct {
 var (
 	propertyKinds  = []string{"never", "before", "always_possible", "at_most", "can_be_decided"}
 	propertyFields = append(slices.Clone(propertyKinds), "unless", "always", "tool", "command", "people", "while", "description")
-	propertyRule   = document.NameRule{What: "property", Prefix: branchDone}
+	propertyRule   = document.NameRule{What: "property", Prefix: branchDone, Spaces: true}
 )
 
 func (r *propertyReader) property(name string, v document.Value, at *document.Path) (Property, bool) {

@@ -76,10 +76,10 @@ func (c *Command) printText(out io.Writer, all []checked) {
 
 // view is a file for programs.
 type view struct {
-	File     string           `json:"file"`
-	Workflow string           `json:"workflow"`
-	Verdict  verify.Verdict   `json:"verdict"`
-	Results  []resultView     `json:"results"`
+	File     string             `json:"file"`
+	Workflow string             `json:"workflow"`
+	Verdict  verify.Verdict     `json:"verdict"`
+	Results  []resultView       `json:"results"`
 	Warnings []document.Problem `json:"warnings"`
 }
 
@@ -146,7 +146,7 @@ type (
 		Message   sarifText       `json:"message"`
 		Locations []sarifLocation `json:"locations"`
 	}
-	sarifText     struct {
+	sarifText struct {
 		Text string `json:"text"`
 	}
 	sarifLocation struct {
