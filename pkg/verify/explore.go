@@ -209,7 +209,7 @@ func (c *checker) explore(property string, l look, begin func(*world)) *graph {
 		if l.world != nil && !l.world(g, at) {
 			return g
 		}
-		if next%4096 == 4095 && c.o.Progress != nil && !c.o.Progress(property, len(g.worlds)) {
+		if next%256 == 255 && c.o.Progress != nil && !c.o.Progress(property, len(g.worlds)) {
 			g.full = true
 			return g
 		}

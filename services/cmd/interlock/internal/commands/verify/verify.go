@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
@@ -25,6 +26,7 @@ import (
 
 // Command verifies files.
 type Command struct {
+	client.Connection
 	Files       []string `arg:"" optional:"" name:"file" help:"Workflows and processes, and policies that judge their calls, JSON or YAML by their names. What is next to NAME.json as NAME.properties.json is read too." placeholder:"FILE"`
 	Properties  string   `help:"A file of more properties, of the first workflow." placeholder:"FILE"`
 	MaxStates   int      `help:"The most states that are explored for one property." default:"1000000" placeholder:"N"`
@@ -33,7 +35,8 @@ type Command struct {
 	Certificate string   `help:"Write a certificate of what was proved of the first workflow." placeholder:"FILE"`
 	Check       string   `help:"Confirm a certificate: explore again, and compare." placeholder:"FILE"`
 	Format      string   `help:"Output: text, json, sarif or junit." enum:"text,json,sarif,junit" default:"text"`
-	Run_        string   `name:"run" help:"Check that a recorded run was decided as its definition and policies say: the name of an exported file." placeholder:"FILE"`
+	Run_        string   `name:"run" help:"Check that a recorded run was decided as its definition and policies say: the id of a run of a server, or an exported file." placeholder:"RUN|FILE"`
+	Save        string   `help:"With --run, export the run there: with its history, its decisions and what decided them." placeholder:"FILE"`
 }
 
 // checked is what was found out about one file.
@@ -46,9 +49,9 @@ type checked struct {
 }
 
 // Run verifies every workflow that is named.
-func (c *Command) Run(_ context.Context, io console.Streams, version console.Version) error {
+func (c *Command) Run(ctx context.Context, io console.Streams, version console.Version) error {
 	if c.Run_ != "" {
-		return c.conform(io)
+		return c.conform(ctx, io)
 	}
 	if len(c.Files) == 0 {
 		return console.Misusedf("name the files to verify; see interlock verify --help")
@@ -136,7 +139,7 @@ func (c *Command) read(io console.Streams) ([]checked, error) {
 			policies = append(policies, verify.Policy{Policy: p, Text: value, File: name})
 			continue
 		}
-		d, problems := definition(value)
+		d, problems := compiled(value)
 		if problems.HasErrors() {
 			return nil, src.Refuse(problems, io)
 		}
@@ -180,7 +183,7 @@ func (c *Command) reference(file string) string {
 	return file
 }
 
-func definition(value document.Value) (verify.Definition, document.Problems) {
+func compiled(value document.Value) (verify.Definition, document.Problems) {
 	if process.Is(value) {
 		def, problems := process.ParseValue(value)
 		if problems.HasErrors() {
