@@ -27,7 +27,7 @@ func examples(t testing.TB) []example {
 	t.Helper()
 	var all []example
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".json") || strings.HasSuffix(path, ".properties.json") || strings.Contains(path, "policies") {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".json") || strings.Contains(path, "policies") {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -40,7 +40,7 @@ func examples(t testing.TB) []example {
 			return err
 		}
 		for _, sibling := range siblings {
-			if sibling == path || strings.HasSuffix(sibling, ".properties.json") || !strings.Contains(string(text), `"invoke"`) {
+			if sibling == path || !strings.Contains(string(text), `"invoke"`) {
 				continue
 			}
 			other, err := os.ReadFile(sibling)
@@ -52,7 +52,7 @@ func examples(t testing.TB) []example {
 			}
 		}
 		e := example{name: strings.TrimPrefix(path, folder+"/"), model: m, properties: m.Main.Machine.Definition().Properties}
-		more, err := os.ReadFile(strings.TrimSuffix(path, ".json") + ".properties.json")
+		more, err := os.ReadFile(strings.TrimSuffix(path, ".json") + ".properties.yaml")
 		if err != nil && len(e.properties) == 0 {
 			t.Errorf("%s has no properties", path)
 		}

@@ -27,7 +27,7 @@ import (
 // Command verifies files.
 type Command struct {
 	client.Connection
-	Files       []string `arg:"" optional:"" name:"file" help:"Workflows and processes, and policies that judge their calls, JSON or YAML by their names. What is next to NAME.json as NAME.properties.json is read too." placeholder:"FILE"`
+	Files       []string `arg:"" optional:"" name:"file" help:"Workflows and processes, and policies that judge their calls, JSON or YAML by their names. What is next to NAME.json as NAME.properties.yaml is read too." placeholder:"FILE"`
 	Properties  string   `help:"A file of more properties, of the first workflow." placeholder:"FILE"`
 	MaxStates   int      `help:"The most states that are explored for one property." default:"1000000" placeholder:"N"`
 	Strict      bool     `help:"Treat warnings as properties that are not kept."`
@@ -202,7 +202,7 @@ func compiled(value document.Value) (verify.Definition, document.Problems) {
 // properties adds those of the files that stand next to a workflow, or that are named.
 func (c *Command) properties(f *checked, first bool, io console.Streams) error {
 	var files []string
-	beside := strings.TrimSuffix(f.File, filepath.Ext(f.File)) + ".properties.json"
+	beside := strings.TrimSuffix(f.File, filepath.Ext(f.File)) + ".properties.yaml"
 	if _, err := os.Stat(beside); err == nil {
 		files = append(files, beside)
 	}
@@ -295,7 +295,7 @@ func (c *Command) confirm(io console.Streams, f *checked) error {
 			proved++
 		}
 	}
-	fmt.Fprintf(io.Out, "%s: confirmed, %d of %s proved\n", show.Text(c.Check), proved, show.Counted(len(certificate.Properties), "property"))
+	fmt.Fprintf(io.Out, "%s: confirmed: %d of %d proved\n", show.Text(c.Check), proved, len(certificate.Properties))
 	if proved < len(certificate.Properties) {
 		return errors.New("not everything in the certificate is proved")
 	}
