@@ -162,9 +162,21 @@ func (c *checker) inputs(of *unit, lane *workflow.View, tool string, s workflow.
 	}
 	var lines []string
 	for _, entry := range state.AllowedCommands {
-		lines = append(lines, shell.NewPattern(entry).Meet(wanted)...)
+		lines = append(lines, c.meeting(entry, s.Command, wanted)...)
 	}
 	return commands(lines), true
+}
+
+// meeting are lines that an entry of a list and a wanted command have in common. States
+// list the same entries again and again.
+func (c *checker) meeting(entry, command string, wanted shell.Pattern) []string {
+	key := [2]string{entry, command}
+	lines, ok := c.lines[key]
+	if !ok {
+		lines = shell.NewPattern(entry).Meet(wanted)
+		c.lines[key] = lines
+	}
+	return lines
 }
 
 func commands(lines []string) []document.Value {

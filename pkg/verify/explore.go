@@ -22,6 +22,7 @@ type checker struct {
 	shared      []*rules.Set
 	policyTools []string
 	answers     map[callKey]answer
+	lines       map[[2]string][]string // of an entry and a command
 	assemblies  map[*unit]assembly
 	// reduced: the branches of a fork are explored one after the other.
 	reduced bool
@@ -40,7 +41,7 @@ type checker struct {
 
 func newChecker(m *Model, o Options) *checker {
 	c := &checker{
-		model: m, o: o, units: map[string]*unit{}, answers: map[callKey]answer{}, assemblies: map[*unit]assembly{},
+		model: m, o: o, units: map[string]*unit{}, answers: map[callKey]answer{}, lines: map[[2]string][]string{}, assemblies: map[*unit]assembly{},
 		policyTools: toolsOfPolicies(m.Policies), reduced: true, stubbed: map[string]bool{},
 	}
 	named := map[string]bool{}
