@@ -98,8 +98,8 @@ var rights = []struct {
 }
 
 var (
-	drivers   = []auth.Role{auth.Agent, auth.Operator}
-	everybody = []auth.Role{auth.Agent, auth.Operator, auth.Approver, auth.Observer}
+	drivers   = []auth.Role{auth.Agent, auth.Operator, auth.Runtime}
+	everybody = []auth.Role{auth.Agent, auth.Operator, auth.Approver, auth.Observer, auth.Runtime}
 )
 
 func roles(t *testing.T, w *world) {

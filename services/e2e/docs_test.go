@@ -149,7 +149,11 @@ func (d *guide) program(t *testing.T, file, _ string) {
 }
 
 func (d *guide) workflow(t *testing.T, _, body string) {
-	if _, problems := workflow.Parse([]byte(body)); len(problems) > 0 {
+	_, problems := workflow.Parse([]byte(body))
+	problems = slices.DeleteFunc(problems, func(p document.Problem) bool {
+		return p.Code == workflow.CodeClaimedRights // some show comparisons, which the agent sets
+	})
+	if len(problems) > 0 {
 		t.Errorf("%s: %v in\n%s", d.name, problems, body)
 	}
 }
@@ -187,7 +191,7 @@ func (d *guide) event(t *testing.T, _, body string) {
 // Every example validates without a word, except for warnings that are its point.
 func TestExamplesValidate(t *testing.T) {
 	t.Parallel()
-	warned := []string{"complete-reference.json", "guarded-approval.json", "invoke.json", "release-train.json"}
+	warned := []string{"branched-evaluate.json", "complete-reference.json", "guarded-approval.json", "invoke.json", "release-train.json"}
 	found := 0
 	err := filepath.WalkDir("../../examples", func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(file) != ".json" {

@@ -125,7 +125,7 @@ func TestEvidenceCannotBeClaimed(t *testing.T) {
 		t.Fatalf("the hook answers %v", got)
 	}
 	wantMissing(t, c, run, "came from the agent itself")
-	// A report of a call that was never allowed shows nothing, whoever makes it.
+	// A report of a call that was never allowed shows nothing, also when the runtime makes it.
 	runtime := w.as(t, auth.Runtime)
 	must[*policyv1.ReportToolCallResponse](t)(runtime.policy.ReportToolCall(within(t), &policyv1.ReportToolCallRequest{RunId: run, CallId: "never", Tool: "Bash", Ok: true}))
 	wantHeld(t, c, run, false)

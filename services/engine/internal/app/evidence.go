@@ -45,7 +45,10 @@ func (a *App) observed(ctx context.Context, key store.Key) (evidence.Record, int
 		return evidence.Record{}, 0, fault.From(err)
 	}
 	record, err := ledger.DecodeEvidence(stored.Data)
-	return record, stored.Version, fault.From(err)
+	if err != nil {
+		return record, 0, fault.From(err)
+	}
+	return record, stored.Version, nil
 }
 
 // judge tells how the evidence of a run stands for a lane.

@@ -20,7 +20,9 @@ func TestStateIsComplete(t *testing.T) {
 		"created_at", "updated_at", "version", "entry", // irrelevant to what to do next
 		"context", "transition_count", // get_status tells them
 		"holds.by", "holds.reason", "holds.since", // the cause says who lifts it
-		"child.event", // it was fired by the agent
+		"child.event",                          // it was fired by the agent
+		"evidence.needs", "evidence.voided_by", // what is missing says it
+		"workflow_meta.output_tools", // for those who report
 		"workflow_meta.debug", "workflow_meta.capture_output", "workflow_meta.policies", "workflow_meta.approval_wait",
 	)
 }

@@ -271,7 +271,7 @@ func TestPermissionDenied(t *testing.T) {
 	wantSilence(t, "denied", s.handle(`{"session_id":"s","cwd":"/w","hook_event_name":"PermissionDenied","tool_name":"Bash","tool_use_id":"c1",
 		"tool_input":{"command":"ls"},"reason":"not now"}`, hook.Options{}))
 	s.wantAsked(t, &enginev1.GetRunRequest{SessionId: "s"},
-		&policyv1.ReportToolCallRequest{RunId: "run_asked", CallId: "c1", Tool: "Bash", ResultBytes: 7})
+		&policyv1.ReportToolCallRequest{RunId: "run_asked", CallId: "c1", Tool: "Bash", ResultBytes: 7, OutcomeUnknown: true})
 }
 
 // The calls of Interlock's own server, that Cursor does not name, are judged by the server.

@@ -153,7 +153,10 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (outcome,
 		asked = input
 	}
 	// By session, not by run: it may have been put on another run just now.
-	call := &policyv1.CheckToolCallRequest{SessionId: at.session, Tool: ev.Tool, Input: asked, CallId: ev.ToolUseID, Folder: ev.WorkingDir}
+	call := &policyv1.CheckToolCallRequest{SessionId: at.session, Tool: ev.Tool, Input: asked, CallId: ev.ToolUseID}
+	if len(at.run.GetEvidence()) > 0 {
+		call.Folder = ev.WorkingDir
+	}
 	d, err := h.decide(ctx, call, at.run.GetWorkflowMeta().GetApprovalWait().AsDuration(), opts.Patience)
 	if err != nil {
 		return outcome{}, err

@@ -75,7 +75,10 @@ func (a *App) evidence(ctx context.Context, root store.Key) (evidence.Record, in
 		return evidence.Record{}, 0, err
 	}
 	record, err := ledger.DecodeEvidence(stored.Data)
-	return record, stored.Version, fault.From(err)
+	if err != nil {
+		return record, 0, fault.From(err)
+	}
+	return record, stored.Version, nil
 }
 
 func putEvidence(root store.Key, record *evidence.Record, version int64, batch *store.Batch) error {

@@ -1,0 +1,98 @@
+package toolcall_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// S14.1, S14.5: which calls may give evidence, and which void it.
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	def, problems := workflow.Parse([]byte(`{
+		"id": "w", "initial": "a", "states": {"a": {"on": {"GO": "z"}}, "z": {"type": "final"}},
+		"meta": {"commands": {"ourcheck": "reads", "ourgen": "writes", "ourbuild": "opaque"}, "tools": ["save"], "edit_tools": {"save": {"kind": "write", "path": "/file", "content": "/text"}}},
+		"evidence": {
+			"go": {"tool": "Bash", "command": "go test *"}, "make": {"tool": "Bash", "command": "make check", "exact": true},
+			"ci": {"tool": "mcp__ci__status"}, "any": {"tool": "Bash"}
+		},
+		"guards": {"g": {"all": [{"evidence": "go"}, {"evidence": "make"}, {"evidence": "ci"}, {"evidence": "any"}]}}
+	}`))
+	if problems.HasErrors() {
+		t.Fatal(problems.Err())
+	}
+	m := workflow.Compile(def, 1)
+	run := m.Start(workflow.StartParams{ID: "run", Workspace: "/repo"}, "x", time.Time{}).Run
+	at := run.At("")
+	bash := func(line string, more ...any) []byte {
+		input := map[string]any{"command": line}
+		for i := 0; i < len(more); i += 2 {
+			input[more[i].(string)] = more[i+1]
+		}
+		data, err := json.Marshal(input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	for _, c := range []struct {
+		tool   string
+		input  []byte
+		folder string
+		gives  []string
+		voids  bool
+	}{
+		{tool: "Bash", input: bash("go test ./..."), gives: []string{"go", "any"}},
+		{tool: "shell", input: bash("go test ./..."), gives: []string{"go"}},
+		{tool: "Bash", input: bash("go test ./... 2>&1"), gives: []string{"go", "any"}},
+		{tool: "Bash", input: bash("go test ./a && go test ./b"), gives: []string{"go", "any"}},
+		{tool: "Bash", input: bash("make check"), gives: []string{"make", "any"}},
+		{tool: "Bash", input: bash("make check -n"), gives: []string{"any"}},
+		{tool: "Bash", input: bash("go test ./..."), folder: "/repo", gives: []string{"go", "any"}},
+		{tool: "Bash", input: bash("go test ./..."), folder: "/tmp", gives: []string{"any"}},
+		{tool: "Bash", input: bash("go test ./...", "workdir", "/repo"), gives: []string{"go", "any"}},
+		{tool: "Bash", input: bash("go test ./...", "workdir", "/elsewhere"), gives: []string{"any"}},
+		{tool: "Bash", input: bash("go test ./...", "run_in_background", true), gives: []string{"any"}},
+		{tool: "Bash", input: bash("go test ./... || true"), gives: []string{"any"}},
+		{tool: "Bash", input: bash("go test ./... ; go test ./b"), gives: []string{"any"}},
+		{tool: "Bash", input: bash("go test ./... | tail"), gives: []string{"any"}},
+		{tool: "Bash", input: bash("! go test ./..."), gives: []string{"any"}},
+		{tool: "Bash", input: bash("go test ./... &"), gives: []string{"any"}},
+		{tool: "Bash", input: bash("true && go test ./..."), gives: []string{"any"}},
+		{tool: "Bash", input: bash("(go test ./...)"), gives: []string{"any"}},
+		{tool: "Bash", input: bash("if go test ./...; then true; fi"), gives: []string{"any"}},
+		{tool: "Bash", input: bash("go test ./... > out.txt"), gives: []string{"go", "any"}, voids: true},
+		{tool: "Bash", input: bash("git status"), gives: []string{"any"}},
+		{tool: "Bash", input: bash("cat main.go"), gives: []string{"any"}},
+		{tool: "Bash", input: bash("sed -i s/a/b/ main.go"), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: bash("echo x > main.go"), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: bash("./gen.sh"), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: bash("npm run build"), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: bash("python3 -c 'open(1)'"), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: bash("stranger x"), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: bash("ourcheck x"), gives: []string{"any"}},
+		{tool: "Bash", input: bash("ourgen x"), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: bash("ourbuild x"), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: bash("if ("), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: []byte(`{}`), gives: []string{"any"}, voids: true},
+		{tool: "PowerShell", input: bash("go test ./..."), voids: true},
+		{tool: "Edit", input: []byte(`{"file_path":"a.go","old_string":"a","new_string":"b"}`), voids: true},
+		{tool: "save", input: []byte(`{"file":"a.go","text":"b"}`), voids: true},
+		{tool: "Read", input: []byte(`{"file_path":"a.go"}`)},
+		{tool: "mcp__ci__status", gives: []string{"ci"}},
+		{tool: "mcp__evil__status"},
+		{tool: "transition"},
+	} {
+		n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: c.tool, Input: c.input, Folder: c.folder}, "")
+		if !slices.Equal(n.Gives, c.gives) || n.Voids != c.voids || n.Voids == (n.What == "") {
+			t.Errorf("%s %s in %q: %+v", c.tool, c.input, c.folder, n)
+		}
+	}
+	if n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "status"}, "mcp__ci__status"); !slices.Equal(n.Gives, []string{"ci"}) {
+		t.Errorf("a tool by its full name: %+v", n)
+	}
+}
