@@ -260,6 +260,11 @@ func (n *node) appendLane(dst []byte, l *workflow.Lane, ended bool) []byte {
 	}
 	if l.Approval.Pending() {
 		dst = appendText(appendText(append(dst, 'a'), l.Approval.Event), l.Approval.To)
+		for _, key := range n.of.words.keys {
+			if _, sets := l.Approval.Data.Get(key); sets && n.of.words.traced[key] { // what the grant will overwrite
+				dst = appendText(dst, key)
+			}
+		}
 	}
 	if l.Child != nil {
 		dst = appendText(appendText(append(dst, 'c'), l.Child.RunID), l.Child.Event)
