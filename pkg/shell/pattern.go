@@ -76,7 +76,7 @@ func (p Pattern) languages() [][]token {
 	case p.glob != "":
 		own := tokens(p.glob)
 		first, rest, more := strings.Cut(p.glob, " ")
-		if more && (isGlob(first) || strings.Contains(first, "=")) { // which may be an assignment
+		if _, assigns := meet(tokens(first), tokens("?*=*")); more && assigns {
 			return [][]token{own, tokens("*" + rest)}
 		}
 		return [][]token{own}

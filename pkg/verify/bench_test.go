@@ -89,7 +89,7 @@ func TestLadders(t *testing.T) {
 			}
 			took := time.Since(start)
 			runtime.ReadMemStats(&after)
-			t.Logf("%6d  %5d  %8d  %7.2fs  %8.0f  %4d MB", size, lanes, explored, took.Seconds(), float64(explored)/took.Seconds(), (after.Sys)>>20)
+			t.Logf("%6d  %5d  %8d  %7.2fs  %8.0f  %4d MB", size, lanes, explored, took.Seconds(), float64(explored)/took.Seconds(), after.Sys>>20)
 		}
 	}
 }

@@ -35,8 +35,6 @@ type checker struct {
 	blamed  []string
 	// missing are policies that workflows name and that were not given.
 	missing []string
-
-	whole *graph // of the exploration without a condition
 }
 
 func newChecker(m *Model, o Options) *checker {
@@ -89,7 +87,8 @@ func (c *checker) unit(name string) *unit {
 			{Name: "working", On: []workflow.Transition{
 				{Event: "SUCCEED", Branches: []workflow.Branch{{Target: "succeeded"}}}, {Event: "FAIL", Branches: []workflow.Branch{{Target: "failed"}}},
 			}},
-			{Name: "succeeded", Final: true, Outcome: workflow.Success}, {Name: "failed", Final: true, Outcome: workflow.Failure},
+			{Name: "succeeded", Final: true, Outcome: workflow.Success},
+			{Name: "failed", Final: true, Outcome: workflow.Failure},
 		},
 	}, 1)
 	u := &unit{Definition: Definition{Machine: m}, words: newVocabulary(m), stub: true}
@@ -140,7 +139,7 @@ type look struct {
 	// world is called for each world once.
 	world func(g *graph, at int32) bool
 	// step is called for every step, before it is followed; it may change where it leads.
-	// follow tells whether to go on from there.
+	// follow tells whether to continue from there.
 	step func(g *graph, from int32, s *step) (follow, going bool)
 	// edge is called for every step that is followed.
 	edge func(g *graph, from, to int32, s *step)

@@ -401,7 +401,7 @@ func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spe
 		})
 		return &next
 	}
-	any := slices.ContainsFunc(n.held, func(h held) bool { return h.name == spec.Name })
+	anyHeld := slices.ContainsFunc(n.held, func(h held) bool { return h.name == spec.Name })
 	switch {
 	case spec.Approval != "":
 		if spec.MaxAge == 0 {
@@ -415,7 +415,7 @@ func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spe
 		next.run = &run
 		return len(run.Approved) == len(n.run.Approved) || change(loses, "", "age", &next)
 	case spec.State != nil:
-		if any {
+		if anyHeld {
 			return change(loses, "", "state", without())
 		}
 		return writtenFor(spec).Unknown != "" || change(gains, "", "state", gained(0))
@@ -434,7 +434,7 @@ func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spe
 		possible = true
 		entries = append(entries, lane.Entry)
 	}
-	if any {
+	if anyHeld {
 		switch {
 		case spec.AfterEdit && edits:
 			return change(loses, "", "edit", without())
@@ -464,8 +464,8 @@ func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spe
 func (c *checker) observable(w *world, path []int, n *node, lane *workflow.View, spec *evidence.Spec) answer {
 	a := c.calls(w, path, n, lane, workflow.Subject{Tool: spec.Tool, Command: spec.Command})
 	if !a.certain && spec.Command != "" {
-		if any := c.calls(w, path, n, lane, workflow.Subject{Command: spec.Command}); any.certain || !a.possible {
-			return any
+		if other := c.calls(w, path, n, lane, workflow.Subject{Command: spec.Command}); other.certain || !a.possible {
+			return other
 		}
 	}
 	return a

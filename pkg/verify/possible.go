@@ -25,14 +25,13 @@ type survey struct {
 	*graph
 	ways []way
 	out  [][]int32 // by world, places in ways
-	// passed are the guards that have passed, and met those that were evaluated, by unit
-	// and name.
-	passed, met map[[2]string]bool
+	// passed are the guards that have passed, by workflow and name.
+	passed map[[2]string]bool
 }
 
 // survey explores everything once.
 func (c *checker) survey() *survey {
-	s := &survey{passed: map[[2]string]bool{}, met: map[[2]string]bool{}}
+	s := &survey{passed: map[[2]string]bool{}}
 	s.graph = c.explore("", look{
 		edge: func(g *graph, from, to int32, st *step) {
 			for _, t := range st.told {

@@ -254,8 +254,18 @@ func newWalker(d drawer, m *verify.Model) *walker {
 }
 
 var someCalls = []struct{ tool, command string }{
-	{"Read", ""}, {"Edit", ""}, {"mcp__mail__send", ""}, {"mcp__mail__draft", ""}, {"Bash", "go test ./..."}, {"Bash", "git push origin"},
-	{"Bash", "npm run test"}, {"Bash", "kubectl get pods"}, {"Bash", "ls -l"}, {"Bash", "echo hi"}, {"Bash", "timeout 5 git push"}, {"Bash", "CI=1 go test"},
+	{"Read", ""},
+	{"Edit", ""},
+	{"mcp__mail__send", ""},
+	{"mcp__mail__draft", ""},
+	{"Bash", "go test ./..."},
+	{"Bash", "git push origin"},
+	{"Bash", "npm run test"},
+	{"Bash", "kubectl get pods"},
+	{"Bash", "ls -l"},
+	{"Bash", "echo hi"},
+	{"Bash", "timeout 5 git push"},
+	{"Bash", "CI=1 go test"},
 }
 
 // TestSound: wherever a real run comes, the exploration has been, and what a real call is

@@ -100,16 +100,16 @@ func describe(s *workflow.Subject) string {
 
 // count is how many transitions the steps so far have made, as a scenario counts them.
 func count(s *story) document.Value {
-	v, ok := s.without(len(s.lines)-1, "transition_count")
+	v, ok := s.without(len(s.lines) - 1)
 	if !ok {
 		return document.NumberValue("0")
 	}
 	return v
 }
 
-// without plays the story but for the last step, and returns a number of what it has led
-// to.
-func (s *story) without(steps int, _ string) (document.Value, bool) {
+// without plays the first steps of the story, and returns the count of transitions that
+// they have led to.
+func (s *story) without(steps int) (document.Value, bool) {
 	short := *s
 	short.lines = slices.Clone(s.lines[:steps])
 	short.add(member("advance", text("1ns")), member("expect", record(member("transition_count", document.NumberValue("-1")))))

@@ -16,7 +16,7 @@ type assembly struct {
 	people []consent.Approver
 }
 
-// assemble makes as many people of every role as the terms could need, or those who are
+// assemble makes as many people of every role as the terms could need, or the people who are
 // known to hold it.
 func assemble(of consent.Terms, kind consent.Kind, holders map[string][]string) assembly {
 	a := assembly{of: of, kind: kind}

@@ -24,8 +24,6 @@ type unit struct {
 	policies []*rules.Set
 	// stub stands for a workflow that was not given.
 	stub bool
-	// evidence of it that needs calls.
-	observed bool
 }
 
 // node is a run, and the runs that it has invoked. It is a snapshot: nobody writes to it.

@@ -15,7 +15,7 @@ type Property struct {
 	// Target is the state that must stay reachable, of AlwaysPossible; empty for any
 	// final state.
 	Target string
-	// People are those who hold a role, of CanBeDecided; a role that it does not have
+	// People hold a role, of CanBeDecided; a role that it does not have
 	// is held by as many as are needed. Nil for no such limit.
 	People map[string][]string
 	// Running limits the property to runs that their agent has neither ended nor
@@ -50,7 +50,7 @@ type Subject struct {
 // Calls reports that it is about tool calls.
 func (s *Subject) Calls() bool { return s.Tool != "" || s.Command != "" }
 
-// Condition is what has happened in the run by then.
+// Condition is what has happened in the run before.
 type Condition struct {
 	// Evidence that is held at that moment.
 	Evidence string

@@ -202,9 +202,9 @@ func compiled(value document.Value) (verify.Definition, document.Problems) {
 // properties adds those of the files that stand next to a workflow, or that are named.
 func (c *Command) properties(f *checked, first bool, io console.Streams) error {
 	var files []string
-	beside := strings.TrimSuffix(f.File, filepath.Ext(f.File)) + ".properties.yaml"
-	if _, err := os.Stat(beside); err == nil {
-		files = append(files, beside)
+	sibling := strings.TrimSuffix(f.File, filepath.Ext(f.File)) + ".properties.yaml"
+	if _, err := os.Stat(sibling); err == nil {
+		files = append(files, sibling)
 	}
 	if first && c.Properties != "" {
 		files = append(files, c.Properties)
