@@ -85,7 +85,8 @@ func (b *builtin) guards() {
 			}
 		}
 		if asked && !b.survey.passed[[2]string{b.c.main.Machine.Name(), g.Name}] {
-			b.warn(CodeGuardNeverTrue, document.Pointer("guards", g.Name), "guard %s lets no transition of any run through", document.Quote(g.Name))
+			b.warn(CodeGuardNeverTrue, document.Pointer("guards", g.Name), "guard %s lets no transition of any run through",
+				document.Quote(g.Name))
 		}
 	}
 }
@@ -110,7 +111,8 @@ func (b *builtin) limits() {
 			shells = shells || possible && toolcall.Shell(b.c.main.Machine.State(state.Name), tool)
 		}
 		vain := func(field, why string) {
-			b.warn(CodeLimitNoMatter, b.state(state.Name)+"/"+field, "%s limits nothing in state %s: %s", field, document.Quote(state.Name), why)
+			b.warn(CodeLimitNoMatter, b.state(state.Name)+"/"+field, "%s limits nothing in state %s: %s", field,
+				document.Quote(state.Name), why)
 		}
 		if state.MaxEditLines > 0 && !edits {
 			vain("max_edit_lines", "no tool that edits is allowed")
@@ -134,7 +136,8 @@ func (b *builtin) rules() {
 		for name, list := range map[string][]rules.Rule{"allow": p.Allow, "ask": p.Ask, "deny": p.Deny} {
 			for j := range list {
 				if !b.ruleMatters(list[j].Capability) {
-					b.warn(CodeRuleNoMatter, document.Pointer(name, fmt.Sprint(j)), "rule %s of policy %s is about no tool that a state of %s allows",
+					b.warn(CodeRuleNoMatter, document.Pointer(name, fmt.Sprint(j)),
+						"rule %s of policy %s is about no tool that a state of %s allows",
 						document.Quote(list[j].Capability), document.Quote(p.Name), document.Quote(b.c.main.Machine.Name()))
 				}
 			}
@@ -179,8 +182,14 @@ func (r right) String() string {
 
 // Words by which commands and tools are known that reach beyond the machine.
 var (
-	networkWords = []string{"curl", "wget", "ssh", "scp", "rsync", "fetch", "push", "pull", "clone", "websearch", "webfetch", "http"}
-	deployWords  = []string{"deploy", "kubectl apply", "kubectl delete", "helm upgrade", "helm install", "terraform apply", "publish", "docker push", "release", "rollout"}
+	networkWords = []string{
+		"curl", "wget", "ssh", "scp", "rsync", "fetch", "push", "pull", "clone", "websearch",
+		"webfetch", "http",
+	}
+	deployWords = []string{
+		"deploy", "kubectl apply", "kubectl delete", "helm upgrade", "helm install",
+		"terraform apply", "publish", "docker push", "release", "rollout",
+	}
 )
 
 // rightOf is the most that a state allows, by what it lists.
@@ -238,7 +247,8 @@ func (b *builtin) rights() {
 		for _, t := range from.On {
 			for _, branch := range t.Branches {
 				after := b.rightOf(branch.Target)
-				if after < before+2 && (after != deploys || before == deploys) || branch.RequiresApproval && parks || b.observed(branch.Guards) {
+				if after < before+2 && (after != deploys || before == deploys) || branch.RequiresApproval && parks ||
+					b.observed(branch.Guards) {
 					continue
 				}
 				b.warn(CodeRightsJump, b.state(from.Name)+document.Pointer("on", t.Event),
@@ -272,7 +282,8 @@ func (b *builtin) observed(names []string) bool {
 			return g.Field != "" && g.Source.Meets(evidence.Observed)
 		}
 	}
-	return slices.ContainsFunc(b.c.main.Machine.Definition().Guards, func(g workflow.Guard) bool { return slices.Contains(names, g.Name) && asks(&g) })
+	return slices.ContainsFunc(b.c.main.Machine.Definition().Guards,
+		func(g workflow.Guard) bool { return slices.Contains(names, g.Name) && asks(&g) })
 }
 
 // deciders finds terms that nobody can meet.
@@ -284,6 +295,7 @@ func (b *builtin) deciders() {
 		}
 	}
 	if asks && !b.c.decidable(b.c.main, consent.Transition, nil) {
-		b.warn(CodeNobodyDecides, "/meta/approval", "nobody can grant an approval on these terms: %s", b.c.whyNot(b.c.main, consent.Transition, nil))
+		b.warn(CodeNobodyDecides, "/meta/approval", "nobody can grant an approval on these terms: %s", b.c.whyNot(b.c.main,
+			consent.Transition, nil))
 	}
 }

@@ -77,7 +77,9 @@ func (c *checker) judge(of *unit, lane *workflow.View, s workflow.Subject, polic
 
 // judgeTool decides it for one tool: by some inputs, of which any that is allowed will do,
 // and by what is denied whatever the input.
-func (c *checker) judgeTool(of *unit, lane *workflow.View, tool string, s workflow.Subject, policies []*rules.Set) answer {
+func (c *checker) judgeTool(of *unit, lane *workflow.View, tool string, s workflow.Subject,
+	policies []*rules.Set,
+) answer {
 	state := of.Machine.State(lane.State)
 	decide := func(input document.Value, approved bool) rules.Combined {
 		var text []byte
@@ -88,7 +90,8 @@ func (c *checker) judgeTool(of *unit, lane *workflow.View, tool string, s workfl
 		verdicts := make([]rules.Verdict, len(policies))
 		for i, policy := range policies {
 			verdicts[i] = policy.Decide(rules.Call{
-				Tool: tool, Shell: toolcall.Shell(state, tool), Input: text, Principal: agent, Session: agent, Approved: approved, Now: epoch,
+				Tool: tool, Shell: toolcall.Shell(state, tool), Input: text, Principal: agent, Session: agent, Approved: approved,
+				Now: epoch,
 			}, nil)
 		}
 		return rules.Combine(verdict, verdicts, nil)
@@ -132,12 +135,15 @@ func whateverInput(d rules.Combined) bool {
 	default:
 	}
 	return slices.ContainsFunc(d.Policies, func(v rules.Verdict) bool {
-		return v.Decision == toolcall.Deny && (v.Code == toolcall.CodePolicyDenied || v.Code == toolcall.CodePolicyUnavailable)
+		return v.Decision == toolcall.Deny && (v.Code == toolcall.CodePolicyDenied ||
+			v.Code == toolcall.CodePolicyUnavailable)
 	})
 }
 
 // inputs are inputs to try. exhaustive: where there are none, no input is allowed.
-func (c *checker) inputs(of *unit, lane *workflow.View, tool string, s workflow.Subject) (all []document.Value, exhaustive bool) {
+func (c *checker) inputs(of *unit, lane *workflow.View, tool string, s workflow.Subject) (all []document.Value,
+	exhaustive bool,
+) {
 	state := of.Machine.State(lane.State)
 	if !toolcall.Shell(state, tool) {
 		if s.Command != "" {
@@ -205,14 +211,19 @@ func (c *checker) sample(tool string) []document.Value {
 	case strings.Contains(name, "notebook"):
 		all = append(all, object("notebook_path", file, "new_source", "x"))
 	case strings.Contains(name, "multiedit"):
-		edits := document.Member{Name: "edits", Value: document.ArrayValue([]document.Value{object("old_string", "a", "new_string", "b")})}
-		all = append(all, document.ObjectValue([]document.Member{{Name: "file_path", Value: document.StringValue(file)}, edits}))
+		edits := document.Member{Name: "edits", Value: document.ArrayValue([]document.Value{object("old_string", "a",
+			"new_string", "b")})}
+		all = append(all, document.ObjectValue([]document.Member{
+			{Name: "file_path", Value: document.StringValue(file)},
+			edits,
+		}))
 	case strings.Contains(name, "patch"):
 		all = append(all, object("input", "*** Begin Patch\n*** Add File: "+file+"\n+x\n*** End Patch\n"))
 	case strings.Contains(name, "write"), strings.Contains(name, "create"):
 		all = append(all, object("file_path", file, "content", "x"), object("path", file, "content", "x"))
 	case strings.Contains(name, "edit"), strings.Contains(name, "replace"):
-		all = append(all, object("file_path", file, "old_string", "a", "new_string", "b"), object("path", file, "old_str", "a", "new_str", "b"))
+		all = append(all, object("file_path", file, "old_string", "a", "new_string", "b"), object("path", file, "old_str",
+			"a", "new_str", "b"))
 	}
 	for i := range c.model.Policies {
 		if e := c.model.Policies[i].Policy.Email; e != nil {
@@ -236,8 +247,10 @@ func letter(e *rules.EmailLimits) document.Value {
 
 // known are tools that agents have without anybody naming them.
 var known = []string{
-	"Read", "Grep", "Glob", "LS", "Edit", "Write", "MultiEdit", "NotebookEdit", "Bash", "Task", "WebFetch", "WebSearch", "TodoWrite",
-	"read_file", "write_file", "edit_file", "create_file", "apply_patch", "shell", "exec_command", "run_command", "run_terminal_cmd",
+	"Read", "Grep", "Glob", "LS", "Edit", "Write", "MultiEdit", "NotebookEdit", "Bash", "Task", "WebFetch", "WebSearch",
+	"TodoWrite",
+	"read_file", "write_file", "edit_file", "create_file", "apply_patch", "shell", "exec_command", "run_command",
+	"run_terminal_cmd",
 }
 
 // unlisted ends names that no list names.
@@ -336,7 +349,8 @@ func toolsOfCapability(capability string) []string {
 			return []string{"mcp__" + server + "__" + tool + "*"}
 		}
 		// What continues after a separator belongs to it.
-		return []string{"mcp__" + server + "__" + tool, "mcp__" + server + "__" + tool + ":*", "mcp__" + server + "__" + tool + ".*"}
+		return []string{"mcp__" + server + "__" + tool, "mcp__" + server + "__" + tool + ":*", "mcp__" + server + "__" +
+			tool + ".*"}
 	case "tool":
 		if wild {
 			return []string{rest + "*"}

@@ -45,7 +45,8 @@ func Certify(m *Model, r *Report, o Options, version string) Certificate {
 		o.MaxStates = DefaultStates
 	}
 	c := Certificate{
-		Format: CertificateFormat, Version: version, Workflow: r.Workflow, Definition: document.Digest(m.Main.Text), MaxStates: o.MaxStates,
+		Format: CertificateFormat, Version: version, Workflow: r.Workflow, Definition: document.Digest(m.Main.Text),
+		MaxStates: o.MaxStates,
 	}
 	for i := range m.Others {
 		c.Invoked = append(c.Invoked, document.Digest(m.Others[i].Text))
@@ -72,8 +73,10 @@ func DigestOf(p *workflow.Property) string {
 	}
 	return document.Digest(record(
 		member("kind", text(string(p.Kind))), member("state", text(p.Subject.State)), member("event", text(p.Subject.Event)),
-		member("tool", text(p.Subject.Tool)), member("command", text(p.Subject.Command)), member("most", text(fmt.Sprint(p.Most))),
-		member("target", text(p.Target)), member("running", document.BoolValue(p.Running)), member("people", record(people...)),
+		member("tool", text(p.Subject.Tool)), member("command", text(p.Subject.Command)), member("most",
+			text(fmt.Sprint(p.Most))),
+		member("target", text(p.Target)), member("running", document.BoolValue(p.Running)), member("people",
+			record(people...)),
 		member("condition", conditionOf(p.Condition)),
 	))
 }
@@ -136,7 +139,8 @@ func Confirm(c *Certificate, m *Model, properties []workflow.Property, o Options
 		case now.Properties[i].Verdict != was.Verdict:
 			say("property %s is %s, not %s", document.Quote(was.Name), now.Properties[i].Verdict, was.Verdict)
 		case now.Properties[i] != was:
-			say("property %s was proved on other states: %d, not %d", document.Quote(was.Name), now.Properties[i].States, was.States)
+			say("property %s was proved on other states: %d, not %d", document.Quote(was.Name), now.Properties[i].States,
+				was.States)
 		}
 	}
 	for _, p := range now.Properties {

@@ -183,7 +183,10 @@ func (c *conformer) step(m *workflow.Machine, e *workflow.HistoryEntry, cmd work
 		}
 	case workflow.Grant:
 		if e.Type == workflow.EventStale && out.Entry.Type != workflow.EventStale {
-			out = m.Step(c.run, workflow.Reject{ApprovalID: e.ApprovalID, Outcome: workflow.ApprovalStale, Note: e.Reason, Actor: e.Actor}, e.Time)
+			out = m.Step(c.run, workflow.Reject{
+				ApprovalID: e.ApprovalID, Outcome: workflow.ApprovalStale, Note: e.Reason,
+				Actor: e.Actor,
+			}, e.Time)
 		}
 	}
 	return out
@@ -195,7 +198,10 @@ func readsResults(m *workflow.Machine) bool {
 
 // command is what a change came of.
 func (c *conformer) command(m *workflow.Machine, e *workflow.HistoryEntry) workflow.Command {
-	fire := workflow.Fire{Event: e.Event, Data: e.Data, Branch: e.Branch, Actor: e.Actor, ApprovalID: e.ApprovalID, Evidence: c.evidenceOf(m, e)}
+	fire := workflow.Fire{
+		Event: e.Event, Data: e.Data, Branch: e.Branch, Actor: e.Actor, ApprovalID: e.ApprovalID,
+		Evidence: c.evidenceOf(m, e),
+	}
 	switch e.Type {
 	case workflow.EventTransitioned:
 		if at, waits := c.run.Asking(e.ApprovalID); e.ApprovalID != "" && waits {
@@ -301,7 +307,8 @@ func (c *conformer) compare(e *workflow.HistoryEntry, out *workflow.Result) stri
 	case out.Entry.Type != e.Type:
 		return fmt.Sprintf("the definition makes it %s, and %s was recorded", out.Entry.Type, e.Type)
 	case out.Entry.From != e.From:
-		return fmt.Sprintf("it begins in state %s, and %s was recorded", document.Quote(out.Entry.From), document.Quote(e.From))
+		return fmt.Sprintf("it begins in state %s, and %s was recorded", document.Quote(out.Entry.From),
+			document.Quote(e.From))
 	case out.Entry.To != e.To:
 		return fmt.Sprintf("it leads to state %s, and %s was recorded", document.Quote(out.Entry.To), document.Quote(e.To))
 	case out.Entry.Status != e.Status && e.Status != "":
@@ -315,7 +322,8 @@ func (c *conformer) compare(e *workflow.HistoryEntry, out *workflow.Result) stri
 		g := &e.Guards[i]
 		j := slices.IndexFunc(out.Entry.Guards, func(other workflow.GuardResult) bool { return other.Name == g.Name })
 		if j < 0 || out.Entry.Guards[j].Passed != g.Passed {
-			return fmt.Sprintf("guard %s is recorded as %s, and is not", document.Quote(g.Name), map[bool]string{true: "passed", false: "failed"}[g.Passed])
+			return fmt.Sprintf("guard %s is recorded as %s, and is not", document.Quote(g.Name),
+				map[bool]string{true: "passed", false: "failed"}[g.Passed])
 		}
 	}
 	if len(e.Joins) != len(out.Entry.Joins) {
@@ -334,11 +342,13 @@ func (c *conformer) decision(d *Traced) {
 	m := c.trace.Definitions[run.WorkflowVersion]
 	at := run.At(d.Branch)
 	if d.State != "" && at.State != d.State && !strings.HasPrefix(d.State, "$") {
-		c.differs("decision", d.Sequence, "it was made in state %s, and version %d of the run is in %s", document.Quote(d.State), d.RunVersion, document.Quote(at.State))
+		c.differs("decision", d.Sequence, "it was made in state %s, and version %d of the run is in %s",
+			document.Quote(d.State), d.RunVersion, document.Quote(at.State))
 		return
 	}
 	switch d.Code {
-	case toolcall.CodeMaxIterations, toolcall.CodeTooManyFiles, toolcall.CodeContextBudget, toolcall.CodeRateLimited, toolcall.CodeBudgetExceeded,
+	case toolcall.CodeMaxIterations, toolcall.CodeTooManyFiles, toolcall.CodeContextBudget, toolcall.CodeRateLimited,
+		toolcall.CodeBudgetExceeded,
 		toolcall.CodePolicyUnavailable:
 		c.open(OpenCounter)
 		return
@@ -358,11 +368,13 @@ func (c *conformer) decision(d *Traced) {
 	}
 	certain := exact || whateverInput(rules.Combined{State: state})
 	switch {
-	case state.Decision == d.Decision && state.Code == d.Code && certain, state.Decision == toolcall.Allow && d.Decision == toolcall.Allow && !takesInput(m, &at, d.Tool):
+	case state.Decision == d.Decision && state.Code == d.Code && certain, state.Decision == toolcall.Allow &&
+		d.Decision == toolcall.Allow && !takesInput(m, &at, d.Tool):
 		c.out.Decisions++
 	case certain:
 		c.out.Decisions++
-		c.differs("decision", d.Sequence, "%s %s: the state decides %s, and %s was recorded", d.Tool, d.CallID, said(state.Decision, state.Code), said(d.Decision, d.Code))
+		c.differs("decision", d.Sequence, "%s %s: the state decides %s, and %s was recorded", d.Tool, d.CallID,
+			said(state.Decision, state.Code), said(d.Decision, d.Code))
 	default:
 		c.open(OpenInput)
 	}
@@ -374,14 +386,17 @@ func takesInput(m *workflow.Machine, at *workflow.View, tool string) bool {
 	return toolcall.Shell(state, tool) || toolcall.Edits(m, tool)
 }
 
-func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, input []byte, exact bool, state toolcall.Verdict) {
+func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, input []byte, exact bool,
+	state toolcall.Verdict,
+) {
 	set := c.trace.Policies[d.Policy]
 	if set == nil {
 		c.open(OpenPolicy)
 		return
 	}
 	if state.Decision == toolcall.Deny && whateverInput(rules.Combined{State: state}) && d.Decision != toolcall.Deny {
-		c.differs("decision", d.Sequence, "%s %s: the state denies it (%s), and %s was recorded", d.Tool, d.CallID, state.Code, said(d.Decision, d.Code))
+		c.differs("decision", d.Sequence, "%s %s: the state denies it (%s), and %s was recorded", d.Tool, d.CallID,
+			state.Code, said(d.Decision, d.Code))
 		return
 	}
 	v := set.Decide(rules.Call{
@@ -403,7 +418,8 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 	default:
 		c.out.Decisions++
 		c.differs("decision", d.Sequence, "%s %s: policy %s version %d decides %s, and %s was recorded",
-			d.Tool, d.CallID, document.Quote(d.Policy.Name), d.Policy.Version, said(asked.Decision, asked.Code), said(d.Decision, d.Code))
+			d.Tool, d.CallID, document.Quote(d.Policy.Name), d.Policy.Version, said(asked.Decision, asked.Code),
+			said(d.Decision, d.Code))
 	}
 }
 

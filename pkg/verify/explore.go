@@ -39,7 +39,8 @@ type checker struct {
 
 func newChecker(m *Model, o Options) *checker {
 	c := &checker{
-		model: m, o: o, units: map[string]*unit{}, answers: map[callKey]answer{}, lines: map[[2]string][]string{}, assemblies: map[*unit]assembly{},
+		model: m, o: o, units: map[string]*unit{}, answers: map[callKey]answer{}, lines: map[[2]string][]string{},
+		assemblies:  map[*unit]assembly{},
 		policyTools: toolsOfPolicies(m.Policies), reduced: true, stubbed: map[string]bool{},
 	}
 	named := map[string]bool{}
@@ -85,7 +86,10 @@ func (c *checker) unit(name string) *unit {
 		ID: name, Initial: "working", Context: document.ObjectValue(nil),
 		States: []workflow.State{
 			{Name: "working", On: []workflow.Transition{
-				{Event: "SUCCEED", Branches: []workflow.Branch{{Target: "succeeded"}}}, {Event: "FAIL", Branches: []workflow.Branch{{Target: "failed"}}},
+				{Event: "SUCCEED", Branches: []workflow.Branch{{Target: "succeeded"}}}, {
+					Event:    "FAIL",
+					Branches: []workflow.Branch{{Target: "failed"}},
+				},
 			}},
 			{Name: "succeeded", Final: true, Outcome: workflow.Success},
 			{Name: "failed", Final: true, Outcome: workflow.Failure},

@@ -188,7 +188,10 @@ func (c *checker) ofLane(w *world, path []int, n *node, lane workflow.View, visi
 	}
 	for i := range m.Definition().States {
 		name := m.Definition().States[i].Name
-		if !try(start(forces, name), workflow.Force{State: name, Context: n.of.words.anything(nil), Branch: lane.Branch, Actor: agent}) {
+		if !try(start(forces, name), workflow.Force{
+			State: name, Context: n.of.words.anything(nil), Branch: lane.Branch,
+			Actor: agent,
+		}) {
 			return false
 		}
 	}
@@ -197,7 +200,8 @@ func (c *checker) ofLane(w *world, path []int, n *node, lane workflow.View, visi
 
 // decisions are what can come of a parked transition.
 func (c *checker) decisions(
-	w *world, path []int, n *node, lane workflow.View, start func(moveKind, string) *step, try func(*step, workflow.Command) bool, visit func(*step) bool,
+	w *world, path []int, n *node, lane workflow.View, start func(moveKind, string) *step, try func(*step,
+		workflow.Command) bool, visit func(*step) bool,
 ) bool {
 	id, event := lane.Approval.ID, lane.Approval.Event
 	if c.terms(n.of).grantable() {
@@ -222,7 +226,9 @@ func (c *checker) decisions(
 
 // grant lets a parked transition fire, with the values that it has been parked by. One
 // that is stale leads to where an expired one does.
-func (c *checker) grant(w *world, path []int, n *node, lane workflow.View, cmd workflow.Grant, visit func(*step) bool) bool {
+func (c *checker) grant(w *world, path []int, n *node, lane workflow.View, cmd workflow.Grant,
+	visit func(*step) bool,
+) bool {
 	event := lane.Approval.Event
 	var guards []string
 	for _, legal := range n.of.Machine.LegalEvents(lane.State) {
@@ -232,12 +238,16 @@ func (c *checker) grant(w *world, path []int, n *node, lane workflow.View, cmd w
 	}
 	choices, complete := n.of.words.assignments(lane.Context, guards)
 	if !complete {
-		c.blame("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) + " tell apart too many combinations of values")
+		c.blame("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) +
+			" tell apart too many combinations of values")
 	}
 	for _, chosen := range choices {
 		at := *n
 		at.run = withContext(n.run, lane.Branch, with(lane.Context, chosen))
-		s := &step{move: move{kind: grants, path: path, branch: lane.Branch, event: event, edited: !cmd.Data.IsZero()}, from: w, before: lane}
+		s := &step{
+			move: move{kind: grants, path: path, branch: lane.Branch, event: event, edited: !cmd.Data.IsZero()},
+			from: w, before: lane,
+		}
 		if !c.doAs(w, path, &at, cmd, s, false) || s.entry.Type == workflow.EventStale {
 			continue
 		}
@@ -249,11 +259,14 @@ func (c *checker) grant(w *world, path []int, n *node, lane workflow.View, cmd w
 
 // fire takes an event with every choice of values that its guards tell apart, and with
 // every choice of what its data leaves alone.
-func (c *checker) fire(w *world, path []int, n *node, lane workflow.View, event string, guards []string, visit func(*step) bool) bool {
+func (c *checker) fire(w *world, path []int, n *node, lane workflow.View, event string, guards []string,
+	visit func(*step) bool,
+) bool {
 	words := n.of.words
 	choices, complete := words.assignments(lane.Context, guards)
 	if !complete {
-		c.blame("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) + " tell apart too many combinations of values")
+		c.blame("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) +
+			" tell apart too many combinations of values")
 	}
 	standings := n.standings(&lane)
 	for _, chosen := range choices {
@@ -272,7 +285,10 @@ func (c *checker) fire(w *world, path []int, n *node, lane workflow.View, event 
 				cmd.Child, cmd.ChildID = c.unit(name).Machine, n.run.ID+"/"+lane.Branch+"."
 			}
 			s := &step{
-				move: move{kind: fires, path: path, branch: lane.Branch, event: event, chosen: chosen, guards: guards, keep: keep, unsure: anyMissing(chosen)},
+				move: move{
+					kind: fires, path: path, branch: lane.Branch, event: event, chosen: chosen, guards: guards, keep: keep,
+					unsure: anyMissing(chosen),
+				},
 				from: w, before: lane,
 			}
 			if !c.doAs(w, path, at, cmd, s, false) {

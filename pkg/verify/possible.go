@@ -87,7 +87,9 @@ func (s *survey) canReach(wanted func(*world) bool) []bool {
 
 // stuck finds a world from which nothing that is wanted can be reached any more, with the
 // values of the context for which that is so.
-func (c *checker) stuck(s *survey, can []bool, done func(*world) bool) (at int32, values map[string][]assigned, found bool) {
+func (c *checker) stuck(s *survey, can []bool, done func(*world) bool) (at int32, values map[string][]assigned,
+	found bool,
+) {
 	for i := range s.worlds {
 		w := s.worlds[i].world
 		if done(w) {
@@ -255,5 +257,6 @@ func (c *checker) whyNot(of *unit, kind consent.Kind, holders map[string][]strin
 		return err.Error()
 	}
 	votes, _ := assemble(terms, kind, holders).grant(func(consent.Approver) bool { return true })
-	return fmt.Sprintf("it takes %d approvals, and %d people who may decide it are known", max(terms.Required, 1), len(votes))
+	return fmt.Sprintf("it takes %d approvals, and %d people who may decide it are known", max(terms.Required, 1),
+		len(votes))
 }

@@ -15,7 +15,8 @@ func (c *checker) property(p *workflow.Property) Result {
 	c.stubbed, c.blamed = map[string]bool{}, nil
 	for _, u := range c.units {
 		for _, key := range u.words.coarse {
-			c.blame("the values of " + document.Quote(key) + " that guards of " + document.Quote(u.Machine.Name()) + " tell apart are too many, or cannot be listed")
+			c.blame("the values of " + document.Quote(key) + " that guards of " + document.Quote(u.Machine.Name()) +
+				" tell apart are too many, or cannot be listed")
 		}
 	}
 	var r Result
@@ -124,7 +125,8 @@ func (c *checker) never(p *workflow.Property) Result {
 		}
 	})
 	if initial != nil {
-		return Result{Verdict: Refuted, States: len(g.worlds), Reason: "every run begins in state " + document.Quote(p.Subject.State)}
+		return Result{Verdict: Refuted, States: len(g.worlds), Reason: "every run begins in state " +
+			document.Quote(p.Subject.State)}
 	}
 	r := c.proved(g, p.Subject.Calls())
 	switch {
@@ -311,7 +313,8 @@ func (c *checker) agreedTo(cond *workflow.Condition, of *unit) bool {
 
 // begunIn reports that a condition is met by the state that a run begins in.
 func begunIn(cond *workflow.Condition, state string) bool {
-	return cond != nil && (cond.State == state || slices.ContainsFunc(cond.Any, func(one workflow.Condition) bool { return begunIn(&one, state) }))
+	return cond != nil && (cond.State == state || slices.ContainsFunc(cond.Any,
+		func(one workflow.Condition) bool { return begunIn(&one, state) }))
 }
 
 // leaves reports that the agent may pause the run, which lifts enforcement.

@@ -42,7 +42,8 @@ func (c *checker) refute(p *workflow.Property, g *graph, o *offence, r Result) R
 			s.sit(last, o.path, o.branch)
 		}
 		n := last.at(o.path)
-		r.Reason = fmt.Sprintf("%s is allowed in state %s%s", describe(&p.Subject), document.Quote(n.run.At(o.branch).State), unmet(p))
+		r.Reason = fmt.Sprintf("%s is allowed in state %s%s", describe(&p.Subject),
+			document.Quote(n.run.At(o.branch).State), unmet(p))
 		switch {
 		case o.paused:
 			r.Reason += `, because the agent may pause the run, which lifts enforcement; "enforcement": "always" in meta keeps it, and "while": "running" leaves that aside`
@@ -112,7 +113,8 @@ func count(s *story) document.Value {
 func (s *story) without(steps int) (document.Value, bool) {
 	short := *s
 	short.lines = slices.Clone(s.lines[:steps])
-	short.add(member("advance", text("1ns")), member("expect", record(member("transition_count", document.NumberValue("-1")))))
+	short.add(member("advance", text("1ns")), member("expect", record(member("transition_count",
+		document.NumberValue("-1")))))
 	results, err := short.results("count")
 	if err != "" || len(results) == 0 || results[0].Step != len(short.lines)-1 {
 		return document.Value{}, false
@@ -186,10 +188,12 @@ func (s *story) play(p *workflow.Property, r Result) Result {
 	case results[0].OK:
 		return s.spurious(r, "the scenario passes")
 	case results[0].Step != len(s.lines)-1:
-		return s.spurious(r, fmt.Sprintf("step %d, %s, is not allowed: %s", results[0].Step+1, results[0].Action, results[0].Message))
+		return s.spurious(r, fmt.Sprintf("step %d, %s, is not allowed: %s", results[0].Step+1, results[0].Action,
+			results[0].Message))
 	}
 	r.Verdict = Refuted
-	r.Counterexample = &Counterexample{Steps: s.steps(), Scenario: s.scenario(p.Name, "Property "+p.Name+" is not kept: "+r.Reason+".")}
+	r.Counterexample = &Counterexample{Steps: s.steps(), Scenario: s.scenario(p.Name,
+		"Property "+p.Name+" is not kept: "+r.Reason+".")}
 	return r
 }
 
@@ -202,14 +206,15 @@ func (s *story) results(name string) ([]scenario.Result, string) {
 	for _, p := range s.c.model.Policies {
 		files[p.File] = p.Text
 	}
-	suite, problems := scenario.Parse(scenario.Source{Name: "counterexample.test.yaml", Text: s.scenario(name, name)}, func(name string) (scenario.Source, error) {
-		v, ok := files[name]
-		if !ok {
-			return scenario.Source{}, fmt.Errorf("there is no file %s", name)
-		}
-		// JSON is YAML too, whatever the file was.
-		return scenario.Source{Name: name, Text: v.AppendJSON(nil)}, nil
-	})
+	suite, problems := scenario.Parse(scenario.Source{Name: "counterexample.test.yaml", Text: s.scenario(name, name)},
+		func(name string) (scenario.Source, error) {
+			v, ok := files[name]
+			if !ok {
+				return scenario.Source{}, fmt.Errorf("there is no file %s", name)
+			}
+			// JSON is YAML too, whatever the file was.
+			return scenario.Source{Name: name, Text: v.AppendJSON(nil)}, nil
+		})
 	if suite == nil {
 		all := make([]string, 0, len(problems))
 		for _, problem := range problems {
@@ -221,7 +226,9 @@ func (s *story) results(name string) ([]scenario.Result, string) {
 }
 
 // refuteStuck tells how a run comes to where nothing leads on.
-func (c *checker) refuteStuck(p *workflow.Property, g *survey, at int32, chosen map[string][]assigned, r Result) Result {
+func (c *checker) refuteStuck(p *workflow.Property, g *survey, at int32, chosen map[string][]assigned,
+	r Result,
+) Result {
 	moves, worlds := g.path(at)
 	last := worlds[len(worlds)-1]
 	s := c.tell(moves, worlds)
@@ -238,7 +245,8 @@ func (c *checker) refuteStuck(p *workflow.Property, g *survey, at int32, chosen 
 	}
 	r.Reason = fmt.Sprintf("from state %s no event leads on to %s", strings.Join(states, ", "), goal)
 	if last.root.run.Status.Ended() {
-		r.Reason = fmt.Sprintf("a run ends in state %s, from where nothing leads to %s", document.Quote(last.root.run.State), goal)
+		r.Reason = fmt.Sprintf("a run ends in state %s, from where nothing leads to %s",
+			document.Quote(last.root.run.State), goal)
 	}
 	for _, i := range g.out[at] {
 		w := &g.ways[i]

@@ -98,7 +98,8 @@ func (s *story) provide(path []int, branch string, a assigned) bool {
 		if !l.fires || !slices.Equal(l.path, path) || slices.Contains(l.keep, a.key) {
 			continue
 		}
-		if l.branch != branch && l.branch != "" && !strings.HasPrefix(branch, l.branch+"/") && !(branch == "" || strings.HasPrefix(l.branch, branch+"/")) {
+		if l.branch != branch && l.branch != "" && !strings.HasPrefix(branch, l.branch+"/") && !(branch == "" ||
+			strings.HasPrefix(l.branch, branch+"/")) {
 			continue
 		}
 		if slices.ContainsFunc(l.data, func(b assigned) bool { return b.key == a.key }) {
@@ -128,7 +129,8 @@ func (s *story) move(m *move, before *world) {
 		if !ok {
 			s.wrong = "no file was found that fires the interrupt " + document.Quote(m.event)
 		}
-		s.add(member("report", record(member("tool", text("Edit")), member("files_changed", document.ArrayValue([]document.Value{text(file)})))))
+		s.add(member("report", record(member("tool", text("Edit")), member("files_changed",
+			document.ArrayValue([]document.Value{text(file)})))))
 	case grants:
 		s.sit(before, m.path, m.branch)
 		s.approve(n.of, m.edited)
@@ -144,7 +146,8 @@ func (s *story) move(m *move, before *world) {
 		}
 		s.add(member("advance", text((ttl + time.Second).String())))
 	case cancels:
-		s.wrong = "an operator would have to cancel the run of " + document.Quote(n.of.Machine.Name()) + ", which a scenario cannot do"
+		s.wrong = "an operator would have to cancel the run of " + document.Quote(n.of.Machine.Name()) +
+			", which a scenario cannot do"
 	case forces:
 		s.sit(before, m.path, m.branch)
 		s.add(member("force_state", record(member("state", text(m.event)))))
@@ -213,7 +216,8 @@ func (s *story) edit(w *world, what string) {
 		}
 	})
 	if !done {
-		s.wrong = "a call that is allowed may change files and so void evidence " + document.Quote(what) + ", and none was found that does"
+		s.wrong = "a call that is allowed may change files and so void evidence " + document.Quote(what) +
+			", and none was found that does"
 	}
 }
 
@@ -231,7 +235,8 @@ func (c *checker) voids(w *world, path []int, n *node, lane *workflow.View, a *a
 			arguments = input.AppendJSON(nil)
 		}
 		call := toolcall.Call{Tool: a.tool, Input: arguments}
-		if toolcall.Decide(n.of.Machine, lane, call).Decision == toolcall.Allow && toolcall.Observe(n.of.Machine, family, lane, call, "").Voids {
+		if toolcall.Decide(n.of.Machine, lane, call).Decision == toolcall.Allow && toolcall.Observe(n.of.Machine, family,
+			lane, call, "").Voids {
 			a.input = input
 			return true
 		}

@@ -111,7 +111,8 @@ func (v *vocabulary) of(guards []string) *vocabulary {
 
 func vocabularyOf(guards []workflow.Guard, context document.Value) *vocabulary {
 	v := &vocabulary{
-		classes: map[string][]document.Value{}, optional: map[string]bool{}, traced: map[string]bool{}, reads: map[string][]string{},
+		classes: map[string][]document.Value{}, optional: map[string]bool{}, traced: map[string]bool{},
+		reads:  map[string][]string{},
 		guards: guards, parts: map[string]*vocabulary{},
 	}
 	trees := map[string]*tree{}
@@ -202,7 +203,8 @@ func (t *tree) vector(dst []byte, v document.Value) []byte {
 		}
 	}
 	for _, name := range t.names {
-		inner := workflow.LookupField(document.ObjectValue([]document.Member{{Name: "v", Value: v}}), "/v/"+document.EscapeSegment(name))
+		inner := workflow.LookupField(document.ObjectValue([]document.Member{{Name: "v", Value: v}}),
+			"/v/"+document.EscapeSegment(name))
 		dst = t.below[name].vector(dst, inner)
 	}
 	return dst
@@ -362,7 +364,8 @@ func textsWith(parts, not []string) []document.Value {
 func (t *tree) lists(points []document.Value) []document.Value {
 	var parts []document.Value
 	for i := range t.leaves {
-		if l := &t.leaves[i]; l.op == condition.Contains && !slices.ContainsFunc(parts, func(v document.Value) bool { return document.Equal(v, l.value) }) {
+		if l := &t.leaves[i]; l.op == condition.Contains && !slices.ContainsFunc(parts,
+			func(v document.Value) bool { return document.Equal(v, l.value) }) {
 			parts = append(parts, l.value)
 		}
 	}
@@ -402,7 +405,8 @@ func (t *tree) objects(points []document.Value) []document.Value {
 	var keys []string
 	for i := range t.leaves {
 		l := &t.leaves[i]
-		if key := l.value.Str(); l.op == condition.Contains && l.value.Kind() == document.String && t.below[key] == nil && !slices.Contains(keys, key) {
+		if key := l.value.Str(); l.op == condition.Contains && l.value.Kind() == document.String && t.below[key] == nil &&
+			!slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}

@@ -105,7 +105,10 @@ func tidyLane(l *workflow.Lane, v *vocabulary, ended bool) {
 	}
 	if ended {
 		if results, ok := l.Context.Get(resultsKey); ok && results.Kind() == document.Object {
-			l.Context = document.MergeTop(l.Context, document.ObjectValue([]document.Member{{Name: resultsKey, Value: freeByResult}}))
+			l.Context = document.MergeTop(l.Context, document.ObjectValue([]document.Member{{
+				Name:  resultsKey,
+				Value: freeByResult,
+			}}))
 			l.Context = v.restrict(l.Context)
 		}
 	}

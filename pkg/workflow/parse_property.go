@@ -72,8 +72,9 @@ type propertyReader struct {
 // propertyKinds are the keys of a property that say its kind, and those next to them.
 var (
 	propertyKinds  = []string{"never", "before", "always_possible", "at_most", "can_be_decided"}
-	propertyFields = append(slices.Clone(propertyKinds), "unless", "always", "tool", "command", "people", "while", "description")
-	propertyRule   = document.NameRule{What: "property", Prefix: branchDone, Spaces: true}
+	propertyFields = append(slices.Clone(propertyKinds), "unless", "always", "tool", "command", "people", "while",
+		"description")
+	propertyRule = document.NameRule{What: "property", Prefix: branchDone, Spaces: true}
 )
 
 func (r *propertyReader) property(name string, v document.Value, at *document.Path) (Property, bool) {
@@ -98,7 +99,8 @@ func (r *propertyReader) property(name string, v document.Value, at *document.Pa
 		r.report.Errorf(at, document.CodeRequired, "it says nothing: add one of %s", strings.Join(propertyKinds, ", "))
 		return p, false
 	default:
-		r.report.Errorf(at, document.CodeConflict, "a property says one thing, this one has %s; write a property for each", strings.Join(kinds, " and "))
+		r.report.Errorf(at, document.CodeConflict, "a property says one thing, this one has %s; write a property for each",
+			strings.Join(kinds, " and "))
 		return p, false
 	}
 	r.next(f, &p)
@@ -276,7 +278,8 @@ func (r *propertyReader) alwaysPossible(f document.Fields, p *Property) {
 		return
 	}
 	if !f.Bool("always_possible") && v.Kind() == document.Bool {
-		r.report.Errorf(f.At.Key("always_possible"), document.CodeEnum, `write true, or {"state": ...}: a property is something that holds`)
+		r.report.Errorf(f.At.Key("always_possible"), document.CodeEnum,
+			`write true, or {"state": ...}: a property is something that holds`)
 	}
 }
 

@@ -47,10 +47,12 @@ const verifyQuestion = "A workflow or a process, written out; optionally workflo
 
 func (e *edge) verifyRoutes() {
 	e.add(route{
-		method: http.MethodPost, path: "/v1/verify", id: "verifyDefinition", summary: "Prove what is true of every run of a definition",
+		method: http.MethodPost, path: "/v1/verify", id: "verifyDefinition",
+		summary: "Prove what is true of every run of a definition",
 		about: "Explores the definition in memory, and answers for each property PROVED, COUNTEREXAMPLE with a scenario, or NOT PROVED where a bound was reached. " +
 			"Nothing is stored, and no run is started. 422 with every problem when something is invalid.",
-		body: definitionBody, definition: verifyQuestion, timeout: verifyTimeout, answers: answers[Proof](http.StatusOK), serve: e.prove,
+		body: definitionBody, definition: verifyQuestion, timeout: verifyTimeout, answers: answers[Proof](http.StatusOK),
+		serve: e.prove,
 	})
 }
 
@@ -85,7 +87,8 @@ func proofOf(r *verify.Report) Proof {
 	out := Proof{Workflow: r.Workflow, Verdict: string(r.Worst())}
 	out.Results = jsonview.Each(r.Results, func(result verify.Result) ProvedProperty {
 		one := ProvedProperty{
-			Property: result.Property.Name, Kind: string(result.Property.Kind), Verdict: string(result.Verdict), States: result.States,
+			Property: result.Property.Name, Kind: string(result.Property.Kind), Verdict: string(result.Verdict),
+			States: result.States,
 			Reason: result.Reason, Notes: result.Notes,
 		}
 		if result.Counterexample != nil {

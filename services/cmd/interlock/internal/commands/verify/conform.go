@@ -110,7 +110,8 @@ func printConformance(io console.Streams, run string, out *verify.Conformance) {
 	if len(out.Differences) > 0 {
 		verdict = "does not conform"
 	}
-	fmt.Fprintf(io.Out, "%s: %s: %s and %s decided again\n", show.Text(run), verdict, show.Counted(out.History, "change"), show.Counted(out.Decisions, "decision"))
+	fmt.Fprintf(io.Out, "%s: %s: %s and %s decided again\n", show.Text(run), verdict, show.Counted(out.History,
+		"change"), show.Counted(out.Decisions, "decision"))
 	whys := make([]string, 0, len(out.Open))
 	for why := range out.Open {
 		whys = append(whys, why)
@@ -133,7 +134,8 @@ func (c *Command) recorded(ctx context.Context, io console.Streams) (*record, er
 			return nil, fmt.Errorf("%s is not an exported run: %w", c.Run_, err)
 		}
 		if r.Format != recordFormat {
-			return nil, fmt.Errorf("%s is not an exported run of this version: its format is %q, not %q", c.Run_, r.Format, recordFormat)
+			return nil, fmt.Errorf("%s is not an exported run of this version: its format is %q, not %q", c.Run_, r.Format,
+				recordFormat)
 		}
 		return &r, nil
 	}
@@ -160,12 +162,13 @@ func (r *record) load(ctx context.Context, conn grpc.ClientConnInterface, id str
 		return err
 	}
 	r.History = jsonview.HistoryOf(entries)
-	err = decisions.Each(ctx, conn, &policyv1.ListDecisionsRequest{Filter: "run_id=" + r.RunID}, func(d *policyv1.DecisionRecord) error {
-		if d.GetRunId() == r.RunID { // and not those of runs below it
-			r.Decisions = append(r.Decisions, jsonview.DecisionRecordOf(d))
-		}
-		return nil
-	})
+	err = decisions.Each(ctx, conn, &policyv1.ListDecisionsRequest{Filter: "run_id=" + r.RunID},
+		func(d *policyv1.DecisionRecord) error {
+			if d.GetRunId() == r.RunID { // and not those of runs below it
+				r.Decisions = append(r.Decisions, jsonview.DecisionRecordOf(d))
+			}
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -243,12 +246,18 @@ func entryOf(h *jsonview.HistoryEntry) (workflow.HistoryEntry, bool) {
 		return workflow.HistoryEntry{}, false
 	}
 	e := workflow.HistoryEntry{
-		Time: h.Time, Actor: h.Actor, Type: h.Type, Event: h.Event, From: h.From, To: h.To, Data: valueOf(h.Data), Rationale: h.Rationale,
-		WorkflowVersion: h.WorkflowVersion, RunVersion: h.RunVersion, Status: workflow.Status(h.Status), Reason: h.Reason, SafeNext: h.SafeNext,
-		Branch: h.Branch, Interrupt: h.Interrupt, Files: h.Files, ChildRunID: h.ChildRunID, SessionID: h.SessionID, ApprovalID: h.ApprovalID,
+		Time: h.Time, Actor: h.Actor, Type: h.Type, Event: h.Event, From: h.From, To: h.To, Data: valueOf(h.Data),
+		Rationale:       h.Rationale,
+		WorkflowVersion: h.WorkflowVersion, RunVersion: h.RunVersion, Status: workflow.Status(h.Status), Reason: h.Reason,
+		SafeNext: h.SafeNext,
+		Branch:   h.Branch, Interrupt: h.Interrupt, Files: h.Files, ChildRunID: h.ChildRunID, SessionID: h.SessionID,
+		ApprovalID: h.ApprovalID,
 	}
 	for i := range h.Guards {
-		e.Guards = append(e.Guards, workflow.GuardResult{Name: h.Guards[i].Name, Field: h.Guards[i].Field, Op: h.Guards[i].Op, Passed: h.Guards[i].Passed})
+		e.Guards = append(e.Guards, workflow.GuardResult{
+			Name: h.Guards[i].Name, Field: h.Guards[i].Field,
+			Op: h.Guards[i].Op, Passed: h.Guards[i].Passed,
+		})
 	}
 	for i := range h.Joins {
 		e.Joins = append(e.Joins, workflow.Join{Event: h.Joins[i].Event, To: h.Joins[i].To, Succeeded: h.Joins[i].Succeeded})
@@ -266,9 +275,11 @@ func valueOf(text []byte) document.Value {
 
 func tracedOf(d *jsonview.DecisionRecord) verify.Traced {
 	t := verify.Traced{
-		Sequence: d.Sequence, RunVersion: d.RunVersion, Time: d.Time, CallID: d.CallID, Branch: d.Branch, State: d.State, Tool: d.Tool,
+		Sequence: d.Sequence, RunVersion: d.RunVersion, Time: d.Time, CallID: d.CallID, Branch: d.Branch, State: d.State,
+		Tool:      d.Tool,
 		Principal: d.Principal, Session: d.SessionID, Input: d.Input, Digest: d.InputDigest,
-		Decision: toolcall.Decision(d.Decision), Code: toolcall.Code(d.Code), Approved: d.ApprovalID != "" && d.Decision == "ALLOW",
+		Decision: toolcall.Decision(d.Decision), Code: toolcall.Code(d.Code), Approved: d.ApprovalID != "" &&
+			d.Decision == "ALLOW",
 	}
 	if d.Policy != "" {
 		t.Policy = verify.PolicyVersion{Name: d.Policy, Version: d.PolicyVersion}

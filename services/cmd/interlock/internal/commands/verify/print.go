@@ -99,12 +99,16 @@ func views(all []checked) []view {
 	list := make([]view, 0, len(all))
 	for i := range all {
 		f := &all[i]
-		v := view{File: f.File, Workflow: f.Workflow, Verdict: f.Worst(), Results: []resultView{}, Warnings: []document.Problem{}}
+		v := view{
+			File: f.File, Workflow: f.Workflow, Verdict: f.Worst(), Results: []resultView{},
+			Warnings: []document.Problem{},
+		}
 		for j := range f.Results {
 			r := &f.Results[j]
 			rv := resultView{
-				Property: r.Property.Name, Kind: string(r.Property.Kind), Verdict: r.Verdict, States: r.States, Explored: r.Explored,
-				Reason: r.Reason, Notes: r.Notes,
+				Property: r.Property.Name, Kind: string(r.Property.Kind), Verdict: r.Verdict, States: r.States,
+				Explored: r.Explored,
+				Reason:   r.Reason, Notes: r.Notes,
 			}
 			if r.Counterexample != nil {
 				rv.Steps, rv.Scenario = r.Counterexample.Steps, string(r.Counterexample.Scenario)
@@ -112,7 +116,10 @@ func views(all []checked) []view {
 			v.Results = append(v.Results, rv)
 		}
 		for _, w := range f.Warnings {
-			v.Warnings = append(v.Warnings, document.Problem{Pointer: w.Pointer, Code: w.Code, Severity: document.SeverityWarning, Message: w.Message})
+			v.Warnings = append(v.Warnings, document.Problem{
+				Pointer: w.Pointer, Code: w.Code,
+				Severity: document.SeverityWarning, Message: w.Message,
+			})
 		}
 		list = append(list, v)
 	}

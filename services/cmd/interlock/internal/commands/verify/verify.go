@@ -68,7 +68,10 @@ func (c *Command) Run(ctx context.Context, io console.Streams, version console.V
 	}
 	for i := range all {
 		f := &all[i]
-		f.Report = verify.Check(f.Model, f.props, verify.Options{MaxStates: c.MaxStates, Builtin: true, Progress: progress(io)})
+		f.Report = verify.Check(f.Model, f.props, verify.Options{
+			MaxStates: c.MaxStates, Builtin: true,
+			Progress: progress(io),
+		})
 		if err := c.write(f); err != nil {
 			return err
 		}
@@ -144,7 +147,10 @@ func (c *Command) read(io console.Streams) ([]checked, error) {
 			return nil, src.Refuse(problems, io)
 		}
 		d.File = name
-		all = append(all, checked{File: file, Source: src, Model: &verify.Model{Main: d}, props: d.Machine.Definition().Properties})
+		all = append(all, checked{
+			File: file, Source: src, Model: &verify.Model{Main: d},
+			props: d.Machine.Definition().Properties,
+		})
 	}
 	if len(all) == 0 {
 		return nil, console.Misusedf("name a workflow or a process: policies alone have no runs")
