@@ -164,6 +164,11 @@ standalone: ## build each module without the workspace
 bench: deps ## compare with bare servers and etcd, within 4 minutes; BENCH_QUICK=1 is shorter
 	@./services/e2e/bench/run $(BENCH_FLAGS)
 
+.PHONY: bench-verify
+bench-verify: deps ## what it takes to prove properties of workflows of up to 5,000 states; takes about two minutes
+	@VERIFY_TABLE=1 go test ./pkg/verify -run TestLadders -count=1 -v
+	@go test ./pkg/verify -run TestMutations -count=1 -v
+
 .PHONY: bench-growth
 bench-growth: deps ## what more runs, versions, documents and rules cost; takes about ten minutes
 	@./services/e2e/bench/run -growth $(BENCH_FLAGS)

@@ -24,6 +24,8 @@ type Definition struct {
 	Evidence   []evidence.Spec
 	Interrupts []Interrupt
 	Meta       Meta
+	// Properties are what every run must keep (see pkg/verify).
+	Properties []Property
 }
 
 // State is one state and what it allows (S3).

@@ -81,3 +81,19 @@ func topKey(field string) string {
 	}
 	return field
 }
+
+// FieldPath is the path that the field of a guard takes where the context has no
+// top-level key of its name, or nil when it takes none (S2.5).
+func FieldPath(field string) []string {
+	var path []string
+	for _, s := range pathOf(field) {
+		path = append(path, s.key)
+	}
+	return path
+}
+
+// LookupField finds what the field of a guard reads in a context; a missing value when
+// there is nothing.
+func LookupField(context document.Value, field string) document.Value {
+	return newPredicate(&Guard{Field: field}).lookup(context)
+}

@@ -103,7 +103,7 @@ type reader struct {
 }
 
 var (
-	topFields = []string{"$schema", "id", "initial", "context", "inputs", "states", "guards", "evidence", "interrupts", "meta"}
+	topFields = []string{"$schema", "id", "initial", "context", "inputs", "states", "guards", "evidence", "interrupts", "meta", "properties"}
 	// annotations are fields that people write on top of a document for other
 	// people and programs. Everything else there is refused: it may be a mistake
 	// that drops protection.
@@ -137,6 +137,7 @@ func (r *reader) definition(v document.Value) {
 	r.initialState(f, haveStates)
 	r.interrupts(f)
 	r.checkApprovals()
+	r.properties(f)
 	if haveStates {
 		r.graph(states.At)
 	}

@@ -64,7 +64,7 @@ func TestSchemaAcceptsValid(t *testing.T) {
 // beyondSchema are codes that tell what no schema can: references, the graph,
 // closeness of names, and what it means.
 var beyondSchema = []string{
-	"UNKNOWN_STATE", "UNKNOWN_GUARD", "UNKNOWN_EVIDENCE", "TOO_DEEP", "RETURN_OUTSIDE", "INITIAL_FINAL", "NO_FINAL", "INTERRUPT_FINAL", "INVOKE_CYCLE", "FORK_", "SAFE_NEXT_BYPASS",
+	"UNKNOWN_STATE", "UNKNOWN_EVENT", "UNKNOWN_GUARD", "UNKNOWN_EVIDENCE", "TOO_DEEP", "RETURN_OUTSIDE", "INITIAL_FINAL", "NO_FINAL", "INTERRUPT_FINAL", "INVOKE_CYCLE", "FORK_", "SAFE_NEXT_BYPASS",
 	"GLOB", "COMMAND", "DEFAULT_NOT_LAST", "RESERVED", "NUMBER", "GUARD_VALUE", "NAME", "UNKNOWN_TOOL",
 }
 

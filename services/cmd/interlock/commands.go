@@ -33,6 +33,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/token"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/up"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/upstream"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/verify"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/workflow"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/workspace"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/offline"
@@ -62,6 +63,7 @@ var commands = []command{
 	{"viz", "Draw the state graph of a workflow or a process.", of[offline.Viz], nil},
 	{"fmt", "Format definitions written in JSON.", of[offline.Fmt], nil},
 	{"test", "Test workflows by scenario files, without a server.", of[offline.Test], nil},
+	{"verify", "Prove what is true of every run of a workflow, or check a recorded run.", of[verify.Command], nil},
 	{"workflow", "Register and read workflows.", of[workflow.Command], nil},
 	{"run", "Start, drive and watch runs.", of[runs.Command], nil},
 	{"process", "Register processes, start them, and answer their questions.", of[process.Command], nil},

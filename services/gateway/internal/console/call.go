@@ -37,7 +37,7 @@ func (c *console) call(w http.ResponseWriter, r *http.Request) {
 // asks reports whether a POST only asks, and changes nothing.
 func asks(method, path string) bool {
 	switch path {
-	case "/v1/workflows/validate", "/v1/workflows/graph", "/v1/policies/simulate", "/v1/simulate":
+	case "/v1/workflows/validate", "/v1/workflows/graph", "/v1/policies/simulate", "/v1/simulate", "/v1/verify":
 		return method == http.MethodPost
 	}
 	return false

@@ -26,6 +26,7 @@ Without a token:
 With Authorization: Bearer TOKEN:
   POST /v1/workflows            register a definition (JSON or YAML)
   POST /v1/workflows/validate   check one, store nothing
+  POST /v1/verify               prove what is true of every run: {"workflow": {}, "properties": {}}
   GET  /v1/workflows            .../{name}  .../{name}/versions/{n}
   POST /v1/runs                 start a run: {"workflow": "NAME"}; or give one of its branches
                                 to a session: {"run_id": "...", "branch": "...", "session_id": "..."}

@@ -123,6 +123,7 @@ func newEdge(cfg Config) (*edge, error) {
 	e.shadowRoutes()
 	e.graphRoutes()
 	e.simulateRoutes()
+	e.verifyRoutes()
 	e.processRoutes()
 	e.runRoutes()
 	e.toolCallRoutes()

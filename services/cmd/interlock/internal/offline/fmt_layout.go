@@ -138,7 +138,7 @@ var (
 		order: []string{"trigger", "target"}, most: anyNumber, known: map[string]*fmtShape{"trigger": fmtRecord},
 	}
 	workflowForm = &fmtShape{
-		order: []string{"$schema", "id", "initial", "context", "meta", "states", "guards", "evidence", "interrupts"},
+		order: []string{"$schema", "id", "initial", "context", "meta", "states", "guards", "evidence", "interrupts", "properties"},
 		known: map[string]*fmtShape{
 			"states": {others: stateForm}, "guards": {others: guardForm}, "evidence": {others: evidenceForm}, "interrupts": {others: interruptForm},
 		},

@@ -1,0 +1,259 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Pattern is one entry of a list of allowed commands, to be compared with another:
+// whether any command at all could match both.
+type Pattern struct {
+	inert bool
+	words []string // of a plain entry: the first words of a command
+	glob  string   // of any other: all words, joined by one space
+}
+
+// NewPattern reads an entry as NewList does.
+func NewPattern(entry string) Pattern {
+	switch words := strings.Fields(entry); {
+	case entry == Inert:
+		return Pattern{inert: true}
+	case len(words) == 0:
+		return Pattern{}
+	case slices.ContainsFunc(words, isGlob):
+		return Pattern{glob: strings.Join(words, " ")}
+	default:
+		return Pattern{words: entryWords(entry)}
+	}
+}
+
+// Empty reports an entry that no command matches.
+func (p Pattern) Empty() bool { return !p.inert && len(p.words) == 0 && p.glob == "" }
+
+// Lines are command lines of one simple command that match the pattern: the shortest
+// first. There are none only of an empty pattern.
+func (p Pattern) Lines() []string { return p.Meet(Pattern{glob: "*"}) }
+
+// Meet returns lines of one simple command that match both patterns, assignments in front
+// of it aside. No line means that no command matches both, of whatever words: that is
+// certain. A line that is returned may still be one that cannot be written as a command.
+func (p Pattern) Meet(other Pattern) []string {
+	var lines []string
+	for _, a := range p.languages() {
+		for _, b := range other.languages() {
+			text, ok := meet(a, b)
+			if !ok {
+				continue
+			}
+			for _, more := range []string{text + "x", text} {
+				if line, ok := lineOf(more); ok && accepts(a, more) && accepts(b, more) && !slices.Contains(lines, line) {
+					lines = append(lines, line)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b string) int { return len(a) - len(b) })
+	return lines
+}
+
+// languages are what the words of a command, joined by one space, must be.
+func (p Pattern) languages() [][]token {
+	switch {
+	case p.inert:
+		var all [][]token
+		for _, name := range slices.Concat(inertCommands, inertWrappers) {
+			all = append(all, Pattern{words: []string{name}}.languages()...)
+		}
+		return all
+	case len(p.words) > 0:
+		text := literals(strings.Join(withoutAssignments(p.words), " "))
+		if len(text) == 0 {
+			return nil // assignments alone are no command
+		}
+		return [][]token{text, append(slices.Clip(text), token{char: ' '}, token{kind: star})}
+	case p.glob != "":
+		own := tokens(p.glob)
+		first, rest, more := strings.Cut(p.glob, " ")
+		if _, assigns := meet(tokens(first), tokens("?*=*")); more && assigns {
+			return [][]token{own, tokens("*" + rest)}
+		}
+		return [][]token{own}
+	default:
+		return nil
+	}
+}
+
+func withoutAssignments(words []string) []string {
+	for len(words) > 0 {
+		name, _, assigns := strings.Cut(words[0], "=")
+		name, _, _ = strings.Cut(strings.TrimSuffix(name, "+"), "[")
+		if !assigns || !syntax.ValidName(name) {
+			break
+		}
+		words = words[1:]
+	}
+	return words
+}
+
+// token is one part of a pattern.
+type token struct {
+	kind  tokenKind
+	char  rune
+	class string
+}
+
+type tokenKind uint8
+
+const (
+	literalChar tokenKind = iota
+	anyChar
+	oneOf
+	star
+)
+
+func literals(text string) (all []token) {
+	for _, c := range text {
+		all = append(all, token{char: c})
+	}
+	return all
+}
+
+// tokens reads a pattern as matchGlob does.
+func tokens(pattern string) (all []token) {
+	for pattern != "" {
+		switch pattern[0] {
+		case '*':
+			all = append(all, token{kind: star})
+			pattern = pattern[1:]
+			continue
+		case '?':
+			all = append(all, token{kind: anyChar})
+			pattern = pattern[1:]
+			continue
+		case '[':
+			if end := strings.IndexByte(pattern, ']'); end > 1 {
+				all = append(all, token{kind: oneOf, class: pattern[1:end]})
+				pattern = pattern[end+1:]
+				continue
+			}
+		}
+		for _, c := range pattern {
+			all = append(all, token{char: c})
+			pattern = pattern[len(string(c)):]
+			break
+		}
+	}
+	return all
+}
+
+func (t token) takes(c rune) bool {
+	switch t.kind {
+	case literalChar:
+		return t.char == c
+	case oneOf:
+		return inClass(t.class, string(c))
+	default:
+		return true
+	}
+}
+
+// meet finds the shortest text that two languages have in common: a search through both
+// at once, over every character that either tells apart and one that neither does.
+func meet(a, b []token) (string, bool) {
+	type place struct{ a, b int }
+	type found struct {
+		from place
+		char rune
+		some bool
+	}
+	all := alphabet(a, b)
+	start := place{}
+	came := map[place]found{start: {}}
+	queue := []place{start}
+	visit := func(to, from place, char rune, some bool) {
+		if _, seen := came[to]; !seen {
+			came[to] = found{from, char, some}
+			queue = append(queue, to)
+		}
+	}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		if at.a == len(a) && at.b == len(b) {
+			var text []rune
+			for at != start {
+				step := came[at]
+				if step.some {
+					text = append(text, step.char)
+				}
+				at = step.from
+			}
+			slices.Reverse(text)
+			return string(text), true
+		}
+		if at.a < len(a) && a[at.a].kind == star {
+			visit(place{at.a + 1, at.b}, at, 0, false)
+		}
+		if at.b < len(b) && b[at.b].kind == star {
+			visit(place{at.a, at.b + 1}, at, 0, false)
+		}
+		if at.a == len(a) || at.b == len(b) {
+			continue
+		}
+		for _, c := range all {
+			if !a[at.a].takes(c) || !b[at.b].takes(c) {
+				continue
+			}
+			to := at
+			if a[at.a].kind != star {
+				to.a++
+			}
+			if b[at.b].kind != star {
+				to.b++
+			}
+			if to != at {
+				visit(to, at, c, true)
+			}
+		}
+	}
+	return "", false
+}
+
+// alphabet has the characters of ASCII, those that patterns name, and one more.
+func alphabet(languages ...[]token) []rune {
+	list := []rune("xabcdefghijklmnopqrstuvwyz0123456789-_./")
+	for c := rune(1); c < 128; c++ {
+		if !slices.Contains(list, c) {
+			list = append(list, c)
+		}
+	}
+	for _, tokens := range languages {
+		for _, t := range tokens {
+			if t.kind == literalChar && t.char >= 128 && !slices.Contains(list, t.char) {
+				list = append(list, t.char)
+			}
+		}
+	}
+	return append(list, '\u2603')
+}
+
+// accepts reports that a text is of a language.
+func accepts(language []token, text string) bool {
+	_, ok := meet(language, literals(text))
+	return ok
+}
+
+// lineOf is a command line whose words, joined by one space, are the text.
+func lineOf(text string) (string, bool) {
+	var words []string
+	for _, word := range strings.Split(text, " ") {
+		quoted, err := syntax.Quote(word, syntax.LangBash)
+		if err != nil {
+			return "", false
+		}
+		words = append(words, quoted)
+	}
+	return strings.Join(words, " "), true
+}

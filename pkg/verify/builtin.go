@@ -1,0 +1,301 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// warnings are what is asked of every workflow.
+func (c *checker) warnings() []Warning {
+	s := c.survey()
+	if s.full {
+		return []Warning{{CodeBuiltinBound, "", fmt.Sprintf("%d states were explored, and there are more: what every workflow is asked was not decided", len(s.worlds))}}
+	}
+	b := &builtin{c: c, survey: s, reached: map[string]workflow.View{}}
+	for i := range s.worlds {
+		s.worlds[i].root.each(nil, func(_ []int, n *node) {
+			if n.of != c.main || n.run.Status.Ended() {
+				return
+			}
+			for _, lane := range n.run.Lanes() {
+				if _, known := b.reached[lane.State]; !known && lane.Status != workflow.Waiting {
+					b.reached[lane.State] = lane
+				}
+			}
+		})
+	}
+	b.waysOut()
+	b.guards()
+	b.limits()
+	b.rules()
+	b.rights()
+	b.deciders()
+	return b.found
+}
+
+type builtin struct {
+	c       *checker
+	survey  *survey
+	reached map[string]workflow.View // by state
+	found   []Warning
+}
+
+func (b *builtin) warn(code, pointer, format string, args ...any) {
+	b.found = append(b.found, Warning{code, pointer, fmt.Sprintf(format, args...)})
+}
+
+func (b *builtin) state(name string) string { return document.Pointer("states", name) }
+
+// waysOut finds states that nothing leads out of.
+func (b *builtin) waysOut() {
+	can := b.survey.canReach(final)
+	told := map[string]bool{}
+	for i := range b.survey.worlds {
+		w := b.survey.worlds[i].world
+		if final(w) {
+			continue
+		}
+		if _, stuck := b.c.stuckIn(b.survey, int32(i), can); !stuck {
+			continue
+		}
+		for _, lane := range w.root.run.Lanes() {
+			if lane.Child == nil && !told[lane.State] {
+				told[lane.State] = true
+				b.warn(CodeNoWayOut, b.state(lane.State), "a run can come to state %s and never reach a final state from there; add an event, or one without a guard", document.Quote(lane.State))
+			}
+		}
+	}
+}
+
+// guards finds those that never let anything through.
+func (b *builtin) guards() {
+	for _, g := range b.c.main.Machine.Definition().Guards {
+		asked := false
+		for name := range b.reached {
+			for _, legal := range b.c.main.Machine.LegalEvents(name) {
+				asked = asked || slices.Contains(legal.Guards, g.Name)
+			}
+		}
+		if asked && !b.survey.passed[[2]string{b.c.main.Machine.Name(), g.Name}] {
+			b.warn(CodeGuardNeverTrue, document.Pointer("guards", g.Name), "guard %s lets no transition of any run through",
+				document.Quote(g.Name))
+		}
+	}
+}
+
+// allows reports that a state, policies aside, could allow a call.
+func (b *builtin) allows(lane workflow.View, s workflow.Subject) bool {
+	return b.c.judge(b.c.main, &lane, s, nil).possible
+}
+
+// limits finds those that limit nothing.
+func (b *builtin) limits() {
+	for _, state := range b.c.main.Machine.Definition().States {
+		lane, reached := b.reached[state.Name]
+		if !reached || state.Final {
+			continue
+		}
+		var edits, shells, any bool
+		for _, tool := range b.c.toolsOf(b.c.main, state.Name, "*") {
+			possible := b.allows(lane, workflow.Subject{Tool: tool})
+			any = any || possible
+			edits = edits || possible && toolcall.Edits(b.c.main.Machine, tool)
+			shells = shells || possible && toolcall.Shell(b.c.main.Machine.State(state.Name), tool)
+		}
+		vain := func(field, why string) {
+			b.warn(CodeLimitNoMatter, b.state(state.Name)+"/"+field, "%s limits nothing in state %s: %s", field,
+				document.Quote(state.Name), why)
+		}
+		if state.MaxEditLines > 0 && !edits {
+			vain("max_edit_lines", "no tool that edits is allowed")
+		}
+		if state.MaxFilesPerState > 0 && !edits {
+			vain("max_files_per_state", "no tool that edits is allowed")
+		}
+		if len(state.AllowedCommands) > 0 && !shells {
+			vain("allowed_commands", "no tool that runs commands is allowed")
+		}
+		if state.MaxIterations > 0 && !any {
+			vain("max_iterations", "no tool is allowed")
+		}
+	}
+}
+
+// rules finds those of policies that are about nothing that any state allows.
+func (b *builtin) rules() {
+	for i := range b.c.model.Policies {
+		p := b.c.model.Policies[i].Policy
+		for name, list := range map[string][]rules.Rule{"allow": p.Allow, "ask": p.Ask, "deny": p.Deny} {
+			for j := range list {
+				if !b.ruleMatters(list[j].Capability) {
+					b.warn(CodeRuleNoMatter, document.Pointer(name, fmt.Sprint(j)),
+						"rule %s of policy %s is about no tool that a state of %s allows",
+						document.Quote(list[j].Capability), document.Quote(p.Name), document.Quote(b.c.main.Machine.Name()))
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(b.found, func(a, b Warning) int { return strings.Compare(a.Code, b.Code) })
+}
+
+func (b *builtin) ruleMatters(capability string) bool {
+	for _, lane := range b.reached {
+		for _, pattern := range toolsOfCapability(capability) {
+			if capability == rules.Shell {
+				pattern = "*"
+			}
+			for _, tool := range b.c.toolsOf(b.c.main, lane.State, pattern) {
+				if capability == rules.Shell && !toolcall.Shell(b.c.main.Machine.State(lane.State), tool) {
+					continue
+				}
+				if b.allows(lane, workflow.Subject{Tool: tool}) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// right is how much a state lets an agent do to the world.
+type right int
+
+const (
+	reads right = iota
+	writes
+	runs
+	networks
+	deploys
+)
+
+func (r right) String() string {
+	return [...]string{"reading", "writing", "running commands", "the network", "deploying"}[r]
+}
+
+// Words by which commands and tools are known that reach beyond the machine.
+var (
+	networkWords = []string{
+		"curl", "wget", "ssh", "scp", "rsync", "fetch", "push", "pull", "clone", "websearch",
+		"webfetch", "http",
+	}
+	deployWords = []string{
+		"deploy", "kubectl apply", "kubectl delete", "helm upgrade", "helm install",
+		"terraform apply", "publish", "docker push", "release", "rollout",
+	}
+)
+
+// rightOf is the most that a state allows, by what it lists.
+func (b *builtin) rightOf(name string) right {
+	state := b.c.main.Machine.State(name)
+	most := reads
+	if state.Final {
+		return most
+	}
+	mentions := func(text string, words []string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(strings.ToLower(text), word) })
+	}
+	lane := b.reached[name]
+	for _, tool := range b.c.toolsOf(b.c.main, name, "*") {
+		if lane.Run == nil || !b.allows(lane, workflow.Subject{Tool: tool}) {
+			continue
+		}
+		switch {
+		case toolcall.Shell(state, tool):
+			most = max(most, runs)
+			if !state.CommandsRestricted {
+				most = deploys
+			}
+			for _, entry := range state.AllowedCommands {
+				switch {
+				case mentions(entry, deployWords):
+					most = deploys
+				case mentions(entry, networkWords):
+					most = max(most, networks)
+				}
+			}
+		case toolcall.Edits(b.c.main.Machine, tool):
+			most = max(most, writes)
+		case mentions(tool, deployWords):
+			most = deploys
+		case mentions(tool, networkWords):
+			most = max(most, networks)
+		}
+	}
+	return most
+}
+
+// rights finds transitions to much more than before, on the word of the agent alone: by
+// two steps of reading, writing, running commands, the network and deploying, or to the
+// last.
+func (b *builtin) rights() {
+	def := b.c.main.Machine.Definition()
+	parks := def.Meta.ApprovalMode == "ui" || b.c.main.Process != nil
+	for i := range def.States {
+		from := &def.States[i]
+		if _, reached := b.reached[from.Name]; !reached {
+			continue
+		}
+		before := b.rightOf(from.Name)
+		for _, t := range from.On {
+			for _, branch := range t.Branches {
+				after := b.rightOf(branch.Target)
+				if after < before+2 && (after != deploys || before == deploys) || branch.RequiresApproval && parks ||
+					b.observed(branch.Guards) {
+					continue
+				}
+				b.warn(CodeRightsJump, b.state(from.Name)+document.Pointer("on", t.Event),
+					"%s leads from %s (state %s) to %s (state %s) without evidence or approval",
+					document.Quote(t.Event), before, document.Quote(from.Name), after, document.Quote(branch.Target))
+			}
+		}
+	}
+}
+
+// observed reports that one of the guards asks for more than the word of the agent.
+func (b *builtin) observed(names []string) bool {
+	var asks func(g *workflow.Guard) bool
+	asks = func(g *workflow.Guard) bool {
+		each := func(list []workflow.Guard, all bool) bool {
+			for i := range list {
+				if asks(&list[i]) != all {
+					return !all
+				}
+			}
+			return all
+		}
+		switch {
+		case g.Evidence != "":
+			return true
+		case len(g.All) > 0:
+			return each(g.All, false)
+		case len(g.Any) > 0:
+			return each(g.Any, true)
+		default:
+			return g.Field != "" && g.Source.Meets(evidence.Observed)
+		}
+	}
+	return slices.ContainsFunc(b.c.main.Machine.Definition().Guards,
+		func(g workflow.Guard) bool { return slices.Contains(names, g.Name) && asks(&g) })
+}
+
+// deciders finds terms that nobody can meet.
+func (b *builtin) deciders() {
+	asks := false
+	for name := range b.reached {
+		for _, legal := range b.c.main.Machine.LegalEvents(name) {
+			asks = asks || b.c.main.Machine.Asks(name, legal.Event)
+		}
+	}
+	if asks && !b.c.decidable(b.c.main, consent.Transition, nil) {
+		b.warn(CodeNobodyDecides, "/meta/approval", "nobody can grant an approval on these terms: %s", b.c.whyNot(b.c.main,
+			consent.Transition, nil))
+	}
+}

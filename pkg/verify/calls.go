@@ -1,0 +1,362 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/toolname"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// answer is whether a call of a kind could be allowed somewhere.
+type answer struct {
+	// possible is false only when no call of the kind is allowed, whatever its input.
+	possible bool
+	// certain: this call is allowed, by the functions that decide it.
+	certain bool
+	// asks: humans are asked about it first.
+	asks  bool
+	tool  string
+	input document.Value
+}
+
+// callKey is all that the answer about a kind of call depends on.
+type callKey struct {
+	chain, state string
+	status       workflow.Status
+	over         bool
+	subject      workflow.Subject
+}
+
+// calls decides whether any call of a kind could be allowed in a lane.
+func (c *checker) calls(w *world, path []int, n *node, lane *workflow.View, s workflow.Subject) answer {
+	chain := w.chain(path)
+	key := callKey{state: lane.State, status: lane.Status, over: lane.Over, subject: s}
+	for _, of := range chain {
+		key.chain += of.of.Machine.Name() + "/"
+	}
+	if known, ok := c.answers[key]; ok {
+		return known
+	}
+	policies := slices.Clone(c.shared)
+	for _, of := range chain {
+		policies = append(policies, of.of.policies...)
+	}
+	a := c.judge(n.of, lane, s, policies)
+	c.answers[key] = a
+	return a
+}
+
+func (c *checker) judge(of *unit, lane *workflow.View, s workflow.Subject, policies []*rules.Set) answer {
+	if of.stub {
+		return answer{possible: lane.Status == workflow.Running, tool: s.Tool}
+	}
+	best := answer{}
+	pattern := s.Tool
+	if pattern == "" {
+		pattern = "*"
+	}
+	for _, tool := range c.toolsOf(of, lane.State, pattern) {
+		if s.Tool == "" && !toolcall.Shell(of.Machine.State(lane.State), tool) {
+			continue // a command line is run by what runs command lines
+		}
+		a := c.judgeTool(of, lane, tool, s, policies)
+		switch {
+		case a.certain && !a.asks:
+			return a
+		case a.possible && (!best.possible || a.certain && !best.certain), a.asks && !best.possible:
+			best = a
+		}
+	}
+	return best
+}
+
+// judgeTool decides it for one tool: by some inputs, of which any that is allowed will do,
+// and by what is denied whatever the input.
+func (c *checker) judgeTool(of *unit, lane *workflow.View, tool string, s workflow.Subject,
+	policies []*rules.Set,
+) answer {
+	state := of.Machine.State(lane.State)
+	decide := func(input document.Value, approved bool) rules.Combined {
+		var text []byte
+		if !input.IsZero() {
+			text = input.AppendJSON(nil)
+		}
+		verdict := toolcall.Decide(of.Machine, lane, toolcall.Call{Tool: tool, Input: text})
+		verdicts := make([]rules.Verdict, len(policies))
+		for i, policy := range policies {
+			verdicts[i] = policy.Decide(rules.Call{
+				Tool: tool, Shell: toolcall.Shell(state, tool), Input: text, Principal: agent, Session: agent, Approved: approved,
+				Now: epoch,
+			}, nil)
+		}
+		return rules.Combine(verdict, verdicts, nil)
+	}
+	inputs, exhaustive := c.inputs(of, lane, tool, s)
+	if len(inputs) == 0 && exhaustive {
+		return answer{}
+	}
+	final := false
+	for _, input := range inputs {
+		d := decide(input, false)
+		if d.Decision == toolcall.Ask {
+			if !c.terms(of).grantable() {
+				return answer{asks: true, tool: tool, input: input}
+			}
+			if decide(input, true).Decision == toolcall.Allow {
+				return answer{possible: true, certain: true, asks: true, tool: tool, input: input}
+			}
+		}
+		if d.Decision == toolcall.Allow {
+			return answer{possible: true, certain: true, tool: tool, input: input}
+		}
+		final = final || whateverInput(d)
+	}
+	if final {
+		return answer{}
+	}
+	a := answer{possible: true, tool: tool}
+	if len(inputs) > 0 {
+		a.input = inputs[0]
+		a.asks = decide(a.input, false).Decision == toolcall.Ask
+	}
+	return a
+}
+
+// whateverInput reports a denial that no other input of the tool would avoid.
+func whateverInput(d rules.Combined) bool {
+	switch d.State.Code {
+	case toolcall.CodeRunNotActive, toolcall.CodeToolNotAllowed, toolcall.CodeToolDisallowed:
+		return true
+	default:
+	}
+	return slices.ContainsFunc(d.Policies, func(v rules.Verdict) bool {
+		return v.Decision == toolcall.Deny && (v.Code == toolcall.CodePolicyDenied ||
+			v.Code == toolcall.CodePolicyUnavailable)
+	})
+}
+
+// inputs are inputs to try. exhaustive: where there are none, no input is allowed.
+func (c *checker) inputs(of *unit, lane *workflow.View, tool string, s workflow.Subject) (all []document.Value,
+	exhaustive bool,
+) {
+	state := of.Machine.State(lane.State)
+	if !toolcall.Shell(state, tool) {
+		if s.Command != "" {
+			return commands(shell.NewPattern(s.Command).Lines()), false
+		}
+		return c.sample(tool), false
+	}
+	wanted := shell.NewPattern("*")
+	if s.Command != "" {
+		wanted = shell.NewPattern(s.Command)
+	}
+	judged := lane.Status == workflow.Running || lane.Status == workflow.AwaitingApproval
+	if !state.CommandsRestricted || !judged {
+		lines := wanted.Lines()
+		if s.Command == "" {
+			lines = []string{"ls", "true"}
+		}
+		for _, line := range slices.Clone(lines) {
+			lines = append(lines, line+" --help", line+" --version")
+		}
+		return commands(lines), false
+	}
+	var lines []string
+	for _, entry := range state.AllowedCommands {
+		lines = append(lines, c.meeting(entry, s.Command, wanted)...)
+	}
+	return commands(lines), true
+}
+
+// meeting are lines that an entry of a list and a wanted command have in common. States
+// list the same entries again and again.
+func (c *checker) meeting(entry, command string, wanted shell.Pattern) []string {
+	key := [2]string{entry, command}
+	lines, ok := c.lines[key]
+	if !ok {
+		lines = shell.NewPattern(entry).Meet(wanted)
+		c.lines[key] = lines
+	}
+	return lines
+}
+
+func commands(lines []string) []document.Value {
+	all := make([]document.Value, 0, len(lines))
+	for _, line := range lines {
+		all = append(all, object("command", line))
+	}
+	return all
+}
+
+// object is an object of texts.
+func object(pairs ...string) document.Value {
+	var members []document.Member
+	for i := 0; i < len(pairs); i += 2 {
+		members = append(members, document.Member{Name: pairs[i], Value: document.StringValue(pairs[i+1])})
+	}
+	return document.ObjectValue(members)
+}
+
+// sample are inputs of tools that are not shells.
+func (c *checker) sample(tool string) []document.Value {
+	file := "example.txt"
+	name := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(tool[strings.LastIndex(tool, "__")+1:]))
+	var all []document.Value
+	switch {
+	case strings.Contains(name, "notebook"):
+		all = append(all, object("notebook_path", file, "new_source", "x"))
+	case strings.Contains(name, "multiedit"):
+		edits := document.Member{Name: "edits", Value: document.ArrayValue([]document.Value{object("old_string", "a",
+			"new_string", "b")})}
+		all = append(all, document.ObjectValue([]document.Member{
+			{Name: "file_path", Value: document.StringValue(file)},
+			edits,
+		}))
+	case strings.Contains(name, "patch"):
+		all = append(all, object("input", "*** Begin Patch\n*** Add File: "+file+"\n+x\n*** End Patch\n"))
+	case strings.Contains(name, "write"), strings.Contains(name, "create"):
+		all = append(all, object("file_path", file, "content", "x"), object("path", file, "content", "x"))
+	case strings.Contains(name, "edit"), strings.Contains(name, "replace"):
+		all = append(all, object("file_path", file, "old_string", "a", "new_string", "b"), object("path", file, "old_str",
+			"a", "new_str", "b"))
+	}
+	for i := range c.model.Policies {
+		if e := c.model.Policies[i].Policy.Email; e != nil {
+			all = append(all, letter(e))
+		}
+	}
+	return append(all, document.Value{})
+}
+
+// letter is an email that limits on emails admit.
+func letter(e *rules.EmailLimits) document.Value {
+	from, to := "agent@example.com", "someone@example.com"
+	address := func(list []string, otherwise string) string {
+		if len(list) == 0 {
+			return otherwise
+		}
+		return strings.Replace(list[0], "*", "someone", 1)
+	}
+	return object("from", address(e.AllowedFrom, from), "to", address(e.AllowedTo, to), "subject", "x", "text", "x")
+}
+
+// known are tools that agents have without anybody naming them.
+var known = []string{
+	"Read", "Grep", "Glob", "LS", "Edit", "Write", "MultiEdit", "NotebookEdit", "Bash", "Task", "WebFetch", "WebSearch",
+	"TodoWrite",
+	"read_file", "write_file", "edit_file", "create_file", "apply_patch", "shell", "exec_command", "run_command",
+	"run_terminal_cmd",
+}
+
+// unlisted ends names that no list names.
+const unlisted = "zq_any"
+
+// toolsOf are tools of a pattern: one for each way in which the lists of a state and of
+// the policies can tell its tools apart.
+func (c *checker) toolsOf(of *unit, state, pattern string) []string {
+	prefix, wild := strings.CutSuffix(pattern, "*")
+	if !wild {
+		return []string{pattern}
+	}
+	var all []string
+	add := func(name string) {
+		if strings.HasPrefix(name, prefix) && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	s := of.Machine.State(state)
+	if s.AllowedCommandsTool != "" {
+		add(s.AllowedCommandsTool)
+	}
+	for _, entry := range slices.Concat(s.AllowedTools, s.DisallowedTools, c.policyTools, toolname.Client) {
+		start, open := strings.CutSuffix(entry, "*")
+		switch {
+		case !open:
+			add(entry)
+		case strings.HasPrefix(start, prefix):
+			add(start + unlisted)
+		default:
+			add(prefix + unlisted)
+		}
+		if rest, ok := strings.CutPrefix(entry, "mcp__"); ok {
+			if server, _, ok := strings.Cut(rest, "__"); ok {
+				add("mcp__" + server + "__resource:" + unlisted)
+				add("mcp__" + server + "__prompt:" + unlisted)
+			}
+		}
+		if open { // shells among them have rules of their own
+			add(start + "bash")
+		}
+	}
+	for _, name := range known {
+		add(name)
+	}
+	for tool := range of.Machine.Meta().EditTools {
+		add(tool)
+	}
+	add(prefix + unlisted)
+	if prefix != "" {
+		add(prefix + "bash")
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(all, toolcall.Own)
+}
+
+// toolsOfPolicies are names, or prefixes with a trailing *, of the tools that rules are
+// about.
+func toolsOfPolicies(policies []Policy) []string {
+	var all []string
+	for i := range policies {
+		p := policies[i].Policy
+		for _, list := range [][]rules.Rule{p.Allow, p.Ask, p.Deny} {
+			for j := range list {
+				all = append(all, toolsOfCapability(list[j].Capability)...)
+			}
+		}
+		if p.Email != nil {
+			for _, capability := range p.Email.Tools {
+				all = append(all, toolsOfCapability(capability)...)
+			}
+			all = append(all, "resend-email", "mcp__resend__*")
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func toolsOfCapability(capability string) []string {
+	text, wild := strings.CutSuffix(capability, "*")
+	star := ""
+	if wild {
+		star = "*"
+	}
+	switch kind, rest, _ := strings.Cut(text, ":"); kind {
+	case "bash":
+		return []string{"Bash"}
+	case "mcp":
+		server, tool, whole := strings.Cut(rest, ":")
+		switch {
+		case !whole && !wild:
+			return []string{"mcp__" + server + "__*"}
+		case !whole:
+			return []string{"mcp__" + server + "*"}
+		case wild:
+			return []string{"mcp__" + server + "__" + tool + "*"}
+		}
+		// What continues after a separator belongs to it.
+		return []string{"mcp__" + server + "__" + tool, "mcp__" + server + "__" + tool + ":*", "mcp__" + server + "__" +
+			tool + ".*"}
+	case "tool":
+		if wild {
+			return []string{rest + "*"}
+		}
+		return []string{rest, rest + ":*", rest + ".*"}
+	default:
+		return []string{star}
+	}
+}

@@ -1,0 +1,439 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// Trace is what was recorded of one run.
+type Trace struct {
+	RunID, SessionID, Workspace string
+	// Definitions of the run's workflow, by version.
+	Definitions map[int64]*workflow.Machine
+	// Invoked are workflows that it has invoked, by name. One that is not there can have
+	// ended in any way.
+	Invoked map[string]*workflow.Machine
+	// Policies by name and version.
+	Policies map[PolicyVersion]*rules.Set
+	History  []workflow.HistoryEntry
+	// Decisions on its calls, oldest first.
+	Decisions []Traced
+}
+
+// PolicyVersion names one version of a policy.
+type PolicyVersion struct {
+	Name    string
+	Version int64
+}
+
+// Traced is one recorded decision.
+type Traced struct {
+	Sequence, RunVersion           int64
+	Time                           time.Time
+	CallID, Branch, State, Tool    string
+	Principal, Session, Capability string
+	// Input as it was kept, which may be masked; nil for not kept. Digest is of what was
+	// decided on.
+	Input    []byte
+	Digest   string
+	Decision toolcall.Decision
+	Code     toolcall.Code
+	Policy   PolicyVersion // that decided; empty when the state did
+	// Approved is true when an approval has admitted it.
+	Approved bool
+}
+
+// Difference is an entry that the definition or a policy would not give.
+type Difference struct {
+	// Entry is "history" or "decision", and Number the run's version or the decision's
+	// sequence.
+	Entry  string
+	Number int64
+	What   string
+}
+
+func (d Difference) String() string { return fmt.Sprintf("%s %d: %s", d.Entry, d.Number, d.What) }
+
+// Conformance is what came of checking a trace.
+type Conformance struct {
+	// History counts the changes that were taken again, and Decisions those that were
+	// decided again.
+	History, Decisions int
+	// Open counts what could not be decided again, by why.
+	Open        map[string]int
+	Differences []Difference
+}
+
+// Why an entry cannot be decided again.
+const (
+	OpenInput    = "the input was not kept, or is masked"
+	OpenCounter  = "a counter of the store decided"
+	OpenPolicy   = "the version of the policy was not given"
+	OpenVersion  = "the version of the workflow was not given"
+	OpenPause    = "who paused the run is not recorded"
+	OpenChild    = "what an invoked run has left is not recorded with this one"
+	OpenEvidence = "evidence is taken as it was recorded"
+	OpenAfter    = "it comes after a difference in the history"
+	OpenVersions = "no history of that version of the run was given"
+)
+
+// Conform takes a recorded run again, by the functions that have decided it: every change
+// must be the one that its version of the definition makes, and every decision the one
+// that the state, or the policy that is named, gives.
+func Conform(t *Trace) Conformance {
+	c := &conformer{trace: t, out: Conformance{Open: map[string]int{}}, at: map[int64]*workflow.Run{}}
+	c.history()
+	for i := range t.Decisions {
+		c.decision(&t.Decisions[i])
+	}
+	return c.out
+}
+
+type conformer struct {
+	trace *Trace
+	out   Conformance
+	run   *workflow.Run
+	// at are the runs as they were, by version; unsure those after which something is not
+	// known.
+	at      map[int64]*workflow.Run
+	tainted bool
+	broken  bool
+}
+
+func (c *conformer) open(why string) { c.out.Open[why]++ }
+
+func (c *conformer) differs(entry string, number int64, format string, args ...any) {
+	c.out.Differences = append(c.out.Differences, Difference{entry, number, fmt.Sprintf(format, args...)})
+}
+
+func (c *conformer) history() {
+	for i := range c.trace.History {
+		e := &c.trace.History[i]
+		if c.broken {
+			c.open(OpenAfter)
+			continue
+		}
+		m := c.trace.Definitions[e.WorkflowVersion]
+		if m == nil {
+			c.open(OpenVersion)
+			c.broken = true
+			continue
+		}
+		c.change(m, e)
+	}
+}
+
+// change takes one change again.
+func (c *conformer) change(m *workflow.Machine, e *workflow.HistoryEntry) {
+	var out workflow.Result
+	switch {
+	case e.Type == workflow.EventStarted:
+		out = m.Start(workflow.StartParams{
+			ID: c.trace.RunID, SessionID: c.trace.SessionID, Workspace: c.trace.Workspace, Context: e.Data,
+		}, e.Actor, e.Time)
+	case c.run == nil:
+		c.differs("history", e.RunVersion, "the run changes before it has started")
+		c.broken = true
+		return
+	default:
+		cmd := c.command(m, e)
+		if cmd == nil {
+			c.differs("history", e.RunVersion, "%s is no change that a run makes", document.Quote(e.Type))
+			c.broken = true
+			return
+		}
+		out = c.step(m, e, cmd)
+	}
+	c.out.History++
+	if why := c.compare(e, &out); why != "" {
+		if c.tainted {
+			c.open(OpenChild)
+		} else {
+			c.differs("history", e.RunVersion, "%s", why)
+		}
+		c.broken = true
+		return
+	}
+	run := out.Run
+	c.run = &run
+	c.at[run.Version] = &run
+}
+
+// step tries what a change may have come of: an invoked run has ended in one of two ways,
+// and an approval is stale by itself or because its guards fail.
+func (c *conformer) step(m *workflow.Machine, e *workflow.HistoryEntry, cmd workflow.Command) workflow.Result {
+	out := m.Step(c.run, cmd, e.Time)
+	switch first := cmd.(type) {
+	case workflow.ChildEnded:
+		c.tainted = c.tainted || readsResults(m)
+		if out.Entry.To != e.To || out.Entry.Status != e.Status {
+			first.Child.Status = workflow.Failed
+			out = m.Step(c.run, first, e.Time)
+		}
+	case workflow.Grant:
+		if e.Type == workflow.EventStale && out.Entry.Type != workflow.EventStale {
+			out = m.Step(c.run, workflow.Reject{
+				ApprovalID: e.ApprovalID, Outcome: workflow.ApprovalStale, Note: e.Reason,
+				Actor: e.Actor,
+			}, e.Time)
+		}
+	}
+	return out
+}
+
+func readsResults(m *workflow.Machine) bool {
+	return newVocabulary(m).trees[resultsKey] != nil
+}
+
+// command is what a change came of.
+func (c *conformer) command(m *workflow.Machine, e *workflow.HistoryEntry) workflow.Command {
+	fire := workflow.Fire{
+		Event: e.Event, Data: e.Data, Branch: e.Branch, Actor: e.Actor, ApprovalID: e.ApprovalID,
+		Evidence: c.evidenceOf(m, e),
+	}
+	switch e.Type {
+	case workflow.EventTransitioned:
+		if at, waits := c.run.Asking(e.ApprovalID); e.ApprovalID != "" && waits {
+			grant := workflow.Grant{ApprovalID: e.ApprovalID, Note: e.Reason, Actor: e.Actor, Evidence: fire.Evidence}
+			if !document.Equal(at.Approval.Data, e.Data) {
+				grant.Data = e.Data
+			}
+			return grant
+		}
+		return fire
+	case workflow.EventParked, workflow.EventForked:
+		return fire
+	case workflow.EventInvoked:
+		name := m.State(c.laneState(e)).Invokes(e.Event)
+		fire.ChildID, fire.Child = e.ChildRunID, c.trace.Invoked[name]
+		if fire.Child == nil && name != "" {
+			fire.Child = (&checker{units: map[string]*unit{}}).unit(name).Machine
+		}
+		return fire
+	case workflow.EventChildEnded:
+		return workflow.ChildEnded{Child: workflow.Run{
+			ID: e.ChildRunID, Status: workflow.Completed, Lane: workflow.Lane{Context: document.ObjectValue(nil)},
+		}, Actor: e.Actor}
+	case workflow.EventInterrupted:
+		return workflow.Divert{Interrupt: e.Interrupt, Files: e.Files, Branch: e.Branch, Actor: e.Actor}
+	case workflow.EventBound:
+		return workflow.Bind{Branch: e.Branch, SessionID: e.SessionID, Actor: e.Actor}
+	case workflow.EventForced:
+		return workflow.Force{State: e.To, Context: e.Data, Branch: e.Branch, Actor: e.Actor}
+	case workflow.EventPaused, workflow.EventHeld:
+		return c.pause(e)
+	case workflow.EventResumed, workflow.EventHoldLifted:
+		return workflow.Resume{Lifts: []workflow.HoldCause{workflow.HoldOperator, workflow.HoldSessionEnd}, Actor: e.Actor}
+	case workflow.EventCancelled:
+		return workflow.Cancel{Reason: e.Reason, Actor: e.Actor}
+	case workflow.EventStale:
+		return workflow.Grant{ApprovalID: e.ApprovalID, Actor: e.Actor, Evidence: fire.Evidence}
+	case workflow.EventApprovalRejected:
+		return workflow.Reject{ApprovalID: e.ApprovalID, Note: e.Reason, Actor: e.Actor}
+	case workflow.EventApprovalExpired:
+		return workflow.Reject{ApprovalID: e.ApprovalID, Outcome: workflow.ApprovalExpired, Note: e.Reason, Actor: e.Actor}
+	case workflow.EventApprovalCancelled:
+		return workflow.Reject{ApprovalID: e.ApprovalID, Outcome: workflow.ApprovalCancelled, Note: e.Reason, Actor: e.Actor}
+	default:
+		return nil
+	}
+}
+
+// pause is a pause or a hold: a further one is a hold, and of the first it is not
+// recorded.
+func (c *conformer) pause(e *workflow.HistoryEntry) workflow.Command {
+	p := workflow.Pause{Reason: e.Reason, Actor: e.Actor}
+	if e.Type == workflow.EventHeld {
+		p.Hold = workflow.HoldOperator
+		if c.run.HeldFor(p.Hold) {
+			p.Hold = workflow.HoldSessionEnd
+		}
+	}
+	return p
+}
+
+func (c *conformer) laneState(e *workflow.HistoryEntry) string {
+	at := c.run.At(e.Branch)
+	return at.State
+}
+
+// evidenceOf is how evidence stood, as the results of guards tell: what they have passed
+// by was held.
+func (c *conformer) evidenceOf(m *workflow.Machine, e *workflow.HistoryEntry) evidence.Standings {
+	all := evidence.Standings{}
+	for i := range e.Guards {
+		g := &e.Guards[i]
+		for j := range m.Definition().Guards {
+			if def := &m.Definition().Guards[j]; def.Name == g.Name && g.Passed {
+				heldBy(def, all)
+			}
+		}
+	}
+	if len(all) > 0 {
+		c.open(OpenEvidence)
+	}
+	return all
+}
+
+func heldBy(g *workflow.Guard, all evidence.Standings) {
+	if g.Evidence != "" {
+		all[g.Evidence] = evidence.Standing{Name: g.Evidence, Held: true}
+	}
+	for _, list := range [][]workflow.Guard{g.All, g.Any} {
+		for i := range list {
+			heldBy(&list[i], all)
+		}
+	}
+}
+
+// compare says in what a change differs from the recorded one, or is empty.
+func (c *conformer) compare(e *workflow.HistoryEntry, out *workflow.Result) string {
+	switch {
+	case out.Rejection != nil:
+		return fmt.Sprintf("%s %s is refused by the definition: %s", e.Type, document.Quote(e.Event), out.Rejection.Message)
+	case !out.Changed:
+		return fmt.Sprintf("%s %s changes nothing by the definition", e.Type, document.Quote(e.Event))
+	case out.Entry.Type != e.Type:
+		return fmt.Sprintf("the definition makes it %s, and %s was recorded", out.Entry.Type, e.Type)
+	case out.Entry.From != e.From:
+		return fmt.Sprintf("it begins in state %s, and %s was recorded", document.Quote(out.Entry.From),
+			document.Quote(e.From))
+	case out.Entry.To != e.To:
+		return fmt.Sprintf("it leads to state %s, and %s was recorded", document.Quote(out.Entry.To), document.Quote(e.To))
+	case out.Entry.Status != e.Status && e.Status != "":
+		return fmt.Sprintf("the run is %s, and %s was recorded", out.Entry.Status, e.Status)
+	case out.Entry.RunVersion != e.RunVersion:
+		return fmt.Sprintf("it makes version %d, and %d was recorded", out.Entry.RunVersion, e.RunVersion)
+	case out.Entry.SafeNext != e.SafeNext:
+		return "safe_next was taken in one of the two"
+	}
+	for i := range e.Guards {
+		g := &e.Guards[i]
+		j := slices.IndexFunc(out.Entry.Guards, func(other workflow.GuardResult) bool { return other.Name == g.Name })
+		if j < 0 || out.Entry.Guards[j].Passed != g.Passed {
+			return fmt.Sprintf("guard %s is recorded as %s, and is not", document.Quote(g.Name),
+				map[bool]string{true: "passed", false: "failed"}[g.Passed])
+		}
+	}
+	if len(e.Joins) != len(out.Entry.Joins) {
+		return fmt.Sprintf("%d forks join, and %d were recorded", len(out.Entry.Joins), len(e.Joins))
+	}
+	return ""
+}
+
+// decision decides one call again.
+func (c *conformer) decision(d *Traced) {
+	run := c.at[d.RunVersion]
+	if run == nil {
+		c.open(OpenVersions)
+		return
+	}
+	m := c.trace.Definitions[run.WorkflowVersion]
+	at := run.At(d.Branch)
+	if d.State != "" && at.State != d.State && !strings.HasPrefix(d.State, "$") {
+		c.differs("decision", d.Sequence, "it was made in state %s, and version %d of the run is in %s",
+			document.Quote(d.State), d.RunVersion, document.Quote(at.State))
+		return
+	}
+	switch d.Code {
+	case toolcall.CodeMaxIterations, toolcall.CodeTooManyFiles, toolcall.CodeContextBudget, toolcall.CodeRateLimited,
+		toolcall.CodeBudgetExceeded,
+		toolcall.CodePolicyUnavailable:
+		c.open(OpenCounter)
+		return
+	}
+	input, exact := d.Input, d.Input != nil && DigestOfCall(d.Tool, d.Input) == d.Digest
+	if !exact {
+		input = nil
+	}
+	state := toolcall.Decide(m, &at, toolcall.Call{Tool: d.Tool, Input: input})
+	if run.Status == workflow.Paused {
+		c.open(OpenPause)
+		return
+	}
+	if d.Policy.Name != "" {
+		c.byPolicy(m, &at, d, input, exact, state)
+		return
+	}
+	certain := exact || whateverInput(rules.Combined{State: state})
+	switch {
+	case state.Decision == d.Decision && state.Code == d.Code && certain, state.Decision == toolcall.Allow &&
+		d.Decision == toolcall.Allow && !takesInput(m, &at, d.Tool):
+		c.out.Decisions++
+	case certain:
+		c.out.Decisions++
+		c.differs("decision", d.Sequence, "%s %s: the state decides %s, and %s was recorded", d.Tool, d.CallID,
+			said(state.Decision, state.Code), said(d.Decision, d.Code))
+	default:
+		c.open(OpenInput)
+	}
+}
+
+// takesInput reports that the answer of a state depends on more than the tool.
+func takesInput(m *workflow.Machine, at *workflow.View, tool string) bool {
+	state := m.State(at.State)
+	return toolcall.Shell(state, tool) || toolcall.Edits(m, tool)
+}
+
+func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, input []byte, exact bool,
+	state toolcall.Verdict,
+) {
+	set := c.trace.Policies[d.Policy]
+	if set == nil {
+		c.open(OpenPolicy)
+		return
+	}
+	if state.Decision == toolcall.Deny && whateverInput(rules.Combined{State: state}) && d.Decision != toolcall.Deny {
+		c.differs("decision", d.Sequence, "%s %s: the state denies it (%s), and %s was recorded", d.Tool, d.CallID,
+			state.Code, said(d.Decision, d.Code))
+		return
+	}
+	v := set.Decide(rules.Call{
+		Tool: d.Tool, Capability: d.Capability, Shell: toolcall.Shell(m.State(at.State), d.Tool), Input: input,
+		Principal: d.Principal, Session: d.Session, Approved: d.Approved || d.Decision == toolcall.Allow, Now: d.Time,
+	}, nil)
+	asked := v
+	if d.Decision == toolcall.Ask {
+		asked = set.Decide(rules.Call{
+			Tool: d.Tool, Capability: d.Capability, Shell: toolcall.Shell(m.State(at.State), d.Tool), Input: input,
+			Principal: d.Principal, Session: d.Session, Now: d.Time,
+		}, nil)
+	}
+	switch {
+	case v.Code == toolcall.CodeEmailDenied && !exact || d.Code == toolcall.CodeEmailDenied:
+		c.open(OpenInput)
+	case asked.Decision == d.Decision:
+		c.out.Decisions++
+	default:
+		c.out.Decisions++
+		c.differs("decision", d.Sequence, "%s %s: policy %s version %d decides %s, and %s was recorded",
+			d.Tool, d.CallID, document.Quote(d.Policy.Name), d.Policy.Version, said(asked.Decision, asked.Code),
+			said(d.Decision, d.Code))
+	}
+}
+
+func said(d toolcall.Decision, code toolcall.Code) string {
+	if code == "" {
+		return string(d)
+	}
+	return string(d) + " " + string(code)
+}
+
+// DigestOfCall is what the log keeps of every call: a digest of the tool's name and input.
+func DigestOfCall(tool string, input []byte) string {
+	asked := binary.BigEndian.AppendUint64(nil, uint64(len(tool)))
+	asked = append(append(asked, tool...), input...)
+	sum := sha256.Sum256(asked)
+	return hex.EncodeToString(sum[:])
+}

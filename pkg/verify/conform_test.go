@@ -1,0 +1,133 @@
+package verify_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/randtest"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// recorded is a run as history and log keep it.
+func recorded(t testing.TB, m *workflow.Machine, d drawer, steps int) *verify.Trace {
+	t.Helper()
+	now := noon
+	trace := &verify.Trace{RunID: "run_1", SessionID: "ses_1", Workspace: "/workspace", Definitions: map[int64]*workflow.Machine{1: m}}
+	out := m.Start(workflow.StartParams{ID: "run_1", SessionID: "ses_1", Workspace: "/workspace"}, "agent", now)
+	run := out.Run
+	trace.History = append(trace.History, out.Entry)
+	for i := range steps {
+		now = now.Add(time.Second)
+		lanes := run.Lanes()
+		if run.Status.Ended() || len(lanes) == 0 {
+			break
+		}
+		lane := lanes[d.IntN(len(lanes))]
+		c := someCalls[d.IntN(len(someCalls))]
+		input := []byte(`{}`)
+		if c.command != "" {
+			input = fmt.Appendf(nil, `{"command": %q}`, c.command)
+		}
+		v := toolcall.Decide(m, &lane, toolcall.Call{Tool: c.tool, Input: input})
+		trace.Decisions = append(trace.Decisions, verify.Traced{
+			Sequence: int64(i + 1), RunVersion: run.Version, Time: now, CallID: fmt.Sprint("call_", i), Branch: lane.Branch, State: lane.State,
+			Tool: c.tool, Input: input, Digest: verify.DigestOfCall(c.tool, input), Decision: v.Decision, Code: v.Code,
+		})
+		var cmd workflow.Command
+		switch {
+		case lane.Approval.Pending() && d.IntN(3) == 0:
+			cmd = workflow.Reject{ApprovalID: lane.Approval.ID, Note: "no", Actor: "alice"}
+		case lane.Approval.Pending():
+			cmd = workflow.Grant{ApprovalID: lane.Approval.ID, Actor: "alice"}
+		case d.IntN(8) == 0:
+			cmd = workflow.Divert{Interrupt: "check", Files: []string{"src/a.js"}, Branch: lane.Branch, Actor: "agent"}
+		default:
+			legal := m.LegalEvents(lane.State)
+			if len(legal) == 0 {
+				continue
+			}
+			w := walker{drawer: d}
+			cmd = workflow.Fire{Event: legal[d.IntN(len(legal))].Event, Data: w.data(), Branch: lane.Branch, ApprovalID: fmt.Sprint("apr_", i), Actor: "agent"}
+		}
+		if out := m.Step(&run, cmd, now); out.Changed {
+			run = out.Run
+			trace.History = append(trace.History, out.Entry)
+		}
+	}
+	return trace
+}
+
+// TestConform: what was recorded of a run conforms, and does not any more once one entry
+// says something else.
+func TestConform(t *testing.T) {
+	t.Parallel()
+	d := drawer{randtest.New(t, 7)}
+	entries, forged, seen := 0, 0, 0
+	for range randtest.Size(120, 3000) {
+		m := workflow.Compile(mustParse(t, d.workflow()), 1)
+		trace := recorded(t, m, d, 20)
+		out := verify.Conform(trace)
+		if len(out.Differences) > 0 {
+			t.Fatalf("a run as it was differs: %v", out.Differences)
+		}
+		if out.History != len(trace.History) {
+			t.Fatalf("%d of %d changes, %v", out.History, len(trace.History), out.Open)
+		}
+		entries += out.History + out.Decisions
+		if len(trace.History) < 3 {
+			continue
+		}
+		forged++
+		if d.IntN(2) == 0 && len(trace.Decisions) > 1 {
+			f := &trace.Decisions[d.IntN(len(trace.Decisions))]
+			if f.Decision == toolcall.Allow {
+				f.Decision, f.Code = toolcall.Deny, toolcall.CodeToolNotAllowed
+			} else {
+				f.Decision, f.Code = toolcall.Allow, ""
+			}
+		} else {
+			f := &trace.History[1+d.IntN(len(trace.History)-1)]
+			f.To += "x"
+		}
+		if len(verify.Conform(trace).Differences) > 0 {
+			seen++
+		}
+	}
+	if entries < 600 || seen != forged || forged < 50 {
+		t.Errorf("%d entries; %d of %d forgeries seen", entries, seen, forged)
+	}
+}
+
+func mustParse(t testing.TB, src string) *workflow.Definition {
+	t.Helper()
+	def, problems := workflow.Parse([]byte(src))
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	return def
+}
+
+// What cannot be decided again is counted, and is no difference.
+func TestConformCountsWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	m := workflow.Compile(mustParse(t, `{"id": "w", "initial": "a", "states": {"a": {"allowed_tools": ["Bash", "Read"], "allowed_commands": ["ls"], "on": {"END": "z"}}, "z": {"type": "final"}}}`), 1)
+	start := m.Start(workflow.StartParams{ID: "r", Context: document.ObjectValue(nil)}, "agent", noon)
+	trace := &verify.Trace{RunID: "r", Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{start.Entry}, Decisions: []verify.Traced{
+		{Sequence: 1, RunVersion: 1, State: "a", Tool: "Bash", Digest: "unknown", Decision: toolcall.Allow},
+		{Sequence: 2, RunVersion: 1, State: "a", Tool: "Bash", Digest: "unknown", Decision: toolcall.Deny, Code: toolcall.CodeMaxIterations},
+		{Sequence: 3, RunVersion: 1, State: "a", Tool: "Read", Digest: "unknown", Decision: toolcall.Allow},
+		{Sequence: 4, RunVersion: 1, State: "a", Tool: "Edit", Digest: "unknown", Decision: toolcall.Deny, Code: toolcall.CodeToolNotAllowed},
+		{Sequence: 5, RunVersion: 1, State: "a", Tool: "Edit", Digest: "unknown", Decision: toolcall.Allow},
+		{Sequence: 6, RunVersion: 1, State: "a", Tool: "Read", Decision: toolcall.Ask, Code: toolcall.CodeApprovalRequired, Policy: verify.PolicyVersion{Name: "p", Version: 3}},
+		{Sequence: 7, RunVersion: 9, State: "a", Tool: "Read", Decision: toolcall.Allow},
+	}}
+	out := verify.Conform(trace)
+	want := map[string]int{verify.OpenInput: 1, verify.OpenCounter: 1, verify.OpenPolicy: 1, verify.OpenVersions: 1}
+	if fmt.Sprint(out.Open) != fmt.Sprint(want) || out.Decisions != 3 || len(out.Differences) != 1 || out.Differences[0].Number != 5 {
+		t.Errorf("%+v", out)
+	}
+}

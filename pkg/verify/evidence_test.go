@@ -1,0 +1,55 @@
+package verify_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/verify"
+)
+
+const gated = `
+id: gated
+initial: coding
+evidence:
+  green: {tool: Bash, command: go test, after: edit}
+guards:
+  tested: {evidence: green}
+  claimed: {field: done, op: eq, value: true}
+states:
+  coding: {allowed_tools: [Read, Edit, Bash], allowed_commands: [go test], on: {SHIP: {target: shipping, guard: tested}, CLAIM: {target: shipping, guard: claimed}}}
+  shipping: {allowed_tools: [Bash], allowed_commands: [kubectl apply], on: {DONE: shipped, BACK: coding}}
+  shipped: {type: final}
+meta: {enforcement: always}
+`
+
+// Evidence is gained where the call that gives it is allowed, and lost where an edit is
+// (S14.1).
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	honest := strings.Replace(gated, ", CLAIM: {target: shipping, guard: claimed}", "", 1)
+	honest = strings.Replace(honest, "  claimed: {field: done, op: eq, value: true}\n", "", 1)
+	for _, c := range []struct {
+		name, src, property string
+		want                verify.Verdict
+		steps               string
+	}{
+		{"no way but the evidence", honest, `{p: {before: {state: shipping}, always: {evidence: green}}}`, verify.Proved, ""},
+		{"a claim is another way", gated, `{p: {before: {state: shipping}, always: {evidence: green}}}`, verify.Refuted, "CLAIM"},
+		{"a command may change files, which nobody can tell", honest, `{p: {never: {command: "kubectl apply *"}, unless: {evidence: green}}}`, verify.Undecided, ""},
+		{
+			"an edit in the state itself voids it", strings.Replace(honest, "allowed_tools: [Bash], allowed_commands: [kubectl apply]", "allowed_tools: [Bash, Edit], allowed_commands: [kubectl apply]", 1),
+			`{p: {never: {command: "kubectl apply *"}, unless: {evidence: green}}}`, verify.Refuted, "Edit",
+		},
+		{"a final state stays possible", honest, `{p: {always_possible: true}}`, verify.Proved, ""},
+	} {
+		m := model(t, c.src)
+		r := verify.Check(m, properties(t, m, c.property), verify.Options{}).Results[0]
+		if r.Verdict != c.want {
+			t.Errorf("%s: %s, %s", c.name, r.Verdict, r.Reason)
+			continue
+		}
+		if c.want == verify.Refuted && !strings.Contains(string(r.Counterexample.Scenario), c.steps) {
+			t.Errorf("%s:\n%s", c.name, r.Counterexample.Scenario)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package verify_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/process"
+	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+const folder = "../../examples"
+
+// example is a definition of the examples with its properties.
+type example struct {
+	name       string
+	model      *verify.Model
+	properties []workflow.Property
+}
+
+// examples are all workflows and processes of the examples. Those of a folder can invoke
+// each other.
+func examples(t testing.TB) []example {
+	t.Helper()
+	var all []example
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".json") || strings.Contains(path, "policies") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		m := model(t, string(text))
+		siblings, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.json"))
+		if err != nil {
+			return err
+		}
+		for _, sibling := range siblings {
+			if sibling == path || !strings.Contains(string(text), `"invoke"`) {
+				continue
+			}
+			other, err := os.ReadFile(sibling)
+			if err != nil {
+				return err
+			}
+			if v := value(t, string(other)); !process.Is(v) {
+				m.Others = append(m.Others, definition(t, v))
+			}
+		}
+		e := example{name: strings.TrimPrefix(path, folder+"/"), model: m, properties: m.Main.Machine.Definition().Properties}
+		more, err := os.ReadFile(strings.TrimSuffix(path, ".json") + ".properties.yaml")
+		if err != nil && len(e.properties) == 0 {
+			t.Errorf("%s has no properties", path)
+		}
+		if err == nil {
+			e.properties = append(e.properties, properties(t, m, string(more))...)
+		}
+		all = append(all, e)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 25 {
+		t.Fatalf("only %d examples were found", len(all))
+	}
+	return all
+}
+
+// Every workflow of the examples has properties, and keeps them.
+func TestExamplesKeepTheirProperties(t *testing.T) {
+	t.Parallel()
+	for _, e := range examples(t) {
+		for _, r := range verify.Check(e.model, e.properties, verify.Options{}).Results {
+			if r.Verdict != verify.Proved {
+				text := ""
+				if r.Counterexample != nil {
+					text = strings.Join(r.Counterexample.Steps, "\n")
+				}
+				t.Errorf("%s: %s: %s: %s\n%s", e.name, r.Property.Name, r.Verdict, r.Reason, text)
+			}
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// Explored is everything that was explored of a model, to hold real runs against.
+type Explored struct {
+	c     *checker
+	lanes map[string][]*workflow.Lane
+	// Worlds is how many there are.
+	Worlds int
+}
+
+// Explore explores a model.
+func Explore(m *Model) *Explored {
+	c := newChecker(m, Options{MaxStates: 200_000})
+	e := &Explored{c: c, lanes: map[string][]*workflow.Lane{}}
+	g := c.explore("", look{}, nil)
+	for i := range g.worlds {
+		g.worlds[i].root.each(nil, func(path []int, n *node) {
+			for _, key := range standingOf(n.of.Machine.Name(), n.run) {
+				lane := n.run.At(key.branch)
+				e.lanes[key.text] = append(e.lanes[key.text], lane.Lane)
+			}
+		})
+	}
+	e.Worlds = len(g.worlds)
+	return e
+}
+
+type laneKey struct{ text, branch string }
+
+// standingOf is where the lanes of a run stand, without their contexts.
+func standingOf(workflowName string, run *workflow.Run) (all []laneKey) {
+	for _, lane := range run.Lanes() {
+		key := fmt.Sprintf("%s %s %q %q", workflowName, lane.Branch, lane.State, run.State)
+		if lane.Interrupt != nil {
+			key += fmt.Sprintf(" interrupted %s %s", lane.Interrupt.Name, lane.Interrupt.ReturnTo)
+		}
+		if lane.Approval.Pending() {
+			key += fmt.Sprintf(" parked %s %s", lane.Approval.Event, lane.Approval.To)
+		}
+		if lane.Child != nil {
+			key += " waits " + lane.Child.Event
+		}
+		if run.Status.Ended() {
+			key += " " + string(run.Status)
+		}
+		all = append(all, laneKey{key, lane.Branch})
+	}
+	return all
+}
+
+// Uncovered says which lane of a run was not explored, or is empty.
+func (e *Explored) Uncovered(run *workflow.Run) string {
+	u := e.c.units[run.Workflow]
+	for _, key := range standingOf(run.Workflow, run) {
+		if run.Status.Ended() { // no context matters any more
+			if len(e.lanes[key.text]) == 0 {
+				return key.text
+			}
+			continue
+		}
+		real := run.At(key.branch)
+		covered := false
+		for _, l := range e.lanes[key.text] {
+			covered = covered || covers(u.words, l, real.Lane)
+		}
+		if !covered {
+			return fmt.Sprintf("%s %s %v, of %d", key.text, real.Context, real.Sources, len(e.lanes[key.text]))
+		}
+	}
+	return ""
+}
+
+func covers(v *vocabulary, abstract, real *workflow.Lane) bool {
+	for _, key := range v.keys {
+		a, has := abstract.Context.Get(key)
+		r, set := real.Context.Get(key)
+		from := func(l *workflow.Lane) evidence.Source {
+			if s, ok := l.Sources[key]; ok {
+				return s
+			}
+			return evidence.Agent
+		}
+		switch {
+		case v.traced[key] && key != resultsKey && set && from(abstract) != from(real):
+			return false
+		case has && isFree(a):
+			if !set && !v.optional[key] {
+				return false
+			}
+		case has != set:
+			return false
+		case has && !sameTo(v, key, a, r):
+			return false
+		}
+	}
+	return true
+}
+
+// sameTo reports that no guard tells two values apart.
+func sameTo(v *vocabulary, key string, a, b document.Value) bool {
+	t := v.trees[key]
+	return string(t.vector(nil, a)) == string(t.vector(nil, b))
+}
+
+// Possible reports that the exploration takes a call to be possible in a lane of a run
+// that nobody has invoked.
+func (e *Explored) Possible(run *workflow.Run, branch string, s workflow.Subject) bool {
+	w := &world{root: &node{of: e.c.units[run.Workflow], run: run}}
+	lane := run.At(branch)
+	return e.c.calls(w, nil, w.root, &lane, s).possible
+}
+
+// Classes are the values that stand for all of a key, and whether they do.
+func Classes(m *workflow.Machine, key string) (values []document.Value, complete bool) {
+	v := newVocabulary(m)
+	for _, c := range v.coarse {
+		if c == key {
+			return v.classes[key], false
+		}
+	}
+	return v.classes[key], true
+}
+
+// Vector is what every comparison of a key says of a value.
+func Vector(m *workflow.Machine, key string, value document.Value) string {
+	v := newVocabulary(m)
+	return string(v.trees[key].vector(nil, value))
+}

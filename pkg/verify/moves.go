@@ -1,0 +1,512 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// moveKind is what somebody does.
+type moveKind uint8
+
+const (
+	begins moveKind = iota
+	fires
+	diverts
+	grants
+	rejects
+	expires
+	cancels // an operator ends a run that was invoked
+	forces
+	gains // an evidence
+	loses
+)
+
+// move is what leads from one world to the next.
+type move struct {
+	kind   moveKind
+	path   []int  // of the run
+	branch string // of its lane
+	event  string // or the name of an interrupt, of an evidence, or of a state that is forced
+	// chosen are the values that guards were judged by.
+	chosen []assigned
+	guards []string
+	// keep are the keys that data leaves as they are.
+	keep []string
+	// edited is true where an approver sets what the agent has not.
+	edited bool
+	// why an evidence is lost.
+	why string
+	// unsure is true when the values cannot be told to be those that a run has.
+	unsure bool
+}
+
+// step is a move with what it has led to.
+type step struct {
+	move
+	from, to *world
+	// before is the lane that it began in, and told what happened in it.
+	before workflow.View
+	told   []told
+	entry  *workflow.HistoryEntry
+}
+
+// told are the events of one run.
+type told struct {
+	of     *unit
+	events []workflow.Event
+}
+
+// withContext is a run whose lane has another context.
+func withContext(run *workflow.Run, branch string, context document.Value) *workflow.Run {
+	next := *run
+	lane := &next.Lane
+	if branch != "" {
+		for name := range strings.SplitSeq(branch, "/") {
+			fork := *lane.Fork
+			fork.Branches = slices.Clone(fork.Branches)
+			lane.Fork = &fork
+			i := slices.IndexFunc(fork.Branches, func(b workflow.BranchProgress) bool { return b.Name == name })
+			lane = &fork.Branches[i].Lane
+		}
+	}
+	lane.Context = context
+	return &next
+}
+
+// do gives a command to the run at a path, and lets follow what follows in others. false
+// when nothing changes.
+func (c *checker) do(w *world, path []int, cmd workflow.Command, s *step) bool {
+	n := w.at(path)
+	return c.doAs(w, path, n, cmd, s, false)
+}
+
+// doAs is do for a run that may have other values than it has in the world.
+func (c *checker) doAs(w *world, path []int, n *node, cmd workflow.Command, s *step, childEnded bool) bool {
+	out := n.of.Machine.Step(n.run, cmd, epoch)
+	if !out.Changed {
+		return false
+	}
+	if s.entry == nil {
+		s.entry = &out.Entry
+	}
+	s.told = append(s.told, told{n.of, out.Events})
+	next := &node{of: n.of, run: tidy(&out.Run, n.of.words, childEnded), kids: slices.Clone(n.kids)}
+	lanes := entriesOf(next.run)
+	for _, h := range n.held {
+		if h.entry == 0 || slices.Contains(lanes, h.entry) {
+			next.held = append(next.held, h)
+		}
+	}
+	if child := out.Spawned; child != nil {
+		of := c.unit(child.Run.Workflow)
+		run := child.Run
+		run.Context = of.words.restrict(run.Context)
+		next.kids = append(next.kids, &node{of: of, run: tidy(&run, of.words, false)})
+		s.told = append(s.told, told{of, child.Events})
+		if of.stub {
+			c.stubbed[of.Machine.Name()] = true
+		}
+	}
+	waits := next.run.Children()
+	next.kids = slices.DeleteFunc(next.kids, func(kid *node) bool { return !slices.Contains(waits, kid.run.ID) })
+	slices.SortFunc(next.kids, func(a, b *node) int { return strings.Compare(a.run.ID, b.run.ID) })
+	to := &world{root: replace(w.root, path, next), met: w.met, count: w.count}
+	if len(path) == 0 || !next.run.Status.Ended() {
+		s.to = to
+		return true
+	}
+	outer := path[:len(path)-1]
+	return c.doAs(to, outer, to.at(outer), workflow.ChildEnded{Child: *next.run, Actor: agent}, s, true)
+}
+
+func entriesOf(run *workflow.Run) []int64 {
+	var all []int64
+	for _, lane := range run.Lanes() {
+		all = append(all, lane.Entry)
+	}
+	return all
+}
+
+// moves visits every step that can follow on a world, until visit returns false.
+func (c *checker) moves(w *world, visit func(*step) bool) {
+	going := true
+	w.root.each(nil, func(path []int, n *node) {
+		if !going || n.run.Status.Ended() {
+			return
+		}
+		for _, lane := range n.open(c.reduced) {
+			if going = going && c.ofLane(w, path, n, lane, visit); !going {
+				return
+			}
+		}
+		if len(path) > 0 {
+			s := &step{move: move{kind: cancels, path: path}, from: w}
+			if c.do(w, path, workflow.Cancel{Reason: "an operator cancels it", Actor: "operator"}, s) {
+				going = visit(s)
+			}
+		}
+	})
+	if going {
+		c.evidenceMoves(w, visit)
+	}
+}
+
+func (c *checker) ofLane(w *world, path []int, n *node, lane workflow.View, visit func(*step) bool) bool {
+	start := func(kind moveKind, event string) *step {
+		return &step{move: move{kind: kind, path: path, branch: lane.Branch, event: event}, from: w, before: lane}
+	}
+	try := func(s *step, cmd workflow.Command) bool { return !c.do(w, path, cmd, s) || visit(s) }
+	if lane.Approval.Pending() {
+		return c.decisions(w, path, n, lane, start, try, visit)
+	}
+	if lane.Status != workflow.Running {
+		return true
+	}
+	m := n.of.Machine
+	state := m.State(lane.State)
+	for _, legal := range state.LegalEvents() {
+		if !c.fire(w, path, n, lane, legal.Event, legal.Guards, visit) {
+			return false
+		}
+	}
+	if state.SafeNext != "" && !c.fire(w, path, n, lane, c.undefined(n.of), nil, visit) {
+		return false
+	}
+	for i := range m.Definition().Interrupts {
+		name := m.Definition().Interrupts[i].Name
+		if !try(start(diverts, name), workflow.Divert{Interrupt: name, Branch: lane.Branch, Actor: agent}) {
+			return false
+		}
+	}
+	if !m.Meta().Debug {
+		return true
+	}
+	for i := range m.Definition().States {
+		name := m.Definition().States[i].Name
+		if !try(start(forces, name), workflow.Force{
+			State: name, Context: n.of.words.anything(nil), Branch: lane.Branch,
+			Actor: agent,
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// decisions are what can come of a parked transition.
+func (c *checker) decisions(
+	w *world, path []int, n *node, lane workflow.View, start func(moveKind, string) *step, try func(*step,
+		workflow.Command) bool, visit func(*step) bool,
+) bool {
+	id, event := lane.Approval.ID, lane.Approval.Event
+	if c.terms(n.of).grantable() {
+		grant := workflow.Grant{ApprovalID: id, Actor: "approver", Evidence: n.standings(&lane)}
+		if !c.grant(w, path, n, lane, grant, visit) {
+			return false
+		}
+		if len(n.of.words.traced) > 0 && n.of.Process == nil {
+			var members []document.Member
+			for _, key := range n.of.words.keys {
+				members = append(members, document.Member{Name: key, Value: freeByHuman})
+			}
+			grant.Data = document.ObjectValue(members)
+			if !c.grant(w, path, n, lane, grant, visit) {
+				return false
+			}
+		}
+	}
+	return try(start(rejects, event), workflow.Reject{ApprovalID: id, Actor: "approver"}) &&
+		try(start(expires, event), workflow.Reject{ApprovalID: id, Outcome: workflow.ApprovalExpired, Actor: "expiry"})
+}
+
+// grant lets a parked transition fire, with the values that it has been parked by. One
+// that is stale leads to where an expired one does.
+func (c *checker) grant(w *world, path []int, n *node, lane workflow.View, cmd workflow.Grant,
+	visit func(*step) bool,
+) bool {
+	event := lane.Approval.Event
+	var guards []string
+	for _, legal := range n.of.Machine.LegalEvents(lane.State) {
+		if legal.Event == event {
+			guards = legal.Guards
+		}
+	}
+	choices, complete := n.of.words.assignments(lane.Context, guards)
+	if !complete {
+		c.blame("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) +
+			" tell apart too many combinations of values")
+	}
+	for _, chosen := range choices {
+		at := *n
+		at.run = withContext(n.run, lane.Branch, with(lane.Context, chosen))
+		s := &step{
+			move: move{kind: grants, path: path, branch: lane.Branch, event: event, edited: !cmd.Data.IsZero()},
+			from: w, before: lane,
+		}
+		if !c.doAs(w, path, &at, cmd, s, false) || s.entry.Type == workflow.EventStale {
+			continue
+		}
+		s.to.root = released(s.to.root, path, lane.Context, chosen)
+		return visit(s)
+	}
+	return true
+}
+
+// fire takes an event with every choice of values that its guards tell apart, and with
+// every choice of what its data leaves alone.
+func (c *checker) fire(w *world, path []int, n *node, lane workflow.View, event string, guards []string,
+	visit func(*step) bool,
+) bool {
+	words := n.of.words
+	choices, complete := words.assignments(lane.Context, guards)
+	if !complete {
+		c.blame("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) +
+			" tell apart too many combinations of values")
+	}
+	standings := n.standings(&lane)
+	for _, chosen := range choices {
+		at := n
+		if len(chosen) > 0 {
+			other := *n
+			other.run = withContext(n.run, lane.Branch, with(lane.Context, chosen))
+			at = &other
+		}
+		for _, keep := range c.keeps(words, lane.Context) {
+			cmd := workflow.Fire{
+				Event: event, Data: words.anything(keep), Branch: lane.Branch, Actor: agent, Evidence: standings,
+				ApprovalID: "apr " + n.run.ID + "/" + lane.Branch,
+			}
+			if name := n.of.Machine.State(lane.State).Invokes(event); name != "" {
+				cmd.Child, cmd.ChildID = c.unit(name).Machine, n.run.ID+"/"+lane.Branch+"."
+			}
+			s := &step{
+				move: move{
+					kind: fires, path: path, branch: lane.Branch, event: event, chosen: chosen, guards: guards, keep: keep,
+					unsure: anyMissing(chosen),
+				},
+				from: w, before: lane,
+			}
+			if !c.doAs(w, path, at, cmd, s, false) {
+				continue
+			}
+			// What was chosen was so at that moment. Afterwards it is any value again,
+			// which forgets more than a run does.
+			s.to.root = released(s.to.root, path, lane.Context, chosen)
+			if !visit(s) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// released is a tree in which a run's lanes have any value again where they have the one
+// that was chosen for an event.
+func released(root *node, path []int, before document.Value, chosen []assigned) *node {
+	n := root
+	for _, i := range path {
+		if i >= len(n.kids) {
+			return root // it has ended
+		}
+		n = n.kids[i]
+	}
+	if len(chosen) == 0 {
+		return root
+	}
+	next := *n
+	run := *n.run
+	releaseLane(&run.Lane, before, chosen)
+	next.run = &run
+	return replace(root, path, &next)
+}
+
+func releaseLane(l *workflow.Lane, before document.Value, chosen []assigned) {
+	var members []document.Member
+	for _, a := range chosen {
+		held, ok := l.Context.Get(a.key)
+		if a.value.IsZero() && !ok || !a.value.IsZero() && ok && document.Equal(held, a.value) {
+			free, _ := before.Get(a.key)
+			members = append(members, document.Member{Name: a.key, Value: free})
+		}
+	}
+	if len(members) > 0 {
+		l.Context = document.MergeTop(l.Context, document.ObjectValue(members))
+	}
+	if l.Fork == nil {
+		return
+	}
+	fork := *l.Fork
+	fork.Branches = slices.Clone(fork.Branches)
+	for i := range fork.Branches {
+		releaseLane(&fork.Branches[i].Lane, before, chosen)
+	}
+	l.Fork = &fork
+}
+
+func anyMissing(chosen []assigned) bool {
+	return slices.ContainsFunc(chosen, func(a assigned) bool { return a.value.IsZero() })
+}
+
+// keeps are the choices of keys that data can leave alone. It makes a difference only
+// where a guard asks where a value comes from, and it is not the agent's already.
+func (c *checker) keeps(words *vocabulary, context document.Value) [][]string {
+	all := [][]string{nil}
+	for _, key := range words.keys {
+		v, ok := context.Get(key)
+		if !words.traced[key] || !ok || v.Str() == freeByAgent.Str() || len(all) > 32 {
+			continue
+		}
+		for _, keep := range all[:len(all):len(all)] {
+			all = append(all, append(slices.Clip(keep), key))
+		}
+	}
+	return all
+}
+
+// undefined is an event that no state of a workflow defines.
+func (c *checker) undefined(of *unit) string {
+	name := "UNDEFINED"
+	for slices.ContainsFunc(of.Machine.Definition().States, func(s workflow.State) bool {
+		return slices.ContainsFunc(s.On, func(t workflow.Transition) bool { return t.Event == name })
+	}) {
+		name += "_"
+	}
+	return name
+}
+
+// evidenceMoves are what can be observed, and what voids it.
+func (c *checker) evidenceMoves(w *world, visit func(*step) bool) {
+	if !c.observing {
+		return
+	}
+	going := true
+	w.root.each(nil, func(path []int, n *node) {
+		for _, spec := range n.of.Machine.Evidence() {
+			if going {
+				going = c.evidenceMove(w, path, n, &spec, visit)
+			}
+		}
+	})
+}
+
+func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spec, visit func(*step) bool) bool {
+	have := func(entry int64) bool { return slices.Contains(n.held, held{spec.Name, entry}) }
+	change := func(kind moveKind, branch, why string, next *node) bool {
+		s := &step{move: move{kind: kind, path: path, branch: branch, event: spec.Name, why: why}, from: w}
+		s.to = &world{root: replace(w.root, path, next), met: w.met, count: w.count}
+		return visit(s)
+	}
+	without := func() *node {
+		next := *n
+		next.held = slices.DeleteFunc(slices.Clone(n.held), func(h held) bool { return h.name == spec.Name })
+		return &next
+	}
+	gained := func(entry int64) *node {
+		next := *n
+		next.held = append(slices.Clone(n.held), held{spec.Name, entry})
+		slices.SortFunc(next.held, func(a, b held) int {
+			if a.name != b.name {
+				return strings.Compare(a.name, b.name)
+			}
+			return int(a.entry - b.entry)
+		})
+		return &next
+	}
+	anyHeld := slices.ContainsFunc(n.held, func(h held) bool { return h.name == spec.Name })
+	switch {
+	case spec.Approval != "":
+		if spec.MaxAge == 0 {
+			return true
+		}
+		next := *n
+		run := *n.run
+		run.Approved = slices.DeleteFunc(slices.Clone(run.Approved), func(a evidence.Approved) bool {
+			return a.State == spec.Approval || a.Event == spec.Approval
+		})
+		next.run = &run
+		return len(run.Approved) == len(n.run.Approved) || change(loses, "", "age", &next)
+	case spec.State != nil:
+		if anyHeld {
+			return change(loses, "", "state", without())
+		}
+		return writtenFor(spec).Unknown != "" || change(gains, "", "state", gained(0))
+	}
+	possible, edits := false, false
+	var entries []int64
+	var branch string
+	w.root.each(nil, func(at []int, other *node) { edits = edits || c.edits(w, at, other) })
+	for _, lane := range n.run.Lanes() {
+		if !c.observable(w, path, n, &lane, spec).possible {
+			continue
+		}
+		if !possible {
+			branch = lane.Branch
+		}
+		possible = true
+		entries = append(entries, lane.Entry)
+	}
+	if anyHeld {
+		switch {
+		case spec.AfterEdit && edits:
+			return change(loses, "", "edit", without())
+		case (spec.AfterEdit || spec.WithinEntry) && c.leaves(w): // nothing is observed in a pause
+			return change(loses, "", "pause", without())
+		case spec.MaxAge > 0:
+			return change(loses, "", "age", without())
+		case possible:
+			return change(loses, branch, "outcome", without())
+		}
+	}
+	if !possible {
+		return true
+	}
+	if !spec.WithinEntry {
+		return have(0) || change(gains, branch, "", gained(0))
+	}
+	for _, entry := range entries {
+		if !have(entry) && !change(gains, branch, "", gained(entry)) {
+			return false
+		}
+	}
+	return true
+}
+
+// observable is a call that an evidence may be of. A shell counts by whatever name.
+func (c *checker) observable(w *world, path []int, n *node, lane *workflow.View, spec *evidence.Spec) answer {
+	a := c.calls(w, path, n, lane, workflow.Subject{Tool: spec.Tool, Command: spec.Command})
+	if !a.certain && spec.Command != "" {
+		if other := c.calls(w, path, n, lane, workflow.Subject{Command: spec.Command}); other.certain || !a.possible {
+			return other
+		}
+	}
+	return a
+}
+
+// edits reports that a call of a run may change files: by a tool that does, or by a
+// command, of which nothing is taken for granted.
+func (c *checker) edits(w *world, path []int, n *node) bool {
+	for _, lane := range n.run.Lanes() {
+		for _, tool := range c.changers(n.of, lane.State) {
+			if c.calls(w, path, n, &lane, workflow.Subject{Tool: tool}).possible {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// changers are the tools that may change files in a state.
+func (c *checker) changers(of *unit, state string) []string {
+	var all []string
+	for _, tool := range c.toolsOf(of, state, "*") {
+		if toolcall.Edits(of.Machine, tool) || toolcall.Shell(of.Machine.State(state), tool) {
+			all = append(all, tool)
+		}
+	}
+	return all
+}

@@ -1,0 +1,405 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// property decides one.
+func (c *checker) property(p *workflow.Property) Result {
+	c.stubbed, c.blamed = map[string]bool{}, nil
+	for _, u := range c.units {
+		for _, key := range u.words.coarse {
+			c.blame("the values of " + document.Quote(key) + " that guards of " + document.Quote(u.Machine.Name()) +
+				" tell apart are too many, or cannot be listed")
+		}
+	}
+	var r Result
+	switch p.Kind {
+	case workflow.Never, workflow.Before:
+		r = c.never(p)
+	case workflow.AtMost:
+		r = c.atMost(p)
+	case workflow.AlwaysPossible:
+		r = c.alwaysPossible(p)
+	case workflow.CanBeDecided:
+		r = c.canBeDecided(p)
+	default:
+		r = Result{Verdict: Undecided, Reason: "this version does not know such a property"}
+	}
+	r.Property = *p
+	return r
+}
+
+// proved is the verdict where nothing was found: it is proved only where nothing was
+// left out.
+func (c *checker) proved(g *graph, calls bool) Result {
+	r := Result{Verdict: Proved, States: len(g.worlds), Explored: g.digest()}
+	undecided := func(format string, args ...any) {
+		r.Verdict = Undecided
+		if r.Reason != "" {
+			r.Reason += "; "
+		}
+		r.Reason += fmt.Sprintf(format, args...)
+	}
+	if g.full {
+		undecided("%d states were explored, and there are more (--max-states)", len(g.worlds))
+	}
+	for _, why := range c.blamed {
+		undecided("%s", why)
+	}
+	if names := slices.Sorted(maps.Keys(c.stubbed)); len(names) > 0 {
+		if calls {
+			undecided("%s is invoked and was not given, so the calls in it are not known", quoted(names))
+		} else {
+			r.Notes = append(r.Notes, quoted(names)+" is invoked and was not given: it is taken to end in any way")
+		}
+	}
+	if len(c.missing) > 0 {
+		r.Notes = append(r.Notes, "policy "+quoted(c.missing)+" was not given, and is taken to allow everything")
+	}
+	return r
+}
+
+func quoted(names []string) string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = document.Quote(name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// offence is where a property is not kept.
+type offence struct {
+	// at is the world before it, and by the step that is one; nil where a call is.
+	at int32
+	by *step
+	// call that is allowed there, of the run and lane.
+	call   answer
+	path   []int
+	branch string
+	paused bool
+}
+
+// never decides never and before: the subject happens only where the condition is met.
+func (c *checker) never(p *workflow.Property) Result {
+	var found, vague *offence
+	look := look{
+		step: func(_ *graph, from int32, s *step) (follow, going bool) {
+			s.to.met = s.from.met || c.meets(p.Condition, s)
+			if c.subjectOf(&p.Subject, s) && !s.to.met && !c.evident(p.Condition, s.from, s.path, &s.before) {
+				found = &offence{at: from, by: s}
+				return false, false
+			}
+			return !s.to.met, true
+		},
+	}
+	if p.Subject.Calls() {
+		look.world = func(g *graph, at int32) bool {
+			o := c.callIn(p, g.worlds[at].world)
+			if o == nil {
+				return true
+			}
+			o.at = at
+			if !o.call.certain {
+				if vague == nil {
+					vague = o
+				}
+				return true
+			}
+			found = o
+			return false
+		}
+	}
+	c.stubbed = map[string]bool{}
+	var initial *world
+	g := c.explore(p.Name, look, func(w *world) {
+		w.met = begunIn(p.Condition, w.root.run.State)
+		if p.Subject.State != "" && p.Subject.State == w.root.run.State && !w.met {
+			initial = w
+		}
+	})
+	if initial != nil {
+		return Result{Verdict: Refuted, States: len(g.worlds), Reason: "every run begins in state " +
+			document.Quote(p.Subject.State)}
+	}
+	r := c.proved(g, p.Subject.Calls())
+	switch {
+	case found != nil:
+		return c.refute(p, g, found, r)
+	case vague != nil:
+		r.Verdict = Undecided
+		r.Reason = fmt.Sprintf("in state %s a call of %s could be allowed, and no such call was found; list the commands of the state",
+			document.Quote(g.worlds[vague.at].at(vague.path).laneOf(vague.branch).State), document.Quote(vague.call.tool))
+	}
+	return r
+}
+
+// laneOf is the lane of a branch.
+func (n *node) laneOf(branch string) workflow.View { return n.run.At(branch) }
+
+// meets reports that a step meets a condition, other than by evidence.
+func (c *checker) meets(cond *workflow.Condition, s *step) bool {
+	switch {
+	case cond == nil:
+		return false
+	case len(cond.Any) > 0:
+		return slices.ContainsFunc(cond.Any, func(one workflow.Condition) bool { return c.meets(&one, s) })
+	case cond.Event != "":
+		return c.takes(cond.Event, s)
+	case cond.State != "":
+		return c.enters(cond.State, s)
+	case cond.Approval != nil:
+		return c.approves(cond.Approval, s)
+	default:
+		return false
+	}
+}
+
+// evident reports that the evidence of a condition is held in a lane.
+func (c *checker) evident(cond *workflow.Condition, w *world, path []int, lane *workflow.View) bool {
+	if cond != nil && len(cond.Any) > 0 {
+		return slices.ContainsFunc(cond.Any, func(one workflow.Condition) bool { return c.evident(&one, w, path, lane) })
+	}
+	if cond == nil || cond.Evidence == "" {
+		return false
+	}
+	at := *lane
+	if len(path) > 0 || at.Run == nil {
+		at = w.root.run.At("")
+	}
+	return w.root.holds(&at, cond.Evidence)
+}
+
+func (c *checker) subjectOf(s *workflow.Subject, by *step) bool {
+	switch {
+	case s.State != "":
+		return c.enters(s.State, by)
+	case s.Event != "":
+		return c.takes(s.Event, by)
+	default:
+		return false
+	}
+}
+
+// takes reports that the main run has taken an event.
+func (c *checker) takes(event string, s *step) bool {
+	return c.happens(s, func(ev *workflow.Event) bool {
+		switch ev.Type {
+		case workflow.EventTransitioned, workflow.EventForked, workflow.EventInvoked:
+			return ev.Event == event
+		default:
+			return false
+		}
+	})
+}
+
+// enters reports that a lane of the main run has come into a state.
+func (c *checker) enters(state string, s *step) bool {
+	return c.happens(s, func(ev *workflow.Event) bool {
+		switch ev.Type {
+		case workflow.EventTransitioned, workflow.EventInterrupted, workflow.EventForced, workflow.EventJoined,
+			workflow.EventChildEnded, workflow.EventBranchEnded:
+			return ev.To == state
+		case workflow.EventApprovalRejected:
+			return ev.To == state && ev.From != ev.To
+		case workflow.EventForked:
+			fork := c.main.Machine.State(ev.From).Fork(ev.Event)
+			return fork != nil && slices.ContainsFunc(fork.Branches, func(b workflow.ForkBranch) bool { return b.Initial == state })
+		default:
+			return false
+		}
+	})
+}
+
+func (c *checker) happens(s *step, is func(*workflow.Event) bool) bool {
+	for _, t := range s.told {
+		if t.of != c.main {
+			continue
+		}
+		for i := range t.events {
+			if is(&t.events[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// approves reports that a step is what humans have agreed to, of those that a condition
+// asks for.
+func (c *checker) approves(a *workflow.ApprovalCondition, s *step) bool {
+	if s.kind != grants || s.entry == nil || s.entry.Type != workflow.EventTransitioned {
+		return false
+	}
+	of := s.from.at(s.path).of
+	if (a.State != "" || a.Event != "") && of != c.main {
+		return false
+	}
+	return (a.State == "" || a.State == s.entry.From) && (a.Event == "" || a.Event == s.entry.Event) &&
+		(a.By == "" || c.terms(of).needs(a.By))
+}
+
+// callIn finds a call of the subject that could be allowed in a world in which it must
+// not.
+func (c *checker) callIn(p *workflow.Property, w *world) *offence {
+	if w.met {
+		return nil
+	}
+	var found *offence
+	consider := func(path []int, n *node, lane workflow.View, paused bool) {
+		if found != nil && found.call.certain {
+			return
+		}
+		a := c.calls(w, path, n, &lane, p.Subject)
+		switch {
+		case !a.possible:
+			return
+		case n.of.stub:
+			c.stubbed[n.of.Machine.Name()] = true
+			return
+		case c.evident(p.Condition, w, path, &lane):
+			return
+		case a.asks && c.agreedTo(p.Condition, n.of):
+			return
+		}
+		if found == nil || a.certain {
+			found = &offence{call: a, path: path, branch: lane.Branch, paused: paused}
+		}
+	}
+	w.root.each(nil, func(path []int, n *node) {
+		for _, lane := range n.run.Lanes() {
+			if !n.run.Status.Ended() {
+				consider(path, n, lane, false)
+			}
+		}
+		if p.Running {
+			return
+		}
+		if n.run.Status.Ended() {
+			consider(path, n, n.run.At(""), false)
+			return
+		}
+		if c.leaves(w) {
+			out := n.of.Machine.Step(n.run, workflow.Pause{Actor: agent}, epoch)
+			if out.Changed {
+				for _, lane := range out.Run.Lanes() {
+					consider(path, n, lane, true)
+				}
+			}
+		}
+	})
+	return found
+}
+
+// agreedTo reports that the approval of a call is what a condition asks for.
+func (c *checker) agreedTo(cond *workflow.Condition, of *unit) bool {
+	switch {
+	case cond == nil:
+		return false
+	case len(cond.Any) > 0:
+		return slices.ContainsFunc(cond.Any, func(one workflow.Condition) bool { return c.agreedTo(&one, of) })
+	case cond.Approval == nil || cond.Approval.State != "" || cond.Approval.Event != "":
+		return false
+	default:
+		return cond.Approval.By == "" || c.terms(of).needs(cond.Approval.By)
+	}
+}
+
+// begunIn reports that a condition is met by the state that a run begins in.
+func begunIn(cond *workflow.Condition, state string) bool {
+	return cond != nil && (cond.State == state || slices.ContainsFunc(cond.Any,
+		func(one workflow.Condition) bool { return begunIn(&one, state) }))
+}
+
+// leaves reports that the agent may pause the run, which lifts enforcement.
+func (c *checker) leaves(w *world) bool {
+	return !w.root.of.Machine.AlwaysEnforce() && w.root.of.Process == nil
+}
+
+// atMost decides how often a call can be allowed in one run. A state admits as many in
+// each entry as max_iterations says; nothing else is counted on.
+func (c *checker) atMost(p *workflow.Property) Result {
+	over := int(p.Most) + 1
+	var found *offence
+	vague := false
+	name := func(n *node, lane *workflow.View) string { return fmt.Sprint(n.run.ID, " ", lane.Entry) }
+	gain := func(w *world, before []string) {
+		w.root.each(nil, func(path []int, n *node) {
+			for _, lane := range n.run.Lanes() {
+				if n.run.Status.Ended() || slices.Contains(before, name(n, &lane)) {
+					continue
+				}
+				a := c.calls(w, path, n, &lane, p.Subject)
+				if !a.possible {
+					continue
+				}
+				vague = vague || !a.certain
+				most := n.of.Machine.State(lane.State).MaxIterations
+				if most == 0 || c.leaves(w) { // a pause makes a new entry
+					most = int64(over)
+				}
+				w.count = min(over, w.count+int(min(most, int64(over))))
+			}
+		})
+	}
+	entries := func(w *world) (all []string) {
+		w.root.each(nil, func(_ []int, n *node) {
+			for _, lane := range n.run.Lanes() {
+				all = append(all, name(n, &lane))
+			}
+		})
+		return all
+	}
+	look := look{
+		world: func(g *graph, at int32) bool {
+			w := g.worlds[at].world
+			o := c.openCall(p, w)
+			switch {
+			case w.count >= over:
+				found = &offence{at: at}
+			case o != nil:
+				o.at = at
+				found = o
+			}
+			return found == nil
+		},
+		step: func(_ *graph, _ int32, s *step) (follow, going bool) {
+			s.to.count = s.from.count
+			gain(s.to, entries(s.from))
+			return true, true
+		},
+		better: func(known, now *world) bool { return now.count > known.count },
+	}
+	c.stubbed = map[string]bool{}
+	g := c.explore(p.Name, look, func(w *world) { gain(w, nil) })
+	r := c.proved(g, true)
+	r.Notes = append(r.Notes, "a run that was held, by an operator or by the end of its session, begins a new entry of its state when it is resumed; that is left aside")
+	switch {
+	case found != nil && !vague:
+		return c.refute(p, g, found, r)
+	case found != nil:
+		r.Verdict, r.Reason = Undecided, "more calls could be allowed, and no such calls were found"
+	}
+	return r
+}
+
+// openCall finds a call that is allowed without an end: after the run, or while its agent
+// has paused it.
+func (c *checker) openCall(p *workflow.Property, w *world) *offence {
+	if p.Running {
+		return nil
+	}
+	inner := *p
+	inner.Condition = nil
+	o := c.callIn(&inner, w)
+	if o == nil || !o.paused && !w.root.run.Status.Ended() || !o.call.certain {
+		return nil
+	}
+	return o
+}

@@ -1,0 +1,162 @@
+// Package verify decides what is true of every run of a workflow: it explores the
+// workflow, the policies that judge its calls, the terms of its approvals and what it
+// invokes with the functions that enforce them (workflow.Machine.Step, toolcall.Decide,
+// rules.Set.Decide, consent.Open and Decide, evidence.Basis.Judge), and never with a
+// second model of them.
+//
+// What agents may set has any value, and only what a guard can tell apart is told apart.
+// Where that is coarse it allows more than a run could do: what is proved is proved, and
+// a counterexample is played as a scenario before it is called one. What was not decided
+// is never called proved.
+//
+// It is pure: definitions in, results out.
+package verify
+
+import (
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/process"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// Definition is a workflow or a process.
+type Definition struct {
+	Machine *workflow.Machine
+	// Process is nil for a workflow.
+	Process *process.Process
+	// Text is the definition as it was written.
+	Text document.Value
+	// File is the name by which a scenario finds it; empty writes it into the scenario.
+	File string
+}
+
+// Policy is one that judges calls.
+type Policy struct {
+	Policy *rules.Policy
+	Text   document.Value
+	File   string
+}
+
+// Model is what is explored.
+type Model struct {
+	Main Definition
+	// Others are workflows that may be invoked.
+	Others []Definition
+	// Policies judge the calls of the workflows that name them in meta.policy; those that
+	// none names judge every call. A policy that is named and not given allows everything:
+	// it may be any.
+	Policies []Policy
+}
+
+// Options bound the work.
+type Options struct {
+	// MaxStates is the most that are explored for one property; 0 for DefaultStates.
+	MaxStates int
+	// Builtin adds what is asked of every workflow.
+	Builtin bool
+	// Progress is told now and then how far it is, and may stop it by returning false;
+	// may be nil.
+	Progress func(property string, states int) bool
+}
+
+// DefaultStates are explored for one property unless the options say otherwise.
+const DefaultStates = 1_000_000
+
+// Verdict is the answer about one property.
+type Verdict string
+
+// The verdicts.
+const (
+	Proved  Verdict = "PROVED"
+	Refuted Verdict = "COUNTEREXAMPLE"
+	// Undecided: a bound was reached, or a counterexample of the exploration is not one of
+	// any run that could be played. It is not proved.
+	Undecided Verdict = "NOT PROVED"
+)
+
+// Result is what was found out about one property.
+type Result struct {
+	Property workflow.Property
+	Verdict  Verdict
+	// States is how many were explored, and Explored a digest of them.
+	States   int
+	Explored string
+	// Reason of a verdict that is not Proved.
+	Reason string
+	// Counterexample is a scenario of which the last step is not as it must be.
+	Counterexample *Counterexample
+	// Notes say what the verdict rests on.
+	Notes []string
+}
+
+// Counterexample is a run that does not keep a property.
+type Counterexample struct {
+	// Steps are for people, in order.
+	Steps []string
+	// Scenario is the *.test.yaml that fails at its last step as long as the property is
+	// not kept.
+	Scenario []byte
+}
+
+// Warning is something that a definition has and that makes no sense, or is not safe,
+// whatever its properties.
+type Warning struct {
+	Code    string
+	Pointer string
+	Message string
+}
+
+// The codes of warnings.
+const (
+	CodeNoWayOut       = "NO_WAY_OUT"
+	CodeGuardNeverTrue = "GUARD_NEVER_TRUE"
+	CodeRuleNoMatter   = "RULE_NEVER_MATTERS"
+	CodeLimitNoMatter  = "LIMIT_NEVER_MATTERS"
+	CodeRightsJump     = "RIGHTS_JUMP"
+	CodeNobodyDecides  = "NOBODY_DECIDES"
+	CodeBuiltinBound   = "NOT_DECIDED"
+)
+
+// Report is all that was found out.
+type Report struct {
+	Workflow string
+	Results  []Result
+	Warnings []Warning
+}
+
+// Worst is the verdict of all results together.
+func (r *Report) Worst() Verdict {
+	worst := Proved
+	for i := range r.Results {
+		switch r.Results[i].Verdict {
+		case Refuted:
+			return Refuted
+		case Undecided:
+			worst = Undecided
+		default:
+		}
+	}
+	return worst
+}
+
+// epoch is when every exploration takes place. Time passes only where something that is
+// explored expires.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Check decides each property, and with Options.Builtin what is asked of every workflow.
+func Check(m *Model, properties []workflow.Property, o Options) Report {
+	if o.MaxStates <= 0 {
+		o.MaxStates = DefaultStates
+	}
+	c := newChecker(m, o)
+	report := Report{Workflow: m.Main.Machine.Name()}
+	for i := range properties {
+		report.Results = append(report.Results, c.property(&properties[i]))
+	}
+	if o.Builtin {
+		report.Warnings = c.warnings()
+	}
+	return report
+}

@@ -1,0 +1,101 @@
+package rest
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// Proof is what is true of every run of a definition.
+type Proof struct {
+	Workflow string           `json:"workflow"`
+	Verdict  string           `json:"verdict" enum:"PROVED,COUNTEREXAMPLE,NOT PROVED" doc:"The worst of all properties."`
+	Results  []ProvedProperty `json:"results" doc:"One for each property."`
+	Warnings []ProofWarning   `json:"warnings" doc:"What is asked of every workflow."`
+}
+
+// ProvedProperty is the answer about one property.
+type ProvedProperty struct {
+	Property string   `json:"property"`
+	Kind     string   `json:"kind" enum:"never,before,always_possible,at_most,can_be_decided"`
+	Verdict  string   `json:"verdict" enum:"PROVED,COUNTEREXAMPLE,NOT PROVED" doc:"NOT PROVED: a bound was reached, or it could not be decided."`
+	States   int      `json:"states" doc:"How many were explored."`
+	Reason   string   `json:"reason,omitzero" doc:"Why it is not proved."`
+	Notes    []string `json:"notes,omitempty" doc:"What the verdict rests on."`
+	Steps    []string `json:"steps,omitempty" doc:"The counterexample, for a person."`
+	Scenario string   `json:"scenario,omitzero" doc:"The counterexample as a scenario file, of which the last step fails."`
+}
+
+// ProofWarning is one warning.
+type ProofWarning struct {
+	Code    string `json:"code"`
+	Pointer string `json:"pointer" doc:"JSON Pointer into the definition, or the policy."`
+	Message string `json:"message"`
+}
+
+// Bounds of one verification.
+const (
+	verifyTimeout    = 10 * time.Second
+	mostVerifyStates = 100_000
+)
+
+const verifyQuestion = "A workflow or a process, written out; optionally workflows that it invokes, policies that judge its calls, more properties, and " +
+	"max_states, at most 100000."
+
+func (e *edge) verifyRoutes() {
+	e.add(route{
+		method: http.MethodPost, path: "/v1/verify", id: "verifyDefinition",
+		summary: "Prove what is true of every run of a definition",
+		about: "Explores the definition in memory, and answers for each property PROVED, COUNTEREXAMPLE with a scenario, or NOT PROVED where a bound was reached. " +
+			"Nothing is stored, and no run is started. 422 with every problem when something is invalid.",
+		body: definitionBody, definition: verifyQuestion, timeout: verifyTimeout, answers: answers[Proof](http.StatusOK),
+		serve: e.prove,
+	})
+}
+
+func (e *edge) prove(c *call) (*answer, error) {
+	// It shows nothing of the server, but costs time: callers must be allowed to read.
+	if err := e.mayRead(c.ctx, namespaceOr(c.header(headerNamespace))); err != nil {
+		return nil, err
+	}
+	text, err := wholeDefinition(c)
+	if err != nil {
+		return nil, err
+	}
+	v, problems := document.ParseAll(text, document.Limits{Bytes: maxBody, Depth: maxDepth + trialLevels})
+	if len(problems) > 0 {
+		return nil, badText(problems)
+	}
+	question, problems := verify.ParseQuestion(v)
+	if question == nil {
+		return nil, badDefinition(problems)
+	}
+	states := min(question.MaxStates, mostVerifyStates)
+	if states == 0 {
+		states = mostVerifyStates
+	}
+	report := verify.Check(question.Model, question.Properties, verify.Options{
+		MaxStates: states, Builtin: true, Progress: func(string, int) bool { return c.ctx.Err() == nil },
+	})
+	return ok(proofOf(&report)), nil
+}
+
+func proofOf(r *verify.Report) Proof {
+	out := Proof{Workflow: r.Workflow, Verdict: string(r.Worst())}
+	out.Results = jsonview.Each(r.Results, func(result verify.Result) ProvedProperty {
+		one := ProvedProperty{
+			Property: result.Property.Name, Kind: string(result.Property.Kind), Verdict: string(result.Verdict),
+			States: result.States,
+			Reason: result.Reason, Notes: result.Notes,
+		}
+		if result.Counterexample != nil {
+			one.Steps, one.Scenario = result.Counterexample.Steps, string(result.Counterexample.Scenario)
+		}
+		return one
+	})
+	out.Warnings = jsonview.Each(r.Warnings, func(w verify.Warning) ProofWarning { return ProofWarning(w) })
+	return out
+}
