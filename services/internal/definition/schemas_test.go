@@ -54,8 +54,8 @@ func TestSchemasFitExamples(t *testing.T) {
 	schemas := compiled(t)
 	seen := map[string]int{}
 	err := filepath.WalkDir("../../../examples", func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(file) != ".json" && filepath.Ext(file) != ".yaml" {
-			return err
+		if err != nil || entry.IsDir() || filepath.Ext(file) != ".json" && filepath.Ext(file) != ".yaml" || strings.Contains(file, ".properties.") {
+			return err // properties have no schema of their own: they are part of a workflow's
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {

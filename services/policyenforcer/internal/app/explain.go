@@ -313,7 +313,8 @@ func (a *App) ExplainRecorded(ctx context.Context, namespace string, r *ledger.D
 	// What humans have approved was asked about first.
 	was.Call.Approved = false
 	was.Call.Now = a.clock().UTC()
-	caller := Caller{Namespace: namespace, Principal: auth.Principal{Name: r.Principal}}
+	// The log names who called and not in which role: nearly all are agents.
+	caller := Caller{Namespace: namespace, Principal: auth.Principal{Name: r.Principal, Role: auth.Agent}}
 	std, err := a.standardOf(ctx, caller, s, r.Tool)
 	if err != nil {
 		return nil, fault.From(err)
