@@ -55,6 +55,17 @@ export function Now() {
               <Facts title="The log is sealed up to" value={o.sealed_at ? <Time at={o.sealed_at} /> : "not yet"}>
                 <Link to="/health">Verify it</Link>
               </Facts>
+              <Facts
+                title="Events reach the stream in"
+                bad={(o.delivery?.lag_ms ?? 0) > 5000}
+                value={o.delivery ? `${o.delivery.lag_ms} ms` : "no event yet"}
+              >
+                {o.delivery && (
+                  <>
+                    The newest: <Time at={o.delivery.last_at} />
+                  </>
+                )}
+              </Facts>
             </div>
             <div className="grid">
               <Column

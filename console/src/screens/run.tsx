@@ -234,6 +234,7 @@ function Shown({ run }: { run: Run }) {
               />
             )}
           </section>
+          {run.evidence?.length ? <Evidence evidence={run.evidence} /> : null}
           <section className="panel">
             <Facts
               facts={[
@@ -311,6 +312,41 @@ function Shown({ run }: { run: Run }) {
 
 const limit = (used: number | undefined, most: number | undefined) =>
   most ? `${used ?? 0} of ${most}` : used ? String(used) : "";
+
+/** What Interlock has seen of what the workflow asks for, and what is missing. */
+function Evidence({ evidence }: { evidence: NonNullable<Run["evidence"]> }) {
+  return (
+    <section className="panel stack tight" aria-label="Evidence">
+      <h2>Evidence</h2>
+      <ul className="plain">
+        {evidence.map((e) => (
+          <li key={e.name} className="item">
+            <span className="row">
+              <Chip kind={e.held ? "ok" : "ask"}>{e.held ? "held" : "missing"}</Chip>
+              <strong>
+                <Text>{e.name}</Text>
+              </strong>
+              <span className="grow" />
+              {e.since && (
+                <span className="dim small">
+                  <Time at={e.since} />
+                </span>
+              )}
+            </span>
+            <span className="small">
+              <Text>{e.held ? e.needs : e.missing || e.needs}</Text>
+            </span>
+            {e.voided_by && (
+              <span className="small dim">
+                voided by <Text>{e.voided_by}</Text>
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
 
 /** The run as it was at a version: what its state allowed then. */
 function Past({ version: v }: { version: Schemas["RunVersion"] }) {

@@ -39,6 +39,7 @@ type Board struct {
 	incidents   []Incident
 	near        map[nearKey]*NearLimit
 	sealed      time.Time
+	delivered   Delivery
 	people      map[string]*Person
 	// runs says which version of a workflow a run follows, for the runs whose start was seen.
 	runs  map[string]followed
@@ -132,6 +133,30 @@ func (b *Board) Apply(e *Event) {
 	case e.Entity == entityRun:
 		b.moved(e)
 	}
+}
+
+// Delivery is how events reach the stream: by the outbox of the service that decided, after its commit.
+type Delivery struct {
+	LastAt time.Time     `json:"last_at" doc:"When the newest event was committed."`
+	LagMs  int64         `json:"lag_ms" doc:"Milliseconds from its commit until the stream had it. It grows while the outbox or NATS lags behind."`
+}
+
+// Stored takes when an event was committed, and when the stream had it.
+func (b *Board) Stored(committed, stored time.Time) {
+	if committed.Before(b.delivered.LastAt) || stored.IsZero() {
+		return
+	}
+	lag := max(0, stored.Sub(committed))
+	b.delivered = Delivery{committed, lag.Milliseconds()}
+}
+
+// Delivery is that of the newest event; nil when there was none.
+func (b *Board) Delivery() *Delivery {
+	if b.delivered.LastAt.IsZero() {
+		return nil
+	}
+	d := b.delivered
+	return &d
 }
 
 // decided counts a decision on a tool call.

@@ -199,3 +199,21 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestDelivery(t *testing.T) {
+	t.Parallel()
+	b := NewBoard()
+	if d := b.Delivery(); d != nil {
+		t.Fatalf("without events it is %+v", d)
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	b.Stored(at, at.Add(40*time.Millisecond))
+	b.Stored(at.Add(-time.Second), at.Add(time.Hour)) // an older one that comes late says nothing of now
+	if d := b.Delivery(); d.LagMs != 40 || !d.LastAt.Equal(at) {
+		t.Errorf("it is %+v", d)
+	}
+	b.Stored(at.Add(time.Second), at) // clocks differ
+	if d := b.Delivery(); d.LagMs != 0 {
+		t.Errorf("it is %+v", d)
+	}
+}

@@ -179,6 +179,7 @@ func (p *Pulse) take(m bus.Message, caughtUp bool) {
 		p.boards[e.Namespace] = b
 	}
 	b.Apply(e)
+	b.Stored(e.Time, m.Time)
 }
 
 // idle reports whether nobody has looked for long, and ends the reader then.

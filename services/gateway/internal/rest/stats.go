@@ -33,6 +33,7 @@ type Stats struct {
 	NearDeadline []Deadline          `json:"near_deadline" doc:"What happens by itself within an hour, the next first: of the newest 200 approvals that wait."`
 	NotEnforced  []pulse.Incident    `json:"not_enforced" doc:"Calls that were reported and that nobody had allowed, newest first."`
 	SealedAt     *time.Time          `json:"sealed_at,omitempty" doc:"When decisions were sealed last; absent when that was before the events that were seen."`
+	Delivery     *pulse.Delivery     `json:"delivery,omitempty" doc:"How the newest event has reached the stream; absent when there was none."`
 }
 
 // Deadline is when something happens unless somebody acts.
@@ -168,6 +169,7 @@ func (e *edge) stats(c *call) (*answer, error) {
 	s.Seen, err = e.look(c, func(b *pulse.Board, now time.Time) {
 		s.NearLimits = b.NearLimits(now, mostNear)
 		s.Rates, s.Looping, s.NotEnforced, s.SealedAt = b.Rates(now), b.Loops(now, mostLooping), b.Incidents(), moment64(b.Sealed())
+		s.Delivery = b.Delivery()
 	})
 	if err != nil {
 		return nil, err
