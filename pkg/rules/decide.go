@@ -74,7 +74,8 @@ func (s *Set) Decide(call Call, spends []Spend) Verdict {
 // named is what policies call the tool; asShell is true when what is said of shells
 // restricts it too.
 func (c *Call) named(room []byte) (capability []byte, asShell bool) {
-	capability = append(room, c.Capability...)
+	room = append(room, c.Capability...)
+	capability = room
 	shell := c.Shell || toolcall.Shell(nil, c.Tool)
 	if c.Capability == "" {
 		capability = appendCapability(capability, c.Tool, shell)

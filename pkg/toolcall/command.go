@@ -293,7 +293,7 @@ func (o *objections) declared(declared map[string]workflow.CommandClass, state *
 		if class == "" || names(named, shell.Finding{Command: i, Word: c.Assigns}) {
 			continue
 		}
-		why := ""
+		var why string
 		switch {
 		case class == workflow.CommandWrites:
 			why = fmt.Sprintf("it could change files: meta.commands says that %s writes. %s", document.Quote(c.Program()), mayRead)

@@ -43,14 +43,15 @@ func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View,
 	conclusive := false
 	if isShell {
 		line, plan, conclusive = readLine(at, call)
-		if plan == nil || changes(m, family, at, plan) {
+		if plan == nil || changes(m, family, plan) {
 			n.Voids = true
 			n.What = document.Quote(line)
 		}
 	}
 	for i := range m.Evidence() {
 		spec := &m.Evidence()[i]
-		if spec.Tool == "" || call.Tool != spec.Tool && qualified != spec.Tool && !(isShell && spec.Command != "" && isShellName(state, spec.Tool) && waits(call.Tool)) {
+		asShell := isShell && spec.Command != "" && isShellName(state, spec.Tool) && waits(call.Tool)
+		if spec.Tool == "" || call.Tool != spec.Tool && qualified != spec.Tool && !asShell {
 			continue
 		}
 		if spec.Command == "" || conclusive && m.Checks(i, plan) {
@@ -116,7 +117,7 @@ func readLine(at *workflow.View, call Call) (line string, plan *shell.Plan, conc
 // changes reports that a line may change files. It is write detection (R3) for one
 // purpose more: what is not seen counts as a change too, but for the checks that authors
 // have named.
-func changes(m *workflow.Machine, family []*workflow.Machine, at *workflow.View, plan *shell.Plan) bool {
+func changes(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan) bool {
 	meta := m.Definition().Meta
 	check := func(command int) bool {
 		if command < 0 {

@@ -162,7 +162,7 @@ func (l *Line) at(start, end int) *Part {
 // object says the first thing that is said against a part. The parts of commands are in
 // their order, before all others.
 func (l *Line) object(o *objection) {
-	part := (*Part)(nil)
+	var part *Part
 	if o.command >= 0 {
 		part = &l.Parts[o.command]
 	} else {

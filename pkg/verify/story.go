@@ -98,8 +98,8 @@ func (s *story) provide(path []int, branch string, a assigned) bool {
 		if !l.fires || !slices.Equal(l.path, path) || slices.Contains(l.keep, a.key) {
 			continue
 		}
-		if l.branch != branch && l.branch != "" && !strings.HasPrefix(branch, l.branch+"/") && !(branch == "" ||
-			strings.HasPrefix(l.branch, branch+"/")) {
+		within := branch == "" || strings.HasPrefix(l.branch, branch+"/")
+		if l.branch != branch && l.branch != "" && !strings.HasPrefix(branch, l.branch+"/") && !within {
 			continue
 		}
 		if slices.ContainsFunc(l.data, func(b assigned) bool { return b.key == a.key }) {
@@ -178,19 +178,19 @@ func (s *story) approve(of *unit, edited bool) {
 func (s *story) evidence(m *move, before *world, n *node) {
 	i := slices.IndexFunc(n.of.Machine.Evidence(), func(spec evidence.Spec) bool { return spec.Name == m.event })
 	spec := &n.of.Machine.Evidence()[i]
-	switch {
-	case m.why == "state":
+	switch m.why {
+	case "state":
 		if m.kind == gains && len(s.lines) == 0 {
 			s.facts = append(s.facts, m.event)
 			return
 		}
 		s.wrong = "the shared state would have to change, which a scenario cannot do"
-	case m.why == "age":
+	case "age":
 		s.add(member("advance", text((spec.MaxAge + time.Second).String())))
-	case m.why == "pause":
+	case "pause":
 		s.add(member("pause", record()))
 		s.add(member("resume", record()))
-	case m.why == "edit":
+	case "edit":
 		s.edit(before, m.event)
 	default:
 		s.sit(before, m.path, m.branch)

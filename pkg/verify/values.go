@@ -269,9 +269,8 @@ func (t *tree) numbers(points []document.Value) []document.Value {
 }
 
 func (t *tree) number(r *big.Rat) document.Value {
-	text := r.FloatString(1)
 	for digits := 0; digits <= 1010; digits = max(1, digits*2) {
-		text = r.FloatString(digits)
+		text := r.FloatString(digits)
 		if back, ok := new(big.Rat).SetString(text); ok && back.Cmp(r) == 0 {
 			if v := document.NumberValue(text); !v.IsZero() {
 				return v

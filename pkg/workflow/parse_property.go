@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/shell"
 )
 
-// CodeUnknownEvent: no state has such an event, so that the property speaks of nothing.
+// CodeUnknownEvent says that no state has such an event, so that the property speaks of nothing.
 const CodeUnknownEvent document.Code = "UNKNOWN_EVENT"
 
 // maxProperties bounds the properties of one definition.

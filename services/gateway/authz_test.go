@@ -46,7 +46,7 @@ func reached(t *testing.T, e *enforcer) grpc.ClientConnInterface {
 	} else {
 		server := grpc.NewServer()
 		policyv1.RegisterPolicyEnforcerServiceServer(server, e)
-		go server.Serve(lis) //nolint:errcheck // ends with Stop
+		go server.Serve(lis)
 		t.Cleanup(server.Stop)
 	}
 	conn, err := grpc.NewClient(lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))

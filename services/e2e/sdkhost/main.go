@@ -24,8 +24,9 @@ func main() {
 	interlock := flag.String("interlock", "bin/interlock", "the built command")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *interlock); err != nil {
+	err := run(ctx, *interlock)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "sdkhost:", err)
 		os.Exit(1)
 	}

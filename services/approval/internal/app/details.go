@@ -41,7 +41,7 @@ func (a *App) MayDecide(caller Caller, r *Record) (may bool, why string) {
 	if err := bound(who); err != nil {
 		return false, fault.From(err).Message
 	}
-	may, why = r.Approval.MayDecide(consent.Approver{Name: who.Name, Role: string(who.Role)}, a.now())
+	may, why = r.MayDecide(consent.Approver{Name: who.Name, Role: string(who.Role)}, a.now())
 	if may && !auth.Allowed("/interlock.approval.v1.ApprovalService/DecideApproval", who.Role) {
 		return false, "the role " + document.Quote(string(who.Role)) + " decides no approvals, whatever the terms say"
 	}

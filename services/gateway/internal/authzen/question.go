@@ -148,7 +148,7 @@ func (h *Handler) subject(q *question, call *policyv1.CheckToolCallRequest) (why
 func resource(q *question, call *policyv1.CheckToolCallRequest) (unknown bool, why *failure) {
 	call.Tool = q.Action.Name
 	r := q.Resource
-	server := ""
+	var server string
 	switch r.Type {
 	case typeRun:
 		if call.GetRunId() != "" && call.GetRunId() != r.ID {

@@ -106,7 +106,7 @@ func (c *console) signedIn(w http.ResponseWriter, r *http.Request) {
 
 // invite makes the code of a link from the first token that counts here.
 func (c *console) invite(ctx context.Context, tokens []oidc.Token, namespace string) (string, error) {
-	err := error(auth.ErrUnauthenticated)
+	err := auth.ErrUnauthenticated
 	for _, token := range tokens {
 		var who auth.Principal
 		if who, err = c.Identify(ctx, token.Text); err == nil {

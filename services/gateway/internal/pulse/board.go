@@ -137,8 +137,8 @@ func (b *Board) Apply(e *Event) {
 
 // Delivery is how events reach the stream: by the outbox of the service that decided, after its commit.
 type Delivery struct {
-	LastAt time.Time     `json:"last_at" doc:"When the newest event was committed."`
-	LagMs  int64         `json:"lag_ms" doc:"Milliseconds from its commit until the stream had it. It grows while the outbox or NATS lags behind."`
+	LastAt time.Time `json:"last_at" doc:"When the newest event was committed."`
+	LagMs  int64     `json:"lag_ms" doc:"Milliseconds from its commit until the stream had it. It grows while the outbox or NATS lags behind."`
 }
 
 // Stored takes when an event was committed, and when the stream had it.

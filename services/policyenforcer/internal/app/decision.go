@@ -41,8 +41,8 @@ type Decision struct {
 	combined rules.Combined
 	// files is how many files the entry has changed after this call, where that is limited,
 	// and full the limit that has denied the call.
-	files int64
-	full  []ledger.Limit
+	files    int64
+	full     []ledger.Limit
 	observed observed
 }
 

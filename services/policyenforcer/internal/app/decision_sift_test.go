@@ -1,7 +1,6 @@
 package app
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -52,6 +51,6 @@ func TestSiftDropsNothingThatIsAskedFor(t *testing.T) {
 	}
 	sift := siftOf(&DecisionQuery{Tool: "Edit"})
 	if text := []byte(`{"tool":"Read"`); sift.drops(text) {
-		t.Errorf("a record that is not JSON is dropped: %s", fmt.Sprint(text))
+		t.Errorf("a record that is not JSON is dropped: %s", string(text))
 	}
 }

@@ -308,11 +308,11 @@ func (a *App) ExplainRecorded(ctx context.Context, namespace string, r *ledger.D
 		return nil, fault.From(err)
 	}
 	if strings.HasPrefix(r.Capability, "mcp:") && !strings.HasPrefix(r.Tool, "mcp__") {
-		was.Call.Capability = r.Capability // its full name was given with it
+		was.Capability = r.Capability // its full name was given with it
 	}
 	// What humans have approved was asked about first.
-	was.Call.Approved = false
-	was.Call.Now = a.clock().UTC()
+	was.Approved = false
+	was.Now = a.clock().UTC()
 	// The log names who called and not in which role: nearly all are agents.
 	caller := Caller{Namespace: namespace, Principal: auth.Principal{Name: r.Principal, Role: auth.Agent}}
 	std, err := a.standardOf(ctx, caller, s, r.Tool)

@@ -283,7 +283,7 @@ func resultOf(text []byte) ([]byte, error) {
 // Result returns a session that the caller may read and that has a result (S15.3).
 func (a *App) Result(ctx context.Context, caller Caller, name string) (*Member, error) {
 	m, err := a.Session(ctx, caller, name)
-	if err == nil && m.Session.Result == nil {
+	if err == nil && m.Result == nil {
 		return nil, fault.New(fault.NotFound, "session %q has no result: its agent has given none, and no runner has recorded its final message", clip(m.Name))
 	}
 	return m, err

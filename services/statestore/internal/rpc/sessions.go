@@ -103,7 +103,7 @@ func (s *Sessions) GetSessionResult(ctx context.Context, req *statev1.GetSession
 		return nil, err
 	}
 	return &statev1.GetSessionResultResponse{
-		Session: sessionProto(m), Result: m.Session.Result, Given: m.Given, Time: timestamppb.New(m.ResultAt),
+		Session: sessionProto(m), Result: m.Result, Given: m.Given, Time: timestamppb.New(m.ResultAt),
 	}, nil
 }
 
@@ -133,7 +133,7 @@ func sessionProto(m *app.Member) *statev1.Session {
 		StateUpdate: statev1.StateUpdate_STATE_UPDATE_REQUIRED, AcceptEarlyUpdate: m.AcceptEarly,
 		OpenChildren: int32(m.OpenChildren), Callbacks: callbackProtos(m.Callbacks), Labels: m.Labels, // as many as sessions
 		StateRef: m.StateRef, Version: m.Version, CreatedAt: timestamppb.New(m.CreatedAt), UpdatedAt: timestamppb.New(m.UpdatedAt),
-		EndedAt: stamp(m.EndedAt), Grants: m.Grants, Subject: m.Subject, Error: m.Error, HasResult: m.Session.Result != nil, NoCallback: m.NoCallback,
+		EndedAt: stamp(m.EndedAt), Grants: m.Grants, Subject: m.Subject, Error: m.Error, HasResult: m.Result != nil, NoCallback: m.NoCallback,
 	}
 	if m.Update == session.UpdateSkipped {
 		out.StateUpdate = statev1.StateUpdate_STATE_UPDATE_SKIP
