@@ -1,4 +1,4 @@
-// An OpenID Connect issuer on this machine, which signs in whoever comes as one person.
+// An OpenID Connect issuer on this machine, which signs in everybody as one person.
 import { createHash, createSign, generateKeyPairSync, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";

@@ -22,7 +22,7 @@ func TestStateIsComplete(t *testing.T) {
 		"holds.by", "holds.reason", "holds.since", // the cause says who lifts it
 		"child.event",                          // it was fired by the agent
 		"evidence.needs", "evidence.voided_by", // what is missing says it
-		"workflow_meta.output_tools", // for those who report
+		"workflow_meta.output_tools", // for callers that report
 		"workflow_meta.debug", "workflow_meta.capture_output", "workflow_meta.policies", "workflow_meta.approval_wait",
 	)
 }
