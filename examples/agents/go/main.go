@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	"github.com/interlock-run/interlock/pkg/sdk"
@@ -80,7 +81,10 @@ func act(ctx context.Context, client *sdk.Client, t turn) (string, error) {
 		if !approval.Granted() {
 			return "not approved: " + approval.Outcome, nil
 		}
-		if run, err = client.Get(ctx); err != nil {
+		for run, err = client.Get(ctx); err == nil && run.Status == "AWAITING_APPROVAL"; run, err = client.Get(ctx) {
+			time.Sleep(50 * time.Millisecond) // the run moves a moment after the decision
+		}
+		if err != nil {
 			return "", err
 		}
 		return "approved; now in " + run.State, nil
