@@ -30,7 +30,7 @@ func TestAgentExamplesAreTheFiles(t *testing.T) {
 	t.Parallel()
 	page := string(must[[]byte](t)(os.ReadFile(agentExamples)))
 	for kind, name := range map[string]string{
-		"json workflow": "release.json", "json": "turns.jsonl", "go": "go/main.go", "ts": "typescript/agent.ts", "python": "python/agent.py",
+		"json workflow": "release.json", "json": "turns.jsonl", "go program": "go/main.go", "ts": "typescript/agent.ts", "python": "python/agent.py",
 	} {
 		file := string(must[[]byte](t)(os.ReadFile(filepath.Join("../../examples/agents", name))))
 		if block(t, page, kind) != file {
