@@ -49,7 +49,7 @@ func TestAgentExample(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 	defer cancel()
 	run := exec.CommandContext(ctx, "../../examples/agents/run", "go")
-	run.Env = append(cleanEnv(), "INTERLOCK_BINARY="+interlock)
+	run.Env, run.WaitDelay = append(cleanEnv(), "INTERLOCK_BINARY="+interlock), patience
 	out, err := run.Output()
 	if err != nil {
 		t.Fatalf("examples/agents/run go: %v\n%s%s", err, out, stderrOf(err))
