@@ -191,6 +191,16 @@ demo: ## start everything embedded and walk an MCP client through a gated workfl
 	CGO_ENABLED=0 $(GO) build $(QUICK) -o $(BIN)/ ./services/cmd/interlock
 	@$(BIN)/interlock demo $(if $(DEMO_EXIT),--exit)
 
+.PHONY: example-agent-go example-agent-ts example-agent-py
+example-agent-go: ## run the agent of docs/agent-examples.md in Go, next to a server of its own
+	@examples/agents/run go
+
+example-agent-ts: deps ## the same agent in TypeScript
+	@examples/agents/run typescript
+
+example-agent-py: ## the same agent in Python
+	@examples/agents/run python
+
 .PHONY: up
 up: build ## start everything in one process
 	$(BIN)/interlock up

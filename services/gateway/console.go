@@ -35,7 +35,7 @@ type ConsoleFlags struct {
 	SignIn   bool     `name:"console-oidc" help:"Let people sign in to the console at --oidc-issuer. It needs --public-url, and the issuer must know PUBLIC-URL/ui/oidc/callback." env:"INTERLOCK_CONSOLE_OIDC"`
 	ClientID string   `name:"console-oidc-client" help:"Client id of the console; --oidc-audience by default." env:"INTERLOCK_CONSOLE_OIDC_CLIENT" placeholder:"ID"`
 	Secret   string   `name:"console-oidc-secret-file" help:"File with the client's secret; a public client has none." env:"INTERLOCK_CONSOLE_OIDC_SECRET_FILE" type:"path" placeholder:"FILE"`
-	Scopes   []string `name:"console-oidc-scope" help:"What is asked of the issuer, in addition to openid." default:"profile,email" env:"INTERLOCK_CONSOLE_OIDC_SCOPE" placeholder:"SCOPE"`
+	Scopes   []string `name:"console-oidc-scope" help:"What is asked of the issuer in addition to openid." default:"profile,email" env:"INTERLOCK_CONSOLE_OIDC_SCOPE" placeholder:"SCOPE"`
 }
 
 // Console takes the key from the file with that of session tokens. Without one, sessions end

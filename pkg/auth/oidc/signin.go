@@ -25,7 +25,7 @@ type Client struct {
 	Secret string
 	// RedirectURL is where the issuer sends browsers back to.
 	RedirectURL string
-	// Scopes are what is asked for, in addition to openid.
+	// Scopes are what is asked for in addition to openid.
 	Scopes []string
 }
 

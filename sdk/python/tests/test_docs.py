@@ -1,4 +1,4 @@
-"""The examples of README.md and docs/sdk-python.md run, in their order, next to a real server."""
+"""The examples of README.md and docs/sdk.md run, in their order, next to a real server."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def run(source: str, names: dict[str, Any]) -> None:
 
 async def test_the_page(server: Server, tmp_path: Path) -> None:
     prepare(server)
-    blocks = examples(ROOT / "docs" / "sdk-python.md")
+    blocks = examples(ROOT / "docs" / "sdk.md")
     assert len(blocks) == 9
     client = interlock.Interlock(server.grpc, token=server.tokens["agent"], session="docs")
     await client.load("editing")

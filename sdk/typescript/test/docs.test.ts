@@ -1,4 +1,4 @@
-/** The examples of docs/sdk-typescript.md and of the README are type-checked, and run against a server. */
+/** The examples of docs/sdk.md, docs/adapters.md and of the README are type-checked, and run against a server. */
 import { execFile } from "node:child_process";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ function program(all: string[], more: string): string {
 }
 
 test("the documented TypeScript compiles and runs", { timeout: 120_000 }, async () => {
-  const page = await blocks("../../../docs/sdk-typescript.md");
+  const page = await blocks("../../../docs/sdk.md");
   const readme = await blocks("../README.md");
   expect(page.length).toBeGreaterThanOrEqual(8);
   const host = await Case.begin(inject("control"), { workflows: [bugfix], policies: [asks], schemas: { review } });
@@ -65,7 +65,7 @@ test("the documented TypeScript compiles and runs", { timeout: 120_000 }, async 
     join(folder, "tsconfig.json"),
     JSON.stringify({ extends: "../tsconfig.json", compilerOptions: { rootDir: ".", outDir: "out", noUnusedLocals: false, skipLibCheck: true, types: ["node"], typeRoots: ["../node_modules/@types"] }, include: ["*.ts"] }),
   );
-  const adapters = await blocks("../../../docs/sdk-typescript.md", "ts adapter");
+  const adapters = await blocks("../../../docs/adapters.md", "ts adapter");
   expect(adapters).toHaveLength(5);
   // They need models; test/adapters has the frameworks at work.
   const around = `import type { Interlock } from "@interlock/sdk";\ndeclare const interlock: Interlock;\ndeclare const prompt: string;\nvoid [interlock, prompt];\n`;

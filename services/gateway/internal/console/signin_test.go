@@ -15,7 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth/oidc"
 )
 
-// issuer signs in people who come back with the code "good".
+// issuer signs in browsers that come back with the code "good".
 type issuer struct {
 	tokens []oidc.Token
 	err    error
