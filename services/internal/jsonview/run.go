@@ -64,6 +64,7 @@ type Run struct {
 
 	PendingApproval     *PendingApproval `json:"pending_approval,omitzero" doc:"The transition that waits for humans, in this branch."`
 	LastApproval        *LastApproval    `json:"last_approval,omitzero" doc:"The outcome of the last one that did not fire, until the branch moves on."`
+	Leases              []Lease          `json:"leases,omitempty" doc:"What approvers let pass without another question. Only of one run, and for people."`
 	ApprovalWaitSeconds int64            `json:"approval_wait_seconds,omitzero" doc:"How long a hook or tool may wait for a decision."`
 	Evidence            []Evidence       `json:"evidence,omitempty" doc:"What the workflow wants Interlock to have observed, in definition order."`
 	OutputTools         []string         `json:"output_tools,omitempty" doc:"Tools whose results the evidence reads: report their output."`
