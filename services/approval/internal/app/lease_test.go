@@ -121,11 +121,6 @@ func TestLeaseIsRefused(t *testing.T) {
 	}
 }
 
-// narrow is a store that does not span shards, as a Redis Cluster.
-type narrow struct{ store.Store }
-
-func (narrow) Spans() bool { return false }
-
 // S9.6: where calls cannot be counted with decisions there is no lease.
 func TestNoLeaseInACluster(t *testing.T) {
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 
 // LeaseList is one page of leases, newest first.
 type LeaseList struct {
-	Leases        []jsonview.Lease `json:"leases"`
-	NextPageToken string           `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+	Leases        []jsonview.CapabilityLease `json:"leases"`
+	NextPageToken string                     `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
 func (e *edge) leaseRoutes() {
@@ -27,7 +27,7 @@ func (e *edge) leaseRoutes() {
 		method: http.MethodDelete, path: "/v1/leases/{id}", id: "revokeLease", summary: "Revoke a lease",
 		about:  "No decision that is made afterwards goes by it. 404 when there is no such lease that lasts.",
 		params: []param{inPath("id", "Id of the lease.")},
-		fields: map[string]string{"lease_id": "id"}, answers: answers[jsonview.Lease](http.StatusOK), serve: e.revokeLease,
+		fields: map[string]string{"lease_id": "id"}, answers: answers[jsonview.CapabilityLease](http.StatusOK), serve: e.revokeLease,
 	})
 }
 
@@ -46,7 +46,7 @@ func (e *edge) revokeLease(c *call) (*answer, error) {
 
 // leasesOf are those of a run, as far as the caller may see them: agents may not. A run can be
 // read without them, too.
-func (e *edge) leasesOf(ctx context.Context, runID string) []jsonview.Lease {
+func (e *edge) leasesOf(ctx context.Context, runID string) []jsonview.CapabilityLease {
 	resp, err := e.Approvals.ListLeases(ctx, &approvalv1.ListLeasesRequest{RunId: runID})
 	if err != nil || len(resp.GetLeases()) == 0 {
 		return nil
