@@ -67,6 +67,8 @@ var table = map[string]grant{
 	"/interlock.approval.v1.ApprovalService/ListApprovals":   people | service,
 	"/interlock.approval.v1.ApprovalService/DecideApproval":  operator | approver,
 	"/interlock.approval.v1.ApprovalService/DecideApprovals": operator | approver,
+	"/interlock.approval.v1.ApprovalService/ListLeases":      people | service,
+	"/interlock.approval.v1.ApprovalService/RevokeLease":     operator | approver,
 	"/interlock.approval.v1.ApprovalService/CancelApproval":  internal,
 	"/interlock.approval.v1.ApprovalService/ConsumeApproval": internal,
 	"/interlock.approval.v1.ApprovalService/VoidApproval":    internal,

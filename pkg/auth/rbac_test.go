@@ -115,6 +115,8 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.approval.v1.ApprovalService/ListApprovals":           "opvs",
 		"/interlock.approval.v1.ApprovalService/DecideApproval":          "op",
 		"/interlock.approval.v1.ApprovalService/DecideApprovals":         "op",
+		"/interlock.approval.v1.ApprovalService/ListLeases":              "opvs",
+		"/interlock.approval.v1.ApprovalService/RevokeLease":             "op",
 		"/interlock.approval.v1.ApprovalService/CancelApproval":          "os",
 		"/interlock.approval.v1.ApprovalService/ConsumeApproval":         "os",
 		"/interlock.approval.v1.ApprovalService/VoidApproval":            "os",

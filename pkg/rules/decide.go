@@ -27,6 +27,9 @@ type Call struct {
 	// Approved is true when a human has approved exactly this call and that was not
 	// used yet (S7.6).
 	Approved bool
+	// Leased is the rule that asks and whose question a lease has answered; nil for none. What
+	// any other rule asks is asked (S9.6).
+	Leased *Source
 	// Now picks the period of budgets.
 	Now time.Time
 }
@@ -37,6 +40,12 @@ func (c *Call) tree() string {
 		return c.Root
 	}
 	return c.Session
+}
+
+// answered reports that a lease has answered what a rule asks.
+func (c *Call) answered(rule *Source) bool {
+	l := c.Leased
+	return l != nil && l.Policy == rule.Policy && l.Version == rule.Version && l.Place == rule.Place && l.Index == rule.Index
 }
 
 // Decide judges a call: deny, then ask, then allow, whatever the order of the
@@ -99,12 +108,17 @@ func (s *Set) judge(call *Call, v Verdict, said, also *outcome, capability []byt
 	case call.EstimatedCost < 0:
 		return v.deny(toolcall.CodeInvalidInput, nil, "its estimated cost is negative")
 	}
-	ask := said.ask
+	ask, approved := said.ask, call.Approved
 	if ask == nil {
 		ask = also.ask
 	}
+	if ask != nil && !approved && call.answered(ask) {
+		if approved = also.ask == nil || call.answered(also.ask); !approved {
+			ask = also.ask
+		}
+	}
 	switch {
-	case ask != nil && !call.Approved:
+	case ask != nil && !approved:
 		v.Decision, v.Code, v.By = toolcall.Ask, toolcall.CodeApprovalRequired, ask
 	case ask != nil:
 		v.Decision, v.By, v.Approved = toolcall.Allow, ask, true

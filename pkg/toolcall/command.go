@@ -162,7 +162,11 @@ func (o *objections) list(state *workflow.StateView, plan *shell.Plan) (named []
 		o.line(CodeCommandNotAllowed, "there is no command in it. "+listed(state))
 		return nil
 	}
-	list := state.Commands()
+	return o.compare(state, state.Commands(), plan)
+}
+
+// compare compares a line that is not empty with a list, which need not be the state's.
+func (o *objections) compare(state *workflow.StateView, list *shell.List, plan *shell.Plan) (named []int) {
 	named = make([]int, len(plan.Commands))
 	for i, command := range plan.Commands {
 		n, ok := list.Match(command)

@@ -23,6 +23,7 @@ const (
 	Task      = "task"
 	Execution = "exec"
 	Approval  = "apr"
+	Lease     = "lse"
 )
 
 // Alphabet has the characters of an id after its prefix, and Length is their number.

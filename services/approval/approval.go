@@ -14,6 +14,7 @@ import (
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/approval/internal/app"
 	"github.com/interlock-run/interlock/services/approval/internal/rpc"
@@ -59,7 +60,10 @@ func New(cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := app.Config{Store: cfg.Store, Announce: rpc.Announcer{}, Clock: cfg.Clock, Log: cfg.Logger, Retention: cfg.ApprovalRetention, Quota: cfg.ApprovalsEach}
+	parts := app.Config{
+		Store: cfg.Store, Announce: rpc.Announcer{}, Clock: cfg.Clock, Log: cfg.Logger, Retention: cfg.ApprovalRetention, Quota: cfg.ApprovalsEach,
+		Leases: consent.LeaseBounds{Calls: cfg.LeaseCalls, For: cfg.LeaseTime},
+	}
 	if cfg.Metrics != nil {
 		parts.Observe, parts.Timers = counted(cfg.Metrics), cfg.Metrics.Timers()
 	}
@@ -84,6 +88,12 @@ func New(cfg Config) (*Service, error) {
 // people: they may have decided it after the backup was made.
 func AskAgain(record store.Record, of, now time.Time) (timer store.Timer, waits bool, err error) {
 	return app.AskAgain(record, of, now)
+}
+
+// EndLease is the timer that a restore sets on a record, if that is a lease: it may have been
+// revoked, or used, after the backup was made.
+func EndLease(record store.Record, now time.Time) (timer store.Timer, ends bool) {
+	return app.EndLease(record, now)
 }
 
 // Register adds ApprovalService to a server.

@@ -19,6 +19,8 @@ type Flags struct {
 	WebhookInsecureHTTP bool          `name:"webhook-insecure-http" help:"Allow http URLs of webhooks on other machines, where the network itself is trusted." env:"INTERLOCK_WEBHOOK_INSECURE_HTTP"`
 	ApprovalRetention   time.Duration `help:"How long approvals are kept after their decision, expiry or cancellation, from 24h; 0 keeps them forever." env:"INTERLOCK_APPROVAL_RETENTION" default:"720h" placeholder:"DURATION"`
 	ApprovalsEach       int64         `name:"approvals-per-principal" help:"Questions about tool calls that a principal may have pending in a namespace; 0 for any number." default:"500" env:"INTERLOCK_APPROVALS_PER_PRINCIPAL"`
+	LeaseCalls          int64         `name:"lease-max-calls" help:"The most calls that an approver may let pass without another question, by one lease." default:"100" env:"INTERLOCK_LEASE_MAX_CALLS"`
+	LeaseTime           time.Duration `name:"lease-max-time" help:"The longest that such a lease may last." default:"8h" env:"INTERLOCK_LEASE_MAX_TIME" placeholder:"DURATION"`
 	PublicURL           string        `name:"public-url" help:"Where people reach the gateway, for the links in webhooks." env:"INTERLOCK_PUBLIC_URL" placeholder:"URL"`
 }
 
@@ -29,6 +31,9 @@ const leastRetention = 24 * time.Hour
 func (f *Flags) check() error {
 	if f.ApprovalRetention != 0 && f.ApprovalRetention < leastRetention {
 		return fmt.Errorf("--approval-retention %s: keep approvals %s or longer, or 0 forever", f.ApprovalRetention, leastRetention)
+	}
+	if f.LeaseTime < 0 || f.LeaseTime > leastRetention {
+		return fmt.Errorf("--lease-max-time %s: a lease can last at most %s", f.LeaseTime, leastRetention)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/env"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/events"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/hook"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/lease"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/mcp"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/names"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/pages"
@@ -71,6 +72,7 @@ var commands = []command{
 	{"report", "Record the result of a tool call.", of[report.Command], nil},
 	{"policy", "Store policies, attach them, and try them on recorded calls.", of[policy.Command], nil},
 	{"approval", "See what humans are asked for, and decide it.", of[approval.Command], nil},
+	{"lease", "See what approvers let pass without another question, and revoke it.", of[lease.Command], nil},
 	{"decisions", "Show the log of decisions on tool calls.", of[decisions.Command], nil},
 	{"decision", "Show one decision of the log, and why it was made.", of[decisions.One], nil},
 	{"audit", "Verify the log of decisions.", of[audit.Command], nil},

@@ -36,6 +36,7 @@ type DecisionRecord struct {
 	Input            jsontext.Value   `json:"input,omitzero" doc:"The input, masked; only where the workflow captures output."`
 	EstimatedCostUSD string           `json:"estimated_cost_usd,omitzero"`
 	ApprovalID       string           `json:"approval_id,omitzero"`
+	LeaseID          string           `json:"lease_id,omitzero" doc:"The lease that admitted the call without a question."`
 	Shadows          []ShadowDecision `json:"shadows,omitempty" doc:"What shadows would have decided otherwise."`
 	Hash             string           `json:"hash,omitzero" doc:"Hex SHA-256 over the hash before and this record; absent until it is sealed."`
 }
@@ -78,7 +79,7 @@ func DecisionRecordOf(r *policyv1.DecisionRecord) DecisionRecord {
 		WorkflowVersion: r.GetWorkflowVersion(), State: r.GetState(), Branch: r.GetBranch(), CallID: r.GetCallId(), Tool: r.GetTool(),
 		Capability: r.GetCapability(), Decision: decisionName(r.GetDecision()), Code: codeName(r.GetCode()), Message: r.GetMessage(),
 		Rule: r.GetRule(), Policy: r.GetPolicy(), PolicyVersion: r.GetPolicyVersion(), InputDigest: r.GetInputDigest(),
-		Input: rawOf(r.GetInput()), EstimatedCostUSD: r.GetEstimatedCostUsd(), ApprovalID: r.GetApprovalId(), Hash: r.GetHash(),
+		Input: rawOf(r.GetInput()), EstimatedCostUSD: r.GetEstimatedCostUsd(), ApprovalID: r.GetApprovalId(), LeaseID: r.GetLeaseId(), Hash: r.GetHash(),
 	}
 	for _, s := range r.GetShadows() {
 		out.Shadows = append(out.Shadows, ShadowDecision{

@@ -59,7 +59,9 @@ type Decision struct {
 	Input            json.RawMessage `json:"input,omitempty"`
 	EstimatedCostUSD string          `json:"estimated_cost_usd,omitempty"`
 	ApprovalID       string          `json:"approval_id,omitempty"`
-	Shadows          []Shadow        `json:"shadows,omitempty"`
+	// LeaseID is the lease that has admitted the call; empty for none.
+	LeaseID string   `json:"lease_id,omitempty"`
+	Shadows []Shadow `json:"shadows,omitempty"`
 	// Limits are those of which more than 80 percent are used after the call.
 	Limits []Limit `json:"limits,omitempty"`
 	Kept   Kept    `json:"kept,omitzero"`
@@ -164,6 +166,7 @@ func (r *Decision) Encode() []byte {
 	}
 	w.OptionalText("estimated_cost_usd", r.EstimatedCostUSD)
 	w.OptionalText("approval_id", r.ApprovalID)
+	w.OptionalText("lease_id", r.LeaseID)
 	if len(r.Shadows) > 0 {
 		w.Name("shadows")
 		w.OpenList()

@@ -1,6 +1,6 @@
-// Package ledger is the contract between the engine and the policy enforcer about
-// what they keep next to a run in the store: which records there are, who writes
-// them, and who counts what where. It must never decide anything.
+// Package ledger is the contract between services about what they keep next to a run in
+// the store: which records there are, who writes them, and who counts what where. It must
+// never decide anything.
 package ledger
 
 import (

@@ -315,6 +315,7 @@ class Why(_message.Message):
     STATE_FIELD_NUMBER: _builtins.int
     WORKFLOW_FIELD_NUMBER: _builtins.int
     WORKFLOW_VERSION_FIELD_NUMBER: _builtins.int
+    ENTRY_FIELD_NUMBER: _builtins.int
     policy: _builtins.str
     """The policy that asks; empty when a workflow does."""
     policy_version: _builtins.int
@@ -327,6 +328,8 @@ class Why(_message.Message):
     """Workflow or process of the run."""
     workflow_version: _builtins.int
     """Version of the workflow."""
+    entry: _builtins.int
+    """The entry of the state, as the run counts them; 0 when it is not known."""
     def __init__(
         self,
         *,
@@ -336,14 +339,126 @@ class Why(_message.Message):
         state: _builtins.str = ...,
         workflow: _builtins.str = ...,
         workflow_version: _builtins.int = ...,
+        entry: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "state", b"state", "workflow", b"workflow", "workflow_version", b"workflow_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entry", b"entry", "policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "state", b"state", "workflow", b"workflow", "workflow_version", b"workflow_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Why: _TypeAlias = Why  # noqa: Y015
+
+@_typing.final
+class LeaseTerms(_message.Message):
+    """LeaseTerms are what an approver lets pass besides the call that was asked about (S9.6)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PATTERN_FIELD_NUMBER: _builtins.int
+    CALLS_FIELD_NUMBER: _builtins.int
+    MINUTES_FIELD_NUMBER: _builtins.int
+    pattern: _builtins.str
+    """An entry of allowed_commands: what later commands must match, and the command that was
+    asked about too. Of a tool that runs no command lines, a pattern of its input in
+    canonical JSON, where * stands for any text and ? for one character.
+    """
+    calls: _builtins.int
+    """Calls that it admits; 0 for as many as the configuration lets a lease admit."""
+    minutes: _builtins.int
+    """Minutes that it lasts; 0 for as long as the configuration lets a lease last."""
+    def __init__(
+        self,
+        *,
+        pattern: _builtins.str = ...,
+        calls: _builtins.int = ...,
+        minutes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["calls", b"calls", "minutes", b"minutes", "pattern", b"pattern"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeaseTerms: _TypeAlias = LeaseTerms  # noqa: Y015
+
+@_typing.final
+class Lease(_message.Message):
+    """Lease admits calls like one that was approved, without another question (S9.6)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LEASE_ID_FIELD_NUMBER: _builtins.int
+    APPROVAL_ID_FIELD_NUMBER: _builtins.int
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    POLICY_FIELD_NUMBER: _builtins.int
+    POLICY_VERSION_FIELD_NUMBER: _builtins.int
+    RULE_FIELD_NUMBER: _builtins.int
+    CAPABILITY_FIELD_NUMBER: _builtins.int
+    PATTERN_FIELD_NUMBER: _builtins.int
+    CALLS_LEFT_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    GRANTED_BY_FIELD_NUMBER: _builtins.int
+    GRANTED_AT_FIELD_NUMBER: _builtins.int
+    lease_id: _builtins.str
+    """Unique id of the lease."""
+    approval_id: _builtins.str
+    """The approval that it was granted with."""
+    run_id: _builtins.str
+    """The run whose calls it admits."""
+    session_id: _builtins.str
+    """The session that asked; empty for none."""
+    state: _builtins.str
+    """The state that it admits calls in."""
+    policy: _builtins.str
+    """The policy whose question it answers."""
+    policy_version: _builtins.int
+    """Version of the policy."""
+    rule: _builtins.str
+    """The rule that asks: a JSON Pointer into the policy."""
+    capability: _builtins.str
+    """The capability that calls must have."""
+    pattern: _builtins.str
+    """What their commands or inputs must match."""
+    calls_left: _builtins.int
+    """Calls that it still admits."""
+    granted_by: _builtins.str
+    """Name of the approver that granted it."""
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When it ends at the latest."""
+
+    @_builtins.property
+    def granted_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was granted."""
+
+    def __init__(
+        self,
+        *,
+        lease_id: _builtins.str = ...,
+        approval_id: _builtins.str = ...,
+        run_id: _builtins.str = ...,
+        session_id: _builtins.str = ...,
+        state: _builtins.str = ...,
+        policy: _builtins.str = ...,
+        policy_version: _builtins.int = ...,
+        rule: _builtins.str = ...,
+        capability: _builtins.str = ...,
+        pattern: _builtins.str = ...,
+        calls_left: _builtins.int = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+        granted_by: _builtins.str = ...,
+        granted_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at", "granted_at", b"granted_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "calls_left", b"calls_left", "capability", b"capability", "expires_at", b"expires_at", "granted_at", b"granted_at", "granted_by", b"granted_by", "lease_id", b"lease_id", "pattern", b"pattern", "policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "run_id", b"run_id", "session_id", b"session_id", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Lease: _TypeAlias = Lease  # noqa: Y015
 
 @_typing.final
 class Unlocks(_message.Message):

@@ -253,6 +253,7 @@ class DecideApprovalRequest(_message.Message):
     EDITED_DATA_FIELD_NUMBER: _builtins.int
     DIGEST_FIELD_NUMBER: _builtins.int
     IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    LEASE_FIELD_NUMBER: _builtins.int
     approval_id: _builtins.str
     """The approval."""
     approve: _builtins.bool
@@ -269,6 +270,10 @@ class DecideApprovalRequest(_message.Message):
     """A repeated vote of the caller with the same key returns the first response. Empty
     for none.
     """
+    @_builtins.property
+    def lease(self) -> _approval_pb2.LeaseTerms:
+        """With approve, and of a tool call that one vote grants: later calls like it pass too."""
+
     def __init__(
         self,
         *,
@@ -278,10 +283,11 @@ class DecideApprovalRequest(_message.Message):
         edited_data: _builtins.bytes = ...,
         digest: _builtins.str = ...,
         idempotency_key: _builtins.str = ...,
+        lease: _approval_pb2.LeaseTerms | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["lease", b"lease"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "approve", b"approve", "digest", b"digest", "edited_data", b"edited_data", "idempotency_key", b"idempotency_key", "note", b"note"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "approve", b"approve", "digest", b"digest", "edited_data", b"edited_data", "idempotency_key", b"idempotency_key", "lease", b"lease", "note", b"note"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -401,6 +407,110 @@ class DecideApprovalsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DecideApprovalsResponse: _TypeAlias = DecideApprovalsResponse  # noqa: Y015
+
+@_typing.final
+class ListLeasesRequest(_message.Message):
+    """ListLeasesRequest asks for one page of the leases that last."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """The most leases to return; 0 for 100."""
+    page_token: _builtins.str
+    """next_page_token of the page before; empty for the first page."""
+    run_id: _builtins.str
+    """Only leases of this run; empty for all."""
+    def __init__(
+        self,
+        *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+        run_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "run_id", b"run_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListLeasesRequest: _TypeAlias = ListLeasesRequest  # noqa: Y015
+
+@_typing.final
+class ListLeasesResponse(_message.Message):
+    """ListLeasesResponse is one page of leases."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LEASES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """page_token of the next page; empty when this is the last."""
+    @_builtins.property
+    def leases(self) -> _containers.RepeatedCompositeFieldContainer[_approval_pb2.Lease]:
+        """The leases, newest first."""
+
+    def __init__(
+        self,
+        *,
+        leases: _abc.Iterable[_approval_pb2.Lease] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["leases", b"leases", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListLeasesResponse: _TypeAlias = ListLeasesResponse  # noqa: Y015
+
+@_typing.final
+class RevokeLeaseRequest(_message.Message):
+    """RevokeLeaseRequest names the lease to end."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LEASE_ID_FIELD_NUMBER: _builtins.int
+    lease_id: _builtins.str
+    """The lease."""
+    def __init__(
+        self,
+        *,
+        lease_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lease_id", b"lease_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevokeLeaseRequest: _TypeAlias = RevokeLeaseRequest  # noqa: Y015
+
+@_typing.final
+class RevokeLeaseResponse(_message.Message):
+    """RevokeLeaseResponse is the lease as it ended."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LEASE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def lease(self) -> _approval_pb2.Lease:
+        """The lease."""
+
+    def __init__(
+        self,
+        *,
+        lease: _approval_pb2.Lease | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["lease", b"lease"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lease", b"lease"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevokeLeaseResponse: _TypeAlias = RevokeLeaseResponse  # noqa: Y015
 
 @_typing.final
 class CancelApprovalRequest(_message.Message):

@@ -60,6 +60,16 @@ class ApprovalServiceStub:
                 request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsRequest.SerializeToString,
                 response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsResponse.FromString,
                 _registered_method=True)
+        self.ListLeases = channel.unary_unary(
+                '/interlock.approval.v1.ApprovalService/ListLeases',
+                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListLeasesRequest.SerializeToString,
+                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListLeasesResponse.FromString,
+                _registered_method=True)
+        self.RevokeLease = channel.unary_unary(
+                '/interlock.approval.v1.ApprovalService/RevokeLease',
+                request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.RevokeLeaseRequest.SerializeToString,
+                response_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.RevokeLeaseResponse.FromString,
+                _registered_method=True)
         self.CancelApproval = channel.unary_unary(
                 '/interlock.approval.v1.ApprovalService/CancelApproval',
                 request_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.CancelApprovalRequest.SerializeToString,
@@ -131,6 +141,20 @@ class ApprovalServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListLeases(self, request, context):
+        """ListLeases returns the leases that last, newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeLease(self, request, context):
+        """RevokeLease ends a lease. NOT_FOUND when there is none that lasts.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CancelApproval(self, request, context):
         """CancelApproval withdraws the question.
         """
@@ -194,6 +218,16 @@ def add_ApprovalServiceServicer_to_server(servicer, server):
                     servicer.DecideApprovals,
                     request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsRequest.FromString,
                     response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsResponse.SerializeToString,
+            ),
+            'ListLeases': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListLeases,
+                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListLeasesRequest.FromString,
+                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListLeasesResponse.SerializeToString,
+            ),
+            'RevokeLease': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeLease,
+                    request_deserializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.RevokeLeaseRequest.FromString,
+                    response_serializer=interlock_dot_approval_dot_v1_dot_approval__service__pb2.RevokeLeaseResponse.SerializeToString,
             ),
             'CancelApproval': grpc.unary_unary_rpc_method_handler(
                     servicer.CancelApproval,
@@ -357,6 +391,60 @@ class ApprovalService:
             '/interlock.approval.v1.ApprovalService/DecideApprovals',
             interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsRequest.SerializeToString,
             interlock_dot_approval_dot_v1_dot_approval__service__pb2.DecideApprovalsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListLeases(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.approval.v1.ApprovalService/ListLeases',
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListLeasesRequest.SerializeToString,
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.ListLeasesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokeLease(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.approval.v1.ApprovalService/RevokeLease',
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.RevokeLeaseRequest.SerializeToString,
+            interlock_dot_approval_dot_v1_dot_approval__service__pb2.RevokeLeaseResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -52,6 +52,10 @@ class ApprovalServiceStub:
     on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
     were decided before or that differ.
     """
+    ListLeases: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.ListLeasesRequest, _approval_service_pb2.ListLeasesResponse]
+    """ListLeases returns the leases that last, newest first."""
+    RevokeLease: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.RevokeLeaseRequest, _approval_service_pb2.RevokeLeaseResponse]
+    """RevokeLease ends a lease. NOT_FOUND when there is none that lasts."""
     CancelApproval: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.CancelApprovalRequest, _approval_service_pb2.CancelApprovalResponse]
     """CancelApproval withdraws the question."""
     ConsumeApproval: _grpc.UnaryUnaryMultiCallable[_approval_service_pb2.ConsumeApprovalRequest, _approval_service_pb2.ConsumeApprovalResponse]
@@ -88,6 +92,10 @@ class ApprovalServiceAsyncStub(ApprovalServiceStub):
     on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
     were decided before or that differ.
     """
+    ListLeases: _aio.UnaryUnaryMultiCallable[_approval_service_pb2.ListLeasesRequest, _approval_service_pb2.ListLeasesResponse]  # type: ignore[assignment]
+    """ListLeases returns the leases that last, newest first."""
+    RevokeLease: _aio.UnaryUnaryMultiCallable[_approval_service_pb2.RevokeLeaseRequest, _approval_service_pb2.RevokeLeaseResponse]  # type: ignore[assignment]
+    """RevokeLease ends a lease. NOT_FOUND when there is none that lasts."""
     CancelApproval: _aio.UnaryUnaryMultiCallable[_approval_service_pb2.CancelApprovalRequest, _approval_service_pb2.CancelApprovalResponse]  # type: ignore[assignment]
     """CancelApproval withdraws the question."""
     ConsumeApproval: _aio.UnaryUnaryMultiCallable[_approval_service_pb2.ConsumeApprovalRequest, _approval_service_pb2.ConsumeApprovalResponse]  # type: ignore[assignment]
@@ -151,6 +159,22 @@ class ApprovalServiceServicer(metaclass=_abc_1.ABCMeta):
         on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
         were decided before or that differ.
         """
+
+    @_abc_1.abstractmethod
+    def ListLeases(
+        self,
+        request: _approval_service_pb2.ListLeasesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_approval_service_pb2.ListLeasesResponse, _abc.Awaitable[_approval_service_pb2.ListLeasesResponse]]:
+        """ListLeases returns the leases that last, newest first."""
+
+    @_abc_1.abstractmethod
+    def RevokeLease(
+        self,
+        request: _approval_service_pb2.RevokeLeaseRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_approval_service_pb2.RevokeLeaseResponse, _abc.Awaitable[_approval_service_pb2.RevokeLeaseResponse]]:
+        """RevokeLease ends a lease. NOT_FOUND when there is none that lasts."""
 
     @_abc_1.abstractmethod
     def CancelApproval(

@@ -73,6 +73,7 @@ class Event(_message.Message):
     POLICY_CHANGED_FIELD_NUMBER: _builtins.int
     DECISIONS_SEALED_FIELD_NUMBER: _builtins.int
     UPSTREAM_CHANGED_FIELD_NUMBER: _builtins.int
+    LEASE_CHANGED_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Globally unique and deterministic: the same change always has the same id. It is
     also the NATS message id and the CloudEvents id.
@@ -225,6 +226,10 @@ class Event(_message.Message):
     def upstream_changed(self) -> Global___UpstreamChanged:
         """Of upstream.changed and upstream.accepted."""
 
+    @_builtins.property
+    def lease_changed(self) -> Global___LeaseChanged:
+        """Of every change of a lease."""
+
     def __init__(
         self,
         *,
@@ -268,12 +273,13 @@ class Event(_message.Message):
         policy_changed: Global___PolicyChanged | None = ...,
         decisions_sealed: Global___DecisionsSealed | None = ...,
         upstream_changed: Global___UpstreamChanged | None = ...,
+        lease_changed: Global___LeaseChanged | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["approval_changed", b"approval_changed", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_reported", b"toolcall_reported", "upstream_changed", b"upstream_changed", "workflow_registered", b"workflow_registered"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["approval_changed", b"approval_changed", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "lease_changed", b"lease_changed", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_reported", b"toolcall_reported", "upstream_changed", b"upstream_changed", "workflow_registered", b"workflow_registered"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "approval_changed", b"approval_changed", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "entity", b"entity", "entity_id", b"entity_id", "id", b"id", "namespace", b"namespace", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_reported", b"toolcall_reported", "type", b"type", "upstream_changed", b"upstream_changed", "version", b"version", "workflow_registered", b"workflow_registered"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "approval_changed", b"approval_changed", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "entity", b"entity", "entity_id", b"entity_id", "id", b"id", "lease_changed", b"lease_changed", "namespace", b"namespace", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_reported", b"toolcall_reported", "type", b"type", "upstream_changed", b"upstream_changed", "version", b"version", "workflow_registered", b"workflow_registered"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_payload: _TypeAlias = _typing.Literal["workflow_registered", "run_started", "run_transitioned", "run_rejected", "run_ended", "run_paused", "run_resumed", "toolcall_decided", "toolcall_reported", "run_forced", "run_interrupted", "run_forked", "run_branch_bound", "run_branch_ended", "run_joined", "run_invoked", "run_child_ended", "schema_registered", "state_changed", "state_deleted", "state_locked", "session_created", "session_changed", "session_granted", "task_changed", "component_changed", "component_committed", "approval_changed", "run_approval_changed", "policy_changed", "decisions_sealed", "upstream_changed"]  # noqa: Y015
+    _WhichOneofReturnType_payload: _TypeAlias = _typing.Literal["workflow_registered", "run_started", "run_transitioned", "run_rejected", "run_ended", "run_paused", "run_resumed", "toolcall_decided", "toolcall_reported", "run_forced", "run_interrupted", "run_forked", "run_branch_bound", "run_branch_ended", "run_joined", "run_invoked", "run_child_ended", "schema_registered", "state_changed", "state_deleted", "state_locked", "session_created", "session_changed", "session_granted", "task_changed", "component_changed", "component_committed", "approval_changed", "run_approval_changed", "policy_changed", "decisions_sealed", "upstream_changed", "lease_changed"]  # noqa: Y015
     _WhichOneofArgType_payload: _TypeAlias = _typing.Literal["payload", b"payload"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_payload) -> _WhichOneofReturnType_payload | None: ...
 
@@ -1506,6 +1512,72 @@ class ApprovalChanged(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ApprovalChanged: _TypeAlias = ApprovalChanged  # noqa: Y015
+
+@_typing.final
+class LeaseChanged(_message.Message):
+    """LeaseChanged announces that an approver lets calls pass without another question, and that
+    this ended before its time (types "granted", "revoked" and "used_up").
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    APPROVAL_ID_FIELD_NUMBER: _builtins.int
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    POLICY_FIELD_NUMBER: _builtins.int
+    POLICY_VERSION_FIELD_NUMBER: _builtins.int
+    RULE_FIELD_NUMBER: _builtins.int
+    CAPABILITY_FIELD_NUMBER: _builtins.int
+    PATTERN_FIELD_NUMBER: _builtins.int
+    CALLS_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    GRANTED_BY_FIELD_NUMBER: _builtins.int
+    approval_id: _builtins.str
+    """The approval that it was granted with."""
+    run_id: _builtins.str
+    """The run whose calls it admits."""
+    state: _builtins.str
+    """The state that it admits calls in."""
+    policy: _builtins.str
+    """The policy whose question it answers."""
+    policy_version: _builtins.int
+    """Version of the policy."""
+    rule: _builtins.str
+    """The rule that asks: a JSON Pointer into the policy."""
+    capability: _builtins.str
+    """The capability that calls must have."""
+    pattern: _builtins.str
+    """What their commands or inputs must match."""
+    calls: _builtins.int
+    """Calls that it admits in all."""
+    granted_by: _builtins.str
+    """Name of the approver that granted it."""
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When it ends at the latest."""
+
+    def __init__(
+        self,
+        *,
+        approval_id: _builtins.str = ...,
+        run_id: _builtins.str = ...,
+        state: _builtins.str = ...,
+        policy: _builtins.str = ...,
+        policy_version: _builtins.int = ...,
+        rule: _builtins.str = ...,
+        capability: _builtins.str = ...,
+        pattern: _builtins.str = ...,
+        calls: _builtins.int = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+        granted_by: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "calls", b"calls", "capability", b"capability", "expires_at", b"expires_at", "granted_by", b"granted_by", "pattern", b"pattern", "policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "run_id", b"run_id", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeaseChanged: _TypeAlias = LeaseChanged  # noqa: Y015
 
 @_typing.final
 class RunApprovalChanged(_message.Message):

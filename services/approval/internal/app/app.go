@@ -43,12 +43,15 @@ type Caller struct {
 // Announcer turns a change into the event that is committed with it.
 type Announcer interface {
 	ApprovalEvent(namespace, actor string, r *Record, ev *consent.Event, at time.Time) (store.Event, error)
+	LeaseEvent(namespace, actor, change string, l *consent.Lease, at time.Time) (store.Event, error)
 }
 
 // Runs is the engine as the approval service sees it.
 type Runs interface {
 	// Settle tells that the approval that a run waits for is decided.
 	Settle(ctx context.Context, namespace, runID, approvalID string) error
+	// Entry is that of the state that a run is in, or a branch of it; 0 when it has ended.
+	Entry(ctx context.Context, namespace, runID, branch string) (int64, error)
 }
 
 // Webhooks tells receivers outside of Interlock.
@@ -76,6 +79,8 @@ type Config struct {
 	Retention time.Duration
 	// Quota is how many questions about calls a principal may have pending; 0 for any number.
 	Quota int64
+	// Leases are the most that a lease may have.
+	Leases consent.LeaseBounds
 	// Observe is told of the status of each approval that is made or decided; nil for nobody.
 	Observe func(consent.Status)
 	// Timers learns how late timers are; nil for nobody.
@@ -97,6 +102,7 @@ type App struct {
 	// retention is how long approvals are kept after they became final; 0 forever.
 	retention time.Duration
 	quota     int64
+	leases    consent.LeaseBounds
 	observe   func(consent.Status)
 	timers    *sweep.Watch
 
@@ -113,7 +119,7 @@ type App struct {
 func New(cfg Config) *App {
 	return &App{
 		store: cfg.Store, announce: cfg.Announce, runs: cfg.Runs, webhooks: cfg.Webhooks, definitions: cfg.Definitions, clock: cfg.Clock, log: cfg.Log,
-		retention: cfg.Retention, quota: cfg.Quota, observe: cfg.Observe, timers: cfg.Timers, changes: wakeup.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
+		retention: cfg.Retention, quota: cfg.Quota, leases: cfg.Leases, observe: cfg.Observe, timers: cfg.Timers, changes: wakeup.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
 		pageBytes: pageBytes,
 	}
 }

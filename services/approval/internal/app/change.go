@@ -19,6 +19,8 @@ type command struct {
 	apply func(r *Record, now time.Time) consent.Result
 	// usedBy is kept when the command uses the approval.
 	usedBy string
+	// lease is granted when the command uses the approval for it; nil for none.
+	lease *consent.Lease
 	// once makes the command happen once.
 	once once.Key
 }
@@ -55,6 +57,9 @@ func (a *App) try(ctx context.Context, key store.Key, c command) (*Record, error
 		t.once = c.once
 		if c.usedBy != "" {
 			t.after.UsedBy = c.usedBy
+		}
+		if c.lease != nil && ruled.Refusal == nil && t.after.Standing() == consent.Used {
+			t.after.UsedBy, t.lease = c.lease.ID, c.lease
 		}
 	}
 	if due.Changed || ruled.Changed {

@@ -23,6 +23,8 @@ type Vote struct {
 	Digest string
 	// Key makes the vote happen once; empty does not.
 	Key string
+	// Lease lets later calls pass that are like this one; nil does not (S9.6).
+	Lease *consent.LeaseTerms
 }
 
 // Decide casts the caller's vote. Of all that could make the decision one does, and
@@ -40,16 +42,34 @@ func (a *App) Decide(ctx context.Context, caller Caller, id string, v Vote) (*Re
 		}
 	}
 	by := consent.Approver{Name: who.Name, Role: string(who.Role)}
+	lease, err := a.lease(ctx, caller, id, &v)
+	if err != nil {
+		return nil, err
+	}
 	return a.change(ctx, id, command{
-		caller: caller, once: v.once(who.Name),
+		caller: caller, once: v.once(who.Name), lease: lease,
 		apply: func(r *Record, now time.Time) consent.Result {
 			out := r.Decide(by, d, now)
+			if lease != nil && out.Refusal == nil {
+				return leased(out, now)
+			}
 			if out.Refusal == nil && out.Approval.Edit != r.Edit {
 				return checkEdit(r, out)
 			}
 			return out
 		},
 	})
+}
+
+// leased is a vote that gives a lease: it uses the approval, so that the lease alone says
+// which calls pass. A vote that does not grant gives none.
+func leased(out consent.Result, now time.Time) consent.Result {
+	if out.Approval.Status != consent.Granted {
+		return out
+	}
+	used := out.Approval.Consume(out.Approval.Digest, now)
+	used.Events = append(out.Events, used.Events...)
+	return used
 }
 
 // bound refuses credentials that belong to a session.
@@ -77,5 +97,8 @@ func checkEdit(before *Record, out consent.Result) consent.Result {
 // once is the key of a vote: each caller has keys of their own.
 func (v *Vote) once(name string) once.Key {
 	content := fmt.Sprintf("%t %q %q %q", v.Approve, v.Note, v.Edited, v.Digest)
+	if v.Lease != nil {
+		content += fmt.Sprintf(" %q %d %d", v.Lease.Pattern, v.Lease.Calls, v.Lease.Minutes)
+	}
 	return once.Of(v.Key, fmt.Sprintf("decide %q", name), content)
 }

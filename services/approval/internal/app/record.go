@@ -35,6 +35,7 @@ type Why struct {
 	State           string `json:"state,omitempty"`
 	Workflow        string `json:"workflow,omitempty"`
 	WorkflowVersion int64  `json:"workflow_version,omitempty"`
+	Entry           int64  `json:"entry,omitempty"`
 }
 
 // Because is Why, and what of it the subject says.

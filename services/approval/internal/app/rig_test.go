@@ -169,7 +169,7 @@ func (r *rig) said(id string, want ...string) {
 // replica returns another process over a store.
 func (r *rig) replica(s store.Store) *app.App {
 	return app.New(app.Config{
-		Store: s, Announce: announcer, Runs: r.runs, Webhooks: r.hooks, Retention: r.retention, Quota: r.quota, Clock: r.clock.Now, Log: slog.New(slog.DiscardHandler),
+		Store: s, Announce: announcer, Runs: r.runs, Webhooks: r.hooks, Retention: r.retention, Quota: r.quota, Leases: consent.LeaseBounds{Calls: 100, For: 8 * time.Hour}, Clock: r.clock.Now, Log: slog.New(slog.DiscardHandler),
 	})
 }
 
@@ -327,4 +327,12 @@ func (e *told) Settle(_ context.Context, namespace, runID, approvalID string) er
 	defer e.mu.Unlock()
 	e.calls = append(e.calls, strings.Join([]string{namespace, runID, approvalID}, " "))
 	return e.err
+}
+
+// Entry says that every run is in its third entry, but for one that has ended.
+func (e *told) Entry(_ context.Context, _, runID, _ string) (int64, error) {
+	if runID == "run_ended" {
+		return 0, nil
+	}
+	return 3, nil
 }

@@ -67,6 +67,8 @@ func (e *stuck) Settle(ctx context.Context, _, _, _ string) error {
 	return ctx.Err()
 }
 
+func (e *stuck) Entry(context.Context, string, string, string) (int64, error) { return 1, nil }
+
 // An engine that does not answer holds up neither the sweep nor, for long, who
 // decides: even when the client has gone, the engine is told.
 func TestEngineThatDoesNotAnswer(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/internal/sweep"
 )
@@ -28,9 +29,11 @@ func (a *App) SweepOnce(ctx context.Context) { a.sweeper().Once(ctx) }
 
 func (a *App) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
-		Store: a.store, Clock: a.now, Log: a.log, Kinds: []string{KindApproval, kindRetention},
+		Store: a.store, Clock: a.now, Log: a.log, Kinds: []string{KindApproval, kindRetention, ledger.KindLease},
 		Fire: func(ctx context.Context, timer store.Timer) error {
 			switch {
+			case timer.Key.Kind == ledger.KindLease:
+				return a.fireLease(ctx, timer)
 			case timer.Key.Kind == kindRetention:
 				return a.forget(ctx, timer)
 			case timer.Name == restoredName:
@@ -109,6 +112,9 @@ func (a *App) forget(ctx context.Context, timer store.Timer) error {
 		if err != nil && !retry.Lost(err) {
 			return fault.From(err)
 		}
+	}
+	if err := a.forgetLease(ctx, r); err != nil {
+		return err
 	}
 	_, err = a.store.Commit(ctx, store.Batch{
 		Deletes: []store.Check{{Key: key, Version: r.Version}}, ClearTimers: []store.TimerID{timer.TimerID, r.timer()},

@@ -7,6 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
@@ -20,6 +21,8 @@ type transaction struct {
 	at            time.Time
 	said          []said
 	once          once.Key
+	// lease is granted with it; nil for none.
+	lease *consent.Lease
 	// clear are timers that have done what they are for.
 	clear []store.TimerID
 }
@@ -104,5 +107,24 @@ func (t *transaction) batch() (store.Batch, error) {
 		batch.SetTimers = append(batch.SetTimers, timers...)
 	}
 	batch.Idempotency, batch.Counters = t.once.Keep(t.after.key()), t.counted()
+	if t.lease != nil {
+		return batch, t.grantLease(&batch)
+	}
 	return batch, nil
+}
+
+// grantLease adds the lease.
+func (t *transaction) grantLease(batch *store.Batch) error {
+	put, err := ledger.PutLease(t.after.Namespace, t.lease)
+	if err != nil {
+		return fault.From(err)
+	}
+	event, err := t.app.leaseEvent(t.after.Namespace, t.lease.GrantedBy, consent.EventLeaseGranted, t.lease, t.at)
+	if err != nil {
+		return err
+	}
+	batch.Across = true
+	batch.Puts = append(batch.Puts, put)
+	batch.Events = append(batch.Events, event)
+	return nil
 }

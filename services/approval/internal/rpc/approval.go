@@ -72,7 +72,7 @@ func detailed(out *approvalv1.Approval, d app.Details) {
 func whyOf(w *approvalv1.Why) app.Why {
 	return app.Why{
 		Policy: w.GetPolicy(), PolicyVersion: w.GetPolicyVersion(), Rule: w.GetRule(),
-		State: w.GetState(), Workflow: w.GetWorkflow(), WorkflowVersion: w.GetWorkflowVersion(),
+		State: w.GetState(), Workflow: w.GetWorkflow(), WorkflowVersion: w.GetWorkflowVersion(), Entry: w.GetEntry(),
 	}
 }
 
@@ -83,6 +83,7 @@ func whyProto(w app.Why) *approvalv1.Why {
 	}
 	return &approvalv1.Why{
 		Policy: w.Policy, PolicyVersion: w.PolicyVersion, Rule: w.Rule, State: w.State, Workflow: w.Workflow, WorkflowVersion: w.WorkflowVersion,
+		Entry: w.Entry,
 	}
 }
 

@@ -96,6 +96,7 @@ func (s *Approvals) ListApprovals(ctx context.Context, req *approvalv1.ListAppro
 func (s *Approvals) DecideApproval(ctx context.Context, req *approvalv1.DecideApprovalRequest) (*approvalv1.DecideApprovalResponse, error) {
 	r, err := s.App.Decide(ctx, caller(ctx), req.GetApprovalId(), app.Vote{
 		Approve: req.GetApprove(), Note: req.GetNote(), Edited: req.GetEditedData(), Digest: req.GetDigest(), Key: req.GetIdempotencyKey(),
+		Lease: leaseTerms(req.GetLease()),
 	})
 	if err != nil {
 		return nil, err

@@ -22,3 +22,18 @@ func (r *Runs) Settle(ctx context.Context, namespace, runID, approvalID string) 
 	_, err := r.service.SettleApproval(rpc.InNamespace(ctx, namespace), &enginev1.SettleApprovalRequest{RunId: runID, ApprovalId: approvalID})
 	return err
 }
+
+// Entry implements app.Runs.
+func (r *Runs) Entry(ctx context.Context, namespace, runID, branch string) (int64, error) {
+	resp, err := r.service.GetRun(rpc.InNamespace(ctx, namespace), &enginev1.GetRunRequest{RunId: runID, Branch: branch})
+	if err != nil {
+		return 0, err
+	}
+	switch resp.GetRun().GetStatus() {
+	case enginev1.RunStatus_RUN_STATUS_COMPLETED, enginev1.RunStatus_RUN_STATUS_FAILED,
+		enginev1.RunStatus_RUN_STATUS_BLOCKED, enginev1.RunStatus_RUN_STATUS_CANCELLED:
+		return 0, nil
+	default:
+		return resp.GetRun().GetEntry(), nil
+	}
+}

@@ -30,7 +30,15 @@ type ApprovalList struct {
 type ApproveRequest struct {
 	Note       string         `json:"note,omitzero" doc:"For the agent, and for the record."`
 	EditedData jsontext.Value `json:"edited_data,omitzero" doc:"Replaces the data of what is asked for."`
+	Lease      *LeaseTerms    `json:"lease,omitzero" doc:"Of a tool call that a policy asks about: later calls like it pass too, for a while."`
 	Digest     string         `json:"digest,omitzero" doc:"The digest that was shown: 409 when it is another by now. It may be absent as long as nobody has edited the data."`
+}
+
+// LeaseTerms are what passes besides the call that was asked about.
+type LeaseTerms struct {
+	Pattern string `json:"pattern" doc:"An entry of allowed_commands, which the command that was asked about must match too. Of a tool that runs no command lines, a pattern of its input in canonical JSON, with * and ?."`
+	Calls   int64  `json:"calls,omitzero" doc:"Calls that it admits. Give calls, minutes or both; what is absent is the most that the configuration allows."`
+	Minutes int64  `json:"minutes,omitzero" doc:"Minutes that it lasts."`
 }
 
 // RejectRequest says no.
@@ -171,7 +179,14 @@ func (e *edge) approve(c *call, in ApproveRequest) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.decide(c, &approvalv1.DecideApprovalRequest{Approve: true, Note: in.Note, EditedData: edited, Digest: in.Digest})
+	vote := &approvalv1.DecideApprovalRequest{Approve: true, Note: in.Note, EditedData: edited, Digest: in.Digest}
+	if l := in.Lease; l != nil {
+		if err := missing(requirement{"/lease/pattern", l.Pattern != ""}); err != nil {
+			return nil, err
+		}
+		vote.Lease = &approvalv1.LeaseTerms{Pattern: l.Pattern, Calls: l.Calls, Minutes: l.Minutes}
+	}
+	return e.decide(c, vote)
 }
 
 func (e *edge) reject(c *call, in RejectRequest) (*answer, error) {

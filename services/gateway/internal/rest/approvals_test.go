@@ -75,6 +75,25 @@ func TestApprovalAnswers(t *testing.T) {
 			status: 200, json: jsonApproval,
 		},
 		{
+			name: "approve with a lease", method: "POST", path: path + "/approve", rpc: "DecideApproval",
+			body: `{"lease":{"pattern":"git push *","calls":5,"minutes":30}}`,
+			want: &approvalv1.DecideApprovalRequest{
+				ApprovalId: "apr_01", Approve: true, Lease: &approvalv1.LeaseTerms{Pattern: "git push *", Calls: 5, Minutes: 30},
+			},
+			status: 200, json: jsonApproval,
+		},
+		{
+			name: "leases", method: "GET", path: "/v1/leases?run_id=run_01&page_size=2&page_token=t", rpc: "ListLeases",
+			answer: &approvalv1.ListLeasesResponse{Leases: []*approvalv1.Lease{aLease()}, NextPageToken: "u"},
+			want:   &approvalv1.ListLeasesRequest{RunId: "run_01", PageSize: 2, PageToken: "t"},
+			status: 200, json: `{"leases":[` + jsonLease + `],"next_page_token":"u"}`,
+		},
+		{
+			name: "revoke a lease", method: "DELETE", path: "/v1/leases/lse_01", rpc: "RevokeLease",
+			answer: &approvalv1.RevokeLeaseResponse{Lease: aLease()}, want: &approvalv1.RevokeLeaseRequest{LeaseId: "lse_01"},
+			status: 200, json: jsonLease,
+		},
+		{
 			name: "approve as it is", method: "POST", path: path + "/approve", rpc: "DecideApproval",
 			want: &approvalv1.DecideApprovalRequest{ApprovalId: "apr_01", Approve: true}, status: 200, json: jsonApproval,
 		},
@@ -281,3 +300,14 @@ const jsonApprovalDetails = `,"you":{"may_decide":false,"reason":"you asked"},"w
 	`"workflow_version":2},"unlocks":{"state":"t","allowed_tools":[],"instructions":"Go on."},"escalates_at":"2026-03-04T12:00:00.005Z",` +
 	`"escalates_to":{"roles":[],"names":["carol"]},"previous":{"approval_id":"apr_00","data":{"id":1.0},"decided_at":"2026-03-04T12:00:00.005Z",` +
 	`"decided_by":"alice"},"command":{"line":"ls","parts":[]}}`
+
+func aLease() *approvalv1.Lease {
+	return &approvalv1.Lease{
+		LeaseId: "lse_01", ApprovalId: "apr_01", RunId: "run_01", SessionId: "ses_01", State: "work", Policy: "p", PolicyVersion: 2, Rule: "/ask/0",
+		Capability: "bash", Pattern: "git push *", CallsLeft: 4, ExpiresAt: noon, GrantedBy: "alice", GrantedAt: noon,
+	}
+}
+
+const jsonLease = `{"lease_id":"lse_01","approval_id":"apr_01","run_id":"run_01","session_id":"ses_01","state":"work","policy":"p",` +
+	`"policy_version":2,"rule":"/ask/0","capability":"bash","pattern":"git push *","calls_left":4,"expires_at":"2026-03-04T12:00:00.005Z",` +
+	`"granted_by":"alice","granted_at":"2026-03-04T12:00:00.005Z"}`

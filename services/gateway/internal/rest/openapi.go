@@ -108,6 +108,7 @@ var tags = []*huma.Tag{
 	{Name: "decisions", Description: "The log of decisions on tool calls."},
 	{Name: "audit", Description: "Proof that the log of decisions was not changed."},
 	{Name: "approvals", Description: "What humans are asked, and what they decide."},
+	{Name: "leases", Description: "What approvers let pass without another question, for a while."},
 	{Name: "sessions", Description: "Agents, and the trees that they form."},
 	{Name: "tasks", Description: "What runners have to do for sessions."},
 	{Name: "workflow-schemas", Description: "JSON Schemas of shared states."},

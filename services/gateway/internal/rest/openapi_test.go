@@ -14,12 +14,13 @@ import (
 
 // allRoutes are the routes that users rely on; a new one goes here too.
 var allRoutes = []string{
-	"DELETE /sessions/{session_id}", "DELETE /sessions/{session_id}/grants/{state_id}", "DELETE /v1/components/{slug}", "DELETE /v1/policies/{name}",
+	"DELETE /sessions/{session_id}", "DELETE /sessions/{session_id}/grants/{state_id}", "DELETE /v1/components/{slug}", "DELETE /v1/leases/{id}",
+	"DELETE /v1/policies/{name}",
 	"DELETE /v1/policies/{name}/attachments/{kind}/{id}", "DELETE /v1/workflows/{name}/shadow", "DELETE /workflow-states/{state_id}",
 	"DELETE /workflow-states/{state_id}/lock", "GET /component-schema.json", "GET /healthz", "GET /policy-schema.json", "GET /process-schema.json", "GET /readyz",
 	"GET /scenario-schema.json", "GET /sessions", "GET /sessions/{session_id}",
 	"GET /sessions/{session_id}/result", "GET /sessions/{session_id}/workflow-state", "GET /v1/approvals", "GET /v1/approvals/{id}", "GET /v1/audit/verify", "GET /v1/components",
-	"GET /v1/components/{slug}", "GET /v1/components/{slug}/values", "GET /v1/decisions", "GET /v1/decisions/{run_id}/{call_id}", "GET /v1/events", "GET /v1/policies",
+	"GET /v1/components/{slug}", "GET /v1/components/{slug}/values", "GET /v1/decisions", "GET /v1/decisions/{run_id}/{call_id}", "GET /v1/events", "GET /v1/leases", "GET /v1/policies",
 	"GET /v1/policies/{name}", "GET /v1/policies/{name}/usage", "GET /v1/policies/{name}/versions/{n}", "GET /v1/principals", "GET /v1/processes",
 	"GET /v1/processes/{name}", "GET /v1/processes/{name}/versions/{n}", "GET /v1/processes/{name}/versions/{n}/graph", "GET /v1/runs", "GET /v1/runs/{id}", "GET /v1/runs/{id}/history", "GET /v1/runs/{id}/versions/{n}",
 	"GET /v1/stats", "GET /v1/system", "GET /v1/tasks", "GET /v1/workflows", "GET /v1/workflows/{name}", "GET /v1/workflows/{name}/coverage",

@@ -46,6 +46,7 @@ With Authorization: Bearer TOKEN:
   GET  /v1/audit/verify         recomputes the hash chains of the decisions
   GET  /v1/approvals            ?status=PENDING  .../{id}?wait=30s
   POST /v1/approvals/{id}/approve  {"note": "...", "edited_data": {}, "digest": "..."}; .../reject
+  GET  /v1/leases               what approvers let pass without another question; DELETE .../{id} ends it
 
   POST /workflow-schemas        register a JSON Schema: {"name": "...", "json_schema": {}}
   POST /workflow-states         create a shared state: {"schema_name": "...", "initial_data": {}}

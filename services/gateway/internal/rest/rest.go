@@ -130,6 +130,7 @@ func newEdge(cfg Config) (*edge, error) {
 	e.policyRoutes()
 	e.decisionRoutes()
 	e.approvalRoutes()
+	e.leaseRoutes()
 	e.schemaRoutes()
 	e.stateRoutes()
 	e.stateChangeRoutes()

@@ -297,7 +297,9 @@ func (e *edge) getRun(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(jsonview.RunOf(resp.GetRun())).tagged(c.tagOf(resp.GetRun())), nil
+	view := jsonview.RunOf(resp.GetRun())
+	view.Leases = e.leasesOf(c.ctx, view.RunID)
+	return ok(view).tagged(c.tagOf(resp.GetRun())), nil
 }
 
 func (e *edge) pauseRun(c *call, in ReasonRequest) (*answer, error) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -77,6 +78,7 @@ type Announcer interface {
 	Sealed(namespace string, s Sealed, at time.Time) (store.Event, error)
 	PolicyChanged(namespace, actor string, c *PolicyChange, at time.Time) (store.Event, error)
 	UpstreamChanged(namespace, actor string, c *UpstreamChange, at time.Time) (store.Event, error)
+	LeaseEvent(namespace, actor, change string, l *consent.Lease, at time.Time) (store.Event, error)
 }
 
 // App is the enforcer's use cases over one store and one engine.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
@@ -23,6 +24,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/decided"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 const sample = `{
@@ -141,6 +143,10 @@ func (announcer) PolicyChanged(ns, _ string, c *PolicyChange, _ time.Time) (stor
 
 func (announcer) UpstreamChanged(ns, _ string, c *UpstreamChange, _ time.Time) (store.Event, error) {
 	return event(ns, c.Server, c.Type, fmt.Sprint(c.Version)), nil
+}
+
+func (announcer) LeaseEvent(ns, actor, change string, l *consent.Lease, at time.Time) (store.Event, error) {
+	return protomap.LeaseEvent(ns, actor, change, l, at)
 }
 
 func event(ns, run, call, payload string) store.Event {

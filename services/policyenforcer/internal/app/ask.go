@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
@@ -12,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
 )
@@ -38,6 +40,8 @@ type Ask struct {
 	PolicyVersion   int64
 	Rule            string
 	WorkflowVersion int64
+	// Entry is that of the state.
+	Entry int64
 	// UsedBy is the call that would use it. SettledUse is one that was admitted by it.
 	UsedBy, SettledUse string
 }
@@ -80,6 +84,7 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 			Message: fmt.Sprintf("May %s call %s in state %s of workflow %s?",
 				document.Quote(q.caller.Principal.Name), document.Quote(d.Capability), document.Quote(s.run.State), document.Quote(s.run.Workflow)),
 			Terms: s.Machine.Meta().Approval, RunID: s.run.ID, UsedBy: q.req.CallID, WorkflowVersion: s.run.WorkflowVersion,
+			Entry: s.run.Entry,
 		}
 		if d.By != nil {
 			question.Policy, question.PolicyVersion, question.Rule = d.By.Policy, d.By.Version, d.By.Pointer()
@@ -126,6 +131,9 @@ func (a *App) request(ctx context.Context, q *question, s *snapshotOf, ask Ask) 
 		return asked, "", err
 	}
 	busy := &store.ConflictError{Key: s.key, Want: s.run.Version, Have: s.run.Version}
+	if strings.HasPrefix(asked.UsedBy, typeid.Lease+"_") { // which does not answer any more
+		return a.settled(ctx, q, ask, asked.UsedBy, busy)
+	}
 	first, err := a.firstCall(ctx, s, asked.UsedBy)
 	switch {
 	case err != nil:
@@ -142,7 +150,12 @@ func (a *App) request(ctx context.Context, q *question, s *snapshotOf, ask Ask) 
 		insteadOf, asked.Status = asked.UsedBy, consent.Granted
 		return asked, insteadOf, nil
 	}
-	ask.SettledUse = asked.UsedBy
+	return a.settled(ctx, q, ask, asked.UsedBy, busy)
+}
+
+// settled asks anew after a use that did come to something.
+func (a *App) settled(ctx context.Context, q *question, ask Ask, use string, busy error) (asked Approval, insteadOf string, err error) {
+	ask.SettledUse = use
 	asked, err = a.Approvals.Request(ctx, q.caller.Namespace, ask)
 	if err == nil && asked.Status == consent.Used { // yet another call was faster
 		err = busy

@@ -51,6 +51,8 @@ type question struct {
 	// that this check has used, by the digest of their actions.
 	approved bool
 	consumed map[string]string
+	// leased is the rule whose question a lease answers; nil for none.
+	leased *rules.Source
 	// now picks the periods of budgets.
 	now time.Time
 }
@@ -131,6 +133,11 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 			return nil, err
 		}
 	}
+	if d.Verdict.Decision == toolcall.Ask {
+		if err := a.leased(ctx, q, s, std, d); err != nil {
+			return nil, err
+		}
+	}
 	if q.req.DryRun {
 		return d, a.foresee(ctx, q, s, std, d)
 	}
@@ -150,6 +157,9 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 		err := a.record(ctx, q, s, std, d)
 		if err == nil {
 			return d, nil
+		}
+		if d.leaseFull(err) { // others were faster
+			return nil, &store.ConflictError{Key: ledger.LeaseOf(q.caller.Namespace, d.LeaseID)}
 		}
 		if !exceeded(d, err) && !overLimit(s, d, err) {
 			return nil, err
@@ -191,7 +201,7 @@ func callOf(q *question, s *snapshotOf, std *standard) rules.Call {
 	return rules.Call{
 		Tool: q.req.Tool, Capability: qualified(q.req), Shell: toolcall.Shell(s.Machine.State(s.run.State), q.req.Tool), Input: q.req.Input,
 		EstimatedCost: q.req.EstimatedCost, Principal: q.caller.Principal.Name, Session: session, Root: root,
-		Approved: q.approved, Now: q.now,
+		Approved: q.approved, Leased: q.leased, Now: q.now,
 	}
 }
 
@@ -226,6 +236,7 @@ func exceeded(d *Decision, err error) bool {
 		return false
 	}
 	d.ApprovalID = ""
+	d.unlease()
 	d.full = []ledger.Limit{limitOf(&d.combined.Spends[full.index], full.value, time.Now())}
 	d.settle(d.combined.Exceeded(full.index, full.value, full.reopensAt))
 	return true
@@ -251,6 +262,7 @@ func overLimit(s *snapshotOf, d *Decision, err error) bool {
 // denyByState makes a limit of the state the answer.
 func (d *Decision) denyByState(v toolcall.Verdict) {
 	v.Tool = d.Tool
+	d.unlease()
 	d.settle(rules.Combine(v, nil, nil))
 }
 

@@ -45,6 +45,7 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 	}
 	v := &d.Verdict
 	batch.Counters = stateCounters(s, v)
+	d.spendLease(q.caller.Namespace, &batch)
 	result, err := a.commit(ctx, q, s, std, d, log, batch)
 	switch {
 	case err != nil:
@@ -61,6 +62,7 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 	case v.Counted:
 		d.Iterations = result.Counters[0]
 	}
+	a.noteLease(ctx, q.caller.Namespace, d, &batch, result.Counters)
 	a.observe(s, d, result.Counters)
 	return nil
 }

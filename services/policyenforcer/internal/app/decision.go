@@ -1,6 +1,7 @@
 package app
 
 import (
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -27,6 +28,9 @@ type Decision struct {
 	By *rules.Source
 	// ApprovalID is the approval that is waited for, or that has admitted the call.
 	ApprovalID string
+	// LeaseID is the lease that has admitted the call; empty for none. ApprovalID is then
+	// that of the lease.
+	LeaseID string
 	// Shadows are what shadows would have decided, where that differs.
 	Shadows []ledger.Shadow
 	// Unbound: the session drives no run, and what holds for it anyway has decided.
@@ -39,6 +43,7 @@ type Decision struct {
 	Explanation *Explanation
 
 	combined rules.Combined
+	lease    *consent.Lease
 	// files is how many files the entry has changed after this call, where that is limited,
 	// and full the limit that has denied the call.
 	files    int64

@@ -41,7 +41,7 @@ func decisionRecord(q *question, s *snapshotOf, d *Decision, masks Masks) *ledge
 		RunID: s.run.ID, RunVersion: s.run.Version, Workflow: s.run.Workflow, WorkflowVersion: s.run.WorkflowVersion,
 		State: s.run.State, Branch: s.run.Branch, CallID: d.CallID, Tool: d.Tool, Capability: d.Capability,
 		Decision: d.Verdict.Decision, Code: d.Verdict.Code, Message: d.Message, InputDigest: d.InputDigest,
-		ApprovalID: d.ApprovalID, Shadows: d.Shadows,
+		ApprovalID: d.ApprovalID, LeaseID: d.LeaseID, Shadows: d.Shadows,
 	}
 	if d.Verdict.Decision != toolcall.Ask { // what is asked has no repeats
 		rec.Kept = ledger.KeptOf(&d.Verdict, s.run.Entry, ledger.SpendsOf(d.combined.Spends))

@@ -17,6 +17,9 @@ func (a *App) foresee(ctx context.Context, q *question, s *snapshotOf, std *stan
 		if err == nil {
 			break
 		}
+		if d.leaseFull(err) {
+			return &store.ConflictError{Key: ledger.LeaseOf(q.caller.Namespace, d.LeaseID)}
+		}
 		if !exceeded(d, err) && !overLimit(s, d, err) {
 			return err
 		}
@@ -37,6 +40,7 @@ func (a *App) rehearse(ctx context.Context, q *question, s *snapshotOf, std *sta
 		return err
 	}
 	batch.Counters = stateCounters(s, &d.Verdict)
+	d.spendLease(q.caller.Namespace, &batch)
 	own, spends := len(batch.Counters), d.combined.Spends
 	counters := a.counters(q.caller.Namespace, spends)
 	if a.store.Spans() {

@@ -41,7 +41,7 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) 
 		Message: ask.Message, Terms: protomap.ApprovalTerms(ask.Terms), RunId: ask.RunID, Reuse: true,
 		UsedBy: ask.UsedBy, SettledUse: ask.SettledUse,
 		Why: &approvalv1.Why{
-			Policy: ask.Policy, PolicyVersion: ask.PolicyVersion, Rule: ask.Rule, WorkflowVersion: ask.WorkflowVersion,
+			Policy: ask.Policy, PolicyVersion: ask.PolicyVersion, Rule: ask.Rule, WorkflowVersion: ask.WorkflowVersion, Entry: ask.Entry,
 		},
 	}
 	if !ask.Action.Data.IsZero() { // no input is not the input null

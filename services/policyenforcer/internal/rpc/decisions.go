@@ -117,7 +117,7 @@ func recordProto(r *ledger.Decision) *policyv1.DecisionRecord {
 		CallId: r.CallID, Tool: r.Tool, Capability: r.Capability,
 		Decision: decisions[r.Decision], Code: codes[r.Code], Message: r.Message,
 		Rule: r.Rule, Policy: r.Policy, PolicyVersion: r.PolicyVersion,
-		InputDigest: r.InputDigest, Input: r.Input, EstimatedCostUsd: r.EstimatedCostUSD, ApprovalId: r.ApprovalID, Hash: r.Hash,
+		InputDigest: r.InputDigest, Input: r.Input, EstimatedCostUsd: r.EstimatedCostUSD, ApprovalId: r.ApprovalID, LeaseId: r.LeaseID, Hash: r.Hash,
 	}
 	for i := range r.Shadows {
 		s := &r.Shadows[i]

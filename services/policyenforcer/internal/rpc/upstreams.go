@@ -9,8 +9,10 @@ import (
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
 
@@ -73,4 +75,9 @@ func (Announcer) UpstreamChanged(namespace, actor string, c *app.UpstreamChange,
 		Version: c.Version, Time: timestamppb.New(at), Actor: actor,
 		Payload: &eventv1.Event_UpstreamChanged{UpstreamChanged: &eventv1.UpstreamChanged{Tools: bus.ClipAll(c.Tools)}},
 	})
+}
+
+// LeaseEvent announces that a lease is used up.
+func (Announcer) LeaseEvent(namespace, actor, change string, l *consent.Lease, at time.Time) (store.Event, error) {
+	return protomap.LeaseEvent(namespace, actor, change, l, at)
 }

@@ -576,8 +576,10 @@ type Why struct {
 	Workflow string `protobuf:"bytes,5,opt,name=workflow,proto3" json:"workflow,omitempty"`
 	// Version of the workflow.
 	WorkflowVersion int64 `protobuf:"varint,6,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The entry of the state, as the run counts them; 0 when it is not known.
+	Entry         int64 `protobuf:"varint,7,opt,name=entry,proto3" json:"entry,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Why) Reset() {
@@ -652,6 +654,242 @@ func (x *Why) GetWorkflowVersion() int64 {
 	return 0
 }
 
+func (x *Why) GetEntry() int64 {
+	if x != nil {
+		return x.Entry
+	}
+	return 0
+}
+
+// LeaseTerms are what an approver lets pass besides the call that was asked about (S9.6).
+type LeaseTerms struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An entry of allowed_commands: what later commands must match, and the command that was
+	// asked about too. Of a tool that runs no command lines, a pattern of its input in
+	// canonical JSON, where * stands for any text and ? for one character.
+	Pattern string `protobuf:"bytes,1,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	// Calls that it admits; 0 for as many as the configuration lets a lease admit.
+	Calls int64 `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`
+	// Minutes that it lasts; 0 for as long as the configuration lets a lease last.
+	Minutes       int64 `protobuf:"varint,3,opt,name=minutes,proto3" json:"minutes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeaseTerms) Reset() {
+	*x = LeaseTerms{}
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeaseTerms) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeaseTerms) ProtoMessage() {}
+
+func (x *LeaseTerms) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeaseTerms.ProtoReflect.Descriptor instead.
+func (*LeaseTerms) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *LeaseTerms) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *LeaseTerms) GetCalls() int64 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *LeaseTerms) GetMinutes() int64 {
+	if x != nil {
+		return x.Minutes
+	}
+	return 0
+}
+
+// Lease admits calls like one that was approved, without another question (S9.6).
+type Lease struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique id of the lease.
+	LeaseId string `protobuf:"bytes,1,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
+	// The approval that it was granted with.
+	ApprovalId string `protobuf:"bytes,2,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// The run whose calls it admits.
+	RunId string `protobuf:"bytes,3,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The session that asked; empty for none.
+	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The state that it admits calls in.
+	State string `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
+	// The policy whose question it answers.
+	Policy string `protobuf:"bytes,6,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Version of the policy.
+	PolicyVersion int64 `protobuf:"varint,7,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
+	// The rule that asks: a JSON Pointer into the policy.
+	Rule string `protobuf:"bytes,8,opt,name=rule,proto3" json:"rule,omitempty"`
+	// The capability that calls must have.
+	Capability string `protobuf:"bytes,9,opt,name=capability,proto3" json:"capability,omitempty"`
+	// What their commands or inputs must match.
+	Pattern string `protobuf:"bytes,10,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	// Calls that it still admits.
+	CallsLeft int64 `protobuf:"varint,11,opt,name=calls_left,json=callsLeft,proto3" json:"calls_left,omitempty"`
+	// When it ends at the latest.
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// Name of the approver that granted it.
+	GrantedBy string `protobuf:"bytes,13,opt,name=granted_by,json=grantedBy,proto3" json:"granted_by,omitempty"`
+	// When it was granted.
+	GrantedAt     *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=granted_at,json=grantedAt,proto3" json:"granted_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Lease) Reset() {
+	*x = Lease{}
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Lease) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Lease) ProtoMessage() {}
+
+func (x *Lease) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Lease.ProtoReflect.Descriptor instead.
+func (*Lease) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Lease) GetLeaseId() string {
+	if x != nil {
+		return x.LeaseId
+	}
+	return ""
+}
+
+func (x *Lease) GetApprovalId() string {
+	if x != nil {
+		return x.ApprovalId
+	}
+	return ""
+}
+
+func (x *Lease) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *Lease) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *Lease) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Lease) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+func (x *Lease) GetPolicyVersion() int64 {
+	if x != nil {
+		return x.PolicyVersion
+	}
+	return 0
+}
+
+func (x *Lease) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *Lease) GetCapability() string {
+	if x != nil {
+		return x.Capability
+	}
+	return ""
+}
+
+func (x *Lease) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *Lease) GetCallsLeft() int64 {
+	if x != nil {
+		return x.CallsLeft
+	}
+	return 0
+}
+
+func (x *Lease) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *Lease) GetGrantedBy() string {
+	if x != nil {
+		return x.GrantedBy
+	}
+	return ""
+}
+
+func (x *Lease) GetGrantedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.GrantedAt
+	}
+	return nil
+}
+
 // Unlocks is what becomes possible once an approval is granted.
 type Unlocks struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -669,7 +907,7 @@ type Unlocks struct {
 
 func (x *Unlocks) Reset() {
 	*x = Unlocks{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[6]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -681,7 +919,7 @@ func (x *Unlocks) String() string {
 func (*Unlocks) ProtoMessage() {}
 
 func (x *Unlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[6]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -694,7 +932,7 @@ func (x *Unlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unlocks.ProtoReflect.Descriptor instead.
 func (*Unlocks) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{6}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Unlocks) GetState() string {
@@ -743,7 +981,7 @@ type PreviousApproval struct {
 
 func (x *PreviousApproval) Reset() {
 	*x = PreviousApproval{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[7]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -755,7 +993,7 @@ func (x *PreviousApproval) String() string {
 func (*PreviousApproval) ProtoMessage() {}
 
 func (x *PreviousApproval) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[7]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -768,7 +1006,7 @@ func (x *PreviousApproval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviousApproval.ProtoReflect.Descriptor instead.
 func (*PreviousApproval) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{7}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PreviousApproval) GetApprovalId() string {
@@ -876,7 +1114,7 @@ type Approval struct {
 
 func (x *Approval) Reset() {
 	*x = Approval{}
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[8]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -888,7 +1126,7 @@ func (x *Approval) String() string {
 func (*Approval) ProtoMessage() {}
 
 func (x *Approval) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_proto_msgTypes[8]
+	mi := &file_interlock_approval_v1_approval_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -901,7 +1139,7 @@ func (x *Approval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approval.ProtoReflect.Descriptor instead.
 func (*Approval) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{8}
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Approval) GetApprovalId() string {
@@ -1158,14 +1396,45 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\x06Viewer\x12\x1d\n" +
 	"\n" +
 	"may_decide\x18\x01 \x01(\bR\tmayDecide\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xb5\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xcb\x01\n" +
 	"\x03Why\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12%\n" +
 	"\x0epolicy_version\x18\x02 \x01(\x03R\rpolicyVersion\x12\x12\n" +
 	"\x04rule\x18\x03 \x01(\tR\x04rule\x12\x14\n" +
 	"\x05state\x18\x04 \x01(\tR\x05state\x12\x1a\n" +
 	"\bworkflow\x18\x05 \x01(\tR\bworkflow\x12)\n" +
-	"\x10workflow_version\x18\x06 \x01(\x03R\x0fworkflowVersion\"\x93\x01\n" +
+	"\x10workflow_version\x18\x06 \x01(\x03R\x0fworkflowVersion\x12\x14\n" +
+	"\x05entry\x18\a \x01(\x03R\x05entry\"t\n" +
+	"\n" +
+	"LeaseTerms\x12$\n" +
+	"\apattern\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\bR\apattern\x12\x1d\n" +
+	"\x05calls\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x05calls\x12!\n" +
+	"\aminutes\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\aminutes\"\xd0\x03\n" +
+	"\x05Lease\x12\x19\n" +
+	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1f\n" +
+	"\vapproval_id\x18\x02 \x01(\tR\n" +
+	"approvalId\x12\x15\n" +
+	"\x06run_id\x18\x03 \x01(\tR\x05runId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x04 \x01(\tR\tsessionId\x12\x14\n" +
+	"\x05state\x18\x05 \x01(\tR\x05state\x12\x16\n" +
+	"\x06policy\x18\x06 \x01(\tR\x06policy\x12%\n" +
+	"\x0epolicy_version\x18\a \x01(\x03R\rpolicyVersion\x12\x12\n" +
+	"\x04rule\x18\b \x01(\tR\x04rule\x12\x1e\n" +
+	"\n" +
+	"capability\x18\t \x01(\tR\n" +
+	"capability\x12\x18\n" +
+	"\apattern\x18\n" +
+	" \x01(\tR\apattern\x12\x1d\n" +
+	"\n" +
+	"calls_left\x18\v \x01(\x03R\tcallsLeft\x129\n" +
+	"\n" +
+	"expires_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1d\n" +
+	"\n" +
+	"granted_by\x18\r \x01(\tR\tgrantedBy\x129\n" +
+	"\n" +
+	"granted_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\tgrantedAt\"\x93\x01\n" +
 	"\aUnlocks\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12)\n" +
 	"\x10tools_restricted\x18\x02 \x01(\bR\x0ftoolsRestricted\x12#\n" +
@@ -1252,7 +1521,7 @@ func file_interlock_approval_v1_approval_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_approval_v1_approval_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_interlock_approval_v1_approval_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_interlock_approval_v1_approval_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_interlock_approval_v1_approval_proto_goTypes = []any{
 	(ApprovalStatus)(0),           // 0: interlock.approval.v1.ApprovalStatus
 	(ApprovalKind)(0),             // 1: interlock.approval.v1.ApprovalKind
@@ -1263,42 +1532,46 @@ var file_interlock_approval_v1_approval_proto_goTypes = []any{
 	(*Vote)(nil),                  // 6: interlock.approval.v1.Vote
 	(*Viewer)(nil),                // 7: interlock.approval.v1.Viewer
 	(*Why)(nil),                   // 8: interlock.approval.v1.Why
-	(*Unlocks)(nil),               // 9: interlock.approval.v1.Unlocks
-	(*PreviousApproval)(nil),      // 10: interlock.approval.v1.PreviousApproval
-	(*Approval)(nil),              // 11: interlock.approval.v1.Approval
-	(*durationpb.Duration)(nil),   // 12: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
-	(*v1.CommandLine)(nil),        // 14: interlock.policy.v1.CommandLine
+	(*LeaseTerms)(nil),            // 9: interlock.approval.v1.LeaseTerms
+	(*Lease)(nil),                 // 10: interlock.approval.v1.Lease
+	(*Unlocks)(nil),               // 11: interlock.approval.v1.Unlocks
+	(*PreviousApproval)(nil),      // 12: interlock.approval.v1.PreviousApproval
+	(*Approval)(nil),              // 13: interlock.approval.v1.Approval
+	(*durationpb.Duration)(nil),   // 14: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(*v1.CommandLine)(nil),        // 16: interlock.policy.v1.CommandLine
 }
 var file_interlock_approval_v1_approval_proto_depIdxs = []int32{
 	3,  // 0: interlock.approval.v1.Terms.eligible:type_name -> interlock.approval.v1.Approvers
-	12, // 1: interlock.approval.v1.Terms.expires_after:type_name -> google.protobuf.Duration
-	12, // 2: interlock.approval.v1.Terms.escalate_after:type_name -> google.protobuf.Duration
+	14, // 1: interlock.approval.v1.Terms.expires_after:type_name -> google.protobuf.Duration
+	14, // 2: interlock.approval.v1.Terms.escalate_after:type_name -> google.protobuf.Duration
 	3,  // 3: interlock.approval.v1.Terms.escalate_to:type_name -> interlock.approval.v1.Approvers
 	2,  // 4: interlock.approval.v1.Vote.role:type_name -> interlock.approval.v1.ApproverRole
-	13, // 5: interlock.approval.v1.Vote.time:type_name -> google.protobuf.Timestamp
-	13, // 6: interlock.approval.v1.PreviousApproval.decided_at:type_name -> google.protobuf.Timestamp
-	1,  // 7: interlock.approval.v1.Approval.kind:type_name -> interlock.approval.v1.ApprovalKind
-	0,  // 8: interlock.approval.v1.Approval.status:type_name -> interlock.approval.v1.ApprovalStatus
-	5,  // 9: interlock.approval.v1.Approval.asker:type_name -> interlock.approval.v1.Asker
-	4,  // 10: interlock.approval.v1.Approval.terms:type_name -> interlock.approval.v1.Terms
-	6,  // 11: interlock.approval.v1.Approval.votes:type_name -> interlock.approval.v1.Vote
-	13, // 12: interlock.approval.v1.Approval.created_at:type_name -> google.protobuf.Timestamp
-	13, // 13: interlock.approval.v1.Approval.expires_at:type_name -> google.protobuf.Timestamp
-	13, // 14: interlock.approval.v1.Approval.decided_at:type_name -> google.protobuf.Timestamp
-	13, // 15: interlock.approval.v1.Approval.used_at:type_name -> google.protobuf.Timestamp
-	7,  // 16: interlock.approval.v1.Approval.you:type_name -> interlock.approval.v1.Viewer
-	8,  // 17: interlock.approval.v1.Approval.why:type_name -> interlock.approval.v1.Why
-	9,  // 18: interlock.approval.v1.Approval.unlocks:type_name -> interlock.approval.v1.Unlocks
-	13, // 19: interlock.approval.v1.Approval.escalates_at:type_name -> google.protobuf.Timestamp
-	3,  // 20: interlock.approval.v1.Approval.escalates_to:type_name -> interlock.approval.v1.Approvers
-	10, // 21: interlock.approval.v1.Approval.previous:type_name -> interlock.approval.v1.PreviousApproval
-	14, // 22: interlock.approval.v1.Approval.command:type_name -> interlock.policy.v1.CommandLine
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	15, // 5: interlock.approval.v1.Vote.time:type_name -> google.protobuf.Timestamp
+	15, // 6: interlock.approval.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
+	15, // 7: interlock.approval.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
+	15, // 8: interlock.approval.v1.PreviousApproval.decided_at:type_name -> google.protobuf.Timestamp
+	1,  // 9: interlock.approval.v1.Approval.kind:type_name -> interlock.approval.v1.ApprovalKind
+	0,  // 10: interlock.approval.v1.Approval.status:type_name -> interlock.approval.v1.ApprovalStatus
+	5,  // 11: interlock.approval.v1.Approval.asker:type_name -> interlock.approval.v1.Asker
+	4,  // 12: interlock.approval.v1.Approval.terms:type_name -> interlock.approval.v1.Terms
+	6,  // 13: interlock.approval.v1.Approval.votes:type_name -> interlock.approval.v1.Vote
+	15, // 14: interlock.approval.v1.Approval.created_at:type_name -> google.protobuf.Timestamp
+	15, // 15: interlock.approval.v1.Approval.expires_at:type_name -> google.protobuf.Timestamp
+	15, // 16: interlock.approval.v1.Approval.decided_at:type_name -> google.protobuf.Timestamp
+	15, // 17: interlock.approval.v1.Approval.used_at:type_name -> google.protobuf.Timestamp
+	7,  // 18: interlock.approval.v1.Approval.you:type_name -> interlock.approval.v1.Viewer
+	8,  // 19: interlock.approval.v1.Approval.why:type_name -> interlock.approval.v1.Why
+	11, // 20: interlock.approval.v1.Approval.unlocks:type_name -> interlock.approval.v1.Unlocks
+	15, // 21: interlock.approval.v1.Approval.escalates_at:type_name -> google.protobuf.Timestamp
+	3,  // 22: interlock.approval.v1.Approval.escalates_to:type_name -> interlock.approval.v1.Approvers
+	12, // 23: interlock.approval.v1.Approval.previous:type_name -> interlock.approval.v1.PreviousApproval
+	16, // 24: interlock.approval.v1.Approval.command:type_name -> interlock.policy.v1.CommandLine
+	25, // [25:25] is the sub-list for method output_type
+	25, // [25:25] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_interlock_approval_v1_approval_proto_init() }
@@ -1312,7 +1585,7 @@ func file_interlock_approval_v1_approval_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_approval_v1_approval_proto_rawDesc), len(file_interlock_approval_v1_approval_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   9,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -467,8 +467,10 @@ type DecideApprovalRequest struct {
 	// A repeated vote of the caller with the same key returns the first response. Empty
 	// for none.
 	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// With approve, and of a tool call that one vote grants: later calls like it pass too.
+	Lease         *LeaseTerms `protobuf:"bytes,7,opt,name=lease,proto3" json:"lease,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DecideApprovalRequest) Reset() {
@@ -541,6 +543,13 @@ func (x *DecideApprovalRequest) GetIdempotencyKey() string {
 		return x.IdempotencyKey
 	}
 	return ""
+}
+
+func (x *DecideApprovalRequest) GetLease() *LeaseTerms {
+	if x != nil {
+		return x.Lease
+	}
+	return nil
 }
 
 // DecideApprovalResponse is the approval after the vote.
@@ -766,6 +775,217 @@ func (x *DecideApprovalsResponse) GetApprovals() []*Approval {
 	return nil
 }
 
+// ListLeasesRequest asks for one page of the leases that last.
+type ListLeasesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The most leases to return; 0 for 100.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty for the first page.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only leases of this run; empty for all.
+	RunId         string `protobuf:"bytes,3,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLeasesRequest) Reset() {
+	*x = ListLeasesRequest{}
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLeasesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLeasesRequest) ProtoMessage() {}
+
+func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLeasesRequest.ProtoReflect.Descriptor instead.
+func (*ListLeasesRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ListLeasesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListLeasesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListLeasesRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+// ListLeasesResponse is one page of leases.
+type ListLeasesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The leases, newest first.
+	Leases []*Lease `protobuf:"bytes,1,rep,name=leases,proto3" json:"leases,omitempty"`
+	// page_token of the next page; empty when this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLeasesResponse) Reset() {
+	*x = ListLeasesResponse{}
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLeasesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLeasesResponse) ProtoMessage() {}
+
+func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLeasesResponse.ProtoReflect.Descriptor instead.
+func (*ListLeasesResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListLeasesResponse) GetLeases() []*Lease {
+	if x != nil {
+		return x.Leases
+	}
+	return nil
+}
+
+func (x *ListLeasesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// RevokeLeaseRequest names the lease to end.
+type RevokeLeaseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lease.
+	LeaseId       string `protobuf:"bytes,1,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeLeaseRequest) Reset() {
+	*x = RevokeLeaseRequest{}
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeLeaseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeLeaseRequest) ProtoMessage() {}
+
+func (x *RevokeLeaseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeLeaseRequest.ProtoReflect.Descriptor instead.
+func (*RevokeLeaseRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *RevokeLeaseRequest) GetLeaseId() string {
+	if x != nil {
+		return x.LeaseId
+	}
+	return ""
+}
+
+// RevokeLeaseResponse is the lease as it ended.
+type RevokeLeaseResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lease.
+	Lease         *Lease `protobuf:"bytes,1,opt,name=lease,proto3" json:"lease,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeLeaseResponse) Reset() {
+	*x = RevokeLeaseResponse{}
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeLeaseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeLeaseResponse) ProtoMessage() {}
+
+func (x *RevokeLeaseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeLeaseResponse.ProtoReflect.Descriptor instead.
+func (*RevokeLeaseResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *RevokeLeaseResponse) GetLease() *Lease {
+	if x != nil {
+		return x.Lease
+	}
+	return nil
+}
+
 // CancelApprovalRequest names the approval to withdraw.
 type CancelApprovalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -779,7 +999,7 @@ type CancelApprovalRequest struct {
 
 func (x *CancelApprovalRequest) Reset() {
 	*x = CancelApprovalRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[11]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -791,7 +1011,7 @@ func (x *CancelApprovalRequest) String() string {
 func (*CancelApprovalRequest) ProtoMessage() {}
 
 func (x *CancelApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[11]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -804,7 +1024,7 @@ func (x *CancelApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelApprovalRequest.ProtoReflect.Descriptor instead.
 func (*CancelApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{11}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CancelApprovalRequest) GetApprovalId() string {
@@ -832,7 +1052,7 @@ type CancelApprovalResponse struct {
 
 func (x *CancelApprovalResponse) Reset() {
 	*x = CancelApprovalResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[12]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -844,7 +1064,7 @@ func (x *CancelApprovalResponse) String() string {
 func (*CancelApprovalResponse) ProtoMessage() {}
 
 func (x *CancelApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[12]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -857,7 +1077,7 @@ func (x *CancelApprovalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelApprovalResponse.ProtoReflect.Descriptor instead.
 func (*CancelApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{12}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CancelApprovalResponse) GetApproval() *Approval {
@@ -884,7 +1104,7 @@ type ConsumeApprovalRequest struct {
 
 func (x *ConsumeApprovalRequest) Reset() {
 	*x = ConsumeApprovalRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[13]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -896,7 +1116,7 @@ func (x *ConsumeApprovalRequest) String() string {
 func (*ConsumeApprovalRequest) ProtoMessage() {}
 
 func (x *ConsumeApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[13]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -909,7 +1129,7 @@ func (x *ConsumeApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConsumeApprovalRequest.ProtoReflect.Descriptor instead.
 func (*ConsumeApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{13}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ConsumeApprovalRequest) GetApprovalId() string {
@@ -951,7 +1171,7 @@ type ConsumeApprovalResponse struct {
 
 func (x *ConsumeApprovalResponse) Reset() {
 	*x = ConsumeApprovalResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[14]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -963,7 +1183,7 @@ func (x *ConsumeApprovalResponse) String() string {
 func (*ConsumeApprovalResponse) ProtoMessage() {}
 
 func (x *ConsumeApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[14]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -976,7 +1196,7 @@ func (x *ConsumeApprovalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConsumeApprovalResponse.ProtoReflect.Descriptor instead.
 func (*ConsumeApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{14}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ConsumeApprovalResponse) GetApproval() *Approval {
@@ -999,7 +1219,7 @@ type VoidApprovalRequest struct {
 
 func (x *VoidApprovalRequest) Reset() {
 	*x = VoidApprovalRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[15]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1011,7 +1231,7 @@ func (x *VoidApprovalRequest) String() string {
 func (*VoidApprovalRequest) ProtoMessage() {}
 
 func (x *VoidApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[15]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1024,7 +1244,7 @@ func (x *VoidApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoidApprovalRequest.ProtoReflect.Descriptor instead.
 func (*VoidApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{15}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *VoidApprovalRequest) GetApprovalId() string {
@@ -1052,7 +1272,7 @@ type VoidApprovalResponse struct {
 
 func (x *VoidApprovalResponse) Reset() {
 	*x = VoidApprovalResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[16]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1064,7 +1284,7 @@ func (x *VoidApprovalResponse) String() string {
 func (*VoidApprovalResponse) ProtoMessage() {}
 
 func (x *VoidApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[16]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1077,7 +1297,7 @@ func (x *VoidApprovalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoidApprovalResponse.ProtoReflect.Descriptor instead.
 func (*VoidApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{16}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *VoidApprovalResponse) GetApproval() *Approval {
@@ -1098,7 +1318,7 @@ type WatchApprovalRequest struct {
 
 func (x *WatchApprovalRequest) Reset() {
 	*x = WatchApprovalRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1110,7 +1330,7 @@ func (x *WatchApprovalRequest) String() string {
 func (*WatchApprovalRequest) ProtoMessage() {}
 
 func (x *WatchApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[17]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1123,7 +1343,7 @@ func (x *WatchApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalRequest.ProtoReflect.Descriptor instead.
 func (*WatchApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{17}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WatchApprovalRequest) GetApprovalId() string {
@@ -1144,7 +1364,7 @@ type WatchApprovalResponse struct {
 
 func (x *WatchApprovalResponse) Reset() {
 	*x = WatchApprovalResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[18]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1156,7 +1376,7 @@ func (x *WatchApprovalResponse) String() string {
 func (*WatchApprovalResponse) ProtoMessage() {}
 
 func (x *WatchApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[18]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1169,7 +1389,7 @@ func (x *WatchApprovalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalResponse.ProtoReflect.Descriptor instead.
 func (*WatchApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{18}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WatchApprovalResponse) GetApproval() *Approval {
@@ -1188,7 +1408,7 @@ type WatchApprovalsRequest struct {
 
 func (x *WatchApprovalsRequest) Reset() {
 	*x = WatchApprovalsRequest{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[19]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1200,7 +1420,7 @@ func (x *WatchApprovalsRequest) String() string {
 func (*WatchApprovalsRequest) ProtoMessage() {}
 
 func (x *WatchApprovalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[19]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1213,7 +1433,7 @@ func (x *WatchApprovalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalsRequest.ProtoReflect.Descriptor instead.
 func (*WatchApprovalsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{19}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{23}
 }
 
 // WatchApprovalsResponse is an approval that changed.
@@ -1227,7 +1447,7 @@ type WatchApprovalsResponse struct {
 
 func (x *WatchApprovalsResponse) Reset() {
 	*x = WatchApprovalsResponse{}
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[20]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1239,7 +1459,7 @@ func (x *WatchApprovalsResponse) String() string {
 func (*WatchApprovalsResponse) ProtoMessage() {}
 
 func (x *WatchApprovalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[20]
+	mi := &file_interlock_approval_v1_approval_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1252,7 +1472,7 @@ func (x *WatchApprovalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchApprovalsResponse.ProtoReflect.Descriptor instead.
 func (*WatchApprovalsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{20}
+	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WatchApprovalsResponse) GetApproval() *Approval {
@@ -1302,7 +1522,7 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\x06filter\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x06filter\"~\n" +
 	"\x15ListApprovalsResponse\x12=\n" +
 	"\tapprovals\x18\x01 \x03(\v2\x1f.interlock.approval.v1.ApprovalR\tapprovals\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf1\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xaa\x02\n" +
 	"\x15DecideApprovalRequest\x12+\n" +
 	"\vapproval_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\n" +
@@ -1312,7 +1532,8 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\vedited_data\x18\x04 \x01(\fR\n" +
 	"editedData\x12\x1f\n" +
 	"\x06digest\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\x06digest\x121\n" +
-	"\x0fidempotency_key\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"U\n" +
+	"\x0fidempotency_key\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x127\n" +
+	"\x05lease\x18\a \x01(\v2!.interlock.approval.v1.LeaseTermsR\x05lease\"U\n" +
 	"\x16DecideApprovalResponse\x12;\n" +
 	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"d\n" +
 	"\x13DecideApprovalsItem\x12+\n" +
@@ -1327,7 +1548,21 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\xbaH\a\x92\x01\x04\b\x01\x10dR\x05items\x121\n" +
 	"\x0fidempotency_key\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"X\n" +
 	"\x17DecideApprovalsResponse\x12=\n" +
-	"\tapprovals\x18\x01 \x03(\v2\x1f.interlock.approval.v1.ApprovalR\tapprovals\"f\n" +
+	"\tapprovals\x18\x01 \x03(\v2\x1f.interlock.approval.v1.ApprovalR\tapprovals\"\x86\x01\n" +
+	"\x11ListLeasesRequest\x12'\n" +
+	"\tpage_size\x18\x01 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\x12\x1f\n" +
+	"\x06run_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\"r\n" +
+	"\x12ListLeasesResponse\x124\n" +
+	"\x06leases\x18\x01 \x03(\v2\x1c.interlock.approval.v1.LeaseR\x06leases\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\";\n" +
+	"\x12RevokeLeaseRequest\x12%\n" +
+	"\blease_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\aleaseId\"I\n" +
+	"\x13RevokeLeaseResponse\x122\n" +
+	"\x05lease\x18\x01 \x01(\v2\x1c.interlock.approval.v1.LeaseR\x05lease\"f\n" +
 	"\x15CancelApprovalRequest\x12+\n" +
 	"\vapproval_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\n" +
@@ -1361,13 +1596,17 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"\x17\n" +
 	"\x15WatchApprovalsRequest\"U\n" +
 	"\x16WatchApprovalsResponse\x12;\n" +
-	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval2\xdc\b\n" +
+	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval2\xa5\n" +
+	"\n" +
 	"\x0fApprovalService\x12m\n" +
 	"\x0eCreateApproval\x12,.interlock.approval.v1.CreateApprovalRequest\x1a-.interlock.approval.v1.CreateApprovalResponse\x12d\n" +
 	"\vGetApproval\x12).interlock.approval.v1.GetApprovalRequest\x1a*.interlock.approval.v1.GetApprovalResponse\x12j\n" +
 	"\rListApprovals\x12+.interlock.approval.v1.ListApprovalsRequest\x1a,.interlock.approval.v1.ListApprovalsResponse\x12m\n" +
 	"\x0eDecideApproval\x12,.interlock.approval.v1.DecideApprovalRequest\x1a-.interlock.approval.v1.DecideApprovalResponse\x12p\n" +
-	"\x0fDecideApprovals\x12-.interlock.approval.v1.DecideApprovalsRequest\x1a..interlock.approval.v1.DecideApprovalsResponse\x12m\n" +
+	"\x0fDecideApprovals\x12-.interlock.approval.v1.DecideApprovalsRequest\x1a..interlock.approval.v1.DecideApprovalsResponse\x12a\n" +
+	"\n" +
+	"ListLeases\x12(.interlock.approval.v1.ListLeasesRequest\x1a).interlock.approval.v1.ListLeasesResponse\x12d\n" +
+	"\vRevokeLease\x12).interlock.approval.v1.RevokeLeaseRequest\x1a*.interlock.approval.v1.RevokeLeaseResponse\x12m\n" +
 	"\x0eCancelApproval\x12,.interlock.approval.v1.CancelApprovalRequest\x1a-.interlock.approval.v1.CancelApprovalResponse\x12p\n" +
 	"\x0fConsumeApproval\x12-.interlock.approval.v1.ConsumeApprovalRequest\x1a..interlock.approval.v1.ConsumeApprovalResponse\x12g\n" +
 	"\fVoidApproval\x12*.interlock.approval.v1.VoidApprovalRequest\x1a+.interlock.approval.v1.VoidApprovalResponse\x12l\n" +
@@ -1386,7 +1625,7 @@ func file_interlock_approval_v1_approval_service_proto_rawDescGZIP() []byte {
 	return file_interlock_approval_v1_approval_service_proto_rawDescData
 }
 
-var file_interlock_approval_v1_approval_service_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_interlock_approval_v1_approval_service_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_interlock_approval_v1_approval_service_proto_goTypes = []any{
 	(*CreateApprovalRequest)(nil),   // 0: interlock.approval.v1.CreateApprovalRequest
 	(*CreateApprovalResponse)(nil),  // 1: interlock.approval.v1.CreateApprovalResponse
@@ -1399,63 +1638,76 @@ var file_interlock_approval_v1_approval_service_proto_goTypes = []any{
 	(*DecideApprovalsItem)(nil),     // 8: interlock.approval.v1.DecideApprovalsItem
 	(*DecideApprovalsRequest)(nil),  // 9: interlock.approval.v1.DecideApprovalsRequest
 	(*DecideApprovalsResponse)(nil), // 10: interlock.approval.v1.DecideApprovalsResponse
-	(*CancelApprovalRequest)(nil),   // 11: interlock.approval.v1.CancelApprovalRequest
-	(*CancelApprovalResponse)(nil),  // 12: interlock.approval.v1.CancelApprovalResponse
-	(*ConsumeApprovalRequest)(nil),  // 13: interlock.approval.v1.ConsumeApprovalRequest
-	(*ConsumeApprovalResponse)(nil), // 14: interlock.approval.v1.ConsumeApprovalResponse
-	(*VoidApprovalRequest)(nil),     // 15: interlock.approval.v1.VoidApprovalRequest
-	(*VoidApprovalResponse)(nil),    // 16: interlock.approval.v1.VoidApprovalResponse
-	(*WatchApprovalRequest)(nil),    // 17: interlock.approval.v1.WatchApprovalRequest
-	(*WatchApprovalResponse)(nil),   // 18: interlock.approval.v1.WatchApprovalResponse
-	(*WatchApprovalsRequest)(nil),   // 19: interlock.approval.v1.WatchApprovalsRequest
-	(*WatchApprovalsResponse)(nil),  // 20: interlock.approval.v1.WatchApprovalsResponse
-	(ApprovalKind)(0),               // 21: interlock.approval.v1.ApprovalKind
-	(*Asker)(nil),                   // 22: interlock.approval.v1.Asker
-	(*Terms)(nil),                   // 23: interlock.approval.v1.Terms
-	(*Why)(nil),                     // 24: interlock.approval.v1.Why
-	(*Approval)(nil),                // 25: interlock.approval.v1.Approval
+	(*ListLeasesRequest)(nil),       // 11: interlock.approval.v1.ListLeasesRequest
+	(*ListLeasesResponse)(nil),      // 12: interlock.approval.v1.ListLeasesResponse
+	(*RevokeLeaseRequest)(nil),      // 13: interlock.approval.v1.RevokeLeaseRequest
+	(*RevokeLeaseResponse)(nil),     // 14: interlock.approval.v1.RevokeLeaseResponse
+	(*CancelApprovalRequest)(nil),   // 15: interlock.approval.v1.CancelApprovalRequest
+	(*CancelApprovalResponse)(nil),  // 16: interlock.approval.v1.CancelApprovalResponse
+	(*ConsumeApprovalRequest)(nil),  // 17: interlock.approval.v1.ConsumeApprovalRequest
+	(*ConsumeApprovalResponse)(nil), // 18: interlock.approval.v1.ConsumeApprovalResponse
+	(*VoidApprovalRequest)(nil),     // 19: interlock.approval.v1.VoidApprovalRequest
+	(*VoidApprovalResponse)(nil),    // 20: interlock.approval.v1.VoidApprovalResponse
+	(*WatchApprovalRequest)(nil),    // 21: interlock.approval.v1.WatchApprovalRequest
+	(*WatchApprovalResponse)(nil),   // 22: interlock.approval.v1.WatchApprovalResponse
+	(*WatchApprovalsRequest)(nil),   // 23: interlock.approval.v1.WatchApprovalsRequest
+	(*WatchApprovalsResponse)(nil),  // 24: interlock.approval.v1.WatchApprovalsResponse
+	(ApprovalKind)(0),               // 25: interlock.approval.v1.ApprovalKind
+	(*Asker)(nil),                   // 26: interlock.approval.v1.Asker
+	(*Terms)(nil),                   // 27: interlock.approval.v1.Terms
+	(*Why)(nil),                     // 28: interlock.approval.v1.Why
+	(*Approval)(nil),                // 29: interlock.approval.v1.Approval
+	(*LeaseTerms)(nil),              // 30: interlock.approval.v1.LeaseTerms
+	(*Lease)(nil),                   // 31: interlock.approval.v1.Lease
 }
 var file_interlock_approval_v1_approval_service_proto_depIdxs = []int32{
-	21, // 0: interlock.approval.v1.CreateApprovalRequest.kind:type_name -> interlock.approval.v1.ApprovalKind
-	22, // 1: interlock.approval.v1.CreateApprovalRequest.asker:type_name -> interlock.approval.v1.Asker
-	23, // 2: interlock.approval.v1.CreateApprovalRequest.terms:type_name -> interlock.approval.v1.Terms
-	24, // 3: interlock.approval.v1.CreateApprovalRequest.why:type_name -> interlock.approval.v1.Why
-	25, // 4: interlock.approval.v1.CreateApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	25, // 5: interlock.approval.v1.GetApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	25, // 6: interlock.approval.v1.ListApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
-	25, // 7: interlock.approval.v1.DecideApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	8,  // 8: interlock.approval.v1.DecideApprovalsRequest.items:type_name -> interlock.approval.v1.DecideApprovalsItem
-	25, // 9: interlock.approval.v1.DecideApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
-	25, // 10: interlock.approval.v1.CancelApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	25, // 11: interlock.approval.v1.ConsumeApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	25, // 12: interlock.approval.v1.VoidApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	25, // 13: interlock.approval.v1.WatchApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	25, // 14: interlock.approval.v1.WatchApprovalsResponse.approval:type_name -> interlock.approval.v1.Approval
-	0,  // 15: interlock.approval.v1.ApprovalService.CreateApproval:input_type -> interlock.approval.v1.CreateApprovalRequest
-	2,  // 16: interlock.approval.v1.ApprovalService.GetApproval:input_type -> interlock.approval.v1.GetApprovalRequest
-	4,  // 17: interlock.approval.v1.ApprovalService.ListApprovals:input_type -> interlock.approval.v1.ListApprovalsRequest
-	6,  // 18: interlock.approval.v1.ApprovalService.DecideApproval:input_type -> interlock.approval.v1.DecideApprovalRequest
-	9,  // 19: interlock.approval.v1.ApprovalService.DecideApprovals:input_type -> interlock.approval.v1.DecideApprovalsRequest
-	11, // 20: interlock.approval.v1.ApprovalService.CancelApproval:input_type -> interlock.approval.v1.CancelApprovalRequest
-	13, // 21: interlock.approval.v1.ApprovalService.ConsumeApproval:input_type -> interlock.approval.v1.ConsumeApprovalRequest
-	15, // 22: interlock.approval.v1.ApprovalService.VoidApproval:input_type -> interlock.approval.v1.VoidApprovalRequest
-	17, // 23: interlock.approval.v1.ApprovalService.WatchApproval:input_type -> interlock.approval.v1.WatchApprovalRequest
-	19, // 24: interlock.approval.v1.ApprovalService.WatchApprovals:input_type -> interlock.approval.v1.WatchApprovalsRequest
-	1,  // 25: interlock.approval.v1.ApprovalService.CreateApproval:output_type -> interlock.approval.v1.CreateApprovalResponse
-	3,  // 26: interlock.approval.v1.ApprovalService.GetApproval:output_type -> interlock.approval.v1.GetApprovalResponse
-	5,  // 27: interlock.approval.v1.ApprovalService.ListApprovals:output_type -> interlock.approval.v1.ListApprovalsResponse
-	7,  // 28: interlock.approval.v1.ApprovalService.DecideApproval:output_type -> interlock.approval.v1.DecideApprovalResponse
-	10, // 29: interlock.approval.v1.ApprovalService.DecideApprovals:output_type -> interlock.approval.v1.DecideApprovalsResponse
-	12, // 30: interlock.approval.v1.ApprovalService.CancelApproval:output_type -> interlock.approval.v1.CancelApprovalResponse
-	14, // 31: interlock.approval.v1.ApprovalService.ConsumeApproval:output_type -> interlock.approval.v1.ConsumeApprovalResponse
-	16, // 32: interlock.approval.v1.ApprovalService.VoidApproval:output_type -> interlock.approval.v1.VoidApprovalResponse
-	18, // 33: interlock.approval.v1.ApprovalService.WatchApproval:output_type -> interlock.approval.v1.WatchApprovalResponse
-	20, // 34: interlock.approval.v1.ApprovalService.WatchApprovals:output_type -> interlock.approval.v1.WatchApprovalsResponse
-	25, // [25:35] is the sub-list for method output_type
-	15, // [15:25] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	25, // 0: interlock.approval.v1.CreateApprovalRequest.kind:type_name -> interlock.approval.v1.ApprovalKind
+	26, // 1: interlock.approval.v1.CreateApprovalRequest.asker:type_name -> interlock.approval.v1.Asker
+	27, // 2: interlock.approval.v1.CreateApprovalRequest.terms:type_name -> interlock.approval.v1.Terms
+	28, // 3: interlock.approval.v1.CreateApprovalRequest.why:type_name -> interlock.approval.v1.Why
+	29, // 4: interlock.approval.v1.CreateApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	29, // 5: interlock.approval.v1.GetApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	29, // 6: interlock.approval.v1.ListApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
+	30, // 7: interlock.approval.v1.DecideApprovalRequest.lease:type_name -> interlock.approval.v1.LeaseTerms
+	29, // 8: interlock.approval.v1.DecideApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	8,  // 9: interlock.approval.v1.DecideApprovalsRequest.items:type_name -> interlock.approval.v1.DecideApprovalsItem
+	29, // 10: interlock.approval.v1.DecideApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
+	31, // 11: interlock.approval.v1.ListLeasesResponse.leases:type_name -> interlock.approval.v1.Lease
+	31, // 12: interlock.approval.v1.RevokeLeaseResponse.lease:type_name -> interlock.approval.v1.Lease
+	29, // 13: interlock.approval.v1.CancelApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	29, // 14: interlock.approval.v1.ConsumeApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	29, // 15: interlock.approval.v1.VoidApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	29, // 16: interlock.approval.v1.WatchApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	29, // 17: interlock.approval.v1.WatchApprovalsResponse.approval:type_name -> interlock.approval.v1.Approval
+	0,  // 18: interlock.approval.v1.ApprovalService.CreateApproval:input_type -> interlock.approval.v1.CreateApprovalRequest
+	2,  // 19: interlock.approval.v1.ApprovalService.GetApproval:input_type -> interlock.approval.v1.GetApprovalRequest
+	4,  // 20: interlock.approval.v1.ApprovalService.ListApprovals:input_type -> interlock.approval.v1.ListApprovalsRequest
+	6,  // 21: interlock.approval.v1.ApprovalService.DecideApproval:input_type -> interlock.approval.v1.DecideApprovalRequest
+	9,  // 22: interlock.approval.v1.ApprovalService.DecideApprovals:input_type -> interlock.approval.v1.DecideApprovalsRequest
+	11, // 23: interlock.approval.v1.ApprovalService.ListLeases:input_type -> interlock.approval.v1.ListLeasesRequest
+	13, // 24: interlock.approval.v1.ApprovalService.RevokeLease:input_type -> interlock.approval.v1.RevokeLeaseRequest
+	15, // 25: interlock.approval.v1.ApprovalService.CancelApproval:input_type -> interlock.approval.v1.CancelApprovalRequest
+	17, // 26: interlock.approval.v1.ApprovalService.ConsumeApproval:input_type -> interlock.approval.v1.ConsumeApprovalRequest
+	19, // 27: interlock.approval.v1.ApprovalService.VoidApproval:input_type -> interlock.approval.v1.VoidApprovalRequest
+	21, // 28: interlock.approval.v1.ApprovalService.WatchApproval:input_type -> interlock.approval.v1.WatchApprovalRequest
+	23, // 29: interlock.approval.v1.ApprovalService.WatchApprovals:input_type -> interlock.approval.v1.WatchApprovalsRequest
+	1,  // 30: interlock.approval.v1.ApprovalService.CreateApproval:output_type -> interlock.approval.v1.CreateApprovalResponse
+	3,  // 31: interlock.approval.v1.ApprovalService.GetApproval:output_type -> interlock.approval.v1.GetApprovalResponse
+	5,  // 32: interlock.approval.v1.ApprovalService.ListApprovals:output_type -> interlock.approval.v1.ListApprovalsResponse
+	7,  // 33: interlock.approval.v1.ApprovalService.DecideApproval:output_type -> interlock.approval.v1.DecideApprovalResponse
+	10, // 34: interlock.approval.v1.ApprovalService.DecideApprovals:output_type -> interlock.approval.v1.DecideApprovalsResponse
+	12, // 35: interlock.approval.v1.ApprovalService.ListLeases:output_type -> interlock.approval.v1.ListLeasesResponse
+	14, // 36: interlock.approval.v1.ApprovalService.RevokeLease:output_type -> interlock.approval.v1.RevokeLeaseResponse
+	16, // 37: interlock.approval.v1.ApprovalService.CancelApproval:output_type -> interlock.approval.v1.CancelApprovalResponse
+	18, // 38: interlock.approval.v1.ApprovalService.ConsumeApproval:output_type -> interlock.approval.v1.ConsumeApprovalResponse
+	20, // 39: interlock.approval.v1.ApprovalService.VoidApproval:output_type -> interlock.approval.v1.VoidApprovalResponse
+	22, // 40: interlock.approval.v1.ApprovalService.WatchApproval:output_type -> interlock.approval.v1.WatchApprovalResponse
+	24, // 41: interlock.approval.v1.ApprovalService.WatchApprovals:output_type -> interlock.approval.v1.WatchApprovalsResponse
+	30, // [30:42] is the sub-list for method output_type
+	18, // [18:30] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_interlock_approval_v1_approval_service_proto_init() }
@@ -1470,7 +1722,7 @@ func file_interlock_approval_v1_approval_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_approval_v1_approval_service_proto_rawDesc), len(file_interlock_approval_v1_approval_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,8 @@ const (
 	ApprovalService_ListApprovals_FullMethodName   = "/interlock.approval.v1.ApprovalService/ListApprovals"
 	ApprovalService_DecideApproval_FullMethodName  = "/interlock.approval.v1.ApprovalService/DecideApproval"
 	ApprovalService_DecideApprovals_FullMethodName = "/interlock.approval.v1.ApprovalService/DecideApprovals"
+	ApprovalService_ListLeases_FullMethodName      = "/interlock.approval.v1.ApprovalService/ListLeases"
+	ApprovalService_RevokeLease_FullMethodName     = "/interlock.approval.v1.ApprovalService/RevokeLease"
 	ApprovalService_CancelApproval_FullMethodName  = "/interlock.approval.v1.ApprovalService/CancelApproval"
 	ApprovalService_ConsumeApproval_FullMethodName = "/interlock.approval.v1.ApprovalService/ConsumeApproval"
 	ApprovalService_VoidApproval_FullMethodName    = "/interlock.approval.v1.ApprovalService/VoidApproval"
@@ -52,6 +54,10 @@ type ApprovalServiceClient interface {
 	// on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
 	// were decided before or that differ.
 	DecideApprovals(ctx context.Context, in *DecideApprovalsRequest, opts ...grpc.CallOption) (*DecideApprovalsResponse, error)
+	// ListLeases returns the leases that last, newest first.
+	ListLeases(ctx context.Context, in *ListLeasesRequest, opts ...grpc.CallOption) (*ListLeasesResponse, error)
+	// RevokeLease ends a lease. NOT_FOUND when there is none that lasts.
+	RevokeLease(ctx context.Context, in *RevokeLeaseRequest, opts ...grpc.CallOption) (*RevokeLeaseResponse, error)
 	// CancelApproval withdraws the question.
 	CancelApproval(ctx context.Context, in *CancelApprovalRequest, opts ...grpc.CallOption) (*CancelApprovalResponse, error)
 	// ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
@@ -117,6 +123,26 @@ func (c *approvalServiceClient) DecideApprovals(ctx context.Context, in *DecideA
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DecideApprovalsResponse)
 	err := c.cc.Invoke(ctx, ApprovalService_DecideApprovals_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *approvalServiceClient) ListLeases(ctx context.Context, in *ListLeasesRequest, opts ...grpc.CallOption) (*ListLeasesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListLeasesResponse)
+	err := c.cc.Invoke(ctx, ApprovalService_ListLeases_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *approvalServiceClient) RevokeLease(ctx context.Context, in *RevokeLeaseRequest, opts ...grpc.CallOption) (*RevokeLeaseResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RevokeLeaseResponse)
+	err := c.cc.Invoke(ctx, ApprovalService_RevokeLease_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -212,6 +238,10 @@ type ApprovalServiceServer interface {
 	// on all of them or, when one cannot be, on none. FAILED_PRECONDITION names those that
 	// were decided before or that differ.
 	DecideApprovals(context.Context, *DecideApprovalsRequest) (*DecideApprovalsResponse, error)
+	// ListLeases returns the leases that last, newest first.
+	ListLeases(context.Context, *ListLeasesRequest) (*ListLeasesResponse, error)
+	// RevokeLease ends a lease. NOT_FOUND when there is none that lasts.
+	RevokeLease(context.Context, *RevokeLeaseRequest) (*RevokeLeaseResponse, error)
 	// CancelApproval withdraws the question.
 	CancelApproval(context.Context, *CancelApprovalRequest) (*CancelApprovalResponse, error)
 	// ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
@@ -247,6 +277,12 @@ func (UnimplementedApprovalServiceServer) DecideApproval(context.Context, *Decid
 }
 func (UnimplementedApprovalServiceServer) DecideApprovals(context.Context, *DecideApprovalsRequest) (*DecideApprovalsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DecideApprovals not implemented")
+}
+func (UnimplementedApprovalServiceServer) ListLeases(context.Context, *ListLeasesRequest) (*ListLeasesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListLeases not implemented")
+}
+func (UnimplementedApprovalServiceServer) RevokeLease(context.Context, *RevokeLeaseRequest) (*RevokeLeaseResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RevokeLease not implemented")
 }
 func (UnimplementedApprovalServiceServer) CancelApproval(context.Context, *CancelApprovalRequest) (*CancelApprovalResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelApproval not implemented")
@@ -374,6 +410,42 @@ func _ApprovalService_DecideApprovals_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ApprovalService_ListLeases_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListLeasesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApprovalServiceServer).ListLeases(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApprovalService_ListLeases_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApprovalServiceServer).ListLeases(ctx, req.(*ListLeasesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ApprovalService_RevokeLease_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RevokeLeaseRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApprovalServiceServer).RevokeLease(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApprovalService_RevokeLease_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApprovalServiceServer).RevokeLease(ctx, req.(*RevokeLeaseRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ApprovalService_CancelApproval_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CancelApprovalRequest)
 	if err := dec(in); err != nil {
@@ -476,6 +548,14 @@ var ApprovalService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DecideApprovals",
 			Handler:    _ApprovalService_DecideApprovals_Handler,
+		},
+		{
+			MethodName: "ListLeases",
+			Handler:    _ApprovalService_ListLeases_Handler,
+		},
+		{
+			MethodName: "RevokeLease",
+			Handler:    _ApprovalService_RevokeLease_Handler,
 		},
 		{
 			MethodName: "CancelApproval",

@@ -87,6 +87,7 @@ type Event struct {
 	//	*Event_PolicyChanged
 	//	*Event_DecisionsSealed
 	//	*Event_UpstreamChanged
+	//	*Event_LeaseChanged
 	Payload       isEvent_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -473,6 +474,15 @@ func (x *Event) GetUpstreamChanged() *UpstreamChanged {
 	return nil
 }
 
+func (x *Event) GetLeaseChanged() *LeaseChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_LeaseChanged); ok {
+			return x.LeaseChanged
+		}
+	}
+	return nil
+}
+
 type isEvent_Payload interface {
 	isEvent_Payload()
 }
@@ -637,6 +647,11 @@ type Event_UpstreamChanged struct {
 	UpstreamChanged *UpstreamChanged `protobuf:"bytes,51,opt,name=upstream_changed,json=upstreamChanged,proto3,oneof"`
 }
 
+type Event_LeaseChanged struct {
+	// Of every change of a lease.
+	LeaseChanged *LeaseChanged `protobuf:"bytes,52,opt,name=lease_changed,json=leaseChanged,proto3,oneof"`
+}
+
 func (*Event_WorkflowRegistered) isEvent_Payload() {}
 
 func (*Event_RunStarted) isEvent_Payload() {}
@@ -700,6 +715,8 @@ func (*Event_PolicyChanged) isEvent_Payload() {}
 func (*Event_DecisionsSealed) isEvent_Payload() {}
 
 func (*Event_UpstreamChanged) isEvent_Payload() {}
+
+func (*Event_LeaseChanged) isEvent_Payload() {}
 
 // WorkflowRegistered announces a new immutable version of a workflow or process.
 type WorkflowRegistered struct {
@@ -3268,6 +3285,143 @@ func (x *ApprovalChanged) GetDigest() string {
 	return ""
 }
 
+// LeaseChanged announces that an approver lets calls pass without another question, and that
+// this ended before its time (types "granted", "revoked" and "used_up").
+type LeaseChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval that it was granted with.
+	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// The run whose calls it admits.
+	RunId string `protobuf:"bytes,2,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The state that it admits calls in.
+	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
+	// The policy whose question it answers.
+	Policy string `protobuf:"bytes,4,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Version of the policy.
+	PolicyVersion int64 `protobuf:"varint,5,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
+	// The rule that asks: a JSON Pointer into the policy.
+	Rule string `protobuf:"bytes,6,opt,name=rule,proto3" json:"rule,omitempty"`
+	// The capability that calls must have.
+	Capability string `protobuf:"bytes,7,opt,name=capability,proto3" json:"capability,omitempty"`
+	// What their commands or inputs must match.
+	Pattern string `protobuf:"bytes,8,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	// Calls that it admits in all.
+	Calls int64 `protobuf:"varint,9,opt,name=calls,proto3" json:"calls,omitempty"`
+	// When it ends at the latest.
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// Name of the approver that granted it.
+	GrantedBy     string `protobuf:"bytes,11,opt,name=granted_by,json=grantedBy,proto3" json:"granted_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeaseChanged) Reset() {
+	*x = LeaseChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeaseChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeaseChanged) ProtoMessage() {}
+
+func (x *LeaseChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeaseChanged.ProtoReflect.Descriptor instead.
+func (*LeaseChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *LeaseChanged) GetApprovalId() string {
+	if x != nil {
+		return x.ApprovalId
+	}
+	return ""
+}
+
+func (x *LeaseChanged) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *LeaseChanged) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *LeaseChanged) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+func (x *LeaseChanged) GetPolicyVersion() int64 {
+	if x != nil {
+		return x.PolicyVersion
+	}
+	return 0
+}
+
+func (x *LeaseChanged) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *LeaseChanged) GetCapability() string {
+	if x != nil {
+		return x.Capability
+	}
+	return ""
+}
+
+func (x *LeaseChanged) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *LeaseChanged) GetCalls() int64 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *LeaseChanged) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *LeaseChanged) GetGrantedBy() string {
+	if x != nil {
+		return x.GrantedBy
+	}
+	return ""
+}
+
 // RunApprovalChanged announces what an approval does to a run (types
 // "approval.parked", "approval.rejected", "approval.expired", "approval.cancelled" and
 // "approval.stale").
@@ -3293,7 +3447,7 @@ type RunApprovalChanged struct {
 
 func (x *RunApprovalChanged) Reset() {
 	*x = RunApprovalChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3305,7 +3459,7 @@ func (x *RunApprovalChanged) String() string {
 func (*RunApprovalChanged) ProtoMessage() {}
 
 func (x *RunApprovalChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3318,7 +3472,7 @@ func (x *RunApprovalChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunApprovalChanged.ProtoReflect.Descriptor instead.
 func (*RunApprovalChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{32}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RunApprovalChanged) GetApprovalId() string {
@@ -3390,7 +3544,7 @@ type PolicyChanged struct {
 
 func (x *PolicyChanged) Reset() {
 	*x = PolicyChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3402,7 +3556,7 @@ func (x *PolicyChanged) String() string {
 func (*PolicyChanged) ProtoMessage() {}
 
 func (x *PolicyChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3415,7 +3569,7 @@ func (x *PolicyChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyChanged.ProtoReflect.Descriptor instead.
 func (*PolicyChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{33}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PolicyChanged) GetPolicyVersion() int64 {
@@ -3466,7 +3620,7 @@ type UpstreamChanged struct {
 
 func (x *UpstreamChanged) Reset() {
 	*x = UpstreamChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3478,7 +3632,7 @@ func (x *UpstreamChanged) String() string {
 func (*UpstreamChanged) ProtoMessage() {}
 
 func (x *UpstreamChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3491,7 +3645,7 @@ func (x *UpstreamChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpstreamChanged.ProtoReflect.Descriptor instead.
 func (*UpstreamChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{34}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *UpstreamChanged) GetTools() []string {
@@ -3517,7 +3671,7 @@ type DecisionsSealed struct {
 
 func (x *DecisionsSealed) Reset() {
 	*x = DecisionsSealed{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3529,7 +3683,7 @@ func (x *DecisionsSealed) String() string {
 func (*DecisionsSealed) ProtoMessage() {}
 
 func (x *DecisionsSealed) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3542,7 +3696,7 @@ func (x *DecisionsSealed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecisionsSealed.ProtoReflect.Descriptor instead.
 func (*DecisionsSealed) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{35}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *DecisionsSealed) GetFirst() int64 {
@@ -3570,7 +3724,7 @@ var File_interlock_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf3\x14\n" +
+	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbc\x15\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x16\n" +
@@ -3618,7 +3772,8 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x14run_approval_changed\x180 \x01(\v2&.interlock.event.v1.RunApprovalChangedH\x00R\x12runApprovalChanged\x12J\n" +
 	"\x0epolicy_changed\x181 \x01(\v2!.interlock.event.v1.PolicyChangedH\x00R\rpolicyChanged\x12P\n" +
 	"\x10decisions_sealed\x182 \x01(\v2#.interlock.event.v1.DecisionsSealedH\x00R\x0fdecisionsSealed\x12P\n" +
-	"\x10upstream_changed\x183 \x01(\v2#.interlock.event.v1.UpstreamChangedH\x00R\x0fupstreamChangedB\t\n" +
+	"\x10upstream_changed\x183 \x01(\v2#.interlock.event.v1.UpstreamChangedH\x00R\x0fupstreamChanged\x12G\n" +
+	"\rlease_changed\x184 \x01(\v2 .interlock.event.v1.LeaseChangedH\x00R\fleaseChangedB\t\n" +
 	"\apayload\"s\n" +
 	"\x12WorkflowRegistered\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12)\n" +
@@ -3828,7 +3983,25 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x06reason\x18\v \x01(\tR\x06reason\x129\n" +
 	"\n" +
 	"expires_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x16\n" +
-	"\x06digest\x18\r \x01(\tR\x06digest\"\xb7\x01\n" +
+	"\x06digest\x18\r \x01(\tR\x06digest\"\xd9\x02\n" +
+	"\fLeaseChanged\x12\x1f\n" +
+	"\vapproval_id\x18\x01 \x01(\tR\n" +
+	"approvalId\x12\x15\n" +
+	"\x06run_id\x18\x02 \x01(\tR\x05runId\x12\x14\n" +
+	"\x05state\x18\x03 \x01(\tR\x05state\x12\x16\n" +
+	"\x06policy\x18\x04 \x01(\tR\x06policy\x12%\n" +
+	"\x0epolicy_version\x18\x05 \x01(\x03R\rpolicyVersion\x12\x12\n" +
+	"\x04rule\x18\x06 \x01(\tR\x04rule\x12\x1e\n" +
+	"\n" +
+	"capability\x18\a \x01(\tR\n" +
+	"capability\x12\x18\n" +
+	"\apattern\x18\b \x01(\tR\apattern\x12\x14\n" +
+	"\x05calls\x18\t \x01(\x03R\x05calls\x129\n" +
+	"\n" +
+	"expires_at\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1d\n" +
+	"\n" +
+	"granted_by\x18\v \x01(\tR\tgrantedBy\"\xb7\x01\n" +
 	"\x12RunApprovalChanged\x12\x1f\n" +
 	"\vapproval_id\x18\x01 \x01(\tR\n" +
 	"approvalId\x12\x14\n" +
@@ -3866,7 +4039,7 @@ func file_interlock_event_v1_event_proto_rawDescGZIP() []byte {
 	return file_interlock_event_v1_event_proto_rawDescData
 }
 
-var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*Event)(nil),                 // 0: interlock.event.v1.Event
 	(*WorkflowRegistered)(nil),    // 1: interlock.event.v1.WorkflowRegistered
@@ -3900,14 +4073,15 @@ var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*ComponentChanged)(nil),      // 29: interlock.event.v1.ComponentChanged
 	(*ComponentCommitted)(nil),    // 30: interlock.event.v1.ComponentCommitted
 	(*ApprovalChanged)(nil),       // 31: interlock.event.v1.ApprovalChanged
-	(*RunApprovalChanged)(nil),    // 32: interlock.event.v1.RunApprovalChanged
-	(*PolicyChanged)(nil),         // 33: interlock.event.v1.PolicyChanged
-	(*UpstreamChanged)(nil),       // 34: interlock.event.v1.UpstreamChanged
-	(*DecisionsSealed)(nil),       // 35: interlock.event.v1.DecisionsSealed
-	(*timestamppb.Timestamp)(nil), // 36: google.protobuf.Timestamp
+	(*LeaseChanged)(nil),          // 32: interlock.event.v1.LeaseChanged
+	(*RunApprovalChanged)(nil),    // 33: interlock.event.v1.RunApprovalChanged
+	(*PolicyChanged)(nil),         // 34: interlock.event.v1.PolicyChanged
+	(*UpstreamChanged)(nil),       // 35: interlock.event.v1.UpstreamChanged
+	(*DecisionsSealed)(nil),       // 36: interlock.event.v1.DecisionsSealed
+	(*timestamppb.Timestamp)(nil), // 37: google.protobuf.Timestamp
 }
 var file_interlock_event_v1_event_proto_depIdxs = []int32{
-	36, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
+	37, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
 	1,  // 1: interlock.event.v1.Event.workflow_registered:type_name -> interlock.event.v1.WorkflowRegistered
 	2,  // 2: interlock.event.v1.Event.run_started:type_name -> interlock.event.v1.RunStarted
 	3,  // 3: interlock.event.v1.Event.run_transitioned:type_name -> interlock.event.v1.RunTransitioned
@@ -3936,21 +4110,23 @@ var file_interlock_event_v1_event_proto_depIdxs = []int32{
 	29, // 26: interlock.event.v1.Event.component_changed:type_name -> interlock.event.v1.ComponentChanged
 	30, // 27: interlock.event.v1.Event.component_committed:type_name -> interlock.event.v1.ComponentCommitted
 	31, // 28: interlock.event.v1.Event.approval_changed:type_name -> interlock.event.v1.ApprovalChanged
-	32, // 29: interlock.event.v1.Event.run_approval_changed:type_name -> interlock.event.v1.RunApprovalChanged
-	33, // 30: interlock.event.v1.Event.policy_changed:type_name -> interlock.event.v1.PolicyChanged
-	35, // 31: interlock.event.v1.Event.decisions_sealed:type_name -> interlock.event.v1.DecisionsSealed
-	34, // 32: interlock.event.v1.Event.upstream_changed:type_name -> interlock.event.v1.UpstreamChanged
-	14, // 33: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
-	19, // 34: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
-	18, // 35: interlock.event.v1.ToolCallDecided.limits:type_name -> interlock.event.v1.LimitUsed
-	36, // 36: interlock.event.v1.LimitUsed.until:type_name -> google.protobuf.Timestamp
-	36, // 37: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
-	36, // 38: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
-	39, // [39:39] is the sub-list for method output_type
-	39, // [39:39] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	33, // 29: interlock.event.v1.Event.run_approval_changed:type_name -> interlock.event.v1.RunApprovalChanged
+	34, // 30: interlock.event.v1.Event.policy_changed:type_name -> interlock.event.v1.PolicyChanged
+	36, // 31: interlock.event.v1.Event.decisions_sealed:type_name -> interlock.event.v1.DecisionsSealed
+	35, // 32: interlock.event.v1.Event.upstream_changed:type_name -> interlock.event.v1.UpstreamChanged
+	32, // 33: interlock.event.v1.Event.lease_changed:type_name -> interlock.event.v1.LeaseChanged
+	14, // 34: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
+	19, // 35: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
+	18, // 36: interlock.event.v1.ToolCallDecided.limits:type_name -> interlock.event.v1.LimitUsed
+	37, // 37: interlock.event.v1.LimitUsed.until:type_name -> google.protobuf.Timestamp
+	37, // 38: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
+	37, // 39: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
+	37, // 40: interlock.event.v1.LeaseChanged.expires_at:type_name -> google.protobuf.Timestamp
+	41, // [41:41] is the sub-list for method output_type
+	41, // [41:41] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_interlock_event_v1_event_proto_init() }
@@ -3991,6 +4167,7 @@ func file_interlock_event_v1_event_proto_init() {
 		(*Event_PolicyChanged)(nil),
 		(*Event_DecisionsSealed)(nil),
 		(*Event_UpstreamChanged)(nil),
+		(*Event_LeaseChanged)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3998,7 +4175,7 @@ func file_interlock_event_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_event_v1_event_proto_rawDesc), len(file_interlock_event_v1_event_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   36,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

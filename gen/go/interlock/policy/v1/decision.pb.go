@@ -268,7 +268,9 @@ type DecisionRecord struct {
 	// What shadows would have decided, where that differs.
 	Shadows []*ShadowDecision `protobuf:"bytes,25,rep,name=shadows,proto3" json:"shadows,omitempty"`
 	// Hex SHA-256 over the hash before and this record; empty until it is sealed.
-	Hash          string `protobuf:"bytes,26,opt,name=hash,proto3" json:"hash,omitempty"`
+	Hash string `protobuf:"bytes,26,opt,name=hash,proto3" json:"hash,omitempty"`
+	// The lease that admitted the call without a question; empty for none.
+	LeaseId       string `protobuf:"bytes,27,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -485,6 +487,13 @@ func (x *DecisionRecord) GetHash() string {
 	return ""
 }
 
+func (x *DecisionRecord) GetLeaseId() string {
+	if x != nil {
+		return x.LeaseId
+	}
+	return ""
+}
+
 // ShadowDecision is what a shadow would have decided, where that differs. The shadow
 // is a policy or a workflow.
 type ShadowDecision struct {
@@ -691,7 +700,7 @@ var File_interlock_policy_v1_decision_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\n" +
-	"\"interlock/policy/v1/decision.proto\x12\x13interlock.policy.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xeb\x06\n" +
+	"\"interlock/policy/v1/decision.proto\x12\x13interlock.policy.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x86\a\n" +
 	"\x0eDecisionRecord\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\tR\tpartition\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x03R\bsequence\x12.\n" +
@@ -724,7 +733,8 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\vapproval_id\x18\x18 \x01(\tR\n" +
 	"approvalId\x12=\n" +
 	"\ashadows\x18\x19 \x03(\v2#.interlock.policy.v1.ShadowDecisionR\ashadows\x12\x12\n" +
-	"\x04hash\x18\x1a \x01(\tR\x04hash\"\xa0\x02\n" +
+	"\x04hash\x18\x1a \x01(\tR\x04hash\x12\x19\n" +
+	"\blease_id\x18\x1b \x01(\tR\aleaseId\"\xa0\x02\n" +
 	"\x0eShadowDecision\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12%\n" +
 	"\x0epolicy_version\x18\x02 \x01(\x03R\rpolicyVersion\x12\x1a\n" +

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Approval, ApprovalKind, Asker, Terms, Why } from "./approval_pb.js";
+import type { Approval, ApprovalKind, Asker, Lease, LeaseTerms, Terms, Why } from "./approval_pb.js";
 import { file_interlock_approval_v1_approval } from "./approval_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/approval/v1/approval_service.proto.
  */
 export const file_interlock_approval_v1_approval_service: GenFile = /*@__PURE__*/
-  fileDesc("CixpbnRlcmxvY2svYXBwcm92YWwvdjEvYXBwcm92YWxfc2VydmljZS5wcm90bxIVaW50ZXJsb2NrLmFwcHJvdmFsLnYxIukCChVDcmVhdGVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSMQoEa2luZBgCIAEoDjIjLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbEtpbmQSDwoHc3ViamVjdBgDIAEoDBIMCgRkYXRhGAQgASgMEhAKCGVkaXRhYmxlGAUgASgIEisKBWFza2VyGAYgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFza2VyEg8KB21lc3NhZ2UYByABKAkSKwoFdGVybXMYCCABKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuVGVybXMSDgoGcnVuX2lkGAkgASgJEg0KBXJldXNlGAogASgIEg8KB3VzZWRfYnkYCyABKAkSEwoLc2V0dGxlZF91c2UYDCABKAkSJwoDd2h5GA0gASgLMhouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldoeSJcChZDcmVhdGVBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsEg8KB2NyZWF0ZWQYAiABKAgiKQoSR2V0QXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJIkgKE0dldEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiTQoUTGlzdEFwcHJvdmFsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJImQKFUxpc3RBcHByb3ZhbHNSZXNwb25zZRIyCglhcHByb3ZhbHMYASADKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIokBChVEZWNpZGVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSDwoHYXBwcm92ZRgCIAEoCBIMCgRub3RlGAMgASgJEhMKC2VkaXRlZF9kYXRhGAQgASgMEg4KBmRpZ2VzdBgFIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBiABKAkiSwoWRGVjaWRlQXBwcm92YWxSZXNwb25zZRIxCghhcHByb3ZhbBgBIAEoCzIfLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbCI6ChNEZWNpZGVBcHByb3ZhbHNJdGVtEhMKC2FwcHJvdmFsX2lkGAEgASgJEg4KBmRpZ2VzdBgCIAEoCSKLAQoWRGVjaWRlQXBwcm92YWxzUmVxdWVzdBIPCgdhcHByb3ZlGAEgASgIEgwKBG5vdGUYAiABKAkSOQoFaXRlbXMYAyADKAsyKi5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxzSXRlbRIXCg9pZGVtcG90ZW5jeV9rZXkYBCABKAkiTQoXRGVjaWRlQXBwcm92YWxzUmVzcG9uc2USMgoJYXBwcm92YWxzGAEgAygLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsIjwKFUNhbmNlbEFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSwoWQ2FuY2VsQXBwcm92YWxSZXNwb25zZRIxCghhcHByb3ZhbBgBIAEoCzIfLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbCJiChZDb25zdW1lQXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJEg4KBmRpZ2VzdBgCIAEoCRIPCgd1c2VkX2J5GAMgASgJEhIKCmluc3RlYWRfb2YYBCABKAkiTAoXQ29uc3VtZUFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiOgoTVm9pZEFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSQoUVm9pZEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiKwoUV2F0Y2hBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkiSgoVV2F0Y2hBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsIhcKFVdhdGNoQXBwcm92YWxzUmVxdWVzdCJLChZXYXRjaEFwcHJvdmFsc1Jlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsMtwICg9BcHByb3ZhbFNlcnZpY2USbQoOQ3JlYXRlQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuQ3JlYXRlQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNyZWF0ZUFwcHJvdmFsUmVzcG9uc2USZAoLR2V0QXBwcm92YWwSKS5pbnRlcmxvY2suYXBwcm92YWwudjEuR2V0QXBwcm92YWxSZXF1ZXN0GiouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkdldEFwcHJvdmFsUmVzcG9uc2USagoNTGlzdEFwcHJvdmFscxIrLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0QXBwcm92YWxzUmVxdWVzdBosLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0QXBwcm92YWxzUmVzcG9uc2USbQoORGVjaWRlQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkRlY2lkZUFwcHJvdmFsUmVzcG9uc2UScAoPRGVjaWRlQXBwcm92YWxzEi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkRlY2lkZUFwcHJvdmFsc1JlcXVlc3QaLi5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxzUmVzcG9uc2USbQoOQ2FuY2VsQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuQ2FuY2VsQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNhbmNlbEFwcHJvdmFsUmVzcG9uc2UScAoPQ29uc3VtZUFwcHJvdmFsEi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNvbnN1bWVBcHByb3ZhbFJlcXVlc3QaLi5pbnRlcmxvY2suYXBwcm92YWwudjEuQ29uc3VtZUFwcHJvdmFsUmVzcG9uc2USZwoMVm9pZEFwcHJvdmFsEiouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlZvaWRBcHByb3ZhbFJlcXVlc3QaKy5pbnRlcmxvY2suYXBwcm92YWwudjEuVm9pZEFwcHJvdmFsUmVzcG9uc2USbAoNV2F0Y2hBcHByb3ZhbBIrLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsUmVxdWVzdBosLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsUmVzcG9uc2UwARJvCg5XYXRjaEFwcHJvdmFscxIsLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsc1JlcXVlc3QaLS5pbnRlcmxvY2suYXBwcm92YWwudjEuV2F0Y2hBcHByb3ZhbHNSZXNwb25zZTABQkxaSmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9hcHByb3ZhbC92MTthcHByb3ZhbHYxYgZwcm90bzM", [file_interlock_approval_v1_approval]);
+  fileDesc("CixpbnRlcmxvY2svYXBwcm92YWwvdjEvYXBwcm92YWxfc2VydmljZS5wcm90bxIVaW50ZXJsb2NrLmFwcHJvdmFsLnYxIukCChVDcmVhdGVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSMQoEa2luZBgCIAEoDjIjLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbEtpbmQSDwoHc3ViamVjdBgDIAEoDBIMCgRkYXRhGAQgASgMEhAKCGVkaXRhYmxlGAUgASgIEisKBWFza2VyGAYgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFza2VyEg8KB21lc3NhZ2UYByABKAkSKwoFdGVybXMYCCABKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuVGVybXMSDgoGcnVuX2lkGAkgASgJEg0KBXJldXNlGAogASgIEg8KB3VzZWRfYnkYCyABKAkSEwoLc2V0dGxlZF91c2UYDCABKAkSJwoDd2h5GA0gASgLMhouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLldoeSJcChZDcmVhdGVBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsEg8KB2NyZWF0ZWQYAiABKAgiKQoSR2V0QXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJIkgKE0dldEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiTQoUTGlzdEFwcHJvdmFsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGZmlsdGVyGAMgASgJImQKFUxpc3RBcHByb3ZhbHNSZXNwb25zZRIyCglhcHByb3ZhbHMYASADKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrsBChVEZWNpZGVBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkSDwoHYXBwcm92ZRgCIAEoCBIMCgRub3RlGAMgASgJEhMKC2VkaXRlZF9kYXRhGAQgASgMEg4KBmRpZ2VzdBgFIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBiABKAkSMAoFbGVhc2UYByABKAsyIS5pbnRlcmxvY2suYXBwcm92YWwudjEuTGVhc2VUZXJtcyJLChZEZWNpZGVBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsIjoKE0RlY2lkZUFwcHJvdmFsc0l0ZW0SEwoLYXBwcm92YWxfaWQYASABKAkSDgoGZGlnZXN0GAIgASgJIosBChZEZWNpZGVBcHByb3ZhbHNSZXF1ZXN0Eg8KB2FwcHJvdmUYASABKAgSDAoEbm90ZRgCIAEoCRI5CgVpdGVtcxgDIAMoCzIqLmludGVybG9jay5hcHByb3ZhbC52MS5EZWNpZGVBcHByb3ZhbHNJdGVtEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCSJNChdEZWNpZGVBcHByb3ZhbHNSZXNwb25zZRIyCglhcHByb3ZhbHMYASADKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiSgoRTGlzdExlYXNlc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDgoGcnVuX2lkGAMgASgJIlsKEkxpc3RMZWFzZXNSZXNwb25zZRIsCgZsZWFzZXMYASADKAsyHC5pbnRlcmxvY2suYXBwcm92YWwudjEuTGVhc2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiYKElJldm9rZUxlYXNlUmVxdWVzdBIQCghsZWFzZV9pZBgBIAEoCSJCChNSZXZva2VMZWFzZVJlc3BvbnNlEisKBWxlYXNlGAEgASgLMhwuaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkxlYXNlIjwKFUNhbmNlbEFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSwoWQ2FuY2VsQXBwcm92YWxSZXNwb25zZRIxCghhcHByb3ZhbBgBIAEoCzIfLmludGVybG9jay5hcHByb3ZhbC52MS5BcHByb3ZhbCJiChZDb25zdW1lQXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJEg4KBmRpZ2VzdBgCIAEoCRIPCgd1c2VkX2J5GAMgASgJEhIKCmluc3RlYWRfb2YYBCABKAkiTAoXQ29uc3VtZUFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiOgoTVm9pZEFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSQoUVm9pZEFwcHJvdmFsUmVzcG9uc2USMQoIYXBwcm92YWwYASABKAsyHy5pbnRlcmxvY2suYXBwcm92YWwudjEuQXBwcm92YWwiKwoUV2F0Y2hBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkiSgoVV2F0Y2hBcHByb3ZhbFJlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsIhcKFVdhdGNoQXBwcm92YWxzUmVxdWVzdCJLChZXYXRjaEFwcHJvdmFsc1Jlc3BvbnNlEjEKCGFwcHJvdmFsGAEgASgLMh8uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkFwcHJvdmFsMqUKCg9BcHByb3ZhbFNlcnZpY2USbQoOQ3JlYXRlQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuQ3JlYXRlQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNyZWF0ZUFwcHJvdmFsUmVzcG9uc2USZAoLR2V0QXBwcm92YWwSKS5pbnRlcmxvY2suYXBwcm92YWwudjEuR2V0QXBwcm92YWxSZXF1ZXN0GiouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkdldEFwcHJvdmFsUmVzcG9uc2USagoNTGlzdEFwcHJvdmFscxIrLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0QXBwcm92YWxzUmVxdWVzdBosLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0QXBwcm92YWxzUmVzcG9uc2USbQoORGVjaWRlQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkRlY2lkZUFwcHJvdmFsUmVzcG9uc2UScAoPRGVjaWRlQXBwcm92YWxzEi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkRlY2lkZUFwcHJvdmFsc1JlcXVlc3QaLi5pbnRlcmxvY2suYXBwcm92YWwudjEuRGVjaWRlQXBwcm92YWxzUmVzcG9uc2USYQoKTGlzdExlYXNlcxIoLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0TGVhc2VzUmVxdWVzdBopLmludGVybG9jay5hcHByb3ZhbC52MS5MaXN0TGVhc2VzUmVzcG9uc2USZAoLUmV2b2tlTGVhc2USKS5pbnRlcmxvY2suYXBwcm92YWwudjEuUmV2b2tlTGVhc2VSZXF1ZXN0GiouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlJldm9rZUxlYXNlUmVzcG9uc2USbQoOQ2FuY2VsQXBwcm92YWwSLC5pbnRlcmxvY2suYXBwcm92YWwudjEuQ2FuY2VsQXBwcm92YWxSZXF1ZXN0Gi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNhbmNlbEFwcHJvdmFsUmVzcG9uc2UScAoPQ29uc3VtZUFwcHJvdmFsEi0uaW50ZXJsb2NrLmFwcHJvdmFsLnYxLkNvbnN1bWVBcHByb3ZhbFJlcXVlc3QaLi5pbnRlcmxvY2suYXBwcm92YWwudjEuQ29uc3VtZUFwcHJvdmFsUmVzcG9uc2USZwoMVm9pZEFwcHJvdmFsEiouaW50ZXJsb2NrLmFwcHJvdmFsLnYxLlZvaWRBcHByb3ZhbFJlcXVlc3QaKy5pbnRlcmxvY2suYXBwcm92YWwudjEuVm9pZEFwcHJvdmFsUmVzcG9uc2USbAoNV2F0Y2hBcHByb3ZhbBIrLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsUmVxdWVzdBosLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsUmVzcG9uc2UwARJvCg5XYXRjaEFwcHJvdmFscxIsLmludGVybG9jay5hcHByb3ZhbC52MS5XYXRjaEFwcHJvdmFsc1JlcXVlc3QaLS5pbnRlcmxvY2suYXBwcm92YWwudjEuV2F0Y2hBcHByb3ZhbHNSZXNwb25zZTABQkxaSmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9hcHByb3ZhbC92MTthcHByb3ZhbHYxYgZwcm90bzM", [file_interlock_approval_v1_approval]);
 
 /**
  * CreateApprovalRequest is a question to humans.
@@ -309,6 +309,13 @@ export type DecideApprovalRequest = Message<"interlock.approval.v1.DecideApprova
    * @generated from field: string idempotency_key = 6;
    */
   idempotencyKey: string;
+
+  /**
+   * With approve, and of a tool call that one vote grants: later calls like it pass too.
+   *
+   * @generated from field: interlock.approval.v1.LeaseTerms lease = 7;
+   */
+  lease?: LeaseTerms | undefined;
 };
 
 /**
@@ -434,6 +441,111 @@ export const DecideApprovalsResponseSchema: GenMessage<DecideApprovalsResponse> 
   messageDesc(file_interlock_approval_v1_approval_service, 10);
 
 /**
+ * ListLeasesRequest asks for one page of the leases that last.
+ *
+ * @generated from message interlock.approval.v1.ListLeasesRequest
+ */
+export type ListLeasesRequest = Message<"interlock.approval.v1.ListLeasesRequest"> & {
+  /**
+   * The most leases to return; 0 for 100.
+   *
+   * @generated from field: int32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before; empty for the first page.
+   *
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
+
+  /**
+   * Only leases of this run; empty for all.
+   *
+   * @generated from field: string run_id = 3;
+   */
+  runId: string;
+};
+
+/**
+ * Describes the message interlock.approval.v1.ListLeasesRequest.
+ * Use `create(ListLeasesRequestSchema)` to create a new message.
+ */
+export const ListLeasesRequestSchema: GenMessage<ListLeasesRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval_service, 11);
+
+/**
+ * ListLeasesResponse is one page of leases.
+ *
+ * @generated from message interlock.approval.v1.ListLeasesResponse
+ */
+export type ListLeasesResponse = Message<"interlock.approval.v1.ListLeasesResponse"> & {
+  /**
+   * The leases, newest first.
+   *
+   * @generated from field: repeated interlock.approval.v1.Lease leases = 1;
+   */
+  leases: Lease[];
+
+  /**
+   * page_token of the next page; empty when this is the last.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message interlock.approval.v1.ListLeasesResponse.
+ * Use `create(ListLeasesResponseSchema)` to create a new message.
+ */
+export const ListLeasesResponseSchema: GenMessage<ListLeasesResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval_service, 12);
+
+/**
+ * RevokeLeaseRequest names the lease to end.
+ *
+ * @generated from message interlock.approval.v1.RevokeLeaseRequest
+ */
+export type RevokeLeaseRequest = Message<"interlock.approval.v1.RevokeLeaseRequest"> & {
+  /**
+   * The lease.
+   *
+   * @generated from field: string lease_id = 1;
+   */
+  leaseId: string;
+};
+
+/**
+ * Describes the message interlock.approval.v1.RevokeLeaseRequest.
+ * Use `create(RevokeLeaseRequestSchema)` to create a new message.
+ */
+export const RevokeLeaseRequestSchema: GenMessage<RevokeLeaseRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval_service, 13);
+
+/**
+ * RevokeLeaseResponse is the lease as it ended.
+ *
+ * @generated from message interlock.approval.v1.RevokeLeaseResponse
+ */
+export type RevokeLeaseResponse = Message<"interlock.approval.v1.RevokeLeaseResponse"> & {
+  /**
+   * The lease.
+   *
+   * @generated from field: interlock.approval.v1.Lease lease = 1;
+   */
+  lease?: Lease | undefined;
+};
+
+/**
+ * Describes the message interlock.approval.v1.RevokeLeaseResponse.
+ * Use `create(RevokeLeaseResponseSchema)` to create a new message.
+ */
+export const RevokeLeaseResponseSchema: GenMessage<RevokeLeaseResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_approval_v1_approval_service, 14);
+
+/**
  * CancelApprovalRequest names the approval to withdraw.
  *
  * @generated from message interlock.approval.v1.CancelApprovalRequest
@@ -459,7 +571,7 @@ export type CancelApprovalRequest = Message<"interlock.approval.v1.CancelApprova
  * Use `create(CancelApprovalRequestSchema)` to create a new message.
  */
 export const CancelApprovalRequestSchema: GenMessage<CancelApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 11);
+  messageDesc(file_interlock_approval_v1_approval_service, 15);
 
 /**
  * CancelApprovalResponse is the approval after it was withdrawn.
@@ -480,7 +592,7 @@ export type CancelApprovalResponse = Message<"interlock.approval.v1.CancelApprov
  * Use `create(CancelApprovalResponseSchema)` to create a new message.
  */
 export const CancelApprovalResponseSchema: GenMessage<CancelApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 12);
+  messageDesc(file_interlock_approval_v1_approval_service, 16);
 
 /**
  * ConsumeApprovalRequest uses a granted approval.
@@ -522,7 +634,7 @@ export type ConsumeApprovalRequest = Message<"interlock.approval.v1.ConsumeAppro
  * Use `create(ConsumeApprovalRequestSchema)` to create a new message.
  */
 export const ConsumeApprovalRequestSchema: GenMessage<ConsumeApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 13);
+  messageDesc(file_interlock_approval_v1_approval_service, 17);
 
 /**
  * ConsumeApprovalResponse is the approval after it was used.
@@ -543,7 +655,7 @@ export type ConsumeApprovalResponse = Message<"interlock.approval.v1.ConsumeAppr
  * Use `create(ConsumeApprovalResponseSchema)` to create a new message.
  */
 export const ConsumeApprovalResponseSchema: GenMessage<ConsumeApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 14);
+  messageDesc(file_interlock_approval_v1_approval_service, 18);
 
 /**
  * VoidApprovalRequest names an approval that cannot be used any more.
@@ -571,7 +683,7 @@ export type VoidApprovalRequest = Message<"interlock.approval.v1.VoidApprovalReq
  * Use `create(VoidApprovalRequestSchema)` to create a new message.
  */
 export const VoidApprovalRequestSchema: GenMessage<VoidApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 15);
+  messageDesc(file_interlock_approval_v1_approval_service, 19);
 
 /**
  * VoidApprovalResponse is the approval after it became stale.
@@ -592,7 +704,7 @@ export type VoidApprovalResponse = Message<"interlock.approval.v1.VoidApprovalRe
  * Use `create(VoidApprovalResponseSchema)` to create a new message.
  */
 export const VoidApprovalResponseSchema: GenMessage<VoidApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 16);
+  messageDesc(file_interlock_approval_v1_approval_service, 20);
 
 /**
  * WatchApprovalRequest names the approval to watch.
@@ -613,7 +725,7 @@ export type WatchApprovalRequest = Message<"interlock.approval.v1.WatchApprovalR
  * Use `create(WatchApprovalRequestSchema)` to create a new message.
  */
 export const WatchApprovalRequestSchema: GenMessage<WatchApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 17);
+  messageDesc(file_interlock_approval_v1_approval_service, 21);
 
 /**
  * WatchApprovalResponse is the approval after a change.
@@ -634,7 +746,7 @@ export type WatchApprovalResponse = Message<"interlock.approval.v1.WatchApproval
  * Use `create(WatchApprovalResponseSchema)` to create a new message.
  */
 export const WatchApprovalResponseSchema: GenMessage<WatchApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 18);
+  messageDesc(file_interlock_approval_v1_approval_service, 22);
 
 /**
  * WatchApprovalsRequest asks for the approvals of the namespace that change from now on.
@@ -649,7 +761,7 @@ export type WatchApprovalsRequest = Message<"interlock.approval.v1.WatchApproval
  * Use `create(WatchApprovalsRequestSchema)` to create a new message.
  */
 export const WatchApprovalsRequestSchema: GenMessage<WatchApprovalsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 19);
+  messageDesc(file_interlock_approval_v1_approval_service, 23);
 
 /**
  * WatchApprovalsResponse is an approval that changed.
@@ -670,7 +782,7 @@ export type WatchApprovalsResponse = Message<"interlock.approval.v1.WatchApprova
  * Use `create(WatchApprovalsResponseSchema)` to create a new message.
  */
 export const WatchApprovalsResponseSchema: GenMessage<WatchApprovalsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_approval_v1_approval_service, 20);
+  messageDesc(file_interlock_approval_v1_approval_service, 24);
 
 /**
  * ApprovalService asks humans and keeps what they decide (S9).
@@ -732,6 +844,26 @@ export const ApprovalService: GenService<{
     methodKind: "unary";
     input: typeof DecideApprovalsRequestSchema;
     output: typeof DecideApprovalsResponseSchema;
+  },
+  /**
+   * ListLeases returns the leases that last, newest first.
+   *
+   * @generated from rpc interlock.approval.v1.ApprovalService.ListLeases
+   */
+  listLeases: {
+    methodKind: "unary";
+    input: typeof ListLeasesRequestSchema;
+    output: typeof ListLeasesResponseSchema;
+  },
+  /**
+   * RevokeLease ends a lease. NOT_FOUND when there is none that lasts.
+   *
+   * @generated from rpc interlock.approval.v1.ApprovalService.RevokeLease
+   */
+  revokeLease: {
+    methodKind: "unary";
+    input: typeof RevokeLeaseRequestSchema;
+    output: typeof RevokeLeaseResponseSchema;
   },
   /**
    * CancelApproval withdraws the question.

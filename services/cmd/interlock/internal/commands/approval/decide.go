@@ -34,10 +34,13 @@ func (c *someApprovals) one() *oneApproval {
 
 type approveCommand struct {
 	someApprovals
-	Note   string `help:"Note for the agent, and for the record." placeholder:"TEXT"`
-	Input  string `help:"JSON object that replaces the data of what is asked for; @FILE reads a file." placeholder:"JSON"`
-	Digest string `help:"Fail unless this is the digest of what is asked for, as it was shown before." placeholder:"HEX"`
-	Yes    bool   `short:"y" help:"Do not show it and ask on a terminal."`
+	Note    string `help:"Note for the agent, and for the record." placeholder:"TEXT"`
+	Input   string `help:"JSON object that replaces the data of what is asked for; @FILE reads a file." placeholder:"JSON"`
+	Digest  string `help:"Fail unless this is the digest of what is asked for, as it was shown before." placeholder:"HEX"`
+	Lease   string `help:"Let later calls pass too whose command matches this entry of allowed_commands; with --calls, --minutes or both." placeholder:"PATTERN"`
+	Calls   int64  `help:"With --lease: how many calls." placeholder:"N"`
+	Minutes int64  `help:"With --lease: for how long." placeholder:"N"`
+	Yes     bool   `short:"y" help:"Do not show it and ask on a terminal."`
 }
 
 func (c *approveCommand) Run(ctx context.Context, io console.Streams) error {
@@ -45,10 +48,14 @@ func (c *approveCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
+	lease, err := c.lease()
+	if err != nil {
+		return err
+	}
 	one := c.one()
 	if one == nil {
-		if c.Input != "" || c.Digest != "" {
-			return console.Misusedf("--input and --digest are of one approval; name one")
+		if c.Input != "" || c.Digest != "" || lease != nil {
+			return console.Misusedf("--input, --digest and --lease are of one approval; name one")
 		}
 		return c.decideAll(ctx, io, &approvalv1.DecideApprovalsRequest{Approve: true, Note: c.Note}, c.Yes)
 	}
@@ -70,8 +77,21 @@ func (c *approveCommand) Run(ctx context.Context, io console.Streams) error {
 			}
 			digest = shown.Digest
 		}
-		return &approvalv1.DecideApprovalRequest{Approve: true, Note: c.Note, EditedData: data, Digest: digest}, nil
+		return &approvalv1.DecideApprovalRequest{Approve: true, Note: c.Note, EditedData: data, Digest: digest, Lease: lease}, nil
 	})
+}
+
+// lease is that of the flags; nil for none.
+func (c *approveCommand) lease() (*approvalv1.LeaseTerms, error) {
+	switch {
+	case c.Lease == "" && (c.Calls != 0 || c.Minutes != 0):
+		return nil, console.Misusedf("--calls and --minutes bound what --lease lets pass; give it too")
+	case c.Lease == "":
+		return nil, nil //nolint:nilnil // most approvals have none
+	case c.Calls < 0 || c.Minutes < 0 || c.Calls == 0 && c.Minutes == 0:
+		return nil, console.Misusedf("--lease needs --calls, --minutes or both, from 1")
+	}
+	return &approvalv1.LeaseTerms{Pattern: c.Lease, Calls: c.Calls, Minutes: c.Minutes}, nil
 }
 
 type rejectCommand struct {

@@ -99,6 +99,9 @@ func (a *asking) Each(yield func(backup.Item) error) error {
 			return nil
 		}
 		delete(a.waits, r.Key) // it may have changed while the backup was made
+		if timer, ends := approval.EndLease(store.Record{Key: r.Key, Labels: r.Labels}, a.now); ends {
+			return yield(&backup.Timer{Timer: timer})
+		}
 		timer, waits, err := approval.AskAgain(store.Record{Key: r.Key, Labels: r.Labels}, a.of, a.now)
 		if err != nil || !waits {
 			return err

@@ -67,6 +67,7 @@ func (d *decisionDetail) table(w *show.Sheet) {
 	t.Row("state", r.State)
 	t.Row("branch", r.Branch)
 	t.Row("approval", r.ApprovalID)
+	t.Row("lease", r.LeaseID)
 	t.Time("time", r.Time)
 	t.Row("place", fmt.Sprintf("%d of %s", r.Sequence, r.Partition))
 	if len(r.Input) > 0 {

@@ -1,0 +1,55 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// LeaseList is one page of leases, newest first.
+type LeaseList struct {
+	Leases        []jsonview.CapabilityLease `json:"leases"`
+	NextPageToken string                     `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+}
+
+func (e *edge) leaseRoutes() {
+	e.add(route{
+		method: http.MethodGet, path: "/v1/leases", id: "listLeases", summary: "List the leases that last",
+		about: "A lease lets calls like one that was approved pass without another question. It is given with an approval.",
+		params: []param{
+			inQuery("run_id", "Only leases of this run."), pageSizeParam, pageTokenParam,
+		},
+		fields: map[string]string{"run_id": "run_id"}, answers: answers[LeaseList](http.StatusOK), serve: e.listLeases,
+	})
+	e.add(route{
+		method: http.MethodDelete, path: "/v1/leases/{id}", id: "revokeLease", summary: "Revoke a lease",
+		about:  "No decision that is made afterwards goes by it. 404 when there is no such lease that lasts.",
+		params: []param{inPath("id", "Id of the lease.")},
+		fields: map[string]string{"lease_id": "id"}, answers: answers[jsonview.CapabilityLease](http.StatusOK), serve: e.revokeLease,
+	})
+}
+
+func (e *edge) listLeases(c *call) (*answer, error) {
+	resp, err := e.Approvals.ListLeases(c.ctx, &approvalv1.ListLeasesRequest{PageSize: c.size, PageToken: c.token, RunId: c.query.Get("run_id")})
+	if err != nil {
+		return nil, err
+	}
+	return ok(LeaseList{Leases: jsonview.Each(resp.GetLeases(), jsonview.LeaseOf), NextPageToken: resp.GetNextPageToken()}), nil
+}
+
+func (e *edge) revokeLease(c *call) (*answer, error) {
+	resp, err := e.Approvals.RevokeLease(c.ctx, &approvalv1.RevokeLeaseRequest{LeaseId: c.path("id")})
+	return shown(resp.GetLease(), err, jsonview.LeaseOf)
+}
+
+// leasesOf are those of a run, as far as the caller may see them: agents may not. A run can be
+// read without them, too.
+func (e *edge) leasesOf(ctx context.Context, runID string) []jsonview.CapabilityLease {
+	resp, err := e.Approvals.ListLeases(ctx, &approvalv1.ListLeasesRequest{RunId: runID})
+	if err != nil || len(resp.GetLeases()) == 0 {
+		return nil
+	}
+	return jsonview.Each(resp.GetLeases(), jsonview.LeaseOf)
+}

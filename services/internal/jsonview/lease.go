@@ -1,0 +1,34 @@
+package jsonview
+
+import (
+	"time"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+)
+
+// CapabilityLease admits calls like one that was approved, without another question (S9.6).
+type CapabilityLease struct {
+	LeaseID       string    `json:"lease_id"`
+	ApprovalID    string    `json:"approval_id" doc:"The approval that it was given with."`
+	RunID         string    `json:"run_id"`
+	SessionID     string    `json:"session_id"`
+	State         string    `json:"state" doc:"The state that it admits calls in."`
+	Policy        string    `json:"policy"`
+	PolicyVersion int64     `json:"policy_version"`
+	Rule          string    `json:"rule" doc:"The rule that asks: a JSON Pointer into the policy."`
+	Capability    string    `json:"capability" doc:"The capability that calls must have."`
+	Pattern       string    `json:"pattern" doc:"What their commands or inputs must match."`
+	CallsLeft     int64     `json:"calls_left"`
+	ExpiresAt     time.Time `json:"expires_at"`
+	GrantedBy     string    `json:"granted_by"`
+	GrantedAt     time.Time `json:"granted_at"`
+}
+
+// LeaseOf is the JSON of a lease.
+func LeaseOf(l *approvalv1.Lease) CapabilityLease {
+	return CapabilityLease{
+		LeaseID: l.GetLeaseId(), ApprovalID: l.GetApprovalId(), RunID: l.GetRunId(), SessionID: l.GetSessionId(), State: l.GetState(),
+		Policy: l.GetPolicy(), PolicyVersion: l.GetPolicyVersion(), Rule: l.GetRule(), Capability: l.GetCapability(), Pattern: l.GetPattern(),
+		CallsLeft: l.GetCallsLeft(), ExpiresAt: Time(l.GetExpiresAt()), GrantedBy: l.GetGrantedBy(), GrantedAt: Time(l.GetGrantedAt()),
+	}
+}

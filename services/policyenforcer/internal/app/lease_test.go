@@ -1,0 +1,303 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+)
+
+const asksPush = `{"role": "agent", "ask": [{"capability": "bash"}, {"capability": "tool:Write"}]}`
+
+// leaseStage is a run whose shell a policy asks about.
+func leaseStage(t *testing.T, st store.Store) *stage {
+	t.Helper()
+	e, faulty := newEngineOn(t, st, open)
+	s := stageOf(e, faulty)
+	s.put(t, "p", asksPush, indexed{Attachments: toRole(auth.Agent)})
+	return s
+}
+
+// lease grants one for `git push *` in the first entry.
+func (s *stage) lease(t *testing.T, change func(*consent.Lease)) *consent.Lease {
+	t.Helper()
+	l := &consent.Lease{
+		ID: "lse_1", ApprovalID: "apr_0", Pattern: "git push *", Calls: 10, ExpiresAt: s.clock().Add(time.Hour), GrantedBy: "alice",
+		GrantedAt: s.clock(), Status: consent.LeaseActive, Version: 1,
+		Scope: consent.Scope{
+			RunID: "run_1", Entry: s.engine.run.Entry, State: "working", RootID: "s", Policy: "p", PolicyVersion: s.index.Policies["p"].Live,
+			Rule: "/ask/0", Capability: "bash",
+		},
+	}
+	if change != nil {
+		change(l)
+	}
+	s.keep(t, l)
+	return l
+}
+
+func (s *stage) keep(t *testing.T, l *consent.Lease) {
+	t.Helper()
+	put, err := ledger.PutLease("default", l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.store.Commit(t.Context(), store.Batch{Puts: []store.Put{put}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func bash(line string) Check {
+	return Check{Tool: "Bash", Input: fmt.Appendf(nil, `{"command":%q}`, line)}
+}
+
+// leaseEvents are the types of the events about leases.
+func (s *stage) leaseEvents(t *testing.T) (types []string) {
+	t.Helper()
+	after := map[int]int64{}
+	for shard := range s.store.Shards() {
+		after[shard] = 0
+	}
+	entries, err := s.store.Tail(t.Context(), after, 10_000, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if strings.Contains(entry.Subject, ".lease.") {
+			ev, err := bus.Decode(entry.Payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			types = append(types, ev.GetType()+" "+ev.GetEntityId()+" by "+ev.GetActor())
+		}
+	}
+	return types
+}
+
+// S9.6: a lease lets the calls pass that match it, and its log names it. When it is used up,
+// people are asked again.
+func TestLeaseLetsPass(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, st store.Store) {
+		s := leaseStage(t, st)
+		a := s.app()
+		expect(t, ask(t, a, bash("git push origin a")), toolcall.Ask, toolcall.CodeApprovalRequired)
+		s.lease(t, func(l *consent.Lease) { l.Calls = 2 })
+		for _, line := range []string{"rm -rf /", "git push origin a; rm x", "git push"} {
+			expect(t, ask(t, a, bash(line)), toolcall.Ask, toolcall.CodeApprovalRequired)
+		}
+		expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Ask, toolcall.CodeApprovalRequired)
+		dry := bash("git push origin a")
+		dry.DryRun = true
+		expect(t, ask(t, a, dry), toolcall.Allow, "")
+		first := bash("git push origin a")
+		first.CallID = "one"
+		for range 3 { // a repeat is the same call
+			d := ask(t, a, first)
+			expect(t, d, toolcall.Allow, "")
+		}
+		record, err := a.GetDecision(t.Context(), "default", CallQuery{RunID: "run_1", CallID: "one"})
+		if err != nil || record.LeaseID != "lse_1" || record.ApprovalID != "apr_0" || record.Policy != "p" || record.Rule != "/ask/0" {
+			t.Errorf("the record is %+v, %v", record, err)
+		}
+		if got := s.leaseEvents(t); len(got) != 0 {
+			t.Errorf("the events are %q", got)
+		}
+		expect(t, ask(t, a, bash("git push origin b")), toolcall.Allow, "")
+		expect(t, ask(t, a, bash("git push origin c")), toolcall.Ask, toolcall.CodeApprovalRequired)
+		expect(t, ask(t, a, dry), toolcall.Ask, toolcall.CodeApprovalRequired)
+		if got := s.leaseEvents(t); len(got) != 1 || got[0] != "used_up lse_1 by interlock" {
+			t.Errorf("the events are %q", got)
+		}
+		left, err := st.Get(t.Context(), ledger.LeaseOf("default", "lse_1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l, err := ledger.DecodeLease(left); err != nil || l.Status != consent.LeaseUsedUp {
+			t.Errorf("it is %+v, %v", l, err)
+		}
+	})
+}
+
+// S9.6: of 100 concurrent calls with 10 left, 10 pass, and the others are asked about.
+func TestLeaseCountsExactly(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, st store.Store) {
+		s := leaseStage(t, st)
+		s.lease(t, nil)
+		apps := []*App{s.app(), s.app(), s.app()}
+		var allowed, asked atomic.Int64
+		var group sync.WaitGroup
+		for i := range 100 {
+			group.Go(func() {
+				req := bash(fmt.Sprintf("git push origin b%d", i))
+				req.Target = Target{RunID: "run_1"}
+				for {
+					d, err := apps[i%3].Check(context.Background(), agent, req)
+					if err != nil { // too many at once: it says so, and is asked again
+						continue
+					}
+					switch d.Verdict.Decision {
+					case toolcall.Allow:
+						allowed.Add(1)
+					case toolcall.Ask:
+						asked.Add(1)
+					default:
+						t.Errorf("it is denied: %s", d.Message)
+					}
+					return
+				}
+			})
+		}
+		group.Wait()
+		if allowed.Load() != 10 || asked.Load() != 90 {
+			t.Errorf("%d passed, and %d were asked about", allowed.Load(), asked.Load())
+		}
+		counters, err := st.Counters(t.Context(), ledger.LeaseOf("default", "lse_1"))
+		if err != nil || counters[ledger.LeaseCalls] != 10 {
+			t.Errorf("counted %v, %v", counters, err)
+		}
+		if got := s.leaseEvents(t); len(got) != 1 {
+			t.Errorf("the events are %q", got)
+		}
+	})
+}
+
+// S9.6: a lease ends with its time, with the entry of the state, with its policy, and when it
+// is revoked; and it answers for no other rule, capability, tree or run.
+func TestLeaseEnds(t *testing.T) {
+	t.Parallel()
+	push := bash("git push origin a")
+	for name, c := range map[string]struct {
+		lease  func(*consent.Lease)
+		before func(*testing.T, *stage)
+	}{
+		"time":  {nil, func(_ *testing.T, s *stage) { s.advance(time.Hour) }},
+		"entry": {nil, func(t *testing.T, s *stage) { s.engine.fire(t, "GO") }},
+		"policy": {nil, func(t *testing.T, s *stage) {
+			s.put(t, "p", asksPush, indexed{Live: 2, Attachments: toRole(auth.Agent)})
+		}},
+		"revoked":    {func(l *consent.Lease) { l.Status = consent.LeaseRevoked }, nil},
+		"rule":       {func(l *consent.Lease) { l.Rule = "/ask/1" }, nil},
+		"capability": {func(l *consent.Lease) { l.Capability = "tool:Bash" }, nil},
+		"tree":       {func(l *consent.Lease) { l.RootID = "other" }, nil},
+		"run":        {func(l *consent.Lease) { l.RunID = "run_2" }, nil},
+		"pattern":    {func(l *consent.Lease) { l.Pattern = "*" }, nil},
+		"another policy": {nil, func(t *testing.T, s *stage) {
+			s.put(t, "q", `{"role": "agent", "ask": [{"capability": "bash"}]}`, indexed{Attachments: toRole(auth.Agent)})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBoth(t, func(t *testing.T, st store.Store) {
+				s := leaseStage(t, st)
+				s.lease(t, c.lease)
+				if c.before != nil {
+					expect(t, ask(t, s.app(), push), toolcall.Allow, "")
+					c.before(t, s)
+				}
+				expect(t, ask(t, s.app(), push), toolcall.Ask, toolcall.CodeApprovalRequired)
+			})
+		})
+	}
+}
+
+// S9.6: what a state or a policy denies, and what a limit has no room for, no lease lets pass.
+func TestLeaseIsNotWider(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, st store.Store) {
+		s := leaseStage(t, st)
+		s.put(t, "limits", `{"role": "agent", "allow": [{"capability": "bash", "rate_limit": {"max_calls": 1, "window_seconds": 3600}}]}`,
+			indexed{Attachments: toRole(auth.Agent)})
+		s.lease(t, nil)
+		a := s.app()
+		expect(t, ask(t, a, bash("git push origin a")), toolcall.Allow, "")
+		d := ask(t, a, bash("git push origin b"))
+		expect(t, d, toolcall.Deny, toolcall.CodeRateLimited)
+		if d.LeaseID != "" || d.ApprovalID != "" {
+			t.Errorf("a denial names the lease: %+v", d)
+		}
+		s.put(t, "never", `{"role": "agent", "deny": [{"capability": "bash"}]}`, indexed{Attachments: toRole(auth.Agent)})
+		expect(t, ask(t, a, bash("git push origin c")), toolcall.Deny, toolcall.CodePolicyDenied)
+		counters, err := st.Counters(t.Context(), ledger.LeaseOf("default", "lse_1"))
+		if err != nil || counters[ledger.LeaseCalls] != 1 {
+			t.Errorf("counted %v, %v", counters, err)
+		}
+	})
+}
+
+// meanwhile is a store in which something happens just before a commit that counts a lease.
+type meanwhile struct {
+	store.Store
+	once sync.Once
+	do   func()
+}
+
+func (m *meanwhile) Commit(ctx context.Context, b store.Batch) (store.Result, error) {
+	for i := range b.Counters {
+		if b.Counters[i].Name == ledger.LeaseCalls {
+			m.once.Do(m.do)
+		}
+	}
+	return m.Store.Commit(ctx, b)
+}
+
+// S9.6: a lease that is revoked while a call is judged does not let it pass.
+func TestLeaseRevokedMeanwhile(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, st store.Store) {
+		s := leaseStage(t, st)
+		l := s.lease(t, nil)
+		ended, _ := l.Ended(consent.LeaseRevoked)
+		whole := s.store
+		racing := &meanwhile{Store: whole}
+		racing.do = func() {
+			put, err := ledger.PutLease("default", ended)
+			if err == nil {
+				_, err = whole.Commit(context.Background(), store.Batch{Puts: []store.Put{put}})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		s.store = racing
+		expect(t, ask(t, s.app(), bash("git push origin a")), toolcall.Ask, toolcall.CodeApprovalRequired)
+	})
+}
+
+// S9.6: the approval that a lease has used is not taken over by a call, and people are asked
+// anew.
+func TestLeaseHasUsedItsApproval(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, st store.Store) {
+		s := leaseStage(t, st)
+		a := s.app()
+		push := bash("git push origin a")
+		expect(t, ask(t, a, push), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_1")
+		s.approvals.mu.Lock()
+		s.approvals.status["apr_1"], s.approvals.usedBy["apr_1"], s.approvals.usedAt = consent.Granted, "lse_9", s.clock()
+		s.approvals.mu.Unlock()
+		s.advance(inFlight)
+		expect(t, ask(t, a, push), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
+	})
+}
+
+// A store that cannot count a lease with a decision has none.
+func TestNoLeaseWithoutSpanning(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, open)
+	s.put(t, "p", asksPush, indexed{Attachments: toRole(auth.Agent)})
+	s.lease(t, nil)
+	s.store = narrow{s.store}
+	expect(t, ask(t, s.app(), bash("git push origin a")), toolcall.Ask, toolcall.CodeApprovalRequired)
+}
