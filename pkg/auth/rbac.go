@@ -96,6 +96,7 @@ var table = map[string]grant{
 	"/interlock.policy.v1.PolicyEnforcerService/CheckToolCall":  drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls": drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/ReportToolCall": drivers,
+	"/interlock.policy.v1.PolicyEnforcerService/ReportCost":     drivers,
 
 	// Schemas and components are set up before agents work, not by them.
 	"/interlock.state.v1.SchemaService/RegisterSchema":     operator,

@@ -139,6 +139,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.policy.v1.PolicyEnforcerService/CheckToolCall":       "aor",
 		"/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls":      "aor",
 		"/interlock.policy.v1.PolicyEnforcerService/ReportToolCall":      "aor",
+		"/interlock.policy.v1.PolicyEnforcerService/ReportCost":          "aor",
 		"/interlock.state.v1.SchemaService/RegisterSchema":               "o",
 		"/interlock.state.v1.SchemaService/GetSchema":                    "aopvrs",
 		"/interlock.state.v1.SchemaService/ListSchemas":                  "aopvrs",

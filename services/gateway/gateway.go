@@ -40,6 +40,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/forward"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp"
+	"github.com/interlock-run/interlock/services/gateway/internal/otlp"
 	"github.com/interlock-run/interlock/services/gateway/internal/pulse"
 	"github.com/interlock-run/interlock/services/gateway/internal/rest"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
@@ -190,6 +191,7 @@ func New(cfg Config) (*Gateway, error) {
 		Runs: on.runs, Policy: on.policy, Sessions: on.sessions, Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Places: cfg.Places, Undecided: undecided,
 	})
+	mux.Handle("POST "+otlp.Path, &otlp.Handler{Policy: on.policy, Logger: cfg.Logger})
 	mux.HandleFunc("POST /.well-known/interlock-proof", proof(cfg.Prove))
 	mux.HandleFunc("GET /.well-known/interlock", discovery(cfg.AdvertiseGRPC))
 	if cfg.Metrics != nil {

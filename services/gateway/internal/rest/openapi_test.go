@@ -34,7 +34,7 @@ var allRoutes = []string{
 	"POST /v1/components/{slug}/executions/{execution_id}/commit", "POST /v1/policies", "POST /v1/policies/simulate",
 	"POST /v1/policies/{name}/promote", "POST /v1/processes", "POST /v1/processes/{name}/start", "POST /v1/runs", "POST /v1/runs/{id}/answer",
 	"POST /v1/runs/{id}/cancel", "POST /v1/runs/{id}/check", "POST /v1/runs/{id}/force-state", "POST /v1/runs/{id}/pause",
-	"POST /v1/runs/{id}/report", "POST /v1/runs/{id}/resume", "POST /v1/runs/{id}/transition", "POST /v1/simulate", "POST /v1/workflows",
+	"POST /v1/runs/{id}/report", "POST /v1/runs/{id}/resume", "POST /v1/runs/{id}/transition", "POST /v1/sessions/{session_id}/costs", "POST /v1/simulate", "POST /v1/workflows",
 	"POST /v1/workflows/graph", "POST /v1/workflows/validate", "POST /workflow-schemas", "POST /workflow-state", "POST /workflow-states",
 	"POST /workflow-states/{state_id}/lock", "POST /workflow-states/{state_id}/migrate", "PUT /v1/components/{slug}",
 	"PUT /v1/policies/{name}/attachments/{kind}/{id}", "PUT /v1/workflows/{name}/shadow", "PUT /workflow-state",
