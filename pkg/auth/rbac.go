@@ -141,6 +141,13 @@ var table = map[string]grant{
 	"/interlock.state.v1.ComponentService/CommitExecution":    drivers,
 	"/interlock.state.v1.ComponentService/GetComponentValues": readers,
 
+	// What sessions start from is set up before they do.
+	"/interlock.state.v1.AgentService/CreateAgent": operator,
+	"/interlock.state.v1.AgentService/GetAgent":    readers,
+	"/interlock.state.v1.AgentService/ListAgents":  readers,
+	"/interlock.state.v1.AgentService/UpdateAgent": operator,
+	"/interlock.state.v1.AgentService/DeleteAgent": operator,
+
 	// Gateways that are not Interlock's ask for the agents behind them, as an agent would: what
 	// they ask is CheckToolCall's to judge.
 	"/envoy.service.auth.v3.Authorization/Check": drivers,

@@ -23,6 +23,9 @@ const (
 	Task      = "task"
 	Execution = "exec"
 	Approval  = "apr"
+	Component = "comp"
+	Agent     = "agent"
+	Process   = "proc"
 )
 
 // Alphabet has the characters of an id after its prefix, and Length is their number.

@@ -269,7 +269,7 @@ func newREST(cfg Config, on clients, events rest.EventSource, latest *pulse.Puls
 		Workflows: on.workflows, Runs: on.runs, Processes: on.processes, Policy: on.policy,
 		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy),
 		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
-		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: on.components,
+		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: on.components, Agents: statev1.NewAgentServiceClient(cfg.State),
 		Events: events, Pulse: latestSeen, Identify: identify(cfg), Checks: cfg.Checks, Definitions: definition.Schemas(),
 		Undecided: undecided, Version: cfg.Version, Logger: cfg.Logger,
 	})
