@@ -98,6 +98,7 @@ var table = map[string]grant{
 	"/interlock.policy.v1.PolicyEnforcerService/CheckToolCall":  drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls": drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/ReportToolCall": drivers,
+	"/interlock.policy.v1.PolicyEnforcerService/ReportCost":     drivers,
 
 	// Schemas and components are set up before agents work, not by them.
 	"/interlock.state.v1.SchemaService/RegisterSchema":     operator,
@@ -141,6 +142,13 @@ var table = map[string]grant{
 	"/interlock.state.v1.ComponentService/BeginExecution":     drivers,
 	"/interlock.state.v1.ComponentService/CommitExecution":    drivers,
 	"/interlock.state.v1.ComponentService/GetComponentValues": readers,
+
+	// What sessions start from is set up before they do.
+	"/interlock.state.v1.AgentService/CreateAgent": operator,
+	"/interlock.state.v1.AgentService/GetAgent":    readers,
+	"/interlock.state.v1.AgentService/ListAgents":  readers,
+	"/interlock.state.v1.AgentService/UpdateAgent": operator,
+	"/interlock.state.v1.AgentService/DeleteAgent": operator,
 
 	// Gateways that are not Interlock's ask for the agents behind them, as an agent would: what
 	// they ask is CheckToolCall's to judge.

@@ -151,6 +151,7 @@ func open(t *testing.T, service *runs, change func(*rpc.Config)) *house {
 	statev1.RegisterSessionServiceServer(server.GRPC(), statev1.UnimplementedSessionServiceServer{})
 	statev1.RegisterTaskServiceServer(server.GRPC(), statev1.UnimplementedTaskServiceServer{})
 	statev1.RegisterComponentServiceServer(server.GRPC(), statev1.UnimplementedComponentServiceServer{})
+	statev1.RegisterAgentServiceServer(server.GRPC(), statev1.UnimplementedAgentServiceServer{})
 	server.SetServing(true)
 	ctx, cancel := context.WithCancel(context.Background())
 	h.stop = cancel

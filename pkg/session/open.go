@@ -16,6 +16,7 @@ type Spec struct {
 	NoCallback bool
 	Labels     map[string]string
 	StateRef   string
+	Agent      string
 	// Subject is whose long-term values it uses; by default its parent's, or its
 	// own name.
 	Subject string
@@ -29,7 +30,7 @@ type Spec struct {
 func Open(spec Spec, parent *Session, c Clock) (Result, error) {
 	s := &Session{
 		ID: spec.ID, Name: spec.Name, RootID: spec.ID, RootName: spec.Name, Status: Running, Update: UpdateNone,
-		AcceptEarly: spec.AcceptEarly, NoCallback: spec.NoCallback, Labels: maps.Clone(spec.Labels), StateRef: spec.StateRef, Subject: spec.Subject,
+		AcceptEarly: spec.AcceptEarly, NoCallback: spec.NoCallback, Labels: maps.Clone(spec.Labels), StateRef: spec.StateRef, Agent: spec.Agent, Subject: spec.Subject,
 		Prompt: spec.Prompt, Starting: spec.Prompt != "", Owner: spec.Owner, CreatedAt: c.Now, UpdatedAt: c.Now,
 	}
 	if parent != nil {

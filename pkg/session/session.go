@@ -100,7 +100,9 @@ type Session struct {
 
 	Labels   map[string]string `json:"labels,omitempty"`
 	StateRef string            `json:"state_ref,omitempty"`
-	Subject  string            `json:"subject,omitempty"`
+	// Agent is the name of what it has started from (S15.10).
+	Agent   string `json:"agent,omitempty"`
+	Subject string `json:"subject,omitempty"`
 	// Grants are states of other trees that it may read (S10.9).
 	Grants []string `json:"grants,omitempty"`
 	Error  string   `json:"error,omitempty"`

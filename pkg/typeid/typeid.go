@@ -24,6 +24,9 @@ const (
 	Execution = "exec"
 	Approval  = "apr"
 	Lease     = "lse"
+	Component = "comp"
+	Agent     = "agent"
+	Process   = "proc"
 )
 
 // Alphabet has the characters of an id after its prefix, and Length is their number.

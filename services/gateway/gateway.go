@@ -40,6 +40,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/forward"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp"
+	"github.com/interlock-run/interlock/services/gateway/internal/otlp"
 	"github.com/interlock-run/interlock/services/gateway/internal/pulse"
 	"github.com/interlock-run/interlock/services/gateway/internal/rest"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
@@ -190,6 +191,7 @@ func New(cfg Config) (*Gateway, error) {
 		Runs: on.runs, Policy: on.policy, Sessions: on.sessions, Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Places: cfg.Places, Undecided: undecided,
 	})
+	mux.Handle("POST "+otlp.Path, &otlp.Handler{Policy: on.policy, Logger: cfg.Logger})
 	mux.HandleFunc("POST /.well-known/interlock-proof", proof(cfg.Prove))
 	mux.HandleFunc("GET /.well-known/interlock", discovery(cfg.AdvertiseGRPC))
 	if cfg.Metrics != nil {
@@ -267,7 +269,7 @@ func newREST(cfg Config, on clients, events rest.EventSource, latest *pulse.Puls
 		Workflows: on.workflows, Runs: on.runs, Processes: on.processes, Policy: on.policy,
 		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy),
 		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
-		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: on.components,
+		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: on.components, Agents: statev1.NewAgentServiceClient(cfg.State),
 		Events: events, Pulse: latestSeen, Identify: identify(cfg), Checks: cfg.Checks, Definitions: definition.Schemas(),
 		Undecided: undecided, Version: cfg.Version, Logger: cfg.Logger,
 	})

@@ -69,6 +69,7 @@ func (s *Store) Register(r grpc.ServiceRegistrar) {
 	statev1.RegisterSessionServiceServer(r, &rpc.Sessions{App: s.app})
 	statev1.RegisterTaskServiceServer(r, &rpc.Tasks{App: s.app})
 	statev1.RegisterComponentServiceServer(r, &rpc.Components{App: s.app})
+	statev1.RegisterAgentServiceServer(r, &rpc.Agents{App: s.app})
 }
 
 // Run fires timers until ctx ends.

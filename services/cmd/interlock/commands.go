@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/agent"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/approval"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/audit"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/backup"
@@ -81,6 +82,7 @@ var commands = []command{
 	{"session", "Create, stop and watch over sessions.", of[session.Command], nil},
 	{"task", "See what runners have to do.", of[task.Command], nil},
 	{"component", "Define state components, and use their values.", of[component.Command], nil},
+	{"agent", "Keep agents, which sessions start from.", of[agent.Command], nil},
 	{"runner", "Run the agents of sessions: start them, and resume them when they are due.", of[runner.Command], nil},
 	{"mcp", "Speak MCP on stdio: Interlock's tools, and other servers behind the gate.", of[mcp.Command], caller("agent")},
 	{"upstream", "Show the tools of servers behind the gate, and accept their changes.", of[upstream.Command], nil},

@@ -10,6 +10,7 @@ import (
 
 // Component is the definition of a state component (S12).
 type Component struct {
+	ComponentID      string         `json:"component_id,omitzero" doc:"Absent from one that was created before there were ids, until its definition changes."`
 	Slug             string         `json:"slug"`
 	Name             string         `json:"name"`
 	Description      string         `json:"description"`
@@ -25,7 +26,7 @@ type Component struct {
 // ComponentOf is the JSON of a component.
 func ComponentOf(c *statev1.Component) Component {
 	return Component{
-		Slug: c.GetSlug(), Name: c.GetName(), Description: c.GetDescription(), Tags: c.GetTags(),
+		ComponentID: c.GetComponentId(), Slug: c.GetSlug(), Name: c.GetName(), Description: c.GetDescription(), Tags: c.GetTags(),
 		SchemaDefinition: rawOf(c.GetSchemaDefinition()), Persistence: persistenceOf(c.GetPersistence()),
 		InitialValues: objectOf(c.GetInitialValues()), Version: c.GetVersion(),
 		CreatedAt: Time(c.GetCreatedAt()), UpdatedAt: Time(c.GetUpdatedAt()),

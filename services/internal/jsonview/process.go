@@ -10,6 +10,7 @@ import (
 
 // Process is one immutable version of a process (S8).
 type Process struct {
+	ProcessID  string         `json:"process_id,omitzero" doc:"The same in each of its versions. Absent from one from before there were ids."`
 	Name       string         `json:"name"`
 	Version    int64          `json:"version"`
 	Digest     string         `json:"digest" doc:"Hex SHA-256 of the canonical JSON (RFC 8785)."`
@@ -32,7 +33,7 @@ type Turn struct {
 // ProcessOf is the JSON of a process.
 func ProcessOf(p *enginev1.Process) Process {
 	return Process{
-		Name: p.GetName(), Version: p.GetVersion(), Digest: p.GetDigest(), Definition: rawOf(p.GetDefinition()), Tools: p.GetTools(),
+		ProcessID: p.GetProcessId(), Name: p.GetName(), Version: p.GetVersion(), Digest: p.GetDigest(), Definition: rawOf(p.GetDefinition()), Tools: p.GetTools(),
 		CreatedAt: Time(p.GetCreatedAt()), CreatedBy: p.GetCreatedBy(),
 	}
 }

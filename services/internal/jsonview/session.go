@@ -35,6 +35,7 @@ type Session struct {
 	TaskID            string            `json:"task_id,omitzero" doc:"The task that is queued or leased for it."`
 	Labels            map[string]string `json:"labels" doc:"Runners must have these labels to take its tasks."`
 	StateRef          string            `json:"state_ref,omitzero" doc:"The component that its executions begin and end with."`
+	Agent             string            `json:"agent,omitzero" doc:"The agent that it has started from."`
 	Subject           string            `json:"subject" doc:"Whose long-term values of components it uses."`
 	Grants            []string          `json:"grants" doc:"States of other trees that it may read."`
 	Error             string            `json:"error,omitzero" doc:"Why it failed."`
@@ -70,7 +71,7 @@ func SessionOf(s *statev1.Session) Session {
 		WorkflowStateID: orNull(s.GetWorkflowStateId()), StateUpdateStatus: reportOf(s.GetStateUpdateStatus()),
 		Attempts: s.GetAttempts(), StateUpdate: lower(s.GetStateUpdate().String(), "STATE_UPDATE_"),
 		AcceptEarlyUpdate: s.GetAcceptEarlyUpdate(), OpenChildren: s.GetOpenChildren(), Callbacks: callbacksOf(s.GetCallbacks()),
-		TaskID: s.GetTaskId(), Labels: s.GetLabels(), StateRef: s.GetStateRef(), Subject: s.GetSubject(), Grants: s.GetGrants(),
+		TaskID: s.GetTaskId(), Labels: s.GetLabels(), StateRef: s.GetStateRef(), Agent: s.GetAgent(), Subject: s.GetSubject(), Grants: s.GetGrants(),
 		Error: s.GetError(), HasResult: s.GetHasResult(), NoCallback: s.GetNoCallback(), Version: s.GetVersion(),
 		CreatedAt: Time(s.GetCreatedAt()), UpdatedAt: Time(s.GetUpdatedAt()), EndedAt: Time(s.GetEndedAt()),
 	}

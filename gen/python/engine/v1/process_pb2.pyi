@@ -34,6 +34,7 @@ class Process(_message.Message):
     CREATED_AT_FIELD_NUMBER: _builtins.int
     CREATED_BY_FIELD_NUMBER: _builtins.int
     TOOLS_FIELD_NUMBER: _builtins.int
+    PROCESS_ID_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Name of the process, unique in the namespace among workflows and processes."""
     version: _builtins.int
@@ -44,6 +45,10 @@ class Process(_message.Message):
     """The definition as it was written: UTF-8 JSON. Empty in lists."""
     created_by: _builtins.str
     """Name of the principal that registered this version."""
+    process_id: _builtins.str
+    """Unique id of the process, the same in each of its versions; empty in one from before
+    there were ids.
+    """
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
         """When this version was registered."""
@@ -62,10 +67,11 @@ class Process(_message.Message):
         created_at: _timestamp_pb2.Timestamp | None = ...,
         created_by: _builtins.str = ...,
         tools: _abc.Iterable[_builtins.str] | None = ...,
+        process_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "created_by", b"created_by", "definition", b"definition", "digest", b"digest", "name", b"name", "tools", b"tools", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "created_by", b"created_by", "definition", b"definition", "digest", b"digest", "name", b"name", "process_id", b"process_id", "tools", b"tools", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -302,6 +302,136 @@ class ReportToolCallResponse(_message.Message):
 Global___ReportToolCallResponse: _TypeAlias = ReportToolCallResponse  # noqa: Y015
 
 @_typing.final
+class ReportCostRequest(_message.Message):
+    """ReportCostRequest is what a session has cost, as one source knows it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    COSTS_FIELD_NUMBER: _builtins.int
+    session_id: _builtins.str
+    """The session. It need not be registered."""
+    source: _builtins.str
+    """Who knows: "transcript" of the agent's transcript, "otlp" of its metrics, or another
+    word. What one session costs by several sources is the largest of them, not their sum.
+    """
+    @_builtins.property
+    def costs(self) -> _containers.RepeatedCompositeFieldContainer[Global___Cost]:
+        """The costs, in their order."""
+
+    def __init__(
+        self,
+        *,
+        session_id: _builtins.str = ...,
+        source: _builtins.str = ...,
+        costs: _abc.Iterable[Global___Cost] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["costs", b"costs", "session_id", b"session_id", "source", b"source"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportCostRequest: _TypeAlias = ReportCostRequest  # noqa: Y015
+
+@_typing.final
+class Cost(_message.Message):
+    """Cost is one amount."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    COST_USD_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    TOOLS_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """What it is of, such as the id of a message. A source's cost with an id that the session
+    had before counts nothing, unless it is a total.
+    """
+    cost_usd: _builtins.str
+    """The amount, in decimal US dollars; what is finer than a micro-dollar is rounded up."""
+    total: _builtins.bool
+    """True when cost_usd is what id has cost in all until now: it counts by how much it has
+    grown.
+    """
+    @_builtins.property
+    def tools(self) -> _containers.RepeatedCompositeFieldContainer[Global___ToolUse]:
+        """The calls that it was paid for, which budgets of their capabilities count too, in equal
+        parts; none for what belongs to the session alone.
+        """
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        cost_usd: _builtins.str = ...,
+        total: _builtins.bool = ...,
+        tools: _abc.Iterable[Global___ToolUse] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cost_usd", b"cost_usd", "id", b"id", "tools", b"tools", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Cost: _TypeAlias = Cost  # noqa: Y015
+
+@_typing.final
+class ToolUse(_message.Message):
+    """ToolUse is a call of a tool, as CheckToolCall is asked about it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOOL_FIELD_NUMBER: _builtins.int
+    INPUT_FIELD_NUMBER: _builtins.int
+    tool: _builtins.str
+    """Name of the tool."""
+    input: _builtins.bytes
+    """The tool's arguments: a UTF-8 JSON object; empty for none."""
+    def __init__(
+        self,
+        *,
+        tool: _builtins.str = ...,
+        input: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["input", b"input", "tool", b"tool"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ToolUse: _TypeAlias = ToolUse  # noqa: Y015
+
+@_typing.final
+class ReportCostResponse(_message.Message):
+    """ReportCostResponse is what follows from costs."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COUNTED_FIELD_NUMBER: _builtins.int
+    TOTAL_USD_FIELD_NUMBER: _builtins.int
+    counted: _builtins.int
+    """How many of the costs counted: those that were not known before."""
+    total_usd: _builtins.str
+    """What the session has cost in all by its largest source, in decimal US dollars. The costs
+    of its calls are not in it.
+    """
+    def __init__(
+        self,
+        *,
+        counted: _builtins.int = ...,
+        total_usd: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counted", b"counted", "total_usd", b"total_usd"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportCostResponse: _TypeAlias = ReportCostResponse  # noqa: Y015
+
+@_typing.final
 class CheckToolCallsRequest(_message.Message):
     """CheckToolCallsRequest is one message of tool calls."""
 

@@ -45,6 +45,11 @@ class PolicyEnforcerServiceStub:
                 request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallRequest.SerializeToString,
                 response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallResponse.FromString,
                 _registered_method=True)
+        self.ReportCost = channel.unary_unary(
+                '/interlock.policy.v1.PolicyEnforcerService/ReportCost',
+                request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportCostRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportCostResponse.FromString,
+                _registered_method=True)
         self.CheckToolCalls = channel.stream_stream(
                 '/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls',
                 request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallsRequest.SerializeToString,
@@ -71,6 +76,14 @@ class PolicyEnforcerServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReportCost(self, request, context):
+        """ReportCost counts what a session has cost that the report of no call tells, such as the
+        tokens of its agent's model (S15.1).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CheckToolCalls(self, request_iterator, context):
         """CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
         request message gets one response message with the same correlation_id. Responses
@@ -92,6 +105,11 @@ def add_PolicyEnforcerServiceServicer_to_server(servicer, server):
                     servicer.ReportToolCall,
                     request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallRequest.FromString,
                     response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallResponse.SerializeToString,
+            ),
+            'ReportCost': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportCost,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportCostRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportCostResponse.SerializeToString,
             ),
             'CheckToolCalls': grpc.stream_stream_rpc_method_handler(
                     servicer.CheckToolCalls,
@@ -154,6 +172,33 @@ class PolicyEnforcerService:
             '/interlock.policy.v1.PolicyEnforcerService/ReportToolCall',
             interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallRequest.SerializeToString,
             interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportCost(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.PolicyEnforcerService/ReportCost',
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportCostRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportCostResponse.FromString,
             options,
             channel_credentials,
             insecure,

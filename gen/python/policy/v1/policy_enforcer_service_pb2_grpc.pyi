@@ -40,6 +40,10 @@ class PolicyEnforcerServiceStub:
     """
     ReportToolCall: _grpc.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.ReportToolCallRequest, _policy_enforcer_service_pb2.ReportToolCallResponse]
     """ReportToolCall records the result of a call that was allowed."""
+    ReportCost: _grpc.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.ReportCostRequest, _policy_enforcer_service_pb2.ReportCostResponse]
+    """ReportCost counts what a session has cost that the report of no call tells, such as the
+    tokens of its agent's model (S15.1).
+    """
     CheckToolCalls: _grpc.StreamStreamMultiCallable[_policy_enforcer_service_pb2.CheckToolCallsRequest, _policy_enforcer_service_pb2.CheckToolCallsResponse]
     """CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
     request message gets one response message with the same correlation_id. Responses
@@ -57,6 +61,10 @@ class PolicyEnforcerServiceAsyncStub(PolicyEnforcerServiceStub):
     """
     ReportToolCall: _aio.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.ReportToolCallRequest, _policy_enforcer_service_pb2.ReportToolCallResponse]  # type: ignore[assignment]
     """ReportToolCall records the result of a call that was allowed."""
+    ReportCost: _aio.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.ReportCostRequest, _policy_enforcer_service_pb2.ReportCostResponse]  # type: ignore[assignment]
+    """ReportCost counts what a session has cost that the report of no call tells, such as the
+    tokens of its agent's model (S15.1).
+    """
     CheckToolCalls: _aio.StreamStreamMultiCallable[_policy_enforcer_service_pb2.CheckToolCallsRequest, _policy_enforcer_service_pb2.CheckToolCallsResponse]  # type: ignore[assignment]
     """CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
     request message gets one response message with the same correlation_id. Responses
@@ -83,6 +91,16 @@ class PolicyEnforcerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_policy_enforcer_service_pb2.ReportToolCallResponse, _abc.Awaitable[_policy_enforcer_service_pb2.ReportToolCallResponse]]:
         """ReportToolCall records the result of a call that was allowed."""
+
+    @_abc_1.abstractmethod
+    def ReportCost(
+        self,
+        request: _policy_enforcer_service_pb2.ReportCostRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_policy_enforcer_service_pb2.ReportCostResponse, _abc.Awaitable[_policy_enforcer_service_pb2.ReportCostResponse]]:
+        """ReportCost counts what a session has cost that the report of no call tells, such as the
+        tokens of its agent's model (S15.1).
+        """
 
     @_abc_1.abstractmethod
     def CheckToolCalls(

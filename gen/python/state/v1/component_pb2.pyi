@@ -65,6 +65,7 @@ class Component(_message.Message):
     VERSION_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     UPDATED_AT_FIELD_NUMBER: _builtins.int
+    COMPONENT_ID_FIELD_NUMBER: _builtins.int
     slug: _builtins.str
     """Unique short name of the component."""
     name: _builtins.str
@@ -79,6 +80,10 @@ class Component(_message.Message):
     """The values that a first execution begins with: a JSON object. Empty for none."""
     version: _builtins.int
     """Counts the changes of the definition, from 1."""
+    component_id: _builtins.str
+    """Unique id of the component; empty for one that was created before there were ids, until
+    its definition changes.
+    """
     @_builtins.property
     def tags(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Words to find it by."""
@@ -104,10 +109,11 @@ class Component(_message.Message):
         version: _builtins.int = ...,
         created_at: _timestamp_pb2.Timestamp | None = ...,
         updated_at: _timestamp_pb2.Timestamp | None = ...,
+        component_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "updated_at", b"updated_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "description", b"description", "initial_values", b"initial_values", "name", b"name", "persistence", b"persistence", "schema_definition", b"schema_definition", "slug", b"slug", "tags", b"tags", "updated_at", b"updated_at", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["component_id", b"component_id", "created_at", b"created_at", "description", b"description", "initial_values", b"initial_values", "name", b"name", "persistence", b"persistence", "schema_definition", b"schema_definition", "slug", b"slug", "tags", b"tags", "updated_at", b"updated_at", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -78,7 +78,7 @@ class GetComponentRequest(_message.Message):
 
     SLUG_FIELD_NUMBER: _builtins.int
     slug: _builtins.str
-    """Slug of the component."""
+    """Slug of the component, or its id."""
     def __init__(
         self,
         *,

@@ -91,7 +91,7 @@ class ComponentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetComponent(self, request, context):
-        """GetComponent returns a component by its slug. NOT_FOUND when there is none.
+        """GetComponent returns a component by its slug or id. NOT_FOUND when there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

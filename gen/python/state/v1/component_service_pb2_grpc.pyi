@@ -39,7 +39,7 @@ class ComponentServiceStub:
     CreateComponent: _grpc.UnaryUnaryMultiCallable[_component_service_pb2.CreateComponentRequest, _component_service_pb2.CreateComponentResponse]
     """CreateComponent stores a component under its slug."""
     GetComponent: _grpc.UnaryUnaryMultiCallable[_component_service_pb2.GetComponentRequest, _component_service_pb2.GetComponentResponse]
-    """GetComponent returns a component by its slug. NOT_FOUND when there is none."""
+    """GetComponent returns a component by its slug or id. NOT_FOUND when there is none."""
     ListComponents: _grpc.UnaryUnaryMultiCallable[_component_service_pb2.ListComponentsRequest, _component_service_pb2.ListComponentsResponse]
     """ListComponents returns components. It is a registry: ordered by slug."""
     UpdateComponent: _grpc.UnaryUnaryMultiCallable[_component_service_pb2.UpdateComponentRequest, _component_service_pb2.UpdateComponentResponse]
@@ -69,7 +69,7 @@ class ComponentServiceAsyncStub(ComponentServiceStub):
     CreateComponent: _aio.UnaryUnaryMultiCallable[_component_service_pb2.CreateComponentRequest, _component_service_pb2.CreateComponentResponse]  # type: ignore[assignment]
     """CreateComponent stores a component under its slug."""
     GetComponent: _aio.UnaryUnaryMultiCallable[_component_service_pb2.GetComponentRequest, _component_service_pb2.GetComponentResponse]  # type: ignore[assignment]
-    """GetComponent returns a component by its slug. NOT_FOUND when there is none."""
+    """GetComponent returns a component by its slug or id. NOT_FOUND when there is none."""
     ListComponents: _aio.UnaryUnaryMultiCallable[_component_service_pb2.ListComponentsRequest, _component_service_pb2.ListComponentsResponse]  # type: ignore[assignment]
     """ListComponents returns components. It is a registry: ordered by slug."""
     UpdateComponent: _aio.UnaryUnaryMultiCallable[_component_service_pb2.UpdateComponentRequest, _component_service_pb2.UpdateComponentResponse]  # type: ignore[assignment]
@@ -108,7 +108,7 @@ class ComponentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _component_service_pb2.GetComponentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_component_service_pb2.GetComponentResponse, _abc.Awaitable[_component_service_pb2.GetComponentResponse]]:
-        """GetComponent returns a component by its slug. NOT_FOUND when there is none."""
+        """GetComponent returns a component by its slug or id. NOT_FOUND when there is none."""
 
     @_abc_1.abstractmethod
     def ListComponents(

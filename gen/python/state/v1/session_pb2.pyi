@@ -152,6 +152,7 @@ class Session(_message.Message):
     TASK_ID_FIELD_NUMBER: _builtins.int
     LABELS_FIELD_NUMBER: _builtins.int
     STATE_REF_FIELD_NUMBER: _builtins.int
+    AGENT_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     UPDATED_AT_FIELD_NUMBER: _builtins.int
@@ -193,6 +194,8 @@ class Session(_message.Message):
     """Slug of the component that its executions begin and end with (S12.4); empty for
     none.
     """
+    agent: _builtins.str
+    """Name of the agent that it has started from (S15.10); empty for none."""
     version: _builtins.int
     """Counts its changes, from 1."""
     subject: _builtins.str
@@ -247,6 +250,7 @@ class Session(_message.Message):
         task_id: _builtins.str = ...,
         labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         state_ref: _builtins.str = ...,
+        agent: _builtins.str = ...,
         version: _builtins.int = ...,
         created_at: _timestamp_pb2.Timestamp | None = ...,
         updated_at: _timestamp_pb2.Timestamp | None = ...,
@@ -259,7 +263,7 @@ class Session(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "ended_at", b"ended_at", "updated_at", b"updated_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_early_update", b"accept_early_update", "attempts", b"attempts", "callbacks", b"callbacks", "created_at", b"created_at", "depth", b"depth", "ended_at", b"ended_at", "error", b"error", "grants", b"grants", "has_result", b"has_result", "labels", b"labels", "name", b"name", "no_callback", b"no_callback", "open_children", b"open_children", "parent_session_id", b"parent_session_id", "parent_session_name", b"parent_session_name", "root_session_id", b"root_session_id", "session_id", b"session_id", "state_ref", b"state_ref", "state_update", b"state_update", "state_update_status", b"state_update_status", "status", b"status", "subject", b"subject", "task_id", b"task_id", "updated_at", b"updated_at", "version", b"version", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_early_update", b"accept_early_update", "agent", b"agent", "attempts", b"attempts", "callbacks", b"callbacks", "created_at", b"created_at", "depth", b"depth", "ended_at", b"ended_at", "error", b"error", "grants", b"grants", "has_result", b"has_result", "labels", b"labels", "name", b"name", "no_callback", b"no_callback", "open_children", b"open_children", "parent_session_id", b"parent_session_id", "parent_session_name", b"parent_session_name", "root_session_id", b"root_session_id", "session_id", b"session_id", "state_ref", b"state_ref", "state_update", b"state_update", "state_update_status", b"state_update_status", "status", b"status", "subject", b"subject", "task_id", b"task_id", "updated_at", b"updated_at", "version", b"version", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -22,7 +22,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from interlock.gen.state.v1 import session_pb2 as interlock_dot_state_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(interlock/state/v1/session_service.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a interlock/state/v1/session.proto\"\xa8\x04\n\x14\x43reateSessionRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x14\n\x04name\x18\x02 \x01(\tB\x00R\x04name\x12\x18\n\x06parent\x18\x03 \x01(\tB\x00R\x06parent\x12,\n\x11workflow_state_id\x18\x04 \x01(\tB\x00R\x0fworkflowStateId\x12\x44\n\x0cstate_update\x18\x05 \x01(\x0e\x32\x1f.interlock.state.v1.StateUpdateB\x00R\x0bstateUpdate\x12.\n\x13\x61\x63\x63\x65pt_early_update\x18\x06 \x01(\x08R\x11\x61\x63\x63\x65ptEarlyUpdate\x12N\n\x06labels\x18\x07 \x03(\x0b\x32\x34.interlock.state.v1.CreateSessionRequest.LabelsEntryB\x00R\x06labels\x12\x1d\n\tstate_ref\x18\x08 \x01(\tB\x00R\x08stateRef\x12\x1a\n\x07subject\x18\t \x01(\tB\x00R\x07subject\x12\x18\n\x06prompt\x18\n \x01(\tB\x00R\x06prompt\x12\x1a\n\x07session\x18\x0b \x01(\tB\x00R\x07session\x12\x1f\n\x0bno_callback\x18\x14 \x01(\x08R\nnoCallback\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"h\n\x15\x43reateSessionResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\x12\x18\n\x07\x63reated\x18\x02 \x01(\x08R\x07\x63reated\"P\n\x11GetSessionRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x1a\n\x07session\x18\x02 \x01(\tB\x00R\x07session\"K\n\x12GetSessionResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\"\x8b\x01\n\x13ListSessionsRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\x12\x18\n\x06\x66ilter\x18\x03 \x01(\tB\x00R\x06\x66ilter\x12\x1a\n\x07session\x18\x04 \x01(\tB\x00R\x07session\"w\n\x14ListSessionsResponse\x12\x37\n\x08sessions\x18\x01 \x03(\x0b\x32\x1b.interlock.state.v1.SessionR\x08sessions\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xdb\x01\n\x12StopSessionRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x1a\n\x07session\x18\x02 \x01(\tB\x00R\x07session\x12)\n\x0fidempotency_key\x18\x03 \x01(\tB\x00R\x0eidempotencyKey\x12\x19\n\x08in_place\x18\x04 \x01(\x08R\x07inPlace\x12\x10\n\x03\x65nd\x18\x05 \x01(\x08R\x03\x65nd\x12\x16\n\x05\x65rror\x18\x06 \x01(\tB\x00R\x05\x65rror\x12\x18\n\x06result\x18\x14 \x01(\x0c\x42\x00R\x06result\"Q\n\x14\x44\x65leteSessionRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x18\n\x07\x63\x61scade\x18\x02 \x01(\x08R\x07\x63\x61scade\"3\n\x15\x44\x65leteSessionResponse\x12\x1a\n\x08sessions\x18\x01 \x03(\tR\x08sessions\"V\n\x17GetSessionResultRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x1a\n\x07session\x18\x02 \x01(\tB\x00R\x07session\"\xaf\x01\n\x18GetSessionResultResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\x12\x16\n\x06result\x18\x02 \x01(\x0cR\x06result\x12\x14\n\x05given\x18\x03 \x01(\x08R\x05given\x12.\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x04time\"d\n\x13StopSessionResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\x12\x16\n\x06prompt\x18\x02 \x01(\tR\x06prompt\"\x98\x01\n\x14ResumeSessionRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x1a\n\x07session\x18\x02 \x01(\tB\x00R\x07session\x12)\n\x0fidempotency_key\x18\x03 \x01(\tB\x00R\x0eidempotencyKey\x12\x18\n\x06prompt\x18\x04 \x01(\tB\x00R\x06prompt\"N\n\x15ResumeSessionResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\"o\n\x17GrantStateAccessRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x1b\n\x08state_id\x18\x02 \x01(\tB\x00R\x07stateId\x12\x16\n\x06revoke\x18\x03 \x01(\x08R\x06revoke\"Q\n\x18GrantStateAccessResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session2\xc0\x06\n\x0eSessionService\x12\x64\n\rCreateSession\x12(.interlock.state.v1.CreateSessionRequest\x1a).interlock.state.v1.CreateSessionResponse\x12[\n\nGetSession\x12%.interlock.state.v1.GetSessionRequest\x1a&.interlock.state.v1.GetSessionResponse\x12\x61\n\x0cListSessions\x12\'.interlock.state.v1.ListSessionsRequest\x1a(.interlock.state.v1.ListSessionsResponse\x12^\n\x0bStopSession\x12&.interlock.state.v1.StopSessionRequest\x1a\'.interlock.state.v1.StopSessionResponse\x12\x64\n\rResumeSession\x12(.interlock.state.v1.ResumeSessionRequest\x1a).interlock.state.v1.ResumeSessionResponse\x12m\n\x10GetSessionResult\x12+.interlock.state.v1.GetSessionResultRequest\x1a,.interlock.state.v1.GetSessionResultResponse\x12\x64\n\rDeleteSession\x12(.interlock.state.v1.DeleteSessionRequest\x1a).interlock.state.v1.DeleteSessionResponse\x12m\n\x10GrantStateAccess\x12+.interlock.state.v1.GrantStateAccessRequest\x1a,.interlock.state.v1.GrantStateAccessResponseBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(interlock/state/v1/session_service.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a interlock/state/v1/session.proto\"\xc0\x04\n\x14\x43reateSessionRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x14\n\x04name\x18\x02 \x01(\tB\x00R\x04name\x12\x18\n\x06parent\x18\x03 \x01(\tB\x00R\x06parent\x12,\n\x11workflow_state_id\x18\x04 \x01(\tB\x00R\x0fworkflowStateId\x12\x44\n\x0cstate_update\x18\x05 \x01(\x0e\x32\x1f.interlock.state.v1.StateUpdateB\x00R\x0bstateUpdate\x12.\n\x13\x61\x63\x63\x65pt_early_update\x18\x06 \x01(\x08R\x11\x61\x63\x63\x65ptEarlyUpdate\x12N\n\x06labels\x18\x07 \x03(\x0b\x32\x34.interlock.state.v1.CreateSessionRequest.LabelsEntryB\x00R\x06labels\x12\x1d\n\tstate_ref\x18\x08 \x01(\tB\x00R\x08stateRef\x12\x1a\n\x07subject\x18\t \x01(\tB\x00R\x07subject\x12\x18\n\x06prompt\x18\n \x01(\tB\x00R\x06prompt\x12\x1a\n\x07session\x18\x0b \x01(\tB\x00R\x07session\x12\x1f\n\x0bno_callback\x18\x14 \x01(\x08R\nnoCallback\x12\x16\n\x05\x61gent\x18\x15 \x01(\tB\x00R\x05\x61gent\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"h\n\x15\x43reateSessionResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\x12\x18\n\x07\x63reated\x18\x02 \x01(\x08R\x07\x63reated\"P\n\x11GetSessionRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x1a\n\x07session\x18\x02 \x01(\tB\x00R\x07session\"K\n\x12GetSessionResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\"\x8b\x01\n\x13ListSessionsRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\x12\x18\n\x06\x66ilter\x18\x03 \x01(\tB\x00R\x06\x66ilter\x12\x1a\n\x07session\x18\x04 \x01(\tB\x00R\x07session\"w\n\x14ListSessionsResponse\x12\x37\n\x08sessions\x18\x01 \x03(\x0b\x32\x1b.interlock.state.v1.SessionR\x08sessions\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xdb\x01\n\x12StopSessionRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x1a\n\x07session\x18\x02 \x01(\tB\x00R\x07session\x12)\n\x0fidempotency_key\x18\x03 \x01(\tB\x00R\x0eidempotencyKey\x12\x19\n\x08in_place\x18\x04 \x01(\x08R\x07inPlace\x12\x10\n\x03\x65nd\x18\x05 \x01(\x08R\x03\x65nd\x12\x16\n\x05\x65rror\x18\x06 \x01(\tB\x00R\x05\x65rror\x12\x18\n\x06result\x18\x14 \x01(\x0c\x42\x00R\x06result\"Q\n\x14\x44\x65leteSessionRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x18\n\x07\x63\x61scade\x18\x02 \x01(\x08R\x07\x63\x61scade\"3\n\x15\x44\x65leteSessionResponse\x12\x1a\n\x08sessions\x18\x01 \x03(\tR\x08sessions\"V\n\x17GetSessionResultRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x1a\n\x07session\x18\x02 \x01(\tB\x00R\x07session\"\xaf\x01\n\x18GetSessionResultResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\x12\x16\n\x06result\x18\x02 \x01(\x0cR\x06result\x12\x14\n\x05given\x18\x03 \x01(\x08R\x05given\x12.\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x04time\"d\n\x13StopSessionResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\x12\x16\n\x06prompt\x18\x02 \x01(\tR\x06prompt\"\x98\x01\n\x14ResumeSessionRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x1a\n\x07session\x18\x02 \x01(\tB\x00R\x07session\x12)\n\x0fidempotency_key\x18\x03 \x01(\tB\x00R\x0eidempotencyKey\x12\x18\n\x06prompt\x18\x04 \x01(\tB\x00R\x06prompt\"N\n\x15ResumeSessionResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session\"o\n\x17GrantStateAccessRequest\x12\x1f\n\nsession_id\x18\x01 \x01(\tB\x00R\tsessionId\x12\x1b\n\x08state_id\x18\x02 \x01(\tB\x00R\x07stateId\x12\x16\n\x06revoke\x18\x03 \x01(\x08R\x06revoke\"Q\n\x18GrantStateAccessResponse\x12\x35\n\x07session\x18\x01 \x01(\x0b\x32\x1b.interlock.state.v1.SessionR\x07session2\xc0\x06\n\x0eSessionService\x12\x64\n\rCreateSession\x12(.interlock.state.v1.CreateSessionRequest\x1a).interlock.state.v1.CreateSessionResponse\x12[\n\nGetSession\x12%.interlock.state.v1.GetSessionRequest\x1a&.interlock.state.v1.GetSessionResponse\x12\x61\n\x0cListSessions\x12\'.interlock.state.v1.ListSessionsRequest\x1a(.interlock.state.v1.ListSessionsResponse\x12^\n\x0bStopSession\x12&.interlock.state.v1.StopSessionRequest\x1a\'.interlock.state.v1.StopSessionResponse\x12\x64\n\rResumeSession\x12(.interlock.state.v1.ResumeSessionRequest\x1a).interlock.state.v1.ResumeSessionResponse\x12m\n\x10GetSessionResult\x12+.interlock.state.v1.GetSessionResultRequest\x1a,.interlock.state.v1.GetSessionResultResponse\x12\x64\n\rDeleteSession\x12(.interlock.state.v1.DeleteSessionRequest\x1a).interlock.state.v1.DeleteSessionResponse\x12m\n\x10GrantStateAccess\x12+.interlock.state.v1.GrantStateAccessRequest\x1a,.interlock.state.v1.GrantStateAccessResponseBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,39 +33,39 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CREATESESSIONREQUEST_LABELSENTRY']._loaded_options = None
   _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_options = b'8\001'
   _globals['_CREATESESSIONREQUEST']._serialized_start=132
-  _globals['_CREATESESSIONREQUEST']._serialized_end=684
-  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_start=627
-  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_end=684
-  _globals['_CREATESESSIONRESPONSE']._serialized_start=686
-  _globals['_CREATESESSIONRESPONSE']._serialized_end=790
-  _globals['_GETSESSIONREQUEST']._serialized_start=792
-  _globals['_GETSESSIONREQUEST']._serialized_end=872
-  _globals['_GETSESSIONRESPONSE']._serialized_start=874
-  _globals['_GETSESSIONRESPONSE']._serialized_end=949
-  _globals['_LISTSESSIONSREQUEST']._serialized_start=952
-  _globals['_LISTSESSIONSREQUEST']._serialized_end=1091
-  _globals['_LISTSESSIONSRESPONSE']._serialized_start=1093
-  _globals['_LISTSESSIONSRESPONSE']._serialized_end=1212
-  _globals['_STOPSESSIONREQUEST']._serialized_start=1215
-  _globals['_STOPSESSIONREQUEST']._serialized_end=1434
-  _globals['_DELETESESSIONREQUEST']._serialized_start=1436
-  _globals['_DELETESESSIONREQUEST']._serialized_end=1517
-  _globals['_DELETESESSIONRESPONSE']._serialized_start=1519
-  _globals['_DELETESESSIONRESPONSE']._serialized_end=1570
-  _globals['_GETSESSIONRESULTREQUEST']._serialized_start=1572
-  _globals['_GETSESSIONRESULTREQUEST']._serialized_end=1658
-  _globals['_GETSESSIONRESULTRESPONSE']._serialized_start=1661
-  _globals['_GETSESSIONRESULTRESPONSE']._serialized_end=1836
-  _globals['_STOPSESSIONRESPONSE']._serialized_start=1838
-  _globals['_STOPSESSIONRESPONSE']._serialized_end=1938
-  _globals['_RESUMESESSIONREQUEST']._serialized_start=1941
-  _globals['_RESUMESESSIONREQUEST']._serialized_end=2093
-  _globals['_RESUMESESSIONRESPONSE']._serialized_start=2095
-  _globals['_RESUMESESSIONRESPONSE']._serialized_end=2173
-  _globals['_GRANTSTATEACCESSREQUEST']._serialized_start=2175
-  _globals['_GRANTSTATEACCESSREQUEST']._serialized_end=2286
-  _globals['_GRANTSTATEACCESSRESPONSE']._serialized_start=2288
-  _globals['_GRANTSTATEACCESSRESPONSE']._serialized_end=2369
-  _globals['_SESSIONSERVICE']._serialized_start=2372
-  _globals['_SESSIONSERVICE']._serialized_end=3204
+  _globals['_CREATESESSIONREQUEST']._serialized_end=708
+  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_start=651
+  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_end=708
+  _globals['_CREATESESSIONRESPONSE']._serialized_start=710
+  _globals['_CREATESESSIONRESPONSE']._serialized_end=814
+  _globals['_GETSESSIONREQUEST']._serialized_start=816
+  _globals['_GETSESSIONREQUEST']._serialized_end=896
+  _globals['_GETSESSIONRESPONSE']._serialized_start=898
+  _globals['_GETSESSIONRESPONSE']._serialized_end=973
+  _globals['_LISTSESSIONSREQUEST']._serialized_start=976
+  _globals['_LISTSESSIONSREQUEST']._serialized_end=1115
+  _globals['_LISTSESSIONSRESPONSE']._serialized_start=1117
+  _globals['_LISTSESSIONSRESPONSE']._serialized_end=1236
+  _globals['_STOPSESSIONREQUEST']._serialized_start=1239
+  _globals['_STOPSESSIONREQUEST']._serialized_end=1458
+  _globals['_DELETESESSIONREQUEST']._serialized_start=1460
+  _globals['_DELETESESSIONREQUEST']._serialized_end=1541
+  _globals['_DELETESESSIONRESPONSE']._serialized_start=1543
+  _globals['_DELETESESSIONRESPONSE']._serialized_end=1594
+  _globals['_GETSESSIONRESULTREQUEST']._serialized_start=1596
+  _globals['_GETSESSIONRESULTREQUEST']._serialized_end=1682
+  _globals['_GETSESSIONRESULTRESPONSE']._serialized_start=1685
+  _globals['_GETSESSIONRESULTRESPONSE']._serialized_end=1860
+  _globals['_STOPSESSIONRESPONSE']._serialized_start=1862
+  _globals['_STOPSESSIONRESPONSE']._serialized_end=1962
+  _globals['_RESUMESESSIONREQUEST']._serialized_start=1965
+  _globals['_RESUMESESSIONREQUEST']._serialized_end=2117
+  _globals['_RESUMESESSIONRESPONSE']._serialized_start=2119
+  _globals['_RESUMESESSIONRESPONSE']._serialized_end=2197
+  _globals['_GRANTSTATEACCESSREQUEST']._serialized_start=2199
+  _globals['_GRANTSTATEACCESSREQUEST']._serialized_end=2310
+  _globals['_GRANTSTATEACCESSRESPONSE']._serialized_start=2312
+  _globals['_GRANTSTATEACCESSRESPONSE']._serialized_end=2393
+  _globals['_SESSIONSERVICE']._serialized_start=2396
+  _globals['_SESSIONSERVICE']._serialized_end=3228
 # @@protoc_insertion_point(module_scope)

@@ -59,6 +59,7 @@ class CreateSessionRequest(_message.Message):
     PROMPT_FIELD_NUMBER: _builtins.int
     SESSION_FIELD_NUMBER: _builtins.int
     NO_CALLBACK_FIELD_NUMBER: _builtins.int
+    AGENT_FIELD_NUMBER: _builtins.int
     session_id: _builtins.str
     """Id of the session. Minted when empty."""
     name: _builtins.str
@@ -74,7 +75,9 @@ class CreateSessionRequest(_message.Message):
     accept_early_update: _builtins.bool
     """True when an update before its stop counts too."""
     state_ref: _builtins.str
-    """Slug of the component that its executions begin and end with; empty for none."""
+    """Component that its executions begin and end with, by slug or id; empty for none, or for
+    that of its agent.
+    """
     subject: _builtins.str
     """Whose long-term values of components it uses; empty for the name of the root."""
     prompt: _builtins.str
@@ -87,6 +90,8 @@ class CreateSessionRequest(_message.Message):
     """
     no_callback: _builtins.bool
     """True when its parent is not called back (S15.4): it looks for the result itself."""
+    agent: _builtins.str
+    """Name of the agent that it starts from (S15.10); empty for none."""
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Labels that a runner must have to take its tasks."""
@@ -106,10 +111,11 @@ class CreateSessionRequest(_message.Message):
         prompt: _builtins.str = ...,
         session: _builtins.str = ...,
         no_callback: _builtins.bool = ...,
+        agent: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_early_update", b"accept_early_update", "labels", b"labels", "name", b"name", "no_callback", b"no_callback", "parent", b"parent", "prompt", b"prompt", "session", b"session", "session_id", b"session_id", "state_ref", b"state_ref", "state_update", b"state_update", "subject", b"subject", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_early_update", b"accept_early_update", "agent", b"agent", "labels", b"labels", "name", b"name", "no_callback", b"no_callback", "parent", b"parent", "prompt", b"prompt", "session", b"session", "session_id", b"session_id", "state_ref", b"state_ref", "state_update", b"state_update", "subject", b"subject", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -74,6 +74,9 @@ type Sessions interface {
 // Version is one immutable version of a workflow or a process (S1.6). Its number is
 // the version of its record, so it can neither skip nor be given twice.
 type Version struct {
+	// ID is that of the process, the same in each of its versions. Workflows have none, nor has
+	// a version of a process from before there were ids.
+	ID         string    `json:"id,omitempty"`
 	Name       string    `json:"name"`
 	Process    bool      `json:"process,omitempty"`
 	Number     int64     `json:"-"`

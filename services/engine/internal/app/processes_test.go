@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// S8.4, S6.7: workflows and processes share one set of names, and everything else that
+// S8.4, S6.7, S15.10: workflows and processes share one set of names, and everything else that
 // holds for versions.
 func TestRegisterProcess(t *testing.T) {
 	t.Parallel()
@@ -23,7 +23,7 @@ func TestRegisterProcess(t *testing.T) {
 		return v, created, err
 	}
 	first, created, err := register(agent, signoff, true)
-	if err != nil || !created || first.Number != 1 || !first.Process || first.Name != "signoff" {
+	if err != nil || !created || first.Number != 1 || !first.Process || first.Name != "signoff" || !strings.HasPrefix(first.ID, "proc_") {
 		t.Fatalf("%+v, %t, %v", first, created, err)
 	}
 	if again, created, err := register(operator, signoff, true); err != nil || created || again.Digest != first.Digest {
@@ -33,7 +33,7 @@ func TestRegisterProcess(t *testing.T) {
 	if _, _, err := register(agent, changed, true); fault.ReasonOf(err) != fault.NameTaken {
 		t.Errorf("an agent changes what an operator has claimed: %v", err)
 	}
-	if second, created, err := register(operator, changed, true); err != nil || !created || second.Number != 2 {
+	if second, created, err := register(operator, changed, true); err != nil || !created || second.Number != 2 || second.ID != first.ID {
 		t.Errorf("%+v, %t, %v", second, created, err)
 	}
 	for what, tt := range map[string]struct {

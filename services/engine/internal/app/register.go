@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
@@ -104,6 +105,12 @@ func (a *App) tryRegister(ctx context.Context, caller Caller, key store.Key, nex
 		return nil, false, nameTaken(next)
 	default:
 		next.Number = latest.Number + 1
+	}
+	if next.Process {
+		next.ID = typeid.New(typeid.Process)
+		if latest != nil && latest.ID != "" {
+			next.ID = latest.ID
+		}
 	}
 	err = a.putVersion(ctx, caller, key, next, request)
 	if conflict := (*store.ConflictError)(nil); errors.As(err, &conflict) && conflict.Key == claimKey(key) {

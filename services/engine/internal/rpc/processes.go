@@ -91,7 +91,7 @@ func (s *Processes) AnswerQuestion(ctx context.Context, req *enginev1.AnswerQues
 
 func processProto(v *app.Version, compiled *process.Process) *enginev1.Process {
 	return &enginev1.Process{
-		Name: v.Name, Version: v.Number, Digest: v.Digest, Definition: v.Definition,
+		ProcessId: v.ID, Name: v.Name, Version: v.Number, Digest: v.Digest, Definition: v.Definition,
 		CreatedAt: timestamppb.New(v.CreatedAt), CreatedBy: v.CreatedBy, Tools: compiled.Tools(),
 	}
 }

@@ -220,7 +220,7 @@ func houseBehind(t testing.TB, door access.Guard, change ...func(*Config)) *hous
 		Policy: policyv1.NewPolicyEnforcerServiceClient(s), Policies: policyv1.NewPolicyServiceClient(s),
 		Decisions: policyv1.NewDecisionServiceClient(s), Approvals: approvalv1.NewApprovalServiceClient(s),
 		Schemas: statev1.NewSchemaServiceClient(s), States: statev1.NewStateServiceClient(s), Sessions: statev1.NewSessionServiceClient(s),
-		Tasks: statev1.NewTaskServiceClient(s), Components: statev1.NewComponentServiceClient(s),
+		Tasks: statev1.NewTaskServiceClient(s), Components: statev1.NewComponentServiceClient(s), Agents: statev1.NewAgentServiceClient(s),
 		Definitions: map[string][]byte{
 			"workflow": []byte(`{"type": "object"}`), "policy": []byte(`{}`), "process": []byte(`{}`), "component": []byte(`{}`), "scenario": []byte(`{}`),
 		}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),

@@ -14,12 +14,12 @@ import (
 
 // allRoutes are the routes that users rely on; a new one goes here too.
 var allRoutes = []string{
-	"DELETE /sessions/{session_id}", "DELETE /sessions/{session_id}/grants/{state_id}", "DELETE /v1/components/{slug}", "DELETE /v1/leases/{id}",
+	"DELETE /sessions/{session_id}", "DELETE /sessions/{session_id}/grants/{state_id}", "DELETE /v1/agents/{name}", "DELETE /v1/components/{slug}", "DELETE /v1/leases/{id}",
 	"DELETE /v1/policies/{name}",
 	"DELETE /v1/policies/{name}/attachments/{kind}/{id}", "DELETE /v1/workflows/{name}/shadow", "DELETE /workflow-states/{state_id}",
 	"DELETE /workflow-states/{state_id}/lock", "GET /component-schema.json", "GET /healthz", "GET /policy-schema.json", "GET /process-schema.json", "GET /readyz",
 	"GET /scenario-schema.json", "GET /sessions", "GET /sessions/{session_id}",
-	"GET /sessions/{session_id}/result", "GET /sessions/{session_id}/workflow-state", "GET /v1/approvals", "GET /v1/approvals/{id}", "GET /v1/audit/verify", "GET /v1/components",
+	"GET /sessions/{session_id}/result", "GET /sessions/{session_id}/workflow-state", "GET /v1/agents", "GET /v1/agents/{name}", "GET /v1/approvals", "GET /v1/approvals/{id}", "GET /v1/audit/verify", "GET /v1/components",
 	"GET /v1/components/{slug}", "GET /v1/components/{slug}/values", "GET /v1/decisions", "GET /v1/decisions/{run_id}/{call_id}", "GET /v1/events", "GET /v1/leases", "GET /v1/policies",
 	"GET /v1/policies/{name}", "GET /v1/policies/{name}/usage", "GET /v1/policies/{name}/versions/{n}", "GET /v1/principals", "GET /v1/processes",
 	"GET /v1/processes/{name}", "GET /v1/processes/{name}/versions/{n}", "GET /v1/processes/{name}/versions/{n}/graph", "GET /v1/runs", "GET /v1/runs/{id}", "GET /v1/runs/{id}/history", "GET /v1/runs/{id}/versions/{n}",
@@ -31,13 +31,13 @@ var allRoutes = []string{
 	"GET /workflow-states/{state_id}/events", "GET /workflow-states/{state_id}/history", "GET /workflow-states/{state_id}/versions/{n}", "GET /workflow-states/{state_id}/writers",
 	"PATCH /workflow-state", "PATCH /workflow-state/{state_id}", "PATCH /workflow-states/{state_id}", "POST /sessions",
 	"POST /sessions/{session_id}/grants", "POST /sessions/{session_id}/resume", "POST /sessions/{session_id}/stop",
-	"POST /v1/approvals/decide", "POST /v1/approvals/{id}/approve", "POST /v1/approvals/{id}/reject", "POST /v1/components", "POST /v1/components/{slug}/executions",
+	"POST /v1/agents", "POST /v1/approvals/decide", "POST /v1/approvals/{id}/approve", "POST /v1/approvals/{id}/reject", "POST /v1/components", "POST /v1/components/{slug}/executions",
 	"POST /v1/components/{slug}/executions/{execution_id}/commit", "POST /v1/policies", "POST /v1/policies/simulate",
 	"POST /v1/policies/{name}/promote", "POST /v1/processes", "POST /v1/processes/{name}/start", "POST /v1/runs", "POST /v1/runs/{id}/answer",
 	"POST /v1/runs/{id}/cancel", "POST /v1/runs/{id}/check", "POST /v1/runs/{id}/force-state", "POST /v1/runs/{id}/pause",
-	"POST /v1/runs/{id}/report", "POST /v1/runs/{id}/resume", "POST /v1/runs/{id}/transition", "POST /v1/simulate", "POST /v1/verify", "POST /v1/workflows",
+	"POST /v1/runs/{id}/report", "POST /v1/runs/{id}/resume", "POST /v1/runs/{id}/transition", "POST /v1/sessions/{session_id}/costs", "POST /v1/simulate", "POST /v1/verify", "POST /v1/workflows",
 	"POST /v1/workflows/graph", "POST /v1/workflows/validate", "POST /workflow-schemas", "POST /workflow-state", "POST /workflow-states",
-	"POST /workflow-states/{state_id}/lock", "POST /workflow-states/{state_id}/migrate", "PUT /v1/components/{slug}",
+	"POST /workflow-states/{state_id}/lock", "POST /workflow-states/{state_id}/migrate", "PUT /v1/agents/{name}", "PUT /v1/components/{slug}",
 	"PUT /v1/policies/{name}/attachments/{kind}/{id}", "PUT /v1/workflows/{name}/shadow", "PUT /workflow-state",
 	"PUT /workflow-state/{state_id}", "PUT /workflow-states/{state_id}", "PUT /workflow-states/{state_id}/lock",
 }

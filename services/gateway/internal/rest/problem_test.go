@@ -428,7 +428,7 @@ func TestConfig(t *testing.T) {
 		"Processes": func(c *Config) { c.Processes = nil }, "Policies": func(c *Config) { c.Policies = nil },
 		"Decisions": func(c *Config) { c.Decisions = nil }, "Approvals": func(c *Config) { c.Approvals = nil },
 		"Schemas": func(c *Config) { c.Schemas = nil }, "States": func(c *Config) { c.States = nil }, "Sessions": func(c *Config) { c.Sessions = nil },
-		"Tasks": func(c *Config) { c.Tasks = nil }, "Components": func(c *Config) { c.Components = nil },
+		"Tasks": func(c *Config) { c.Tasks = nil }, "Components": func(c *Config) { c.Components = nil }, "Agents": func(c *Config) { c.Agents = nil },
 	} {
 		cfg := full
 		remove(&cfg)

@@ -42,6 +42,7 @@ type Config struct {
 	Sessions   statev1.SessionServiceClient
 	Tasks      statev1.TaskServiceClient
 	Components statev1.ComponentServiceClient
+	Agents     statev1.AgentServiceClient
 
 	// Events feeds /v1/events and /v1/ws, which have no events of subjects without
 	// it.
@@ -109,8 +110,8 @@ func newEdge(cfg Config) (*edge, error) {
 	if cfg.Policy == nil || cfg.Policies == nil || cfg.Decisions == nil || cfg.Approvals == nil {
 		return nil, errors.New("rest: the clients Policy, Policies, Decisions and Approvals are required")
 	}
-	if cfg.Schemas == nil || cfg.States == nil || cfg.Sessions == nil || cfg.Tasks == nil || cfg.Components == nil {
-		return nil, errors.New("rest: the clients Schemas, States, Sessions, Tasks and Components are required")
+	if cfg.Schemas == nil || cfg.States == nil || cfg.Sessions == nil || cfg.Tasks == nil || cfg.Components == nil || cfg.Agents == nil {
+		return nil, errors.New("rest: the clients Schemas, States, Sessions, Tasks, Components and Agents are required")
 	}
 	e := &edge{
 		Config: cfg, mux: http.NewServeMux(), log: cmp.Or(cfg.Logger, slog.Default()), origin: http.NewCrossOriginProtection(),
@@ -139,6 +140,7 @@ func newEdge(cfg Config) (*edge, error) {
 	e.taskRoutes()
 	e.componentRoutes()
 	e.executionRoutes()
+	e.agentRoutes()
 	e.eventRoutes()
 	e.statsRoutes()
 	e.diffRoutes()

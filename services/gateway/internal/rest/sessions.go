@@ -27,7 +27,8 @@ type CreateSessionRequest struct {
 	AcceptEarlyUpdate bool              `json:"accept_early_update,omitzero" doc:"True when an update before its first stop counts."`
 	NoCallback        bool              `json:"no_callback,omitzero" doc:"True when its parent is not called back: it looks for the result itself."`
 	Labels            map[string]string `json:"labels,omitzero" doc:"Runners must have these labels to take its tasks."`
-	StateRef          string            `json:"state_ref,omitzero" doc:"Slug of the component that its executions begin and end with."`
+	StateRef          string            `json:"state_ref,omitzero" doc:"Component that its executions begin and end with, by slug or id; by default that of its agent."`
+	Agent             string            `json:"agent,omitzero" doc:"The agent that it starts from. A runner sets the session up for it."`
 	Subject           string            `json:"subject,omitzero" doc:"Whose long-term values of components it uses; by default the root's name."`
 	Prompt            string            `json:"prompt,omitzero" doc:"When set, a runner is to start the session's agent with it."`
 }
@@ -140,7 +141,7 @@ func (e *edge) createSession(c *call, in CreateSessionRequest) (*answer, error) 
 	resp, err := e.Sessions.CreateSession(c.ctx, &statev1.CreateSessionRequest{
 		SessionId: in.SessionID, Name: in.SessionName, Parent: in.ParentSessionName, WorkflowStateId: in.WorkflowStateID,
 		StateUpdate: statev1.StateUpdate(update), AcceptEarlyUpdate: in.AcceptEarlyUpdate, NoCallback: in.NoCallback, Labels: in.Labels,
-		StateRef: in.StateRef, Subject: in.Subject, Prompt: in.Prompt, Session: c.header(headerSession),
+		StateRef: in.StateRef, Agent: in.Agent, Subject: in.Subject, Prompt: in.Prompt, Session: c.header(headerSession),
 	})
 	if err != nil {
 		return nil, err

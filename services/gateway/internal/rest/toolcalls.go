@@ -48,7 +48,62 @@ type ReportResponse struct {
 	Evidence  []string              `json:"evidence,omitempty" doc:"The evidence that the report has given."`
 }
 
+// CostsRequest is what a session has cost, as one source knows it.
+type CostsRequest struct {
+	Source string `json:"source" doc:"Who knows: transcript, otlp, or another word of a-z, 0-9 and _. The largest source counts, not the sum."`
+	Costs  []Cost `json:"costs" doc:"1 to 256 costs."`
+}
+
+// Cost is one amount.
+type Cost struct {
+	ID      string    `json:"id" doc:"What it is of, such as the id of a message. The same id again counts nothing, unless it is a total."`
+	CostUSD money     `json:"cost_usd"`
+	Total   bool      `json:"total,omitzero" doc:"cost_usd is what id has cost in all until now: it counts by how much it has grown."`
+	Tools   []ToolUse `json:"tools,omitzero" doc:"The calls that it was paid for: budgets of their capabilities count it in equal parts."`
+}
+
+// ToolUse is a call of a tool.
+type ToolUse struct {
+	Tool  string         `json:"tool"`
+	Input jsontext.Value `json:"input,omitzero" doc:"The tool's arguments: a JSON object."`
+}
+
+// CostsResponse is what follows from costs.
+type CostsResponse struct {
+	Counted  int32  `json:"counted" doc:"How many of the costs were not known before."`
+	TotalUSD string `json:"total_usd" doc:"What the session has cost by its largest source, without the costs that its calls reported."`
+}
+
+func (e *edge) reportCosts(c *call, in CostsRequest) (*answer, error) {
+	if err := missing(requirement{"/source", in.Source != ""}, requirement{"/costs", len(in.Costs) > 0}); err != nil {
+		return nil, err
+	}
+	req := &policyv1.ReportCostRequest{SessionId: c.path("session_id"), Source: in.Source}
+	for _, cost := range in.Costs {
+		out := &policyv1.Cost{Id: cost.ID, CostUsd: string(cost.CostUSD), Total: cost.Total}
+		for _, use := range cost.Tools {
+			input := []byte(use.Input)
+			if use.Input.Kind() == 'n' {
+				input = nil
+			}
+			out.Tools = append(out.Tools, &policyv1.ToolUse{Tool: use.Tool, Input: input})
+		}
+		req.Costs = append(req.Costs, out)
+	}
+	resp, err := e.Policy.ReportCost(c.ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return ok(CostsResponse{Counted: resp.GetCounted(), TotalUSD: resp.GetTotalUsd()}), nil
+}
+
 func (e *edge) toolCallRoutes() {
+	e.add(route{
+		method: http.MethodPost, path: "/v1/sessions/{session_id}/costs", id: "reportCosts", summary: "Report what a session has cost",
+		about:  "For what the report of no call tells, such as the tokens of the agent's model. Idempotent by the ids of the costs.",
+		params: []param{inPath("session_id", "Id or name of the session, percent-encoded. It need not be registered.")},
+		body:   jsonBody, request: reflect.TypeFor[CostsRequest](), answers: answers[CostsResponse](http.StatusOK), serve: taking(e.reportCosts),
+	})
 	id := inPath("id", "Id of the run.")
 	e.add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/check", id: "checkToolCall", summary: "May this tool be called?",

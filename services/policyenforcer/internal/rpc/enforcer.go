@@ -103,6 +103,23 @@ func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolC
 	}, nil
 }
 
+// ReportCost implements PolicyEnforcerService.
+func (s *Enforcer) ReportCost(ctx context.Context, req *policyv1.ReportCostRequest) (*policyv1.ReportCostResponse, error) {
+	costs := app.Costs{Session: req.GetSessionId(), Source: req.GetSource()}
+	for _, c := range req.GetCosts() {
+		cost := app.Cost{ID: c.GetId(), CostUSD: c.GetCostUsd(), Total: c.GetTotal()}
+		for _, use := range c.GetTools() {
+			cost.Tools = append(cost.Tools, app.ToolUse{Tool: use.GetTool(), Input: use.GetInput()})
+		}
+		costs.Costs = append(costs.Costs, cost)
+	}
+	costed, err := s.app.ReportCost(ctx, caller(ctx), costs)
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.ReportCostResponse{Counted: int32(min(costed.Counted, maxBatch)), TotalUsd: costed.Total.String()}, nil //nolint:gosec // at most 256
+}
+
 // CheckToolCalls implements PolicyEnforcerService. Messages are worked on
 // concurrently, so a slow one does not hold up the others. When the server
 // drains, what was received is answered and the stream ends.

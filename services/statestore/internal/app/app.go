@@ -33,6 +33,7 @@ const (
 	kindRef = "session_ref"
 
 	kindComponent = "component"
+	kindAgent     = "agent"
 	// kindValues are the values of a component that are kept.
 	kindValues = "component_values"
 	// kindExecution is a use of a component that has begun.

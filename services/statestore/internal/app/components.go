@@ -5,17 +5,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // Component is the definition of a state component (S12.1).
 type Component struct {
 	*document.Component
+	// ID is unique; empty for one that was created before there were ids.
+	ID string
 	// Definition is as it was given.
 	Definition document.Value
 	Version    int64
@@ -28,6 +32,7 @@ type Component struct {
 // componentRecord is the stored form. The record of a component that was deleted
 // stays, without a definition, so that no version of a slug means two things.
 type componentRecord struct {
+	ID         string          `json:"id,omitempty"`
 	Definition json.RawMessage `json:"definition,omitempty"`
 	CreatedAt  time.Time       `json:"created_at"`
 	UpdatedAt  time.Time       `json:"updated_at"`
@@ -74,7 +79,8 @@ func (a *App) CreateComponent(ctx context.Context, caller Caller, src []byte, ke
 			return known.repeat(value, key, digest)
 		}
 		c := &Component{Component: parsed, Definition: value, Version: record.Version + 1, CreatedAt: now, UpdatedAt: now}
-		c.record = componentRecord{CreatedBy: caller.Principal.Name, Born: c.Version, Key: key, Digest: digest}
+		c.ID = typeid.New(typeid.Component)
+		c.record = componentRecord{ID: c.ID, CreatedBy: caller.Principal.Name, Born: c.Version, Key: key, Digest: digest}
 		return c, a.putComponent(ctx, caller, c, "created")
 	})
 }
@@ -115,13 +121,36 @@ func (a *App) putComponentRecord(ctx context.Context, caller Caller, c *Componen
 	return retry.Fault(err)
 }
 
-// Component returns a component by its slug.
+// Component returns a component by its slug, or by its id.
 func (a *App) Component(ctx context.Context, namespace, slug string) (*Component, error) {
 	_, c, err := a.findComponent(ctx, namespace, slug)
+	if err == nil && c == nil && strings.HasPrefix(slug, typeid.Component+"_") {
+		c, err = a.componentOfID(ctx, namespace, slug) // no slug has an underscore
+	}
 	if err == nil && c == nil {
 		return nil, fault.New(fault.NotFound, "there is no component %q; create it first", clip(slug))
 	}
 	return c, err
+}
+
+// componentOfID looks for a component by its id, nil for none. There are few of them: it is a
+// registry.
+func (a *App) componentOfID(ctx context.Context, namespace, id string) (*Component, error) {
+	for after := ""; ; {
+		page, next, err := a.Components(ctx, namespace, "", after, 100)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range page {
+			if c.ID == id {
+				return c, nil
+			}
+		}
+		if next == "" {
+			return nil, nil
+		}
+		after = next
+	}
 }
 
 // findComponent reads the record of a slug, and the component, nil for none.
@@ -151,7 +180,7 @@ func decodeComponent(record store.Record) (*Component, error) {
 		return nil, err
 	}
 	return &Component{
-		Component: parsed, Definition: value, Version: record.Version, CreatedAt: in.CreatedAt, UpdatedAt: in.UpdatedAt, record: in,
+		Component: parsed, ID: in.ID, Definition: value, Version: record.Version, CreatedAt: in.CreatedAt, UpdatedAt: in.UpdatedAt, record: in,
 	}, nil
 }
 
@@ -203,6 +232,10 @@ func (a *App) UpdateComponent(ctx context.Context, caller Caller, slug string, s
 			return nil, err
 		}
 		c.Component, c.Definition, c.UpdatedAt = parsed, value, a.now()
+		if c.ID == "" {
+			c.ID = typeid.New(typeid.Component)
+			c.record.ID = c.ID
+		}
 		c.Version++
 		return c, a.putComponent(ctx, caller, c, "updated")
 	})

@@ -28,6 +28,7 @@ type intent struct {
 	NoCallback bool              `json:"no_callback,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
 	StateRef   string            `json:"state_ref,omitempty"`
+	Agent      string            `json:"agent,omitempty"`
 	Subject    string            `json:"subject,omitempty"`
 	Prompt     string            `json:"prompt,omitempty"`
 	Owner      string            `json:"owner"`
@@ -182,7 +183,7 @@ func (a *App) openMember(ctx context.Context, key store.Key, in *intent) (*Membe
 	}
 	r, err := session.Open(session.Spec{
 		ID: in.ID, Name: in.Name, Skip: in.Skip, AcceptEarly: in.Early, NoCallback: in.NoCallback, Labels: in.Labels,
-		StateRef: in.StateRef, Subject: in.Subject, Prompt: in.Prompt, Owner: in.Owner,
+		StateRef: in.StateRef, Agent: in.Agent, Subject: in.Subject, Prompt: in.Prompt, Owner: in.Owner,
 	}, above, t.clock)
 	if err != nil {
 		return nil, fault.New(fault.FailedPrecondition, "%v", err)

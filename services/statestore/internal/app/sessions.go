@@ -28,9 +28,12 @@ type NewSession struct {
 	// NoCallback: its parent is not called back (S15.4).
 	NoCallback bool
 	Labels     map[string]string
-	StateRef   string
-	Subject    string
-	Prompt     string
+	// StateRef is a component, by slug or id; that of the agent by default.
+	StateRef string
+	// Agent is what it starts from (S15.10); empty for nothing.
+	Agent   string
+	Subject string
+	Prompt  string
 }
 
 // CreateSession makes a session at the root, or under a parent (S11.1). The same
@@ -141,10 +144,21 @@ func (a *App) newIntent(ctx context.Context, caller Caller, req NewSession, pare
 	if caller.agent() && req.Subject != "" {
 		return nil, fault.New(fault.PermissionDenied, "only an operator can choose the subject, because it gives access to the subject's long-term values")
 	}
-	if req.StateRef != "" {
-		if _, err := a.Component(ctx, caller.Namespace, req.StateRef); err != nil {
+	if req.Agent != "" {
+		agent, err := a.Agent(ctx, caller.Namespace, req.Agent)
+		if err != nil {
 			return nil, err
 		}
+		if req.StateRef == "" && len(agent.StateRefs) > 0 {
+			req.StateRef = agent.StateRefs[0]
+		}
+	}
+	if req.StateRef != "" {
+		component, err := a.Component(ctx, caller.Namespace, req.StateRef)
+		if err != nil {
+			return nil, err
+		}
+		req.StateRef = component.Slug
 	}
 	home, err := typeid.NewWhere(typeid.Session, func(id string) bool {
 		shards := a.store.Shards()
@@ -155,7 +169,7 @@ func (a *App) newIntent(ctx context.Context, caller Caller, req NewSession, pare
 	}
 	in := &intent{
 		Home: home, ID: home, Name: req.Name, Skip: req.Skip, Early: req.AcceptEarly, NoCallback: req.NoCallback, Labels: req.Labels,
-		StateRef: req.StateRef, Subject: req.Subject, Prompt: req.Prompt, Owner: caller.Principal.Name,
+		StateRef: req.StateRef, Agent: req.Agent, Subject: req.Subject, Prompt: req.Prompt, Owner: caller.Principal.Name,
 	}
 	if req.ID != "" {
 		in.ID = req.ID

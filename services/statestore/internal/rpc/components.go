@@ -107,7 +107,7 @@ func (s *Components) GetComponentValues(ctx context.Context, req *statev1.GetCom
 
 func componentProto(c *app.Component) *statev1.Component {
 	out := &statev1.Component{
-		Slug: c.Slug, Name: c.Name, Description: c.Description, Tags: c.Tags, Persistence: persistenceMode[string(c.Persistence)],
+		ComponentId: c.ID, Slug: c.Slug, Name: c.Name, Description: c.Description, Tags: c.Tags, Persistence: persistenceMode[string(c.Persistence)],
 		Version: c.Version, CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt),
 	}
 	if schema, ok := c.Definition.Get("schema_definition"); ok {

@@ -34,7 +34,7 @@ func (s *Sessions) CreateSession(ctx context.Context, req *statev1.CreateSession
 	m, created, err := s.App.CreateSession(ctx, caller(ctx, req.GetSession()), app.NewSession{
 		ID: req.GetSessionId(), Name: req.GetName(), Parent: req.GetParent(), StateID: req.GetWorkflowStateId(),
 		Skip: req.GetStateUpdate() == statev1.StateUpdate_STATE_UPDATE_SKIP, AcceptEarly: req.GetAcceptEarlyUpdate(), NoCallback: req.GetNoCallback(),
-		Labels: req.GetLabels(), StateRef: req.GetStateRef(), Subject: req.GetSubject(), Prompt: req.GetPrompt(),
+		Labels: req.GetLabels(), StateRef: req.GetStateRef(), Agent: req.GetAgent(), Subject: req.GetSubject(), Prompt: req.GetPrompt(),
 	})
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func sessionProto(m *app.Member) *statev1.Session {
 		StateUpdateStatus: updateStatuses[m.Update], Attempts: int32(m.Attempts), // bounded by the configuration
 		StateUpdate: statev1.StateUpdate_STATE_UPDATE_REQUIRED, AcceptEarlyUpdate: m.AcceptEarly,
 		OpenChildren: int32(m.OpenChildren), Callbacks: callbackProtos(m.Callbacks), Labels: m.Labels, // as many as sessions
-		StateRef: m.StateRef, Version: m.Version, CreatedAt: timestamppb.New(m.CreatedAt), UpdatedAt: timestamppb.New(m.UpdatedAt),
+		StateRef: m.StateRef, Agent: m.Agent, Version: m.Version, CreatedAt: timestamppb.New(m.CreatedAt), UpdatedAt: timestamppb.New(m.UpdatedAt),
 		EndedAt: stamp(m.EndedAt), Grants: m.Grants, Subject: m.Subject, Error: m.Error, HasResult: m.Result != nil, NoCallback: m.NoCallback,
 	}
 	if m.Update == session.UpdateSkipped {

@@ -38,7 +38,10 @@ type Process struct {
 	// Name of the principal that registered this version.
 	CreatedBy string `protobuf:"bytes,6,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
 	// The tools that its sessions may use at an endpoint for processes (S7.8).
-	Tools         []string `protobuf:"bytes,7,rep,name=tools,proto3" json:"tools,omitempty"`
+	Tools []string `protobuf:"bytes,7,rep,name=tools,proto3" json:"tools,omitempty"`
+	// Unique id of the process, the same in each of its versions; empty in one from before
+	// there were ids.
+	ProcessId     string `protobuf:"bytes,8,opt,name=process_id,json=processId,proto3" json:"process_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -120,6 +123,13 @@ func (x *Process) GetTools() []string {
 		return x.Tools
 	}
 	return nil
+}
+
+func (x *Process) GetProcessId() string {
+	if x != nil {
+		return x.ProcessId
+	}
+	return ""
 }
 
 // Turn is where a session of a process stands, as its agent is told.
@@ -218,7 +228,7 @@ var File_interlock_engine_v1_process_proto protoreflect.FileDescriptor
 
 const file_interlock_engine_v1_process_proto_rawDesc = "" +
 	"\n" +
-	"!interlock/engine/v1/process.proto\x12\x13interlock.engine.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dinterlock/engine/v1/run.proto\"\xdf\x01\n" +
+	"!interlock/engine/v1/process.proto\x12\x13interlock.engine.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dinterlock/engine/v1/run.proto\"\xfe\x01\n" +
 	"\aProcess\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x16\n" +
@@ -230,7 +240,9 @@ const file_interlock_engine_v1_process_proto_rawDesc = "" +
 	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x1d\n" +
 	"\n" +
 	"created_by\x18\x06 \x01(\tR\tcreatedBy\x12\x14\n" +
-	"\x05tools\x18\a \x03(\tR\x05tools\"\xc5\x01\n" +
+	"\x05tools\x18\a \x03(\tR\x05tools\x12\x1d\n" +
+	"\n" +
+	"process_id\x18\b \x01(\tR\tprocessId\"\xc5\x01\n" +
 	"\x04Turn\x12%\n" +
 	"\x0einitial_prompt\x18\x01 \x01(\tR\rinitialPrompt\x12\x1a\n" +
 	"\bquestion\x18\x02 \x01(\tR\bquestion\x12\x18\n" +

@@ -563,6 +563,258 @@ func (x *ReportToolCallResponse) GetEvidence() []string {
 	return nil
 }
 
+// ReportCostRequest is what a session has cost, as one source knows it.
+type ReportCostRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session. It need not be registered.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Who knows: "transcript" of the agent's transcript, "otlp" of its metrics, or another
+	// word. What one session costs by several sources is the largest of them, not their sum.
+	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	// The costs, in their order.
+	Costs         []*Cost `protobuf:"bytes,3,rep,name=costs,proto3" json:"costs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportCostRequest) Reset() {
+	*x = ReportCostRequest{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportCostRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportCostRequest) ProtoMessage() {}
+
+func (x *ReportCostRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportCostRequest.ProtoReflect.Descriptor instead.
+func (*ReportCostRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ReportCostRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *ReportCostRequest) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *ReportCostRequest) GetCosts() []*Cost {
+	if x != nil {
+		return x.Costs
+	}
+	return nil
+}
+
+// Cost is one amount.
+type Cost struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it is of, such as the id of a message. A source's cost with an id that the session
+	// had before counts nothing, unless it is a total.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The amount, in decimal US dollars; what is finer than a micro-dollar is rounded up.
+	CostUsd string `protobuf:"bytes,2,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
+	// True when cost_usd is what id has cost in all until now: it counts by how much it has
+	// grown.
+	Total bool `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	// The calls that it was paid for, which budgets of their capabilities count too, in equal
+	// parts; none for what belongs to the session alone.
+	Tools         []*ToolUse `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cost) Reset() {
+	*x = Cost{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cost) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cost) ProtoMessage() {}
+
+func (x *Cost) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cost.ProtoReflect.Descriptor instead.
+func (*Cost) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Cost) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Cost) GetCostUsd() string {
+	if x != nil {
+		return x.CostUsd
+	}
+	return ""
+}
+
+func (x *Cost) GetTotal() bool {
+	if x != nil {
+		return x.Total
+	}
+	return false
+}
+
+func (x *Cost) GetTools() []*ToolUse {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+// ToolUse is a call of a tool, as CheckToolCall is asked about it.
+type ToolUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the tool.
+	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
+	// The tool's arguments: a UTF-8 JSON object; empty for none.
+	Input         []byte `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolUse) Reset() {
+	*x = ToolUse{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolUse) ProtoMessage() {}
+
+func (x *ToolUse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
+func (*ToolUse) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ToolUse) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *ToolUse) GetInput() []byte {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// ReportCostResponse is what follows from costs.
+type ReportCostResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many of the costs counted: those that were not known before.
+	Counted int32 `protobuf:"varint,1,opt,name=counted,proto3" json:"counted,omitempty"`
+	// What the session has cost in all by its largest source, in decimal US dollars. The costs
+	// of its calls are not in it.
+	TotalUsd      string `protobuf:"bytes,2,opt,name=total_usd,json=totalUsd,proto3" json:"total_usd,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportCostResponse) Reset() {
+	*x = ReportCostResponse{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportCostResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportCostResponse) ProtoMessage() {}
+
+func (x *ReportCostResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportCostResponse.ProtoReflect.Descriptor instead.
+func (*ReportCostResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ReportCostResponse) GetCounted() int32 {
+	if x != nil {
+		return x.Counted
+	}
+	return 0
+}
+
+func (x *ReportCostResponse) GetTotalUsd() string {
+	if x != nil {
+		return x.TotalUsd
+	}
+	return ""
+}
+
 // CheckToolCallsRequest is one message of tool calls.
 type CheckToolCallsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -576,7 +828,7 @@ type CheckToolCallsRequest struct {
 
 func (x *CheckToolCallsRequest) Reset() {
 	*x = CheckToolCallsRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -588,7 +840,7 @@ func (x *CheckToolCallsRequest) String() string {
 func (*CheckToolCallsRequest) ProtoMessage() {}
 
 func (x *CheckToolCallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -601,7 +853,7 @@ func (x *CheckToolCallsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsRequest.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{4}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CheckToolCallsRequest) GetCorrelationId() uint64 {
@@ -631,7 +883,7 @@ type CheckToolCallsResponse struct {
 
 func (x *CheckToolCallsResponse) Reset() {
 	*x = CheckToolCallsResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -643,7 +895,7 @@ func (x *CheckToolCallsResponse) String() string {
 func (*CheckToolCallsResponse) ProtoMessage() {}
 
 func (x *CheckToolCallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -656,7 +908,7 @@ func (x *CheckToolCallsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsResponse.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{5}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CheckToolCallsResponse) GetCorrelationId() uint64 {
@@ -689,7 +941,7 @@ type CheckToolCallsResult struct {
 
 func (x *CheckToolCallsResult) Reset() {
 	*x = CheckToolCallsResult{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -701,7 +953,7 @@ func (x *CheckToolCallsResult) String() string {
 func (*CheckToolCallsResult) ProtoMessage() {}
 
 func (x *CheckToolCallsResult) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -714,7 +966,7 @@ func (x *CheckToolCallsResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsResult.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsResult) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{6}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CheckToolCallsResult) GetResult() isCheckToolCallsResult_Result {
@@ -822,7 +1074,26 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\taccounted\x18\x02 \x01(\bR\taccounted\x12>\n" +
 	"\tinterrupt\x18\x03 \x01(\v2 .interlock.policy.v1.InterruptedR\tinterrupt\x12\x18\n" +
 	"\awarning\x18\x04 \x01(\tR\awarning\x12\x1a\n" +
-	"\bevidence\x18\x05 \x03(\tR\bevidence\"\x8c\x01\n" +
+	"\bevidence\x18\x05 \x03(\tR\bevidence\"\xb3\x01\n" +
+	"\x11ReportCostRequest\x12)\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\tsessionId\x125\n" +
+	"\x06source\x18\x02 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[a-z][a-z0-9_]{0,31}$R\x06source\x12<\n" +
+	"\x05costs\x18\x03 \x03(\v2\x19.interlock.policy.v1.CostB\v\xbaH\b\x92\x01\x05\b\x01\x10\x80\x02R\x05costs\"\x9c\x01\n" +
+	"\x04Cost\x12\x1a\n" +
+	"\x02id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x02id\x12$\n" +
+	"\bcost_usd\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\acostUsd\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\bR\x05total\x12<\n" +
+	"\x05tools\x18\x04 \x03(\v2\x1c.interlock.policy.v1.ToolUseB\b\xbaH\x05\x92\x01\x02\x10@R\x05tools\"J\n" +
+	"\aToolUse\x12\x1e\n" +
+	"\x04tool\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x04tool\x12\x1f\n" +
+	"\x05input\x18\x02 \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80\x04R\x05input\"K\n" +
+	"\x12ReportCostResponse\x12\x18\n" +
+	"\acounted\x18\x01 \x01(\x05R\acounted\x12\x1b\n" +
+	"\ttotal_usd\x18\x02 \x01(\tR\btotalUsd\"\x8c\x01\n" +
 	"\x15CheckToolCallsRequest\x12%\n" +
 	"\x0ecorrelation_id\x18\x01 \x01(\x04R\rcorrelationId\x12L\n" +
 	"\x05calls\x18\x02 \x03(\v2).interlock.policy.v1.CheckToolCallRequestB\v\xbaH\b\x92\x01\x05\b\x01\x10\x80\x02R\x05calls\"\x84\x01\n" +
@@ -832,10 +1103,12 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\x14CheckToolCallsResult\x12H\n" +
 	"\bdecision\x18\x01 \x01(\v2*.interlock.policy.v1.CheckToolCallResponseH\x00R\bdecision\x12*\n" +
 	"\x05error\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
-	"\x06result2\xd9\x02\n" +
+	"\x06result2\xb8\x03\n" +
 	"\x15PolicyEnforcerService\x12f\n" +
 	"\rCheckToolCall\x12).interlock.policy.v1.CheckToolCallRequest\x1a*.interlock.policy.v1.CheckToolCallResponse\x12i\n" +
-	"\x0eReportToolCall\x12*.interlock.policy.v1.ReportToolCallRequest\x1a+.interlock.policy.v1.ReportToolCallResponse\x12m\n" +
+	"\x0eReportToolCall\x12*.interlock.policy.v1.ReportToolCallRequest\x1a+.interlock.policy.v1.ReportToolCallResponse\x12]\n" +
+	"\n" +
+	"ReportCost\x12&.interlock.policy.v1.ReportCostRequest\x1a'.interlock.policy.v1.ReportCostResponse\x12m\n" +
 	"\x0eCheckToolCalls\x12*.interlock.policy.v1.CheckToolCallsRequest\x1a+.interlock.policy.v1.CheckToolCallsResponse(\x010\x01BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
@@ -850,45 +1123,53 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP() []byte
 	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescData
 }
 
-var file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_interlock_policy_v1_policy_enforcer_service_proto_goTypes = []any{
 	(*CheckToolCallRequest)(nil),   // 0: interlock.policy.v1.CheckToolCallRequest
 	(*CheckToolCallResponse)(nil),  // 1: interlock.policy.v1.CheckToolCallResponse
 	(*ReportToolCallRequest)(nil),  // 2: interlock.policy.v1.ReportToolCallRequest
 	(*ReportToolCallResponse)(nil), // 3: interlock.policy.v1.ReportToolCallResponse
-	(*CheckToolCallsRequest)(nil),  // 4: interlock.policy.v1.CheckToolCallsRequest
-	(*CheckToolCallsResponse)(nil), // 5: interlock.policy.v1.CheckToolCallsResponse
-	(*CheckToolCallsResult)(nil),   // 6: interlock.policy.v1.CheckToolCallsResult
-	(Decision)(0),                  // 7: interlock.policy.v1.Decision
-	(DecisionCode)(0),              // 8: interlock.policy.v1.DecisionCode
-	(*v1.LegalEvent)(nil),          // 9: interlock.engine.v1.LegalEvent
-	(*Explanation)(nil),            // 10: interlock.policy.v1.Explanation
-	(*v1.Run)(nil),                 // 11: interlock.engine.v1.Run
-	(*Interrupted)(nil),            // 12: interlock.policy.v1.Interrupted
-	(*status.Status)(nil),          // 13: google.rpc.Status
+	(*ReportCostRequest)(nil),      // 4: interlock.policy.v1.ReportCostRequest
+	(*Cost)(nil),                   // 5: interlock.policy.v1.Cost
+	(*ToolUse)(nil),                // 6: interlock.policy.v1.ToolUse
+	(*ReportCostResponse)(nil),     // 7: interlock.policy.v1.ReportCostResponse
+	(*CheckToolCallsRequest)(nil),  // 8: interlock.policy.v1.CheckToolCallsRequest
+	(*CheckToolCallsResponse)(nil), // 9: interlock.policy.v1.CheckToolCallsResponse
+	(*CheckToolCallsResult)(nil),   // 10: interlock.policy.v1.CheckToolCallsResult
+	(Decision)(0),                  // 11: interlock.policy.v1.Decision
+	(DecisionCode)(0),              // 12: interlock.policy.v1.DecisionCode
+	(*v1.LegalEvent)(nil),          // 13: interlock.engine.v1.LegalEvent
+	(*Explanation)(nil),            // 14: interlock.policy.v1.Explanation
+	(*v1.Run)(nil),                 // 15: interlock.engine.v1.Run
+	(*Interrupted)(nil),            // 16: interlock.policy.v1.Interrupted
+	(*status.Status)(nil),          // 17: google.rpc.Status
 }
 var file_interlock_policy_v1_policy_enforcer_service_proto_depIdxs = []int32{
-	7,  // 0: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
-	8,  // 1: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
-	9,  // 2: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	10, // 3: interlock.policy.v1.CheckToolCallResponse.explanation:type_name -> interlock.policy.v1.Explanation
-	11, // 4: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
-	12, // 5: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
-	0,  // 6: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
-	6,  // 7: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
-	1,  // 8: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
-	13, // 9: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
-	0,  // 10: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
-	2,  // 11: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
-	4,  // 12: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
-	1,  // 13: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
-	3,  // 14: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
-	5,  // 15: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
-	13, // [13:16] is the sub-list for method output_type
-	10, // [10:13] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	11, // 0: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
+	12, // 1: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
+	13, // 2: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	14, // 3: interlock.policy.v1.CheckToolCallResponse.explanation:type_name -> interlock.policy.v1.Explanation
+	15, // 4: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
+	16, // 5: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
+	5,  // 6: interlock.policy.v1.ReportCostRequest.costs:type_name -> interlock.policy.v1.Cost
+	6,  // 7: interlock.policy.v1.Cost.tools:type_name -> interlock.policy.v1.ToolUse
+	0,  // 8: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
+	10, // 9: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
+	1,  // 10: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
+	17, // 11: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
+	0,  // 12: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
+	2,  // 13: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
+	4,  // 14: interlock.policy.v1.PolicyEnforcerService.ReportCost:input_type -> interlock.policy.v1.ReportCostRequest
+	8,  // 15: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
+	1,  // 16: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
+	3,  // 17: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
+	7,  // 18: interlock.policy.v1.PolicyEnforcerService.ReportCost:output_type -> interlock.policy.v1.ReportCostResponse
+	9,  // 19: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
+	16, // [16:20] is the sub-list for method output_type
+	12, // [12:16] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_policy_enforcer_service_proto_init() }
@@ -899,7 +1180,7 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_init() {
 	file_interlock_policy_v1_decision_proto_init()
 	file_interlock_policy_v1_explanation_proto_init()
 	file_interlock_policy_v1_tool_call_proto_init()
-	file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6].OneofWrappers = []any{
+	file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10].OneofWrappers = []any{
 		(*CheckToolCallsResult_Decision)(nil),
 		(*CheckToolCallsResult_Error)(nil),
 	}
@@ -909,7 +1190,7 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc), len(file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

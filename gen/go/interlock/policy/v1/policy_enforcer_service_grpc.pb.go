@@ -21,6 +21,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	PolicyEnforcerService_CheckToolCall_FullMethodName  = "/interlock.policy.v1.PolicyEnforcerService/CheckToolCall"
 	PolicyEnforcerService_ReportToolCall_FullMethodName = "/interlock.policy.v1.PolicyEnforcerService/ReportToolCall"
+	PolicyEnforcerService_ReportCost_FullMethodName     = "/interlock.policy.v1.PolicyEnforcerService/ReportCost"
 	PolicyEnforcerService_CheckToolCalls_FullMethodName = "/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls"
 )
 
@@ -35,6 +36,9 @@ type PolicyEnforcerServiceClient interface {
 	CheckToolCall(ctx context.Context, in *CheckToolCallRequest, opts ...grpc.CallOption) (*CheckToolCallResponse, error)
 	// ReportToolCall records the result of a call that was allowed.
 	ReportToolCall(ctx context.Context, in *ReportToolCallRequest, opts ...grpc.CallOption) (*ReportToolCallResponse, error)
+	// ReportCost counts what a session has cost that the report of no call tells, such as the
+	// tokens of its agent's model (S15.1).
+	ReportCost(ctx context.Context, in *ReportCostRequest, opts ...grpc.CallOption) (*ReportCostResponse, error)
 	// CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
 	// request message gets one response message with the same correlation_id. Responses
 	// may overtake each other.
@@ -69,6 +73,16 @@ func (c *policyEnforcerServiceClient) ReportToolCall(ctx context.Context, in *Re
 	return out, nil
 }
 
+func (c *policyEnforcerServiceClient) ReportCost(ctx context.Context, in *ReportCostRequest, opts ...grpc.CallOption) (*ReportCostResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReportCostResponse)
+	err := c.cc.Invoke(ctx, PolicyEnforcerService_ReportCost_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *policyEnforcerServiceClient) CheckToolCalls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CheckToolCallsRequest, CheckToolCallsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &PolicyEnforcerService_ServiceDesc.Streams[0], PolicyEnforcerService_CheckToolCalls_FullMethodName, cOpts...)
@@ -93,6 +107,9 @@ type PolicyEnforcerServiceServer interface {
 	CheckToolCall(context.Context, *CheckToolCallRequest) (*CheckToolCallResponse, error)
 	// ReportToolCall records the result of a call that was allowed.
 	ReportToolCall(context.Context, *ReportToolCallRequest) (*ReportToolCallResponse, error)
+	// ReportCost counts what a session has cost that the report of no call tells, such as the
+	// tokens of its agent's model (S15.1).
+	ReportCost(context.Context, *ReportCostRequest) (*ReportCostResponse, error)
 	// CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
 	// request message gets one response message with the same correlation_id. Responses
 	// may overtake each other.
@@ -112,6 +129,9 @@ func (UnimplementedPolicyEnforcerServiceServer) CheckToolCall(context.Context, *
 }
 func (UnimplementedPolicyEnforcerServiceServer) ReportToolCall(context.Context, *ReportToolCallRequest) (*ReportToolCallResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReportToolCall not implemented")
+}
+func (UnimplementedPolicyEnforcerServiceServer) ReportCost(context.Context, *ReportCostRequest) (*ReportCostResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReportCost not implemented")
 }
 func (UnimplementedPolicyEnforcerServiceServer) CheckToolCalls(grpc.BidiStreamingServer[CheckToolCallsRequest, CheckToolCallsResponse]) error {
 	return status.Error(codes.Unimplemented, "method CheckToolCalls not implemented")
@@ -173,6 +193,24 @@ func _PolicyEnforcerService_ReportToolCall_Handler(srv interface{}, ctx context.
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PolicyEnforcerService_ReportCost_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReportCostRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PolicyEnforcerServiceServer).ReportCost(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PolicyEnforcerService_ReportCost_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PolicyEnforcerServiceServer).ReportCost(ctx, req.(*ReportCostRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PolicyEnforcerService_CheckToolCalls_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(PolicyEnforcerServiceServer).CheckToolCalls(&grpc.GenericServerStream[CheckToolCallsRequest, CheckToolCallsResponse]{ServerStream: stream})
 }
@@ -194,6 +232,10 @@ var PolicyEnforcerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ReportToolCall",
 			Handler:    _PolicyEnforcerService_ReportToolCall_Handler,
+		},
+		{
+			MethodName: "ReportCost",
+			Handler:    _PolicyEnforcerService_ReportCost_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -101,7 +101,10 @@ type Component struct {
 	// When it was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// When its definition changed last.
-	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// Unique id of the component; empty for one that was created before there were ids, until
+	// its definition changes.
+	ComponentId   string `protobuf:"bytes,11,opt,name=component_id,json=componentId,proto3" json:"component_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -204,6 +207,13 @@ func (x *Component) GetUpdatedAt() *timestamppb.Timestamp {
 		return x.UpdatedAt
 	}
 	return nil
+}
+
+func (x *Component) GetComponentId() string {
+	if x != nil {
+		return x.ComponentId
+	}
+	return ""
 }
 
 // Execution is one use of a component's values (S12.3).
@@ -319,7 +329,7 @@ var File_interlock_state_v1_component_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_component_proto_rawDesc = "" +
 	"\n" +
-	"\"interlock/state/v1/component.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x90\x03\n" +
+	"\"interlock/state/v1/component.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb3\x03\n" +
 	"\tComponent\x12\x12\n" +
 	"\x04slug\x18\x01 \x01(\tR\x04slug\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
@@ -333,7 +343,8 @@ const file_interlock_state_v1_component_proto_rawDesc = "" +
 	"created_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
 	"updated_at\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\"\x86\x02\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12!\n" +
+	"\fcomponent_id\x18\v \x01(\tR\vcomponentId\"\x86\x02\n" +
 	"\tExecution\x12!\n" +
 	"\fexecution_id\x18\x01 \x01(\tR\vexecutionId\x12\x12\n" +
 	"\x04slug\x18\x02 \x01(\tR\x04slug\x12\x16\n" +

@@ -126,7 +126,7 @@ func (x *CreateComponentResponse) GetComponent() *Component {
 // GetComponentRequest names one component.
 type GetComponentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Slug of the component.
+	// Slug of the component, or its id.
 	Slug          string `protobuf:"bytes,1,opt,name=slug,proto3" json:"slug,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

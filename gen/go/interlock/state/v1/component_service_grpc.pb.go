@@ -38,7 +38,7 @@ const (
 type ComponentServiceClient interface {
 	// CreateComponent stores a component under its slug.
 	CreateComponent(ctx context.Context, in *CreateComponentRequest, opts ...grpc.CallOption) (*CreateComponentResponse, error)
-	// GetComponent returns a component by its slug. NOT_FOUND when there is none.
+	// GetComponent returns a component by its slug or id. NOT_FOUND when there is none.
 	GetComponent(ctx context.Context, in *GetComponentRequest, opts ...grpc.CallOption) (*GetComponentResponse, error)
 	// ListComponents returns components. It is a registry: ordered by slug.
 	ListComponents(ctx context.Context, in *ListComponentsRequest, opts ...grpc.CallOption) (*ListComponentsResponse, error)
@@ -154,7 +154,7 @@ func (c *componentServiceClient) GetComponentValues(ctx context.Context, in *Get
 type ComponentServiceServer interface {
 	// CreateComponent stores a component under its slug.
 	CreateComponent(context.Context, *CreateComponentRequest) (*CreateComponentResponse, error)
-	// GetComponent returns a component by its slug. NOT_FOUND when there is none.
+	// GetComponent returns a component by its slug or id. NOT_FOUND when there is none.
 	GetComponent(context.Context, *GetComponentRequest) (*GetComponentResponse, error)
 	// ListComponents returns components. It is a registry: ordered by slug.
 	ListComponents(context.Context, *ListComponentsRequest) (*ListComponentsResponse, error)

@@ -235,6 +235,8 @@ type Session struct {
 	// Slug of the component that its executions begin and end with (S12.4); empty for
 	// none.
 	StateRef string `protobuf:"bytes,17,opt,name=state_ref,json=stateRef,proto3" json:"state_ref,omitempty"`
+	// Name of the agent that it has started from (S15.10); empty for none.
+	Agent string `protobuf:"bytes,32,opt,name=agent,proto3" json:"agent,omitempty"`
 	// Counts its changes, from 1.
 	Version int64 `protobuf:"varint,18,opt,name=version,proto3" json:"version,omitempty"`
 	// When it was created.
@@ -402,6 +404,13 @@ func (x *Session) GetLabels() map[string]string {
 func (x *Session) GetStateRef() string {
 	if x != nil {
 		return x.StateRef
+	}
+	return ""
+}
+
+func (x *Session) GetAgent() string {
+	if x != nil {
+		return x.Agent
 	}
 	return ""
 }
@@ -593,7 +602,7 @@ var File_interlock_state_v1_session_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_session_proto_rawDesc = "" +
 	"\n" +
-	" interlock/state/v1/session.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x86\t\n" +
+	" interlock/state/v1/session.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9c\t\n" +
 	"\aSession\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n" +
@@ -613,7 +622,8 @@ const file_interlock_state_v1_session_proto_rawDesc = "" +
 	"\tcallbacks\x18\x0e \x03(\v2\x1c.interlock.state.v1.CallbackR\tcallbacks\x12\x17\n" +
 	"\atask_id\x18\x0f \x01(\tR\x06taskId\x12?\n" +
 	"\x06labels\x18\x10 \x03(\v2'.interlock.state.v1.Session.LabelsEntryR\x06labels\x12\x1b\n" +
-	"\tstate_ref\x18\x11 \x01(\tR\bstateRef\x12\x18\n" +
+	"\tstate_ref\x18\x11 \x01(\tR\bstateRef\x12\x14\n" +
+	"\x05agent\x18  \x01(\tR\x05agent\x12\x18\n" +
 	"\aversion\x18\x12 \x01(\x03R\aversion\x129\n" +
 	"\n" +
 	"created_at\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +

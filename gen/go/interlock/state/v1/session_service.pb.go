@@ -41,7 +41,8 @@ type CreateSessionRequest struct {
 	AcceptEarlyUpdate bool `protobuf:"varint,6,opt,name=accept_early_update,json=acceptEarlyUpdate,proto3" json:"accept_early_update,omitempty"`
 	// Labels that a runner must have to take its tasks.
 	Labels map[string]string `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Slug of the component that its executions begin and end with; empty for none.
+	// Component that its executions begin and end with, by slug or id; empty for none, or for
+	// that of its agent.
 	StateRef string `protobuf:"bytes,8,opt,name=state_ref,json=stateRef,proto3" json:"state_ref,omitempty"`
 	// Whose long-term values of components it uses; empty for the name of the root.
 	Subject string `protobuf:"bytes,9,opt,name=subject,proto3" json:"subject,omitempty"`
@@ -52,7 +53,9 @@ type CreateSessionRequest struct {
 	// below their own.
 	Session string `protobuf:"bytes,11,opt,name=session,proto3" json:"session,omitempty"`
 	// True when its parent is not called back (S15.4): it looks for the result itself.
-	NoCallback    bool `protobuf:"varint,20,opt,name=no_callback,json=noCallback,proto3" json:"no_callback,omitempty"`
+	NoCallback bool `protobuf:"varint,20,opt,name=no_callback,json=noCallback,proto3" json:"no_callback,omitempty"`
+	// Name of the agent that it starts from (S15.10); empty for none.
+	Agent         string `protobuf:"bytes,21,opt,name=agent,proto3" json:"agent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -169,6 +172,13 @@ func (x *CreateSessionRequest) GetNoCallback() bool {
 		return x.NoCallback
 	}
 	return false
+}
+
+func (x *CreateSessionRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
 }
 
 // CreateSessionResponse is the session.
@@ -1078,7 +1088,7 @@ var File_interlock_state_v1_session_service_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\n" +
-	"(interlock/state/v1/session_service.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a interlock/state/v1/session.proto\"\x87\x05\n" +
+	"(interlock/state/v1/session_service.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a interlock/state/v1/session.proto\"\xa7\x05\n" +
 	"\x14CreateSessionRequest\x12'\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\tsessionId\x12\x1c\n" +
@@ -1094,7 +1104,8 @@ const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	" \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x10R\x06prompt\x12\"\n" +
 	"\asession\x18\v \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\x12\x1f\n" +
 	"\vno_callback\x18\x14 \x01(\bR\n" +
-	"noCallback\x1a9\n" +
+	"noCallback\x12\x1e\n" +
+	"\x05agent\x18\x15 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05agent\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"h\n" +

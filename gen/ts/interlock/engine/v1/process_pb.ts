@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/engine/v1/process.proto.
  */
 export const file_interlock_engine_v1_process: GenFile = /*@__PURE__*/
-  fileDesc("CiFpbnRlcmxvY2svZW5naW5lL3YxL3Byb2Nlc3MucHJvdG8SE2ludGVybG9jay5lbmdpbmUudjEinwEKB1Byb2Nlc3MSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDEg4KBmRpZ2VzdBgDIAEoCRISCgpkZWZpbml0aW9uGAQgASgMEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYBiABKAkSDQoFdG9vbHMYByADKAkijgEKBFR1cm4SFgoOaW5pdGlhbF9wcm9tcHQYASABKAkSEAoIcXVlc3Rpb24YAiABKAkSDwoHYW5zd2VycxgDIAMoCRIuCgZzdGF0dXMYBCABKA4yHi5pbnRlcmxvY2suZW5naW5lLnYxLlJ1blN0YXR1cxINCgVzdGF0ZRgFIAEoCRIMCgR0ZXh0GAYgASgJQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_interlock_engine_v1_run]);
+  fileDesc("CiFpbnRlcmxvY2svZW5naW5lL3YxL3Byb2Nlc3MucHJvdG8SE2ludGVybG9jay5lbmdpbmUudjEiswEKB1Byb2Nlc3MSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDEg4KBmRpZ2VzdBgDIAEoCRISCgpkZWZpbml0aW9uGAQgASgMEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYBiABKAkSDQoFdG9vbHMYByADKAkSEgoKcHJvY2Vzc19pZBgIIAEoCSKOAQoEVHVybhIWCg5pbml0aWFsX3Byb21wdBgBIAEoCRIQCghxdWVzdGlvbhgCIAEoCRIPCgdhbnN3ZXJzGAMgAygJEi4KBnN0YXR1cxgEIAEoDjIeLmludGVybG9jay5lbmdpbmUudjEuUnVuU3RhdHVzEg0KBXN0YXRlGAUgASgJEgwKBHRleHQYBiABKAlCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_interlock_engine_v1_run]);
 
 /**
  * Process is one immutable version of a process definition (S8).
@@ -70,6 +70,14 @@ export type Process = Message<"interlock.engine.v1.Process"> & {
    * @generated from field: repeated string tools = 7;
    */
   tools: string[];
+
+  /**
+   * Unique id of the process, the same in each of its versions; empty in one from before
+   * there were ids.
+   *
+   * @generated from field: string process_id = 8;
+   */
+  processId: string;
 };
 
 /**

@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/policy_enforcer_service.proto.
  */
 export const file_interlock_policy_v1_policy_enforcer_service: GenFile = /*@__PURE__*/
-  fileDesc("CjFpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9lbmZvcmNlcl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIt4BChRDaGVja1Rvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDAoEdG9vbBgEIAEoCRIWCg5xdWFsaWZpZWRfdG9vbBgFIAEoCRINCgVpbnB1dBgGIAEoDBIPCgdjYWxsX2lkGAcgASgJEhoKEmVzdGltYXRlZF9jb3N0X3VzZBgIIAEoCRIPCgdkcnlfcnVuGAkgASgIEg8KB2V4cGxhaW4YCiABKAgSDgoGZm9sZGVyGAsgASgJIr8DChVDaGVja1Rvb2xDYWxsUmVzcG9uc2USLwoIZGVjaXNpb24YASABKA4yHS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uEi8KBGNvZGUYAiABKA4yIS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uQ29kZRIPCgdtZXNzYWdlGAMgASgJEhgKEHRvb2xzX3Jlc3RyaWN0ZWQYBCABKAgSFQoNYWxsb3dlZF90b29scxgFIAMoCRI1CgxsZWdhbF9ldmVudHMYBiADKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkxlZ2FsRXZlbnQSEwoLYXBwcm92YWxfaWQYByABKAkSDwoHY2FsbF9pZBgIIAEoCRIOCgZydW5faWQYCSABKAkSEwoLcnVuX3ZlcnNpb24YCiABKAMSDQoFc3RhdGUYCyABKAkSDgoGYnJhbmNoGAwgASgJEhIKCml0ZXJhdGlvbnMYDSABKAMSFgoObWF4X2l0ZXJhdGlvbnMYDiABKAMSNQoLZXhwbGFuYXRpb24YDyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkV4cGxhbmF0aW9uIt4BChVSZXBvcnRUb29sQ2FsbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg8KB2NhbGxfaWQYBCABKAkSDAoEdG9vbBgFIAEoCRIKCgJvaxgGIAEoCBIVCg1maWxlc19jaGFuZ2VkGAcgAygJEhQKDHJlc3VsdF9ieXRlcxgIIAEoAxIQCghjb3N0X3VzZBgJIAEoCRIOCgZvdXRwdXQYCiABKAwSFwoPb3V0Y29tZV91bmtub3duGAsgASgIIqoBChZSZXBvcnRUb29sQ2FsbFJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEhEKCWFjY291bnRlZBgCIAEoCBIzCglpbnRlcnJ1cHQYAyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkludGVycnVwdGVkEg8KB3dhcm5pbmcYBCABKAkSEAoIZXZpZGVuY2UYBSADKAkiaQoVQ2hlY2tUb29sQ2FsbHNSZXF1ZXN0EhYKDmNvcnJlbGF0aW9uX2lkGAEgASgEEjgKBWNhbGxzGAIgAygLMikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVxdWVzdCJsChZDaGVja1Rvb2xDYWxsc1Jlc3BvbnNlEhYKDmNvcnJlbGF0aW9uX2lkGAEgASgEEjoKB3Jlc3VsdHMYAiADKAsyKS5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxzUmVzdWx0IoUBChRDaGVja1Rvb2xDYWxsc1Jlc3VsdBI+CghkZWNpc2lvbhgBIAEoCzIqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlc3BvbnNlSAASIwoFZXJyb3IYAiABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAQggKBnJlc3VsdDLZAgoVUG9saWN5RW5mb3JjZXJTZXJ2aWNlEmYKDUNoZWNrVG9vbENhbGwSKS5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVzcG9uc2USaQoOUmVwb3J0VG9vbENhbGwSKi5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFRvb2xDYWxsUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0VG9vbENhbGxSZXNwb25zZRJtCg5DaGVja1Rvb2xDYWxscxIqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbHNSZXF1ZXN0GisuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1Jlc3BvbnNlKAEwAUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svcG9saWN5L3YxO3BvbGljeXYxYgZwcm90bzM", [file_google_rpc_status, file_interlock_engine_v1_run, file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation, file_interlock_policy_v1_tool_call]);
+  fileDesc("CjFpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9lbmZvcmNlcl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIt4BChRDaGVja1Rvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDAoEdG9vbBgEIAEoCRIWCg5xdWFsaWZpZWRfdG9vbBgFIAEoCRINCgVpbnB1dBgGIAEoDBIPCgdjYWxsX2lkGAcgASgJEhoKEmVzdGltYXRlZF9jb3N0X3VzZBgIIAEoCRIPCgdkcnlfcnVuGAkgASgIEg8KB2V4cGxhaW4YCiABKAgSDgoGZm9sZGVyGAsgASgJIr8DChVDaGVja1Rvb2xDYWxsUmVzcG9uc2USLwoIZGVjaXNpb24YASABKA4yHS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uEi8KBGNvZGUYAiABKA4yIS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uQ29kZRIPCgdtZXNzYWdlGAMgASgJEhgKEHRvb2xzX3Jlc3RyaWN0ZWQYBCABKAgSFQoNYWxsb3dlZF90b29scxgFIAMoCRI1CgxsZWdhbF9ldmVudHMYBiADKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkxlZ2FsRXZlbnQSEwoLYXBwcm92YWxfaWQYByABKAkSDwoHY2FsbF9pZBgIIAEoCRIOCgZydW5faWQYCSABKAkSEwoLcnVuX3ZlcnNpb24YCiABKAMSDQoFc3RhdGUYCyABKAkSDgoGYnJhbmNoGAwgASgJEhIKCml0ZXJhdGlvbnMYDSABKAMSFgoObWF4X2l0ZXJhdGlvbnMYDiABKAMSNQoLZXhwbGFuYXRpb24YDyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkV4cGxhbmF0aW9uIt4BChVSZXBvcnRUb29sQ2FsbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg8KB2NhbGxfaWQYBCABKAkSDAoEdG9vbBgFIAEoCRIKCgJvaxgGIAEoCBIVCg1maWxlc19jaGFuZ2VkGAcgAygJEhQKDHJlc3VsdF9ieXRlcxgIIAEoAxIQCghjb3N0X3VzZBgJIAEoCRIOCgZvdXRwdXQYCiABKAwSFwoPb3V0Y29tZV91bmtub3duGAsgASgIIqoBChZSZXBvcnRUb29sQ2FsbFJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEhEKCWFjY291bnRlZBgCIAEoCBIzCglpbnRlcnJ1cHQYAyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkludGVycnVwdGVkEg8KB3dhcm5pbmcYBCABKAkSEAoIZXZpZGVuY2UYBSADKAkiYQoRUmVwb3J0Q29zdFJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSKAoFY29zdHMYAyADKAsyGS5pbnRlcmxvY2sucG9saWN5LnYxLkNvc3QiYAoEQ29zdBIKCgJpZBgBIAEoCRIQCghjb3N0X3VzZBgCIAEoCRINCgV0b3RhbBgDIAEoCBIrCgV0b29scxgEIAMoCzIcLmludGVybG9jay5wb2xpY3kudjEuVG9vbFVzZSImCgdUb29sVXNlEgwKBHRvb2wYASABKAkSDQoFaW5wdXQYAiABKAwiOAoSUmVwb3J0Q29zdFJlc3BvbnNlEg8KB2NvdW50ZWQYASABKAUSEQoJdG90YWxfdXNkGAIgASgJImkKFUNoZWNrVG9vbENhbGxzUmVxdWVzdBIWCg5jb3JyZWxhdGlvbl9pZBgBIAEoBBI4CgVjYWxscxgCIAMoCzIpLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlcXVlc3QibAoWQ2hlY2tUb29sQ2FsbHNSZXNwb25zZRIWCg5jb3JyZWxhdGlvbl9pZBgBIAEoBBI6CgdyZXN1bHRzGAIgAygLMikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1Jlc3VsdCKFAQoUQ2hlY2tUb29sQ2FsbHNSZXN1bHQSPgoIZGVjaXNpb24YASABKAsyKi5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXNwb25zZUgAEiMKBWVycm9yGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIAEIICgZyZXN1bHQyuAMKFVBvbGljeUVuZm9yY2VyU2VydmljZRJmCg1DaGVja1Rvb2xDYWxsEikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlc3BvbnNlEmkKDlJlcG9ydFRvb2xDYWxsEiouaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRUb29sQ2FsbFJlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFRvb2xDYWxsUmVzcG9uc2USXQoKUmVwb3J0Q29zdBImLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0Q29zdFJlcXVlc3QaJy5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydENvc3RSZXNwb25zZRJtCg5DaGVja1Rvb2xDYWxscxIqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbHNSZXF1ZXN0GisuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1Jlc3BvbnNlKAEwAUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svcG9saWN5L3YxO3BvbGljeXYxYgZwcm90bzM", [file_google_rpc_status, file_interlock_engine_v1_run, file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation, file_interlock_policy_v1_tool_call]);
 
 /**
  * CheckToolCallRequest is a tool call that is to be made.
@@ -386,6 +386,144 @@ export const ReportToolCallResponseSchema: GenMessage<ReportToolCallResponse> = 
   messageDesc(file_interlock_policy_v1_policy_enforcer_service, 3);
 
 /**
+ * ReportCostRequest is what a session has cost, as one source knows it.
+ *
+ * @generated from message interlock.policy.v1.ReportCostRequest
+ */
+export type ReportCostRequest = Message<"interlock.policy.v1.ReportCostRequest"> & {
+  /**
+   * The session. It need not be registered.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * Who knows: "transcript" of the agent's transcript, "otlp" of its metrics, or another
+   * word. What one session costs by several sources is the largest of them, not their sum.
+   *
+   * @generated from field: string source = 2;
+   */
+  source: string;
+
+  /**
+   * The costs, in their order.
+   *
+   * @generated from field: repeated interlock.policy.v1.Cost costs = 3;
+   */
+  costs: Cost[];
+};
+
+/**
+ * Describes the message interlock.policy.v1.ReportCostRequest.
+ * Use `create(ReportCostRequestSchema)` to create a new message.
+ */
+export const ReportCostRequestSchema: GenMessage<ReportCostRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 4);
+
+/**
+ * Cost is one amount.
+ *
+ * @generated from message interlock.policy.v1.Cost
+ */
+export type Cost = Message<"interlock.policy.v1.Cost"> & {
+  /**
+   * What it is of, such as the id of a message. A source's cost with an id that the session
+   * had before counts nothing, unless it is a total.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The amount, in decimal US dollars; what is finer than a micro-dollar is rounded up.
+   *
+   * @generated from field: string cost_usd = 2;
+   */
+  costUsd: string;
+
+  /**
+   * True when cost_usd is what id has cost in all until now: it counts by how much it has
+   * grown.
+   *
+   * @generated from field: bool total = 3;
+   */
+  total: boolean;
+
+  /**
+   * The calls that it was paid for, which budgets of their capabilities count too, in equal
+   * parts; none for what belongs to the session alone.
+   *
+   * @generated from field: repeated interlock.policy.v1.ToolUse tools = 4;
+   */
+  tools: ToolUse[];
+};
+
+/**
+ * Describes the message interlock.policy.v1.Cost.
+ * Use `create(CostSchema)` to create a new message.
+ */
+export const CostSchema: GenMessage<Cost> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 5);
+
+/**
+ * ToolUse is a call of a tool, as CheckToolCall is asked about it.
+ *
+ * @generated from message interlock.policy.v1.ToolUse
+ */
+export type ToolUse = Message<"interlock.policy.v1.ToolUse"> & {
+  /**
+   * Name of the tool.
+   *
+   * @generated from field: string tool = 1;
+   */
+  tool: string;
+
+  /**
+   * The tool's arguments: a UTF-8 JSON object; empty for none.
+   *
+   * @generated from field: bytes input = 2;
+   */
+  input: Uint8Array;
+};
+
+/**
+ * Describes the message interlock.policy.v1.ToolUse.
+ * Use `create(ToolUseSchema)` to create a new message.
+ */
+export const ToolUseSchema: GenMessage<ToolUse> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 6);
+
+/**
+ * ReportCostResponse is what follows from costs.
+ *
+ * @generated from message interlock.policy.v1.ReportCostResponse
+ */
+export type ReportCostResponse = Message<"interlock.policy.v1.ReportCostResponse"> & {
+  /**
+   * How many of the costs counted: those that were not known before.
+   *
+   * @generated from field: int32 counted = 1;
+   */
+  counted: number;
+
+  /**
+   * What the session has cost in all by its largest source, in decimal US dollars. The costs
+   * of its calls are not in it.
+   *
+   * @generated from field: string total_usd = 2;
+   */
+  totalUsd: string;
+};
+
+/**
+ * Describes the message interlock.policy.v1.ReportCostResponse.
+ * Use `create(ReportCostResponseSchema)` to create a new message.
+ */
+export const ReportCostResponseSchema: GenMessage<ReportCostResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 7);
+
+/**
  * CheckToolCallsRequest is one message of tool calls.
  *
  * @generated from message interlock.policy.v1.CheckToolCallsRequest
@@ -411,7 +549,7 @@ export type CheckToolCallsRequest = Message<"interlock.policy.v1.CheckToolCallsR
  * Use `create(CheckToolCallsRequestSchema)` to create a new message.
  */
 export const CheckToolCallsRequestSchema: GenMessage<CheckToolCallsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 4);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 8);
 
 /**
  * CheckToolCallsResponse is the outcome of one message of tool calls.
@@ -439,7 +577,7 @@ export type CheckToolCallsResponse = Message<"interlock.policy.v1.CheckToolCalls
  * Use `create(CheckToolCallsResponseSchema)` to create a new message.
  */
 export const CheckToolCallsResponseSchema: GenMessage<CheckToolCallsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 5);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 9);
 
 /**
  * CheckToolCallsResult is the outcome of one call of a message.
@@ -476,7 +614,7 @@ export type CheckToolCallsResult = Message<"interlock.policy.v1.CheckToolCallsRe
  * Use `create(CheckToolCallsResultSchema)` to create a new message.
  */
 export const CheckToolCallsResultSchema: GenMessage<CheckToolCallsResult> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 6);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 10);
 
 /**
  * PolicyEnforcerService decides which tool calls may be made (S3).
@@ -504,6 +642,17 @@ export const PolicyEnforcerService: GenService<{
     methodKind: "unary";
     input: typeof ReportToolCallRequestSchema;
     output: typeof ReportToolCallResponseSchema;
+  },
+  /**
+   * ReportCost counts what a session has cost that the report of no call tells, such as the
+   * tokens of its agent's model (S15.1).
+   *
+   * @generated from rpc interlock.policy.v1.PolicyEnforcerService.ReportCost
+   */
+  reportCost: {
+    methodKind: "unary";
+    input: typeof ReportCostRequestSchema;
+    output: typeof ReportCostResponseSchema;
   },
   /**
    * CheckToolCalls is CheckToolCall for callers that keep one stream open. Every

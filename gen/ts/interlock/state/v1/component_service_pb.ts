@@ -70,7 +70,7 @@ export const CreateComponentResponseSchema: GenMessage<CreateComponentResponse> 
  */
 export type GetComponentRequest = Message<"interlock.state.v1.GetComponentRequest"> & {
   /**
-   * Slug of the component.
+   * Slug of the component, or its id.
    *
    * @generated from field: string slug = 1;
    */
@@ -479,7 +479,7 @@ export const ComponentService: GenService<{
     output: typeof CreateComponentResponseSchema;
   },
   /**
-   * GetComponent returns a component by its slug. NOT_FOUND when there is none.
+   * GetComponent returns a component by its slug or id. NOT_FOUND when there is none.
    *
    * @generated from rpc interlock.state.v1.ComponentService.GetComponent
    */

@@ -57,6 +57,9 @@ type Call struct {
 	// Strict blocks events that only inform, too, when Interlock cannot be reached.
 	Strict bool
 
+	// Prices is a file with what models cost; empty for the table that is shipped.
+	Prices string
+
 	// Trace is the W3C traceparent of what the agent does; anything else is left out.
 	Trace string
 }
@@ -68,7 +71,7 @@ func FromEnv(getenv func(string) string) Call {
 		Token: getenv("INTERLOCK_TOKEN"), CA: getenv("INTERLOCK_CA"), Data: getenv("INTERLOCK_DATA"),
 		Project:   getenv("CLAUDE_PROJECT_DIR"),
 		Namespace: getenv("INTERLOCK_NAMESPACE"), Patience: getenv("INTERLOCK_HOOK_PATIENCE"),
-		Trace: getenv("TRACEPARENT"),
+		Prices: getenv("INTERLOCK_PRICES"), Trace: getenv("TRACEPARENT"),
 	}
 	if c.Server == "" {
 		c.Server = getenv("INTERLOCK_SERVER")
@@ -82,6 +85,7 @@ func (c *Call) Parse(args []string) bool {
 	flags := map[string]*string{
 		"--agent": &c.Agent, "--workflow": &c.Workflow, "--server": &c.Server, "--token": &c.Token, "--ca": &c.CA,
 		"--data-dir": &c.Data, "--session": &c.Session, "--namespace": &c.Namespace, "--patience": &c.Patience,
+		"--prices": &c.Prices,
 	}
 	for ; len(args) > 0; args = args[1:] {
 		if args[0] == "--strict" {
@@ -372,6 +376,13 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 			return nil, err
 		}
 	}
+	// What the agent has cost until now counts for the decision.
+	warning, err := c.costs(event, func(path string, body []byte) (int, []byte, error) {
+		return post(deadline, target, Request{Path: path, Body: body, Headers: req.Headers}, maxMessage)
+	})
+	if err != nil {
+		return nil, err
+	}
 	status, body, err := post(deadline, target, req, maxMessage)
 	if err != nil {
 		return nil, fmt.Errorf("%w; is `interlock up` running?", err)
@@ -379,7 +390,11 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 	if status != 200 {
 		return nil, fmt.Errorf("the server answered with status %d; is it Interlock's edge?", status)
 	}
-	return parse(body)
+	a, err := parse(body)
+	if err == nil && warning != "" {
+		a.Stderr = strings.TrimSuffix(warning+"\n"+a.Stderr, "\n")
+	}
+	return a, err
 }
 
 // witness is the token of the runtime, which vouches for what the hook reports (S14.4). It

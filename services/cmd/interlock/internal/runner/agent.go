@@ -48,6 +48,11 @@ func (j *job) runAgent(ctx context.Context, values *component) *ending {
 	if e.stopped = context.Cause(ctx); e.stopped != nil {
 		return e
 	}
+	ofAgent, err := j.setUp(ctx)
+	if err != nil {
+		e.err = err
+		return e
+	}
 	processes, err := newGroup()
 	if err != nil {
 		e.err = err
@@ -60,6 +65,8 @@ func (j *job) runAgent(ctx context.Context, values *component) *ending {
 	cmd := exec.Command("sh", "-c", j.Command)
 	cmd.Dir = j.Dir
 	cmd.Env = append(append([]string{}, j.Environ...), variables(j.task)...)
+	// What the state of the run says of the model comes after what the agent's definition does.
+	cmd.Env = append(cmd.Env, ofAgent...)
 	cmd.Env = append(cmd.Env, j.runtimeHints(ctx)...)
 	if values != nil {
 		cmd.Env = append(cmd.Env, "INTERLOCK_COMPONENT_FILE="+values.file)

@@ -28,6 +28,8 @@ type Config struct {
 	// Runs tells what the state of a session's run says to the agent's runtime; without
 	// it, agents are not told.
 	Runs enginev1.RunServiceClient
+	// Agents sets up sessions that start from an agent; without it, they are not.
+	Agents *Agents
 	// Name is for people: it is shown with the tasks that the runner has.
 	Name string
 	// Labels that the runner has: it is given tasks whose labels are all among them.

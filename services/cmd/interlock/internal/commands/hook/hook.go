@@ -33,6 +33,8 @@ type Command struct {
 	Patience string `help:"How long to wait for an answer in all, where people may be asked first (meta.approval.wait_seconds)." env:"INTERLOCK_HOOK_PATIENCE" placeholder:"SECONDS"`
 	Strict   bool   `help:"Block the user's prompts and the start of sessions, too, when Interlock cannot be reached."`
 
+	Prices string `help:"File with what models cost, instead of the table that is shipped." env:"INTERLOCK_PRICES" placeholder:"FILE"`
+
 	Trace string `hidden:"" env:"TRACEPARENT"`
 }
 

@@ -10,10 +10,13 @@ import (
 
 	"google.golang.org/grpc"
 
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/setup"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 	"github.com/interlock-run/interlock/services/internal/listing"
@@ -88,6 +91,7 @@ func sessionRows(w *show.Sheet, s *jsonview.Session) {
 	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
 		t.Row("label", name+"="+s.Labels[name])
 	}
+	t.Row("agent", s.Agent)
 	t.Row("component", s.StateRef)
 	t.Row("subject", s.Subject)
 	t.Row("may read", strings.Join(s.Grants, ", "))
@@ -140,7 +144,8 @@ type createCommand struct {
 	NoCallback        bool              `help:"Its parent is not called back: it looks for the result itself."`
 	AcceptEarlyUpdate bool              `help:"An update before its first stop counts as its report."`
 	Labels            map[string]string `name:"label" mapsep:"none" help:"Label that runners must have to take its tasks. May be repeated." placeholder:"KEY=VALUE"`
-	StateRef          string            `help:"Component that its executions begin and end with." placeholder:"SLUG"`
+	StateRef          string            `help:"Component that its executions begin and end with, by slug or id; by default that of its agent." placeholder:"SLUG"`
+	Agent             string            `help:"Agent that it starts from: its component is bound, its policy attached and its workflow started." placeholder:"NAME"`
 	Subject           string            `help:"Whose long-term values of components it uses; by default its root's." placeholder:"NAME"`
 }
 
@@ -161,7 +166,7 @@ func (c *createCommand) Run(ctx context.Context, io console.Streams) error {
 	}
 	req := &statev1.CreateSessionRequest{
 		SessionId: c.ID, Name: c.Name, Parent: c.Parent, AcceptEarlyUpdate: c.AcceptEarlyUpdate, NoCallback: c.NoCallback, Labels: c.Labels,
-		StateRef: c.StateRef, Subject: c.Subject, Prompt: prompt, Session: c.As,
+		StateRef: c.StateRef, Agent: c.Agent, Subject: c.Subject, Prompt: prompt, Session: c.As,
 	}
 	if c.SkipStateUpdate {
 		req.StateUpdate = statev1.StateUpdate_STATE_UPDATE_SKIP
@@ -171,9 +176,25 @@ func (c *createCommand) Run(ctx context.Context, io console.Streams) error {
 		if err != nil {
 			return err
 		}
+		if err := setUp(ctx, conn, resp.GetSession()); err != nil {
+			return err
+		}
 		view := createdSession{jsonview.SessionOf(resp.GetSession()), resp.GetCreated()}
 		return c.Print(io.Out, view, func(w *show.Sheet) { sessionRows(w, &view.Session) })
 	})
+}
+
+// setUp makes a session what its agent says (S15.10).
+func setUp(ctx context.Context, conn grpc.ClientConnInterface, session *statev1.Session) error {
+	if session.GetAgent() == "" {
+		return nil
+	}
+	agent, err := statev1.NewAgentServiceClient(conn).GetAgent(ctx, &statev1.GetAgentRequest{Name: session.GetAgent()})
+	if err != nil {
+		return err
+	}
+	by := setup.Services{Runs: enginev1.NewRunServiceClient(conn), Policies: policyv1.NewPolicyServiceClient(conn)}
+	return by.Session(ctx, session.GetName(), agent.GetAgent().GetSpec())
 }
 
 type getCommand struct{ oneSession }

@@ -1,0 +1,114 @@
+package hookclient
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	strict "github.com/go-json-experiment/json"
+
+	"github.com/interlock-run/interlock/pkg/pricing"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/transcript"
+	"github.com/interlock-run/interlock/services/internal/hookevent"
+)
+
+// costsEach is how many costs the server takes at a time.
+const costsEach = 256
+
+// costs reports what the agent's messages have cost since the last event (S15.1). Only Claude
+// Code names a transcript whose form is known. What cannot be reported is an error: a budget
+// would not hold. warning is what the user should know of what is not counted.
+func (c *Call) costs(event []byte, post func(path string, body []byte) (int, []byte, error)) (warning string, err error) {
+	var named struct {
+		Session    string `json:"session_id"`
+		Transcript string `json:"transcript_path"`
+		Subagent   string `json:"agent_transcript_path"`
+	}
+	if c.Agent != hookevent.ClaudeCode || strict.Unmarshal(event, &named) != nil {
+		return "", nil // the server judges what cannot be read
+	}
+	if c.Session != "" {
+		named.Session = c.Session
+	}
+	var warnings []string
+	for _, path := range []string{named.Transcript, named.Subagent} {
+		if path == "" || named.Session == "" {
+			continue
+		}
+		warning, err := c.costsOf(named.Session, path, post)
+		if err != nil {
+			return "", fmt.Errorf("what the agent has cost cannot be counted: %w", err)
+		}
+		if warning != "" {
+			warnings = append(warnings, warning)
+		}
+	}
+	return strings.Join(warnings, "\n"), nil
+}
+
+func (c *Call) costsOf(session, path string, post func(path string, body []byte) (int, []byte, error)) (warning string, err error) {
+	folder, err := c.positions()
+	if err != nil {
+		return "", err
+	}
+	prices, err := c.prices()
+	if err != nil {
+		return "", err
+	}
+	read, err := transcript.Read(folder, path, prices)
+	if err != nil {
+		return "", err
+	}
+	for costs := read.Costs; len(costs) > 0; costs = costs[min(costsEach, len(costs)):] {
+		body, err := json.Marshal(map[string]any{"source": "transcript", "costs": costs[:min(costsEach, len(costs))]})
+		if err != nil {
+			return "", fmt.Errorf("encode the costs: %w", err)
+		}
+		status, _, err := post("/v1/sessions/"+url.PathEscape(session)+"/costs", body)
+		if err != nil {
+			return "", fmt.Errorf("%w; is `interlock up` running?", err)
+		}
+		if status != 200 {
+			return "", fmt.Errorf("the server answered with status %d", status)
+		}
+	}
+	if err := read.Keep(); err != nil {
+		return "", err
+	}
+	if len(read.Unpriced) > 0 {
+		warning = fmt.Sprintf("Interlock does not count what %s costs: the price table of %s does not know it. Give one with --prices or INTERLOCK_PRICES.",
+			strings.Join(read.Unpriced, ", "), prices.AsOf)
+	}
+	return warning, nil
+}
+
+// positions is the folder of how far transcripts have been read: in the data folder, which
+// agents cannot write to, or where there is none, in the user's cache.
+func (c *Call) positions() (string, error) {
+	if c.Data == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", nil //nolint:nilerr // all is read each time
+		}
+		return filepath.Join(cache, "interlock", "costs"), nil
+	}
+	folder, err := c.folder()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(string(folder), "costs"), nil
+}
+
+func (c *Call) prices() (*pricing.Table, error) {
+	if c.Prices == "" {
+		return pricing.Shipped(), nil
+	}
+	data, err := os.ReadFile(c.Prices)
+	if err != nil {
+		return nil, fmt.Errorf("read the price table: %w", err)
+	}
+	return pricing.Parse(data)
+}

@@ -1,0 +1,111 @@
+package app_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/statestore/internal/app"
+)
+
+// S15.10: agents are objects with ids, times and versions, and sessions start from them.
+func TestAgentsAreObjects(t *testing.T) {
+	t.Parallel()
+	everywhere(t, app.Config{}, func(r *rig) {
+		c := r.component(support)
+		if !strings.HasPrefix(c.ID, "comp_") {
+			r.Errorf("the component's id is %q", c.ID)
+		}
+		spec := app.AgentSpec{
+			Name: "support", ModelRef: "m1", Instructions: "Be kind.", ToolRefs: []string{"Read"}, StateRefs: []string{c.ID, "support-session-state"},
+			Workflow: "case", Policy: "careful", EnableConversations: true,
+		}
+		made, err := r.CreateAgent(r.Context(), operator, spec)
+		if err != nil || !strings.HasPrefix(made.ID, "agent_") || made.Version != 1 || !made.CreatedAt.Equal(r.clock.Now()) || !made.UpdatedAt.Equal(made.CreatedAt) {
+			r.Fatalf("%+v, %v", made, err)
+		}
+		again, err := r.CreateAgent(r.Context(), operator, spec)
+		if err != nil || again.ID != made.ID || again.Version != 1 {
+			r.Errorf("the same again: %+v, %v", again, err)
+		}
+		other := spec
+		other.ModelRef = "m2"
+		_, err = r.CreateAgent(r.Context(), operator, other)
+		r.refused(err, fault.NameTaken)
+
+		s := r.session(app.NewSession{Name: "case-1", Agent: "support"})
+		if s.Agent != "support" || s.StateRef != "support-session-state" {
+			r.Errorf("the session is of %q, its component is %q", s.Agent, s.StateRef)
+		}
+		if s := r.session(app.NewSession{Name: "case-2", StateRef: c.ID}); s.StateRef != "support-session-state" {
+			r.Errorf("by the id: %q", s.StateRef)
+		}
+		_, _, err = r.CreateSession(r.Context(), operator, app.NewSession{Name: "case-3", Agent: "nobody"})
+		r.refused(err, fault.NotFound)
+
+		_, err = r.UpdateAgent(r.Context(), operator, other, 7)
+		r.refused(err, fault.VersionConflict)
+		changed, err := r.UpdateAgent(r.Context(), operator, other, 1)
+		if err != nil || changed.ID != made.ID || changed.Version != 2 || changed.ModelRef != "m2" {
+			r.Errorf("%+v, %v", changed, err)
+		}
+		if err := r.DeleteAgent(r.Context(), operator, "support", 2); err != nil {
+			r.Fatal(err)
+		}
+		_, err = r.Agent(r.Context(), operator.Namespace, "support")
+		r.refused(err, fault.NotFound)
+		_, err = r.UpdateAgent(r.Context(), operator, other, 0)
+		r.refused(err, fault.NotFound)
+		fresh, err := r.CreateAgent(r.Context(), operator, spec)
+		if err != nil || fresh.ID == made.ID || fresh.Version != 4 {
+			r.Errorf("after the deletion: %+v, %v", fresh, err)
+		}
+	})
+}
+
+func TestAgentsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	everywhere(t, app.Config{}, func(r *rig) {
+		for _, spec := range []app.AgentSpec{{Name: "a", StateRefs: []string{"none"}}, {Name: "a", StateRefs: []string{"comp_none"}}} {
+			_, err := r.CreateAgent(r.Context(), operator, spec)
+			r.refused(err, fault.NotFound)
+		}
+		_, err := r.CreateAgent(r.Context(), operator, app.AgentSpec{Name: " a"})
+		r.refused(err, fault.InvalidRequest)
+	})
+}
+
+func TestAgentsAreListedByName(t *testing.T) {
+	t.Parallel()
+	everywhere(t, app.Config{}, func(r *rig) {
+		var group sync.WaitGroup
+		for _, name := range []string{"c", "a", "d", "b", "a"} {
+			group.Go(func() {
+				if _, err := r.CreateAgent(r.Context(), operator, app.AgentSpec{Name: name}); err != nil {
+					r.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if err := r.DeleteAgent(r.Context(), operator, "b", 0); err != nil {
+			r.Fatal(err)
+		}
+		var names []string
+		for after := ""; ; {
+			page, next, err := r.Agents(r.Context(), operator.Namespace, after, 2)
+			if err != nil {
+				r.Fatal(err)
+			}
+			for _, a := range page {
+				names = append(names, a.Name)
+			}
+			if after = next; next == "" {
+				break
+			}
+		}
+		if got := strings.Join(names, " "); got != "a c d" {
+			r.Errorf("listed %q", got)
+		}
+	})
+}
