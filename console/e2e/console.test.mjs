@@ -283,6 +283,61 @@ describe("approvals", () => {
     await context.close();
   });
 
+  test("identical ones are one decision, for all of them or for none", async () => {
+    const data = { version: `same-${Math.random()}` };
+    const asked = [await park(data), await park(data), await park(data)];
+    const { page, context, problems } = await visit();
+    await page.goto(server.link());
+    await page.getByRole("heading", { name: "Now" }).waitFor();
+    await page.goto(`${server.url}/ui/approvals/${asked[0].approval}`);
+    await page.getByRole("button", { name: "Approve all 3" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Yes" }).click();
+    for (const { run } of asked)
+      await until(
+        "each run to continue",
+        async () => (await api("operator", "GET", `/v1/runs/${run}`)).state === "ship",
+      );
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+
+  test("a command is shown by its parts, calls like it can pass for a while, and that can be revoked", async () => {
+    await api("operator", "POST", "/v1/workflows", {
+      id: "pushes",
+      initial: "work",
+      states: { work: { allowed_tools: ["Bash"], on: { DONE: "end" } }, end: { type: "final" } },
+    });
+    await api("operator", "POST", "/v1/policies?name=pushes", {
+      role: "agent",
+      ask: [{ capability: "bash" }],
+    });
+    await api("operator", "PUT", "/v1/policies/pushes/attachments/workflow/pushes");
+    const run = await api("agent", "POST", "/v1/runs", { workflow: "pushes", session_id: "pushes" });
+    const check = (command) =>
+      api("agent", "POST", `/v1/runs/${run.run_id}/check`, { tool: "Bash", input: { command } });
+    const first = await check("git push origin main");
+    assert.equal(first.decision, "ASK");
+    const { page, context, problems } = await visit();
+    await page.goto(server.link());
+    await page.getByRole("heading", { name: "Now" }).waitFor();
+    await page.goto(`${server.url}/ui/approvals/${first.approval_id}`);
+    await page.getByText("rule /ask/0").first().waitFor();
+    await page.getByLabel("Let calls like it pass").check();
+    await page.getByLabel("Pattern").fill("git push origin *");
+    await page.getByRole("button", { name: "Approve, and calls like it" }).click();
+    await decided(page).waitFor();
+    assert.equal((await check("git push origin next")).decision, "ALLOW");
+    assert.equal((await check("git push --force origin next")).decision, "ASK");
+    await page.goto(`${server.url}/ui/runs/${run.run_id}`);
+    const leases = page.getByRole("region", { name: "Leases" });
+    await leases.getByText("git push origin *").waitFor();
+    await leases.getByRole("button", { name: "Revoke" }).click();
+    await leases.waitFor({ state: "detached" });
+    assert.equal((await check("git push origin third")).decision, "ASK");
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+
   test("two people decide: one wins, and the other is told", async () => {
     const { approval } = await park();
     const people = await Promise.all([visit(), visit()]);

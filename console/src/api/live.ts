@@ -9,6 +9,7 @@ const touched: Record<string, (id: string) => unknown[][]> = {
   run: (id) => [["run", id], ["history", id], ["stats"]],
   toolcall: () => [["decisions"], ["stats"]],
   approval: (id) => [["approvals"], ["approval", id], ["stats"]],
+  lease: () => [["run"]],
   state: (id) => [["state", id], ["states"]],
   session: () => [["sessions"], ["session"]],
   task: () => [["tasks"], ["session"]],

@@ -524,6 +524,7 @@ function Decide({ approval: a }: { approval: Approval }) {
   const session = useSession();
   const [note, setNote] = useState("");
   const [edit, setEdit] = useState<string>();
+  const [lease, setLease] = useState<Terms>();
   // The same key makes the same decision sent twice one vote.
   const key = useRef(crypto.randomUUID());
   const approve = useRef<HTMLButtonElement>(null);
@@ -531,7 +532,12 @@ function Decide({ approval: a }: { approval: Approval }) {
   const decide = useMutation({
     mutationFn: async (yes: boolean) => {
       const edited = edit === undefined ? undefined : parse(edit);
-      const body = yes ? { note, digest: a.digest, edited_data: edited } : { note };
+      const terms = lease && {
+        pattern: lease.pattern,
+        ...(lease.calls ? { calls: Number(lease.calls) } : {}),
+        ...(lease.minutes ? { minutes: Number(lease.minutes) } : {}),
+      };
+      const body = yes ? { note, digest: a.digest, edited_data: edited, lease: terms } : { note };
       return change<Approval>(
         "POST",
         `/v1/approvals/${segment(a.approval_id)}/${yes ? "approve" : "reject"}`,
@@ -589,6 +595,9 @@ function Decide({ approval: a }: { approval: Approval }) {
           {broken && <span>That is not JSON yet.</span>}
         </label>
       )}
+      {a.kind === "tool_call" && a.terms.required === 1 && (
+        <LeaseTerms terms={lease} onChange={setLease} first={firstPattern(a)} />
+      )}
       <label className="field">
         Note
         <input value={note} maxLength={4000} onChange={(e) => setNote(e.target.value)} />
@@ -602,7 +611,7 @@ function Decide({ approval: a }: { approval: Approval }) {
           disabled={decide.isPending || broken}
           onClick={() => decide.mutate(true)}
         >
-          {edit === undefined ? "Approve" : "Approve with these data"}
+          {lease ? "Approve, and calls like it" : edit === undefined ? "Approve" : "Approve with these data"}
         </button>
         <button
           ref={rejectIt}
@@ -625,6 +634,74 @@ function Decide({ approval: a }: { approval: Approval }) {
         )}
       </div>
     </form>
+  );
+}
+
+/** Later calls that need no question of their own. */
+interface Terms {
+  pattern: string;
+  calls: string;
+  minutes: string;
+}
+
+/** A command line that is asked for is where the pattern begins. */
+function firstPattern(a: Approval): string {
+  const command = (a.data as Record<string, unknown> | undefined)?.command;
+  return typeof command === "string" ? command : "";
+}
+
+/** Lets calls like this one pass for a while: no wider than the rule that asked, and only in this state. */
+function LeaseTerms({
+  terms,
+  onChange,
+  first,
+}: {
+  terms: Terms | undefined;
+  onChange: (terms: Terms | undefined) => void;
+  first: string;
+}) {
+  return (
+    <fieldset className="stack tight">
+      <label className="row">
+        <input
+          type="checkbox"
+          checked={terms !== undefined}
+          onChange={(e) => onChange(e.target.checked ? { pattern: first, calls: "5", minutes: "30" } : undefined)}
+        />
+        Let calls like it pass without a question, as long as the run stays in this state
+      </label>
+      {terms && (
+        <div className="grid">
+          <label className="field">
+            Pattern, such as git push *
+            <input
+              required
+              spellCheck={false}
+              value={terms.pattern}
+              onChange={(e) => onChange({ ...terms, pattern: e.target.value })}
+            />
+          </label>
+          <label className="field">
+            Calls, at most
+            <input
+              type="number"
+              min={1}
+              value={terms.calls}
+              onChange={(e) => onChange({ ...terms, calls: e.target.value })}
+            />
+          </label>
+          <label className="field">
+            Minutes, at most
+            <input
+              type="number"
+              min={1}
+              value={terms.minutes}
+              onChange={(e) => onChange({ ...terms, minutes: e.target.value })}
+            />
+          </label>
+        </div>
+      )}
+    </fieldset>
   );
 }
 

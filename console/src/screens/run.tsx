@@ -234,6 +234,7 @@ function Shown({ run }: { run: Run }) {
               />
             )}
           </section>
+          {run.leases?.length ? <Leases run={run} leases={run.leases} /> : null}
           {run.evidence?.length ? <Evidence evidence={run.evidence} /> : null}
           <section className="panel">
             <Facts
@@ -312,6 +313,49 @@ function Shown({ run }: { run: Run }) {
 
 const limit = (used: number | undefined, most: number | undefined) =>
   most ? `${used ?? 0} of ${most}` : used ? String(used) : "";
+
+/** What approvers let pass without another question. */
+function Leases({ run, leases }: { run: Run; leases: NonNullable<Run["leases"]> }) {
+  const client = useQueryClient();
+  const session = useSession();
+  const revoke = useMutation({
+    mutationFn: (id: string) => change("DELETE", `/v1/leases/${segment(id)}`),
+    onSettled: () => client.invalidateQueries({ queryKey: ["run", run.run_id] }),
+  });
+  return (
+    <section className="panel stack tight" aria-label="Leases">
+      <h2>Let pass without a question</h2>
+      {revoke.error ? <Failure error={revoke.error} /> : null}
+      <ul className="plain">
+        {leases.map((l) => (
+          <li key={l.lease_id} className="item">
+            <span className="row">
+              <code>
+                <Text>{l.pattern}</Text>
+              </code>
+              <span className="grow" />
+              <span className="small dim">
+                {l.calls_left} calls, until <Time at={l.expires_at} />
+              </span>
+            </span>
+            <span className="row small dim">
+              granted by <Text>{l.granted_by}</Text>
+              <Link to="/approvals/$id" params={{ id: l.approval_id }}>
+                the approval
+              </Link>
+              <span className="grow" />
+              {!session.read_only && (
+                <button type="button" disabled={revoke.isPending} onClick={() => revoke.mutate(l.lease_id)}>
+                  Revoke
+                </button>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
 
 /** What Interlock has seen of what the workflow asks for, and what is missing. */
 function Evidence({ evidence }: { evidence: NonNullable<Run["evidence"]> }) {
