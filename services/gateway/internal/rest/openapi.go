@@ -114,6 +114,7 @@ var tags = []*huma.Tag{
 	{Name: "workflow-schemas", Description: "JSON Schemas of shared states."},
 	{Name: "workflow-states", Description: "Documents that the sessions of a tree share."},
 	{Name: "components", Description: "Typed values of an execution, a session or a subject."},
+	{Name: "agents", Description: "What sessions start from: model, instructions, workflow, policy and components."},
 	{Name: "events", Description: "What happens, live."},
 	{Name: "ws", Description: "The same over a WebSocket."},
 	{Name: "stats", Description: "What is going on now, and what needs a human."},

@@ -3,7 +3,6 @@ package hookclient
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,7 +66,7 @@ func (c *Call) costsOf(session, path string, post func(path string, body []byte)
 		if err != nil {
 			return "", fmt.Errorf("encode the costs: %w", err)
 		}
-		status, _, err := post("/v1/sessions/"+url.PathEscape(session)+"/costs", body)
+		status, _, err := post("/v1/sessions/"+escaped(session)+"/costs", body)
 		if err != nil {
 			return "", fmt.Errorf("%w; is `interlock up` running?", err)
 		}
@@ -83,6 +82,19 @@ func (c *Call) costsOf(session, path string, post func(path string, body []byte)
 			strings.Join(read.Unpriced, ", "), prices.AsOf)
 	}
 	return warning, nil
+}
+
+// escaped is a name as a segment of a path. Package net/url would take longer to start.
+func escaped(name string) string {
+	var b strings.Builder
+	for _, c := range []byte(name) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
 }
 
 // positions is the folder of how far transcripts have been read: in the data folder, which
