@@ -189,7 +189,7 @@ func TestStored(t *testing.T) {
 	}
 	want := session.Session{
 		ID: "ses_2", Name: "two", ParentID: "ses_1", ParentName: "one", RootID: "ses_1", RootName: "one", Depth: 1,
-		Status: session.Running, StateID: "wfstate_1", Update: session.UpdatePending, AcceptEarly: true, UpdatedEarly: true,
+		Status: session.Running, Agent: "support", StateID: "wfstate_1", Update: session.UpdatePending, AcceptEarly: true, UpdatedEarly: true,
 		Attempts: 2, InPlace: true, Settled: true, Closing: true, Deadline: at(9), OpenChildren: 3, Callbacks: []session.Callback{callback}, Calls: 1,
 		Prompt: "begin", Starting: true, NextPrompt: "more", LastTask: "task_1", LeaseToken: 5,
 		Labels: map[string]string{"gpu": "yes"}, StateRef: "memory", Subject: "bob", Grants: []string{"wfstate_2"},
