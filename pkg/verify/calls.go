@@ -24,6 +24,21 @@ type answer struct {
 	input document.Value
 }
 
+// worse reports that a call shows more than another that a property may be broken: what
+// nobody is asked about first, and then what is certain.
+func (a *answer) worse(than *answer) bool {
+	switch {
+	case a.possible != than.possible:
+		return a.possible
+	case !a.possible:
+		return a.asks && !than.asks
+	case a.asks != than.asks:
+		return than.asks
+	default:
+		return a.certain && !than.certain
+	}
+}
+
 // callKey is all that the answer about a kind of call depends on.
 type callKey struct {
 	chain, state string
@@ -68,7 +83,7 @@ func (c *checker) judge(of *unit, lane *workflow.View, s workflow.Subject, polic
 		switch {
 		case a.certain && !a.asks:
 			return a
-		case a.possible && (!best.possible || a.certain && !best.certain), a.asks && !best.possible:
+		case a.worse(&best):
 			best = a
 		}
 	}

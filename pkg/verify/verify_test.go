@@ -66,6 +66,11 @@ var cases = []struct {
 	{"a decision", release, "", `{can_be_decided: true}`, verify.Proved, ""},
 	{"a decision by too few", release, "", `{can_be_decided: true, people: {approver: [ann]}}`, verify.Refuted, "2 approvals"},
 	{"a decision by the requester", release, "", `{can_be_decided: true, people: {approver: [ann, agent]}}`, verify.Refuted, "1 people"},
+	{
+		"a call that may need no approval, next to one that does", `{id: w, initial: a, states: {a: {allowed_tools: [WebFetch, WebSearch], max_edit_lines: 5, on: {END: z}}, z: {type: final}},
+			meta: {enforcement: always, edit_tools: {WebSearch: {kind: write, path: /file, content: /text}}}}`,
+		`{name: p, role: agent, ask: [{capability: "tool:WebFetch"}]}`, `{never: {tool: "Web*"}, unless: {approval: true}}`, verify.Undecided, "",
+	},
 	{"a pause", strings.Replace(release, ", enforcement: always", "", 1), "", `{never: {tool: WebFetch}}`, verify.Refuted, "pause: {}"},
 	{"no pause while running", strings.Replace(release, ", enforcement: always", "", 1), "", `{never: {tool: WebFetch}, while: running}`, verify.Proved, ""},
 	{"debug jumps", strings.Replace(release, "meta: {", "meta: {debug: true, ", 1), "", `{before: {state: releasing}, always: {event: DONE}}`, verify.Refuted, "force_state"},
