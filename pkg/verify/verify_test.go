@@ -53,6 +53,8 @@ var cases = []struct {
 	{"tools of another server", release, "", `{never: {tool: "mcp__db__*"}}`, verify.Proved, ""},
 	{"a tool that a policy denies", release, `{name: p, role: agent, deny: [{capability: "mcp:mail"}]}`, `{never: {tool: "mcp__mail__*"}}`, verify.Proved, ""},
 	{"a tool that a policy asks for", release, `{name: p, role: agent, ask: [{capability: "mcp:mail:*"}]}`, `{never: {tool: "mcp__mail__*"}, unless: {approval: {by: approver}}}`, verify.Proved, ""},
+	{"a policy for callers who are no agents", release, `{name: p, role: operator, deny: [{capability: "mcp:mail"}]}`, `{never: {tool: "mcp__mail__*"}}`, verify.Refuted, "mcp__mail__"},
+	{"a policy for others that asks", release, `{name: p, role: approver, ask: [{capability: "mcp:mail:*"}]}`, `{never: {tool: "mcp__mail__*"}, unless: {approval: {by: approver}}}`, verify.Refuted, "mcp__mail__"},
 	{"a tool that a policy asks for, still", release, `{name: p, role: agent, ask: [{capability: "mcp:mail:*"}]}`, `{never: {tool: "mcp__mail__*"}}`, verify.Refuted, `decision":"ASK"`},
 	{"an event", release, "", `{never: {event: PANIC}}`, verify.Refuted, "PANIC"},
 	{"an event after another", release, "", `{before: {event: RELEASE}, always: {event: DONE}}`, verify.Proved, ""},
