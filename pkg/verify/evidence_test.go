@@ -65,7 +65,7 @@ states:
   a: {allowed_tools: [Read, status], on: {SHIP: {target: b, guard: passed}, STOP: z}}
   b: {allowed_tools: [Read], on: {DONE: z}}
   z: {type: final}
-meta: {enforcement: always}
+meta: {enforcement: always, tools: [lookup, status]}
 `
 
 // A server may give its tools plain names, by which states allow them, and evidence and
@@ -78,6 +78,7 @@ func TestPlainNames(t *testing.T) {
 		want                        verify.Verdict
 	}{
 		{"evidence of a plain name", named, "", `{p: {never: {state: b}}}`, verify.Undecided},
+		{"evidence of a tool that is given another name", strings.Replace(named, "Read, status", "Read, lookup", 1), "", `{p: {never: {state: b}}}`, verify.Undecided},
 		{"evidence of a name that no state allows", strings.Replace(named, "Read, status", "Read", 1), "", `{p: {never: {state: b}}}`, verify.Proved},
 		{"evidence of a plain name that is disallowed in full", strings.Replace(named, "allowed_tools: [Read, status]", "allowed_tools: [Read, status], disallowed_tools: [mcp__ci__status]", 1), "", `{p: {never: {state: b}}}`, verify.Proved},
 		{"a policy that allows the full name", named, onlyCI, `{p: {never: {tool: status}}}`, verify.Undecided},

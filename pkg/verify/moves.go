@@ -484,7 +484,26 @@ func (c *checker) observable(w *world, path []int, n *node, lane *workflow.View,
 			return other
 		}
 	}
+	if !strings.HasPrefix(spec.Tool, "mcp__") || names(n.of.Machine.State(lane.State).DisallowedTools, spec.Tool) {
+		return a
+	}
+	// The gateway's settings may give it another name, which states allow.
+	for _, tool := range c.toolsOf(n.of, lane.State, "*") {
+		if a.possible || len(c.capabilities(tool)) == 0 {
+			continue
+		}
+		a = c.calls(w, path, n, lane, workflow.Subject{Tool: tool, Command: spec.Command})
+		a.certain = false // no scenario calls it so
+	}
 	return a
+}
+
+// names reports that a list of tools has an entry for a name.
+func names(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(entry string) bool {
+		prefix, open := strings.CutSuffix(entry, "*")
+		return entry == name || open && strings.HasPrefix(name, prefix)
+	})
 }
 
 // edits reports that a call of a run may change files: by a tool that does, or by a

@@ -237,7 +237,7 @@ func (c *checker) canBeDecided(p *workflow.Property) Result {
 // asked is a tool of which a policy asks humans in a lane, or empty.
 func (c *checker) asked(w *world, path []int, n *node, lane *workflow.View) string {
 	for _, tool := range c.toolsOf(n.of, lane.State, "*") {
-		if a := c.calls(w, path, n, lane, workflow.Subject{Tool: tool}); a.asks {
+		if a := c.calls(w, path, n, lane, workflow.Subject{Tool: tool}); a.asks || a.mayAsk {
 			return tool
 		}
 	}
