@@ -99,7 +99,7 @@ func readLine(at *workflow.View, call Call) (line string, plan *shell.Plan, conc
 	if err != nil {
 		return line, nil, false
 	}
-	conclusive = shell.Conclusive(line) && (call.Folder == "" || at.Workspace == "" || call.Folder == at.Workspace)
+	conclusive = shell.Conclusive(line) && (call.Folder == "" || call.Folder == at.Workspace)
 	for key, value := range v.Members() {
 		want, known := inputKeys[key]
 		switch {

@@ -95,6 +95,15 @@ func TestObserve(t *testing.T) {
 			t.Errorf("%s %s in %q: %+v", c.tool, c.input, c.folder, n)
 		}
 	}
+	// Without a workspace nobody can tell that a folder is the one whose tests are meant.
+	begun := m.Start(workflow.StartParams{ID: "run"}, "x", time.Time{}).Run
+	nowhere := begun.At("")
+	for folder, gives := range map[string][]string{"": {"go", "any"}, "/repo/part": {"any"}} {
+		call := toolcall.Call{Tool: "Bash", Input: bash("go test ./..."), Folder: folder}
+		if n := toolcall.Observe(m, []*workflow.Machine{m}, &nowhere, call, ""); !slices.Equal(n.Gives, gives) {
+			t.Errorf("in %q, without a workspace: %+v", folder, n)
+		}
+	}
 	if n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "status"}, "mcp__ci__status"); !slices.Equal(n.Gives, []string{"ci"}) {
 		t.Errorf("a tool by its full name: %+v", n)
 	}
