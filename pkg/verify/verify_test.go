@@ -39,6 +39,8 @@ var cases = []struct {
 	{"approved before", honest, "", `{before: {state: releasing}, always: {approval: {by: approver}}}`, verify.Proved, ""},
 	{"a way round", release, "", `{before: {state: releasing}, always: {approval: {by: approver}}}`, verify.Refuted, `event: "PANIC"`},
 	{"by another role", honest, "", `{before: {state: releasing}, always: {approval: {by: operator}}}`, verify.Refuted, "approver-2"},
+	{"by a role that a named person need not have", strings.Replace(honest, "approval: {required: 2}", "approval: {approvers: {names: [kim]}}", 1), "", `{before: {state: releasing}, always: {approval: {by: approver}}}`, verify.Refuted, "kim"},
+	{"by a named person", strings.Replace(honest, "approval: {required: 2}", "approval: {approvers: {names: [kim]}}", 1), "", `{before: {state: releasing}, always: {approval: {by: kim}}}`, verify.Proved, ""},
 	{"of another event", honest, "", `{before: {state: releasing}, always: {approval: {event: RELEASE}}}`, verify.Proved, ""},
 	{"one of two", release, "", `{before: {state: releasing}, always: {any: [{approval: true}, {event: PANIC}]}}`, verify.Proved, ""},
 	{"no approval where the mode is none", strings.Replace(honest, "approval_mode: ui", "approval_mode: none", 1), "", `{before: {state: releasing}, always: {approval: true}}`, verify.Refuted, "RELEASE"},
