@@ -81,6 +81,8 @@ func TestPlainNames(t *testing.T) {
 		{"evidence of a tool that is given another name", strings.Replace(named, "Read, status", "Read, lookup", 1), "", `{p: {never: {state: b}}}`, verify.Undecided},
 		{"evidence of a name that no state allows", strings.Replace(named, "Read, status", "Read", 1), "", `{p: {never: {state: b}}}`, verify.Proved},
 		{"evidence of a plain name that is disallowed in full", strings.Replace(named, "allowed_tools: [Read, status]", "allowed_tools: [Read, status], disallowed_tools: [mcp__ci__status]", 1), "", `{p: {never: {state: b}}}`, verify.Proved},
+		{"an end that takes a plain name", strings.Replace(named, ", STOP: z", "", 1), "", `{p: {always_possible: true}}`, verify.Undecided},
+		{"an end that takes a full name", strings.Replace(strings.Replace(named, ", STOP: z", "", 1), "status]", "mcp__ci__status]", 1), "", `{p: {always_possible: true}}`, verify.Proved},
 		{"a policy that allows the full name", named, onlyCI, `{p: {never: {tool: status}}}`, verify.Undecided},
 		{"a policy that allows another", named, strings.Replace(onlyCI, "status", "other", 1), `{p: {never: {tool: status}}}`, verify.Proved},
 	} {
