@@ -99,11 +99,11 @@ func readLine(at *workflow.View, call Call) (line string, plan *shell.Plan, conc
 	if err != nil {
 		return line, nil, false
 	}
-	conclusive = shell.Conclusive(line) && (call.Folder == "" || at.Workspace == "" || call.Folder == at.Workspace)
+	conclusive = shell.Conclusive(line) && (call.Folder == "" || call.Folder == at.Workspace)
 	for key, value := range v.Members() {
-		_, known := inputKeys[key]
+		want, known := inputKeys[key]
 		switch {
-		case !known, slices.Contains(elsewhere, key) && (value.Bool() || value.Kind() == document.Number):
+		case !known, value.Kind() != want && value.Kind() != document.Null, slices.Contains(elsewhere, key) && (value.Bool() || value.Kind() == document.Number):
 			conclusive = false
 		case slices.Contains(folderKeys, key):
 			folder := value.Str()

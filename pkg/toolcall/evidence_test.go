@@ -57,6 +57,9 @@ func TestObserve(t *testing.T) {
 		{tool: "Bash", input: bash("go test ./...", "workdir", "/repo"), gives: []string{"go", "any"}},
 		{tool: "Bash", input: bash("go test ./...", "workdir", "/elsewhere"), gives: []string{"any"}},
 		{tool: "Bash", input: bash("go test ./...", "run_in_background", true), gives: []string{"any"}},
+		{tool: "Bash", input: bash("go test ./...", "run_in_background", "true"), gives: []string{"any"}},
+		{tool: "Bash", input: bash("go test ./...", "workdir", []string{"/elsewhere"}), gives: []string{"any"}},
+		{tool: "Bash", input: bash("go test ./...", "run_in_background", nil, "timeout", 1000), gives: []string{"go", "any"}},
 		{tool: "Bash", input: bash("go test ./... || true"), gives: []string{"any"}},
 		{tool: "Bash", input: bash("go test ./... ; go test ./b"), gives: []string{"any"}},
 		{tool: "Bash", input: bash("go test ./... | tail"), gives: []string{"any"}},
@@ -90,6 +93,15 @@ func TestObserve(t *testing.T) {
 		n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: c.tool, Input: c.input, Folder: c.folder}, "")
 		if !slices.Equal(n.Gives, c.gives) || n.Voids != c.voids || n.Voids == (n.What == "") {
 			t.Errorf("%s %s in %q: %+v", c.tool, c.input, c.folder, n)
+		}
+	}
+	// Without a workspace nobody can tell that a folder is the one whose tests are meant.
+	begun := m.Start(workflow.StartParams{ID: "run"}, "x", time.Time{}).Run
+	nowhere := begun.At("")
+	for folder, gives := range map[string][]string{"": {"go", "any"}, "/repo/part": {"any"}} {
+		call := toolcall.Call{Tool: "Bash", Input: bash("go test ./..."), Folder: folder}
+		if n := toolcall.Observe(m, []*workflow.Machine{m}, &nowhere, call, ""); !slices.Equal(n.Gives, gives) {
+			t.Errorf("in %q, without a workspace: %+v", folder, n)
 		}
 	}
 	if n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "status"}, "mcp__ci__status"); !slices.Equal(n.Gives, []string{"ci"}) {

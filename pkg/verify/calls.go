@@ -18,10 +18,26 @@ type answer struct {
 	possible bool
 	// certain: this call is allowed, by the functions that decide it.
 	certain bool
-	// asks: humans are asked about it first.
-	asks  bool
-	tool  string
-	input document.Value
+	// asks: humans are asked about it first. mayAsk: they are where it is called by another
+	// of its names.
+	asks, mayAsk bool
+	tool         string
+	input        document.Value
+}
+
+// worse reports that a call shows more than another that a property may be broken: what
+// nobody is asked about first, and then what is certain.
+func (a *answer) worse(than *answer) bool {
+	switch {
+	case a.possible != than.possible:
+		return a.possible
+	case !a.possible:
+		return a.asks && !than.asks
+	case a.asks != than.asks:
+		return than.asks
+	default:
+		return a.certain && !than.certain
+	}
 }
 
 // callKey is all that the answer about a kind of call depends on.
@@ -68,16 +84,59 @@ func (c *checker) judge(of *unit, lane *workflow.View, s workflow.Subject, polic
 		switch {
 		case a.certain && !a.asks:
 			return a
-		case a.possible && (!best.possible || a.certain && !best.certain), a.asks && !best.possible:
+		case a.worse(&best):
 			best = a
 		}
 	}
 	return best
 }
 
-// judgeTool decides it for one tool: by some inputs, of which any that is allowed will do,
-// and by what is denied whatever the input.
+// judgeTool decides it for one tool. One of a server may be called by a plain name, of which
+// only the gateway's settings tell, and policies then judge the full one.
 func (c *checker) judgeTool(of *unit, lane *workflow.View, tool string, s workflow.Subject,
+	policies []*rules.Set,
+) answer {
+	a := c.judgeAs(of, lane, tool, "", s, policies)
+	a.mayAsk = a.asks
+	if len(policies) == 0 {
+		return a
+	}
+	for _, capability := range c.capabilities(tool) {
+		b := c.judgeAs(of, lane, tool, capability, s, policies)
+		b.certain = false // no scenario calls it so
+		asks := a.mayAsk || b.asks
+		if b.worse(&a) {
+			a = b
+		}
+		a.mayAsk = asks
+	}
+	return a
+}
+
+// anyServer is a server that no policy names.
+const anyServer = "mcp:" + unlisted + ":"
+
+// capabilities are what policies may call a tool besides what its name tells. Clients' own
+// tools have no other: no server's tool can have their names.
+func (c *checker) capabilities(tool string) []string {
+	ofServer := strings.HasPrefix(rules.CapabilityOf(tool), "mcp:")
+	if ofServer || slices.Contains(known, tool) || slices.Contains(toolname.Client, tool) {
+		return nil
+	}
+	all := []string{anyServer + tool}
+	for _, entry := range c.policyTools {
+		rest, isServer := strings.CutPrefix(entry, "mcp__")
+		if server, _, whole := strings.Cut(rest, "__"); isServer && whole && !strings.HasSuffix(server, "*") {
+			all = append(all, "mcp:"+server+":"+tool)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// judgeAs decides it for a capability: by some inputs, of which any that is allowed will do,
+// and by what is denied whatever the input.
+func (c *checker) judgeAs(of *unit, lane *workflow.View, tool, capability string, s workflow.Subject,
 	policies []*rules.Set,
 ) answer {
 	state := of.Machine.State(lane.State)
@@ -90,8 +149,8 @@ func (c *checker) judgeTool(of *unit, lane *workflow.View, tool string, s workfl
 		verdicts := make([]rules.Verdict, len(policies))
 		for i, policy := range policies {
 			verdicts[i] = policy.Decide(rules.Call{
-				Tool: tool, Shell: toolcall.Shell(state, tool), Input: text, Principal: agent, Session: agent, Approved: approved,
-				Now: epoch,
+				Tool: tool, Capability: capability, Shell: toolcall.Shell(state, tool), Input: text,
+				Principal: agent, Session: agent, Approved: approved, Now: epoch,
 			}, nil)
 		}
 		return rules.Combine(verdict, verdicts, nil)

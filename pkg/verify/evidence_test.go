@@ -53,3 +53,46 @@ func TestEvidence(t *testing.T) {
 		}
 	}
 }
+
+const named = `
+id: named
+initial: a
+evidence:
+  ci: {tool: mcp__ci__status}
+guards:
+  passed: {evidence: ci}
+states:
+  a: {allowed_tools: [Read, status], on: {SHIP: {target: b, guard: passed}, STOP: z}}
+  b: {allowed_tools: [Read], on: {DONE: z}}
+  z: {type: final}
+meta: {enforcement: always, tools: [lookup, status]}
+`
+
+// A server may give its tools plain names, by which states allow them, and evidence and
+// policies know them by their full names all the same.
+func TestPlainNames(t *testing.T) {
+	t.Parallel()
+	const onlyCI = `{name: p, role: agent, default: deny, allow: [{capability: "mcp:ci:status"}]}`
+	for _, c := range []struct {
+		name, src, policy, property string
+		want                        verify.Verdict
+	}{
+		{"evidence of a plain name", named, "", `{p: {never: {state: b}}}`, verify.Undecided},
+		{"evidence of a tool that is given another name", strings.Replace(named, "Read, status", "Read, lookup", 1), "", `{p: {never: {state: b}}}`, verify.Undecided},
+		{"evidence of a name that no state allows", strings.Replace(named, "Read, status", "Read", 1), "", `{p: {never: {state: b}}}`, verify.Proved},
+		{"evidence of a plain name that is disallowed in full", strings.Replace(named, "allowed_tools: [Read, status]", "allowed_tools: [Read, status], disallowed_tools: [mcp__ci__status]", 1), "", `{p: {never: {state: b}}}`, verify.Proved},
+		{"an end that takes a plain name", strings.Replace(named, ", STOP: z", "", 1), "", `{p: {always_possible: true}}`, verify.Undecided},
+		{"an end that takes a full name", strings.Replace(strings.Replace(named, ", STOP: z", "", 1), "status]", "mcp__ci__status]", 1), "", `{p: {always_possible: true}}`, verify.Proved},
+		{"a policy that allows the full name", named, onlyCI, `{p: {never: {tool: status}}}`, verify.Undecided},
+		{"a policy that allows another", named, strings.Replace(onlyCI, "status", "other", 1), `{p: {never: {tool: status}}}`, verify.Proved},
+	} {
+		var policies []string
+		if c.policy != "" {
+			policies = []string{c.policy}
+		}
+		m := model(t, c.src, policies...)
+		if r := verify.Check(m, properties(t, m, c.property), verify.Options{}).Results[0]; r.Verdict != c.want {
+			t.Errorf("%s: %s, want %s: %s", c.name, r.Verdict, c.want, r.Reason)
+		}
+	}
+}

@@ -37,6 +37,14 @@ type checker struct {
 	missing []string
 }
 
+// hold adds a policy to those that judge calls, where it is for agents (S15.9).
+func hold(sets []*rules.Set, policy *rules.Policy) []*rules.Set {
+	if set := rules.Compile(policy, 1); set.For(agent) {
+		return append(sets, set)
+	}
+	return sets
+}
+
 func newChecker(m *Model, o Options) *checker {
 	c := &checker{
 		model: m, o: o, units: map[string]*unit{}, answers: map[callKey]answer{}, lines: map[[2]string][]string{},
@@ -48,7 +56,7 @@ func newChecker(m *Model, o Options) *checker {
 		u := &unit{Definition: d, words: newVocabulary(d.Machine)}
 		if d.Process != nil {
 			for _, p := range d.Process.Policies() {
-				u.policies = append(u.policies, rules.Compile(p, 1))
+				u.policies = hold(u.policies, p)
 				c.policyTools = append(c.policyTools, toolsOfPolicies([]Policy{{Policy: p}})...)
 			}
 		}
@@ -59,7 +67,7 @@ func newChecker(m *Model, o Options) *checker {
 				c.missing = append(c.missing, name)
 				continue
 			}
-			u.policies = append(u.policies, rules.Compile(m.Policies[i].Policy, 1))
+			u.policies = hold(u.policies, m.Policies[i].Policy)
 		}
 		if len(d.Machine.Evidence()) > 0 {
 			c.reduced, c.observing = false, true
@@ -71,7 +79,7 @@ func newChecker(m *Model, o Options) *checker {
 	}
 	for i := range m.Policies {
 		if !named[m.Policies[i].Policy.Name] {
-			c.shared = append(c.shared, rules.Compile(m.Policies[i].Policy, 1))
+			c.shared = hold(c.shared, m.Policies[i].Policy)
 		}
 	}
 	return c

@@ -43,6 +43,8 @@ type move struct {
 	why string
 	// unsure is true when the values cannot be told to be those that a run has.
 	unsure bool
+	// doubtful is true when no call is known by which an evidence is gained.
+	doubtful bool
 }
 
 // step is a move with what it has led to.
@@ -395,9 +397,12 @@ func (c *checker) evidenceMoves(w *world, visit func(*step) bool) {
 }
 
 func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spec, visit func(*step) bool) bool {
+	doubtful := false
 	have := func(entry int64) bool { return slices.Contains(n.held, held{spec.Name, entry}) }
 	change := func(kind moveKind, branch, why string, next *node) bool {
-		s := &step{move: move{kind: kind, path: path, branch: branch, event: spec.Name, why: why}, from: w}
+		s := &step{move: move{
+			kind: kind, path: path, branch: branch, event: spec.Name, why: why, doubtful: kind == gains && doubtful,
+		}, from: w}
 		s.to = &world{root: replace(w.root, path, next), met: w.met, count: w.count}
 		return visit(s)
 	}
@@ -441,9 +446,11 @@ func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spe
 	var branch string
 	w.root.each(nil, func(at []int, other *node) { edits = edits || c.edits(w, at, other) })
 	for _, lane := range n.run.Lanes() {
-		if !c.observable(w, path, n, &lane, spec).possible {
+		a := c.observable(w, path, n, &lane, spec)
+		if !a.possible {
 			continue
 		}
+		doubtful = doubtful || !a.certain
 		if !possible {
 			branch = lane.Branch
 		}
@@ -484,7 +491,26 @@ func (c *checker) observable(w *world, path []int, n *node, lane *workflow.View,
 			return other
 		}
 	}
+	if !strings.HasPrefix(spec.Tool, "mcp__") || names(n.of.Machine.State(lane.State).DisallowedTools, spec.Tool) {
+		return a
+	}
+	// The gateway's settings may give it another name, which states allow.
+	for _, tool := range c.toolsOf(n.of, lane.State, "*") {
+		if a.possible || len(c.capabilities(tool)) == 0 {
+			continue
+		}
+		a = c.calls(w, path, n, lane, workflow.Subject{Tool: tool, Command: spec.Command})
+		a.certain = false // no scenario calls it so
+	}
 	return a
+}
+
+// names reports that a list of tools has an entry for a name.
+func names(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(entry string) bool {
+		prefix, open := strings.CutSuffix(entry, "*")
+		return entry == name || open && strings.HasPrefix(name, prefix)
+	})
 }
 
 // edits reports that a call of a run may change files: by a tool that does, or by a

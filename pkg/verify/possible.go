@@ -18,6 +18,7 @@ type way struct {
 	guards   []string
 	words    *vocabulary
 	unsure   bool
+	doubtful bool
 }
 
 // survey is the exploration without a condition, with every way.
@@ -46,14 +47,31 @@ func (c *checker) survey() *survey {
 			}
 			s.ways = append(s.ways, way{
 				from, to, fmt.Sprint(st.path, st.branch), st.event, st.chosen, st.guards, st.from.at(st.path).of.words, st.unsure,
+				st.doubtful,
 			})
 		},
 	}, nil)
+	s.index()
+	return s
+}
+
+func (s *survey) index() {
 	s.out = make([][]int32, len(s.worlds))
 	for i := range s.ways {
 		s.out[s.ways[i].from] = append(s.out[s.ways[i].from], int32(i))
 	}
-	return s
+}
+
+// certain is the survey without the ways of which nobody can tell that a run can go them.
+func (s *survey) certain() *survey {
+	sure := &survey{graph: s.graph, passed: s.passed}
+	for _, w := range s.ways {
+		if !w.doubtful {
+			sure.ways = append(sure.ways, w)
+		}
+	}
+	sure.index()
+	return sure
 }
 
 // canReach are the worlds from which one of those that are wanted can be reached.
@@ -177,14 +195,20 @@ func (c *checker) alwaysPossible(p *workflow.Property) Result {
 		wanted = func(w *world) bool { return w.root.run.State == p.Target && w.root.run.Fork == nil }
 		done = func(w *world) bool { return final(w) && wanted(w) }
 	}
-	can := s.canReach(wanted)
-	at, values, stuck := c.stuck(s, can, func(w *world) bool { return done(w) || p.Target != "" && wanted(w) })
+	arrived := func(w *world) bool { return done(w) || p.Target != "" && wanted(w) }
+	at, values, stuck := c.stuck(s, s.canReach(wanted), arrived)
 	r := c.proved(s.graph, false)
-	if !stuck {
-		return r
-	}
 	if s.full {
 		return r // what was not explored may lead on
+	}
+	if !stuck {
+		sure := s.certain()
+		if at, _, stuck := c.stuck(sure, sure.canReach(wanted), arrived); stuck && r.Verdict == Proved {
+			r.Verdict = Undecided
+			r.Reason = "it takes evidence of a call that may be allowed, and no such call was found"
+			c.tellUndecided(s.graph, at, &r)
+		}
+		return r
 	}
 	return c.refuteStuck(p, s, at, values, r)
 }
@@ -237,7 +261,7 @@ func (c *checker) canBeDecided(p *workflow.Property) Result {
 // asked is a tool of which a policy asks humans in a lane, or empty.
 func (c *checker) asked(w *world, path []int, n *node, lane *workflow.View) string {
 	for _, tool := range c.toolsOf(n.of, lane.State, "*") {
-		if a := c.calls(w, path, n, lane, workflow.Subject{Tool: tool}); a.asks {
+		if a := c.calls(w, path, n, lane, workflow.Subject{Tool: tool}); a.asks || a.mayAsk {
 			return tool
 		}
 	}

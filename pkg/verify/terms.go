@@ -38,13 +38,17 @@ func assemble(of consent.Terms, kind consent.Kind, holders map[string][]string) 
 			}
 		}
 		for _, name := range group.Names {
-			role := consent.RoleApprover
+			known := false
 			for held, names := range holders {
 				if slices.Contains(names, name) && held != consent.RoleAgent {
-					role = held
+					a.add(consent.Approver{Name: name, Role: held})
+					known = true
 				}
 			}
-			a.add(consent.Approver{Name: name, Role: role})
+			if !known { // it is one person, of either role
+				a.add(consent.Approver{Name: name, Role: consent.RoleApprover})
+				a.add(consent.Approver{Name: name, Role: "operator"})
+			}
 		}
 	}
 	return a

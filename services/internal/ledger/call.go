@@ -42,6 +42,10 @@ func CallName(callID string) string { return "call/" + callID }
 // ReportName is the idempotency key of the report of a call.
 func ReportName(callID string) string { return "report/" + callID }
 
+// ObservedName is the idempotency key of what was observed of a call after its agent had
+// reported it itself.
+func ObservedName(callID string) string { return "observed/" + callID }
+
 // InterruptName is the idempotency key of the interrupt that a call may fire.
 func InterruptName(callID string) string { return "interrupt/" + callID }
 

@@ -89,8 +89,36 @@ func (ev *event) notMade() string {
 // is its exit status, which only Claude Code's events tell (S14.5). A call that was not
 // made, or that the user has stopped, has none.
 func (ev *event) outcomeUnknown(agent Agent) bool {
-	return ev.notMade() != "" || ev.Name == "PermissionDenied" || ev.Interrupted ||
+	return ev.notMade() != "" || ev.Name == "PermissionDenied" || ev.Interrupted || ev.ran().unfinished() ||
 		cmp.Or(agent, ClaudeCode) != ClaudeCode && toolcall.Shell(nil, ev.Tool)
+}
+
+// ran is what Claude Code says of a command whose event is that of a success: it may still
+// be running, and its status need not be 0.
+type ran struct {
+	Interrupted        bool           `json:"interrupted"`
+	TaskID             jsontext.Value `json:"backgroundTaskId"`
+	ByUser             bool           `json:"backgroundedByUser"`
+	TimedOut           jsontext.Value `json:"timedOutAfterMs"`
+	AutoBackground     bool           `json:"assistantAutoBackgrounded"`
+	Interpretation     string         `json:"returnCodeInterpretation"`
+	cannotBeUnderstood bool
+}
+
+// unfinished reports a command that was stopped, or that goes on in the background: at its
+// timeout, which agents set, or by a key of the user.
+func (r ran) unfinished() bool {
+	return r.cannotBeUnderstood || r.Interrupted || r.ByUser || r.AutoBackground || said(r.TaskID) || said(r.TimedOut)
+}
+
+func said(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' }
+
+// ran reads the result of a shell. Tools that are none may have other fields by these names.
+func (ev *event) ran() (r ran) {
+	if ev.Response.Kind() == '{' && toolcall.Shell(nil, ev.Tool) && parse(ev.Response, &r) != nil {
+		r.cannotBeUnderstood = true
+	}
+	return r
 }
 
 // maxOutput bounds what is reported of it: a byte more than history keeps, so that

@@ -264,6 +264,8 @@ func (h *Handler) after(ctx context.Context, ev *event, opts Options, ok bool) (
 	if ok {
 		report.FilesChanged = ev.filesChanged(at.run.GetWorkspace(), opts.Local)
 	}
+	// A status that Claude Code takes for an answer, such as diff's 1, is not that of a success.
+	report.Ok = ok && ev.ran().Interpretation == ""
 	report.OutcomeUnknown = ev.outcomeUnknown(opts.Agent)
 	meta := at.run.GetWorkflowMeta()
 	if meta.GetCaptureOutput() || slices.Contains(meta.GetOutputTools(), ev.Tool) {

@@ -87,3 +87,35 @@ func changed(t *testing.T, run *enginev1.Run, cwd, tool, input string, local boo
 	}
 	return report.GetFilesChanged()
 }
+
+// TestOutcomeOfCommand: the event of a success is not one where the command goes on in the
+// background, at a timeout that the agent has chosen, or where its status is not 0 (S14.5).
+func TestOutcomeOfCommand(t *testing.T) {
+	t.Parallel()
+	const ended = `{"stdout":"","stderr":"","interrupted":false,"isImage":false`
+	for name, tc := range map[string]struct {
+		tool, response string
+		ok, unknown    bool
+	}{
+		"ended":                    {"Bash", ended + `}`, true, false},
+		"ended, with nulls":        {"Bash", ended + `,"backgroundTaskId":null,"returnCodeInterpretation":""}`, true, false},
+		"what it printed":          {"Bash", `"backgroundTaskId"`, true, false},
+		"moved at its timeout":     {"Bash", ended + `,"backgroundTaskId":"b1","timedOutAfterMs":1}`, true, true},
+		"moved by the user":        {"Bash", ended + `,"backgroundedByUser":true}`, true, true},
+		"moved by the client":      {"Bash", ended + `,"assistantAutoBackgrounded":true}`, true, true},
+		"timed out":                {"Bash", ended + `,"timedOutAfterMs":1}`, true, true},
+		"stopped":                  {"Bash", `{"stdout":"","stderr":"","interrupted":true}`, true, true},
+		"in another form":          {"Bash", `{"interrupted":"yes"}`, true, true},
+		"a status with a meaning":  {"Bash", ended + `,"returnCodeInterpretation":"Files differ"}`, false, false},
+		"a tool that is no shell":  {"Task", `{"interrupted":"never","backgroundTaskId":"b1"}`, true, false},
+		"a shell of another name":  {"run_command", ended + `,"backgroundTaskId":"b1"}`, true, true},
+		"nothing that it has left": {"Bash", `null`, true, false},
+	} {
+		s := &services{run: planning}
+		wantSilence(t, name, s.handle(`{"session_id":"s","tool_name":"`+tc.tool+`","tool_use_id":"c","hook_event_name":"PostToolUse","tool_response":`+tc.response+`}`, hook.Options{}))
+		report, is := s.asked[len(s.asked)-1].(*policyv1.ReportToolCallRequest)
+		if !is || report.GetOk() != tc.ok || report.GetOutcomeUnknown() != tc.unknown {
+			t.Errorf("%s: %v", name, report)
+		}
+	}
+}

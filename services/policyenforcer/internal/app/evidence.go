@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // An allowed call that may change files voids evidence in the commit of its decision, so
@@ -88,6 +89,42 @@ func putEvidence(root store.Key, record *evidence.Record, version int64, batch *
 	}
 	batch.Puts = append(batch.Puts, store.Put{Key: ledger.EvidenceOf(root), Expect: version, Data: data})
 	return nil
+}
+
+// reportedBy is what the store keeps of a report: whether it was observed.
+func reportedBy(caller Caller) []byte {
+	if caller.Observes {
+		return []byte("observed")
+	}
+	return nil
+}
+
+// observeClaimed takes what a report shows of a call of which its agent has spoken before.
+// That closes the call in all but evidence: an edit may still have been at work since, and
+// a test may end otherwise than the agent has said. again is what the store said of the
+// repeat; it stands where nothing is left to take.
+func (a *App) observeClaimed(ctx context.Context, caller Caller, root store.Key, s *snapshotOf, call *ledger.Call, r *Reported, again error) error {
+	if !caller.Observes || call == nil || !call.Voids && len(call.Gives) == 0 {
+		return again
+	}
+	first, err := a.store.Answer(ctx, root, ledger.ReportName(r.CallID))
+	if err != nil {
+		return err
+	}
+	if len(first) > 0 {
+		return again
+	}
+	batch := store.Batch{
+		Checks: []store.Check{{Key: s.key, Version: s.run.Version}},
+		Idempotency: &store.Idempotency{
+			Owner: root, Name: ledger.ObservedName(r.CallID), Digest: r.digest(), TTL: once.Kept,
+		},
+	}
+	if err := a.takeEvidence(ctx, caller, root, s, call, r, &batch); err != nil {
+		return err
+	}
+	_, err = a.store.Commit(ctx, batch)
+	return err
 }
 
 // takeEvidence adds to the batch of a report what it shows. s is the run of the call.

@@ -83,6 +83,42 @@ func heldNow(t *testing.T, e *engine, st store.Store) evidence.Standing {
 	return b.Judge(e.machine.Evidence())["tests"]
 }
 
+// S14.4: what an agent says of a call first takes nothing from what is observed of it: an edit
+// that is still at work voids, and a test that has failed has failed.
+func TestEvidenceAfterClaim(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, st store.Store) {
+		e, faulty := newEngineOn(t, st, proven)
+		a := newApp(e, faulty)
+		want := func(what string, held bool) {
+			t.Helper()
+			if s := heldNow(t, e, st); s.Held != held {
+				t.Errorf("%s: %+v", what, s)
+			}
+		}
+		mustCheck(t, a, "Bash", []byte(`{"command": "./slow-edit"}`), "edit")
+		reportAs(t, a, agent, "edit", "Bash", true) // it says so while the edit is at work
+		mustCheck(t, a, "Bash", goTest, "t1")
+		reportAs(t, a, witnessed, "t1", "Bash", true)
+		want("tests during the edit", true)
+		reportAs(t, a, witnessed, "edit", "Bash", true)
+		want("the edit has ended", false)
+
+		mustCheck(t, a, "Bash", goTest, "t2")
+		reportAs(t, a, agent, "t2", "Bash", true)
+		want("claimed", false)
+		reportAs(t, a, witnessed, "t2", "Bash", true)
+		want("observed after the claim", true)
+		reportAs(t, a, witnessed, "t2", "Bash", true)
+		want("observed twice", true)
+
+		mustCheck(t, a, "Bash", goTest, "t3")
+		reportAs(t, a, agent, "t3", "Bash", true)
+		reportAs(t, a, witnessed, "t3", "Bash", false)
+		want("observed to have failed", false)
+	})
+}
+
 // S14.1, S14.4: the order is that of what was allowed, and a crash between a decision and its
 // report gives nothing and leaves what was voided void.
 func TestEvidenceFollowsDecisions(t *testing.T) {
@@ -134,8 +170,10 @@ func TestEvidenceFollowsDecisions(t *testing.T) {
 		mustCheck(t, a, "Bash", goTest, "t3")
 		reportAs(t, a, agent, "t3", "Bash", true)
 		want("an agent's word", false)
-		reportAs(t, a, witnessed, "t3", "Bash", true) // the first report counts
-		want("said again by another", false)
+		reportAs(t, a, witnessed, "t3", "Bash", true) // the first that was observed counts
+		want("observed after that", true)
+		mustCheck(t, a, "Write", write("main.go"), "e3")
+		want("edited again", false)
 		mustCheck(t, a, "Bash", goTest, "t4")
 		reportAs(t, a, witnessed, "t4", "Bash", true)
 		want("seen", true)

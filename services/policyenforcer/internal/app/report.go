@@ -164,7 +164,7 @@ func changedFiles(call *ledger.Call, req Report) []string {
 func (a *App) take(ctx context.Context, caller Caller, root store.Key, known *snapshotOf, call *ledger.Call, r *Reported) error {
 	batch := store.Batch{
 		Idempotency: &store.Idempotency{
-			Owner: root, Name: ledger.ReportName(r.CallID), Digest: r.digest(), TTL: once.Kept,
+			Owner: root, Name: ledger.ReportName(r.CallID), Digest: r.digest(), Answer: reportedBy(caller), TTL: once.Kept,
 		},
 	}
 	var s *snapshotOf
@@ -192,6 +192,9 @@ func (a *App) take(ctx context.Context, caller Caller, root store.Key, known *sn
 	}
 	batch.Events = []store.Event{event}
 	result, err := a.store.Commit(ctx, batch)
+	if errors.Is(err, store.ErrReplayMismatch) || err == nil && result.Replayed {
+		err = a.observeClaimed(ctx, caller, root, s, call, r, err)
+	}
 	if err != nil {
 		return err
 	}
