@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { type Approval, CallError, change, get, type Schemas, segment } from "../api/client";
 import { differences, parse, pretty } from "../api/json";
 import { useSession } from "../shell";
-import { Chip, CopyId, Empty, Facts, Failure, Json, Loaded, Names, Text, Time, useNow, useTitle } from "../ui/basics";
+import { Chip, CopyId, Facts, Failure, Json, Loaded, Names, Text, Time, useNow, useTitle } from "../ui/basics";
 import { Change } from "../ui/change";
 import { Command } from "../ui/command";
 import { Confirm } from "../ui/dialog";
@@ -84,11 +84,13 @@ export function Approvals() {
           <kbd>?</kbd> this help.
         </p>
       )}
-      <div className="split inbox">
-        <div className="stack card">
-          {chosen ? <Card key={chosen} id={chosen} /> : <Empty>Nothing waits for a human.</Empty>}
-          <Alike all={all} chosen={chosen} />
-        </div>
+      <div className={chosen ? "split inbox" : "stack"}>
+        {chosen && (
+          <div className="stack card">
+            <Card key={chosen} id={chosen} />
+            <Alike all={all} chosen={chosen} />
+          </div>
+        )}
         <List
           pages={pages}
           label="Approvals"

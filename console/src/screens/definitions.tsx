@@ -21,7 +21,7 @@ export function Definitions() {
           </strong>
           <span className="dim">version {d.version}</span>
           <span className="wide dim">
-            <Text>{d.created_by}</Text> <Time at={d.created_at} />
+            <Time at={d.created_at} /> by <Text>{d.created_by}</Text>
           </span>
         </Link>
       );

@@ -53,7 +53,7 @@ export function Runs() {
           onChange={(not_workflow) => filter({ not_workflow })}
         />
         <Words name="Session" value={search.session_id} onChange={(session_id) => filter({ session_id })} />
-        <Words name="Begin of the id" value={search.id_prefix} onChange={(id_prefix) => filter({ id_prefix })} />
+        <Words name="Beginning of the id" value={search.id_prefix} onChange={(id_prefix) => filter({ id_prefix })} />
         <label className="row small">
           <input
             type="checkbox"

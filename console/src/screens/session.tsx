@@ -122,7 +122,7 @@ function Shown({ session: s }: { session: Session }) {
                         <span className="row">
                           <strong>{x.kind.replace("_", " ")}</strong>
                           <Chip>{x.status}</Chip>
-                          <span className="dim">attempt {x.attempt}</span>
+                          {x.attempt ? <span className="dim">attempt {x.attempt}</span> : null}
                           <span className="grow" />
                           <span className="dim small">
                             due <Time at={x.due_at} />

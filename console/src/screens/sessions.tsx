@@ -28,7 +28,7 @@ export function Sessions() {
           <option value="finished">finished</option>
         </select>
         <Words name="Root session" value={search.root_session} onChange={(root_session) => filter({ root_session })} />
-        <Words name="Begin of the id" value={search.id_prefix} onChange={(id_prefix) => filter({ id_prefix })} />
+        <Words name="Beginning of the id" value={search.id_prefix} onChange={(id_prefix) => filter({ id_prefix })} />
       </div>
       <List
         pages={pages}
@@ -58,7 +58,7 @@ export function Sessions() {
             <span className="wide dim">
               {s.parent_session_name ? <Text>{`of ${s.parent_session_name}`}</Text> : "root"}
             </span>
-            <span className="wide">{s.open_children ? `${s.open_children} children at work` : ""}</span>
+            <span className="wide">{openChildren(s.open_children)}</span>
             <span className="wide dim">
               <Time at={s.updated_at} />
             </span>
@@ -68,3 +68,5 @@ export function Sessions() {
     </>
   );
 }
+
+const openChildren = (n: number) => (n === 0 ? "" : n === 1 ? "1 child not ended" : `${n} children not ended`);

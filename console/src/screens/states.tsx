@@ -24,7 +24,7 @@ export function States() {
         <h1>Shared state</h1>
         <Words name="Schema" value={search.schema} onChange={(schema) => filter({ schema })} />
         <Words name="Root session" value={search.root_session} onChange={(root_session) => filter({ root_session })} />
-        <Words name="Begin of the id" value={search.id_prefix} onChange={(id_prefix) => filter({ id_prefix })} />
+        <Words name="Beginning of the id" value={search.id_prefix} onChange={(id_prefix) => filter({ id_prefix })} />
       </div>
       <List
         pages={pages}

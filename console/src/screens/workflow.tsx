@@ -147,9 +147,9 @@ function Coverage({ name, version }: { name: string; version: number }) {
               )}
             </Loaded>
             <section className="panel stack">
-              <h2>Used by {c.runs} runs</h2>
+              <h2>Used by {c.runs === 1 ? "1 run" : `${c.runs} runs`}</h2>
               {c.transitions.length === 0 ? (
-                <Empty>No run of this version was seen.</Empty>
+                <Empty>{c.runs ? "None of them has made a transition." : "No run of this version was seen."}</Empty>
               ) : (
                 <Scroll label="Transitions taken">
                   <table className="plain">

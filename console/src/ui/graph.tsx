@@ -247,7 +247,8 @@ function NodeView({ node: n, marks, selected, onSelect }: NodeProps) {
       <Shape node={n} />
       <Words node={n} />
       {tick && (
-        <text className={marks.bad ? "tick bad" : "tick"} x={n.x + n.width + 5} y={n.y + 12}>
+        // Right of the arrow that comes in: beside the state there may be another one, or the picture's edge.
+        <text className={marks.bad ? "tick bad" : "tick"} x={n.x + n.width / 2 + 8} y={n.y - 4}>
           {tick}
         </text>
       )}

@@ -195,7 +195,7 @@ export function faultOf(err: unknown): Fault {
   if (details.reason !== "") more.metadata = { ...more.metadata, peer_reason: details.reason };
   if (err.code === Code.Unavailable) {
     // A transport's own words name addresses of the inside.
-    return new Fault("UNAVAILABLE", "the service is not available; try again", more);
+    return new Fault("UNAVAILABLE", "the server cannot be reached: is it running, and is this the address of its gRPC services?", more);
   }
   if (err.code === Code.DeadlineExceeded) {
     return new Fault("DEADLINE_EXCEEDED", "the deadline passed before there was an answer", more);

@@ -213,7 +213,7 @@ def fault_of(err: BaseException) -> Fault:
     if not details.reason:
         if named == "UNAVAILABLE":
             # A transport's own words name addresses of the inside.
-            message = "the service is not available; try again"
+            message = "the server cannot be reached: is it running, and is this the address of its gRPC services?"
             details.retry_after = details.retry_after or 1.0
         elif named == "LIMIT_REACHED" and "message larger than max" in message:
             named, message = "TOO_LARGE", "the message is larger than is accepted; send less"
