@@ -38,6 +38,7 @@ func Register(r grpc.ServiceRegistrar, engine, policy, state, approval grpc.Clie
 		{statev1.SessionService_ServiceDesc, state},
 		{statev1.TaskService_ServiceDesc, state},
 		{statev1.ComponentService_ServiceDesc, state},
+		{statev1.AgentService_ServiceDesc, state},
 		{approvalv1.ApprovalService_ServiceDesc, approval},
 	} {
 		r.RegisterService(proxied(row.contract, row.behind), nil)
