@@ -467,6 +467,8 @@ func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spe
 			return change(loses, "", "age", without())
 		case possible:
 			return change(loses, branch, "outcome", without())
+		default: // a call that was allowed before is reported only now
+			return change(loses, "", "late", without())
 		}
 	}
 	if !possible {
