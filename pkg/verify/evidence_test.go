@@ -46,6 +46,12 @@ func TestEvidence(t *testing.T) {
 				"[Bash], allowed_commands: [kubectl apply]", "[Read]").Replace(honest),
 			`{p: {never: {event: REDO}}}`, verify.Undecided, "",
 		},
+		{
+			"a report that comes late gives it",
+			strings.NewReplacer("guard: tested", "guard: untested", "guards:", "guards:\n  untested: {not: {evidence: green}}",
+				"[Bash], allowed_commands: [kubectl apply], on: {DONE: shipped", "[Read], on: {DONE: shipped, REDO: {target: shipped, guard: tested}").Replace(honest),
+			`{p: {never: {event: REDO}}}`, verify.Undecided, "",
+		},
 		{"a final state stays possible", honest, `{p: {always_possible: true}}`, verify.Proved, ""},
 	} {
 		m := model(t, c.src)

@@ -191,7 +191,7 @@ func (s *story) evidence(m *move, before *world, n *node) {
 		s.add(member("pause", record()))
 		s.add(member("resume", record()))
 	case "late":
-		s.wrong = "the report of a call that was allowed earlier would have to come late and void evidence " +
+		s.wrong = "the report of a call that was allowed earlier would have to come late, and decide on evidence " +
 			document.Quote(m.event) + ", which a scenario cannot do"
 	case "edit":
 		s.edit(before, m.event)
