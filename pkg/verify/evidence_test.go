@@ -40,6 +40,18 @@ func TestEvidence(t *testing.T) {
 			"an edit in the state itself voids it", strings.Replace(honest, "allowed_tools: [Bash], allowed_commands: [kubectl apply]", "allowed_tools: [Bash, Edit], allowed_commands: [kubectl apply]", 1),
 			`{p: {never: {command: "kubectl apply *"}, unless: {evidence: green}}}`, verify.Refuted, "Edit",
 		},
+		{
+			"a report that comes late voids it",
+			strings.NewReplacer("DONE: shipped", "DONE: shipped, REDO: {target: shipped, guard: untested}", "guards:", "guards:\n  untested: {not: {evidence: green}}",
+				"[Bash], allowed_commands: [kubectl apply]", "[Read]").Replace(honest),
+			`{p: {never: {event: REDO}}}`, verify.Undecided, "",
+		},
+		{
+			"a report that comes late gives it",
+			strings.NewReplacer("guard: tested", "guard: untested", "guards:", "guards:\n  untested: {not: {evidence: green}}",
+				"[Bash], allowed_commands: [kubectl apply], on: {DONE: shipped", "[Read], on: {DONE: shipped, REDO: {target: shipped, guard: tested}").Replace(honest),
+			`{p: {never: {event: REDO}}}`, verify.Undecided, "",
+		},
 		{"a final state stays possible", honest, `{p: {always_possible: true}}`, verify.Proved, ""},
 	} {
 		m := model(t, c.src)

@@ -97,7 +97,9 @@ func (c *checker) doAs(w *world, path []int, n *node, cmd workflow.Command, s *s
 		s.entry = &out.Entry
 	}
 	s.told = append(s.told, told{n.of, out.Events})
-	next := &node{of: n.of, run: tidy(&out.Run, n.of.words, childEnded), kids: slices.Clone(n.kids)}
+	next := &node{
+		of: n.of, run: tidy(&out.Run, n.of.words, childEnded), kids: slices.Clone(n.kids), late: c.unreported(w, path, n),
+	}
 	lanes := entriesOf(next.run)
 	for _, h := range n.held {
 		if h.entry == 0 || slices.Contains(lanes, h.entry) {
@@ -124,6 +126,27 @@ func (c *checker) doAs(w *world, path []int, n *node, cmd workflow.Command, s *s
 	}
 	outer := path[:len(path)-1]
 	return c.doAs(to, outer, to.at(outer), workflow.ChildEnded{Child: *next.run, Actor: agent}, s, true)
+}
+
+// unreported are the names of the evidence that calls may give which were allowed until now.
+func (c *checker) unreported(w *world, path []int, n *node) []string {
+	if !c.observing {
+		return nil
+	}
+	late := n.late
+	for _, spec := range n.of.Machine.Evidence() {
+		if spec.Tool == "" || spec.WithinEntry || slices.Contains(late, spec.Name) { // an entry that was left counts no more
+			continue
+		}
+		for _, lane := range n.run.Lanes() {
+			if c.observable(w, path, n, &lane, &spec).possible {
+				late = append(slices.Clone(late), spec.Name)
+				slices.Sort(late)
+				break
+			}
+		}
+	}
+	return late
 }
 
 func entriesOf(run *workflow.Run) []int64 {
@@ -467,9 +490,15 @@ func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spe
 			return change(loses, "", "age", without())
 		case possible:
 			return change(loses, branch, "outcome", without())
+		default: // a call that was allowed before is reported only now
+			return change(loses, "", "late", without())
 		}
 	}
 	if !possible {
+		if slices.Contains(n.late, spec.Name) && !have(0) { // nobody can count on that
+			doubtful = true
+			return change(gains, "", "late", gained(0))
+		}
 		return true
 	}
 	if !spec.WithinEntry {

@@ -190,6 +190,9 @@ func (s *story) evidence(m *move, before *world, n *node) {
 	case "pause":
 		s.add(member("pause", record()))
 		s.add(member("resume", record()))
+	case "late":
+		s.wrong = "the report of a call that was allowed earlier would have to come late, and decide on evidence " +
+			document.Quote(m.event) + ", which a scenario cannot do"
 	case "edit":
 		s.edit(before, m.event)
 	default:

@@ -32,6 +32,9 @@ type node struct {
 	run *workflow.Run
 	// held are what was observed and counts.
 	held []held
+	// late are the names of evidence of which a call may have been allowed in a state that
+	// the run has left, and may be reported yet.
+	late []string
 	kids []*node
 }
 
@@ -243,6 +246,9 @@ func (n *node) appendKey(dst []byte) []byte {
 		if h.entry == 0 {
 			dst = appendText(append(dst, 'e'), h.name)
 		}
+	}
+	for _, name := range n.late {
+		dst = appendText(append(dst, 'l'), name)
 	}
 	for _, kid := range n.kids {
 		dst = appendText(append(dst, '{'), kid.run.ID)
