@@ -150,11 +150,19 @@ func Warn[W Warning](s Source, warnings []W, out io.Writer) {
 
 // Refuse prints what is wrong with the source, and returns console.ErrNo.
 func (s Source) Refuse(problems document.Problems, io console.Streams) error {
-	s.Problems(io.Err, problems)
-	if hint := s.Misplaced(); hint != "" {
-		fmt.Fprintln(io.Err, "interlock: "+show.Text(hint))
-	}
+	s.Reject(problems, io.Err, io.Err)
 	return console.ErrNo
+}
+
+// Reject prints what is wrong with the source to out, and what it is for, if not for this, to hints.
+func (s Source) Reject(problems document.Problems, out, hints io.Writer) {
+	// Of a file of scenarios, all problems come from its being no definition.
+	if s.kind() != "scenario file" {
+		s.Problems(out, problems)
+	}
+	if hint := s.Misplaced(); hint != "" {
+		fmt.Fprintln(hints, "interlock: "+show.Text(hint))
+	}
 }
 
 // takers are the commands that take documents, by their kind.

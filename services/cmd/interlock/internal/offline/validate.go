@@ -86,11 +86,10 @@ func (c *Validate) print(io console.Streams, verdicts []verdict) error {
 	for _, v := range verdicts {
 		if v.OK {
 			fmt.Fprintf(io.Out, "%s: ok (%s)\n", show.Text(v.File), v.Kind)
+			v.source.Problems(io.Out, v.Problems)
+			continue
 		}
-		v.source.Problems(io.Out, v.Problems)
-		if hint := v.source.Misplaced(); hint != "" && !v.OK {
-			fmt.Fprintln(io.Err, "interlock: "+show.Text(hint))
-		}
+		v.source.Reject(v.Problems, io.Out, io.Err)
 	}
 	return nil
 }
