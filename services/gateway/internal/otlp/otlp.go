@@ -38,7 +38,7 @@ const Path = "/v1/metrics"
 const (
 	// Metric is the metric that counts, and Session its attribute that says for which
 	// session (Claude Code's documentation of its OpenTelemetry metrics).
-	Metric  = "claude_code.cost.usage"
+	Metric = "claude_code.cost.usage"
 	// Session is the attribute that names the session of the client.
 	Session = "session.id"
 
