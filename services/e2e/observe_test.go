@@ -83,9 +83,10 @@ func (o *otlp) Export(_ context.Context, req *collector.ExportTraceServiceReques
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// way is the way from where a trace comes from to a span of this name, by the names of those
-// between them; empty while there is none.
-func (o *otlp) way(trace, root, name string) string {
+// way is the way from where a trace comes from to a span of this name by a span whose name
+// ends with through, by the names of those between them; empty while there is none. The
+// report of the same call has a way of its own, and may be known first.
+func (o *otlp) way(trace, root, through, name string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	byID := map[string]*span{}
@@ -97,8 +98,10 @@ func (o *otlp) way(trace, root, name string) string {
 		for at := last; at != nil && last.GetName() == name; at = byID[hex.EncodeToString(at.GetParentSpanId())] {
 			names = append(names, at.GetName())
 			if hex.EncodeToString(at.GetParentSpanId()) == root {
-				slices.Reverse(names)
-				return strings.Join(names, " > ")
+				if slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, through) }) {
+					slices.Reverse(names)
+					return strings.Join(names, " > ")
+				}
 			}
 		}
 	}
@@ -154,7 +157,7 @@ func TestOneTraceFromHookToEvent(t *testing.T) {
 				call("00-" + trace + "-" + parent + "-01")
 				way := ""
 				eventually(t, "the event of the "+face+" is published in the trace", func() error {
-					if way = o.way(trace, parent, "events.publish"); way == "" {
+					if way = o.way(trace, parent, "/CheckToolCall", "events.publish"); way == "" {
 						return fmt.Errorf("there are %q", o.names(trace))
 					}
 					return nil

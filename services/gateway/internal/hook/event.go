@@ -105,7 +105,7 @@ type ran struct {
 	cannotBeUnderstood bool
 }
 
-// unfinished reports a command that was stopped, or that goes on in the background: at its
+// unfinished reports a command that was stopped, or that continues in the background: at its
 // timeout, which agents set, or by a key of the user.
 func (r ran) unfinished() bool {
 	return r.cannotBeUnderstood || r.Interrupted || r.ByUser || r.AutoBackground || said(r.TaskID) || said(r.TimedOut)

@@ -88,7 +88,7 @@ func changed(t *testing.T, run *enginev1.Run, cwd, tool, input string, local boo
 	return report.GetFilesChanged()
 }
 
-// TestOutcomeOfCommand: the event of a success is not one where the command goes on in the
+// TestOutcomeOfCommand: the event of a success is not one where the command continues in the
 // background, at a timeout that the agent has chosen, or where its status is not 0 (S14.5).
 func TestOutcomeOfCommand(t *testing.T) {
 	t.Parallel()

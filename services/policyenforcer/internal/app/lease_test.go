@@ -236,14 +236,14 @@ func TestLeaseIsNotWider(t *testing.T) {
 	})
 }
 
-// meanwhile is a store in which something happens just before a commit that counts a lease.
-type meanwhile struct {
+// justBefore is a store in which something happens just before a commit that counts a lease.
+type justBefore struct {
 	store.Store
 	once sync.Once
 	do   func()
 }
 
-func (m *meanwhile) Commit(ctx context.Context, b store.Batch) (store.Result, error) {
+func (m *justBefore) Commit(ctx context.Context, b store.Batch) (store.Result, error) {
 	for i := range b.Counters {
 		if b.Counters[i].Name == ledger.LeaseCalls {
 			m.once.Do(m.do)
@@ -260,7 +260,7 @@ func TestLeaseRevokedMeanwhile(t *testing.T) {
 		l := s.lease(t, nil)
 		ended, _ := l.Ended(consent.LeaseRevoked)
 		whole := s.store
-		racing := &meanwhile{Store: whole}
+		racing := &justBefore{Store: whole}
 		racing.do = func() {
 			put, err := ledger.PutLease("default", ended)
 			if err == nil {
