@@ -107,14 +107,20 @@ func copied(t *testing.T) string {
 	names, err := output(from, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	must(t, err)
 	for name := range strings.SplitSeq(strings.Trim(names, "\x00"), "\x00") {
-		text, err := os.ReadFile(filepath.Join(from, name))
+		info, err := os.Lstat(filepath.Join(from, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // deleted, and not committed
 		}
 		must(t, err)
-		info, err := os.Stat(filepath.Join(from, name))
-		must(t, err)
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		if info.Mode()&fs.ModeSymlink != 0 {
+			target, err := os.Readlink(filepath.Join(from, name))
+			must(t, err)
+			must(t, os.Symlink(target, filepath.Join(dir, name)))
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(from, name))
+		must(t, err)
 		must(t, os.WriteFile(filepath.Join(dir, name), text, info.Mode().Perm()))
 	}
 	must(t, do(dir, "git", "init", "--quiet", "--initial-branch=main"))
