@@ -50,6 +50,22 @@ func restStats(t *testing.T, w *world) {
 	if got := w.send(t, http.MethodGet, "/v1/system", observer, ""); got.status != http.StatusOK || got.field("ready") != true {
 		t.Errorf("the system is %v", got)
 	}
+	processes := map[string]int{"interlock up": 1}
+	if w.name == "separate" {
+		processes = map[string]int{
+			"interlock-engine": len(w.engines), "interlock-policy-enforcer": len(w.policies), "interlock-state-store": len(w.states),
+			"interlock-approval": len(w.approvals), "interlock-gateway": 1,
+		}
+	}
+	eventually(t, "every process announces itself", func() error {
+		got := w.send(t, http.MethodGet, "/v1/system", observer, "")
+		for service, n := range processes {
+			if strings.Count(got.body, `"service":"`+service+`"`) != n {
+				return fmt.Errorf("%s is not %d times in %s", service, n, got.body)
+			}
+		}
+		return nil
+	})
 	for _, path := range []string{"/v1/stats", "/v1/principals", "/v1/workflows/bugfix/coverage?version=1"} {
 		if got := w.send(t, http.MethodGet, path, w.tokens[auth.Agent], ""); got.status != http.StatusForbidden {
 			t.Errorf("an agent's GET %s answers %v", path, got)

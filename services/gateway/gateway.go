@@ -46,6 +46,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/metrics"
+	"github.com/interlock-run/interlock/services/internal/presence"
 )
 
 // drainTimeout is how long requests in flight may take when serving ends.
@@ -132,7 +133,10 @@ type Gateway struct {
 	mcp     *mcp.Server
 	events  *events
 	pulse   *pulse.Pulse
-	log     *slog.Logger
+	// heard are the processes of the deployment, and listen hears them; nil without NATS.
+	heard  *presence.Board
+	listen func(context.Context) error
+	log    *slog.Logger
 }
 
 // New makes a gateway. Close must follow.
@@ -146,14 +150,15 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	on := clientsOf(cfg)
 	undecided := undecidedAt(cfg.Metrics.FailClosed(metrics.AtGateway))
-	g := &Gateway{log: cfg.Logger}
+	g := &Gateway{log: cfg.Logger, heard: &presence.Board{}}
 	var source rest.EventSource
 	if cfg.NATS != nil {
 		g.events = newEvents(*cfg.NATS, cmp.Or(cfg.Quotas.Streams, 64))
 		source = g.events
 		g.pulse = pulse.New(g.events.stream, cfg.Logger)
+		g.listen = g.heard.Follow(*cfg.NATS)
 	}
-	api, err := newREST(cfg, on, source, g.pulse, undecided)
+	api, err := newREST(cfg, on, source, g, undecided)
 	if err != nil {
 		return nil, fmt.Errorf("build the REST edge: %w", err)
 	}
@@ -260,17 +265,17 @@ func clientsOf(cfg Config) clients {
 	return c
 }
 
-func newREST(cfg Config, on clients, events rest.EventSource, latest *pulse.Pulse, undecided func(error)) (access.Part, error) {
+func newREST(cfg Config, on clients, events rest.EventSource, g *Gateway, undecided func(error)) (access.Part, error) {
 	var latestSeen rest.Pulse
-	if latest != nil {
-		latestSeen = latest
+	if g.pulse != nil {
+		latestSeen = g.pulse
 	}
 	return rest.New(rest.Config{
 		Workflows: on.workflows, Runs: on.runs, Processes: on.processes, Policy: on.policy,
 		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy),
 		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: on.components, Agents: statev1.NewAgentServiceClient(cfg.State),
-		Events: events, Pulse: latestSeen, Identify: identify(cfg), Checks: cfg.Checks, Definitions: definition.Schemas(),
+		Events: events, Pulse: latestSeen, Identify: identify(cfg), Checks: cfg.Checks, Heard: g.heard.Processes, Definitions: definition.Schemas(),
 		Undecided: undecided, Version: cfg.Version, Logger: cfg.Logger,
 	})
 }

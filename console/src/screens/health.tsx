@@ -104,6 +104,7 @@ export function Health() {
                     </li>
                   ))}
                 </ul>
+                <Processes all={s.processes} />
               </>
             )}
           </Loaded>
@@ -115,6 +116,68 @@ export function Health() {
     </>
   );
 }
+
+/** The processes of all services, as they announce themselves. */
+function Processes({ all }: { all: Schemas["Heard"][] }) {
+  if (all.length === 0) {
+    return <p className="small dim">No process has announced itself on NATS yet.</p>;
+  }
+  return (
+    <Scroll label="Processes">
+      <table className="plain">
+        <thead>
+          <tr>
+            <th>service</th>
+            <th>process</th>
+            <th>version</th>
+            <th>started</th>
+            <th className="number">events that wait</th>
+            <th className="number">timers late</th>
+            <th>heard</th>
+          </tr>
+        </thead>
+        <tbody>
+          {all.map((p) => (
+            <tr key={`${p.service} ${p.instance}`}>
+              <td>
+                <Chip kind={p.silent || !p.ready ? "deny" : "ok"}>
+                  {p.silent ? "silent" : p.ready ? "ready" : "not ready"}
+                </Chip>{" "}
+                <Text>{p.service}</Text>
+                {p.down.length > 0 && <span className="dim small"> cannot reach {p.down.join(", ")}</span>}
+              </td>
+              <td>
+                <Text>{p.instance}</Text>
+              </td>
+              <td>
+                <Text>{p.version}</Text>
+              </td>
+              <td>
+                <Time at={p.started_at} />
+              </td>
+              <td
+                className="number"
+                title={p.outbox && `${p.outbox.shards} shards; the oldest event waits ${p.outbox.oldest_seconds} s`}
+              >
+                {p.outbox ? p.outbox.waiting + p.outbox.unattended : "–"}
+              </td>
+              <td className="number" title={lateness(p.timers)}>
+                {p.timers.length > 0 ? p.timers.reduce((n, t) => n + t.overdue, 0) : "–"}
+              </td>
+              <td>
+                <Time at={p.heard_at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
+/** How late the timers of each sweeper are. */
+const lateness = (timers: Schemas["Timers"][]) =>
+  timers.map((t) => `${t.kind}: ${t.overdue} late, ${t.fired} fired, ${t.failed} failed`).join("\n");
 
 /** Verifies the seals of the log, chain after chain. */
 function Chains() {

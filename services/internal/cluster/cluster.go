@@ -33,6 +33,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/decided"
 	defs "github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/metrics"
+	"github.com/interlock-run/interlock/services/internal/presence"
 	"github.com/interlock-run/interlock/services/internal/natsserver"
 	"github.com/interlock-run/interlock/services/policyenforcer"
 	"github.com/interlock-run/interlock/services/statestore"
@@ -297,7 +298,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 	}
 	local := server.Local(rpc.ClientConfig{TracerProvider: c.cfg.Tracer})
 	self := server.Local(rpc.ClientConfig{Token: own, TracerProvider: c.cfg.Tracer})
-	if err := c.startServices(st, server, local, self); err != nil {
+	if err := c.startServices(st, endpoint, server, local, self); err != nil {
 		server.Close()
 		return err
 	}
@@ -362,7 +363,7 @@ func (c *Cluster) checks(st store.Store) health.Checks {
 
 // startServices registers the services. They call each other through local with
 // their callers' credentials, and through self with their own.
-func (c *Cluster) startServices(st store.Store, server *rpc.Server, local, self grpc.ClientConnInterface) error {
+func (c *Cluster) startServices(st store.Store, endpoint bus.Endpoint, server *rpc.Server, local, self grpc.ClientConnInterface) error {
 	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions, Quotas: c.cfg.Engine, Retention: c.cfg.Retention, Metrics: c.metrics})
 	policies, err := policyenforcer.New(policyenforcer.Config{
 		Store: st, Engine: local, Approval: self, State: self, Logger: c.cfg.Logger, Flags: c.cfg.Policy, Definitions: c.cfg.Definitions,
@@ -384,7 +385,8 @@ func (c *Cluster) startServices(st store.Store, server *rpc.Server, local, self 
 	checks := c.checks(st)
 	c.metrics.Health(&checks)
 	c.metrics.Refresh(c.events.Measure)
-	for _, work := range []func(context.Context) error{e.Run, policies.Run, states.Run, approvals.Run, c.metrics.Run} {
+	announce := presence.Self{Service: "interlock up", Version: c.cfg.Version, Metrics: c.metrics.Gatherer(), Log: c.cfg.Logger}.Announce(endpoint)
+	for _, work := range []func(context.Context) error{e.Run, policies.Run, states.Run, approvals.Run, c.metrics.Run, announce} {
 		c.background(work)
 	}
 	return nil

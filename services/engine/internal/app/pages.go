@@ -34,7 +34,7 @@ type ListQuery struct {
 }
 
 // looked is the most runs that one page looks at: after that many it ends, full or not.
-const looked = 2000
+const looked = 1000
 
 // searches reports that a query has something that no index has.
 func (q *ListQuery) searches() bool {

@@ -24,6 +24,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/health"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/internal/presence"
 )
 
 // Config is what the edge stands on. The clients of the services are required.
@@ -54,6 +55,8 @@ type Config struct {
 	Identify func(ctx context.Context, token string) (auth.Principal, error)
 	// Checks are what calls depend on. Their errors are logged, never shown.
 	Checks health.Checks
+	// Heard are the processes of the deployment that were heard of late, at a time.
+	Heard func(now time.Time) []presence.Heard
 	// Definitions are the JSON Schemas of what people write, by kind: workflow, policy and so
 	// on. They are served as they are.
 	Definitions map[string][]byte

@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/pulse"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/presence"
 )
 
 // Pulse is what the latest events of a namespace say.
@@ -95,6 +96,8 @@ type System struct {
 	Version string        `json:"version"`
 	Ready   bool          `json:"ready" doc:"False when calls would fail now."`
 	Checks  health.Report `json:"checks" doc:"The dependencies."`
+	// Processes are empty where there is no NATS.
+	Processes []presence.Heard `json:"processes" doc:"The processes of all services that announced themselves on NATS in the last 10 minutes: replicas, their part of the outbox, and their sweepers."`
 }
 
 // Most of each in the stats.
@@ -265,5 +268,13 @@ func (e *edge) system(c *call) (*answer, error) {
 		return nil, err
 	}
 	report := e.Checks.Run(c.ctx)
-	return ok(System{Version: e.Version, Ready: report.Ready(), Checks: report}), nil
+	return ok(System{Version: e.Version, Ready: report.Ready(), Checks: report, Processes: e.heard()}), nil
+}
+
+// heard are the processes of the deployment, as far as they are known.
+func (e *edge) heard() []presence.Heard {
+	if e.Heard == nil {
+		return []presence.Heard{}
+	}
+	return e.Heard(e.now())
 }
