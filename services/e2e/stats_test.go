@@ -44,7 +44,7 @@ func restStats(t *testing.T, w *world) {
 	c.move(t, id, "READY")
 	check("Edit")
 	shows("/v1/stats", `"looping":[]`, `"allow":1`)
-	shows("/v1/workflows/bugfix/coverage?version=1", `"runs":1`, `{"state":"planning","entries":1}`,
+	shows("/v1/workflows/bugfix/coverage?version=1", `"runs":1,"under_way":1`, `{"state":"planning","entries":1}`,
 		`{"from":"planning","event":"READY","to":"implementing","count":1}`)
 	shows("/v1/principals", `"name":"agent","allow":1,"ask":0,"deny":3,"transitions":1`)
 	if got := w.send(t, http.MethodGet, "/v1/system", observer, ""); got.status != http.StatusOK || got.field("ready") != true {

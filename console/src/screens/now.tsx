@@ -43,7 +43,7 @@ export function Now() {
             )}
             <Rates rates={o.rates} />
             <div className="grid">
-              <Facts title="Calls that nobody allowed" bad={o.not_enforced.length > 0} value={o.not_enforced.length}>
+              <Facts title="Calls not enforced" bad={o.not_enforced.length > 0} value={o.not_enforced.length}>
                 {o.not_enforced[0] ? (
                   <>
                     The last: <Text>{o.not_enforced[0].tool}</Text>, <Time at={o.not_enforced[0].at} />
@@ -166,7 +166,7 @@ export function Now() {
                   </li>
                 ))}
               </Column>
-              <Column title="Not enforced" all={null} empty="No call was made that nobody had allowed.">
+              <Column title="Calls not enforced" all={null} empty="No call was made that nobody had allowed.">
                 {o.not_enforced.map((i) => (
                   <li key={`${i.run_id}${i.call_id}`}>
                     <Link className="item" to="/runs/$id" params={{ id: i.run_id }}>

@@ -105,8 +105,8 @@ type Person struct {
 
 // Coverage is which states and transitions of a version of a workflow runs have used.
 type Coverage struct {
-	// Runs that have started.
-	Runs        int64
+	// Runs that have started, and of them those that have not ended.
+	Runs, UnderWay int64
 	Entries     map[string]int64 // of each state
 	Transitions map[Taken]int64
 }
@@ -296,13 +296,20 @@ func (b *Board) moved(e *Event) {
 	case e.Started != nil:
 		if len(b.runs) >= mostRuns || len(b.taken) >= mostDefinition {
 			clear(b.runs) // runs that start from now on are followed
+			for _, c := range b.taken {
+				c.UnderWay = 0
+			}
 		}
 		v := version{e.Started.Workflow, int64(e.Started.Version)}
 		b.runs[e.EntityID] = followed{v, e.Started.Session}
 		c := b.coverage(v)
 		c.Runs++
+		c.UnderWay++
 		c.Entries[e.Started.State]++
 	case e.Ended != nil:
+		if run, known := b.runs[e.EntityID]; known {
+			b.coverage(run.version).UnderWay--
+		}
 		delete(b.runs, e.EntityID)
 		b.leave(e.EntityID)
 		delete(b.loops, e.EntityID)

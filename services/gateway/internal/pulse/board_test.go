@@ -133,6 +133,15 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("%v was taken %d times", taken, got)
 		}
 	}
+	if c.UnderWay != 1 {
+		t.Errorf("under way are %d", c.UnderWay)
+	}
+	for range 2 { // an event may come twice
+		apply(t, b, 5, &eventv1.Event{Entity: "run", EntityId: "run_1", Type: "ended", Payload: &eventv1.Event_RunEnded{RunEnded: &eventv1.RunEnded{}}})
+	}
+	if c := b.CoverageOf("fix", 3); c.UnderWay != 0 || c.Runs != 1 {
+		t.Errorf("after the end: %+v", c)
+	}
 	if other := b.CoverageOf("fix", 2); other.Runs != 0 {
 		t.Errorf("another version has %+v", other)
 	}

@@ -67,6 +67,7 @@ type WorkflowCoverage struct {
 	Seen
 	Version     int64             `json:"version"`
 	Runs        int64             `json:"runs" doc:"Runs that have started."`
+	UnderWay    int64             `json:"under_way" doc:"Those of them that have not ended."`
 	States      []StateEntries    `json:"states" doc:"The states that were entered, most often first."`
 	Transitions []TransitionTaken `json:"transitions" doc:"The transitions that were taken, most often first."`
 }
@@ -239,7 +240,7 @@ func (e *edge) coverage(c *call) (*answer, error) {
 	w := WorkflowCoverage{Version: number, States: []StateEntries{}, Transitions: []TransitionTaken{}}
 	w.Seen, err = e.look(c, func(b *pulse.Board, _ time.Time) {
 		used := b.CoverageOf(c.path("name"), number)
-		w.Runs = used.Runs
+		w.Runs, w.UnderWay = used.Runs, used.UnderWay
 		for state, n := range used.Entries {
 			w.States = append(w.States, StateEntries{state, n})
 		}
