@@ -99,6 +99,9 @@ var table = map[string]grant{
 	"/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls": drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/ReportToolCall": drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/ReportCost":     drivers,
+	"/interlock.policy.v1.PolicyEnforcerService/ListOpenCalls":  readers,
+	// An agent's own word on how its call ended settles nothing (S16.4).
+	"/interlock.policy.v1.PolicyEnforcerService/SettleToolCall": operator | approver,
 
 	// Schemas and components are set up before agents work, not by them.
 	"/interlock.state.v1.SchemaService/RegisterSchema":     operator,

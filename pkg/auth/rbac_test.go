@@ -142,6 +142,8 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls":      "aor",
 		"/interlock.policy.v1.PolicyEnforcerService/ReportToolCall":      "aor",
 		"/interlock.policy.v1.PolicyEnforcerService/ReportCost":          "aor",
+		"/interlock.policy.v1.PolicyEnforcerService/ListOpenCalls":       "aopvrs",
+		"/interlock.policy.v1.PolicyEnforcerService/SettleToolCall":      "op",
 		"/interlock.state.v1.SchemaService/RegisterSchema":               "o",
 		"/interlock.state.v1.SchemaService/GetSchema":                    "aopvrs",
 		"/interlock.state.v1.SchemaService/ListSchemas":                  "aopvrs",

@@ -94,6 +94,8 @@ func EventID(ev *eventv1.Event) string {
 		which = p.ToolcallDecided.GetCallId()
 	case *eventv1.Event_ToolcallReported:
 		which = p.ToolcallReported.GetCallId()
+	case *eventv1.Event_ToolcallOutcome:
+		which = p.ToolcallOutcome.GetCallId()
 	}
 	return escape(ev.GetNamespace(), '~') + "." + escape(ev.GetEntity(), '~') + "." + escape(ev.GetEntityId(), '~') +
 		"." + escape(which, '~') + "." + typeTokens(ev.GetType(), '~')

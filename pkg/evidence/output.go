@@ -46,6 +46,11 @@ func (spec *Spec) As(ok bool, output []byte) bool {
 	if spec.Output == nil {
 		return true
 	}
+	return Shows(spec.Output, output)
+}
+
+// Shows reports that a result says what a test asks for.
+func Shows(test *Test, output []byte) bool {
 	v, read := Read(output)
-	return read && spec.Output.Holds(v)
+	return read && test.Holds(v)
 }

@@ -21,6 +21,9 @@ type Record struct {
 	Last Edit `json:"last,omitzero"`
 	// Runs has what is known by the id of the run and the name of the evidence.
 	Runs map[string]map[string]Fact `json:"runs,omitempty"`
+	// Calls are those whose outcome nobody has reported, oldest first, of runs whose workflow
+	// keeps account of effects (S16).
+	Calls []Call `json:"calls,omitempty"`
 }
 
 // Edit is a call that may have changed files.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
 // Set is one version of a policy, compiled: immutable, and safe for concurrent use.
@@ -21,6 +22,9 @@ type Set struct {
 	// session limits what the session's tree costs, nil for no limit.
 	session *limit
 	email   *emailRules
+	// repeat is what is said of a call that repeats one of unknown outcome; nil for nothing.
+	repeat       *Source
+	repeatDenied bool
 	// rules are all of them in their order, deny first, for Explain.
 	rules []pattern
 	// broken says why nothing can be decided; then everything is denied.
@@ -30,6 +34,10 @@ type Set struct {
 // For reports that a policy judges the calls of callers of a role (S15.9). One that cannot be
 // read judges everybody's.
 func (s *Set) For(role string) bool { return s.broken != "" || s.role == "" || s.role == role }
+
+// AsksRepeats reports that it matters to the policy whether a call repeats one of unknown
+// outcome: Call.Repeats.
+func (s *Set) AsksRepeats() bool { return s.repeat != nil }
 
 // Missing is the set of a policy that is wanted by its name and not there: it denies
 // everything (S7.2).
@@ -49,6 +57,9 @@ func Compile(policy *Policy, version int64) *Set {
 	}
 	s.role = policy.Role
 	s.other, s.defaultDeny = at(placeOther, 0, ""), policy.DefaultDeny
+	if policy.RepeatUnknown != "" {
+		s.repeat, s.repeatDenied = at(placeRepeat, 0, ""), policy.RepeatUnknown != toolcall.Ask
+	}
 	var patterns []pattern
 	all := limits{}
 	for i, rule := range policy.Deny {

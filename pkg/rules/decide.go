@@ -3,6 +3,7 @@ package rules
 import (
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
@@ -27,6 +28,9 @@ type Call struct {
 	// Approved is true when a human has approved exactly this call and that was not
 	// used yet (S7.6).
 	Approved bool
+	// Repeats names the call of unknown outcome that this one would repeat; empty for none
+	// (S16.6).
+	Repeats string
 	// Leased is the rule that asks and whose question a lease has answered; nil for none. What
 	// any other rule asks is asked (S9.6).
 	Leased *Source
@@ -111,6 +115,15 @@ func (s *Set) judge(call *Call, v Verdict, said, also *outcome, capability []byt
 	ask, approved := said.ask, call.Approved
 	if ask == nil {
 		ask = also.ask
+	}
+	if call.Repeats != "" && s.repeat != nil {
+		if s.repeatDenied {
+			return v.deny(toolcall.CodeEffectsUnknown, s.repeat, document.Quote(call.Repeats))
+		}
+		if ask == nil {
+			ask = s.repeat
+		}
+		call.Leased = nil // a lease was given before this was in doubt
 	}
 	if ask != nil && !approved && call.answered(ask) {
 		if approved = also.ask == nil || call.answered(also.ask); !approved {

@@ -28,6 +28,9 @@ func (v *Verdict) Explain() string {
 			what, v.Detail, v.By.Pointer(), v.By.policy())
 	case v.Code == toolcall.CodeInvalidInput:
 		return what + " is denied: " + v.Detail + ". Correct the call."
+	case v.Code == toolcall.CodeEffectsUnknown && v.By != nil:
+		return fmt.Sprintf("%s is denied: it repeats call %s, of which nobody knows how it ended, and %s forbids that (%s). "+
+			"Find out what the call did; an operator or approver settles it with `interlock call settle`.", what, v.Detail, v.By.policy(), v.By.Pointer())
 	case v.Code == toolcall.CodePolicyDenied && v.By != nil:
 		return what + " is denied: " + v.denial()
 	case v.Code == toolcall.CodePolicyUnavailable && v.By != nil:
@@ -53,6 +56,9 @@ func (v *Verdict) subject() string {
 
 // rule says which rule of which policy does what.
 func (v *Verdict) rule(does string) string {
+	if v.By.Place == placeRepeat {
+		return fmt.Sprintf("%s %s what repeats a call of unknown outcome (%s)", v.By.policy(), does, v.By.Pointer())
+	}
 	return fmt.Sprintf("%s %s %s (%s)", v.By.policy(), does, document.Quote(v.By.Pattern), v.By.Pointer())
 }
 

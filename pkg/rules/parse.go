@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
@@ -55,7 +56,7 @@ func ReadPolicy(r *document.Report, v document.Value, at *document.Path) *Policy
 	if !ok {
 		return p
 	}
-	f.Known("a policy", "role", "name", "description", "default", "allow", "ask", "deny", "session_budget_usd", "email_config", "meta", "$schema")
+	f.Known("a policy", "role", "name", "description", "default", "allow", "ask", "deny", "session_budget_usd", "email_config", "repeat_unknown", "meta", "$schema")
 	f.Require("role")
 	p.Role, _ = f.Enum("role", Roles()...)
 	p.Name, _ = f.Str("name")
@@ -64,6 +65,10 @@ func ReadPolicy(r *document.Report, v document.Value, at *document.Path) *Policy
 	fallback, _ := f.Enum("default", "allow", "deny")
 	p.DefaultDeny = fallback == "deny"
 	names := declaredTools(f)
+	repeat, _ := f.Enum("repeat_unknown", "allow", "ask", "deny")
+	if repeat != "allow" {
+		p.RepeatUnknown = toolcall.Decision(strings.ToUpper(repeat))
+	}
 	p.Allow = readRules(f, "allow", true, names)
 	p.Ask = readRules(f, "ask", true, names)
 	p.Deny = readRules(f, "deny", false, names)

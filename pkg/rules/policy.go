@@ -9,6 +9,7 @@ package rules
 
 import (
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
 // Roles are the roles of callers that a policy can be for.
@@ -24,6 +25,9 @@ type Policy struct {
 	Name string
 	// DefaultDeny denies what no rule matches; otherwise it is allowed (S7.2).
 	DefaultDeny bool
+	// RepeatUnknown is toolcall.Ask or toolcall.Deny for a call that repeats one whose outcome
+	// is unknown; empty where that makes no difference (S16.6).
+	RepeatUnknown toolcall.Decision
 	// Allow, Ask and Deny in the order written. Deny goes first, then Ask, then
 	// Allow.
 	Allow, Ask, Deny []Rule

@@ -97,6 +97,7 @@ const (
 	listAsk     = "ask"
 	listAllow   = "allow"
 	placeOther  = "default"
+	placeRepeat = "repeat_unknown"
 	placeBudget = "session_budget_usd"
 	placeEmail  = "email_config"
 )

@@ -3,6 +3,7 @@ package scenario
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
@@ -54,6 +55,13 @@ func (w *world) standings(of *tracked, at workflow.View) evidence.Standings {
 			all[name] = evidence.Standing{Name: name, Held: true, Since: epoch, Needs: all[name].Needs}
 		}
 	}
+	if of.of.machine.KeepsAccount() {
+		if all == nil {
+			all = evidence.Standings{}
+		}
+		record, _ := w.observed.Doubt(w.now)
+		all[evidence.NoUnknownEffects] = record.Effects()
+	}
 	return all
 }
 
@@ -72,7 +80,34 @@ func (w *world) notice(s seat, at *workflow.View, a call, id string) (toolcall.N
 	if n.Voids {
 		w.observed = w.observed.Edited(evidence.Edit{At: w.now, CallID: id, What: n.What})
 	}
+	if deadline := effectDeadline(family); n.Affects && deadline > 0 {
+		w.observed, _ = w.observed.Open(evidence.Call{
+			ID: id, RunID: s.run.ID, Tool: a.tool, What: n.What, Digest: a.digest(), By: actor, At: w.now, Due: w.now.Add(deadline),
+		})
+	}
 	return n, w.observed.Edits
+}
+
+// effectDeadline is the shortest of a run and of those that have invoked it; 0 for none.
+func effectDeadline(family []*workflow.Machine) (shortest time.Duration) {
+	for _, m := range family {
+		if d := m.Meta().EffectDeadline; d > 0 && (shortest == 0 || d < shortest) {
+			shortest = d
+		}
+	}
+	return shortest
+}
+
+// digest tells whether another call is the same.
+func (a *call) digest() string { return a.tool + " " + string(a.input) }
+
+// repeats names the unknown call that a call would repeat; empty for none.
+func (w *world) repeats(a *call) string {
+	record, _ := w.observed.Doubt(w.now)
+	if c := record.Repeats(a.digest()); c != nil {
+		return c.ID
+	}
+	return ""
 }
 
 // show notes what the report of a call shows.
@@ -82,6 +117,11 @@ func (w *world) show(of *made, a *report) {
 	}
 	if of.notice.Voids {
 		w.observed = w.observed.Edited(evidence.Edit{At: w.now, CallID: of.id, What: of.notice.What})
+	}
+	record, _ := w.observed.Doubt(w.now)
+	w.observed, _, _ = record.Close(of.id)
+	if a.ok {
+		w.observed, _ = of.in.of.machine.Reconcile(w.observed, of.in.run.ID, of.tool, a.output)
 	}
 	specs := of.in.of.machine.Evidence()
 	for i := range specs {

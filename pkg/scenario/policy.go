@@ -57,7 +57,7 @@ func (w *world) verdicts(s seat, at *workflow.View, a call, approved bool) []rul
 	for i, policy := range policies {
 		verdicts[i] = policy.Decide(rules.Call{
 			Tool: a.tool, Shell: toolcall.Shell(s.of.machine.State(at.State), a.tool), Input: a.input,
-			EstimatedCost: a.estimate, Principal: actor, Session: session, Approved: approved, Now: w.now,
+			EstimatedCost: a.estimate, Principal: actor, Session: session, Approved: approved, Repeats: w.repeats(&a), Now: w.now,
 		}, nil)
 	}
 	return verdicts

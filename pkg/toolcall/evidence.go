@@ -16,6 +16,9 @@ type Notice struct {
 	// Voids: it may change files, and What says which, shortened.
 	Voids bool
 	What  string
+	// Affects: it may have an effect, in the workspace or elsewhere, so that its report is
+	// waited for where the workflow keeps account (S16.1).
+	Affects bool
 }
 
 // Observe tells what an allowed call means for evidence. family are the workflows of the
@@ -38,13 +41,17 @@ func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View,
 		}
 	}
 	isShell := isShell(state, call.Tool)
+	n.Affects = !slices.Contains(looks, call.Tool) && !reconciles(m, call.Tool, qualified)
 	var line string
 	var plan *shell.Plan
 	conclusive := false
 	if isShell {
 		line, plan, conclusive = readLine(at, call)
-		if plan == nil || changes(m, family, plan) {
-			n.Voids = true
+		n.Voids = plan == nil || changes(m, family, plan)
+		n.Affects = n.Voids || slices.ContainsFunc(plan.Commands, func(c shell.Command) bool {
+			return !c.Looks() && m.Meta().Commands[c.Program()] != workflow.CommandReads && !isCheck(family, c)
+		})
+		if n.Voids || n.Affects {
 			n.What = document.Quote(line)
 		}
 	}
@@ -59,6 +66,18 @@ func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View,
 		}
 	}
 	return n
+}
+
+// looks are tools of clients that only look.
+var looks = []string{"Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "BashOutput"}
+
+// reconciles reports a tool that the author has named because it only tells how calls ended.
+func reconciles(m *workflow.Machine, tool, qualified string) bool {
+	return slices.ContainsFunc(m.Meta().Reconcile, func(r workflow.Reconcile) bool { return r.Tool == tool || r.Tool == qualified })
+}
+
+func isCheck(family []*workflow.Machine, c shell.Command) bool {
+	return slices.ContainsFunc(family, func(of *workflow.Machine) bool { return of.IsCheck(c) })
 }
 
 // isShellName reports that an evidence means the shell, by whatever name a client has it.
@@ -123,7 +142,7 @@ func changes(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan) 
 		if command < 0 {
 			return false
 		}
-		return slices.ContainsFunc(family, func(of *workflow.Machine) bool { return of.IsCheck(plan.Commands[command]) })
+		return isCheck(family, plan.Commands[command])
 	}
 	for _, f := range plan.Findings {
 		opaque := f.Kind == shell.Opaque

@@ -34,6 +34,8 @@ const (
 	CodeContextBudget     Code = "CONTEXT_BUDGET"
 	CodeRunNotActive      Code = "RUN_NOT_ACTIVE"
 	CodeInvalidInput      Code = "INVALID_INPUT"
+	// CodeEffectsUnknown: it is not known how earlier calls have ended (S16).
+	CodeEffectsUnknown    Code = "EFFECTS_UNKNOWN"
 	CodePolicyDenied      Code = "POLICY_DENIED"
 	CodeRateLimited       Code = "RATE_LIMITED"
 	CodeBudgetExceeded    Code = "BUDGET_EXCEEDED"
@@ -136,5 +138,14 @@ func BudgetWarning(spent, budget int64) string {
 			spent, budget)
 	default:
 		return ""
+	}
+}
+
+// TooManyOpen is the denial of a call with an effect while too many others wait for their
+// reports (S16.1).
+func TooManyOpen(most int) Verdict {
+	return Verdict{
+		Decision: Deny, Code: CodeEffectsUnknown,
+		Detail: fmt.Sprintf("%d calls of the run are not reported; report them, or have them settled with `interlock call settle`", most),
 	}
 }

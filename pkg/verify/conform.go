@@ -274,6 +274,9 @@ func (c *conformer) evidenceOf(m *workflow.Machine, e *workflow.HistoryEntry) ev
 	all := evidence.Standings{}
 	for i := range e.Guards {
 		g := &e.Guards[i]
+		if g.Name == evidence.NoUnknownEffects && g.Passed {
+			all[g.Name] = evidence.Standing{Name: g.Name, Held: true}
+		}
 		for j := range m.Definition().Guards {
 			if def := &m.Definition().Guards[j]; def.Name == g.Name && g.Passed {
 				heldBy(def, all)

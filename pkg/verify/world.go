@@ -130,7 +130,7 @@ func tidyLane(l *workflow.Lane, v *vocabulary, ended bool) {
 // it, on a record that has what is held.
 func (n *node) standings(at *workflow.View) evidence.Standings {
 	specs := n.of.Machine.Evidence()
-	if len(specs) == 0 {
+	if len(specs) == 0 && !n.of.Machine.KeepsAccount() {
 		return nil
 	}
 	facts := map[string]evidence.Fact{}
@@ -154,7 +154,14 @@ func (n *node) standings(at *workflow.View) evidence.Standings {
 	record := evidence.Record{Runs: map[string]map[string]evidence.Fact{n.run.ID: facts}}
 	basis := at.EvidenceOf(record, epoch)
 	basis.Written = written
-	return basis.Judge(specs)
+	all := basis.Judge(specs)
+	if n.of.Machine.KeepsAccount() { // people can settle whatever is unknown
+		if all == nil {
+			all = evidence.Standings{}
+		}
+		all[evidence.NoUnknownEffects] = record.Effects()
+	}
+	return all
 }
 
 // writtenFor is a value of the shared state that satisfies an evidence.

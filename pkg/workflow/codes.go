@@ -8,10 +8,12 @@ const (
 	CodeUnknownState    document.Code = "UNKNOWN_STATE"
 	CodeUnknownGuard    document.Code = "UNKNOWN_GUARD"
 	CodeUnknownEvidence document.Code = "UNKNOWN_EVIDENCE"
-	CodeBadOperator     document.Code = "BAD_OPERATOR"
-	CodeGuardValue      document.Code = "GUARD_VALUE"
-	CodeGlob            document.Code = "GLOB"
-	CodeCommand         document.Code = "COMMAND"
+	// CodeEffects: what a definition says of unknown effects cannot be kept (S16).
+	CodeEffects                   = "EFFECTS"
+	CodeBadOperator document.Code = "BAD_OPERATOR"
+	CodeGuardValue  document.Code = "GUARD_VALUE"
+	CodeGlob        document.Code = "GLOB"
+	CodeCommand     document.Code = "COMMAND"
 
 	CodeDefaultNotLast  document.Code = "DEFAULT_NOT_LAST"
 	CodeReturnOutside   document.Code = "RETURN_OUTSIDE"

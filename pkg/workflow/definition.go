@@ -60,8 +60,11 @@ type State struct {
 	// OpaqueDenied is opaque_commands == "deny": where nothing may be written, no code
 	// of the workspace may run either (R3).
 	OpaqueDenied bool
-	BlockedEnv   []string
-	EnvOverrides []EnvVar
+	// NoUnknownEffects guards every way into the state: the outcome of each call must be
+	// known (S16.3).
+	NoUnknownEffects bool
+	BlockedEnv       []string
+	EnvOverrides     []EnvVar
 
 	On []Transition
 }
@@ -184,9 +187,24 @@ type Meta struct {
 	// UnknownCommands is meta.unknown_commands == "allow": programs that neither has
 	// may run where nothing may be written.
 	UnknownCommands bool
+	// EffectDeadline is when an allowed call that nobody has reported is unknown; 0 where no
+	// account is kept (S16.1).
+	EffectDeadline time.Duration
+	// Reconcile are the tools whose results tell how such calls ended (S16.5).
+	Reconcile []Reconcile
 	// EditTools are tools in addition to the known ones that edit files, by their exact
 	// names; nil for none.
 	EditTools map[string]EditTool
+}
+
+// Reconcile is a tool whose observed result tells how a call of another ended.
+type Reconcile struct {
+	Tool string
+	// Of is the tool of the call, by its exact name.
+	Of string
+	// OK and Failed are what a result says when the call has succeeded, or failed; nil for
+	// nothing that it could say.
+	OK, Failed *evidence.Test
 }
 
 // CommandClass is what a program does to files.

@@ -34,6 +34,8 @@ type GuardCode string
 const (
 	// GuardEvidenceMissing: what must be observed was not, or does not count any more.
 	GuardEvidenceMissing GuardCode = "EVIDENCE_MISSING"
+	// GuardEffectsUnknown: nobody knows how a call has ended.
+	GuardEffectsUnknown GuardCode = "EFFECTS_UNKNOWN"
 	// GuardClaimed: the value is right, and comes from somebody who may not claim it.
 	GuardClaimed GuardCode = "CLAIMED"
 )
@@ -86,6 +88,9 @@ func newPredicates(guards []Guard) []*predicate {
 	return list
 }
 
+// noUnknownEffects guards the ways into a state that demands it.
+var noUnknownEffects = &predicate{name: evidence.NoUnknownEffects, evidence: evidence.NoUnknownEffects, opName: opEvidence}
+
 // opEvidence is the op that results show of a guard that asks for evidence.
 const opEvidence = "evidence"
 
@@ -136,6 +141,13 @@ func (p *predicate) judge(g *given) opinion {
 	switch {
 	case p.evidence != "":
 		s, known := g.facts[p.evidence]
+		code := GuardEvidenceMissing
+		if p == noUnknownEffects {
+			code = GuardEffectsUnknown
+			if !known {
+				s, known = evidence.Standing{Needs: "needs the outcome of every call to be known", Missing: "needs the outcome of every call to be known, and it was not read"}, true
+			}
+		}
 		if !known {
 			text := "needs the evidence " + document.Quote(p.evidence)
 			return opinion{code: GuardEvidenceMissing, need: text, why: text + ", and nothing was observed"}
@@ -143,7 +155,7 @@ func (p *predicate) judge(g *given) opinion {
 		if s.Held {
 			return opinion{passed: true, need: s.Needs, why: s.Needs}
 		}
-		return opinion{code: GuardEvidenceMissing, need: s.Needs, why: s.Missing}
+		return opinion{code: code, need: s.Needs, why: s.Missing}
 	case p.join != "":
 		return p.judgeParts(g)
 	}

@@ -99,12 +99,13 @@ func Compile(def *Definition, version int64) *Machine {
 			m.states[s.Name] = &StateView{State: *s, tools: newToolTable(s)}
 		}
 	}
-	guards := make(map[string]*predicate, len(def.Guards))
+	guards := make(map[string]*predicate, len(def.Guards)+1)
 	for i := range def.Guards {
 		p := newPredicate(&def.Guards[i])
 		guards[def.Guards[i].Name] = p
 		m.traces = m.traces || p.asksSource()
 	}
+	guards[evidence.NoUnknownEffects] = noUnknownEffects
 	m.checks = make([]*shell.List, len(def.Evidence))
 	for i := range def.Evidence {
 		if command := def.Evidence[i].Command; command != "" {
@@ -137,11 +138,16 @@ func (m *Machine) connect(s *StateView, guards map[string]*predicate) {
 		if _, repeated := s.ways[t.Event]; repeated {
 			continue
 		}
-		s.ways[t.Event] = m.newWay(t, guards)
-		s.legal = append(s.legal, newLegalEvent(t))
+		w := m.newWay(t, guards)
+		s.ways[t.Event] = w
+		legal := newLegalEvent(t)
+		if slices.Contains(w.guards, noUnknownEffects) {
+			legal.Guards = append(legal.Guards, evidence.NoUnknownEffects)
+		}
+		s.legal = append(s.legal, legal)
 	}
 	if s.SafeNext != "" {
-		s.fallback = &way{arms: []arm{m.newArm(&Branch{Target: s.SafeNext})}}
+		s.fallback = m.newWay(&Transition{Branches: []Branch{{Target: s.SafeNext}}}, guards)
 	}
 	s.moves = describeLegal(s.legal)
 }
@@ -162,7 +168,11 @@ func (m *Machine) newWay(t *Transition, guards map[string]*predicate) *way {
 	for i := range t.Branches {
 		b := &t.Branches[i]
 		a := m.newArm(b)
-		for _, name := range b.Guards {
+		names := b.Guards
+		if m.demands(&a) {
+			names = append(slices.Clip(names), evidence.NoUnknownEffects)
+		}
+		for _, name := range names {
 			place, met := places[name]
 			if !met {
 				guard, known := guards[name]
@@ -178,6 +188,15 @@ func (m *Machine) newWay(t *Transition, guards map[string]*predicate) *way {
 		w.arms = append(w.arms, a)
 	}
 	return w
+}
+
+// demands reports that an arm leads into a state with no_unknown_effects, or returns to one
+// that cannot be told yet (S16.3).
+func (m *Machine) demands(a *arm) bool {
+	if a.returns {
+		return slices.ContainsFunc(m.definition.States, func(s State) bool { return s.NoUnknownEffects })
+	}
+	return a.target != nil && a.target.NoUnknownEffects
 }
 
 func (m *Machine) newArm(b *Branch) arm {
@@ -256,12 +275,24 @@ func (m *Machine) ReadsOutput() []string {
 			tools = append(tools, spec.Tool)
 		}
 	}
+	for i := range m.definition.Meta.Reconcile {
+		if tool := m.definition.Meta.Reconcile[i].Tool; !slices.Contains(tools, tool) {
+			tools = append(tools, tool)
+		}
+	}
 	return tools
 }
 
+// KeepsAccount reports that calls with effects wait for their reports (S16.1).
+func (m *Machine) KeepsAccount() bool { return m.definition.Meta.EffectDeadline > 0 }
+
 // AsksEvidence reports that an event of the state is guarded by some.
 func (m *Machine) AsksEvidence(state, event string) bool {
-	w := m.State(state).ways[event]
+	s := m.State(state)
+	w := s.ways[event]
+	if w == nil {
+		w = s.fallback
+	}
 	return w != nil && slices.ContainsFunc(w.guards, (*predicate).asksEvidence)
 }
 

@@ -89,8 +89,10 @@ type reader struct {
 	guards map[string]bool
 	// evidence has the declared names, true of those that a guard asks for; approvals are
 	// those that an evidence names.
-	evidence   map[string]bool
-	approvals  []document.StringAt
+	evidence  map[string]bool
+	approvals []document.StringAt
+	// demanding are the states with no_unknown_effects.
+	demanding  []string
 	toolNames  toolname.Names
 	edges      []edge
 	forks      []forkFacts
@@ -137,6 +139,7 @@ func (r *reader) definition(v document.Value) {
 	r.initialState(f, haveStates)
 	r.interrupts(f)
 	r.checkApprovals()
+	r.checkDemands()
 	r.properties(f)
 	if haveStates {
 		r.graph(states.At)

@@ -54,7 +54,7 @@ func (r *reader) evidenceDeclarations(f document.Fields) {
 	declared.SameNames("evidence")
 	for name, v := range v.Members() {
 		at := declared.At.Key(name)
-		r.report.CheckName(name, at, evidenceRule)
+		r.checkName(name, at, evidenceRule)
 		spec := evidence.Spec{Name: name, Outcome: evidence.OK, Count: 1}
 		if fields, ok := r.report.Object(v, at, "an evidence"); ok {
 			r.evidenceSpec(fields, &spec)

@@ -35,7 +35,7 @@ func (r *reader) guardDefinitions(f document.Fields) {
 	context, _ := f.Value.Get("context")
 	for name, v := range guards.Value.Members() {
 		at := guards.At.Key(name)
-		r.report.CheckName(name, at, guardRule)
+		r.checkName(name, at, guardRule)
 		r.guards[name] = true
 		g := Guard{Name: name}
 		if fields, ok := r.report.Object(v, at, "a guard"); ok {

@@ -10,7 +10,7 @@ import (
 
 var metaFields = []string{
 	"task_type", "estimated_steps", "danger_level", "requires_human_approval", "capture_output", "approval_mode", "debug",
-	"enforcement", "approval", "edit_tools", "tools", "policy", "commands", "unknown_commands",
+	"enforcement", "approval", "edit_tools", "tools", "policy", "commands", "unknown_commands", "effect_deadline", "reconcile",
 }
 
 func (r *reader) meta(f document.Fields) {
@@ -52,6 +52,7 @@ func (r *reader) meta(f document.Fields) {
 	r.toolNames = toolname.With(append(declared, slices.Sorted(maps.Keys(meta.EditTools))...))
 	r.approvalTerms(m)
 	r.policies(m)
+	r.effects(m)
 }
 
 // debugMode is who may force states: nobody, operators alone, or agents as well, which

@@ -26,7 +26,7 @@ var (
 	stateFields = []string{
 		"type", "outcome", "allowed_tools", "disallowed_tools", "instructions", "max_iterations", "safe_next",
 		"max_edit_lines", "max_files_per_state", "allowed_commands", "allowed_commands_tool", "opaque_commands",
-		"blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes", "on",
+		"blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes", "no_unknown_effects", "on",
 	}
 	// limitFields do nothing in a final state: enforcement has ended (S2.9).
 	limitFields = []string{
@@ -79,6 +79,7 @@ func (r *reader) state(i int, name string, v document.Value, at *document.Path) 
 	s.MaxEditLines, _ = f.Integer("max_edit_lines", 1)
 	s.MaxFilesPerState, _ = f.Integer("max_files_per_state", 1)
 	s.ContextBudgetBytes, _ = f.Integer("context_budget_bytes", 1)
+	r.demandsEffects(f, s)
 	r.idleLimits(f, s)
 	r.exits(i, f, s)
 	if facts.final {

@@ -65,7 +65,7 @@ func TestSchemaAcceptsValid(t *testing.T) {
 // closeness of names, and what it means.
 var beyondSchema = []string{
 	"UNKNOWN_STATE", "UNKNOWN_EVENT", "UNKNOWN_GUARD", "UNKNOWN_EVIDENCE", "TOO_DEEP", "RETURN_OUTSIDE", "INITIAL_FINAL", "NO_FINAL", "INTERRUPT_FINAL", "INVOKE_CYCLE", "FORK_", "SAFE_NEXT_BYPASS",
-	"GLOB", "COMMAND", "DEFAULT_NOT_LAST", "RESERVED", "NUMBER", "GUARD_VALUE", "NAME", "UNKNOWN_TOOL",
+	"GLOB", "COMMAND", "DEFAULT_NOT_LAST", "RESERVED", "NUMBER", "GUARD_VALUE", "NAME", "UNKNOWN_TOOL", "EFFECTS",
 }
 
 // TestSchemaRejectsInvalid: of the rows of validation.txt, the schema rejects
@@ -87,6 +87,9 @@ func TestSchemaRejectsInvalid(t *testing.T) {
 			}
 			if p.Pointer == "/meta/approval" && p.Code == "CONFLICT" {
 				judged = false // its numbers and people, taken together
+			}
+			if p.Pointer == "/meta/effect_deadline" && p.Code == "RANGE" {
+				judged = false // how long a text of several units is
 			}
 			for _, code := range beyondSchema {
 				if strings.HasPrefix(p.Code, code) {

@@ -42,6 +42,7 @@ var scenarios = []struct {
 	{"the walk over REST", restWalk},
 	{"live events over REST", restEvents},
 	{"the stats over REST", restStats},
+	{"effects that nobody has reported", unknownEffects},
 }
 
 func TestScenarios(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/approval"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/audit"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/backup"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/call"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/check"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/completion"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/component"
@@ -73,6 +74,7 @@ var commands = []command{
 	{"report", "Record the result of a tool call.", of[report.Command], nil},
 	{"policy", "Store policies, attach them, and try them on recorded calls.", of[policy.Command], nil},
 	{"approval", "See what humans are asked for, and decide it.", of[approval.Command], nil},
+	{"call", "See the calls whose outcome nobody has reported, and settle them.", of[call.Command], nil},
 	{"lease", "See what approvers let pass without another question, and revoke it.", of[lease.Command], nil},
 	{"decisions", "Show the log of decisions on tool calls.", of[decisions.Command], nil},
 	{"decision", "Show one decision of the log, and why it was made.", of[decisions.One], nil},

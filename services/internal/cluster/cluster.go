@@ -33,8 +33,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/decided"
 	defs "github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/metrics"
-	"github.com/interlock-run/interlock/services/internal/presence"
 	"github.com/interlock-run/interlock/services/internal/natsserver"
+	"github.com/interlock-run/interlock/services/internal/presence"
 	"github.com/interlock-run/interlock/services/policyenforcer"
 	"github.com/interlock-run/interlock/services/statestore"
 )

@@ -8,14 +8,14 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// kindEvidence is what has been observed of a run and of all that it has invoked: see
+// KindEvidence is what has been observed of a run and of all that it has invoked: see
 // evidence.Record. The enforcer writes it, with the decisions and reports that change it,
 // and the engine when a run continues after a pause.
-const kindEvidence = "evidence"
+const KindEvidence = "evidence"
 
 // EvidenceOf is the key of the evidence of a family of runs, by the outermost of them.
 func EvidenceOf(root store.Key) store.Key {
-	root.Kind = kindEvidence
+	root.Kind = KindEvidence
 	return root
 }
 

@@ -74,6 +74,7 @@ class Event(_message.Message):
     DECISIONS_SEALED_FIELD_NUMBER: _builtins.int
     UPSTREAM_CHANGED_FIELD_NUMBER: _builtins.int
     LEASE_CHANGED_FIELD_NUMBER: _builtins.int
+    TOOLCALL_OUTCOME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Globally unique and deterministic: the same change always has the same id. It is
     also the NATS message id and the CloudEvents id.
@@ -230,6 +231,10 @@ class Event(_message.Message):
     def lease_changed(self) -> Global___LeaseChanged:
         """Of every change of a lease."""
 
+    @_builtins.property
+    def toolcall_outcome(self) -> Global___ToolCallOutcome:
+        """Of toolcall.unknown and toolcall.settled."""
+
     def __init__(
         self,
         *,
@@ -274,12 +279,13 @@ class Event(_message.Message):
         decisions_sealed: Global___DecisionsSealed | None = ...,
         upstream_changed: Global___UpstreamChanged | None = ...,
         lease_changed: Global___LeaseChanged | None = ...,
+        toolcall_outcome: Global___ToolCallOutcome | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["approval_changed", b"approval_changed", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "lease_changed", b"lease_changed", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_reported", b"toolcall_reported", "upstream_changed", b"upstream_changed", "workflow_registered", b"workflow_registered"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["approval_changed", b"approval_changed", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "lease_changed", b"lease_changed", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_outcome", b"toolcall_outcome", "toolcall_reported", b"toolcall_reported", "upstream_changed", b"upstream_changed", "workflow_registered", b"workflow_registered"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "approval_changed", b"approval_changed", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "entity", b"entity", "entity_id", b"entity_id", "id", b"id", "lease_changed", b"lease_changed", "namespace", b"namespace", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_reported", b"toolcall_reported", "type", b"type", "upstream_changed", b"upstream_changed", "version", b"version", "workflow_registered", b"workflow_registered"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "approval_changed", b"approval_changed", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "entity", b"entity", "entity_id", b"entity_id", "id", b"id", "lease_changed", b"lease_changed", "namespace", b"namespace", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_outcome", b"toolcall_outcome", "toolcall_reported", b"toolcall_reported", "type", b"type", "upstream_changed", b"upstream_changed", "version", b"version", "workflow_registered", b"workflow_registered"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_payload: _TypeAlias = _typing.Literal["workflow_registered", "run_started", "run_transitioned", "run_rejected", "run_ended", "run_paused", "run_resumed", "toolcall_decided", "toolcall_reported", "run_forced", "run_interrupted", "run_forked", "run_branch_bound", "run_branch_ended", "run_joined", "run_invoked", "run_child_ended", "schema_registered", "state_changed", "state_deleted", "state_locked", "session_created", "session_changed", "session_granted", "task_changed", "component_changed", "component_committed", "approval_changed", "run_approval_changed", "policy_changed", "decisions_sealed", "upstream_changed", "lease_changed"]  # noqa: Y015
+    _WhichOneofReturnType_payload: _TypeAlias = _typing.Literal["workflow_registered", "run_started", "run_transitioned", "run_rejected", "run_ended", "run_paused", "run_resumed", "toolcall_decided", "toolcall_reported", "run_forced", "run_interrupted", "run_forked", "run_branch_bound", "run_branch_ended", "run_joined", "run_invoked", "run_child_ended", "schema_registered", "state_changed", "state_deleted", "state_locked", "session_created", "session_changed", "session_granted", "task_changed", "component_changed", "component_committed", "approval_changed", "run_approval_changed", "policy_changed", "decisions_sealed", "upstream_changed", "lease_changed", "toolcall_outcome"]  # noqa: Y015
     _WhichOneofArgType_payload: _TypeAlias = _typing.Literal["payload", b"payload"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_payload) -> _WhichOneofReturnType_payload | None: ...
 
@@ -1072,6 +1078,50 @@ class ToolCallReported(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ToolCallReported: _TypeAlias = ToolCallReported  # noqa: Y015
+
+@_typing.final
+class ToolCallOutcome(_message.Message):
+    """ToolCallOutcome tells of a call whose outcome nobody has reported: that it is unknown, or how
+    it was settled.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CALL_ID_FIELD_NUMBER: _builtins.int
+    TOOL_FIELD_NUMBER: _builtins.int
+    WHAT_FIELD_NUMBER: _builtins.int
+    MADE_BY_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    call_id: _builtins.str
+    """Id of the call."""
+    tool: _builtins.str
+    """Name of the tool."""
+    what: _builtins.str
+    """What it does: a file or a command line, shortened and masked; may be empty."""
+    made_by: _builtins.str
+    """Who has made it."""
+    outcome: _builtins.str
+    """unknown, ok, failed or not_executed."""
+    note: _builtins.str
+    """What was said with it; may be empty."""
+    def __init__(
+        self,
+        *,
+        call_id: _builtins.str = ...,
+        tool: _builtins.str = ...,
+        what: _builtins.str = ...,
+        made_by: _builtins.str = ...,
+        outcome: _builtins.str = ...,
+        note: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "made_by", b"made_by", "note", b"note", "outcome", b"outcome", "tool", b"tool", "what", b"what"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ToolCallOutcome: _TypeAlias = ToolCallOutcome  # noqa: Y015
 
 @_typing.final
 class SchemaRegistered(_message.Message):

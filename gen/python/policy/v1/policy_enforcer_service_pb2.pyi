@@ -7,6 +7,7 @@ isort:skip_file
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.rpc import status_pb2 as _status_pb2
 from interlock.gen.engine.v1 import run_pb2 as _run_pb2
@@ -518,3 +519,167 @@ class CheckToolCallsResult(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_result) -> _WhichOneofReturnType_result | None: ...
 
 Global___CheckToolCallsResult: _TypeAlias = CheckToolCallsResult  # noqa: Y015
+
+@_typing.final
+class OpenCall(_message.Message):
+    """OpenCall is an allowed call with an effect, whose outcome nobody has reported."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CALL_ID_FIELD_NUMBER: _builtins.int
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    TOOL_FIELD_NUMBER: _builtins.int
+    WHAT_FIELD_NUMBER: _builtins.int
+    MADE_BY_FIELD_NUMBER: _builtins.int
+    ALLOWED_AT_FIELD_NUMBER: _builtins.int
+    DUE_AT_FIELD_NUMBER: _builtins.int
+    UNKNOWN_FIELD_NUMBER: _builtins.int
+    call_id: _builtins.str
+    """Id of the call."""
+    run_id: _builtins.str
+    """The run that it was allowed in."""
+    tool: _builtins.str
+    """Name of the tool."""
+    what: _builtins.str
+    """What it does: a file or a command line, shortened and masked; may be empty."""
+    made_by: _builtins.str
+    """Who has made it."""
+    unknown: _builtins.bool
+    """True once nobody has reported it in time, or nobody could tell how it ended."""
+    @_builtins.property
+    def allowed_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was allowed."""
+
+    @_builtins.property
+    def due_at(self) -> _timestamp_pb2.Timestamp:
+        """When it becomes unknown, or has become so."""
+
+    def __init__(
+        self,
+        *,
+        call_id: _builtins.str = ...,
+        run_id: _builtins.str = ...,
+        tool: _builtins.str = ...,
+        what: _builtins.str = ...,
+        made_by: _builtins.str = ...,
+        allowed_at: _timestamp_pb2.Timestamp | None = ...,
+        due_at: _timestamp_pb2.Timestamp | None = ...,
+        unknown: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["allowed_at", b"allowed_at", "due_at", b"due_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_at", b"allowed_at", "call_id", b"call_id", "due_at", b"due_at", "made_by", b"made_by", "run_id", b"run_id", "tool", b"tool", "unknown", b"unknown", "what", b"what"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OpenCall: _TypeAlias = OpenCall  # noqa: Y015
+
+@_typing.final
+class ListOpenCallsRequest(_message.Message):
+    """ListOpenCallsRequest names a run."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    run_id: _builtins.str
+    """The run."""
+    def __init__(
+        self,
+        *,
+        run_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["run_id", b"run_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListOpenCallsRequest: _TypeAlias = ListOpenCallsRequest  # noqa: Y015
+
+@_typing.final
+class ListOpenCallsResponse(_message.Message):
+    """ListOpenCallsResponse has the open calls of the run and of those that it has invoked or
+    that have invoked it, oldest first; at most 256.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CALLS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def calls(self) -> _containers.RepeatedCompositeFieldContainer[Global___OpenCall]:
+        """The calls."""
+
+    def __init__(
+        self,
+        *,
+        calls: _abc.Iterable[Global___OpenCall] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["calls", b"calls"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListOpenCallsResponse: _TypeAlias = ListOpenCallsResponse  # noqa: Y015
+
+@_typing.final
+class SettleToolCallRequest(_message.Message):
+    """SettleToolCallRequest says how a call has ended."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    CALL_ID_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    run_id: _builtins.str
+    """The run."""
+    call_id: _builtins.str
+    """The call."""
+    outcome: _builtins.str
+    """ok, failed or not_executed."""
+    note: _builtins.str
+    """How that is known, for the record; may be empty."""
+    def __init__(
+        self,
+        *,
+        run_id: _builtins.str = ...,
+        call_id: _builtins.str = ...,
+        outcome: _builtins.str = ...,
+        note: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "note", b"note", "outcome", b"outcome", "run_id", b"run_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SettleToolCallRequest: _TypeAlias = SettleToolCallRequest  # noqa: Y015
+
+@_typing.final
+class SettleToolCallResponse(_message.Message):
+    """SettleToolCallResponse is the call that is settled."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CALL_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    outcome: _builtins.str
+    """What was said of it."""
+    @_builtins.property
+    def call(self) -> Global___OpenCall:
+        """The call."""
+
+    def __init__(
+        self,
+        *,
+        call: Global___OpenCall | None = ...,
+        outcome: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["call", b"call"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "outcome", b"outcome"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SettleToolCallResponse: _TypeAlias = SettleToolCallResponse  # noqa: Y015

@@ -50,6 +50,16 @@ class PolicyEnforcerServiceStub:
                 request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportCostRequest.SerializeToString,
                 response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportCostResponse.FromString,
                 _registered_method=True)
+        self.ListOpenCalls = channel.unary_unary(
+                '/interlock.policy.v1.PolicyEnforcerService/ListOpenCalls',
+                request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ListOpenCallsRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ListOpenCallsResponse.FromString,
+                _registered_method=True)
+        self.SettleToolCall = channel.unary_unary(
+                '/interlock.policy.v1.PolicyEnforcerService/SettleToolCall',
+                request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.SettleToolCallRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.SettleToolCallResponse.FromString,
+                _registered_method=True)
         self.CheckToolCalls = channel.stream_stream(
                 '/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls',
                 request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.CheckToolCallsRequest.SerializeToString,
@@ -84,6 +94,21 @@ class PolicyEnforcerServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListOpenCalls(self, request, context):
+        """ListOpenCalls returns the allowed calls of a run whose outcome nobody has reported, where
+        its workflow keeps account of effects (S16).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SettleToolCall(self, request, context):
+        """SettleToolCall records how such a call has ended (S16.4).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CheckToolCalls(self, request_iterator, context):
         """CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
         request message gets one response message with the same correlation_id. Responses
@@ -110,6 +135,16 @@ def add_PolicyEnforcerServiceServicer_to_server(servicer, server):
                     servicer.ReportCost,
                     request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportCostRequest.FromString,
                     response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportCostResponse.SerializeToString,
+            ),
+            'ListOpenCalls': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListOpenCalls,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ListOpenCallsRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ListOpenCallsResponse.SerializeToString,
+            ),
+            'SettleToolCall': grpc.unary_unary_rpc_method_handler(
+                    servicer.SettleToolCall,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.SettleToolCallRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.SettleToolCallResponse.SerializeToString,
             ),
             'CheckToolCalls': grpc.stream_stream_rpc_method_handler(
                     servicer.CheckToolCalls,
@@ -199,6 +234,60 @@ class PolicyEnforcerService:
             '/interlock.policy.v1.PolicyEnforcerService/ReportCost',
             interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportCostRequest.SerializeToString,
             interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportCostResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListOpenCalls(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.PolicyEnforcerService/ListOpenCalls',
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ListOpenCallsRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ListOpenCallsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SettleToolCall(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.PolicyEnforcerService/SettleToolCall',
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.SettleToolCallRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.SettleToolCallResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -44,6 +44,12 @@ class PolicyEnforcerServiceStub:
     """ReportCost counts what a session has cost that the report of no call tells, such as the
     tokens of its agent's model (S15.1).
     """
+    ListOpenCalls: _grpc.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.ListOpenCallsRequest, _policy_enforcer_service_pb2.ListOpenCallsResponse]
+    """ListOpenCalls returns the allowed calls of a run whose outcome nobody has reported, where
+    its workflow keeps account of effects (S16).
+    """
+    SettleToolCall: _grpc.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.SettleToolCallRequest, _policy_enforcer_service_pb2.SettleToolCallResponse]
+    """SettleToolCall records how such a call has ended (S16.4)."""
     CheckToolCalls: _grpc.StreamStreamMultiCallable[_policy_enforcer_service_pb2.CheckToolCallsRequest, _policy_enforcer_service_pb2.CheckToolCallsResponse]
     """CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
     request message gets one response message with the same correlation_id. Responses
@@ -65,6 +71,12 @@ class PolicyEnforcerServiceAsyncStub(PolicyEnforcerServiceStub):
     """ReportCost counts what a session has cost that the report of no call tells, such as the
     tokens of its agent's model (S15.1).
     """
+    ListOpenCalls: _aio.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.ListOpenCallsRequest, _policy_enforcer_service_pb2.ListOpenCallsResponse]  # type: ignore[assignment]
+    """ListOpenCalls returns the allowed calls of a run whose outcome nobody has reported, where
+    its workflow keeps account of effects (S16).
+    """
+    SettleToolCall: _aio.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.SettleToolCallRequest, _policy_enforcer_service_pb2.SettleToolCallResponse]  # type: ignore[assignment]
+    """SettleToolCall records how such a call has ended (S16.4)."""
     CheckToolCalls: _aio.StreamStreamMultiCallable[_policy_enforcer_service_pb2.CheckToolCallsRequest, _policy_enforcer_service_pb2.CheckToolCallsResponse]  # type: ignore[assignment]
     """CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
     request message gets one response message with the same correlation_id. Responses
@@ -101,6 +113,24 @@ class PolicyEnforcerServiceServicer(metaclass=_abc_1.ABCMeta):
         """ReportCost counts what a session has cost that the report of no call tells, such as the
         tokens of its agent's model (S15.1).
         """
+
+    @_abc_1.abstractmethod
+    def ListOpenCalls(
+        self,
+        request: _policy_enforcer_service_pb2.ListOpenCallsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_policy_enforcer_service_pb2.ListOpenCallsResponse, _abc.Awaitable[_policy_enforcer_service_pb2.ListOpenCallsResponse]]:
+        """ListOpenCalls returns the allowed calls of a run whose outcome nobody has reported, where
+        its workflow keeps account of effects (S16).
+        """
+
+    @_abc_1.abstractmethod
+    def SettleToolCall(
+        self,
+        request: _policy_enforcer_service_pb2.SettleToolCallRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_policy_enforcer_service_pb2.SettleToolCallResponse, _abc.Awaitable[_policy_enforcer_service_pb2.SettleToolCallResponse]]:
+        """SettleToolCall records how such a call has ended (S16.4)."""
 
     @_abc_1.abstractmethod
     def CheckToolCalls(

@@ -73,7 +73,14 @@ func (a *App) judge(ctx context.Context, namespace string, at workflow.View, m *
 		}
 		basis.Written[spec.Name] = written
 	}
-	return basis.Judge(specs), nil
+	standings := basis.Judge(specs)
+	if m.KeepsAccount() {
+		if standings == nil {
+			standings = evidence.Standings{}
+		}
+		standings[evidence.NoUnknownEffects] = record.Effects()
+	}
+	return standings, nil
 }
 
 // addEvidence adds to a view how the evidence of its workflow stands.

@@ -107,8 +107,8 @@ type Person struct {
 type Coverage struct {
 	// Runs that have started, and of them those that have not ended.
 	Runs, UnderWay int64
-	Entries     map[string]int64 // of each state
-	Transitions map[Taken]int64
+	Entries        map[string]int64 // of each state
+	Transitions    map[Taken]int64
 }
 
 // Taken is a transition that runs took.

@@ -22,7 +22,7 @@ var allRoutes = []string{
 	"GET /sessions/{session_id}/result", "GET /sessions/{session_id}/workflow-state", "GET /v1/agents", "GET /v1/agents/{name}", "GET /v1/approvals", "GET /v1/approvals/{id}", "GET /v1/audit/verify", "GET /v1/components",
 	"GET /v1/components/{slug}", "GET /v1/components/{slug}/values", "GET /v1/decisions", "GET /v1/decisions/{run_id}/{call_id}", "GET /v1/events", "GET /v1/leases", "GET /v1/policies",
 	"GET /v1/policies/{name}", "GET /v1/policies/{name}/usage", "GET /v1/policies/{name}/versions/{n}", "GET /v1/principals", "GET /v1/processes",
-	"GET /v1/processes/{name}", "GET /v1/processes/{name}/versions/{n}", "GET /v1/processes/{name}/versions/{n}/graph", "GET /v1/runs", "GET /v1/runs/{id}", "GET /v1/runs/{id}/history", "GET /v1/runs/{id}/versions/{n}",
+	"GET /v1/processes/{name}", "GET /v1/processes/{name}/versions/{n}", "GET /v1/processes/{name}/versions/{n}/graph", "GET /v1/runs", "GET /v1/runs/{id}", "GET /v1/runs/{id}/calls", "POST /v1/runs/{id}/calls/{call_id}/settle", "GET /v1/runs/{id}/history", "GET /v1/runs/{id}/versions/{n}",
 	"GET /v1/stats", "GET /v1/system", "GET /v1/tasks", "GET /v1/workflows", "GET /v1/workflows/{name}", "GET /v1/workflows/{name}/coverage",
 	"GET /v1/workflows/{name}/diff", "GET /v1/workflows/{name}/versions/{n}",
 	"GET /v1/workflows/{name}/versions/{n}/graph", "GET /v1/ws",

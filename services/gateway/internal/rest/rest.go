@@ -135,6 +135,7 @@ func newEdge(cfg Config) (*edge, error) {
 	e.decisionRoutes()
 	e.approvalRoutes()
 	e.leaseRoutes()
+	e.openCallRoutes()
 	e.schemaRoutes()
 	e.stateRoutes()
 	e.stateChangeRoutes()

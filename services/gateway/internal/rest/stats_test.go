@@ -24,7 +24,7 @@ func TestStatsOfNothingHasLists(t *testing.T) {
 	h := newHouse(t, func(cfg *Config) { cfg.Pulse = p })
 	for path, want := range map[string]string{
 		"/v1/stats":                            `"looping":[],"stopped":[{"run_id":"run_01","workflow":"deploy v1.0","state":"planning"`,
-		"/v1/workflows/fix/coverage?version=1": `{"complete":false,"version":1,"runs":0,"states":[],"transitions":[]}`,
+		"/v1/workflows/fix/coverage?version=1": `{"complete":false,"version":1,"runs":0,"under_way":0,"states":[],"transitions":[]}`,
 		"/v1/principals":                       `{"complete":false,"principals":[]}`,
 	} {
 		got := h.do("GET", path, "", headerNamespace, "team-a")

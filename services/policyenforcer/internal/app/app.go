@@ -13,6 +13,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -78,6 +79,9 @@ type Announcer interface {
 	Sealed(namespace string, s Sealed, at time.Time) (store.Event, error)
 	PolicyChanged(namespace, actor string, c *PolicyChange, at time.Time) (store.Event, error)
 	UpstreamChanged(namespace, actor string, c *UpstreamChange, at time.Time) (store.Event, error)
+	// Unknown and Settled tell of a call whose outcome nobody has reported.
+	Unknown(namespace string, c *evidence.Call, at time.Time) (store.Event, error)
+	Settled(namespace string, s *Settled, at time.Time) (store.Event, error)
 	LeaseEvent(namespace, actor, change string, l *consent.Lease, at time.Time) (store.Event, error)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
@@ -143,6 +144,14 @@ func (announcer) PolicyChanged(ns, _ string, c *PolicyChange, _ time.Time) (stor
 
 func (announcer) UpstreamChanged(ns, _ string, c *UpstreamChange, _ time.Time) (store.Event, error) {
 	return event(ns, c.Server, c.Type, fmt.Sprint(c.Version)), nil
+}
+
+func (announcer) Unknown(ns string, c *evidence.Call, _ time.Time) (store.Event, error) {
+	return event(ns, c.RunID, c.ID, "unknown "+c.ID), nil
+}
+
+func (announcer) Settled(ns string, s *Settled, _ time.Time) (store.Event, error) {
+	return event(ns, s.RunID, s.ID, "settled "+s.ID+" "+s.Outcome), nil
 }
 
 func (announcer) LeaseEvent(ns, actor, change string, l *consent.Lease, at time.Time) (store.Event, error) {

@@ -55,6 +55,10 @@ type question struct {
 	leased *rules.Source
 	// now picks the periods of budgets.
 	now time.Time
+	// account is what the run has open, where the decision depends on it; nil otherwise.
+	account *account
+	// repeats names the unknown call that this one would repeat; empty for none.
+	repeats string
 }
 
 // Check decides one tool call, and tells metrics of the answer.
@@ -122,6 +126,9 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 	d := &Decision{
 		CallID: q.req.CallID, Tool: q.req.Tool, Capability: capabilityOf(s, q.req), InputDigest: q.digest,
 		Run: s.run, Machine: s.Machine, EstimatedCost: q.req.EstimatedCost, Unbound: s.unbound,
+	}
+	if err := a.readAccount(ctx, q, s, std); err != nil {
+		return nil, err
 	}
 	d.settle(combine(q, s, std, state, std.live))
 	if s.superseded != "" && d.Verdict.Code == toolcall.CodeRunNotActive {
@@ -201,7 +208,7 @@ func callOf(q *question, s *snapshotOf, std *standard) rules.Call {
 	return rules.Call{
 		Tool: q.req.Tool, Capability: qualified(q.req), Shell: toolcall.Shell(s.Machine.State(s.run.State), q.req.Tool), Input: q.req.Input,
 		EstimatedCost: q.req.EstimatedCost, Principal: q.caller.Principal.Name, Session: session, Root: root,
-		Approved: q.approved, Leased: q.leased, Now: q.now,
+		Approved: q.approved, Leased: q.leased, Repeats: q.repeats, Now: q.now,
 	}
 }
 

@@ -37,7 +37,7 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 	key := decisionsKey(q.caller.Namespace, s.root.ID)
 	event.Entry = key
 	batch.Events = []store.Event{event}
-	batch.SetTimers = []store.Timer{sealTimer(q.caller.Namespace, s.root.ID, now)}
+	batch.SetTimers = append(batch.SetTimers, sealTimer(q.caller.Namespace, s.root.ID, now))
 	if d.Verdict.Decision != toolcall.Ask { // what is asked again may be answered otherwise
 		batch.Idempotency = &store.Idempotency{
 			Owner: s.root, Name: ledger.CallName(d.CallID), Digest: d.InputDigest[:shortDigest], Entry: key, TTL: once.Kept,

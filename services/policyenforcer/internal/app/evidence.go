@@ -35,7 +35,8 @@ func (a *App) noteEvidence(ctx context.Context, q *question, s *snapshotOf, d *D
 		return nil
 	}
 	declared := slices.ContainsFunc(s.all, func(d *Definition) bool { return len(d.Machine.Evidence()) > 0 })
-	if !declared && s.run.Parent == nil && len(s.run.Children()) == 0 {
+	deadline := effectDeadline(s)
+	if !declared && deadline == 0 && s.run.Parent == nil && len(s.run.Children()) == 0 {
 		return nil
 	}
 	family := make([]*workflow.Machine, len(s.all))
@@ -44,20 +45,29 @@ func (a *App) noteEvidence(ctx context.Context, q *question, s *snapshotOf, d *D
 	}
 	call := toolcall.Call{Tool: q.req.Tool, Input: q.req.Input, Folder: q.req.Folder}
 	d.observed.Notice = toolcall.Observe(s.Machine, family, s.run, call, q.req.Qualified)
-	if !d.observed.Voids && len(d.observed.Gives) == 0 {
+	opens := deadline > 0 && d.observed.Affects
+	if !d.observed.Voids && len(d.observed.Gives) == 0 && !opens {
 		return nil
 	}
-	record, version, err := a.evidence(ctx, s.root)
+	read := q.account
+	if read == nil {
+		var err error
+		if read, err = a.accountOf(ctx, s.root); err != nil {
+			return err
+		}
+	}
+	record, version := read.record, read.version
+	if opens && !a.open(q, s, d, &record, deadline, batch) {
+		return nil
+	}
 	switch {
-	case err != nil:
-		return err
-	case !declared && version == store.Absent: // nothing to void, as long as that is so
+	case !declared && !opens && version == store.Absent: // nothing to void, as long as that is so
 		d.observed = observed{}
 		batch.Checks = append(batch.Checks, store.Check{Key: ledger.EvidenceOf(s.root), Version: version})
 		return nil
 	case d.observed.Voids:
 		record = record.Edited(evidence.Edit{At: a.clock().UTC(), CallID: d.CallID, What: a.Masks.Text(d.observed.What)})
-	case version != store.Absent:
+	case version != store.Absent && !opens:
 		d.observed.edits = record.Edits
 		batch.Checks = append(batch.Checks, store.Check{Key: ledger.EvidenceOf(s.root), Version: version})
 		return nil
@@ -104,7 +114,7 @@ func reportedBy(caller Caller) []byte {
 // a test may end otherwise than the agent has said. again is what the store said of the
 // repeat; it stands where nothing is left to take.
 func (a *App) observeClaimed(ctx context.Context, caller Caller, root store.Key, s *snapshotOf, call *ledger.Call, r *Reported, again error) error {
-	if !caller.Observes || call == nil || !call.Voids && len(call.Gives) == 0 {
+	if !caller.Observes || call == nil || !call.Voids && len(call.Gives) == 0 && effectDeadline(s) == 0 {
 		return again
 	}
 	first, err := a.store.Answer(ctx, root, ledger.ReportName(r.CallID))
@@ -130,7 +140,8 @@ func (a *App) observeClaimed(ctx context.Context, caller Caller, root store.Key,
 // takeEvidence adds to the batch of a report what it shows. s is the run of the call.
 func (a *App) takeEvidence(ctx context.Context, caller Caller, root store.Key, s *snapshotOf, call *ledger.Call, r *Reported, batch *store.Batch) error {
 	r.Evidence = nil
-	if !call.Voids && len(call.Gives) == 0 {
+	keeps := effectDeadline(s) > 0
+	if !call.Voids && len(call.Gives) == 0 && !keeps {
 		return nil
 	}
 	record, version, err := a.evidence(ctx, root)
@@ -138,6 +149,19 @@ func (a *App) takeEvidence(ctx context.Context, caller Caller, root store.Key, s
 		return err
 	}
 	now := a.clock().UTC()
+	if keeps {
+		lost, closed := closeReported(caller, r, &record)
+		settled := reconcile(caller, s, r, &record)
+		if !closed && len(settled) == 0 && !call.Voids && len(call.Gives) == 0 {
+			return nil
+		}
+		if err := a.announceLost(root, lost, batch); err != nil {
+			return err
+		}
+		if err := a.announceSettled(root, settled, batch); err != nil {
+			return err
+		}
+	}
 	if call.Voids { // it was being made until now
 		record = record.Edited(evidence.Edit{At: now, CallID: r.CallID, What: record.Last.What})
 	}

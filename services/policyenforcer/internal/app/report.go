@@ -190,7 +190,7 @@ func (a *App) take(ctx context.Context, caller Caller, root store.Key, known *sn
 	if err != nil {
 		return err
 	}
-	batch.Events = []store.Event{event}
+	batch.Events = append([]store.Event{event}, batch.Events...)
 	result, err := a.store.Commit(ctx, batch)
 	if errors.Is(err, store.ErrReplayMismatch) || err == nil && result.Replayed {
 		err = a.observeClaimed(ctx, caller, root, s, call, r, err)

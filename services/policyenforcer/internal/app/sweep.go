@@ -26,7 +26,7 @@ func (a *App) SweepOnce(ctx context.Context) { a.sweeper().Once(ctx) }
 
 func (a *App) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
-		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{ledger.KindDecisions, kindSpend},
+		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{ledger.KindDecisions, kindSpend, ledger.KindEvidence},
 		Fire: a.fire, Interval: sweepInterval, Page: sweepPage, Slots: sweepSlots,
 		Watch: a.Timers, Label: timerLabel,
 	}
@@ -53,6 +53,8 @@ func (a *App) fire(ctx context.Context, timer store.Timer) error {
 	switch {
 	case timer.Key.Kind == kindSpend:
 		return a.drop(ctx, timer)
+	case timer.Key.Kind == ledger.KindEvidence:
+		return a.expire(ctx, timer)
 	case timer.Name == forgetName:
 		return a.forget(ctx, timer)
 	default:

@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/internal/protomap"
@@ -118,6 +120,35 @@ func (s *Enforcer) ReportCost(ctx context.Context, req *policyv1.ReportCostReque
 		return nil, err
 	}
 	return &policyv1.ReportCostResponse{Counted: int32(min(costed.Counted, maxBatch)), TotalUsd: costed.Total.String()}, nil //nolint:gosec // at most 256
+}
+
+// ListOpenCalls implements PolicyEnforcerService.
+func (s *Enforcer) ListOpenCalls(ctx context.Context, req *policyv1.ListOpenCallsRequest) (*policyv1.ListOpenCallsResponse, error) {
+	calls, err := s.app.Calls(ctx, caller(ctx), app.Target{RunID: req.GetRunId()})
+	if err != nil {
+		return nil, err
+	}
+	resp := &policyv1.ListOpenCallsResponse{}
+	for i := range calls {
+		resp.Calls = append(resp.Calls, openCall(&calls[i]))
+	}
+	return resp, nil
+}
+
+// SettleToolCall implements PolicyEnforcerService.
+func (s *Enforcer) SettleToolCall(ctx context.Context, req *policyv1.SettleToolCallRequest) (*policyv1.SettleToolCallResponse, error) {
+	settled, err := s.app.Settle(ctx, caller(ctx), app.Target{RunID: req.GetRunId()}, req.GetCallId(), req.GetOutcome(), req.GetNote())
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.SettleToolCallResponse{Call: openCall(&settled.Call), Outcome: settled.Outcome}, nil
+}
+
+func openCall(c *evidence.Call) *policyv1.OpenCall {
+	return &policyv1.OpenCall{
+		CallId: c.ID, RunId: c.RunID, Tool: c.Tool, What: c.What, MadeBy: c.By,
+		AllowedAt: timestamppb.New(c.At), DueAt: timestamppb.New(c.Due), Unknown: c.Unknown,
+	}
 }
 
 // CheckToolCalls implements PolicyEnforcerService. Messages are worked on

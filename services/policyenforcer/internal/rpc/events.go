@@ -7,6 +7,7 @@ import (
 
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/decided"
 	"github.com/interlock-run/interlock/services/internal/ledger"
@@ -35,6 +36,25 @@ func (Announcer) Reported(namespace, actor string, r *app.Reported, at time.Time
 		Payload: &eventv1.Event_ToolcallReported{ToolcallReported: &eventv1.ToolCallReported{
 			CallId: r.CallID, Tool: r.Tool, Ok: r.OK, ResultBytes: r.ResultBytes,
 			FilesChanged: bus.ClipAll(r.FilesChanged), CostUsd: r.CostUSD, Unaccounted: !r.Accounted,
+		}},
+	})
+}
+
+// Unknown announces a call whose outcome nobody has reported.
+func (Announcer) Unknown(namespace string, c *evidence.Call, at time.Time) (store.Event, error) {
+	return outcomeEvent(namespace, "unknown", "interlock", c, "unknown", "", at)
+}
+
+// Settled announces how such a call has ended.
+func (Announcer) Settled(namespace string, s *app.Settled, at time.Time) (store.Event, error) {
+	return outcomeEvent(namespace, "settled", s.By, &s.Call, s.Outcome, s.Note, at)
+}
+
+func outcomeEvent(namespace, verb, actor string, c *evidence.Call, outcome, note string, at time.Time) (store.Event, error) {
+	return bus.Encode(&eventv1.Event{
+		Namespace: namespace, Entity: "toolcall", EntityId: c.RunID, Type: verb, Time: timestamppb.New(at), Actor: actor,
+		Payload: &eventv1.Event_ToolcallOutcome{ToolcallOutcome: &eventv1.ToolCallOutcome{
+			CallId: c.ID, Tool: c.Tool, What: c.What, MadeBy: c.By, Outcome: outcome, Note: bus.Clip(note),
 		}},
 	})
 }

@@ -88,6 +88,7 @@ type Event struct {
 	//	*Event_DecisionsSealed
 	//	*Event_UpstreamChanged
 	//	*Event_LeaseChanged
+	//	*Event_ToolcallOutcome
 	Payload       isEvent_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -483,6 +484,15 @@ func (x *Event) GetLeaseChanged() *LeaseChanged {
 	return nil
 }
 
+func (x *Event) GetToolcallOutcome() *ToolCallOutcome {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_ToolcallOutcome); ok {
+			return x.ToolcallOutcome
+		}
+	}
+	return nil
+}
+
 type isEvent_Payload interface {
 	isEvent_Payload()
 }
@@ -652,6 +662,11 @@ type Event_LeaseChanged struct {
 	LeaseChanged *LeaseChanged `protobuf:"bytes,52,opt,name=lease_changed,json=leaseChanged,proto3,oneof"`
 }
 
+type Event_ToolcallOutcome struct {
+	// Of toolcall.unknown and toolcall.settled.
+	ToolcallOutcome *ToolCallOutcome `protobuf:"bytes,53,opt,name=toolcall_outcome,json=toolcallOutcome,proto3,oneof"`
+}
+
 func (*Event_WorkflowRegistered) isEvent_Payload() {}
 
 func (*Event_RunStarted) isEvent_Payload() {}
@@ -717,6 +732,8 @@ func (*Event_DecisionsSealed) isEvent_Payload() {}
 func (*Event_UpstreamChanged) isEvent_Payload() {}
 
 func (*Event_LeaseChanged) isEvent_Payload() {}
+
+func (*Event_ToolcallOutcome) isEvent_Payload() {}
 
 // WorkflowRegistered announces a new immutable version of a workflow or process.
 type WorkflowRegistered struct {
@@ -2384,6 +2401,98 @@ func (x *ToolCallReported) GetUnaccounted() bool {
 	return false
 }
 
+// ToolCallOutcome tells of a call whose outcome nobody has reported: that it is unknown, or how
+// it was settled.
+type ToolCallOutcome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the call.
+	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// Name of the tool.
+	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
+	// What it does: a file or a command line, shortened and masked; may be empty.
+	What string `protobuf:"bytes,3,opt,name=what,proto3" json:"what,omitempty"`
+	// Who has made it.
+	MadeBy string `protobuf:"bytes,4,opt,name=made_by,json=madeBy,proto3" json:"made_by,omitempty"`
+	// unknown, ok, failed or not_executed.
+	Outcome string `protobuf:"bytes,5,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// What was said with it; may be empty.
+	Note          string `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolCallOutcome) Reset() {
+	*x = ToolCallOutcome{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolCallOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolCallOutcome) ProtoMessage() {}
+
+func (x *ToolCallOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolCallOutcome.ProtoReflect.Descriptor instead.
+func (*ToolCallOutcome) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ToolCallOutcome) GetCallId() string {
+	if x != nil {
+		return x.CallId
+	}
+	return ""
+}
+
+func (x *ToolCallOutcome) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *ToolCallOutcome) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *ToolCallOutcome) GetMadeBy() string {
+	if x != nil {
+		return x.MadeBy
+	}
+	return ""
+}
+
+func (x *ToolCallOutcome) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *ToolCallOutcome) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
 // SchemaRegistered announces a new immutable version of a schema.
 type SchemaRegistered struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2401,7 +2510,7 @@ type SchemaRegistered struct {
 
 func (x *SchemaRegistered) Reset() {
 	*x = SchemaRegistered{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2413,7 +2522,7 @@ func (x *SchemaRegistered) String() string {
 func (*SchemaRegistered) ProtoMessage() {}
 
 func (x *SchemaRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2426,7 +2535,7 @@ func (x *SchemaRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SchemaRegistered.ProtoReflect.Descriptor instead.
 func (*SchemaRegistered) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{21}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SchemaRegistered) GetSchemaId() string {
@@ -2479,7 +2588,7 @@ type StateChanged struct {
 
 func (x *StateChanged) Reset() {
 	*x = StateChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2491,7 +2600,7 @@ func (x *StateChanged) String() string {
 func (*StateChanged) ProtoMessage() {}
 
 func (x *StateChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2504,7 +2613,7 @@ func (x *StateChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateChanged.ProtoReflect.Descriptor instead.
 func (*StateChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{22}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StateChanged) GetSchemaName() string {
@@ -2564,7 +2673,7 @@ type StateDeleted struct {
 
 func (x *StateDeleted) Reset() {
 	*x = StateDeleted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2576,7 +2685,7 @@ func (x *StateDeleted) String() string {
 func (*StateDeleted) ProtoMessage() {}
 
 func (x *StateDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2589,7 +2698,7 @@ func (x *StateDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateDeleted.ProtoReflect.Descriptor instead.
 func (*StateDeleted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{23}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *StateDeleted) GetSchemaName() string {
@@ -2627,7 +2736,7 @@ type StateLocked struct {
 
 func (x *StateLocked) Reset() {
 	*x = StateLocked{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2639,7 +2748,7 @@ func (x *StateLocked) String() string {
 func (*StateLocked) ProtoMessage() {}
 
 func (x *StateLocked) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2652,7 +2761,7 @@ func (x *StateLocked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateLocked.ProtoReflect.Descriptor instead.
 func (*StateLocked) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{24}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *StateLocked) GetHolder() string {
@@ -2686,7 +2795,7 @@ type SessionCreated struct {
 
 func (x *SessionCreated) Reset() {
 	*x = SessionCreated{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2698,7 +2807,7 @@ func (x *SessionCreated) String() string {
 func (*SessionCreated) ProtoMessage() {}
 
 func (x *SessionCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2711,7 +2820,7 @@ func (x *SessionCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionCreated.ProtoReflect.Descriptor instead.
 func (*SessionCreated) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{25}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SessionCreated) GetName() string {
@@ -2771,7 +2880,7 @@ type SessionChanged struct {
 
 func (x *SessionChanged) Reset() {
 	*x = SessionChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2783,7 +2892,7 @@ func (x *SessionChanged) String() string {
 func (*SessionChanged) ProtoMessage() {}
 
 func (x *SessionChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2796,7 +2905,7 @@ func (x *SessionChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionChanged.ProtoReflect.Descriptor instead.
 func (*SessionChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{26}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SessionChanged) GetName() string {
@@ -2874,7 +2983,7 @@ type SessionGranted struct {
 
 func (x *SessionGranted) Reset() {
 	*x = SessionGranted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2886,7 +2995,7 @@ func (x *SessionGranted) String() string {
 func (*SessionGranted) ProtoMessage() {}
 
 func (x *SessionGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2899,7 +3008,7 @@ func (x *SessionGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionGranted.ProtoReflect.Descriptor instead.
 func (*SessionGranted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{27}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SessionGranted) GetStateId() string {
@@ -2931,7 +3040,7 @@ type TaskChanged struct {
 
 func (x *TaskChanged) Reset() {
 	*x = TaskChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2943,7 +3052,7 @@ func (x *TaskChanged) String() string {
 func (*TaskChanged) ProtoMessage() {}
 
 func (x *TaskChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2956,7 +3065,7 @@ func (x *TaskChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskChanged.ProtoReflect.Descriptor instead.
 func (*TaskChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{28}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *TaskChanged) GetSessionId() string {
@@ -3014,7 +3123,7 @@ type ComponentChanged struct {
 
 func (x *ComponentChanged) Reset() {
 	*x = ComponentChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3026,7 +3135,7 @@ func (x *ComponentChanged) String() string {
 func (*ComponentChanged) ProtoMessage() {}
 
 func (x *ComponentChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3039,7 +3148,7 @@ func (x *ComponentChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComponentChanged.ProtoReflect.Descriptor instead.
 func (*ComponentChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{29}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ComponentChanged) GetName() string {
@@ -3073,7 +3182,7 @@ type ComponentCommitted struct {
 
 func (x *ComponentCommitted) Reset() {
 	*x = ComponentCommitted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3085,7 +3194,7 @@ func (x *ComponentCommitted) String() string {
 func (*ComponentCommitted) ProtoMessage() {}
 
 func (x *ComponentCommitted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3098,7 +3207,7 @@ func (x *ComponentCommitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComponentCommitted.ProtoReflect.Descriptor instead.
 func (*ComponentCommitted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{30}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ComponentCommitted) GetExecutionId() string {
@@ -3166,7 +3275,7 @@ type ApprovalChanged struct {
 
 func (x *ApprovalChanged) Reset() {
 	*x = ApprovalChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3178,7 +3287,7 @@ func (x *ApprovalChanged) String() string {
 func (*ApprovalChanged) ProtoMessage() {}
 
 func (x *ApprovalChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3191,7 +3300,7 @@ func (x *ApprovalChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApprovalChanged.ProtoReflect.Descriptor instead.
 func (*ApprovalChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{31}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ApprovalChanged) GetKind() string {
@@ -3317,7 +3426,7 @@ type LeaseChanged struct {
 
 func (x *LeaseChanged) Reset() {
 	*x = LeaseChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3329,7 +3438,7 @@ func (x *LeaseChanged) String() string {
 func (*LeaseChanged) ProtoMessage() {}
 
 func (x *LeaseChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3342,7 +3451,7 @@ func (x *LeaseChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseChanged.ProtoReflect.Descriptor instead.
 func (*LeaseChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{32}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *LeaseChanged) GetApprovalId() string {
@@ -3447,7 +3556,7 @@ type RunApprovalChanged struct {
 
 func (x *RunApprovalChanged) Reset() {
 	*x = RunApprovalChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3459,7 +3568,7 @@ func (x *RunApprovalChanged) String() string {
 func (*RunApprovalChanged) ProtoMessage() {}
 
 func (x *RunApprovalChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3472,7 +3581,7 @@ func (x *RunApprovalChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunApprovalChanged.ProtoReflect.Descriptor instead.
 func (*RunApprovalChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{33}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RunApprovalChanged) GetApprovalId() string {
@@ -3544,7 +3653,7 @@ type PolicyChanged struct {
 
 func (x *PolicyChanged) Reset() {
 	*x = PolicyChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3556,7 +3665,7 @@ func (x *PolicyChanged) String() string {
 func (*PolicyChanged) ProtoMessage() {}
 
 func (x *PolicyChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3569,7 +3678,7 @@ func (x *PolicyChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyChanged.ProtoReflect.Descriptor instead.
 func (*PolicyChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{34}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *PolicyChanged) GetPolicyVersion() int64 {
@@ -3620,7 +3729,7 @@ type UpstreamChanged struct {
 
 func (x *UpstreamChanged) Reset() {
 	*x = UpstreamChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3632,7 +3741,7 @@ func (x *UpstreamChanged) String() string {
 func (*UpstreamChanged) ProtoMessage() {}
 
 func (x *UpstreamChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3645,7 +3754,7 @@ func (x *UpstreamChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpstreamChanged.ProtoReflect.Descriptor instead.
 func (*UpstreamChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{35}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *UpstreamChanged) GetTools() []string {
@@ -3671,7 +3780,7 @@ type DecisionsSealed struct {
 
 func (x *DecisionsSealed) Reset() {
 	*x = DecisionsSealed{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[36]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3683,7 +3792,7 @@ func (x *DecisionsSealed) String() string {
 func (*DecisionsSealed) ProtoMessage() {}
 
 func (x *DecisionsSealed) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[36]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3696,7 +3805,7 @@ func (x *DecisionsSealed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecisionsSealed.ProtoReflect.Descriptor instead.
 func (*DecisionsSealed) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{36}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DecisionsSealed) GetFirst() int64 {
@@ -3724,7 +3833,7 @@ var File_interlock_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbc\x15\n" +
+	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8e\x16\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x16\n" +
@@ -3773,7 +3882,8 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x0epolicy_changed\x181 \x01(\v2!.interlock.event.v1.PolicyChangedH\x00R\rpolicyChanged\x12P\n" +
 	"\x10decisions_sealed\x182 \x01(\v2#.interlock.event.v1.DecisionsSealedH\x00R\x0fdecisionsSealed\x12P\n" +
 	"\x10upstream_changed\x183 \x01(\v2#.interlock.event.v1.UpstreamChangedH\x00R\x0fupstreamChanged\x12G\n" +
-	"\rlease_changed\x184 \x01(\v2 .interlock.event.v1.LeaseChangedH\x00R\fleaseChangedB\t\n" +
+	"\rlease_changed\x184 \x01(\v2 .interlock.event.v1.LeaseChangedH\x00R\fleaseChanged\x12P\n" +
+	"\x10toolcall_outcome\x185 \x01(\v2#.interlock.event.v1.ToolCallOutcomeH\x00R\x0ftoolcallOutcomeB\t\n" +
 	"\apayload\"s\n" +
 	"\x12WorkflowRegistered\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12)\n" +
@@ -3908,7 +4018,14 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\fresult_bytes\x18\x04 \x01(\x03R\vresultBytes\x12#\n" +
 	"\rfiles_changed\x18\x05 \x03(\tR\ffilesChanged\x12\x19\n" +
 	"\bcost_usd\x18\x06 \x01(\tR\acostUsd\x12 \n" +
-	"\vunaccounted\x18\a \x01(\bR\vunaccounted\"\x8f\x01\n" +
+	"\vunaccounted\x18\a \x01(\bR\vunaccounted\"\x99\x01\n" +
+	"\x0fToolCallOutcome\x12\x17\n" +
+	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
+	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x12\n" +
+	"\x04what\x18\x03 \x01(\tR\x04what\x12\x17\n" +
+	"\amade_by\x18\x04 \x01(\tR\x06madeBy\x12\x18\n" +
+	"\aoutcome\x18\x05 \x01(\tR\aoutcome\x12\x12\n" +
+	"\x04note\x18\x06 \x01(\tR\x04note\"\x8f\x01\n" +
 	"\x10SchemaRegistered\x12\x1b\n" +
 	"\tschema_id\x18\x01 \x01(\tR\bschemaId\x12\x1f\n" +
 	"\vschema_name\x18\x02 \x01(\tR\n" +
@@ -4039,7 +4156,7 @@ func file_interlock_event_v1_event_proto_rawDescGZIP() []byte {
 	return file_interlock_event_v1_event_proto_rawDescData
 }
 
-var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*Event)(nil),                 // 0: interlock.event.v1.Event
 	(*WorkflowRegistered)(nil),    // 1: interlock.event.v1.WorkflowRegistered
@@ -4062,26 +4179,27 @@ var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*LimitUsed)(nil),             // 18: interlock.event.v1.LimitUsed
 	(*ShadowDecided)(nil),         // 19: interlock.event.v1.ShadowDecided
 	(*ToolCallReported)(nil),      // 20: interlock.event.v1.ToolCallReported
-	(*SchemaRegistered)(nil),      // 21: interlock.event.v1.SchemaRegistered
-	(*StateChanged)(nil),          // 22: interlock.event.v1.StateChanged
-	(*StateDeleted)(nil),          // 23: interlock.event.v1.StateDeleted
-	(*StateLocked)(nil),           // 24: interlock.event.v1.StateLocked
-	(*SessionCreated)(nil),        // 25: interlock.event.v1.SessionCreated
-	(*SessionChanged)(nil),        // 26: interlock.event.v1.SessionChanged
-	(*SessionGranted)(nil),        // 27: interlock.event.v1.SessionGranted
-	(*TaskChanged)(nil),           // 28: interlock.event.v1.TaskChanged
-	(*ComponentChanged)(nil),      // 29: interlock.event.v1.ComponentChanged
-	(*ComponentCommitted)(nil),    // 30: interlock.event.v1.ComponentCommitted
-	(*ApprovalChanged)(nil),       // 31: interlock.event.v1.ApprovalChanged
-	(*LeaseChanged)(nil),          // 32: interlock.event.v1.LeaseChanged
-	(*RunApprovalChanged)(nil),    // 33: interlock.event.v1.RunApprovalChanged
-	(*PolicyChanged)(nil),         // 34: interlock.event.v1.PolicyChanged
-	(*UpstreamChanged)(nil),       // 35: interlock.event.v1.UpstreamChanged
-	(*DecisionsSealed)(nil),       // 36: interlock.event.v1.DecisionsSealed
-	(*timestamppb.Timestamp)(nil), // 37: google.protobuf.Timestamp
+	(*ToolCallOutcome)(nil),       // 21: interlock.event.v1.ToolCallOutcome
+	(*SchemaRegistered)(nil),      // 22: interlock.event.v1.SchemaRegistered
+	(*StateChanged)(nil),          // 23: interlock.event.v1.StateChanged
+	(*StateDeleted)(nil),          // 24: interlock.event.v1.StateDeleted
+	(*StateLocked)(nil),           // 25: interlock.event.v1.StateLocked
+	(*SessionCreated)(nil),        // 26: interlock.event.v1.SessionCreated
+	(*SessionChanged)(nil),        // 27: interlock.event.v1.SessionChanged
+	(*SessionGranted)(nil),        // 28: interlock.event.v1.SessionGranted
+	(*TaskChanged)(nil),           // 29: interlock.event.v1.TaskChanged
+	(*ComponentChanged)(nil),      // 30: interlock.event.v1.ComponentChanged
+	(*ComponentCommitted)(nil),    // 31: interlock.event.v1.ComponentCommitted
+	(*ApprovalChanged)(nil),       // 32: interlock.event.v1.ApprovalChanged
+	(*LeaseChanged)(nil),          // 33: interlock.event.v1.LeaseChanged
+	(*RunApprovalChanged)(nil),    // 34: interlock.event.v1.RunApprovalChanged
+	(*PolicyChanged)(nil),         // 35: interlock.event.v1.PolicyChanged
+	(*UpstreamChanged)(nil),       // 36: interlock.event.v1.UpstreamChanged
+	(*DecisionsSealed)(nil),       // 37: interlock.event.v1.DecisionsSealed
+	(*timestamppb.Timestamp)(nil), // 38: google.protobuf.Timestamp
 }
 var file_interlock_event_v1_event_proto_depIdxs = []int32{
-	37, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
+	38, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
 	1,  // 1: interlock.event.v1.Event.workflow_registered:type_name -> interlock.event.v1.WorkflowRegistered
 	2,  // 2: interlock.event.v1.Event.run_started:type_name -> interlock.event.v1.RunStarted
 	3,  // 3: interlock.event.v1.Event.run_transitioned:type_name -> interlock.event.v1.RunTransitioned
@@ -4099,34 +4217,35 @@ var file_interlock_event_v1_event_proto_depIdxs = []int32{
 	13, // 15: interlock.event.v1.Event.run_joined:type_name -> interlock.event.v1.RunJoined
 	15, // 16: interlock.event.v1.Event.run_invoked:type_name -> interlock.event.v1.RunInvoked
 	16, // 17: interlock.event.v1.Event.run_child_ended:type_name -> interlock.event.v1.RunChildEnded
-	21, // 18: interlock.event.v1.Event.schema_registered:type_name -> interlock.event.v1.SchemaRegistered
-	22, // 19: interlock.event.v1.Event.state_changed:type_name -> interlock.event.v1.StateChanged
-	23, // 20: interlock.event.v1.Event.state_deleted:type_name -> interlock.event.v1.StateDeleted
-	24, // 21: interlock.event.v1.Event.state_locked:type_name -> interlock.event.v1.StateLocked
-	25, // 22: interlock.event.v1.Event.session_created:type_name -> interlock.event.v1.SessionCreated
-	26, // 23: interlock.event.v1.Event.session_changed:type_name -> interlock.event.v1.SessionChanged
-	27, // 24: interlock.event.v1.Event.session_granted:type_name -> interlock.event.v1.SessionGranted
-	28, // 25: interlock.event.v1.Event.task_changed:type_name -> interlock.event.v1.TaskChanged
-	29, // 26: interlock.event.v1.Event.component_changed:type_name -> interlock.event.v1.ComponentChanged
-	30, // 27: interlock.event.v1.Event.component_committed:type_name -> interlock.event.v1.ComponentCommitted
-	31, // 28: interlock.event.v1.Event.approval_changed:type_name -> interlock.event.v1.ApprovalChanged
-	33, // 29: interlock.event.v1.Event.run_approval_changed:type_name -> interlock.event.v1.RunApprovalChanged
-	34, // 30: interlock.event.v1.Event.policy_changed:type_name -> interlock.event.v1.PolicyChanged
-	36, // 31: interlock.event.v1.Event.decisions_sealed:type_name -> interlock.event.v1.DecisionsSealed
-	35, // 32: interlock.event.v1.Event.upstream_changed:type_name -> interlock.event.v1.UpstreamChanged
-	32, // 33: interlock.event.v1.Event.lease_changed:type_name -> interlock.event.v1.LeaseChanged
-	14, // 34: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
-	19, // 35: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
-	18, // 36: interlock.event.v1.ToolCallDecided.limits:type_name -> interlock.event.v1.LimitUsed
-	37, // 37: interlock.event.v1.LimitUsed.until:type_name -> google.protobuf.Timestamp
-	37, // 38: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
-	37, // 39: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
-	37, // 40: interlock.event.v1.LeaseChanged.expires_at:type_name -> google.protobuf.Timestamp
-	41, // [41:41] is the sub-list for method output_type
-	41, // [41:41] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	22, // 18: interlock.event.v1.Event.schema_registered:type_name -> interlock.event.v1.SchemaRegistered
+	23, // 19: interlock.event.v1.Event.state_changed:type_name -> interlock.event.v1.StateChanged
+	24, // 20: interlock.event.v1.Event.state_deleted:type_name -> interlock.event.v1.StateDeleted
+	25, // 21: interlock.event.v1.Event.state_locked:type_name -> interlock.event.v1.StateLocked
+	26, // 22: interlock.event.v1.Event.session_created:type_name -> interlock.event.v1.SessionCreated
+	27, // 23: interlock.event.v1.Event.session_changed:type_name -> interlock.event.v1.SessionChanged
+	28, // 24: interlock.event.v1.Event.session_granted:type_name -> interlock.event.v1.SessionGranted
+	29, // 25: interlock.event.v1.Event.task_changed:type_name -> interlock.event.v1.TaskChanged
+	30, // 26: interlock.event.v1.Event.component_changed:type_name -> interlock.event.v1.ComponentChanged
+	31, // 27: interlock.event.v1.Event.component_committed:type_name -> interlock.event.v1.ComponentCommitted
+	32, // 28: interlock.event.v1.Event.approval_changed:type_name -> interlock.event.v1.ApprovalChanged
+	34, // 29: interlock.event.v1.Event.run_approval_changed:type_name -> interlock.event.v1.RunApprovalChanged
+	35, // 30: interlock.event.v1.Event.policy_changed:type_name -> interlock.event.v1.PolicyChanged
+	37, // 31: interlock.event.v1.Event.decisions_sealed:type_name -> interlock.event.v1.DecisionsSealed
+	36, // 32: interlock.event.v1.Event.upstream_changed:type_name -> interlock.event.v1.UpstreamChanged
+	33, // 33: interlock.event.v1.Event.lease_changed:type_name -> interlock.event.v1.LeaseChanged
+	21, // 34: interlock.event.v1.Event.toolcall_outcome:type_name -> interlock.event.v1.ToolCallOutcome
+	14, // 35: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
+	19, // 36: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
+	18, // 37: interlock.event.v1.ToolCallDecided.limits:type_name -> interlock.event.v1.LimitUsed
+	38, // 38: interlock.event.v1.LimitUsed.until:type_name -> google.protobuf.Timestamp
+	38, // 39: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
+	38, // 40: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
+	38, // 41: interlock.event.v1.LeaseChanged.expires_at:type_name -> google.protobuf.Timestamp
+	42, // [42:42] is the sub-list for method output_type
+	42, // [42:42] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_interlock_event_v1_event_proto_init() }
@@ -4168,6 +4287,7 @@ func file_interlock_event_v1_event_proto_init() {
 		(*Event_DecisionsSealed)(nil),
 		(*Event_UpstreamChanged)(nil),
 		(*Event_LeaseChanged)(nil),
+		(*Event_ToolcallOutcome)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -4175,7 +4295,7 @@ func file_interlock_event_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_event_v1_event_proto_rawDesc), len(file_interlock_event_v1_event_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   37,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -12,6 +12,7 @@ import (
 	status "google.golang.org/genproto/googleapis/rpc/status"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -1012,11 +1013,341 @@ func (*CheckToolCallsResult_Decision) isCheckToolCallsResult_Result() {}
 
 func (*CheckToolCallsResult_Error) isCheckToolCallsResult_Result() {}
 
+// OpenCall is an allowed call with an effect, whose outcome nobody has reported.
+type OpenCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the call.
+	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// The run that it was allowed in.
+	RunId string `protobuf:"bytes,2,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Name of the tool.
+	Tool string `protobuf:"bytes,3,opt,name=tool,proto3" json:"tool,omitempty"`
+	// What it does: a file or a command line, shortened and masked; may be empty.
+	What string `protobuf:"bytes,4,opt,name=what,proto3" json:"what,omitempty"`
+	// Who has made it.
+	MadeBy string `protobuf:"bytes,5,opt,name=made_by,json=madeBy,proto3" json:"made_by,omitempty"`
+	// When it was allowed.
+	AllowedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=allowed_at,json=allowedAt,proto3" json:"allowed_at,omitempty"`
+	// When it becomes unknown, or has become so.
+	DueAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=due_at,json=dueAt,proto3" json:"due_at,omitempty"`
+	// True once nobody has reported it in time, or nobody could tell how it ended.
+	Unknown       bool `protobuf:"varint,8,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OpenCall) Reset() {
+	*x = OpenCall{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpenCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpenCall) ProtoMessage() {}
+
+func (x *OpenCall) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpenCall.ProtoReflect.Descriptor instead.
+func (*OpenCall) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *OpenCall) GetCallId() string {
+	if x != nil {
+		return x.CallId
+	}
+	return ""
+}
+
+func (x *OpenCall) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *OpenCall) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *OpenCall) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *OpenCall) GetMadeBy() string {
+	if x != nil {
+		return x.MadeBy
+	}
+	return ""
+}
+
+func (x *OpenCall) GetAllowedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AllowedAt
+	}
+	return nil
+}
+
+func (x *OpenCall) GetDueAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DueAt
+	}
+	return nil
+}
+
+func (x *OpenCall) GetUnknown() bool {
+	if x != nil {
+		return x.Unknown
+	}
+	return false
+}
+
+// ListOpenCallsRequest names a run.
+type ListOpenCallsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run.
+	RunId         string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListOpenCallsRequest) Reset() {
+	*x = ListOpenCallsRequest{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListOpenCallsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListOpenCallsRequest) ProtoMessage() {}
+
+func (x *ListOpenCallsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListOpenCallsRequest.ProtoReflect.Descriptor instead.
+func (*ListOpenCallsRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListOpenCallsRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+// ListOpenCallsResponse has the open calls of the run and of those that it has invoked or
+// that have invoked it, oldest first; at most 256.
+type ListOpenCallsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The calls.
+	Calls         []*OpenCall `protobuf:"bytes,1,rep,name=calls,proto3" json:"calls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListOpenCallsResponse) Reset() {
+	*x = ListOpenCallsResponse{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListOpenCallsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListOpenCallsResponse) ProtoMessage() {}
+
+func (x *ListOpenCallsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListOpenCallsResponse.ProtoReflect.Descriptor instead.
+func (*ListOpenCallsResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ListOpenCallsResponse) GetCalls() []*OpenCall {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+// SettleToolCallRequest says how a call has ended.
+type SettleToolCallRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The call.
+	CallId string `protobuf:"bytes,2,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// ok, failed or not_executed.
+	Outcome string `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// How that is known, for the record; may be empty.
+	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettleToolCallRequest) Reset() {
+	*x = SettleToolCallRequest{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettleToolCallRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettleToolCallRequest) ProtoMessage() {}
+
+func (x *SettleToolCallRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettleToolCallRequest.ProtoReflect.Descriptor instead.
+func (*SettleToolCallRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *SettleToolCallRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *SettleToolCallRequest) GetCallId() string {
+	if x != nil {
+		return x.CallId
+	}
+	return ""
+}
+
+func (x *SettleToolCallRequest) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *SettleToolCallRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+// SettleToolCallResponse is the call that is settled.
+type SettleToolCallResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The call.
+	Call *OpenCall `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	// What was said of it.
+	Outcome       string `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettleToolCallResponse) Reset() {
+	*x = SettleToolCallResponse{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettleToolCallResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettleToolCallResponse) ProtoMessage() {}
+
+func (x *SettleToolCallResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettleToolCallResponse.ProtoReflect.Descriptor instead.
+func (*SettleToolCallResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SettleToolCallResponse) GetCall() *OpenCall {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *SettleToolCallResponse) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
 var File_interlock_policy_v1_policy_enforcer_service_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\n" +
-	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\x1a#interlock/policy/v1/tool_call.proto\"\x98\x03\n" +
+	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\x1a#interlock/policy/v1/tool_call.proto\"\x98\x03\n" +
 	"\x14CheckToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -1103,12 +1434,39 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\x14CheckToolCallsResult\x12H\n" +
 	"\bdecision\x18\x01 \x01(\v2*.interlock.policy.v1.CheckToolCallResponseH\x00R\bdecision\x12*\n" +
 	"\x05error\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
-	"\x06result2\xb8\x03\n" +
+	"\x06result\"\x83\x02\n" +
+	"\bOpenCall\x12\x17\n" +
+	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x15\n" +
+	"\x06run_id\x18\x02 \x01(\tR\x05runId\x12\x12\n" +
+	"\x04tool\x18\x03 \x01(\tR\x04tool\x12\x12\n" +
+	"\x04what\x18\x04 \x01(\tR\x04what\x12\x17\n" +
+	"\amade_by\x18\x05 \x01(\tR\x06madeBy\x129\n" +
+	"\n" +
+	"allowed_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tallowedAt\x121\n" +
+	"\x06due_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05dueAt\x12\x18\n" +
+	"\aunknown\x18\b \x01(\bR\aunknown\"9\n" +
+	"\x14ListOpenCallsRequest\x12!\n" +
+	"\x06run_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\"L\n" +
+	"\x15ListOpenCallsResponse\x123\n" +
+	"\x05calls\x18\x01 \x03(\v2\x1d.interlock.policy.v1.OpenCallR\x05calls\"\xa0\x01\n" +
+	"\x15SettleToolCallRequest\x12!\n" +
+	"\x06run_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12#\n" +
+	"\acall_id\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06callId\x12!\n" +
+	"\aoutcome\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18 R\aoutcome\x12\x1c\n" +
+	"\x04note\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x04note\"e\n" +
+	"\x16SettleToolCallResponse\x121\n" +
+	"\x04call\x18\x01 \x01(\v2\x1d.interlock.policy.v1.OpenCallR\x04call\x12\x18\n" +
+	"\aoutcome\x18\x02 \x01(\tR\aoutcome2\x8b\x05\n" +
 	"\x15PolicyEnforcerService\x12f\n" +
 	"\rCheckToolCall\x12).interlock.policy.v1.CheckToolCallRequest\x1a*.interlock.policy.v1.CheckToolCallResponse\x12i\n" +
 	"\x0eReportToolCall\x12*.interlock.policy.v1.ReportToolCallRequest\x1a+.interlock.policy.v1.ReportToolCallResponse\x12]\n" +
 	"\n" +
-	"ReportCost\x12&.interlock.policy.v1.ReportCostRequest\x1a'.interlock.policy.v1.ReportCostResponse\x12m\n" +
+	"ReportCost\x12&.interlock.policy.v1.ReportCostRequest\x1a'.interlock.policy.v1.ReportCostResponse\x12f\n" +
+	"\rListOpenCalls\x12).interlock.policy.v1.ListOpenCallsRequest\x1a*.interlock.policy.v1.ListOpenCallsResponse\x12i\n" +
+	"\x0eSettleToolCall\x12*.interlock.policy.v1.SettleToolCallRequest\x1a+.interlock.policy.v1.SettleToolCallResponse\x12m\n" +
 	"\x0eCheckToolCalls\x12*.interlock.policy.v1.CheckToolCallsRequest\x1a+.interlock.policy.v1.CheckToolCallsResponse(\x010\x01BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
@@ -1123,7 +1481,7 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP() []byte
 	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescData
 }
 
-var file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_interlock_policy_v1_policy_enforcer_service_proto_goTypes = []any{
 	(*CheckToolCallRequest)(nil),   // 0: interlock.policy.v1.CheckToolCallRequest
 	(*CheckToolCallResponse)(nil),  // 1: interlock.policy.v1.CheckToolCallResponse
@@ -1136,40 +1494,54 @@ var file_interlock_policy_v1_policy_enforcer_service_proto_goTypes = []any{
 	(*CheckToolCallsRequest)(nil),  // 8: interlock.policy.v1.CheckToolCallsRequest
 	(*CheckToolCallsResponse)(nil), // 9: interlock.policy.v1.CheckToolCallsResponse
 	(*CheckToolCallsResult)(nil),   // 10: interlock.policy.v1.CheckToolCallsResult
-	(Decision)(0),                  // 11: interlock.policy.v1.Decision
-	(DecisionCode)(0),              // 12: interlock.policy.v1.DecisionCode
-	(*v1.LegalEvent)(nil),          // 13: interlock.engine.v1.LegalEvent
-	(*Explanation)(nil),            // 14: interlock.policy.v1.Explanation
-	(*v1.Run)(nil),                 // 15: interlock.engine.v1.Run
-	(*Interrupted)(nil),            // 16: interlock.policy.v1.Interrupted
-	(*status.Status)(nil),          // 17: google.rpc.Status
+	(*OpenCall)(nil),               // 11: interlock.policy.v1.OpenCall
+	(*ListOpenCallsRequest)(nil),   // 12: interlock.policy.v1.ListOpenCallsRequest
+	(*ListOpenCallsResponse)(nil),  // 13: interlock.policy.v1.ListOpenCallsResponse
+	(*SettleToolCallRequest)(nil),  // 14: interlock.policy.v1.SettleToolCallRequest
+	(*SettleToolCallResponse)(nil), // 15: interlock.policy.v1.SettleToolCallResponse
+	(Decision)(0),                  // 16: interlock.policy.v1.Decision
+	(DecisionCode)(0),              // 17: interlock.policy.v1.DecisionCode
+	(*v1.LegalEvent)(nil),          // 18: interlock.engine.v1.LegalEvent
+	(*Explanation)(nil),            // 19: interlock.policy.v1.Explanation
+	(*v1.Run)(nil),                 // 20: interlock.engine.v1.Run
+	(*Interrupted)(nil),            // 21: interlock.policy.v1.Interrupted
+	(*status.Status)(nil),          // 22: google.rpc.Status
+	(*timestamppb.Timestamp)(nil),  // 23: google.protobuf.Timestamp
 }
 var file_interlock_policy_v1_policy_enforcer_service_proto_depIdxs = []int32{
-	11, // 0: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
-	12, // 1: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
-	13, // 2: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	14, // 3: interlock.policy.v1.CheckToolCallResponse.explanation:type_name -> interlock.policy.v1.Explanation
-	15, // 4: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
-	16, // 5: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
+	16, // 0: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
+	17, // 1: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
+	18, // 2: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	19, // 3: interlock.policy.v1.CheckToolCallResponse.explanation:type_name -> interlock.policy.v1.Explanation
+	20, // 4: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
+	21, // 5: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
 	5,  // 6: interlock.policy.v1.ReportCostRequest.costs:type_name -> interlock.policy.v1.Cost
 	6,  // 7: interlock.policy.v1.Cost.tools:type_name -> interlock.policy.v1.ToolUse
 	0,  // 8: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
 	10, // 9: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
 	1,  // 10: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
-	17, // 11: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
-	0,  // 12: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
-	2,  // 13: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
-	4,  // 14: interlock.policy.v1.PolicyEnforcerService.ReportCost:input_type -> interlock.policy.v1.ReportCostRequest
-	8,  // 15: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
-	1,  // 16: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
-	3,  // 17: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
-	7,  // 18: interlock.policy.v1.PolicyEnforcerService.ReportCost:output_type -> interlock.policy.v1.ReportCostResponse
-	9,  // 19: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
-	16, // [16:20] is the sub-list for method output_type
-	12, // [12:16] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	22, // 11: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
+	23, // 12: interlock.policy.v1.OpenCall.allowed_at:type_name -> google.protobuf.Timestamp
+	23, // 13: interlock.policy.v1.OpenCall.due_at:type_name -> google.protobuf.Timestamp
+	11, // 14: interlock.policy.v1.ListOpenCallsResponse.calls:type_name -> interlock.policy.v1.OpenCall
+	11, // 15: interlock.policy.v1.SettleToolCallResponse.call:type_name -> interlock.policy.v1.OpenCall
+	0,  // 16: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
+	2,  // 17: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
+	4,  // 18: interlock.policy.v1.PolicyEnforcerService.ReportCost:input_type -> interlock.policy.v1.ReportCostRequest
+	12, // 19: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:input_type -> interlock.policy.v1.ListOpenCallsRequest
+	14, // 20: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:input_type -> interlock.policy.v1.SettleToolCallRequest
+	8,  // 21: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
+	1,  // 22: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
+	3,  // 23: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
+	7,  // 24: interlock.policy.v1.PolicyEnforcerService.ReportCost:output_type -> interlock.policy.v1.ReportCostResponse
+	13, // 25: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:output_type -> interlock.policy.v1.ListOpenCallsResponse
+	15, // 26: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:output_type -> interlock.policy.v1.SettleToolCallResponse
+	9,  // 27: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
+	22, // [22:28] is the sub-list for method output_type
+	16, // [16:22] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_policy_enforcer_service_proto_init() }
@@ -1190,7 +1562,7 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc), len(file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,8 @@ const (
 	PolicyEnforcerService_CheckToolCall_FullMethodName  = "/interlock.policy.v1.PolicyEnforcerService/CheckToolCall"
 	PolicyEnforcerService_ReportToolCall_FullMethodName = "/interlock.policy.v1.PolicyEnforcerService/ReportToolCall"
 	PolicyEnforcerService_ReportCost_FullMethodName     = "/interlock.policy.v1.PolicyEnforcerService/ReportCost"
+	PolicyEnforcerService_ListOpenCalls_FullMethodName  = "/interlock.policy.v1.PolicyEnforcerService/ListOpenCalls"
+	PolicyEnforcerService_SettleToolCall_FullMethodName = "/interlock.policy.v1.PolicyEnforcerService/SettleToolCall"
 	PolicyEnforcerService_CheckToolCalls_FullMethodName = "/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls"
 )
 
@@ -39,6 +41,11 @@ type PolicyEnforcerServiceClient interface {
 	// ReportCost counts what a session has cost that the report of no call tells, such as the
 	// tokens of its agent's model (S15.1).
 	ReportCost(ctx context.Context, in *ReportCostRequest, opts ...grpc.CallOption) (*ReportCostResponse, error)
+	// ListOpenCalls returns the allowed calls of a run whose outcome nobody has reported, where
+	// its workflow keeps account of effects (S16).
+	ListOpenCalls(ctx context.Context, in *ListOpenCallsRequest, opts ...grpc.CallOption) (*ListOpenCallsResponse, error)
+	// SettleToolCall records how such a call has ended (S16.4).
+	SettleToolCall(ctx context.Context, in *SettleToolCallRequest, opts ...grpc.CallOption) (*SettleToolCallResponse, error)
 	// CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
 	// request message gets one response message with the same correlation_id. Responses
 	// may overtake each other.
@@ -83,6 +90,26 @@ func (c *policyEnforcerServiceClient) ReportCost(ctx context.Context, in *Report
 	return out, nil
 }
 
+func (c *policyEnforcerServiceClient) ListOpenCalls(ctx context.Context, in *ListOpenCallsRequest, opts ...grpc.CallOption) (*ListOpenCallsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListOpenCallsResponse)
+	err := c.cc.Invoke(ctx, PolicyEnforcerService_ListOpenCalls_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *policyEnforcerServiceClient) SettleToolCall(ctx context.Context, in *SettleToolCallRequest, opts ...grpc.CallOption) (*SettleToolCallResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SettleToolCallResponse)
+	err := c.cc.Invoke(ctx, PolicyEnforcerService_SettleToolCall_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *policyEnforcerServiceClient) CheckToolCalls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CheckToolCallsRequest, CheckToolCallsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &PolicyEnforcerService_ServiceDesc.Streams[0], PolicyEnforcerService_CheckToolCalls_FullMethodName, cOpts...)
@@ -110,6 +137,11 @@ type PolicyEnforcerServiceServer interface {
 	// ReportCost counts what a session has cost that the report of no call tells, such as the
 	// tokens of its agent's model (S15.1).
 	ReportCost(context.Context, *ReportCostRequest) (*ReportCostResponse, error)
+	// ListOpenCalls returns the allowed calls of a run whose outcome nobody has reported, where
+	// its workflow keeps account of effects (S16).
+	ListOpenCalls(context.Context, *ListOpenCallsRequest) (*ListOpenCallsResponse, error)
+	// SettleToolCall records how such a call has ended (S16.4).
+	SettleToolCall(context.Context, *SettleToolCallRequest) (*SettleToolCallResponse, error)
 	// CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
 	// request message gets one response message with the same correlation_id. Responses
 	// may overtake each other.
@@ -132,6 +164,12 @@ func (UnimplementedPolicyEnforcerServiceServer) ReportToolCall(context.Context, 
 }
 func (UnimplementedPolicyEnforcerServiceServer) ReportCost(context.Context, *ReportCostRequest) (*ReportCostResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReportCost not implemented")
+}
+func (UnimplementedPolicyEnforcerServiceServer) ListOpenCalls(context.Context, *ListOpenCallsRequest) (*ListOpenCallsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListOpenCalls not implemented")
+}
+func (UnimplementedPolicyEnforcerServiceServer) SettleToolCall(context.Context, *SettleToolCallRequest) (*SettleToolCallResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SettleToolCall not implemented")
 }
 func (UnimplementedPolicyEnforcerServiceServer) CheckToolCalls(grpc.BidiStreamingServer[CheckToolCallsRequest, CheckToolCallsResponse]) error {
 	return status.Error(codes.Unimplemented, "method CheckToolCalls not implemented")
@@ -211,6 +249,42 @@ func _PolicyEnforcerService_ReportCost_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PolicyEnforcerService_ListOpenCalls_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListOpenCallsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PolicyEnforcerServiceServer).ListOpenCalls(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PolicyEnforcerService_ListOpenCalls_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PolicyEnforcerServiceServer).ListOpenCalls(ctx, req.(*ListOpenCallsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PolicyEnforcerService_SettleToolCall_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SettleToolCallRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PolicyEnforcerServiceServer).SettleToolCall(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PolicyEnforcerService_SettleToolCall_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PolicyEnforcerServiceServer).SettleToolCall(ctx, req.(*SettleToolCallRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PolicyEnforcerService_CheckToolCalls_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(PolicyEnforcerServiceServer).CheckToolCalls(&grpc.GenericServerStream[CheckToolCallsRequest, CheckToolCallsResponse]{ServerStream: stream})
 }
@@ -236,6 +310,14 @@ var PolicyEnforcerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ReportCost",
 			Handler:    _PolicyEnforcerService_ReportCost_Handler,
+		},
+		{
+			MethodName: "ListOpenCalls",
+			Handler:    _PolicyEnforcerService_ListOpenCalls_Handler,
+		},
+		{
+			MethodName: "SettleToolCall",
+			Handler:    _PolicyEnforcerService_SettleToolCall_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -8,6 +8,8 @@ import type { Status } from "../../../google/rpc/status_pb.js";
 import { file_google_rpc_status } from "../../../google/rpc/status_pb.js";
 import type { LegalEvent, Run } from "../../engine/v1/run_pb.js";
 import { file_interlock_engine_v1_run } from "../../engine/v1/run_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Decision, DecisionCode } from "./decision_pb.js";
 import { file_interlock_policy_v1_decision } from "./decision_pb.js";
 import type { Explanation } from "./explanation_pb.js";
@@ -20,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/policy_enforcer_service.proto.
  */
 export const file_interlock_policy_v1_policy_enforcer_service: GenFile = /*@__PURE__*/
-  fileDesc("CjFpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9lbmZvcmNlcl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIt4BChRDaGVja1Rvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDAoEdG9vbBgEIAEoCRIWCg5xdWFsaWZpZWRfdG9vbBgFIAEoCRINCgVpbnB1dBgGIAEoDBIPCgdjYWxsX2lkGAcgASgJEhoKEmVzdGltYXRlZF9jb3N0X3VzZBgIIAEoCRIPCgdkcnlfcnVuGAkgASgIEg8KB2V4cGxhaW4YCiABKAgSDgoGZm9sZGVyGAsgASgJIr8DChVDaGVja1Rvb2xDYWxsUmVzcG9uc2USLwoIZGVjaXNpb24YASABKA4yHS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uEi8KBGNvZGUYAiABKA4yIS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uQ29kZRIPCgdtZXNzYWdlGAMgASgJEhgKEHRvb2xzX3Jlc3RyaWN0ZWQYBCABKAgSFQoNYWxsb3dlZF90b29scxgFIAMoCRI1CgxsZWdhbF9ldmVudHMYBiADKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkxlZ2FsRXZlbnQSEwoLYXBwcm92YWxfaWQYByABKAkSDwoHY2FsbF9pZBgIIAEoCRIOCgZydW5faWQYCSABKAkSEwoLcnVuX3ZlcnNpb24YCiABKAMSDQoFc3RhdGUYCyABKAkSDgoGYnJhbmNoGAwgASgJEhIKCml0ZXJhdGlvbnMYDSABKAMSFgoObWF4X2l0ZXJhdGlvbnMYDiABKAMSNQoLZXhwbGFuYXRpb24YDyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkV4cGxhbmF0aW9uIt4BChVSZXBvcnRUb29sQ2FsbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg8KB2NhbGxfaWQYBCABKAkSDAoEdG9vbBgFIAEoCRIKCgJvaxgGIAEoCBIVCg1maWxlc19jaGFuZ2VkGAcgAygJEhQKDHJlc3VsdF9ieXRlcxgIIAEoAxIQCghjb3N0X3VzZBgJIAEoCRIOCgZvdXRwdXQYCiABKAwSFwoPb3V0Y29tZV91bmtub3duGAsgASgIIqoBChZSZXBvcnRUb29sQ2FsbFJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEhEKCWFjY291bnRlZBgCIAEoCBIzCglpbnRlcnJ1cHQYAyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkludGVycnVwdGVkEg8KB3dhcm5pbmcYBCABKAkSEAoIZXZpZGVuY2UYBSADKAkiYQoRUmVwb3J0Q29zdFJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSKAoFY29zdHMYAyADKAsyGS5pbnRlcmxvY2sucG9saWN5LnYxLkNvc3QiYAoEQ29zdBIKCgJpZBgBIAEoCRIQCghjb3N0X3VzZBgCIAEoCRINCgV0b3RhbBgDIAEoCBIrCgV0b29scxgEIAMoCzIcLmludGVybG9jay5wb2xpY3kudjEuVG9vbFVzZSImCgdUb29sVXNlEgwKBHRvb2wYASABKAkSDQoFaW5wdXQYAiABKAwiOAoSUmVwb3J0Q29zdFJlc3BvbnNlEg8KB2NvdW50ZWQYASABKAUSEQoJdG90YWxfdXNkGAIgASgJImkKFUNoZWNrVG9vbENhbGxzUmVxdWVzdBIWCg5jb3JyZWxhdGlvbl9pZBgBIAEoBBI4CgVjYWxscxgCIAMoCzIpLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlcXVlc3QibAoWQ2hlY2tUb29sQ2FsbHNSZXNwb25zZRIWCg5jb3JyZWxhdGlvbl9pZBgBIAEoBBI6CgdyZXN1bHRzGAIgAygLMikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1Jlc3VsdCKFAQoUQ2hlY2tUb29sQ2FsbHNSZXN1bHQSPgoIZGVjaXNpb24YASABKAsyKi5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXNwb25zZUgAEiMKBWVycm9yGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIAEIICgZyZXN1bHQyuAMKFVBvbGljeUVuZm9yY2VyU2VydmljZRJmCg1DaGVja1Rvb2xDYWxsEikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlc3BvbnNlEmkKDlJlcG9ydFRvb2xDYWxsEiouaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRUb29sQ2FsbFJlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFRvb2xDYWxsUmVzcG9uc2USXQoKUmVwb3J0Q29zdBImLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0Q29zdFJlcXVlc3QaJy5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydENvc3RSZXNwb25zZRJtCg5DaGVja1Rvb2xDYWxscxIqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbHNSZXF1ZXN0GisuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1Jlc3BvbnNlKAEwAUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svcG9saWN5L3YxO3BvbGljeXYxYgZwcm90bzM", [file_google_rpc_status, file_interlock_engine_v1_run, file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation, file_interlock_policy_v1_tool_call]);
+  fileDesc("CjFpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9lbmZvcmNlcl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIt4BChRDaGVja1Rvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDAoEdG9vbBgEIAEoCRIWCg5xdWFsaWZpZWRfdG9vbBgFIAEoCRINCgVpbnB1dBgGIAEoDBIPCgdjYWxsX2lkGAcgASgJEhoKEmVzdGltYXRlZF9jb3N0X3VzZBgIIAEoCRIPCgdkcnlfcnVuGAkgASgIEg8KB2V4cGxhaW4YCiABKAgSDgoGZm9sZGVyGAsgASgJIr8DChVDaGVja1Rvb2xDYWxsUmVzcG9uc2USLwoIZGVjaXNpb24YASABKA4yHS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uEi8KBGNvZGUYAiABKA4yIS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uQ29kZRIPCgdtZXNzYWdlGAMgASgJEhgKEHRvb2xzX3Jlc3RyaWN0ZWQYBCABKAgSFQoNYWxsb3dlZF90b29scxgFIAMoCRI1CgxsZWdhbF9ldmVudHMYBiADKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkxlZ2FsRXZlbnQSEwoLYXBwcm92YWxfaWQYByABKAkSDwoHY2FsbF9pZBgIIAEoCRIOCgZydW5faWQYCSABKAkSEwoLcnVuX3ZlcnNpb24YCiABKAMSDQoFc3RhdGUYCyABKAkSDgoGYnJhbmNoGAwgASgJEhIKCml0ZXJhdGlvbnMYDSABKAMSFgoObWF4X2l0ZXJhdGlvbnMYDiABKAMSNQoLZXhwbGFuYXRpb24YDyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkV4cGxhbmF0aW9uIt4BChVSZXBvcnRUb29sQ2FsbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg8KB2NhbGxfaWQYBCABKAkSDAoEdG9vbBgFIAEoCRIKCgJvaxgGIAEoCBIVCg1maWxlc19jaGFuZ2VkGAcgAygJEhQKDHJlc3VsdF9ieXRlcxgIIAEoAxIQCghjb3N0X3VzZBgJIAEoCRIOCgZvdXRwdXQYCiABKAwSFwoPb3V0Y29tZV91bmtub3duGAsgASgIIqoBChZSZXBvcnRUb29sQ2FsbFJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEhEKCWFjY291bnRlZBgCIAEoCBIzCglpbnRlcnJ1cHQYAyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkludGVycnVwdGVkEg8KB3dhcm5pbmcYBCABKAkSEAoIZXZpZGVuY2UYBSADKAkiYQoRUmVwb3J0Q29zdFJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSKAoFY29zdHMYAyADKAsyGS5pbnRlcmxvY2sucG9saWN5LnYxLkNvc3QiYAoEQ29zdBIKCgJpZBgBIAEoCRIQCghjb3N0X3VzZBgCIAEoCRINCgV0b3RhbBgDIAEoCBIrCgV0b29scxgEIAMoCzIcLmludGVybG9jay5wb2xpY3kudjEuVG9vbFVzZSImCgdUb29sVXNlEgwKBHRvb2wYASABKAkSDQoFaW5wdXQYAiABKAwiOAoSUmVwb3J0Q29zdFJlc3BvbnNlEg8KB2NvdW50ZWQYASABKAUSEQoJdG90YWxfdXNkGAIgASgJImkKFUNoZWNrVG9vbENhbGxzUmVxdWVzdBIWCg5jb3JyZWxhdGlvbl9pZBgBIAEoBBI4CgVjYWxscxgCIAMoCzIpLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlcXVlc3QibAoWQ2hlY2tUb29sQ2FsbHNSZXNwb25zZRIWCg5jb3JyZWxhdGlvbl9pZBgBIAEoBBI6CgdyZXN1bHRzGAIgAygLMikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1Jlc3VsdCKFAQoUQ2hlY2tUb29sQ2FsbHNSZXN1bHQSPgoIZGVjaXNpb24YASABKAsyKi5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXNwb25zZUgAEiMKBWVycm9yGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIAEIICgZyZXN1bHQixQEKCE9wZW5DYWxsEg8KB2NhbGxfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJEgwKBHRvb2wYAyABKAkSDAoEd2hhdBgEIAEoCRIPCgdtYWRlX2J5GAUgASgJEi4KCmFsbG93ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBmR1ZV9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdW5rbm93bhgIIAEoCCImChRMaXN0T3BlbkNhbGxzUmVxdWVzdBIOCgZydW5faWQYASABKAkiRQoVTGlzdE9wZW5DYWxsc1Jlc3BvbnNlEiwKBWNhbGxzGAEgAygLMh0uaW50ZXJsb2NrLnBvbGljeS52MS5PcGVuQ2FsbCJXChVTZXR0bGVUb29sQ2FsbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEg8KB2NhbGxfaWQYAiABKAkSDwoHb3V0Y29tZRgDIAEoCRIMCgRub3RlGAQgASgJIlYKFlNldHRsZVRvb2xDYWxsUmVzcG9uc2USKwoEY2FsbBgBIAEoCzIdLmludGVybG9jay5wb2xpY3kudjEuT3BlbkNhbGwSDwoHb3V0Y29tZRgCIAEoCTKLBQoVUG9saWN5RW5mb3JjZXJTZXJ2aWNlEmYKDUNoZWNrVG9vbENhbGwSKS5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVzcG9uc2USaQoOUmVwb3J0VG9vbENhbGwSKi5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFRvb2xDYWxsUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0VG9vbENhbGxSZXNwb25zZRJdCgpSZXBvcnRDb3N0EiYuaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRDb3N0UmVxdWVzdBonLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0Q29zdFJlc3BvbnNlEmYKDUxpc3RPcGVuQ2FsbHMSKS5pbnRlcmxvY2sucG9saWN5LnYxLkxpc3RPcGVuQ2FsbHNSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0T3BlbkNhbGxzUmVzcG9uc2USaQoOU2V0dGxlVG9vbENhbGwSKi5pbnRlcmxvY2sucG9saWN5LnYxLlNldHRsZVRvb2xDYWxsUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuU2V0dGxlVG9vbENhbGxSZXNwb25zZRJtCg5DaGVja1Rvb2xDYWxscxIqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbHNSZXF1ZXN0GisuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsc1Jlc3BvbnNlKAEwAUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svcG9saWN5L3YxO3BvbGljeXYxYgZwcm90bzM", [file_google_rpc_status, file_interlock_engine_v1_run, file_google_protobuf_timestamp, file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation, file_interlock_policy_v1_tool_call]);
 
 /**
  * CheckToolCallRequest is a tool call that is to be made.
@@ -617,6 +619,189 @@ export const CheckToolCallsResultSchema: GenMessage<CheckToolCallsResult> = /*@_
   messageDesc(file_interlock_policy_v1_policy_enforcer_service, 10);
 
 /**
+ * OpenCall is an allowed call with an effect, whose outcome nobody has reported.
+ *
+ * @generated from message interlock.policy.v1.OpenCall
+ */
+export type OpenCall = Message<"interlock.policy.v1.OpenCall"> & {
+  /**
+   * Id of the call.
+   *
+   * @generated from field: string call_id = 1;
+   */
+  callId: string;
+
+  /**
+   * The run that it was allowed in.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * Name of the tool.
+   *
+   * @generated from field: string tool = 3;
+   */
+  tool: string;
+
+  /**
+   * What it does: a file or a command line, shortened and masked; may be empty.
+   *
+   * @generated from field: string what = 4;
+   */
+  what: string;
+
+  /**
+   * Who has made it.
+   *
+   * @generated from field: string made_by = 5;
+   */
+  madeBy: string;
+
+  /**
+   * When it was allowed.
+   *
+   * @generated from field: google.protobuf.Timestamp allowed_at = 6;
+   */
+  allowedAt?: Timestamp | undefined;
+
+  /**
+   * When it becomes unknown, or has become so.
+   *
+   * @generated from field: google.protobuf.Timestamp due_at = 7;
+   */
+  dueAt?: Timestamp | undefined;
+
+  /**
+   * True once nobody has reported it in time, or nobody could tell how it ended.
+   *
+   * @generated from field: bool unknown = 8;
+   */
+  unknown: boolean;
+};
+
+/**
+ * Describes the message interlock.policy.v1.OpenCall.
+ * Use `create(OpenCallSchema)` to create a new message.
+ */
+export const OpenCallSchema: GenMessage<OpenCall> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 11);
+
+/**
+ * ListOpenCallsRequest names a run.
+ *
+ * @generated from message interlock.policy.v1.ListOpenCallsRequest
+ */
+export type ListOpenCallsRequest = Message<"interlock.policy.v1.ListOpenCallsRequest"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+};
+
+/**
+ * Describes the message interlock.policy.v1.ListOpenCallsRequest.
+ * Use `create(ListOpenCallsRequestSchema)` to create a new message.
+ */
+export const ListOpenCallsRequestSchema: GenMessage<ListOpenCallsRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 12);
+
+/**
+ * ListOpenCallsResponse has the open calls of the run and of those that it has invoked or
+ * that have invoked it, oldest first; at most 256.
+ *
+ * @generated from message interlock.policy.v1.ListOpenCallsResponse
+ */
+export type ListOpenCallsResponse = Message<"interlock.policy.v1.ListOpenCallsResponse"> & {
+  /**
+   * The calls.
+   *
+   * @generated from field: repeated interlock.policy.v1.OpenCall calls = 1;
+   */
+  calls: OpenCall[];
+};
+
+/**
+ * Describes the message interlock.policy.v1.ListOpenCallsResponse.
+ * Use `create(ListOpenCallsResponseSchema)` to create a new message.
+ */
+export const ListOpenCallsResponseSchema: GenMessage<ListOpenCallsResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 13);
+
+/**
+ * SettleToolCallRequest says how a call has ended.
+ *
+ * @generated from message interlock.policy.v1.SettleToolCallRequest
+ */
+export type SettleToolCallRequest = Message<"interlock.policy.v1.SettleToolCallRequest"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * The call.
+   *
+   * @generated from field: string call_id = 2;
+   */
+  callId: string;
+
+  /**
+   * ok, failed or not_executed.
+   *
+   * @generated from field: string outcome = 3;
+   */
+  outcome: string;
+
+  /**
+   * How that is known, for the record; may be empty.
+   *
+   * @generated from field: string note = 4;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message interlock.policy.v1.SettleToolCallRequest.
+ * Use `create(SettleToolCallRequestSchema)` to create a new message.
+ */
+export const SettleToolCallRequestSchema: GenMessage<SettleToolCallRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 14);
+
+/**
+ * SettleToolCallResponse is the call that is settled.
+ *
+ * @generated from message interlock.policy.v1.SettleToolCallResponse
+ */
+export type SettleToolCallResponse = Message<"interlock.policy.v1.SettleToolCallResponse"> & {
+  /**
+   * The call.
+   *
+   * @generated from field: interlock.policy.v1.OpenCall call = 1;
+   */
+  call?: OpenCall | undefined;
+
+  /**
+   * What was said of it.
+   *
+   * @generated from field: string outcome = 2;
+   */
+  outcome: string;
+};
+
+/**
+ * Describes the message interlock.policy.v1.SettleToolCallResponse.
+ * Use `create(SettleToolCallResponseSchema)` to create a new message.
+ */
+export const SettleToolCallResponseSchema: GenMessage<SettleToolCallResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 15);
+
+/**
  * PolicyEnforcerService decides which tool calls may be made (S3).
  *
  * @generated from service interlock.policy.v1.PolicyEnforcerService
@@ -653,6 +838,27 @@ export const PolicyEnforcerService: GenService<{
     methodKind: "unary";
     input: typeof ReportCostRequestSchema;
     output: typeof ReportCostResponseSchema;
+  },
+  /**
+   * ListOpenCalls returns the allowed calls of a run whose outcome nobody has reported, where
+   * its workflow keeps account of effects (S16).
+   *
+   * @generated from rpc interlock.policy.v1.PolicyEnforcerService.ListOpenCalls
+   */
+  listOpenCalls: {
+    methodKind: "unary";
+    input: typeof ListOpenCallsRequestSchema;
+    output: typeof ListOpenCallsResponseSchema;
+  },
+  /**
+   * SettleToolCall records how such a call has ended (S16.4).
+   *
+   * @generated from rpc interlock.policy.v1.PolicyEnforcerService.SettleToolCall
+   */
+  settleToolCall: {
+    methodKind: "unary";
+    input: typeof SettleToolCallRequestSchema;
+    output: typeof SettleToolCallResponseSchema;
   },
   /**
    * CheckToolCalls is CheckToolCall for callers that keep one stream open. Every

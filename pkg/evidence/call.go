@@ -1,0 +1,140 @@
+package evidence
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// NoUnknownEffects is the name by which Standings tell whether the outcome of every call is
+// known. No evidence can be declared by it.
+const NoUnknownEffects = "no_unknown_effects"
+
+// MostCalls bounds the calls that wait for their reports: no further one with an effect is
+// allowed (S16.1).
+const MostCalls = 256
+
+// Call is an allowed call with an effect, whose outcome nobody has reported (S16.1).
+type Call struct {
+	ID    string `json:"id"`
+	RunID string `json:"run_id"`
+	Tool  string `json:"tool"`
+	// What it does: the name of a file, or its command line, shortened and masked.
+	What string `json:"what,omitempty"`
+	// Digest tells whether another call is the same.
+	Digest string `json:"digest"`
+	// By is who has made it.
+	By string    `json:"by"`
+	At time.Time `json:"at"`
+	// Due is when it becomes unknown.
+	Due time.Time `json:"due"`
+	// Unknown: nobody has reported it in time, or nobody could tell how it ended.
+	Unknown bool `json:"unknown,omitempty"`
+}
+
+// String names a call to people.
+func (c *Call) String() string {
+	text := document.Quote(c.ID) + " (" + c.Tool
+	if c.What != "" {
+		text += ", " + c.What
+	}
+	return text + ")"
+}
+
+// Open adds a call that was allowed. False: too many wait already.
+func (r Record) Open(c Call) (Record, bool) {
+	if len(r.Calls) >= MostCalls {
+		return r, false
+	}
+	r.Calls = append(slices.Clone(r.Calls), c)
+	return r, true
+}
+
+// Close removes a call whose outcome is known. False: it is not among those that wait.
+func (r Record) Close(id string) (Record, Call, bool) {
+	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == id })
+	if i < 0 {
+		return r, Call{}, false
+	}
+	c := r.Calls[i]
+	r.Calls = slices.Delete(slices.Clone(r.Calls), i, i+1)
+	return r, c, true
+}
+
+// Doubt makes the calls unknown that are due, and those that are named.
+func (r Record) Doubt(now time.Time, ids ...string) (Record, []Call) {
+	var lost []Call
+	calls := slices.Clone(r.Calls)
+	for i := range calls {
+		if c := &calls[i]; !c.Unknown && (!now.Before(c.Due) || slices.Contains(ids, c.ID)) {
+			c.Unknown = true
+			lost = append(lost, *c)
+		}
+	}
+	if len(lost) == 0 {
+		return r, nil
+	}
+	r.Calls = calls
+	return r, lost
+}
+
+// NextDue is when the next call becomes unknown; the zero time when none does.
+func (r *Record) NextDue() (due time.Time) {
+	for i := range r.Calls {
+		if c := &r.Calls[i]; !c.Unknown && (due.IsZero() || c.Due.Before(due)) {
+			due = c.Due
+		}
+	}
+	return due
+}
+
+// CallsOf are the calls of a tool that wait, of a run.
+func (r *Record) CallsOf(run, tool string) iter.Seq[Call] {
+	return func(yield func(Call) bool) {
+		for i := range r.Calls {
+			if c := &r.Calls[i]; c.RunID == run && c.Tool == tool && !yield(*c) {
+				return
+			}
+		}
+	}
+}
+
+// Repeats is an unknown call that another one with this digest would repeat; nil for none.
+func (r *Record) Repeats(digest string) *Call {
+	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.Unknown && c.Digest == digest })
+	if i < 0 {
+		return nil
+	}
+	return &r.Calls[i]
+}
+
+// Effects tells whether the outcome of every call is known.
+func (r *Record) Effects() Standing {
+	s := Standing{Name: NoUnknownEffects, Needs: "needs the outcome of every call to be known", Held: len(r.Calls) == 0}
+	if s.Held {
+		return s
+	}
+	const most = 3
+	calls := slices.Clone(r.Calls)
+	slices.SortStableFunc(calls, func(a, b Call) int { return cmp.Compare(truth(b.Unknown), truth(a.Unknown)) })
+	whats := make([]string, 0, most+1)
+	for i := range calls[:min(most, len(calls))] {
+		c := &calls[i]
+		how := "was allowed at " + clock(c.At) + " and is not reported yet"
+		if c.Unknown {
+			how = "is UNKNOWN since " + clock(c.Due)
+		}
+		whats = append(whats, "call "+c.String()+" "+how)
+	}
+	if more := len(calls) - most; more > 0 {
+		whats = append(whats, fmt.Sprintf("%d more", more))
+	}
+	s.Missing = s.Needs + "; " + strings.Join(whats, "; ") +
+		". Report what was not reported; an operator or approver settles the rest with `interlock call settle`"
+	return s
+}

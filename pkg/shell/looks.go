@@ -1,0 +1,30 @@
+package shell
+
+import "slices"
+
+// acts are programs of readerTable that write no file and do something all the same.
+var acts = []string{"kill", "killall", "pkill", "skill", "eval", "exec", "source", ".", "ping", "ping6", "ifconfig", "route", "stty"}
+
+// gitLooks are the commands of git that show something and change nothing.
+var gitLooks = []string{
+	"status", "log", "diff", "show", "blame", "grep", "ls-files", "ls-tree", "rev-parse", "rev-list", "describe", "shortlog",
+	"cat-file", "merge-base", "name-rev", "diff-tree", "diff-index", "version", "help",
+}
+
+// Looks reports a command that has no effect outside of its own output, in the workspace or
+// elsewhere, as far as it writes no file: see Plan.Findings for that. What is not known may
+// have one.
+func (c Command) Looks() bool {
+	words := c.Words[c.Assigns:]
+	if len(words) == 0 {
+		return true // variables of the line
+	}
+	switch name := c.Program(); {
+	case name == "git":
+		return len(words) > 1 && words[1].Static && slices.Contains(gitLooks, words[1].Text)
+	case name == "find" || name == "sed" || name == "awk" || name == "sort" || name == "uniq" || name == "tree" || name == "jq" || name == "rg":
+		return true
+	default:
+		return isInert(words) || readers()[name] && !slices.Contains(acts, name)
+	}
+}

@@ -1,0 +1,27 @@
+package jsonview
+
+import (
+	"time"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+)
+
+// OpenCall is an allowed call with an effect, whose outcome nobody has reported.
+type OpenCall struct {
+	CallID    string    `json:"call_id"`
+	RunID     string    `json:"run_id"`
+	Tool      string    `json:"tool"`
+	What      string    `json:"what,omitempty" doc:"What it does: a file or a command line, shortened and masked."`
+	MadeBy    string    `json:"made_by"`
+	AllowedAt time.Time `json:"allowed_at"`
+	DueAt     time.Time `json:"due_at" doc:"When it becomes unknown, or has become so."`
+	Unknown   bool      `json:"unknown" doc:"True once nobody has reported it in time, or nobody could tell how it ended."`
+}
+
+// OpenCallOf converts a call.
+func OpenCallOf(c *policyv1.OpenCall) OpenCall {
+	return OpenCall{
+		CallID: c.GetCallId(), RunID: c.GetRunId(), Tool: c.GetTool(), What: c.GetWhat(), MadeBy: c.GetMadeBy(),
+		AllowedAt: c.GetAllowedAt().AsTime(), DueAt: c.GetDueAt().AsTime(), Unknown: c.GetUnknown(),
+	}
+}
