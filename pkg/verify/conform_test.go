@@ -20,6 +20,7 @@ func recorded(t testing.TB, m *workflow.Machine, d drawer, steps int) *verify.Tr
 	out := m.Start(workflow.StartParams{ID: "run_1", SessionID: "ses_1", Workspace: "/workspace"}, "agent", now)
 	run := out.Run
 	trace.History = append(trace.History, out.Entry)
+	counted := map[string]int64{}
 	for i := range steps {
 		now = now.Add(time.Second)
 		lanes := run.Lanes()
@@ -33,6 +34,14 @@ func recorded(t testing.TB, m *workflow.Machine, d drawer, steps int) *verify.Tr
 			input = fmt.Appendf(nil, `{"command": %q}`, c.command)
 		}
 		v := toolcall.Decide(m, &lane, toolcall.Call{Tool: c.tool, Input: input})
+		entry := fmt.Sprint(lane.Branch, lane.Entry)
+		switch {
+		case !v.Counted:
+		case v.MaxIterations > 0 && counted[entry] >= v.MaxIterations:
+			v = toolcall.IterationLimitReached(m, &lane, counted[entry])
+		default:
+			counted[entry]++
+		}
 		trace.Decisions = append(trace.Decisions, verify.Traced{
 			Sequence: int64(i + 1), RunVersion: run.Version, Time: now, CallID: fmt.Sprint("call_", i), Branch: lane.Branch, State: lane.State,
 			Tool: c.tool, Input: input, Digest: verify.DigestOfCall(c.tool, input), Decision: v.Decision, Code: v.Code,
@@ -84,6 +93,10 @@ func TestConform(t *testing.T) {
 		forged++
 		if d.IntN(2) == 0 && len(trace.Decisions) > 1 {
 			f := &trace.Decisions[d.IntN(len(trace.Decisions))]
+			if f.Code == toolcall.CodeMaxIterations { // a counter of the store decided
+				forged--
+				continue
+			}
 			if f.Decision == toolcall.Allow {
 				f.Decision, f.Code = toolcall.Deny, toolcall.CodeToolNotAllowed
 			} else {

@@ -24,6 +24,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/pages"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/policy"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/process"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/replay"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/report"
 	runs "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/run"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/runner"
@@ -67,6 +68,7 @@ var commands = []command{
 	{"fmt", "Format definitions written in JSON.", of[offline.Fmt], nil},
 	{"test", "Test workflows by scenario files, without a server.", of[offline.Test], nil},
 	{"verify", "Prove what is true of every run of a workflow, or check a recorded run.", of[verify.Command], nil},
+	{"replay", "Drive recorded runs through a candidate workflow, and show what would differ.", of[replay.Command], nil},
 	{"workflow", "Register and read workflows.", of[workflow.Command], nil},
 	{"run", "Start, drive and watch runs.", of[runs.Command], nil},
 	{"process", "Register processes, start them, and answer their questions.", of[process.Command], nil},

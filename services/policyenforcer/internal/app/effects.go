@@ -268,7 +268,7 @@ func (a *App) settledBefore(ctx context.Context, root store.Key, callID string) 
 	return &first, nil
 }
 
-// again answers who settles a call a second time: the first answer stands.
+// again is for a call that is settled a second time: the first word stands.
 func again(first *Settled, outcome string, err error) (*Settled, error) {
 	if err == nil && first.Outcome != outcome {
 		err = fault.New(fault.IdempotencyMismatch, "call %q was settled as %s by %q already; that stands", first.ID, first.Outcome, first.By)

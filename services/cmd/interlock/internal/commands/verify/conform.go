@@ -125,23 +125,45 @@ func printConformance(io console.Streams, run string, out *verify.Conformance) {
 // recorded is the run of an exported file, or of a server.
 func (c *Command) recorded(ctx context.Context, io console.Streams) (*record, error) {
 	if _, err := os.Stat(c.Run_); err == nil || c.Run_ == "-" {
-		text, err := input.File(c.Run_, io.In)
-		if err != nil {
-			return nil, err
-		}
-		var r record
-		if err := json.Unmarshal(text, &r); err != nil {
-			return nil, fmt.Errorf("%s is not an exported run: %w", c.Run_, err)
-		}
-		if r.Format != recordFormat {
-			return nil, fmt.Errorf("%s is not an exported run of this version: its format is %q, not %q", c.Run_, r.Format,
-				recordFormat)
-		}
-		return &r, nil
+		return readRecord(c.Run_, io)
 	}
 	r := &record{Format: recordFormat}
 	err := c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error { return r.load(ctx, conn, c.Run_) })
 	return r, err
+}
+
+// readRecord reads an exported run.
+func readRecord(file string, io console.Streams) (*record, error) {
+	text, err := input.File(file, io.In)
+	if err != nil {
+		return nil, err
+	}
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s is not an exported run: %w", file, err)
+	}
+	if r.Format != recordFormat {
+		return nil, fmt.Errorf("%s is not an exported run of this version: its format is %q, not %q", file, r.Format, recordFormat)
+	}
+	return &r, nil
+}
+
+// FromFile is an exported run as it is replayed.
+func FromFile(file string, io console.Streams) (*verify.Trace, error) {
+	r, err := readRecord(file, io)
+	if err != nil {
+		return nil, err
+	}
+	return r.trace()
+}
+
+// FromServer is a run of a server as it is replayed.
+func FromServer(ctx context.Context, conn grpc.ClientConnInterface, id string) (*verify.Trace, error) {
+	r := &record{Format: recordFormat}
+	if err := r.load(ctx, conn, id); err != nil {
+		return nil, err
+	}
+	return r.trace()
 }
 
 // load reads a run and all that it was decided by from a server.
@@ -278,7 +300,7 @@ func tracedOf(d *jsonview.DecisionRecord) verify.Traced {
 		Sequence: d.Sequence, RunVersion: d.RunVersion, Time: d.Time, CallID: d.CallID, Branch: d.Branch, State: d.State,
 		Tool:      d.Tool,
 		Principal: d.Principal, Session: d.SessionID, Input: d.Input, Digest: d.InputDigest,
-		Decision: toolcall.Decision(d.Decision), Code: toolcall.Code(d.Code), Approved: d.ApprovalID != "" &&
+		Decision: toolcall.Decision(d.Decision), Code: toolcall.Code(d.Code), Approved: (d.ApprovalID != "" || d.LeaseID != "") &&
 			d.Decision == "ALLOW",
 	}
 	if d.Policy != "" {

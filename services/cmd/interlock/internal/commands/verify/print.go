@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -212,6 +213,26 @@ func (c *Command) sarif(all []checked) sarifLog {
 		}
 	}
 	return sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
+}
+
+// Finding is one thing that SARIF tells of a file.
+type Finding struct{ Rule, Level, Message string }
+
+// SARIF writes what a command found out about a file.
+func SARIF(out io.Writer, command, file string, all []Finding) error {
+	run := sarifRun{Tool: sarifTool{sarifDriver{Name: command, Rules: []sarifRule{}}}, Results: []sarifResult{}}
+	for _, f := range all {
+		run.Results = append(run.Results, sarifResult{f.Rule, f.Level, sarifText{f.Message}, []sarifLocation{{sarifPhysical{Artifact: sarifArtifact{file}}}}})
+		if !slices.ContainsFunc(run.Tool.Driver.Rules, func(r sarifRule) bool { return r.ID == f.Rule }) {
+			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{f.Rule})
+		}
+	}
+	text, err := json.Marshal(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}, indented)
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	_, err = fmt.Fprintf(out, "%s\n", text)
+	return err
 }
 
 // JUnit's form, as CI systems read it.

@@ -1,0 +1,351 @@
+package verify
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// Candidate is what a recorded run is replayed by.
+type Candidate struct {
+	Machine *workflow.Machine
+	// Policies judge every call, in place of those that did; nil leaves their answers as they
+	// were recorded.
+	Policies []*rules.Set
+}
+
+// Effect is what a change means for the safety of a run.
+type Effect string
+
+// The effects.
+const (
+	// Loosened: what was denied, or had to be approved, would be allowed.
+	Loosened Effect = "loosened"
+	// Tightened: what was allowed would be denied, or would have to be approved.
+	Tightened Effect = "tightened"
+	// Diverted: the run would be in another state.
+	Diverted Effect = "other"
+)
+
+// Divergence is the first entry of a recorded run to which the candidate gives another answer.
+type Divergence struct {
+	// Entry is "history" or "decision", and Number the run's version or the decision's
+	// sequence.
+	Entry  string
+	Number int64
+	Effect Effect
+	// Cause names the state, guard or policy that makes the difference, and What says it.
+	Cause, What string
+	// Beyond counts the entries after it: what the agent would have done is not known.
+	Beyond int
+}
+
+// Why a call of a recorded run cannot be decided by a candidate.
+const (
+	OpenLimits   = "limits of policies are not counted over a replay"
+	OpenUnseen   = "the candidate asks for evidence that was not recorded"
+	OpenFrontier = "what would have happened is not known after a difference"
+)
+
+// Replayed is what came of replaying a run.
+type Replayed struct {
+	RunID string
+	// Same counts the entries that the candidate answers as they were recorded.
+	Same int
+	// Open counts those that cannot be decided, by why.
+	Open map[string]int
+	// First is where the candidate differs; nil where it does not, as far as it is known.
+	First *Divergence
+}
+
+// Replay drives a recorded run through a candidate, by the functions that would enforce it,
+// up to the first entry that is another (proof of nothing beyond that).
+func Replay(t *Trace, by *Candidate) Replayed {
+	r := &replay{
+		conformer: conformer{trace: t, out: Conformance{Open: map[string]int{}}, at: map[int64]*workflow.Run{}},
+		by:        by, counted: map[entryOf]int64{}, out: Replayed{RunID: t.RunID, Open: map[string]int{}},
+	}
+	decisions := slices.Clone(t.Decisions)
+	slices.SortStableFunc(decisions, func(a, b Traced) int { return int(a.Sequence - b.Sequence) })
+	next := 0
+	left := func(i int) int { return len(t.History) - i + len(decisions) - next }
+	for i := range t.History {
+		e := &t.History[i]
+		for next < len(decisions) && decisions[next].RunVersion < e.RunVersion {
+			if !r.call(&decisions[next]) {
+				next++
+				return r.end(left(i))
+			}
+			next++
+		}
+		if !r.move(e) {
+			return r.end(left(i + 1))
+		}
+	}
+	for ; next < len(decisions); next++ {
+		if !r.call(&decisions[next]) {
+			next++
+			return r.end(left(len(t.History)))
+		}
+	}
+	return r.end(0)
+}
+
+type replay struct {
+	conformer
+	by *Candidate
+	// counted are the calls of an entry of a state that count.
+	counted map[entryOf]int64
+	out     Replayed
+}
+
+type entryOf struct {
+	branch string
+	entry  int64
+}
+
+func (r *replay) end(beyond int) Replayed {
+	if r.out.First != nil {
+		r.out.First.Beyond = beyond
+	} else if beyond > 0 {
+		r.out.Open[OpenFrontier] += beyond
+	}
+	return r.out
+}
+
+func (r *replay) differs(entry string, number int64, effect Effect, cause, format string, args ...any) bool {
+	r.out.First = &Divergence{Entry: entry, Number: number, Effect: effect, Cause: cause, What: fmt.Sprintf(format, args...)}
+	return false
+}
+
+// move takes one change by the candidate. False: the rest is not known.
+func (r *replay) move(e *workflow.HistoryEntry) bool {
+	m := r.by.Machine
+	var out workflow.Result
+	switch {
+	case e.Type == workflow.EventStarted:
+		out = m.Start(workflow.StartParams{
+			ID: r.trace.RunID, SessionID: r.trace.SessionID, Workspace: r.trace.Workspace, Context: e.Data,
+		}, e.Actor, e.Time)
+	case r.run == nil:
+		r.out.Open[OpenVersions]++
+		return false
+	default:
+		cmd := r.command(m, e)
+		if cmd == nil {
+			r.out.Open[OpenVersions]++
+			return false
+		}
+		out = r.step(m, e, cmd)
+	}
+	if out.Rejection != nil && r.unseen(out.Rejection) {
+		r.out.Open[OpenUnseen]++
+		return false
+	}
+	effect, cause, what := r.judgeMove(e, &out)
+	switch {
+	case what == "":
+	case r.tainted:
+		r.out.Open[OpenChild]++
+		return false
+	default:
+		return r.differs("history", e.RunVersion, effect, cause, "%s", what)
+	}
+	r.out.Same++
+	run := out.Run
+	r.run, r.at[run.Version] = &run, &run
+	return true
+}
+
+// unseen reports a refusal by evidence of which the recording says nothing.
+func (r *replay) unseen(refused *workflow.Rejection) bool {
+	return slices.ContainsFunc(refused.Guards, func(g workflow.GuardResult) bool {
+		return !g.Passed && (g.Code == workflow.GuardEvidenceMissing || g.Code == workflow.GuardEffectsUnknown)
+	})
+}
+
+// judgeMove says in what a change of the candidate differs from the recorded one.
+func (r *replay) judgeMove(e *workflow.HistoryEntry, out *workflow.Result) (effect Effect, cause, what string) {
+	state := "state " + document.Quote(e.From)
+	asked := e.Type == workflow.EventParked
+	switch {
+	case out.Rejection != nil:
+		for _, g := range out.Rejection.Guards {
+			if !g.Passed {
+				state = "guard " + document.Quote(g.Name)
+				break
+			}
+		}
+		return Tightened, state, fmt.Sprintf("%s %s would be refused: %s", e.Type, e.Event, out.Rejection.Message)
+	case out.Entry.Type == workflow.EventParked && !asked:
+		return Tightened, state, fmt.Sprintf("event %s would need an approval", document.Quote(e.Event))
+	case asked && out.Entry.Type != workflow.EventParked:
+		return Loosened, state, fmt.Sprintf("event %s would need no approval, and lead to state %s", document.Quote(e.Event), document.Quote(out.Entry.To))
+	case out.Entry.Type != e.Type || out.Entry.To != e.To || out.Entry.Status != e.Status && e.Status != "":
+		return Diverted, state, fmt.Sprintf("event %s would lead to state %s (%s), and led to %s (%s)",
+			document.Quote(e.Event), document.Quote(out.Entry.To), out.Entry.Status, document.Quote(e.To), e.Status)
+	default:
+		return "", "", ""
+	}
+}
+
+// call decides one recorded call by the candidate. False: the rest is not known.
+func (r *replay) call(d *Traced) bool {
+	run := r.at[d.RunVersion]
+	if run == nil {
+		r.out.Open[OpenVersions]++
+		return true
+	}
+	m := r.by.Machine
+	at := run.At(d.Branch)
+	input, exact := d.Input, d.Input != nil && DigestOfCall(d.Tool, d.Input) == d.Digest
+	if !exact {
+		input = nil
+	}
+	state := toolcall.Decide(m, &at, toolcall.Call{Tool: d.Tool, Input: input})
+	said := decision{state.Decision, state.Code, "state " + document.Quote(at.State)}
+	if !exact && takesInput(m, &at, d.Tool) && !whateverInput(rules.Combined{State: state}) {
+		if d.Code == toolcall.CodeToolNotAllowed || d.Code == toolcall.CodeToolDisallowed { // whatever the input was
+			return r.differs("decision", d.Sequence, Loosened, "state "+document.Quote(d.State), "%s %s would be decided by its input, and was %s",
+				d.Tool, document.Quote(d.CallID), answerOf(d.Decision, d.Code))
+		}
+		if d.Policy.Name != "" && d.Decision == toolcall.Deny || !r.sameRules(d, &at) {
+			r.out.Open[OpenInput]++
+			return true
+		}
+		said.Decision, said.Code = d.Decision, d.Code
+		if d.Policy.Name != "" {
+			said.Decision, said.Code = toolcall.Allow, ""
+		}
+	}
+	key := entryOf{d.Branch, at.Entry}
+	if said.Decision == toolcall.Allow && state.MaxIterations > 0 && r.counted[key] >= state.MaxIterations {
+		said = decision{toolcall.Deny, toolcall.CodeMaxIterations, said.by}
+	}
+	said, known := r.judgePolicies(m, &at, d, input, exact, said)
+	if !known {
+		return true
+	}
+	if said.Decision == d.Decision {
+		r.out.Same++
+		if state.Counted && d.Decision == toolcall.Allow {
+			r.counted[key]++
+		}
+		return true
+	}
+	effect := Tightened
+	if strict(said.Decision) < strict(d.Decision) {
+		effect = Loosened
+	}
+	cause := said.by
+	if effect == Loosened {
+		cause = "state " + document.Quote(d.State)
+		if d.Policy.Name != "" {
+			cause = "policy " + document.Quote(d.Policy.Name)
+		}
+	}
+	return r.differs("decision", d.Sequence, effect, cause, "%s %s would be %s, and was %s",
+		d.Tool, document.Quote(d.CallID), answerOf(said.Decision, said.Code), answerOf(d.Decision, d.Code))
+}
+
+// decision is an answer and what gives it.
+type decision struct {
+	Decision toolcall.Decision
+	Code     toolcall.Code
+	by       string
+}
+
+// judgePolicies adds what policies say to the answer of the state. False: it cannot be known.
+func (r *replay) judgePolicies(m *workflow.Machine, at *workflow.View, d *Traced, input []byte, exact bool, said decision) (decision, bool) {
+	if r.by.Policies == nil {
+		switch {
+		case d.Policy.Name != "" && strict(d.Decision) > strict(said.Decision):
+			return decision{d.Decision, d.Code, "policy " + document.Quote(d.Policy.Name)}, true
+		case d.Policy.Name == "" && d.Code != "" && counts(d.Code) && d.Code != toolcall.CodeMaxIterations && said.Decision == toolcall.Allow:
+			r.out.Open[OpenCounter]++
+			return said, false
+		default:
+			return said, true
+		}
+	}
+	for _, set := range r.by.Policies {
+		v := set.Decide(rules.Call{
+			Tool: d.Tool, Capability: d.Capability, Shell: toolcall.Shell(m.State(at.State), d.Tool), Input: input,
+			Principal: d.Principal, Session: d.Session, Approved: d.Approved, Now: d.Time,
+		}, nil)
+		if v.Code == toolcall.CodeEmailDenied && !exact {
+			r.out.Open[OpenInput]++
+			return said, false
+		}
+		if strict(v.Decision) > strict(said.Decision) {
+			by := "policy"
+			if v.By != nil {
+				by = fmt.Sprintf("policy %s, %s", document.Quote(v.By.Policy), v.By.Pointer())
+			}
+			said = decision{v.Decision, v.Code, by}
+		}
+		if v.Decision == toolcall.Allow && len(v.Spends) > 0 {
+			r.out.Open[OpenLimits]++
+		}
+	}
+	if counts(d.Code) && said.Decision == toolcall.Allow && d.Code != toolcall.CodeMaxIterations {
+		r.out.Open[OpenCounter]++
+		return said, false
+	}
+	return said, true
+}
+
+// counts reports a denial by a counter of the store.
+func counts(code toolcall.Code) bool {
+	switch code {
+	case toolcall.CodeMaxIterations, toolcall.CodeTooManyFiles, toolcall.CodeContextBudget, toolcall.CodeRateLimited,
+		toolcall.CodeBudgetExceeded, toolcall.CodePolicyUnavailable, toolcall.CodeEffectsUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// sameRules reports that the state that judged a call, and that of the candidate, say the
+// same of calls.
+func (r *replay) sameRules(d *Traced, at *workflow.View) bool {
+	for _, old := range r.trace.Definitions {
+		was := old.State(d.State)
+		if !was.Known() || d.State != at.State || !reflect.DeepEqual(judging(old, was), judging(r.by.Machine, r.by.Machine.State(at.State))) {
+			return false
+		}
+	}
+	return len(r.trace.Definitions) > 0
+}
+
+// judging is what of a definition decides calls in a state.
+func judging(m *workflow.Machine, s *workflow.StateView) any {
+	state, meta := s.State, m.Meta()
+	state.On, state.Instructions, state.Model, state.ThinkingLevel, state.SafeNext = nil, "", "", "", ""
+	return struct {
+		State    workflow.State
+		Always   bool
+		Commands map[string]workflow.CommandClass
+		Unknown  bool
+		Edits    map[string]workflow.EditTool
+	}{state, meta.AlwaysEnforce, meta.Commands, meta.UnknownCommands, meta.EditTools}
+}
+
+// strict orders decisions; anything else is as strict as a denial.
+func strict(d toolcall.Decision) int {
+	switch d {
+	case toolcall.Allow:
+		return 0
+	case toolcall.Ask:
+		return 1
+	default:
+		return 2
+	}
+}
+
+func answerOf(d toolcall.Decision, code toolcall.Code) string { return said(d, code) }
