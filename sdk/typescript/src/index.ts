@@ -11,5 +11,5 @@ export type { CallOptions } from "./retry.js";
 export { defaultServer, type TLS } from "./target.js";
 export { Result } from "./types.js";
 export type {
-  Approval, Branch, Change, Decision, GuardResult, LegalEvent, Outcome, Run, Session, State, Stopped,
+  Approval, Branch, Change, Decision, Evidence, GuardResult, LegalEvent, Outcome, Run, Session, State, Stopped,
 } from "./types.js";

@@ -86,6 +86,21 @@ export interface Branch {
 }
 
 /** One instance of a workflow, as far as its agent must know it. */
+/** What Interlock has observed, and agents cannot claim (S14). */
+export interface Evidence {
+  readonly name: string;
+  /** It counts now. */
+  readonly held: boolean;
+  /** When it was observed; undefined while it is not held. */
+  readonly since: Date | undefined;
+  /** What has voided it; empty for nothing. */
+  readonly voidedBy: string;
+  /** What is missing and how to get it; empty while it is held. */
+  readonly missing: string;
+  /** What it takes. */
+  readonly needs: string;
+}
+
 export interface Run {
   readonly id: string;
   readonly workflow: string;
@@ -106,6 +121,8 @@ export interface Run {
   readonly workspace: string;
   readonly instructions: string;
   readonly legalEvents: readonly LegalEvent[];
+  /** What the workflow wants Interlock to have observed, and whether it has. */
+  readonly evidence: readonly Evidence[];
   /** False when the state lets all tools pass. */
   readonly toolsRestricted: boolean;
   readonly allowedTools: readonly string[];

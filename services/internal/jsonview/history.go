@@ -65,6 +65,8 @@ type ToolResult struct {
 	Encoding  string `json:"encoding,omitzero" enum:"base64" doc:"base64 when the output is not valid UTF-8; absent for text."`
 	Truncated bool   `json:"truncated,omitzero"`
 	Number    int64  `json:"number" doc:"Counts the results of a run, from 1."`
+	// Evidence is absent where it has given none.
+	Evidence []string `json:"evidence,omitempty" doc:"Names of the evidence that the result has given."`
 }
 
 // HistoryOf is the JSON of history entries.
@@ -108,7 +110,7 @@ func toolResultOf(r *enginev1.ToolResult) *ToolResult {
 		return nil
 	}
 	out := &ToolResult{
-		CallID: r.GetCallId(), Tool: r.GetTool(), OK: r.GetOk(), Truncated: r.GetTruncated(), Number: r.GetNumber(),
+		CallID: r.GetCallId(), Tool: r.GetTool(), OK: r.GetOk(), Truncated: r.GetTruncated(), Number: r.GetNumber(), Evidence: r.GetEvidence(),
 	}
 	text := r.GetOutput()
 	if r.GetTruncated() {

@@ -23,6 +23,8 @@ type Result struct {
 	OK         bool      `json:"ok"`
 	Output     []byte    `json:"output,omitempty"`
 	Truncated  bool      `json:"truncated,omitempty"`
+	// Evidence are the names of that which the result has given (S14.4).
+	Evidence []string `json:"evidence,omitempty"`
 }
 
 // Encode writes a result.

@@ -1478,6 +1478,7 @@ class ToolResult(_message.Message):
     OUTPUT_FIELD_NUMBER: _builtins.int
     TRUNCATED_FIELD_NUMBER: _builtins.int
     NUMBER_FIELD_NUMBER: _builtins.int
+    EVIDENCE_FIELD_NUMBER: _builtins.int
     call_id: _builtins.str
     """The call, as it was checked."""
     tool: _builtins.str
@@ -1490,6 +1491,10 @@ class ToolResult(_message.Message):
     """True when the output was longer."""
     number: _builtins.int
     """Counts the results of a run, from 1."""
+    @_builtins.property
+    def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the evidence that the result has given (S14)."""
+
     def __init__(
         self,
         *,
@@ -1499,10 +1504,11 @@ class ToolResult(_message.Message):
         output: _builtins.bytes = ...,
         truncated: _builtins.bool = ...,
         number: _builtins.int = ...,
+        evidence: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "number", b"number", "ok", b"ok", "output", b"output", "tool", b"tool", "truncated", b"truncated"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "evidence", b"evidence", "number", b"number", "ok", b"ok", "output", b"output", "tool", b"tool", "truncated", b"truncated"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -30,6 +30,7 @@ from .types import (
     Branch,
     Change,
     Decision,
+    Evidence,
     GuardResult,
     LegalEvent,
     Result,
@@ -42,7 +43,7 @@ from .types import (
 __version__ = "0.1.0"
 
 __all__ = [
-    "DEFAULT_SERVER", "TLS", "UNDECIDED", "Approval", "AwaitingApproval", "Branch", "Change", "Decision", "Denied", "Fault",
-    "GuardResult", "Interlock", "InterlockError", "LegalEvent", "Rejected", "ReportError", "Result", "Run", "Session", "State",
-    "Stopped", "Unavailable", "Violation", "patch", "reason",
+    "DEFAULT_SERVER", "TLS", "UNDECIDED", "Approval", "AwaitingApproval", "Branch", "Change", "Decision", "Denied",
+    "Evidence", "Fault", "GuardResult", "Interlock", "InterlockError", "LegalEvent", "Rejected", "ReportError", "Result", "Run",
+    "Session", "State", "Stopped", "Unavailable", "Violation", "patch", "reason",
 ]  # fmt: skip

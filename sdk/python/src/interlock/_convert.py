@@ -13,7 +13,7 @@ from .gen.approval.v1 import approval_pb2
 from .gen.engine.v1 import run_pb2, run_service_pb2
 from .gen.policy.v1 import decision_pb2, policy_enforcer_service_pb2
 from .gen.state.v1 import session_pb2, state_pb2
-from .types import Approval, Branch, Change, Decision, GuardResult, LegalEvent, Run, Session, State
+from .types import Approval, Branch, Change, Decision, Evidence, GuardResult, LegalEvent, Run, Session, State
 
 
 def word(enum: Any, value: int, prefix: str) -> str:
@@ -94,6 +94,9 @@ def run(r: run_pb2.Run, *, resumed: bool = False, note: str = "") -> Run:
         parent_id=r.parent_run_id,
         created_at=time(r.created_at, r.HasField("created_at")),
         updated_at=time(r.updated_at, r.HasField("updated_at")),
+        evidence=tuple(
+            Evidence(e.name, e.held, time(e.since, e.HasField("since")), e.voided_by, e.missing, e.needs) for e in r.evidence
+        ),
         resumed=resumed,
         note=note,
     )

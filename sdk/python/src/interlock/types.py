@@ -114,6 +114,23 @@ class Branch:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What Interlock has observed, and agents cannot claim (S14)."""
+
+    name: str
+    held: bool
+    """Whether it counts now."""
+    since: datetime | None
+    """When it was observed; none while it is not held."""
+    voided_by: str
+    """What has voided it; empty for nothing."""
+    missing: str
+    """What is missing and how to get it; empty while it is held."""
+    needs: str
+    """What it takes."""
+
+
+@dataclass(frozen=True)
 class Run:
     """One instance of a workflow, as far as its agent must know it."""
 
@@ -154,6 +171,8 @@ class Run:
     """The run that invoked this one; empty for none."""
     created_at: datetime | None
     updated_at: datetime | None
+    evidence: tuple[Evidence, ...] = ()
+    """What the workflow wants Interlock to have observed, and whether it has."""
     resumed: bool = False
     """Whether `load` has continued a paused run."""
     note: str = ""

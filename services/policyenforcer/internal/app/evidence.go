@@ -133,6 +133,11 @@ func (a *App) observeClaimed(ctx context.Context, caller Caller, root store.Key,
 	if err := a.takeEvidence(ctx, caller, root, s, call, r, &batch); err != nil {
 		return err
 	}
+	if len(r.Evidence) > 0 {
+		if err := a.keepResult(caller, s, r, false, &batch); err != nil {
+			return err
+		}
+	}
 	_, err = a.store.Commit(ctx, batch)
 	return err
 }

@@ -175,10 +175,10 @@ func (a *App) take(ctx context.Context, caller Caller, root store.Key, known *sn
 		}
 		r.RunID, r.RunVersion = s.run.ID, s.run.Version
 		batch.Checks = []store.Check{{Key: s.key, Version: s.run.Version}}
-		if err := a.keep(caller, s, r, &batch); err != nil {
+		if err := a.takeEvidence(ctx, caller, root, s, call, r, &batch); err != nil {
 			return err
 		}
-		if err := a.takeEvidence(ctx, caller, root, s, call, r, &batch); err != nil {
+		if err := a.keep(caller, s, r, &batch); err != nil {
 			return err
 		}
 	}
@@ -252,18 +252,27 @@ func (a *App) keep(caller Caller, s *snapshotOf, r *Reported, batch *store.Batch
 	capture := s.Machine.Meta().CaptureOutput
 	budget := s.Machine.State(s.run.State).ContextBudgetBytes
 	counts := budget > 0 && r.Interrupt == nil && !s.run.Over && !s.run.Status.Ended()
-	if !capture && !counts {
+	if !capture && !counts && len(r.Evidence) == 0 {
 		return nil
 	}
 	if counts {
 		batch.Counters = []store.Counter{{Owner: s.entry, Name: ledger.ContextBytes, Delta: r.ResultBytes, Limit: store.NoLimit}}
 	}
-	if !capture {
+	if !capture && len(r.Evidence) == 0 {
 		return nil
 	}
+	return a.keepResult(caller, s, r, capture, batch)
+}
+
+// keepResult adds an entry of the history that tells of a result: what it has given, and
+// what it was where the history keeps that.
+func (a *App) keepResult(caller Caller, s *snapshotOf, r *Reported, capture bool, batch *store.Batch) error {
 	result := ledger.Result{
 		RunVersion: s.run.Version, Branch: s.run.Branch, State: s.run.State, Time: a.clock().UTC(), Actor: caller.Principal.Name,
-		CallID: r.CallID, Tool: r.Tool, OK: r.OK, Output: r.Output,
+		CallID: r.CallID, Tool: r.Tool, OK: r.OK, Evidence: r.Evidence,
+	}
+	if capture {
+		result.Output = r.Output
 	}
 	if len(result.Output) > ledger.MostOutput {
 		result.Output, result.Truncated = cut(result.Output, ledger.MostOutput), true

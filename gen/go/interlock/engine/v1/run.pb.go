@@ -2702,7 +2702,9 @@ type ToolResult struct {
 	// True when the output was longer.
 	Truncated bool `protobuf:"varint,5,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	// Counts the results of a run, from 1.
-	Number        int64 `protobuf:"varint,6,opt,name=number,proto3" json:"number,omitempty"`
+	Number int64 `protobuf:"varint,6,opt,name=number,proto3" json:"number,omitempty"`
+	// Names of the evidence that the result has given (S14).
+	Evidence      []string `protobuf:"bytes,7,rep,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2777,6 +2779,13 @@ func (x *ToolResult) GetNumber() int64 {
 		return x.Number
 	}
 	return 0
+}
+
+func (x *ToolResult) GetEvidence() []string {
+	if x != nil {
+		return x.Evidence
+	}
+	return nil
 }
 
 var File_interlock_engine_v1_run_proto protoreflect.FileDescriptor
@@ -2969,7 +2978,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\tconflicts\x18\x05 \x03(\tR\tconflicts\"^\n" +
 	"\rBranchOutcome\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
-	"\x06status\x18\x02 \x01(\x0e2!.interlock.engine.v1.BranchStatusR\x06status\"\x97\x01\n" +
+	"\x06status\x18\x02 \x01(\x0e2!.interlock.engine.v1.BranchStatusR\x06status\"\xb3\x01\n" +
 	"\n" +
 	"ToolResult\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
@@ -2977,7 +2986,8 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x02ok\x18\x03 \x01(\bR\x02ok\x12\x16\n" +
 	"\x06output\x18\x04 \x01(\fR\x06output\x12\x1c\n" +
 	"\ttruncated\x18\x05 \x01(\bR\ttruncated\x12\x16\n" +
-	"\x06number\x18\x06 \x01(\x03R\x06number*\xf3\x01\n" +
+	"\x06number\x18\x06 \x01(\x03R\x06number\x12\x1a\n" +
+	"\bevidence\x18\a \x03(\tR\bevidence*\xf3\x01\n" +
 	"\tRunStatus\x12\x1a\n" +
 	"\x16RUN_STATUS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12RUN_STATUS_RUNNING\x10\x01\x12\x16\n" +

@@ -123,5 +123,8 @@ func resultText(r *jsonview.ToolResult) string {
 	if r.Truncated {
 		text += ", output cut"
 	}
+	if len(r.Evidence) > 0 {
+		text += ", gives evidence " + strings.Join(r.Evidence, ", ")
+	}
 	return text
 }
