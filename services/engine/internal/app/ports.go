@@ -23,7 +23,7 @@ const (
 	// the version that decisions are made on.
 	KindRun = ledger.KindRun
 	// kindBinding maps a session to the run that it drives.
-	kindBinding = "binding"
+	kindBinding = ledger.KindBinding
 	// kindRequest owns the idempotency keys of requests that create something.
 	kindRequest = "request"
 )
