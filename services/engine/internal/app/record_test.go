@@ -187,3 +187,44 @@ func TestAnswerIsComplete(t *testing.T) {
 		t.Errorf("run %s, want %s", got.Run, encodeRun(&run))
 	}
 }
+
+// What other services read of a run's record is what the engine reads of it (S18.3).
+func TestStateInIsTheEngines(t *testing.T) {
+	lane := func(state string) workflow.Lane {
+		return workflow.Lane{State: state, Entry: 1, Context: document.ObjectValue(nil)}
+	}
+	forked := lane("fork")
+	inner := lane("inner")
+	inner.Fork = &workflow.ForkProgress{Event: "F", Current: "y", Branches: []workflow.BranchProgress{
+		{Name: "x", Status: workflow.BranchSucceeded, Lane: lane("x1")}, {Name: "y", Status: workflow.BranchActive, Lane: lane("y1")},
+	}}
+	forked.Fork = &workflow.ForkProgress{Event: "E", Current: "a", Branches: []workflow.BranchProgress{
+		{Name: "a", Status: workflow.BranchActive, Lane: lane("a1")}, {Name: "b", Status: workflow.BranchActive, Lane: inner},
+	}}
+	for _, c := range []struct {
+		lane   workflow.Lane
+		status workflow.Status
+		branch string
+		want   string
+	}{
+		{lane("s"), workflow.Running, "", "s"}, {lane("s"), workflow.AwaitingApproval, "", "s"}, {lane("s"), workflow.Waiting, "", "s"},
+		{lane("s"), workflow.Completed, "", ""}, {lane("s"), workflow.Failed, "", ""}, {lane("s"), workflow.Paused, "", ""},
+		{lane("s"), workflow.Running, "gone", ""},
+		{forked, workflow.Running, "", "a1"}, {forked, workflow.Running, "a", "a1"}, {forked, workflow.Running, "b", "y1"},
+		{forked, workflow.Running, "b/y", "y1"}, {forked, workflow.Running, "b/x", ""}, {forked, workflow.Running, "c", ""},
+	} {
+		run := &workflow.Run{ID: "run_1", Status: c.status, Lane: c.lane}
+		got, err := ledger.StateIn(encodeRun(run), c.branch)
+		if err != nil || got != c.want {
+			t.Errorf("%s %q: %q, %v, want %q", c.status, c.branch, got, err, c.want)
+		}
+		if at := run.At(c.branch); got != "" && (at.Over || at.State != got) {
+			t.Errorf("%s %q: the engine says %q, %t", c.status, c.branch, at.State, at.Over)
+		}
+	}
+	for _, b := range []ledger.Binding{{RunID: "run_1"}, {RunID: "run_1", Branch: "a/b"}, {RunID: "run_1", Branch: "a", Ended: true}, {Ended: true}} {
+		if got := ledger.ReadBinding(b.Data()); got != b {
+			t.Errorf("%+v is read as %+v", b, got)
+		}
+	}
+}
