@@ -34,6 +34,15 @@ func Run(namespace, id string) store.Key {
 	return store.Key{Namespace: namespace, Kind: KindRun, ID: id}
 }
 
+// KindState is a shared state, written by the state-store. What was agreed to on its values
+// holds only while that record is at the version at which they were read (S18.6).
+const KindState = "state"
+
+// State is the key of a shared state.
+func State(namespace, id string) store.Key {
+	return store.Key{Namespace: namespace, Kind: KindState, ID: id}
+}
+
 // Entry owns the counters of one entry of a run's states.
 func Entry(run store.Key, number int64) store.Key {
 	run.Kind = "entry." + strconv.FormatInt(number, 10)

@@ -71,6 +71,13 @@ type Sessions interface {
 	Lineage(ctx context.Context, namespace, session string) ([]string, error)
 }
 
+// Shared is what sessions share, as approvals rest on it.
+type Shared interface {
+	// Reads are the values of a session's state at pointers as they are now; without a
+	// state id when the session shares none.
+	Reads(ctx context.Context, namespace, session string, pointers []string) (*consent.Reads, error)
+}
+
 // Version is one immutable version of a workflow or a process (S1.6). Its number is
 // the version of its record, so it can neither skip nor be given twice.
 type Version struct {
