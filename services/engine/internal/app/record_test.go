@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/authority"
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -53,7 +54,7 @@ func fullApproval(t *testing.T) *workflow.Approval {
 	t.Helper()
 	return &workflow.Approval{
 		ID: "apr_1", Event: "SHIP", To: "done", Data: value(t, `{"id":9007199254740993}`), Message: "Ship <it>?", Actor: "agent",
-		Since: noon, RunVersion: 4, Outcome: workflow.ApprovalRejected, Note: "no", DecidedBy: "alice",
+		Since: noon, RunVersion: 4, Reads: &consent.Reads{StateID: "wfstate_1", Version: 3, Values: []consent.Read{{Pointer: "/a", Digest: "d", Shown: "1"}}}, Outcome: workflow.ApprovalRejected, Note: "no", DecidedBy: "alice",
 	}
 }
 
@@ -75,7 +76,10 @@ func fullFork(t *testing.T, depth int) *workflow.ForkProgress {
 
 // plain turns contexts into text, so that lanes can be compared.
 func plain(l *workflow.Lane) string {
-	text := fmt.Sprintf("%s %d %s %+v %+v %+v", l.State, l.Entry, l.Context, l.Interrupt, l.Child, l.Approval)
+	approval := *l.Approval
+	reads := fmt.Sprintf("%+v", *approval.Reads)
+	approval.Reads = nil
+	text := fmt.Sprintf("%s %d %s %+v %+v %+v %s", l.State, l.Entry, l.Context, l.Interrupt, l.Child, approval, reads)
 	if l.Fork != nil {
 		text += fmt.Sprintf(" fork %s %s", l.Fork.Event, l.Fork.Current)
 		for _, b := range l.Fork.Branches {
