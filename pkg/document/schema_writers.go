@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// writersKeyword names those who may write a value of a shared state (S18.1), and
+// writersKeyword lists who may write a value of a shared state (S18.1), and
 // keywordPrefix is that of all our keywords: a misspelt one would protect nothing.
 const (
 	writersKeyword = "x-interlock-writers"

@@ -180,7 +180,7 @@ func (s *Server) refuseState(err error, lead string) *refusal {
 			r.next += " " + schema + " shows the schema, " + read + " the state."
 		}
 	case fault.NotAWriter:
-		r.next = "Leave that out, or let one of those who may write it do so; " + schema + " shows the schema."
+		r.next = "Leave that out, or let a writer of the list write it; " + schema + " shows the schema."
 	case fault.PatchFailed:
 		r.next = "Read it with " + read + ", then patch again."
 	case fault.Locked:

@@ -227,7 +227,7 @@ func TestNoWayRoundWriters(t *testing.T) {
 		if err := r.DeleteState(r.Context(), operator, id, 0, false); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.ResumeSession(r.Context(), operator, "lead", "go on", ""); err != nil {
+		if _, err := r.ResumeSession(r.Context(), operator, "lead", "continue", ""); err != nil {
 			t.Fatal(err)
 		}
 		again, err := r.CreateState(r.Context(), agent("lead"), app.NewState{Schema: "of lead", SchemaVersion: 1, Data: []byte(`{"v":9}`)})
