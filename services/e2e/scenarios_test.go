@@ -42,6 +42,8 @@ var scenarios = []struct {
 	{"the walk over REST", restWalk},
 	{"live events over REST", restEvents},
 	{"the stats over REST", restStats},
+	{"who may write", whoMayWrite},
+	{"approvals that see what moved in a storm", movedInAStorm},
 }
 
 func TestScenarios(t *testing.T) {
