@@ -193,9 +193,9 @@ func (s *Schema) bindWriters(r *Report, t *translation, w *schemaWalk) {
 // below visits the nodes that n applies to members and elements of a value, with the place
 // where: "*" for any.
 func (n *node) below(visit func(place string, next *node)) {
-	either := func(place string, next *node) {
+	anywhere := func(next *node) {
 		if next != nil {
-			visit(place, next)
+			visit("*", next)
 		}
 	}
 	if o := n.object; o != nil {
@@ -203,20 +203,20 @@ func (n *node) below(visit func(place string, next *node)) {
 			visit(name, next)
 		}
 		for _, p := range o.patterns {
-			visit("*", p.node)
+			anywhere(p.node)
 		}
-		either("*", o.additional)
-		either("*", o.names)
+		anywhere(o.additional)
+		anywhere(o.names)
 	}
 	if a := n.array; a != nil {
 		for i, next := range a.prefix {
 			visit(strconv.Itoa(i), next)
 		}
-		either("*", a.rest)
-		either("*", a.contains)
+		anywhere(a.rest)
+		anywhere(a.contains)
 	}
-	either("*", n.unevaluated)
-	either("*", n.unevaluatedItems)
+	anywhere(n.unevaluated)
+	anywhere(n.unevaluatedItems)
 }
 
 // Restricted reports that the schema says of some value who may write it.

@@ -132,12 +132,14 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 			}
 			q.consumed[consumed] = asked.ID
 		case consent.Pending:
+			q.rests = nil // nothing is admitted
 			d.waits(asked)
 			if moved != "" {
-				d.Message += " An earlier approval is stale, because what it was decided on has moved: " + moved + "."
+				d.Message += " What an earlier approval of this call was decided on has moved: " + moved + "."
 			}
 			return nil
 		default:
+			q.rests = nil
 			d.refused(asked)
 			return nil
 		}
