@@ -87,6 +87,7 @@ func (c *Component) read(r *Report, v Value) {
 		c.Persistence = Persistence(mode)
 	}
 	c.readSchema(r, f)
+	c.refuseWriters(r, f.At.Key("schema_definition"))
 	c.readInitial(r, f)
 }
 
@@ -126,6 +127,15 @@ func (c *Component) readSchema(r *Report, f Fields) {
 			}
 			return at.join(segments)
 		})
+	}
+}
+
+// refuseWriters refuses lists of writers, which are for shared states: here they would
+// protect nothing.
+func (c *Component) refuseWriters(r *Report, at *Path) {
+	if c.Compiled != nil && c.Compiled.Restricted() {
+		r.Errorf(at, CodeBadSchema, "%s is for the schemas of shared states, and protects nothing in a component; remove it", Quote(writersKeyword))
+		c.Compiled = nil
 	}
 }
 

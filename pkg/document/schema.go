@@ -17,6 +17,8 @@ type Schema struct {
 	root *node
 	// libraryOnly: it has keywords that nodes do not know, and the library decides.
 	libraryOnly bool
+	// restricted: it says of some value who may write it.
+	restricted bool
 	// size is about how many bytes of memory it takes.
 	size int
 }
@@ -83,10 +85,14 @@ func schemaOf(r *Report, v Value, place func([]string) *Path) *Schema {
 	if !r.checkBounds(t.order, root, place) {
 		return nil
 	}
-	return &Schema{
+	s := &Schema{
 		root: root, libraryOnly: t.libraryOnly,
 		size: w.values*bytesPerValue + len(t.order)*bytesPerNode + engine.spent*bytesPerInstruction,
 	}
+	if s.bindWriters(r, &t, &w); len(r.problems) > before {
+		return nil
+	}
+	return s
 }
 
 // What the parts of a compiled schema take, roughly.

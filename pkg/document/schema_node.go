@@ -9,6 +9,11 @@ type node struct {
 	source *jsonschema.Schema // where it comes from, for messages
 	shared bool               // more than one other node leads here
 
+	// writers say who may write the values that n applies to, nil for everybody, and guarded
+	// that n or one below it says so.
+	writers *writerList
+	guarded bool
+
 	never    bool // the schema `false`
 	types    typeSet
 	constant *valueSet

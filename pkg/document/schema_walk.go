@@ -40,8 +40,9 @@ type schemaWalk struct {
 	ids    map[string]bool // declared inside: $id and $anchor
 	// dynamicAnchors are the pointers of schemas with a $dynamicAnchor.
 	dynamicAnchors []string
-	schemas        map[string]bool // pointers of the schemas found
-	targets        map[string]bool // pointers in references, or what looks like one
+	schemas        map[string]bool        // pointers of the schemas found
+	targets        map[string]bool        // pointers in references, or what looks like one
+	lists          map[string]*writerList // by the pointers of their schemas
 
 	values     int
 	subschemas int
@@ -49,7 +50,7 @@ type schemaWalk struct {
 
 // look reports what is wrong with the text of the schema.
 func (w *schemaWalk) look(v Value) {
-	w.ids, w.schemas, w.targets = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	w.ids, w.schemas, w.targets, w.lists = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]*writerList{}
 	if !w.measure(v, nil, 0) {
 		return
 	}
@@ -143,6 +144,9 @@ func (w *schemaWalk) inspect(v Value, path []string) {
 	if meta, ok := v.Get("$schema"); ok && meta.Kind() == String && !metaSchemas[strings.TrimSuffix(meta.Str(), "#")] {
 		w.report.Errorf(at("$schema"), CodeRemoteRef,
 			"%s is not known here and is never fetched; use https://json-schema.org/draft/2020-12/schema", Quote(meta.Str()))
+	}
+	if list := readWriters(w.report, v, w.place(path)); list != nil {
+		w.lists[Pointer(path...)] = list
 	}
 	if text, ok := v.Get("pattern"); ok && text.Kind() == String {
 		w.pattern(text.Str(), at("pattern"))

@@ -27,6 +27,7 @@ func TestMappingsAreTheContract(t *testing.T) {
 		fault.Unauthenticated: "Unauthenticated 401", fault.PermissionDenied: "PermissionDenied 403",
 		fault.InvalidSchema: "InvalidArgument 422", fault.SchemaViolation: "InvalidArgument 422",
 		fault.PatchFailed: "FailedPrecondition 422", fault.SessionRequired: "PermissionDenied 403",
+		fault.NotAWriter:   "PermissionDenied 403",
 		fault.SessionEnded: "FailedPrecondition 409",
 		fault.NotFound:     "NotFound 404", fault.VersionConflict: "Aborted 409",
 		fault.IdempotencyMismatch: "Aborted 409", fault.FailedPrecondition: "FailedPrecondition 409",

@@ -20,6 +20,7 @@ const (
 	InvalidSchema       Reason = "INVALID_SCHEMA"
 	SchemaViolation     Reason = "SCHEMA_VIOLATION"
 	PatchFailed         Reason = "PATCH_FAILED"
+	NotAWriter          Reason = "NOT_A_WRITER"
 	TooLarge            Reason = "TOO_LARGE"
 	Unauthenticated     Reason = "UNAUTHENTICATED"
 	PermissionDenied    Reason = "PERMISSION_DENIED"
@@ -68,6 +69,7 @@ var mappings = map[Reason]mapping{
 	InvalidSchema:       {codes.InvalidArgument, http.StatusUnprocessableEntity},
 	SchemaViolation:     {codes.InvalidArgument, http.StatusUnprocessableEntity},
 	PatchFailed:         {codes.FailedPrecondition, http.StatusUnprocessableEntity},
+	NotAWriter:          {codes.PermissionDenied, http.StatusForbidden},
 	TooLarge:            {codes.ResourceExhausted, http.StatusRequestEntityTooLarge},
 	Unauthenticated:     {codes.Unauthenticated, http.StatusUnauthorized},
 	PermissionDenied:    {codes.PermissionDenied, http.StatusForbidden},

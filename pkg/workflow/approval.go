@@ -26,6 +26,8 @@ type Approval struct {
 	Actor      string
 	Since      time.Time
 	RunVersion int64
+	// Reads is what the question rests on; nil for nothing (S18.5).
+	Reads *consent.Reads
 
 	// Outcome is empty while it is pending.
 	Outcome ApprovalOutcome
@@ -114,15 +116,15 @@ func (at *View) Asked(kind consent.Kind) consent.Action {
 	number := func(name string, n int64) document.Member {
 		return document.Member{Name: name, Value: document.NumberValue(strconv.FormatInt(n, 10))}
 	}
-	return consent.Action{
-		Kind: kind,
-		Subject: document.ObjectValue([]document.Member{
-			text("run_id", at.ID), number("run_version", a.RunVersion),
-			text("workflow", at.Workflow), number("workflow_version", at.WorkflowVersion),
-			text("branch", at.Branch), text("state", at.State), text("event", a.Event), text("to", a.To),
-		}),
-		Data: a.Data,
+	subject := []document.Member{
+		text("run_id", at.ID), number("run_version", a.RunVersion),
+		text("workflow", at.Workflow), number("workflow_version", at.WorkflowVersion),
+		text("branch", at.Branch), text("state", at.State), text("event", a.Event), text("to", a.To),
 	}
+	if a.Reads != nil {
+		subject = append(subject, a.Reads.Subject())
+	}
+	return consent.Action{Kind: kind, Subject: document.ObjectValue(subject), Data: a.Data}
 }
 
 // CheckData says why data cannot be merged into a context, and is empty when it

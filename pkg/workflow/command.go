@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
 )
@@ -30,7 +31,9 @@ type Fire struct {
 	// event is refused; Unasked says why.
 	ApprovalID string
 	Unasked    string
-	Actor      string
+	// Reads is what the question would rest on; nil for nothing (S18.5).
+	Reads *consent.Reads
+	Actor string
 	// Source is where Data comes from; the zero value is the agent.
 	Source evidence.Source
 	// Evidence is how that of the run stands now, as far as the event asks for it; see

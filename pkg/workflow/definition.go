@@ -179,6 +179,9 @@ type Meta struct {
 	// ApprovalWait is how long an agent's call may wait for a decision before it is
 	// answered, meta.approval.wait_seconds; 0 for not at all.
 	ApprovalWait time.Duration
+	// ApprovalReads are the JSON Pointers of the shared state that approvals rest on,
+	// meta.approval.reads (S18.5).
+	ApprovalReads []string
 	// Policies of the registry that every tool call is judged by, meta.policy (S7).
 	Policies []string
 	// Commands are what programs do that no table of this project has, by their names;

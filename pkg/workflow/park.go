@@ -25,7 +25,7 @@ func (m *Machine) park(at *cursor, d *decision, c *Fire, now time.Time) Result {
 	next := *at.Lane
 	next.Approval = &Approval{
 		ID: c.ApprovalID, Event: c.Event, To: target.Name, Data: c.Data, Message: d.taken.message,
-		Actor: c.Actor, Since: now, RunVersion: s.out.Run.Version,
+		Actor: c.Actor, Since: now, RunVersion: s.out.Run.Version, Reads: c.Reads,
 	}
 	s.out.Run.setLane(at.path, next)
 	e := &s.out.Entry

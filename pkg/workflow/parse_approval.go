@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	approvalFields   = []string{"required", "deny_threshold", "approvers", "expires_seconds", "escalation", "wait_seconds"}
+	approvalFields   = []string{"required", "deny_threshold", "approvers", "expires_seconds", "escalation", "wait_seconds", "reads"}
 	approverFields   = []string{"roles", "names"}
 	escalationFields = []string{"after_seconds", "approvers"}
 )
@@ -32,6 +32,7 @@ func (r *reader) approvalTerms(meta document.Fields) {
 	terms.TTL = r.seconds(f, "expires_seconds", 1, longestApproval)
 	terms.Eligible = r.approvers(f)
 	r.def.Meta.ApprovalWait = r.seconds(f, "wait_seconds", 0, longestWait)
+	r.def.Meta.ApprovalReads = r.reads(f)
 	if e, ok := f.Object("escalation"); ok {
 		e.Known("\"escalation\"", escalationFields...)
 		e.Require("after_seconds")
@@ -44,6 +45,23 @@ func (r *reader) approvalTerms(meta document.Fields) {
 	if err := terms.Check(consent.Asker{}); err != nil {
 		r.report.Errorf(f.At, document.CodeConflict, "%s", err)
 	}
+}
+
+// reads are the places of the shared state that decisions rest on (S18.5).
+func (r *reader) reads(f document.Fields) []string {
+	pointers, ok := f.Strings("reads", consent.MaxReads)
+	if !ok {
+		return nil
+	}
+	at := f.At.Key("reads")
+	if len(pointers) == 0 {
+		r.report.Errorf(at, document.CodeEmpty, "\"reads\" names nothing; name a place of the shared state, such as \"/plan\", or remove it")
+	}
+	for _, p := range pointers {
+		r.pointer(p.Text, p.At)
+	}
+	r.report.Duplicates(pointers)
+	return document.Texts(pointers)
 }
 
 // mostApprovers bounds a quorum, and the lists of who may be of it.

@@ -43,6 +43,8 @@ var scenarios = []struct {
 	{"live events over REST", restEvents},
 	{"the stats over REST", restStats},
 	{"effects that nobody has reported", unknownEffects},
+	{"who may write", whoMayWrite},
+	{"approvals that see what moved in a storm", movedInAStorm},
 }
 
 func TestScenarios(t *testing.T) {

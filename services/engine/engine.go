@@ -70,6 +70,7 @@ func New(cfg Config) *Engine {
 		trees := sessiontree.New(statev1.NewSessionServiceClient(cfg.Sessions), cfg.Clock)
 		cfg.Store.Gate().OnTurn(trees.Forget)
 		e.app.Sessions = trees
+		e.app.Shared = sessiontree.NewShared(statev1.NewSessionServiceClient(cfg.Sessions), statev1.NewStateServiceClient(cfg.Sessions))
 		e.app.SharedState = rpc.NewSharedState(statev1.NewSessionServiceClient(cfg.Sessions), statev1.NewStateServiceClient(cfg.Sessions))
 	}
 	return e

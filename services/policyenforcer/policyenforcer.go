@@ -96,6 +96,7 @@ func New(cfg Config) (*Enforcer, error) {
 		trees := sessiontree.New(statev1.NewSessionServiceClient(cfg.State), cfg.Clock)
 		cfg.Store.Gate().OnTurn(trees.Forget)
 		others.Sessions = trees
+		others.Shared = sessiontree.NewShared(statev1.NewSessionServiceClient(cfg.State), statev1.NewStateServiceClient(cfg.State))
 	}
 	a := app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger, others)
 	a.RetainDecisions(cfg.DecisionRetention)

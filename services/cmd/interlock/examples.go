@@ -63,6 +63,7 @@ func examples() map[string][]string {
 		"schema list":            {"interlock schema list"},
 		"schema get":             {"interlock schema get plan"},
 		"schema versions":        {"interlock schema versions plan"},
+		"schema writers":         {"interlock schema writers plan"},
 		"state create":           {"interlock state create plan plan.json --session lead", `interlock state create plan --input '{"tasks": []}'`},
 		"state get":              {"interlock state get --session lead", "interlock state get wfstate_01jd3k0c7q --pointer /tasks/0"},
 		"state list":             {"interlock state list --schema plan"},

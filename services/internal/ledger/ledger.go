@@ -18,6 +18,8 @@ const (
 	kindFiles = "files"
 	// kindResults is a record whose history is the results of tools: see Result.
 	kindResults = "results"
+	// kindQuestions is what the enforcer remembers of questions about a run's calls.
+	kindQuestions = "questions"
 )
 
 // Counters of one entry of a state (S2.10). The engine drops them when the entry
@@ -34,6 +36,15 @@ func Run(namespace, id string) store.Key {
 	return store.Key{Namespace: namespace, Kind: KindRun, ID: id}
 }
 
+// KindState is a shared state, written by the state-store. What was agreed to on its values
+// holds only while that record is at the version at which they were read (S18.6).
+const KindState = "state"
+
+// State is the key of a shared state.
+func State(namespace, id string) store.Key {
+	return store.Key{Namespace: namespace, Kind: KindState, ID: id}
+}
+
 // Entry owns the counters of one entry of a run's states.
 func Entry(run store.Key, number int64) store.Key {
 	run.Kind = "entry." + strconv.FormatInt(number, 10)
@@ -43,6 +54,12 @@ func Entry(run store.Key, number int64) store.Key {
 // FilesOf is the key of a run's Files.
 func FilesOf(run store.Key) store.Key {
 	run.Kind = kindFiles
+	return run
+}
+
+// QuestionsOf is the key of the record of what questions about a run's calls rest on.
+func QuestionsOf(run store.Key) store.Key {
+	run.Kind = kindQuestions
 	return run
 }
 

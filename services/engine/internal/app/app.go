@@ -26,6 +26,9 @@ type App struct {
 	Approvals Approvals
 	// Sessions tells the trees of sessions. Without it each is its own root.
 	Sessions Sessions
+	// Shared reads what approvals rest on. Without it nobody can be asked where something
+	// is named.
+	Shared Shared
 	// SharedState tells what shared states say. Without it no evidence is in them.
 	SharedState SharedState
 

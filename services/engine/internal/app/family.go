@@ -81,7 +81,7 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 			return c, err
 		}
 		if m.Asks(lane.State, c.Event) {
-			return f.askable(m, c), nil
+			return f.readFor(ctx, lane, m, f.askable(m, c))
 		}
 		name := m.State(lane.State).Invokes(c.Event)
 		if name == "" {
@@ -95,7 +95,16 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 		if !waits {
 			return c, nil
 		}
-		var err error
+		moved, err := f.moved(ctx, lane)
+		if err != nil {
+			return c, err
+		}
+		if moved != "" {
+			return workflow.Reject{
+				ApprovalID: c.ApprovalID, Outcome: workflow.ApprovalStale, Actor: c.Actor,
+				Note: "what it was decided on has moved: " + moved + "; it can be asked again",
+			}, nil
+		}
 		c.Evidence, err = f.evidenceFor(ctx, lane, m, lane.Approval.Event)
 		return c, err
 	case workflow.Force:

@@ -118,6 +118,7 @@ func forgetting(namespace string, run *workflow.Run) store.Batch {
 			{Key: results, Version: store.AnyVersion},
 			{Key: ledger.FilesOf(key), Version: store.AnyVersion},
 			{Key: ledger.EvidenceOf(key), Version: store.AnyVersion},
+			{Key: ledger.QuestionsOf(key), Version: store.AnyVersion},
 		},
 		Forget: []store.Forget{{Key: key, Through: math.MaxInt64}, {Key: results, Through: math.MaxInt64}},
 	}

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -62,7 +61,7 @@ func (a *App) refresh(namespace string, runs ...*workflow.Run) {
 }
 
 func bindingKey(namespace, session string) store.Key {
-	return store.Key{Namespace: namespace, Kind: kindBinding, ID: session}
+	return ledger.BindingOf(namespace, session)
 }
 
 // binding returns the record that binds a session to its run; at version Absent
@@ -80,30 +79,15 @@ func (a *App) binding(ctx context.Context, namespace, session string) (store.Rec
 	return record, nil
 }
 
-// A session's binding is its run, and the branch of it that is the session's own; that
-// of a session that has ended begins with a mark.
-const (
-	bindingSeparator = " "
-	bindingEnded     = "ended" + bindingSeparator
-)
-
 // boundTo is what a session's binding says.
 func boundTo(record store.Record) authority.Binding {
-	data, ended := strings.CutPrefix(string(record.Data), bindingEnded)
-	runID, branch, _ := strings.Cut(data, bindingSeparator)
-	return authority.Binding{Session: record.Key.ID, RunID: runID, Branch: branch, Ended: ended}
+	b := ledger.ReadBinding(record.Data)
+	return authority.Binding{Session: record.Key.ID, RunID: b.RunID, Branch: b.Branch, Ended: b.Ended}
 }
 
 // bindingData is what boundTo reads.
 func bindingData(b authority.Binding) []byte {
-	data := b.RunID
-	if b.Branch != "" {
-		data += bindingSeparator + b.Branch
-	}
-	if b.Ended {
-		data = bindingEnded + data
-	}
-	return []byte(data)
+	return ledger.Binding{RunID: b.RunID, Branch: b.Branch, Ended: b.Ended}.Data()
 }
 
 // eachRun visits the runs that a query selects.

@@ -23,7 +23,7 @@ const (
 	// the version that decisions are made on.
 	KindRun = ledger.KindRun
 	// kindBinding maps a session to the run that it drives.
-	kindBinding = "binding"
+	kindBinding = ledger.KindBinding
 	// kindRequest owns the idempotency keys of requests that create something.
 	kindRequest = "request"
 )
@@ -69,6 +69,13 @@ type Sessions interface {
 	// Lineage names a session and all above it, by names and ids; one that is not
 	// registered by its own name alone.
 	Lineage(ctx context.Context, namespace, session string) ([]string, error)
+}
+
+// Shared is what sessions share, as approvals rest on it.
+type Shared interface {
+	// Reads are the values of a session's state at pointers as they are now; without a
+	// state id when the session shares none.
+	Reads(ctx context.Context, namespace, session string, pointers []string) (*consent.Reads, error)
 }
 
 // Version is one immutable version of a workflow or a process (S1.6). Its number is

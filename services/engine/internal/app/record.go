@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/jsonobject"
@@ -368,6 +369,7 @@ type (
 		Actor      string                   `json:"actor"`
 		Since      time.Time                `json:"since"`
 		RunVersion int64                    `json:"run_version"`
+		Reads      *consent.Reads           `json:"reads,omitempty"`
 		Outcome    workflow.ApprovalOutcome `json:"outcome,omitempty"`
 		Note       string                   `json:"note,omitempty"`
 		DecidedBy  string                   `json:"decided_by,omitempty"`
@@ -450,7 +452,7 @@ func approvalOf(a *workflow.Approval) *approvalRecord {
 		return nil
 	}
 	return &approvalRecord{
-		a.ID, a.Event, a.To, rawJSON(a.Data), a.Message, a.Actor, a.Since, a.RunVersion, a.Outcome, a.Note, a.DecidedBy,
+		a.ID, a.Event, a.To, rawJSON(a.Data), a.Message, a.Actor, a.Since, a.RunVersion, a.Reads, a.Outcome, a.Note, a.DecidedBy,
 	}
 }
 
@@ -459,7 +461,7 @@ func (r *approvalRecord) decode() (*workflow.Approval, error) {
 		return nil, nil
 	}
 	a := &workflow.Approval{
-		ID: r.ID, Event: r.Event, To: r.To, Message: r.Message, Actor: r.Actor, Since: r.Since, RunVersion: r.RunVersion,
+		ID: r.ID, Event: r.Event, To: r.To, Message: r.Message, Actor: r.Actor, Since: r.Since, RunVersion: r.RunVersion, Reads: r.Reads,
 		Outcome: r.Outcome, Note: r.Note, DecidedBy: r.DecidedBy,
 	}
 	if len(r.Data) == 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/authority"
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -53,7 +54,7 @@ func fullApproval(t *testing.T) *workflow.Approval {
 	t.Helper()
 	return &workflow.Approval{
 		ID: "apr_1", Event: "SHIP", To: "done", Data: value(t, `{"id":9007199254740993}`), Message: "Ship <it>?", Actor: "agent",
-		Since: noon, RunVersion: 4, Outcome: workflow.ApprovalRejected, Note: "no", DecidedBy: "alice",
+		Since: noon, RunVersion: 4, Reads: &consent.Reads{StateID: "wfstate_1", Version: 3, Values: []consent.Read{{Pointer: "/a", Digest: "d", Shown: "1"}}}, Outcome: workflow.ApprovalRejected, Note: "no", DecidedBy: "alice",
 	}
 }
 
@@ -75,7 +76,10 @@ func fullFork(t *testing.T, depth int) *workflow.ForkProgress {
 
 // plain turns contexts into text, so that lanes can be compared.
 func plain(l *workflow.Lane) string {
-	text := fmt.Sprintf("%s %d %s %+v %+v %+v", l.State, l.Entry, l.Context, l.Interrupt, l.Child, l.Approval)
+	approval := *l.Approval
+	reads := fmt.Sprintf("%+v", *approval.Reads)
+	approval.Reads = nil
+	text := fmt.Sprintf("%s %d %s %+v %+v %+v %s", l.State, l.Entry, l.Context, l.Interrupt, l.Child, approval, reads)
 	if l.Fork != nil {
 		text += fmt.Sprintf(" fork %s %s", l.Fork.Event, l.Fork.Current)
 		for _, b := range l.Fork.Branches {
@@ -185,5 +189,46 @@ func TestAnswerIsComplete(t *testing.T) {
 	}
 	if string(got.Run) != string(encodeRun(&run)) {
 		t.Errorf("run %s, want %s", got.Run, encodeRun(&run))
+	}
+}
+
+// What other services read of a run's record is what the engine reads of it (S18.3).
+func TestStateInIsTheEngines(t *testing.T) {
+	lane := func(state string) workflow.Lane {
+		return workflow.Lane{State: state, Entry: 1, Context: document.ObjectValue(nil)}
+	}
+	forked := lane("fork")
+	inner := lane("inner")
+	inner.Fork = &workflow.ForkProgress{Event: "F", Current: "y", Branches: []workflow.BranchProgress{
+		{Name: "x", Status: workflow.BranchSucceeded, Lane: lane("x1")}, {Name: "y", Status: workflow.BranchActive, Lane: lane("y1")},
+	}}
+	forked.Fork = &workflow.ForkProgress{Event: "E", Current: "a", Branches: []workflow.BranchProgress{
+		{Name: "a", Status: workflow.BranchActive, Lane: lane("a1")}, {Name: "b", Status: workflow.BranchActive, Lane: inner},
+	}}
+	for _, c := range []struct {
+		lane   workflow.Lane
+		status workflow.Status
+		branch string
+		want   string
+	}{
+		{lane("s"), workflow.Running, "", "s"}, {lane("s"), workflow.AwaitingApproval, "", "s"}, {lane("s"), workflow.Waiting, "", "s"},
+		{lane("s"), workflow.Completed, "", ""}, {lane("s"), workflow.Failed, "", ""}, {lane("s"), workflow.Paused, "", ""},
+		{lane("s"), workflow.Running, "gone", ""},
+		{forked, workflow.Running, "", "a1"}, {forked, workflow.Running, "a", "a1"}, {forked, workflow.Running, "b", "y1"},
+		{forked, workflow.Running, "b/y", "y1"}, {forked, workflow.Running, "b/x", ""}, {forked, workflow.Running, "c", ""},
+	} {
+		run := &workflow.Run{ID: "run_1", Status: c.status, Lane: c.lane}
+		got, err := ledger.StateIn(encodeRun(run), c.branch)
+		if err != nil || got != c.want {
+			t.Errorf("%s %q: %q, %v, want %q", c.status, c.branch, got, err, c.want)
+		}
+		if at := run.At(c.branch); got != "" && (at.Over || at.State != got) {
+			t.Errorf("%s %q: the engine says %q, %t", c.status, c.branch, at.State, at.Over)
+		}
+	}
+	for _, b := range []ledger.Binding{{RunID: "run_1"}, {RunID: "run_1", Branch: "a/b"}, {RunID: "run_1", Branch: "a", Ended: true}, {Ended: true}} {
+		if got := ledger.ReadBinding(b.Data()); got != b {
+			t.Errorf("%+v is read as %+v", b, got)
+		}
 	}
 }

@@ -179,6 +179,8 @@ func (s *Server) refuseState(err error, lead string) *refusal {
 		if r.CurrentVersion > 0 {
 			r.next += " " + schema + " shows the schema, " + read + " the state."
 		}
+	case fault.NotAWriter:
+		r.next = "Leave that out, or let a writer of the list write it; " + schema + " shows the schema."
 	case fault.PatchFailed:
 		r.next = "Read it with " + read + ", then patch again."
 	case fault.Locked:

@@ -112,6 +112,9 @@ type Config struct {
 	Approvals Approvals
 	// Sessions tells their trees; nil when there are none: each is its own.
 	Sessions Sessions
+	// Shared reads what approvals rest on; without it a call whose approval rests on
+	// something is denied.
+	Shared Shared
 	// Masks are what the log of decisions does not keep of inputs.
 	Masks Masks
 	// Places are where Interlock is on the machine that agents run on too.

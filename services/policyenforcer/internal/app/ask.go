@@ -26,6 +26,9 @@ type Approvals interface {
 	// Consume uses a granted approval, once; the same usedBy may again, and may take over
 	// from another that came to nothing.
 	Consume(ctx context.Context, namespace, approvalID, digest, usedBy, insteadOf string) error
+	// Withdraw ends an approval that was not used: what it was decided on has moved. One that
+	// has ended already is left as it is.
+	Withdraw(ctx context.Context, namespace, approvalID, reason string) error
 }
 
 // Ask is a question to humans: may this call be made?
@@ -54,6 +57,10 @@ type Approval struct {
 	// UsedBy is the call that has used it, at UsedAt; empty for none.
 	UsedBy string
 	UsedAt time.Time
+	// Policy, PolicyVersion and Rule are what asked.
+	Policy        string
+	PolicyVersion int64
+	Rule          string
 	// Outcome is one sentence for the agent.
 	Outcome string
 }
@@ -72,8 +79,14 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 	if err != nil {
 		return err
 	}
+	rest, err := a.restOn(ctx, q, s, &action)
+	if err != nil {
+		return err
+	}
 	digest := action.Digest()
-	if q.consumed[digest] == "" {
+	// What was agreed to is this call, as this rule asks about it.
+	consumed := digest + " " + askedBy(d)
+	if q.consumed[consumed] == "" {
 		session, root := std.root(s)
 		if s.run.SessionID == "" {
 			session, root = "", ""
@@ -90,12 +103,25 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 			question.Policy, question.PolicyVersion, question.Rule = d.By.Policy, d.By.Version, d.By.Pointer()
 		}
 		asked, insteadOf, err := a.request(ctx, q, s, question)
+		moved := rest.moved
+		if err == nil && asked.Status == consent.Granted && !question.asks(&asked) {
+			moved = question.instead(&asked)
+			asked, insteadOf, err = a.askInstead(ctx, q, s, question, asked, moved)
+		}
+		if err == nil {
+			err = rest.keep(ctx, a, asked.ID)
+		}
 		if err != nil {
 			return err
 		}
 		d.ApprovalID = asked.ID
 		switch asked.Status {
 		case consent.Granted:
+			// Policies are judged by as they are remembered. An approval is used up only
+			// by those that hold now.
+			if err := a.unchanged(ctx, std.index); err != nil {
+				return err
+			}
 			err := a.Approvals.Consume(ctx, q.caller.Namespace, asked.ID, digest, q.req.CallID, insteadOf)
 			if fault.ReasonOf(err) == fault.FailedPrecondition || fault.ReasonOf(err) == fault.ApprovalDecided {
 				// Another call was faster, or nothing was left of it: this one asks anew.
@@ -104,16 +130,21 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 			if err != nil {
 				return err
 			}
-			q.consumed[digest] = asked.ID
+			q.consumed[consumed] = asked.ID
 		case consent.Pending:
+			q.rests = nil // nothing is admitted
 			d.waits(asked)
+			if moved != "" {
+				d.Message += " What an earlier approval of this call was decided on has moved: " + moved + "."
+			}
 			return nil
 		default:
+			q.rests = nil
 			d.refused(asked)
 			return nil
 		}
 	}
-	d.ApprovalID, q.approved = q.consumed[digest], true
+	d.ApprovalID, q.approved = q.consumed[consumed], true
 	d.settle(combine(q, s, std, d.combined.State, std.live))
 	q.approved = false
 	return nil

@@ -51,6 +51,8 @@ type question struct {
 	// that this check has used, by the digest of their actions.
 	approved bool
 	consumed map[string]string
+	// rests are the shared states that the question rests on, as conditions of the commit.
+	rests []store.Check
 	// leased is the rule whose question a lease answers; nil for none.
 	leased *rules.Source
 	// now picks the periods of budgets.

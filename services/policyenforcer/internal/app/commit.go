@@ -26,6 +26,7 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 	if err := a.noteEvidence(ctx, q, s, d, &batch); err != nil {
 		return err
 	}
+	batch.Checks = append(batch.Checks, q.restsWithin(a.store, s.key)...)
 	now := a.clock().UTC()
 	told := a.told(d)
 	log := decisionRecord(q, s, told, a.Masks)

@@ -19,7 +19,8 @@ const leasePage = 100
 // leased lets a call pass that would be asked about when a lease answers the question: that of
 // this rule, here, for calls like this one (S9.6). Whatever is in doubt is asked about.
 func (a *App) leased(ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision) error {
-	if s.unbound || d.By == nil || !a.store.Spans() {
+	// A lease was not decided on values that move (S18.7).
+	if s.unbound || d.By == nil || !a.store.Spans() || len(s.Machine.Meta().ApprovalReads) > 0 {
 		return nil
 	}
 	scope := consent.Scope{

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -59,7 +60,10 @@ func (a *approvals) Request(_ context.Context, _ string, ask Ask) (Approval, err
 		if by == ask.UsedBy {
 			status = consent.Granted
 		}
-		return Approval{ID: id, Status: status, UsedBy: by, UsedAt: a.usedAt}, nil
+		why := a.whyOf(id)
+		return Approval{
+			ID: id, Status: status, UsedBy: by, UsedAt: a.usedAt, Policy: why.Policy, PolicyVersion: why.PolicyVersion, Rule: why.Rule,
+		}, nil
 	}
 	created := id == "" || a.usedBy[id] != ""
 	if created {
@@ -67,7 +71,24 @@ func (a *approvals) Request(_ context.Context, _ string, ask Ask) (Approval, err
 		id = fmt.Sprintf("apr_%d", len(a.asked))
 		a.byWhat[digest], a.status[id] = id, consent.Pending
 	}
-	return Approval{ID: id, Created: created, Status: a.status[id], Outcome: a.outcome}, nil
+	why := a.whyOf(id)
+	return Approval{ID: id, Created: created, Status: a.status[id], Outcome: a.outcome, Policy: why.Policy, PolicyVersion: why.PolicyVersion, Rule: why.Rule}, nil
+}
+
+// whyOf is the question of an approval.
+func (a *approvals) whyOf(id string) Ask {
+	n, _ := strconv.Atoi(strings.TrimPrefix(id, "apr_"))
+	return a.asked[n-1]
+}
+
+func (a *approvals) Withdraw(_ context.Context, _, id, reason string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.usedBy[id] == "" && (a.status[id] == consent.Granted || a.status[id] == consent.Pending) {
+		a.status[id], a.outcome = consent.Stale, reason
+		delete(a.byWhat, a.whyOf(id).Action.Digest())
+	}
+	return nil
 }
 
 func (a *approvals) Consume(_ context.Context, _, id, digest, usedBy, insteadOf string) error {

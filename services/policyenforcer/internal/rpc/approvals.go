@@ -6,6 +6,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
@@ -55,6 +56,7 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) 
 	return app.Approval{
 		ID: approval.GetApprovalId(), Created: resp.GetCreated(),
 		Status: statusOf(approval, ask.UsedBy), UsedBy: approval.GetUsedBy(), UsedAt: approval.GetUsedAt().AsTime(), Outcome: approval.GetOutcome(),
+		Policy: approval.GetWhy().GetPolicy(), PolicyVersion: approval.GetWhy().GetPolicyVersion(), Rule: approval.GetWhy().GetRule(),
 	}, nil
 }
 
@@ -64,4 +66,28 @@ func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, 
 		ApprovalId: approvalID, Digest: digest, UsedBy: usedBy, InsteadOf: insteadOf,
 	})
 	return err
+}
+
+// Withdraw implements app.Approvals.
+func (a *Approvals) Withdraw(ctx context.Context, namespace, approvalID, reason string) error {
+	ctx = rpc.InNamespace(ctx, namespace)
+	_, err := a.service.VoidApproval(ctx, &approvalv1.VoidApprovalRequest{ApprovalId: approvalID, Reason: reason})
+	if !ended(err) {
+		return err
+	}
+	// It was not granted: then nobody needs to decide it any more.
+	if _, err = a.service.CancelApproval(ctx, &approvalv1.CancelApprovalRequest{ApprovalId: approvalID, Reason: reason}); ended(err) {
+		return nil
+	}
+	return err
+}
+
+// ended is true of the refusal of what an approval is past.
+func ended(err error) bool {
+	switch fault.ReasonOf(err) {
+	case fault.FailedPrecondition, fault.ApprovalDecided, fault.NotFound:
+		return true
+	default:
+		return false
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 	"github.com/interlock-run/interlock/services/internal/sweep"
@@ -23,7 +24,7 @@ import (
 const (
 	kindSchema = "schema"
 	// KindState is also the entity of events about states.
-	KindState = "state"
+	KindState = ledger.KindState
 	// kindLock is the lease on a state, under the state's id.
 	kindLock = "state_lock"
 	// KindSession is under a session's home, an id that lives in the shard of its

@@ -39,12 +39,16 @@ func (a *App) DeleteState(ctx context.Context, caller Caller, id string, expecte
 		if err != nil {
 			return err
 		}
-		return a.removeState(ctx, caller, st, root, force)
+		guards, err := a.mayErase(ctx, caller, acting, st)
+		if err != nil {
+			return err
+		}
+		return a.removeState(ctx, caller, st, root, force, guards)
 	})
 }
 
 // removeState commits the end of a state. Its root session no longer shares it.
-func (a *App) removeState(ctx context.Context, caller Caller, st *State, root *Member, force bool) error {
+func (a *App) removeState(ctx context.Context, caller Caller, st *State, root *Member, force bool, guards []store.Check) error {
 	ended := root.Status == session.Ended
 	if !ended && !force {
 		return fault.New(fault.FailedPrecondition,
@@ -61,6 +65,7 @@ func (a *App) removeState(ctx context.Context, caller Caller, st *State, root *M
 		Events:      []store.Event{event},
 		ClearTimers: []store.TimerID{retentionTimer(root)},
 		Fence:       &store.Fence{Key: lockKey(st.Key), Token: store.Unheld},
+		Checks:      a.within(st.Key, guards),
 	}
 	if force {
 		t.batch.Fence = nil

@@ -99,7 +99,7 @@ func (a *App) expire(ctx context.Context, timer store.Timer) error {
 	if timer.Due = root.EndedAt.Add(a.cfg.Retention); timer.Due.After(a.now()) { // it is kept for longer now
 		_, err = a.store.Commit(ctx, store.Batch{SetTimers: []store.Timer{timer}, Checks: []store.Check{while}})
 	} else {
-		err = a.removeState(ctx, system(timer.Key.Namespace), st, root, false)
+		err = a.removeState(ctx, system(timer.Key.Namespace), st, root, false, nil)
 	}
 	if retry.Lost(err) {
 		return nil // the next sweep tries again

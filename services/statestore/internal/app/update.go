@@ -53,6 +53,8 @@ type edit struct {
 	merge document.Value
 	// target is the schema that a migration leads to.
 	target *compiled
+	// guards are what a permission to write rests on: see restricted.
+	guards []store.Check
 
 	done chan outcome // receives once
 	// work is that of the request, which waits for the edit, and leave ends the edit's part.
@@ -166,8 +168,11 @@ func (a *App) replayed(ctx context.Context, key store.Key, e *edit, stored []byt
 	return a.replay(ctx, key, first, document.Value{})
 }
 
-// apply decides what an edit makes of a state, under its schema. It is pure.
-func (e *edit) apply(cur *State, rules *document.Schema, most int) (State, json.RawMessage, []string, error) {
+// apply decides what an edit makes of a state, under its schema, once permit has nothing
+// against the document that comes of it.
+func (e *edit) apply(
+	cur *State, rules *document.Schema, most int, permit func(document.Value) error,
+) (State, json.RawMessage, []string, error) {
 	if e.Expected != 0 && e.Expected != cur.Version {
 		return State{}, nil, nil, fault.New(fault.VersionConflict,
 			"state %s is at version %d, not %d; read it and decide again", cur.Key.ID, cur.Version, e.Expected).
@@ -178,6 +183,9 @@ func (e *edit) apply(cur *State, rules *document.Schema, most int) (State, json.
 			"state %s already conforms to version %d of schema %q; it can only move to a newer version", cur.Key.ID, cur.SchemaVersion, cur.SchemaName)
 	}
 	data, patch, err := e.change(cur, most)
+	if err == nil {
+		err = permit(data)
+	}
 	if err != nil {
 		return State{}, nil, nil, err
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"slices"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -149,7 +151,9 @@ func (w *write) edit(ctx context.Context, e *edit, rules **compiled) error {
 	if err := mayWrite(e.acting, cur); err != nil {
 		return err
 	}
-	next, patch, touched, err := e.apply(cur, (*rules).rules, w.a.cfg.MaxStateBytes)
+	next, patch, touched, err := e.apply(cur, (*rules).rules, w.a.cfg.MaxStateBytes, func(data document.Value) error {
+		return w.permit(ctx, e, cur, (*rules).rules, data)
+	})
 	if err != nil {
 		return err
 	}
@@ -187,6 +191,20 @@ func (w *write) edit(ctx context.Context, e *edit, rules **compiled) error {
 	if e.once.Name != "" {
 		w.batch.Idempotency, err = next.keep(e.once, w.key)
 	}
+	return err
+}
+
+// permit decides whether an edit may write what it does (S18.2), by the schema and, in a
+// migration, by the one that it leads to.
+func (w *write) permit(ctx context.Context, e *edit, cur *State, rules *document.Schema, data document.Value) (err error) {
+	if e.guards, err = w.a.restricted(ctx, e, cur, rules, data); err != nil || e.target == nil {
+		return err
+	}
+	if err := mayReplaceSchema(e.caller, cur, rules); err != nil {
+		return err
+	}
+	more, err := w.a.restricted(ctx, e, cur, e.target.rules, data)
+	e.guards = append(e.guards, more...)
 	return err
 }
 
@@ -255,7 +273,25 @@ func (w *write) checks() []store.Check {
 			checks = append(checks, store.Check{Key: m.Key, Version: m.Version})
 		}
 	}
+	for _, e := range w.accepted {
+		for _, guard := range w.a.within(w.key, e.guards) {
+			if !seen[guard.Key] {
+				seen[guard.Key] = true
+				checks = append(checks, guard)
+			}
+		}
+	}
 	return checks
+}
+
+// within are those conditions that a commit of a record can have: of its shard, and of all
+// where the store spans shards. What others say was read just now.
+func (a *App) within(key store.Key, checks []store.Check) []store.Check {
+	if a.store.Spans() {
+		return checks
+	}
+	shards := a.store.Shards()
+	return slices.DeleteFunc(slices.Clone(checks), func(c store.Check) bool { return c.Key.Shard(shards) != key.Shard(shards) })
 }
 
 // forgotten is through which version history is dropped when a state goes from one

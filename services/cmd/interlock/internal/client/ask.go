@@ -23,7 +23,7 @@ type Acting struct {
 // Refusals are the faults that are an answer: the server understood the request, and
 // what is there does not allow it.
 var Refusals = []fault.Reason{
-	fault.InvalidSchema, fault.InvalidDefinition, fault.SchemaViolation, fault.PatchFailed, fault.TooLarge,
+	fault.InvalidSchema, fault.InvalidDefinition, fault.SchemaViolation, fault.PatchFailed, fault.NotAWriter, fault.TooLarge,
 	fault.VersionConflict, fault.IdempotencyMismatch, fault.FailedPrecondition, fault.Locked, fault.Fenced,
 	fault.SessionBusy, fault.SessionEnded, fault.NameTaken,
 }

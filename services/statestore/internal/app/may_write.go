@@ -1,0 +1,215 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+)
+
+// restricted refuses a change that touches values which the schema reserves for others
+// (S18.2). guards are what a permission rests on: they must hold when the change is
+// committed.
+func (a *App) restricted(
+	ctx context.Context, e *edit, cur *State, rules *document.Schema, data document.Value,
+) (guards []store.Check, err error) {
+	if !rules.Restricted() {
+		return nil, nil
+	}
+	touched, known := rules.Touched(cur.Data, data, e.patch)
+	if !known {
+		return nil, fault.New(fault.TooLarge, "it takes too long to find out whether the change touches what only some may write; nothing was changed. Make it smaller, or send it in parts")
+	}
+	w := writing{a: a, caller: e.caller, acting: e.acting}
+	var denied []document.Restriction
+	for _, list := range touched {
+		ok, err := w.may(ctx, list.Writers)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			denied = append(denied, list)
+		}
+	}
+	if len(denied) == 0 {
+		return w.guards, nil
+	}
+	return nil, w.refuse("the change touches %s, which %s; %s asked, so nothing was changed. Leave it out, or let one of those write it", denied)
+}
+
+// writing is who changes a state, as far as lists of writers ask.
+type writing struct {
+	a      *App
+	caller Caller
+	acting *Member
+
+	looked bool
+	states []string // of the runs that the acting session drives; empty for one that moves no more
+	guards []store.Check
+}
+
+// may reports that a list names the writer.
+func (w *writing) may(ctx context.Context, list []document.WriterRule) (bool, error) {
+	asksState := false
+	for _, rule := range list {
+		switch rule.Kind {
+		case document.BySession:
+			if w.acting != nil && rule.Matches(w.acting.Name, w.acting.ID) {
+				return true, nil
+			}
+		case document.ByRole:
+			if string(w.caller.Principal.Role) == rule.Name {
+				return true, nil
+			}
+		case document.BySource:
+			if rule.Name == document.SourceHuman && w.human() {
+				return true, nil
+			}
+		case document.ByState:
+			asksState = true
+		}
+	}
+	if !asksState {
+		return false, nil
+	}
+	if err := w.look(ctx); err != nil {
+		return false, err
+	}
+	for _, state := range w.states {
+		if state == "" || !slices.Contains(list, document.WriterRule{Kind: document.ByState, Name: state}) {
+			return false, nil
+		}
+	}
+	return len(w.states) > 0, nil
+}
+
+// human reports that the caller is a person: neither an agent nor a service, and not with
+// the token of a session.
+func (w *writing) human() bool {
+	p := w.caller.Principal
+	return p.Role == auth.Operator && p.Session == ""
+}
+
+// look finds the state of the run that the acting session drives, once. A run is bound to
+// what its session was called when it started, a name or an id: where both are, both count.
+// All records become conditions of the commit where it can have them, and are as of now
+// elsewhere.
+func (w *writing) look(ctx context.Context) error {
+	if w.looked || w.acting == nil {
+		return nil
+	}
+	w.looked = true
+	names := []string{w.acting.ID}
+	if w.acting.Name != w.acting.ID && w.acting.Name != "" {
+		names = append(names, w.acting.Name)
+	}
+	for _, name := range names {
+		record, err := w.record(ctx, ledger.BindingOf(w.caller.Namespace, name))
+		if err != nil {
+			return err
+		}
+		bound := ledger.ReadBinding(record.Data)
+		if bound.Ended || bound.RunID == "" {
+			continue
+		}
+		run, err := w.record(ctx, ledger.Run(w.caller.Namespace, bound.RunID))
+		if err != nil {
+			return err
+		}
+		state := ""
+		if run.Version != store.Absent {
+			if state, err = ledger.StateIn(run.Data, bound.Branch); err != nil {
+				return fault.From(err)
+			}
+		}
+		w.states = append(w.states, state)
+	}
+	return nil
+}
+
+// record reads a record that a permission rests on, also when it is not there.
+func (w *writing) record(ctx context.Context, key store.Key) (store.Record, error) {
+	record, err := w.a.store.Get(ctx, key)
+	switch {
+	case notFound(err):
+		record = store.Record{Key: key, Version: store.Absent}
+	case err != nil:
+		return record, fault.From(err)
+	}
+	w.guards = append(w.guards, store.Check{Key: key, Version: record.Version})
+	return record, nil
+}
+
+// refuse says who may write what was touched, and who asked.
+func (w *writing) refuse(format string, denied []document.Restriction) error {
+	at := denied[0]
+	e := fault.New(fault.NotAWriter, format, place(at.Pointer), whoMay(at.Writers), w.who())
+	for _, d := range denied[:min(len(denied), 20)] {
+		e = e.Violate(d.Pointer, document.Code(fault.NotAWriter), place(d.Pointer)+": "+whoMay(d.Writers))
+	}
+	return e
+}
+
+func place(pointer string) string {
+	if pointer == "" {
+		return "the document as a whole"
+	}
+	return clip(pointer)
+}
+
+func whoMay(list []document.WriterRule) string {
+	if len(list) == 0 {
+		return "nobody may write after the state was created"
+	}
+	names := make([]string, 0, len(list))
+	for _, rule := range list[:min(len(list), 10)] {
+		names = append(names, rule.String())
+	}
+	if len(list) > 10 {
+		names = append(names, "...")
+	}
+	return "only " + strings.Join(names, ", ") + " may write"
+}
+
+func (w *writing) who() string {
+	who := "the role " + string(w.caller.Principal.Role)
+	if w.acting != nil {
+		who += ` in session "` + clip(w.acting.Name) + `"`
+	} else {
+		who += " without a session"
+	}
+	for _, state := range w.states {
+		if state != "" {
+			who += ` whose run is in state "` + clip(state) + `"`
+		}
+	}
+	return who
+}
+
+// mayReplaceSchema refuses an agent that would move a state to another version of a schema
+// that names writers: that version may name others (S18.4).
+func mayReplaceSchema(caller Caller, cur *State, rules *document.Schema) error {
+	if rules.Restricted() && caller.agent() {
+		return fault.New(fault.NotAWriter,
+			"version %d of schema %q says who may write what, so only an operator moves the state to another version; nothing was changed", cur.SchemaVersion, cur.SchemaName)
+	}
+	return nil
+}
+
+// mayErase refuses an agent that would delete a state with values that it may not write
+// (S18.4).
+func (a *App) mayErase(ctx context.Context, caller Caller, acting *Member, st *State) ([]store.Check, error) {
+	if !caller.agent() {
+		return nil, nil
+	}
+	rules, err := a.compile(ctx, caller.Namespace, st.SchemaName, st.SchemaVersion)
+	if err != nil {
+		return nil, err
+	}
+	return a.restricted(ctx, &edit{caller: caller, acting: acting}, st, rules.rules, document.Value{})
+}
