@@ -148,7 +148,9 @@ function Coverage({ name, version }: { name: string; version: number }) {
             </Loaded>
             <section className="panel stack">
               <h2>Used by {c.runs === 1 ? "1 run" : `${c.runs} runs`}</h2>
-              <p className="small dim">{c.under_way === 0 ? "All of them have ended." : `${c.under_way} of them under way.`}</p>
+              <p className="small dim">
+                {c.under_way === 0 ? "All of them have ended." : `${c.under_way} of them under way.`}
+              </p>
               {c.transitions.length === 0 ? (
                 <Empty>{c.runs ? "None of them has made a transition." : "No run of this version was seen."}</Empty>
               ) : (

@@ -20,6 +20,7 @@ type Policy struct {
 	ShadowVersion int64          `json:"shadow_version" doc:"The version that is judged alongside it, and not enforced; 0 when there is none."`
 	Attachments   []Attachment   `json:"attachments"`
 	CreatedAt     time.Time      `json:"created_at"`
+	UpdatedAt     time.Time      `json:"updated_at" doc:"The same as created_at: a version never changes."`
 	CreatedBy     string         `json:"created_by"`
 }
 
@@ -34,7 +35,7 @@ func PolicyOf(p *policyv1.Policy) Policy {
 	return Policy{
 		Name: p.GetName(), Version: p.GetVersion(), Digest: p.GetDigest(), Definition: rawOf(p.GetDefinition()),
 		LiveVersion: p.GetLiveVersion(), ShadowVersion: p.GetShadowVersion(), Attachments: Each(p.GetAttachments(), attachmentOf),
-		CreatedAt: Time(p.GetCreatedAt()), CreatedBy: p.GetCreatedBy(),
+		CreatedAt: Time(p.GetCreatedAt()), UpdatedAt: Time(p.GetCreatedAt()), CreatedBy: p.GetCreatedBy(),
 	}
 }
 

@@ -17,6 +17,7 @@ type Process struct {
 	Definition jsontext.Value `json:"definition,omitzero" doc:"The definition as it was written. Not in lists."`
 	Tools      []string       `json:"tools" doc:"What its sessions may use at an endpoint for processes."`
 	CreatedAt  time.Time      `json:"created_at"`
+	UpdatedAt  time.Time      `json:"updated_at" doc:"The same as created_at: a version never changes."`
 	CreatedBy  string         `json:"created_by"`
 }
 
@@ -34,7 +35,7 @@ type Turn struct {
 func ProcessOf(p *enginev1.Process) Process {
 	return Process{
 		ProcessID: p.GetProcessId(), Name: p.GetName(), Version: p.GetVersion(), Digest: p.GetDigest(), Definition: rawOf(p.GetDefinition()), Tools: p.GetTools(),
-		CreatedAt: Time(p.GetCreatedAt()), CreatedBy: p.GetCreatedBy(),
+		CreatedAt: Time(p.GetCreatedAt()), UpdatedAt: Time(p.GetCreatedAt()), CreatedBy: p.GetCreatedBy(),
 	}
 }
 

@@ -15,6 +15,7 @@ type Workflow struct {
 	Digest     string         `json:"digest" doc:"Hex SHA-256 of the canonical JSON (RFC 8785)."`
 	Definition jsontext.Value `json:"definition,omitzero" doc:"The definition as it was written. Not in lists."`
 	CreatedAt  time.Time      `json:"created_at"`
+	UpdatedAt  time.Time      `json:"updated_at" doc:"The same as created_at: a version never changes."`
 	CreatedBy  string         `json:"created_by"`
 }
 
@@ -22,6 +23,6 @@ type Workflow struct {
 func WorkflowOf(w *enginev1.Workflow) Workflow {
 	return Workflow{
 		Name: w.GetName(), Version: w.GetVersion(), Digest: w.GetDigest(), Definition: rawOf(w.GetDefinition()),
-		CreatedAt: Time(w.GetCreatedAt()), CreatedBy: w.GetCreatedBy(),
+		CreatedAt: Time(w.GetCreatedAt()), UpdatedAt: Time(w.GetCreatedAt()), CreatedBy: w.GetCreatedBy(),
 	}
 }

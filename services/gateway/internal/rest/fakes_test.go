@@ -188,7 +188,7 @@ const (
 		`"session_id":"ses_01","allowed_tools":["Read","Grep"],"instructions":"Plan.","legal_events":` + jsonEvents + `,` +
 		`"created_at":"2026-03-04T12:00:00.005Z","updated_at":"2026-03-04T12:00:00.005Z","allowed_commands":null}`
 	jsonWorkflow = `"name":"deploy v1.0","version":2,"digest":"abc",`
-	jsonMade     = `"created_at":"2026-03-04T12:00:00.005Z","created_by":"alice"`
+	jsonMade     = `"created_at":"2026-03-04T12:00:00.005Z","updated_at":"2026-03-04T12:00:00.005Z","created_by":"alice"`
 )
 
 func aWorkflow() *enginev1.Workflow {
