@@ -22,7 +22,7 @@ before(async () => {
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
   });
-  server = await serve();
+  server = await serve({}, "--runs-per-principal", "0");
   seeded = await seed(server.url, server.tokens);
   api = apiOf(server.url, server.tokens);
 });
@@ -586,6 +586,21 @@ describe("size", () => {
       assert.ok((await page.locator(".list-row").count()) < 100);
       await page.waitForFunction(() => true);
     }
+    const painted = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+    console.log(`# with ${count} runs the list was painted first after ${Math.round(painted)} ms`);
+    const events = Number(process.env.EVENTS ?? 200);
+    await api("operator", "POST", "/v1/workflows", {
+      id: "circle",
+      initial: "a",
+      states: { a: { on: { NEXT: "b", END: "done" } }, b: { on: { NEXT: "a" } }, done: { type: "final" } },
+    });
+    const { run_id: long } = await api("agent", "POST", "/v1/runs", { workflow: "circle", session_id: "long" });
+    for (let i = 0; i < events; i++) await api("agent", "POST", `/v1/runs/${long}/transition`, { event: "NEXT" });
+    const opened = Date.now();
+    await page.goto(`${server.url}/ui/runs/${long}`);
+    await page.locator(".g-node").first().waitFor({ state: "attached" });
+    await settled(page);
+    console.log(`# a run of ${events} events opened in ${Date.now() - opened} ms`);
     const begun = Date.now();
     await page.goto(`${server.url}/ui/workflows/huge`);
     await page.locator(".g-node").nth(2000).waitFor({ state: "attached" });
