@@ -127,6 +127,9 @@ func stateLimits(s *workflow.State) []string {
 			limits = append(limits, strconv.FormatInt(l.most, 10)+" "+l.one)
 		}
 	}
+	if s.NoUnknownEffects {
+		limits = append(limits, "no unknown effects")
+	}
 	return limits
 }
 

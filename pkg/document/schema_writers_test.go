@@ -183,8 +183,17 @@ func TestWriterRules(t *testing.T) {
 		pattern, name string
 		want          bool
 	}{
-		{"a", "a", true}, {"a", "ab", false}, {"a*", "ab", true}, {"*", "x", true}, {"*", "", false}, {"a*b*c", "aXbYc", true},
-		{"a*b*c", "acb", false}, {"a*a", "a", false}, {"*-r", "x-r", true}, {"*b*b", "ab", false}, {"r-*", "R-1", false},
+		{"a", "a", true},
+		{"a", "ab", false},
+		{"a*", "ab", true},
+		{"*", "x", true},
+		{"*", "", false},
+		{"a*b*c", "aXbYc", true},
+		{"a*b*c", "acb", false},
+		{"a*a", "a", false},
+		{"*-r", "x-r", true},
+		{"*b*b", "ab", false},
+		{"r-*", "R-1", false},
 	} {
 		if got := (document.WriterRule{Kind: document.BySession, Name: c.pattern}).Matches(c.name); got != c.want {
 			t.Errorf("%q matches %q: %t", c.pattern, c.name, got)

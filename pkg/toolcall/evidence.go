@@ -6,6 +6,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -41,7 +42,7 @@ func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View,
 		}
 	}
 	isShell := isShell(state, call.Tool)
-	n.Affects = !slices.Contains(looks, call.Tool) && !reconciles(m, call.Tool, qualified)
+	n.Affects = !slices.Contains(looks, call.Tool) && !slices.Contains(toolname.Client, call.Tool) && !reconciles(m, call.Tool, qualified)
 	var line string
 	var plan *shell.Plan
 	conclusive := false

@@ -108,3 +108,45 @@ func TestObserve(t *testing.T) {
 		t.Errorf("a tool by its full name: %+v", n)
 	}
 }
+
+// S16.1: a call is waited for unless it is known to only look.
+func TestAffects(t *testing.T) {
+	t.Parallel()
+	def, problems := workflow.Parse([]byte(`{
+		"id": "w", "initial": "a", "states": {"a": {"on": {"GO": "z"}}, "z": {"type": "final"}},
+		"meta": {"effect_deadline": "1m", "commands": {"ourcheck": "reads"}, "reconcile": [{"tool": "mcp__ci__status", "of": "mcp__ci__deploy", "ok": {"pointer": "/s", "op": "exists"}}]},
+		"evidence": {"go": {"tool": "Bash", "command": "go test *"}}, "guards": {"g": {"evidence": "go"}}
+	}`))
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	m := workflow.Compile(def, 1)
+	run := m.Start(workflow.StartParams{ID: "run", Workspace: "/repo"}, "x", time.Time{}).Run
+	at := run.At("")
+	for tool, affects := range map[string]bool{
+		"Read": false, "Grep": false, "WebFetch": false, "TodoWrite": false, "Task": false, "mcp__ci__status": false, "transition": false,
+		"Edit": true, "Write": true, "mcp__ci__deploy": true, "Skill": true, "read_file": true,
+	} {
+		if n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: tool, Input: []byte(`{}`)}, ""); n.Affects != affects {
+			t.Errorf("%s: %+v", tool, n)
+		}
+	}
+	for line, affects := range map[string]bool{
+		"ls -l | grep x": false, "cat a && git status": false, "go test ./...": false, "ourcheck": false, "cd a; pwd": false, "git log -3": false, "X=1": false,
+		"git push": true, "git status && git push": true, "kubectl apply -f x": true, "curl -X POST http://x": true, "rm a": true, "sed -i s/a/b/ f": true,
+		"find . -delete": true, "kill 1": true, "unknown": true, "make deploy": true, "ls > out": true, "$X": true, "cat $(git push)": true, "awk 'BEGIN{system(\"x\")}'": true,
+		"git $X": true, "xargs git push": true, "rg --pre ./x y": true, "sort -o a b": true, "(": true,
+	} {
+		input, err := json.Marshal(map[string]string{"command": line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "Bash", Input: input}, ""); n.Affects != affects {
+			t.Errorf("%s: %+v", line, n)
+		}
+	}
+	plain := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "status"}, "mcp__ci__status")
+	if plain.Affects {
+		t.Error("a tool that tells, by its plain name, is waited for")
+	}
+}

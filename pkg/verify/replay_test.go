@@ -89,8 +89,16 @@ func sum(counts map[string]int) (n int) {
 // mutated is a definition with one thing changed.
 func mutated(d drawer, src string) string {
 	all := [][2]string{
-		{`"Read"`, `"Grep"`}, {`"Bash"`, `"Glob"`}, {`"Edit"`, `"Read"`}, {`"guard"`, `"x-guard"`}, {`"requires_approval": true`, `"requires_approval": false`},
-		{`"requires_approval":true`, `"requires_approval":false`}, {`"gt"`, `"lt"`}, {`"eq"`, `"neq"`}, {`go test`, `go vet`}, {`"max_iterations": 2`, `"max_iterations": 1`},
+		{`"Read"`, `"Grep"`},
+		{`"Bash"`, `"Glob"`},
+		{`"Edit"`, `"Read"`},
+		{`"guard"`, `"x-guard"`},
+		{`"requires_approval": true`, `"requires_approval": false`},
+		{`"requires_approval":true`, `"requires_approval":false`},
+		{`"gt"`, `"lt"`},
+		{`"eq"`, `"neq"`},
+		{`go test`, `go vet`},
+		{`"max_iterations": 2`, `"max_iterations": 1`},
 	}
 	start := d.IntN(len(all))
 	for i := range all {

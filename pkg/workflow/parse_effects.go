@@ -120,6 +120,7 @@ func (r *reader) checkDemands() {
 				refuse(t.Fork.OnFail, event)
 				for _, b := range t.Fork.Branches {
 					refuse(b.Initial, "by the fork of "+document.Quote(t.Event))
+					refuse(b.Terminal, "by "+branchDone+" of branch "+document.Quote(b.Name))
 				}
 			}
 			for k := range t.Branches {

@@ -211,11 +211,19 @@ func TestStateInIsTheEngines(t *testing.T) {
 		branch string
 		want   string
 	}{
-		{lane("s"), workflow.Running, "", "s"}, {lane("s"), workflow.AwaitingApproval, "", "s"}, {lane("s"), workflow.Waiting, "", "s"},
-		{lane("s"), workflow.Completed, "", ""}, {lane("s"), workflow.Failed, "", ""}, {lane("s"), workflow.Paused, "", ""},
+		{lane("s"), workflow.Running, "", "s"},
+		{lane("s"), workflow.AwaitingApproval, "", "s"},
+		{lane("s"), workflow.Waiting, "", "s"},
+		{lane("s"), workflow.Completed, "", ""},
+		{lane("s"), workflow.Failed, "", ""},
+		{lane("s"), workflow.Paused, "", ""},
 		{lane("s"), workflow.Running, "gone", ""},
-		{forked, workflow.Running, "", "a1"}, {forked, workflow.Running, "a", "a1"}, {forked, workflow.Running, "b", "y1"},
-		{forked, workflow.Running, "b/y", "y1"}, {forked, workflow.Running, "b/x", ""}, {forked, workflow.Running, "c", ""},
+		{forked, workflow.Running, "", "a1"},
+		{forked, workflow.Running, "a", "a1"},
+		{forked, workflow.Running, "b", "y1"},
+		{forked, workflow.Running, "b/y", "y1"},
+		{forked, workflow.Running, "b/x", ""},
+		{forked, workflow.Running, "c", ""},
 	} {
 		run := &workflow.Run{ID: "run_1", Status: c.status, Lane: c.lane}
 		got, err := ledger.StateIn(encodeRun(run), c.branch)
