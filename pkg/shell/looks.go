@@ -19,10 +19,10 @@ func (c Command) Looks() bool {
 	if len(words) == 0 {
 		return true // variables of the line
 	}
-	switch name := c.Program(); {
-	case name == "git":
+	switch name := c.Program(); name {
+	case "git":
 		return len(words) > 1 && words[1].Static && slices.Contains(gitLooks, words[1].Text)
-	case name == "find" || name == "sed" || name == "awk" || name == "sort" || name == "uniq" || name == "tree" || name == "jq" || name == "rg":
+	case "find", "sed", "awk", "sort", "uniq", "tree", "jq", "rg":
 		return true
 	default:
 		return isInert(words) || readers()[name] && !slices.Contains(acts, name)

@@ -92,7 +92,7 @@ func (c *Command) candidate(io console.Streams) (*verify.Candidate, string, erro
 		policy.Name = cmp.Or(policy.Name, file)
 		by.Policies = append(by.Policies, rules.Compile(policy, 0))
 	}
-	return by, compiled.Machine.Name(), nil
+	return by, compiled.Name(), nil
 }
 
 // traces are the runs that are named, or those of the workflow.
