@@ -144,7 +144,7 @@ func (w *worker) perform(ctx context.Context, task Task) {
 		return
 	}
 	if err == nil {
-		err = w.client.keepValues(kept.ctx, task)
+		err = w.client.keepValues(ctx, task)
 	}
 	w.client.settle(ctx, task, err)
 }

@@ -41,13 +41,13 @@ func TestSessionsStartFromAgents(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"case.json":    `{"id": "case", "initial": "reading", "states": {"reading": {"allowed_tools": ["Read", "Bash"], "on": {"DONE": "over"}}, "over": {"type": "final"}}}`,
+		"case.json":    `{"id": "case", "initial": "reading", "states": {"reading": {"model": "m2", "thinking_level": "high", "allowed_tools": ["Read", "Bash"], "on": {"DONE": "over"}}, "over": {"type": "final"}}}`,
 		"careful.json": `{"role": "agent", "name": "careful", "deny": [{"capability": "bash"}]}`,
 		"memory.json":  `{"name": "Memory", "slug": "memory", "persistence": "session", "schema_definition": {"seen": {"type": "integer"}}, "initial_values": {"seen": 7}}`,
 		"support.yaml": "name: support\nmodel_ref: m1\ninstructions: Be kind.\ntool_refs: [Read]\nstate_refs: [memory]\nworkflow: case\npolicy: careful\nenable_conversations: true\n",
 		"worse.json":   `{"name": "support", "modelref": "m1"}`,
 		"agent.sh": `cat >/dev/null
-{ env | grep -e ^INTERLOCK_AGENT= -e ^INTERLOCK_MODEL= -e ^INTERLOCK_INSTRUCTIONS= -e ^INTERLOCK_TOOLS= -e ^INTERLOCK_CONVERSATIONS= | sort
+{ env | grep -e ^INTERLOCK_AGENT= -e ^INTERLOCK_MODEL= -e ^INTERLOCK_THINKING_LEVEL= -e ^INTERLOCK_INSTRUCTIONS= -e ^INTERLOCK_TOOLS= -e ^INTERLOCK_CONVERSATIONS= | sort
 cat "$INTERLOCK_COMPONENT_FILE"; interlock run list --session "$INTERLOCK_SESSION" -o json; } >told.tmp; mv told.tmp told
 `,
 	} {
@@ -99,7 +99,7 @@ cat "$INTERLOCK_COMPONENT_FILE"; interlock run list --session "$INTERLOCK_SESSIO
 		told, err = os.ReadFile(filepath.Join(folder, "told"))
 		return err
 	})
-	wants(string(told), "INTERLOCK_AGENT=support\nINTERLOCK_CONVERSATIONS=true\nINTERLOCK_INSTRUCTIONS=Be kind.\nINTERLOCK_MODEL=m1\nINTERLOCK_TOOLS=[\"Read\"]\n",
+	wants(string(told), "INTERLOCK_AGENT=support\nINTERLOCK_CONVERSATIONS=true\nINTERLOCK_INSTRUCTIONS=Be kind.\nINTERLOCK_MODEL=m2\nINTERLOCK_THINKING_LEVEL=high\nINTERLOCK_TOOLS=[\"Read\"]\n",
 		`{"seen":7}`, `"workflow": "case"`)
 	wants(ok("agent", "delete", "support"), "deleted")
 	if out, err := cli(operator, "session", "create", "case-3", "--agent", "support"); err == nil || !strings.Contains(out, "there is no agent") {

@@ -58,7 +58,7 @@ func (s *sdkShape) schema(namespace string) {
 func TestSDK(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*testing.T, *sdkShape){
-		"gated": sdkGated, "branches": sdkBranches, "state": sdkState, "sessions": sdkSessions, "runner": sdkRunner,
+		"gated": sdkGated, "branches": sdkBranches, "state": sdkState, "sessions": sdkSessions, "runner": sdkRunner, "components": sdkComponents,
 	}
 	run := func(t *testing.T, at *shape, target string, disturb func()) {
 		for name, test := range tests {
@@ -278,6 +278,41 @@ func sdkRunner(t *testing.T, s *sdkShape) {
 	tasks := must[*statev1.ListTasksResponse](t)(statev1.NewTaskServiceClient(runner.Conn()).ListTasks(within(t), &statev1.ListTasksRequest{}))
 	if len(tasks.GetTasks()) > 0 {
 		t.Errorf("left undone: %v", tasks.GetTasks())
+	}
+}
+
+// sdkComponents: what a runner's agent leaves of its component's values is kept at the end of
+// its execution, and nothing is where it fails (S12.3, S15.2).
+func sdkComponents(t *testing.T, s *sdkShape) {
+	runner := s.client(auth.Operator, "components", "")
+	ctx, stop := context.WithCancel(within(t))
+	defer stop()
+	components := statev1.NewComponentServiceClient(runner.Conn())
+	must[*statev1.CreateComponentResponse](t)(components.CreateComponent(ctx, &statev1.CreateComponentRequest{
+		Definition: []byte(`{"name": "Memory", "slug": "memory", "persistence": "session", "schema_definition": {"seen": {"type": "integer"}}, "initial_values": {"seen": 7}}`),
+	}))
+	must[sdk.Session](t)(runner.CreateSession(ctx, sdk.NewSession{Name: "rememberer", Prompt: "look", StateRef: "memory"}))
+	err := runner.Work(ctx, sdk.Runner{Name: "r", MaxInFlight: 1}, func(_ context.Context, task sdk.Task) error {
+		if task.Execution == nil || task.Execution.Slug != "memory" {
+			t.Fatalf("the task has %+v", task.Execution)
+		}
+		if task.Given == 1 {
+			task.Execution.Values = []byte(`{"seen": 99}`)
+			return fmt.Errorf("not here: %w", sdk.ErrNotRun)
+		}
+		if string(task.Execution.Values) != `{"seen":7}` {
+			t.Errorf("it begins with %s", task.Execution.Values)
+		}
+		task.Execution.Values = []byte(`{"seen": 8}`)
+		stop() // what has been done is kept all the same
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the runner ends with %v", err)
+	}
+	kept := must[*statev1.GetComponentValuesResponse](t)(components.GetComponentValues(within(t), &statev1.GetComponentValuesRequest{Session: "rememberer"}))
+	if got := string(kept.GetExecution().GetValues()); got != `{"seen":8}` {
+		t.Errorf("kept is %s", got)
 	}
 }
 
