@@ -1,13 +1,13 @@
 package document_test
 
 import (
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 func value(t *testing.T, text string) document.Value {
@@ -212,7 +212,7 @@ func TestWriterRules(t *testing.T) {
 // and the comparison of documents agree, where the patch writes nothing twice (S18.2).
 func TestTouchedProperty(t *testing.T) {
 	s := writersSchema(t, `{"$defs":{"n":{"properties":{"v":{"x-interlock-writers":[]},"next":{"$ref":"#/$defs/n"}},"patternProperties":{"^l":{"items":{"$ref":"#/$defs/n"}}}}},"$ref":"#/$defs/n"}`)
-	rnd := rand.New(rand.NewPCG(18, 2))
+	rnd := randtest.New(t, 18)
 	var draw func(depth int) string
 	draw = func(depth int) string {
 		if depth == 0 {
