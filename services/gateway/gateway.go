@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -365,6 +366,17 @@ func (g *Gateway) Serve(ctx context.Context, listeners ...net.Listener) error {
 	server := rest.Server(g.handler)
 	server.ErrorLog = slog.NewLogLogger(g.log.Handler(), slog.LevelDebug)
 	server.RegisterOnShutdown(g.mcp.Drain)
+	var heard sync.WaitGroup
+	defer heard.Wait()
+	listening, stop := context.WithCancel(ctx)
+	defer stop()
+	if g.listen != nil {
+		heard.Go(func() {
+			if err := g.listen(listening); err != nil {
+				g.log.Warn("processes of the deployment are not heard", "error", err)
+			}
+		})
+	}
 	failures := make(chan error, len(listeners))
 	for _, lis := range listeners {
 		go func() { failures <- server.Serve(lis) }()

@@ -6,7 +6,9 @@ package presence
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -55,7 +57,7 @@ type Timers struct {
 
 // Self announces this process. All fields are required.
 type Self struct {
-	Service, Instance, Version string
+	Service, Version string
 	// Metrics is where the rest is read from: a scrape of it reads memory alone.
 	Metrics prometheus.Gatherer
 	Log     *slog.Logger
@@ -88,6 +90,15 @@ func (s Self) Announce(endpoint bus.Endpoint) func(context.Context) error {
 	}
 }
 
+// instance names this process among all of a deployment.
+func instance() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s-%d", host, os.Getpid())
+}
+
 func encode(p Process) []byte {
 	data, err := json.Marshal(p)
 	if err != nil { // strings, numbers and times
@@ -99,7 +110,7 @@ func encode(p Process) []byte {
 // describe reads metrics of this process.
 func (s Self) describe(started time.Time, families []*dto.MetricFamily) Process {
 	p := Process{
-		Service: s.Service, Instance: s.Instance, Version: s.Version, StartedAt: started,
+		Service: s.Service, Instance: instance(), Version: s.Version, StartedAt: started,
 		Down: []string{}, Timers: []Timers{},
 	}
 	timers := map[string]*Timers{}

@@ -38,7 +38,7 @@ func TestProcessesAnnounceThemselves(t *testing.T) {
 	set.Register(vec)
 	vec.WithLabelValues("here").Set(7)
 	vec.WithLabelValues("nowhere").Set(3)
-	self := Self{Service: "engine", Instance: "host-1", Version: "v1", Metrics: set.Gatherer(), Log: slog.New(slog.DiscardHandler)}
+	self := Self{Service: "engine", Version: "v1", Metrics: set.Gatherer(), Log: slog.New(slog.DiscardHandler)}
 	// Each round announces once at its beginning: the listener may not be there at the first.
 	heard := func() []Heard {
 		once, end := context.WithCancel(ctx)
@@ -60,7 +60,7 @@ func TestProcessesAnnounceThemselves(t *testing.T) {
 			continue
 		}
 		p := all[0]
-		if len(all) != 1 || p.Service != "engine" || p.Instance != "host-1" || p.Ready || p.Silent || p.Down[0] != "engine" {
+		if len(all) != 1 || p.Service != "engine" || p.Instance != instance() || p.Ready || p.Silent || p.Down[0] != "engine" {
 			t.Errorf("heard %+v", all)
 		}
 		if p.Outbox == nil || p.Outbox.Waiting != 7 || p.Outbox.Unattended != 3 {
