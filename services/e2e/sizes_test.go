@@ -23,7 +23,7 @@ func largeStatesAndDeletedSessions(t *testing.T, w *world) {
 	send(http.MethodPost, "/workflow-schemas", operator, `{"name": "large", "json_schema": {"type": "object"}}`, http.StatusCreated)
 	create := func(size int) string {
 		t.Helper()
-		made := send(http.MethodPost, "/workflow-states", operator, `{"schema_name": "large", "data": {"text": "`+strings.Repeat("x", size)+`"}}`, http.StatusCreated)
+		made := send(http.MethodPost, "/workflow-states", operator, `{"schema_name": "large", "initial_data": {"text": "`+strings.Repeat("x", size)+`"}}`, http.StatusCreated)
 		id, _ := made.field("state_id").(string)
 		return id
 	}
@@ -35,12 +35,12 @@ func largeStatesAndDeletedSessions(t *testing.T, w *world) {
 	}
 
 	send(http.MethodPost, "/sessions", operator, `{"session_name": "top"}`, http.StatusCreated)
-	send(http.MethodPost, "/sessions", operator, `{"session_name": "below", "parent_session_id": "top"}`, http.StatusCreated)
+	send(http.MethodPost, "/sessions", operator, `{"session_name": "below", "parent_session_name": "top"}`, http.StatusCreated)
 	if got := w.send(t, http.MethodDelete, "/sessions/top?cascade=true", operator, ""); got.status < 400 {
 		t.Errorf("a session that runs is deleted: %v", got)
 	}
 	for _, name := range []string{"below", "top"} {
-		send(http.MethodPost, "/sessions/"+name+"/stop", operator, `{}`, http.StatusOK)
+		send(http.MethodPost, "/sessions/"+name+"/stop", operator, `{"end": true}`, http.StatusOK)
 	}
 	if got := w.send(t, http.MethodDelete, "/sessions/top?cascade=true", agent, ""); got.status != http.StatusForbidden {
 		t.Errorf("an agent deletes a session: %v", got)

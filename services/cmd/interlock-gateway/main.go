@@ -81,6 +81,7 @@ func (f *flags) build(d *daemon.Daemon) error {
 		return err
 	}
 	d.OnClose(g.Close)
+	d.Announce(events, build.Version())
 	lis, err := d.ListenHTTP("http", f.HTTP)
 	if err != nil {
 		return err

@@ -27,6 +27,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/telemetry"
 	"github.com/interlock-run/interlock/services/internal/decided"
 	"github.com/interlock-run/interlock/services/internal/metrics"
+	"github.com/interlock-run/interlock/services/internal/presence"
 )
 
 // Flags of every service. Each can be given as an environment variable.
@@ -169,7 +170,13 @@ func (d *Daemon) useStore(ctx context.Context, flags StoreFlags, version string)
 		health.Check{Name: "events", Optional: true, Probe: func(context.Context) error { return relay.Health() }})
 	d.Go(relay.Run)
 	d.Metrics.Refresh(relay.Measure)
+	d.Announce(d.NATS, version)
 	return nil
+}
+
+// Announce has the process announce itself on NATS.
+func (d *Daemon) Announce(endpoint bus.Endpoint, version string) {
+	d.Go(presence.Self{Service: d.Name, Version: version, Metrics: d.Metrics.Gatherer(), Log: d.Log}.Announce(endpoint))
 }
 
 // holder names this process among all that relay the same store.
