@@ -113,12 +113,11 @@ func (s *Set) Run(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
+	// At the start, what is not there yet is there soon.
+	for wait := interval / 10; ; wait = min(2*wait, interval) {
 		s.refresh(ctx)
 		select {
-		case <-tick.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return nil
 		}
