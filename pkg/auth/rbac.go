@@ -34,6 +34,7 @@ var table = map[string]grant{
 	"/interlock.engine.v1.WorkflowService/GetWorkflow":      readers,
 	"/interlock.engine.v1.WorkflowService/ListWorkflows":    readers,
 	"/interlock.engine.v1.WorkflowService/ValidateWorkflow": readers,
+	"/interlock.engine.v1.WorkflowService/PlanMigration":    readers,
 
 	"/interlock.engine.v1.RunService/StartRun":      drivers,
 	"/interlock.engine.v1.RunService/GetRun":        readers,
@@ -45,6 +46,7 @@ var table = map[string]grant{
 	"/interlock.engine.v1.RunService/InterruptRun": drivers,
 	// The engine refuses an agent where meta.debug does not let agents force (S15.7).
 	"/interlock.engine.v1.RunService/ForceState": drivers,
+	"/interlock.engine.v1.RunService/MigrateRun": operator,
 	// An agent that is held to a workflow cannot leave it.
 	"/interlock.engine.v1.RunService/PauseRun":       drivers,
 	"/interlock.engine.v1.RunService/ResumeRun":      drivers,

@@ -91,6 +91,8 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.engine.v1.WorkflowService/GetWorkflow":               "aopvrs",
 		"/interlock.engine.v1.WorkflowService/ListWorkflows":             "aopvrs",
 		"/interlock.engine.v1.WorkflowService/ValidateWorkflow":          "aopvrs",
+		"/interlock.engine.v1.WorkflowService/PlanMigration":             "aopvrs",
+		"/interlock.engine.v1.RunService/MigrateRun":                     "o",
 		"/interlock.engine.v1.RunService/StartRun":                       "aor",
 		"/interlock.engine.v1.RunService/GetRun":                         "aopvrs",
 		"/interlock.engine.v1.RunService/ListRuns":                       "aopvrs",

@@ -53,6 +53,7 @@ const (
 	Take       Op = "take"  // resume a paused run in a session
 	Bind       Op = "bind"  // give a branch to a session
 	Read       Op = "read"
+	Migrate    Op = "migrate"     // move a run to another version of its workflow
 	Settle     Op = "settle"      // carry out a decided approval
 	EndSession Op = "end_session" // hold the run of a session that has ended
 	LiftEnd    Op = "lift_end"    // lift that hold, for the session is resumed
@@ -61,7 +62,7 @@ const (
 // Ops lists every operation.
 func Ops() []Op {
 	return []Op{
-		Transition, Answer, Force, Interrupt, Pause, Resume, Cancel, Start, Take, Bind, Read, Settle, EndSession, LiftEnd,
+		Transition, Answer, Force, Interrupt, Pause, Resume, Cancel, Start, Take, Bind, Read, Migrate, Settle, EndSession, LiftEnd,
 	}
 }
 
@@ -96,6 +97,8 @@ type rule struct {
 	lifts []workflow.HoldCause
 	// system: only Interlock itself does it.
 	system bool
+	// human: no agent does it.
+	human bool
 	// admitted: who may do it was settled by what the operation follows from.
 	admitted bool
 }
@@ -116,6 +119,7 @@ var rules = map[Op]rule{
 	Take:       {aims: named, leaves: driven, lifts: every, admitted: true},
 	Bind:       {aims: named, leaves: driven},
 	Read:       {aims: named},
+	Migrate:    {aims: named, whole: true, human: true},
 	Settle:     {aims: named, system: true, admitted: true},
 	EndSession: {aims: outermost, system: true},
 	LiftEnd:    {aims: outermost, system: true, lifts: []workflow.HoldCause{workflow.HoldSessionEnd}},
@@ -126,6 +130,9 @@ func (s *Scene) ruleOf(op Op) (rule, *Refusal) {
 	r, known := rules[op]
 	if !known || r.system && s.Who.Role != System {
 		return r, refuse(PermissionDenied, "only Interlock itself can do that")
+	}
+	if r.human && s.Who.Role == Agent {
+		return r, refuse(PermissionDenied, "no agent can do that: ask an operator")
 	}
 	return r, nil
 }

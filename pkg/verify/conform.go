@@ -146,6 +146,14 @@ func (c *conformer) change(m *workflow.Machine, e *workflow.HistoryEntry) {
 		c.differs("history", e.RunVersion, "the run changes before it has started")
 		c.broken = true
 		return
+	case e.Type == workflow.EventMigrated:
+		from := c.trace.Definitions[c.run.WorkflowVersion]
+		if from == nil {
+			c.open(OpenVersion)
+			c.broken = true
+			return
+		}
+		out = from.Step(c.run, workflow.Migrate{To: m, States: workflow.StatesOf(e), Actor: e.Actor}, e.Time)
 	default:
 		cmd := c.command(m, e)
 		if cmd == nil {
@@ -268,36 +276,13 @@ func (c *conformer) laneState(e *workflow.HistoryEntry) string {
 	return at.State
 }
 
-// evidenceOf is how evidence stood, as the results of guards tell: what they have passed
-// by was held.
+// evidenceOf is how evidence stood, as far as the results of guards tell.
 func (c *conformer) evidenceOf(m *workflow.Machine, e *workflow.HistoryEntry) evidence.Standings {
-	all := evidence.Standings{}
-	for i := range e.Guards {
-		g := &e.Guards[i]
-		if g.Name == evidence.NoUnknownEffects && g.Passed {
-			all[g.Name] = evidence.Standing{Name: g.Name, Held: true}
-		}
-		for j := range m.Definition().Guards {
-			if def := &m.Definition().Guards[j]; def.Name == g.Name && g.Passed {
-				heldBy(def, all)
-			}
-		}
-	}
+	all := m.EvidencePassed(e.Guards)
 	if len(all) > 0 {
 		c.open(OpenEvidence)
 	}
 	return all
-}
-
-func heldBy(g *workflow.Guard, all evidence.Standings) {
-	if g.Evidence != "" {
-		all[g.Evidence] = evidence.Standing{Name: g.Evidence, Held: true}
-	}
-	for _, list := range [][]workflow.Guard{g.All, g.Any} {
-		for i := range list {
-			heldBy(&list[i], all)
-		}
-	}
 }
 
 // compare says in what a change differs from the recorded one, or is empty.

@@ -28,6 +28,12 @@ type checker struct {
 	reduced bool
 	// observing: something asks for evidence.
 	observing bool
+	// choose and events stand in for the values that guards of the main workflow tell apart
+	// and for the events that are tried in it; nil for its own. everyGrant: each choice of
+	// values under which an approval can be carried out counts, not one of them.
+	choose     func(n *node, lane *workflow.View, event string) ([][]assigned, bool)
+	events     func(n *node, lane *workflow.View) []string
+	everyGrant bool
 
 	// What has made the exploration of one property coarse: workflows that were not
 	// given, and what else there is.

@@ -193,14 +193,10 @@ func (c *checker) ofLane(w *world, path []int, n *node, lane workflow.View, visi
 		return true
 	}
 	m := n.of.Machine
-	state := m.State(lane.State)
-	for _, legal := range state.LegalEvents() {
+	for _, legal := range c.tried(n, &lane) {
 		if !c.fire(w, path, n, lane, legal.Event, legal.Guards, visit) {
 			return false
 		}
-	}
-	if state.SafeNext != "" && !c.fire(w, path, n, lane, c.undefined(n.of), nil, visit) {
-		return false
 	}
 	for i := range m.Definition().Interrupts {
 		name := m.Definition().Interrupts[i].Name
@@ -261,7 +257,7 @@ func (c *checker) grant(w *world, path []int, n *node, lane workflow.View, cmd w
 			guards = legal.Guards
 		}
 	}
-	choices, complete := n.of.words.assignments(lane.Context, guards)
+	choices, complete := c.choices(n, &lane, event, guards)
 	if !complete {
 		c.blame("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) +
 			" tell apart too many combinations of values")
@@ -270,16 +266,51 @@ func (c *checker) grant(w *world, path []int, n *node, lane workflow.View, cmd w
 		at := *n
 		at.run = withContext(n.run, lane.Branch, with(lane.Context, chosen))
 		s := &step{
-			move: move{kind: grants, path: path, branch: lane.Branch, event: event, edited: !cmd.Data.IsZero()},
+			move: move{kind: grants, path: path, branch: lane.Branch, event: event, edited: !cmd.Data.IsZero(), chosen: c.grantedBy(chosen)},
 			from: w, before: lane,
 		}
 		if !c.doAs(w, path, &at, cmd, s, false) || s.entry.Type == workflow.EventStale {
 			continue
 		}
 		s.to.root = released(s.to.root, path, lane.Context, chosen)
-		return visit(s)
+		if going := visit(s); !going || !c.everyGrant {
+			return going
+		}
 	}
 	return true
+}
+
+// grantedBy are the values that a grant is told apart by, where each counts.
+func (c *checker) grantedBy(chosen []assigned) []assigned {
+	if c.everyGrant {
+		return chosen
+	}
+	return nil
+}
+
+// choices are the values of guards that are tried for an event.
+func (c *checker) choices(n *node, lane *workflow.View, event string, guards []string) ([][]assigned, bool) {
+	if c.choose != nil && n.of == c.main {
+		return c.choose(n, lane, event)
+	}
+	return n.of.words.assignments(lane.Context, guards)
+}
+
+// tried are the events that are fired in a lane, with their guards.
+func (c *checker) tried(n *node, lane *workflow.View) []workflow.LegalEvent {
+	state := n.of.Machine.State(lane.State)
+	if c.events == nil || n.of != c.main {
+		legal := state.LegalEvents()
+		if state.SafeNext != "" {
+			legal = append(slices.Clip(legal), workflow.LegalEvent{Event: c.undefined(n.of)})
+		}
+		return legal
+	}
+	var all []workflow.LegalEvent
+	for _, name := range c.events(n, lane) {
+		all = append(all, workflow.LegalEvent{Event: name, Guards: guardsOf(n.of.Machine, lane.State, name)})
+	}
+	return all
 }
 
 // fire takes an event with every choice of values that its guards tell apart, and with
@@ -288,7 +319,7 @@ func (c *checker) fire(w *world, path []int, n *node, lane workflow.View, event 
 	visit func(*step) bool,
 ) bool {
 	words := n.of.words
-	choices, complete := words.assignments(lane.Context, guards)
+	choices, complete := c.choices(n, &lane, event, guards)
 	if !complete {
 		c.blame("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) +
 			" tell apart too many combinations of values")
@@ -396,9 +427,7 @@ func (c *checker) keeps(words *vocabulary, context document.Value) [][]string {
 // undefined is an event that no state of a workflow defines.
 func (c *checker) undefined(of *unit) string {
 	name := "UNDEFINED"
-	for slices.ContainsFunc(of.Machine.Definition().States, func(s workflow.State) bool {
-		return slices.ContainsFunc(s.On, func(t workflow.Transition) bool { return t.Event == name })
-	}) {
+	for defines(of.Machine, name) {
 		name += "_"
 	}
 	return name

@@ -153,6 +153,8 @@ type walker struct {
 	told []workflow.Event
 	// agreed is true in what a human has let through.
 	granted bool
+	// commanded is told every command of the run that has changed it; may be nil.
+	commanded func(workflow.Command, *workflow.Result)
 }
 
 func (w *walker) data() document.Value {
@@ -212,6 +214,9 @@ func (w *walker) take(cmd workflow.Command) {
 	out := w.m.Step(&w.run, cmd, w.now)
 	if !out.Changed {
 		return
+	}
+	if w.commanded != nil {
+		w.commanded(cmd, &out)
 	}
 	_, grant := cmd.(workflow.Grant)
 	w.granted = w.granted || grant && out.Entry.Type == workflow.EventTransitioned

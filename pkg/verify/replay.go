@@ -135,6 +135,12 @@ func (r *replay) move(e *workflow.HistoryEntry) bool {
 	case r.run == nil:
 		r.out.Open[OpenVersions]++
 		return false
+	case e.Type == workflow.EventMigrated: // the candidate stands in for all versions
+		run := *r.run
+		run.Version++
+		r.run, r.at[run.Version] = &run, &run
+		r.out.Same++
+		return true
 	default:
 		cmd := r.command(m, e)
 		if cmd == nil {

@@ -519,7 +519,7 @@ func with(context document.Value, chosen []assigned) document.Value {
 	for name, v := range context.Members() {
 		i := slices.IndexFunc(chosen, func(a assigned) bool { return a.key == name })
 		switch {
-		case i < 0:
+		case i < 0 || !isFree(v): // what is known is not chosen
 			members = append(members, document.Member{Name: name, Value: v})
 		case !chosen[i].value.IsZero():
 			members = append(members, document.Member{Name: name, Value: chosen[i].value})

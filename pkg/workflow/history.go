@@ -19,6 +19,7 @@ const (
 	EventHoldLifted   = "hold.lifted" // and others still hold the run
 	EventResumed      = "resumed"
 	EventForced       = "forced"
+	EventMigrated     = "migrated" // to another version of its workflow
 	EventInterrupted  = "interrupt.fired"
 	EventForked       = "fork.started"
 	EventBound        = "fork.branch_bound"
@@ -118,4 +119,6 @@ type Event struct {
 	ChildStatus   Status
 	// ApprovalID of what was parked, or of what has let the transition through.
 	ApprovalID string
+	// FromVersion is the version of the workflow that the run has moved from.
+	FromVersion int64
 }

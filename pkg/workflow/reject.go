@@ -36,6 +36,8 @@ const (
 	RejectInvalidData RejectionCode = "INVALID_DATA"
 	// RejectNotParked refuses a Grant or Reject that nothing waits for.
 	RejectNotParked RejectionCode = "NOT_PARKED"
+	// RejectNoImage refuses to migrate a run that the other version has no place for (S17.1).
+	RejectNoImage RejectionCode = "NO_IMAGE"
 )
 
 // Rejection is why a command was refused, and what would be legal (S2.7).

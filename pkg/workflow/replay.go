@@ -3,6 +3,8 @@ package workflow
 import (
 	"fmt"
 	"slices"
+
+	"github.com/interlock-run/interlock/pkg/evidence"
 )
 
 // Replay is a run as a change of its history has left it: before is the run as it was, and
@@ -27,6 +29,18 @@ func (m *Machine) Replay(before *Run, e *HistoryEntry) (Run, error) {
 			out.Run.SessionID = e.SessionID
 		}
 	}
+	return replayed(&out, e)
+}
+
+// ReplayMigration is Replay for the entry of a migration, from the version that the run had
+// before to m.
+func (m *Machine) ReplayMigration(from *Machine, before *Run, e *HistoryEntry) (Run, error) {
+	out := from.Step(before, Migrate{To: m, States: StatesOf(e), Actor: e.Actor}, e.Time)
+	return replayed(&out, e)
+}
+
+// replayed is the run that a replay gives, where the entry says the same.
+func replayed(out *Result, e *HistoryEntry) (Run, error) {
 	switch {
 	case out.Rejection != nil:
 		return Run{}, fmt.Errorf("version %d (%s) is refused: %s", e.RunVersion, e.Type, out.Rejection.Message)
@@ -44,13 +58,13 @@ func (m *Machine) replay(before *Run, e *HistoryEntry) (Result, error) {
 	switch e.Type {
 	case EventTransitioned:
 		if e.ApprovalID != "" {
-			return m.Step(before, Grant{ApprovalID: e.ApprovalID, Data: e.Data, Actor: e.Actor}, e.Time), nil
+			return m.Step(before, Grant{ApprovalID: e.ApprovalID, Data: e.Data, Actor: e.Actor, Evidence: m.EvidencePassed(e.Guards)}, e.Time), nil
 		}
-		return m.Step(before, fireAgain(e), e.Time), nil
+		return m.Step(before, m.fireAgain(e), e.Time), nil
 	case EventForked, EventParked:
-		return m.Step(before, fireAgain(e), e.Time), nil
+		return m.Step(before, m.fireAgain(e), e.Time), nil
 	case EventInvoked:
-		fire := fireAgain(e)
+		fire := m.fireAgain(e)
 		fire.Child, fire.ChildID = childNamed(m.State(e.From).Invokes(e.Event)), e.ChildRunID
 		return m.Step(before, fire, e.Time), nil
 	case EventChildEnded:
@@ -85,8 +99,39 @@ var outcomesOf = map[string]ApprovalOutcome{
 	EventApprovalCancelled: ApprovalCancelled, EventStale: ApprovalStale,
 }
 
-func fireAgain(e *HistoryEntry) Fire {
-	return Fire{Event: e.Event, Data: e.Data, Branch: e.Branch, ApprovalID: e.ApprovalID, Actor: e.Actor}
+func (m *Machine) fireAgain(e *HistoryEntry) Fire {
+	return Fire{
+		Event: e.Event, Data: e.Data, Branch: e.Branch, ApprovalID: e.ApprovalID, Actor: e.Actor, Evidence: m.EvidencePassed(e.Guards),
+	}
+}
+
+// EvidencePassed is how evidence stood when guards were evaluated, as their results tell:
+// what they have passed by was held.
+func (m *Machine) EvidencePassed(results []GuardResult) evidence.Standings {
+	all := evidence.Standings{}
+	for i := range results {
+		g := &results[i]
+		if g.Name == evidence.NoUnknownEffects && g.Passed {
+			all[g.Name] = evidence.Standing{Name: g.Name, Held: true}
+		}
+		for j := range m.definition.Guards {
+			if def := &m.definition.Guards[j]; def.Name == g.Name && g.Passed {
+				heldBy(def, all)
+			}
+		}
+	}
+	return all
+}
+
+func heldBy(g *Guard, all evidence.Standings) {
+	if g.Evidence != "" {
+		all[g.Evidence] = evidence.Standing{Name: g.Evidence, Held: true}
+	}
+	for _, list := range [][]Guard{g.All, g.Any} {
+		for i := range list {
+			heldBy(&list[i], all)
+		}
+	}
 }
 
 // childNamed is a machine that stands for that of an invoked workflow: of the child, the

@@ -79,6 +79,9 @@ type Run struct {
 	// that; the last of each state and event.
 	Approved []evidence.Approved
 
+	// Moved is true when the run has begun in another version of its workflow (S17.2).
+	Moved bool
+
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }

@@ -77,6 +77,8 @@ func (m *Machine) Step(run *Run, cmd Command, now time.Time) Result {
 		return m.resume(run, c, now)
 	case Cancel:
 		return m.cancel(run, c, now)
+	case Migrate:
+		return m.migrate(run, c, now)
 	default:
 		return rejected(run, nil, now, m.refused(run.whole(), RejectUnsupported, "there is no command of type %T.", cmd))
 	}

@@ -23,6 +23,7 @@ var historyWords = map[enginev1.HistoryType]string{
 	enginev1.HistoryType_HISTORY_TYPE_APPROVAL_CANCELLED: "approval.cancelled",
 	enginev1.HistoryType_HISTORY_TYPE_APPROVAL_STALE:     "approval.stale",
 	enginev1.HistoryType_HISTORY_TYPE_TOOL_RESULT:        "tool_result",
+	enginev1.HistoryType_HISTORY_TYPE_MIGRATED:           "migrated",
 }
 
 var historyTypes = func() map[string]enginev1.HistoryType {

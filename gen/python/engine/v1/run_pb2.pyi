@@ -138,6 +138,8 @@ class _RejectionCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Rejecti
     """Only a paused run can be resumed."""
     REJECTION_CODE_NOT_PARKED: _RejectionCode.ValueType  # 16
     """Nothing in the run waits for that approval."""
+    REJECTION_CODE_NO_IMAGE: _RejectionCode.ValueType  # 17
+    """The other version of the workflow has no place for the run (S17.1)."""
 
 class RejectionCode(_RejectionCode, metaclass=_RejectionCodeEnumTypeWrapper):
     """RejectionCode is why a transition was refused (S2.7)."""
@@ -180,6 +182,8 @@ REJECTION_CODE_RUN_NOT_PAUSED: RejectionCode.ValueType  # 15
 """Only a paused run can be resumed."""
 REJECTION_CODE_NOT_PARKED: RejectionCode.ValueType  # 16
 """Nothing in the run waits for that approval."""
+REJECTION_CODE_NO_IMAGE: RejectionCode.ValueType  # 17
+"""The other version of the workflow has no place for the run (S17.1)."""
 Global___RejectionCode: _TypeAlias = RejectionCode  # noqa: Y015
 
 class _GuardOperator:
@@ -412,6 +416,8 @@ class _HistoryTypeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HistoryTy
     """"approval.stale": the transition was approved and could not fire any more."""
     HISTORY_TYPE_TOOL_RESULT: _HistoryType.ValueType  # 19
     """"tool_result": a tool reported its result. It does not change the run."""
+    HISTORY_TYPE_MIGRATED: _HistoryType.ValueType  # 20
+    """"migrated": the run has moved to another version of its workflow."""
 
 class HistoryType(_HistoryType, metaclass=_HistoryTypeEnumTypeWrapper):
     """HistoryType is what a history entry records."""
@@ -456,6 +462,8 @@ HISTORY_TYPE_APPROVAL_STALE: HistoryType.ValueType  # 18
 """"approval.stale": the transition was approved and could not fire any more."""
 HISTORY_TYPE_TOOL_RESULT: HistoryType.ValueType  # 19
 """"tool_result": a tool reported its result. It does not change the run."""
+HISTORY_TYPE_MIGRATED: HistoryType.ValueType  # 20
+""""migrated": the run has moved to another version of its workflow."""
 Global___HistoryType: _TypeAlias = HistoryType  # noqa: Y015
 
 @_typing.final

@@ -615,6 +615,116 @@ class ForceStateResponse(_message.Message):
 Global___ForceStateResponse: _TypeAlias = ForceStateResponse  # noqa: Y015
 
 @_typing.final
+class MigrateRunRequest(_message.Message):
+    """MigrateRunRequest names the run to move, and the version to move it to."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class StatesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    TO_VERSION_FIELD_NUMBER: _builtins.int
+    STATES_FIELD_NUMBER: _builtins.int
+    ACCEPT_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
+    run_id: _builtins.str
+    """The run."""
+    to_version: _builtins.int
+    """The version to move it to."""
+    accept: _builtins.str
+    """The digest of the plan whose gains are accepted; empty to move only where nothing is
+    newly allowed.
+    """
+    expected_version: _builtins.int
+    """The version that the run must have, else ABORTED; 0 for any."""
+    idempotency_key: _builtins.str
+    """A repeated request with the same key returns the first response. Empty for none."""
+    dry_run: _builtins.bool
+    """True to say what would come of it, and to change nothing."""
+    @_builtins.property
+    def states(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """What states of the run's version are called in the other; a state that is not here
+        keeps its name.
+        """
+
+    def __init__(
+        self,
+        *,
+        run_id: _builtins.str = ...,
+        to_version: _builtins.int = ...,
+        states: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        accept: _builtins.str = ...,
+        expected_version: _builtins.int = ...,
+        idempotency_key: _builtins.str = ...,
+        dry_run: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept", b"accept", "dry_run", b"dry_run", "expected_version", b"expected_version", "idempotency_key", b"idempotency_key", "run_id", b"run_id", "states", b"states", "to_version", b"to_version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MigrateRunRequest: _TypeAlias = MigrateRunRequest  # noqa: Y015
+
+@_typing.final
+class MigrateRunResponse(_message.Message):
+    """MigrateRunResponse is the outcome of moving a run."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGED_FIELD_NUMBER: _builtins.int
+    RUN_FIELD_NUMBER: _builtins.int
+    REJECTION_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    changed: _builtins.bool
+    """True when the run has moved."""
+    note: _builtins.str
+    """Why nothing has changed, or what was dropped."""
+    @_builtins.property
+    def run(self) -> _run_pb2.Run:
+        """The run as it stands now, in full."""
+
+    @_builtins.property
+    def rejection(self) -> _run_pb2.Rejection:
+        """Set when the other version has no place for the run."""
+
+    def __init__(
+        self,
+        *,
+        changed: _builtins.bool = ...,
+        run: _run_pb2.Run | None = ...,
+        rejection: _run_pb2.Rejection | None = ...,
+        note: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["rejection", b"rejection", "run", b"run"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed", b"changed", "note", b"note", "rejection", b"rejection", "run", b"run"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MigrateRunResponse: _TypeAlias = MigrateRunResponse  # noqa: Y015
+
+@_typing.final
 class PauseRunRequest(_message.Message):
     """PauseRunRequest names the run to pause."""
 

@@ -70,6 +70,11 @@ class RunServiceStub:
                 request_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.ForceStateRequest.SerializeToString,
                 response_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.ForceStateResponse.FromString,
                 _registered_method=True)
+        self.MigrateRun = channel.unary_unary(
+                '/interlock.engine.v1.RunService/MigrateRun',
+                request_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.MigrateRunRequest.SerializeToString,
+                response_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.MigrateRunResponse.FromString,
+                _registered_method=True)
         self.PauseRun = channel.unary_unary(
                 '/interlock.engine.v1.RunService/PauseRun',
                 request_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.PauseRunRequest.SerializeToString,
@@ -160,6 +165,14 @@ class RunServiceServicer:
 
     def ForceState(self, request, context):
         """ForceState sets any state of a workflow with meta.debug (S6.3, S15.7).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def MigrateRun(self, request, context):
+        """MigrateRun moves a run to another version of its workflow, in one commit (S17). What
+        that newly allows must be accepted, else FAILED_PRECONDITION.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -260,6 +273,11 @@ def add_RunServiceServicer_to_server(servicer, server):
                     servicer.ForceState,
                     request_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.ForceStateRequest.FromString,
                     response_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.ForceStateResponse.SerializeToString,
+            ),
+            'MigrateRun': grpc.unary_unary_rpc_method_handler(
+                    servicer.MigrateRun,
+                    request_deserializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.MigrateRunRequest.FromString,
+                    response_serializer=interlock_dot_engine_dot_v1_dot_run__service__pb2.MigrateRunResponse.SerializeToString,
             ),
             'PauseRun': grpc.unary_unary_rpc_method_handler(
                     servicer.PauseRun,
@@ -487,6 +505,33 @@ class RunService:
             '/interlock.engine.v1.RunService/ForceState',
             interlock_dot_engine_dot_v1_dot_run__service__pb2.ForceStateRequest.SerializeToString,
             interlock_dot_engine_dot_v1_dot_run__service__pb2.ForceStateResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def MigrateRun(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.engine.v1.RunService/MigrateRun',
+            interlock_dot_engine_dot_v1_dot_run__service__pb2.MigrateRunRequest.SerializeToString,
+            interlock_dot_engine_dot_v1_dot_run__service__pb2.MigrateRunResponse.FromString,
             options,
             channel_credentials,
             insecure,

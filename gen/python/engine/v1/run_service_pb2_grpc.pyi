@@ -56,6 +56,10 @@ class RunServiceStub:
     """
     ForceState: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.ForceStateRequest, _run_service_pb2.ForceStateResponse]
     """ForceState sets any state of a workflow with meta.debug (S6.3, S15.7)."""
+    MigrateRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.MigrateRunRequest, _run_service_pb2.MigrateRunResponse]
+    """MigrateRun moves a run to another version of its workflow, in one commit (S17). What
+    that newly allows must be accepted, else FAILED_PRECONDITION.
+    """
     PauseRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.PauseRunRequest, _run_service_pb2.PauseRunResponse]
     """PauseRun stops a run until it is resumed, with the runs that it invoked and those
     that invoked it (S6.2).
@@ -113,6 +117,10 @@ class RunServiceAsyncStub(RunServiceStub):
     """
     ForceState: _aio.UnaryUnaryMultiCallable[_run_service_pb2.ForceStateRequest, _run_service_pb2.ForceStateResponse]  # type: ignore[assignment]
     """ForceState sets any state of a workflow with meta.debug (S6.3, S15.7)."""
+    MigrateRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.MigrateRunRequest, _run_service_pb2.MigrateRunResponse]  # type: ignore[assignment]
+    """MigrateRun moves a run to another version of its workflow, in one commit (S17). What
+    that newly allows must be accepted, else FAILED_PRECONDITION.
+    """
     PauseRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.PauseRunRequest, _run_service_pb2.PauseRunResponse]  # type: ignore[assignment]
     """PauseRun stops a run until it is resumed, with the runs that it invoked and those
     that invoked it (S6.2).
@@ -209,6 +217,16 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_run_service_pb2.ForceStateResponse, _abc.Awaitable[_run_service_pb2.ForceStateResponse]]:
         """ForceState sets any state of a workflow with meta.debug (S6.3, S15.7)."""
+
+    @_abc_1.abstractmethod
+    def MigrateRun(
+        self,
+        request: _run_service_pb2.MigrateRunRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_run_service_pb2.MigrateRunResponse, _abc.Awaitable[_run_service_pb2.MigrateRunResponse]]:
+        """MigrateRun moves a run to another version of its workflow, in one commit (S17). What
+        that newly allows must be accepted, else FAILED_PRECONDITION.
+        """
 
     @_abc_1.abstractmethod
     def PauseRun(

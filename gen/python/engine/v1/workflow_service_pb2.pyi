@@ -8,6 +8,7 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from interlock.gen.engine.v1 import workflow_pb2 as _workflow_pb2
 import builtins as _builtins
 import sys
@@ -19,6 +20,34 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _MigrationVerdict:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _MigrationVerdictEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MigrationVerdict.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    MIGRATION_VERDICT_UNSPECIFIED: _MigrationVerdict.ValueType  # 0
+    """Not used."""
+    MIGRATION_VERDICT_PROVED: _MigrationVerdict.ValueType  # 1
+    """Nothing that a run may do after the move was refused before."""
+    MIGRATION_VERDICT_LOOSENED: _MigrationVerdict.ValueType  # 2
+    """Something is newly allowed."""
+    MIGRATION_VERDICT_NOT_PROVED: _MigrationVerdict.ValueType  # 3
+    """A bound was reached, and nothing was found so far."""
+
+class MigrationVerdict(_MigrationVerdict, metaclass=_MigrationVerdictEnumTypeWrapper):
+    """MigrationVerdict is whether a move newly allows something."""
+
+MIGRATION_VERDICT_UNSPECIFIED: MigrationVerdict.ValueType  # 0
+"""Not used."""
+MIGRATION_VERDICT_PROVED: MigrationVerdict.ValueType  # 1
+"""Nothing that a run may do after the move was refused before."""
+MIGRATION_VERDICT_LOOSENED: MigrationVerdict.ValueType  # 2
+"""Something is newly allowed."""
+MIGRATION_VERDICT_NOT_PROVED: MigrationVerdict.ValueType  # 3
+"""A bound was reached, and nothing was found so far."""
+Global___MigrationVerdict: _TypeAlias = MigrationVerdict  # noqa: Y015
 
 @_typing.final
 class RegisterWorkflowRequest(_message.Message):
@@ -237,3 +266,184 @@ class ValidateWorkflowResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ValidateWorkflowResponse: _TypeAlias = ValidateWorkflowResponse  # noqa: Y015
+
+@_typing.final
+class PlanMigrationRequest(_message.Message):
+    """PlanMigrationRequest names two versions of a workflow."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class StatesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    WORKFLOW_FIELD_NUMBER: _builtins.int
+    FROM_VERSION_FIELD_NUMBER: _builtins.int
+    TO_VERSION_FIELD_NUMBER: _builtins.int
+    STATES_FIELD_NUMBER: _builtins.int
+    MAX_STATES_FIELD_NUMBER: _builtins.int
+    workflow: _builtins.str
+    """Name of the workflow."""
+    from_version: _builtins.int
+    """The version that runs have now."""
+    to_version: _builtins.int
+    """The version to move them to; 0 for the latest."""
+    max_states: _builtins.int
+    """The most pairs of conditions to compare; 0 for 100,000."""
+    @_builtins.property
+    def states(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """What states of the one version are called in the other; a state that is not here
+        keeps its name.
+        """
+
+    def __init__(
+        self,
+        *,
+        workflow: _builtins.str = ...,
+        from_version: _builtins.int = ...,
+        to_version: _builtins.int = ...,
+        states: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        max_states: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_version", b"from_version", "max_states", b"max_states", "states", b"states", "to_version", b"to_version", "workflow", b"workflow"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlanMigrationRequest: _TypeAlias = PlanMigrationRequest  # noqa: Y015
+
+@_typing.final
+class PlanMigrationResponse(_message.Message):
+    """PlanMigrationResponse is what a move would newly allow."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TO_VERSION_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    GAINS_FIELD_NUMBER: _builtins.int
+    STAYS_FIELD_NUMBER: _builtins.int
+    DROPPED_EVIDENCE_FIELD_NUMBER: _builtins.int
+    PAIRS_FIELD_NUMBER: _builtins.int
+    DIGEST_FIELD_NUMBER: _builtins.int
+    to_version: _builtins.int
+    """The version that runs would have."""
+    verdict: Global___MigrationVerdict.ValueType
+    """Whether something is newly allowed."""
+    reason: _builtins.str
+    """Why nothing is proved; empty for no reason."""
+    pairs: _builtins.int
+    """How many pairs of conditions were compared."""
+    digest: _builtins.str
+    """Names this plan: who accepts what it newly allows gives it to MigrateRun."""
+    @_builtins.property
+    def gains(self) -> _containers.RepeatedCompositeFieldContainer[Global___Gain]:
+        """What is newly allowed."""
+
+    @_builtins.property
+    def stays(self) -> _containers.RepeatedCompositeFieldContainer[Global___Stay]:
+        """The states from which no run can move."""
+
+    @_builtins.property
+    def dropped_evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the evidence that would not count any more."""
+
+    def __init__(
+        self,
+        *,
+        to_version: _builtins.int = ...,
+        verdict: Global___MigrationVerdict.ValueType = ...,
+        reason: _builtins.str = ...,
+        gains: _abc.Iterable[Global___Gain] | None = ...,
+        stays: _abc.Iterable[Global___Stay] | None = ...,
+        dropped_evidence: _abc.Iterable[_builtins.str] | None = ...,
+        pairs: _builtins.int = ...,
+        digest: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["digest", b"digest", "dropped_evidence", b"dropped_evidence", "gains", b"gains", "pairs", b"pairs", "reason", b"reason", "stays", b"stays", "to_version", b"to_version", "verdict", b"verdict"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlanMigrationResponse: _TypeAlias = PlanMigrationResponse  # noqa: Y015
+
+@_typing.final
+class Gain(_message.Message):
+    """Gain is something that a move newly allows."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    WAS_FIELD_NUMBER: _builtins.int
+    IS_FIELD_NUMBER: _builtins.int
+    WHAT_FIELD_NUMBER: _builtins.int
+    PATH_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    """"tool", "command", "transition", "limit" or "rule"."""
+    was: _builtins.str
+    """The state of the old version; empty for all."""
+    what: _builtins.str
+    """What is newly allowed."""
+    @_builtins.property
+    def path(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Steps of a run that lead there."""
+
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+        was: _builtins.str = ...,
+        what: _builtins.str = ...,
+        path: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["is", b"is", "kind", b"kind", "path", b"path", "was", b"was", "what", b"what"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Gain: _TypeAlias = Gain  # noqa: Y015
+
+@_typing.final
+class Stay(_message.Message):
+    """Stay is a state from which no run can move."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    state: _builtins.str
+    """Name of the state."""
+    reason: _builtins.str
+    """Why."""
+    def __init__(
+        self,
+        *,
+        state: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Stay: _TypeAlias = Stay  # noqa: Y015

@@ -56,6 +56,11 @@ class WorkflowServiceStub:
                 request_serializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.ValidateWorkflowRequest.SerializeToString,
                 response_deserializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.ValidateWorkflowResponse.FromString,
                 _registered_method=True)
+        self.PlanMigration = channel.unary_unary(
+                '/interlock.engine.v1.WorkflowService/PlanMigration',
+                request_serializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PlanMigrationRequest.SerializeToString,
+                response_deserializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PlanMigrationResponse.FromString,
+                _registered_method=True)
 
 
 class WorkflowServiceServicer:
@@ -95,6 +100,14 @@ class WorkflowServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PlanMigration(self, request, context):
+        """PlanMigration says what moving running runs to another version would newly allow, or
+        that it allows nothing new (S17.3). It moves none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_WorkflowServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -117,6 +130,11 @@ def add_WorkflowServiceServicer_to_server(servicer, server):
                     servicer.ValidateWorkflow,
                     request_deserializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.ValidateWorkflowRequest.FromString,
                     response_serializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.ValidateWorkflowResponse.SerializeToString,
+            ),
+            'PlanMigration': grpc.unary_unary_rpc_method_handler(
+                    servicer.PlanMigration,
+                    request_deserializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PlanMigrationRequest.FromString,
+                    response_serializer=interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PlanMigrationResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -229,6 +247,33 @@ class WorkflowService:
             '/interlock.engine.v1.WorkflowService/ValidateWorkflow',
             interlock_dot_engine_dot_v1_dot_workflow__service__pb2.ValidateWorkflowRequest.SerializeToString,
             interlock_dot_engine_dot_v1_dot_workflow__service__pb2.ValidateWorkflowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PlanMigration(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.engine.v1.WorkflowService/PlanMigration',
+            interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PlanMigrationRequest.SerializeToString,
+            interlock_dot_engine_dot_v1_dot_workflow__service__pb2.PlanMigrationResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -51,6 +51,10 @@ class WorkflowServiceStub:
     """
     ValidateWorkflow: _grpc.UnaryUnaryMultiCallable[_workflow_service_pb2.ValidateWorkflowRequest, _workflow_service_pb2.ValidateWorkflowResponse]
     """ValidateWorkflow returns every problem of a definition and stores nothing."""
+    PlanMigration: _grpc.UnaryUnaryMultiCallable[_workflow_service_pb2.PlanMigrationRequest, _workflow_service_pb2.PlanMigrationResponse]
+    """PlanMigration says what moving running runs to another version would newly allow, or
+    that it allows nothing new (S17.3). It moves none.
+    """
 
 @_typing.type_check_only
 class WorkflowServiceAsyncStub(WorkflowServiceStub):
@@ -74,6 +78,10 @@ class WorkflowServiceAsyncStub(WorkflowServiceStub):
     """
     ValidateWorkflow: _aio.UnaryUnaryMultiCallable[_workflow_service_pb2.ValidateWorkflowRequest, _workflow_service_pb2.ValidateWorkflowResponse]  # type: ignore[assignment]
     """ValidateWorkflow returns every problem of a definition and stores nothing."""
+    PlanMigration: _aio.UnaryUnaryMultiCallable[_workflow_service_pb2.PlanMigrationRequest, _workflow_service_pb2.PlanMigrationResponse]  # type: ignore[assignment]
+    """PlanMigration says what moving running runs to another version would newly allow, or
+    that it allows nothing new (S17.3). It moves none.
+    """
 
 class WorkflowServiceServicer(metaclass=_abc_1.ABCMeta):
     """WorkflowService owns workflow definitions. Definitions are registered by content,
@@ -118,5 +126,15 @@ class WorkflowServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_workflow_service_pb2.ValidateWorkflowResponse, _abc.Awaitable[_workflow_service_pb2.ValidateWorkflowResponse]]:
         """ValidateWorkflow returns every problem of a definition and stores nothing."""
+
+    @_abc_1.abstractmethod
+    def PlanMigration(
+        self,
+        request: _workflow_service_pb2.PlanMigrationRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_workflow_service_pb2.PlanMigrationResponse, _abc.Awaitable[_workflow_service_pb2.PlanMigrationResponse]]:
+        """PlanMigration says what moving running runs to another version would newly allow, or
+        that it allows nothing new (S17.3). It moves none.
+        """
 
 def add_WorkflowServiceServicer_to_server(servicer: WorkflowServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

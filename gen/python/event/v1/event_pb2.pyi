@@ -75,6 +75,7 @@ class Event(_message.Message):
     UPSTREAM_CHANGED_FIELD_NUMBER: _builtins.int
     LEASE_CHANGED_FIELD_NUMBER: _builtins.int
     TOOLCALL_OUTCOME_FIELD_NUMBER: _builtins.int
+    RUN_MIGRATED_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Globally unique and deterministic: the same change always has the same id. It is
     also the NATS message id and the CloudEvents id.
@@ -235,6 +236,10 @@ class Event(_message.Message):
     def toolcall_outcome(self) -> Global___ToolCallOutcome:
         """Of toolcall.unknown and toolcall.settled."""
 
+    @_builtins.property
+    def run_migrated(self) -> Global___RunMigrated:
+        """Of run.migrated."""
+
     def __init__(
         self,
         *,
@@ -280,12 +285,13 @@ class Event(_message.Message):
         upstream_changed: Global___UpstreamChanged | None = ...,
         lease_changed: Global___LeaseChanged | None = ...,
         toolcall_outcome: Global___ToolCallOutcome | None = ...,
+        run_migrated: Global___RunMigrated | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["approval_changed", b"approval_changed", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "lease_changed", b"lease_changed", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_outcome", b"toolcall_outcome", "toolcall_reported", b"toolcall_reported", "upstream_changed", b"upstream_changed", "workflow_registered", b"workflow_registered"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["approval_changed", b"approval_changed", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "lease_changed", b"lease_changed", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_migrated", b"run_migrated", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_outcome", b"toolcall_outcome", "toolcall_reported", b"toolcall_reported", "upstream_changed", b"upstream_changed", "workflow_registered", b"workflow_registered"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "approval_changed", b"approval_changed", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "entity", b"entity", "entity_id", b"entity_id", "id", b"id", "lease_changed", b"lease_changed", "namespace", b"namespace", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_outcome", b"toolcall_outcome", "toolcall_reported", b"toolcall_reported", "type", b"type", "upstream_changed", b"upstream_changed", "version", b"version", "workflow_registered", b"workflow_registered"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "approval_changed", b"approval_changed", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "entity", b"entity", "entity_id", b"entity_id", "id", b"id", "lease_changed", b"lease_changed", "namespace", b"namespace", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_migrated", b"run_migrated", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_outcome", b"toolcall_outcome", "toolcall_reported", b"toolcall_reported", "type", b"type", "upstream_changed", b"upstream_changed", "version", b"version", "workflow_registered", b"workflow_registered"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_payload: _TypeAlias = _typing.Literal["workflow_registered", "run_started", "run_transitioned", "run_rejected", "run_ended", "run_paused", "run_resumed", "toolcall_decided", "toolcall_reported", "run_forced", "run_interrupted", "run_forked", "run_branch_bound", "run_branch_ended", "run_joined", "run_invoked", "run_child_ended", "schema_registered", "state_changed", "state_deleted", "state_locked", "session_created", "session_changed", "session_granted", "task_changed", "component_changed", "component_committed", "approval_changed", "run_approval_changed", "policy_changed", "decisions_sealed", "upstream_changed", "lease_changed", "toolcall_outcome"]  # noqa: Y015
+    _WhichOneofReturnType_payload: _TypeAlias = _typing.Literal["workflow_registered", "run_started", "run_transitioned", "run_rejected", "run_ended", "run_paused", "run_resumed", "toolcall_decided", "toolcall_reported", "run_forced", "run_interrupted", "run_forked", "run_branch_bound", "run_branch_ended", "run_joined", "run_invoked", "run_child_ended", "schema_registered", "state_changed", "state_deleted", "state_locked", "session_created", "session_changed", "session_granted", "task_changed", "component_changed", "component_committed", "approval_changed", "run_approval_changed", "policy_changed", "decisions_sealed", "upstream_changed", "lease_changed", "toolcall_outcome", "run_migrated"]  # noqa: Y015
     _WhichOneofArgType_payload: _TypeAlias = _typing.Literal["payload", b"payload"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_payload) -> _WhichOneofReturnType_payload | None: ...
 
@@ -554,6 +560,41 @@ class RunForced(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RunForced: _TypeAlias = RunForced  # noqa: Y015
+
+@_typing.final
+class RunMigrated(_message.Message):
+    """RunMigrated announces that a run has moved to another version of its workflow."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_FIELD_NUMBER: _builtins.int
+    TO_FIELD_NUMBER: _builtins.int
+    FROM_VERSION_FIELD_NUMBER: _builtins.int
+    TO_VERSION_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    to: _builtins.str
+    """The state after."""
+    from_version: _builtins.int
+    """The version of the workflow before."""
+    to_version: _builtins.int
+    """The version of the workflow after."""
+    reason: _builtins.str
+    """What the other version does not know, and was dropped."""
+    def __init__(
+        self,
+        *,
+        to: _builtins.str = ...,
+        from_version: _builtins.int = ...,
+        to_version: _builtins.int = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from", b"from", "from_version", b"from_version", "reason", b"reason", "to", b"to", "to_version", b"to_version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RunMigrated: _TypeAlias = RunMigrated  # noqa: Y015
 
 @_typing.final
 class RunInterrupted(_message.Message):

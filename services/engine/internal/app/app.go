@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
@@ -38,6 +39,7 @@ type App struct {
 	log      *slog.Logger
 
 	machines *snapshot.Cache[machineKey, definition.Compiled]
+	plans    *snapshot.Cache[planKey, *verify.MigrationPlan]
 	runs     *snapshot.Cache[store.Key, *workflow.Run]
 	past     *snapshot.Cache[checkpoint, *workflow.Run]
 	changes  *wakeup.Hub
@@ -68,6 +70,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		clock:    clock,
 		log:      log,
 		machines: snapshot.New[machineKey, definition.Compiled](cacheBytes),
+		plans:    snapshot.New[planKey, *verify.MigrationPlan](cacheBytes),
 		runs:     snapshot.New[store.Key, *workflow.Run](runCacheBytes),
 		past:     snapshot.New[checkpoint, *workflow.Run](pastCacheBytes),
 		changes:  wakeup.New(),
@@ -76,6 +79,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		pageBytes: pageBytes, looked: looked,
 	}
 	st.Gate().OnTurn(a.machines.Clear)
+	st.Gate().OnTurn(a.plans.Clear)
 	st.Gate().OnTurn(a.runs.Clear)
 	st.Gate().OnTurn(a.past.Clear)
 	return a

@@ -28,6 +28,8 @@ type request struct {
 	settles string
 	// dry decides, and commits nothing.
 	dry bool
+	// to is the version that the run moves to; only of migrations.
+	to definition.Compiled
 }
 
 func (r request) subject() string {
@@ -87,6 +89,9 @@ func (s *scene) changeOnce(ctx context.Context, caller Caller, r request) (*comm
 		return nil, err
 	}
 	stepped := f.step(d.aim.At.Run, d.m, command)
+	if stepped.out.Changed && r.to.Machine != nil {
+		stepped.m = r.to
+	}
 	if stepped.out.Changed {
 		if err := f.follow(ctx, stepped, r); err != nil {
 			return nil, err

@@ -37,6 +37,9 @@ func (f *family) commit(ctx context.Context, d decision, s *step, r request) (*c
 	if err := f.voidResumed(ctx, s, &batch); err != nil {
 		return nil, err
 	}
+	if err := f.moveEvidence(ctx, d, s, &batch); err != nil {
+		return nil, err
+	}
 	if err := f.scene.addChecks(&batch, s.key); err != nil {
 		return nil, err
 	}

@@ -42,6 +42,7 @@ type runRecord struct {
 	Holds     []holdRecord        `json:"holds,omitempty"`
 	Sources   workflow.Sources    `json:"sources,omitempty"`
 	Approved  []approvedRecord    `json:"approved,omitempty"`
+	Moved     bool                `json:"moved,omitempty"`
 }
 
 func encodeRun(run *workflow.Run) []byte {
@@ -100,7 +101,7 @@ func decodeRun(data []byte, version int64) (*workflow.Run, error) {
 			State: r.State, Entry: r.Entry, Context: context, Interrupt: (*workflow.Interruption)(r.Interrupt), Fork: fork,
 			Child: (*workflow.Invocation)(r.Child), Approval: approval, Sources: r.Sources,
 		},
-		Approved: approvedIn(r.Approved),
+		Approved: approvedIn(r.Approved), Moved: r.Moved,
 	}, nil
 }
 
@@ -409,6 +410,7 @@ func writeRare(w *jsonobject.Writer, run *workflow.Run) {
 		}
 		w.Raw("approved", mustJSON(records))
 	}
+	w.OptionalTruth("moved", run.Moved)
 }
 
 func holdsOf(holds []workflow.Hold) []holdRecord {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -45,11 +46,11 @@ func (a *App) Version(ctx context.Context, caller Caller, runID string, version 
 	case version > now.Version:
 		return nil, nil, fault.New(fault.NotFound, "run %s has no version %d; the latest is %d", runID, version, now.Version)
 	}
-	m, err := a.machine(ctx, caller.Namespace, now.Workflow, now.WorkflowVersion)
+	run, err := a.replay(ctx, key, now, version)
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := a.replay(ctx, key, now, m.Machine, version)
+	m, err := a.machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,7 +70,7 @@ func lanesOf(run *workflow.Run, m definition.Compiled) []*View {
 }
 
 // replay plays the history of a run up to a version, from the last one remembered.
-func (a *App) replay(ctx context.Context, key store.Key, now *workflow.Run, m *workflow.Machine, version int64) (*workflow.Run, error) {
+func (a *App) replay(ctx context.Context, key store.Key, now *workflow.Run, version int64) (*workflow.Run, error) {
 	run := &workflow.Run{ID: now.ID, Workspace: now.Workspace, Owner: now.Owner, Parent: now.Parent}
 	for at := version / checkpointEvery * checkpointEvery; at > 0; at -= checkpointEvery {
 		if known, ok := a.past.Get(checkpoint{key, at}); ok {
@@ -90,9 +91,9 @@ func (a *App) replay(ctx context.Context, key store.Key, now *workflow.Run, m *w
 			if err != nil {
 				return nil, fault.From(fmt.Errorf("history of %s: %w", key.ID, err))
 			}
-			next, err := m.Replay(run, entry)
+			next, err := a.replayEntry(ctx, key, now, run, entry)
 			if err != nil {
-				return nil, fault.New(fault.Internal, "the history of run %s cannot be played: %s", key.ID, err)
+				return nil, err
 			}
 			run = &next
 			if run.Version%checkpointEvery == 0 {
@@ -101,6 +102,30 @@ func (a *App) replay(ctx context.Context, key store.Key, now *workflow.Run, m *w
 		}
 	}
 	return run, nil
+}
+
+// replayEntry plays one entry, by the version of the workflow that it was made by.
+func (a *App) replayEntry(ctx context.Context, key store.Key, now, run *workflow.Run, entry *workflow.HistoryEntry) (workflow.Run, error) {
+	m, err := a.machine(ctx, key.Namespace, now.Workflow, cmp.Or(entry.WorkflowVersion, now.WorkflowVersion))
+	if err != nil {
+		return workflow.Run{}, err
+	}
+	var next workflow.Run
+	if entry.Type == workflow.EventMigrated {
+		from, err := a.machine(ctx, key.Namespace, now.Workflow, run.WorkflowVersion)
+		if err != nil {
+			return workflow.Run{}, err
+		}
+		next, err = m.ReplayMigration(from.Machine, run, entry)
+		if err != nil {
+			return next, fault.New(fault.Internal, "the history of run %s cannot be played: %s", key.ID, err)
+		}
+		return next, nil
+	}
+	if next, err = m.Replay(run, entry); err != nil {
+		return next, fault.New(fault.Internal, "the history of run %s cannot be played: %s", key.ID, err)
+	}
+	return next, nil
 }
 
 // decodeHistory reads what encodeEntry wrote, as far as a replay needs it.
@@ -114,6 +139,9 @@ func decodeHistory(h store.HistoryEntry) (*workflow.HistoryEntry, error) {
 		WorkflowVersion: e.WorkflowVersion, RunVersion: h.Version, Status: e.Status, Reason: e.Reason, SafeNext: e.SafeNext,
 		Branch: e.Branch, Interrupt: e.Interrupt, Files: e.Files, ChildRunID: e.ChildRunID, ChildStatus: e.ChildStatus,
 		SessionID: e.SessionID, ApprovalID: e.ApprovalID, HoldCauses: e.HoldCauses,
+	}
+	for _, g := range e.Guards {
+		out.Guards = append(out.Guards, workflow.GuardResult{Name: g.Name, Passed: g.Passed})
 	}
 	var err error
 	if len(e.Data) > 0 {

@@ -82,6 +82,10 @@ func setPayload(out *eventv1.Event, run *workflow.Run, ev *workflow.Event) bool 
 		out.Payload = &eventv1.Event_RunResumed{RunResumed: &eventv1.RunResumed{State: run.State}}
 	case workflow.EventForced:
 		out.Payload = &eventv1.Event_RunForced{RunForced: &eventv1.RunForced{From: ev.From, To: ev.To, Branch: ev.Branch}}
+	case workflow.EventMigrated:
+		out.Payload = &eventv1.Event_RunMigrated{RunMigrated: &eventv1.RunMigrated{
+			From: ev.From, To: ev.To, FromVersion: ev.FromVersion, ToVersion: run.WorkflowVersion, Reason: bus.Clip(ev.Reason),
+		}}
 	case workflow.EventInterrupted:
 		out.Payload = &eventv1.Event_RunInterrupted{RunInterrupted: &eventv1.RunInterrupted{
 			Interrupt: ev.Interrupt, From: ev.From, To: ev.To, Files: bus.ClipAll(ev.Files), Branch: ev.Branch,

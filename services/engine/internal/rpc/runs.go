@@ -169,6 +169,20 @@ func (s *Runs) ForceState(ctx context.Context, req *enginev1.ForceStateRequest) 
 	}, nil
 }
 
+// MigrateRun implements RunService.
+func (s *Runs) MigrateRun(ctx context.Context, req *enginev1.MigrateRunRequest) (*enginev1.MigrateRunResponse, error) {
+	outcome, err := s.app.Migrate(ctx, caller(ctx), app.Migration{
+		RunID: req.GetRunId(), To: req.GetToVersion(), States: req.GetStates(), Accept: req.GetAccept(),
+		ExpectedVersion: req.GetExpectedVersion(), IdempotencyKey: req.GetIdempotencyKey(), DryRun: req.GetDryRun(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.MigrateRunResponse{
+		Changed: outcome.Changed, Run: s.runProto(outcome.View), Rejection: s.rejectionProto(outcome), Note: outcome.Note,
+	}, nil
+}
+
 // PauseRun implements RunService.
 func (s *Runs) PauseRun(ctx context.Context, req *enginev1.PauseRunRequest) (*enginev1.PauseRunResponse, error) {
 	run, err := s.accepted(s.app.Pause(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))

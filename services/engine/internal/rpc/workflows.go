@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
 )
 
@@ -65,6 +66,31 @@ func (s *Workflows) ListWorkflows(ctx context.Context, req *enginev1.ListWorkflo
 func (s *Workflows) ValidateWorkflow(_ context.Context, req *enginev1.ValidateWorkflowRequest) (*enginev1.ValidateWorkflowResponse, error) {
 	problems := s.App.Validate(req.GetDefinition(), req.GetStrict())
 	return &enginev1.ValidateWorkflowResponse{Ok: !problems.HasErrors(), Problems: problemsProto(problems)}, nil
+}
+
+// PlanMigration implements WorkflowService.
+func (s *Workflows) PlanMigration(ctx context.Context, req *enginev1.PlanMigrationRequest) (*enginev1.PlanMigrationResponse, error) {
+	plan, err := s.App.PlanMigration(ctx, rpc.Namespace(ctx), req.GetWorkflow(), req.GetFromVersion(), req.GetToVersion(), req.GetStates(), req.GetMaxStates())
+	if err != nil {
+		return nil, err
+	}
+	out := &enginev1.PlanMigrationResponse{
+		ToVersion: plan.To, Verdict: verdicts[plan.Verdict], Reason: plan.Reason, DroppedEvidence: plan.Dropped, Pairs: int64(plan.States), Digest: plan.Digest,
+	}
+	for i := range plan.Gains {
+		g := &plan.Gains[i]
+		out.Gains = append(out.Gains, &enginev1.Gain{Kind: string(g.Kind), Was: g.Was, Is: g.Is, What: g.What, Path: g.Path})
+	}
+	for _, stay := range plan.Stays {
+		out.Stays = append(out.Stays, &enginev1.Stay{State: stay.State, Reason: stay.Why})
+	}
+	return out, nil
+}
+
+var verdicts = map[verify.Verdict]enginev1.MigrationVerdict{
+	verify.Proved:    enginev1.MigrationVerdict_MIGRATION_VERDICT_PROVED,
+	verify.Refuted:   enginev1.MigrationVerdict_MIGRATION_VERDICT_LOOSENED,
+	verify.Undecided: enginev1.MigrationVerdict_MIGRATION_VERDICT_NOT_PROVED,
 }
 
 func workflowProto(v *app.Version) *enginev1.Workflow {

@@ -315,6 +315,19 @@ func (b *Board) moved(e *Event) {
 		delete(b.loops, e.EntityID)
 	case e.Transitioned != nil && e.Type == "transitioned":
 		b.took(e.EntityID, *e.Transitioned)
+	case e.Migrated != nil:
+		run, known := b.runs[e.EntityID]
+		if !known {
+			return
+		}
+		b.coverage(run.version).UnderWay--
+		run.version.number = int64(e.Migrated.ToVersion)
+		b.runs[e.EntityID] = run
+		c := b.coverage(run.version)
+		c.Runs++
+		c.UnderWay++
+		c.Entries[e.Migrated.To]++
+		delete(b.loops, e.EntityID)
 	case e.Moved != nil:
 		b.took(e.EntityID, *e.Moved)
 	}

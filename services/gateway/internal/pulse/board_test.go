@@ -136,6 +136,12 @@ func TestCoverage(t *testing.T) {
 	if c.UnderWay != 1 {
 		t.Errorf("under way are %d", c.UnderWay)
 	}
+	apply(t, b, 5, &eventv1.Event{Entity: "run", EntityId: "run_1", Type: "migrated", Payload: &eventv1.Event_RunMigrated{
+		RunMigrated: &eventv1.RunMigrated{From: "done", To: "over", FromVersion: 3, ToVersion: 4},
+	}})
+	if old, now := b.CoverageOf("fix", 3), b.CoverageOf("fix", 4); old.UnderWay != 0 || now.UnderWay != 1 || now.Entries["over"] != 1 {
+		t.Errorf("after a move: %+v, %+v", old, now)
+	}
 	for range 2 { // an event may come twice
 		apply(t, b, 5, &eventv1.Event{Entity: "run", EntityId: "run_1", Type: "ended", Payload: &eventv1.Event_RunEnded{RunEnded: &eventv1.RunEnded{}}})
 	}

@@ -37,6 +37,13 @@ type Event struct {
 	ChildEnded  *Transition  `json:"run_child_ended"`
 	Forced      *Transition  `json:"run_forced"`
 	Interrupted *interrupted `json:"run_interrupted"`
+	Migrated    *migrated    `json:"run_migrated"`
+}
+
+// migrated is a run that has moved to another version of its workflow.
+type migrated struct {
+	To        string `json:"to"`
+	ToVersion number `json:"to_version"`
 }
 
 // Started is the start of a run.

@@ -193,6 +193,8 @@ const (
 	RejectionCode_REJECTION_CODE_RUN_NOT_PAUSED RejectionCode = 15
 	// Nothing in the run waits for that approval.
 	RejectionCode_REJECTION_CODE_NOT_PARKED RejectionCode = 16
+	// The other version of the workflow has no place for the run (S17.1).
+	RejectionCode_REJECTION_CODE_NO_IMAGE RejectionCode = 17
 )
 
 // Enum value maps for RejectionCode.
@@ -215,6 +217,7 @@ var (
 		14: "REJECTION_CODE_INVALID_DATA",
 		15: "REJECTION_CODE_RUN_NOT_PAUSED",
 		16: "REJECTION_CODE_NOT_PARKED",
+		17: "REJECTION_CODE_NO_IMAGE",
 	}
 	RejectionCode_value = map[string]int32{
 		"REJECTION_CODE_UNSPECIFIED":              0,
@@ -234,6 +237,7 @@ var (
 		"REJECTION_CODE_INVALID_DATA":             14,
 		"REJECTION_CODE_RUN_NOT_PAUSED":           15,
 		"REJECTION_CODE_NOT_PARKED":               16,
+		"REJECTION_CODE_NO_IMAGE":                 17,
 	}
 )
 
@@ -637,6 +641,8 @@ const (
 	HistoryType_HISTORY_TYPE_APPROVAL_STALE HistoryType = 18
 	// "tool_result": a tool reported its result. It does not change the run.
 	HistoryType_HISTORY_TYPE_TOOL_RESULT HistoryType = 19
+	// "migrated": the run has moved to another version of its workflow.
+	HistoryType_HISTORY_TYPE_MIGRATED HistoryType = 20
 )
 
 // Enum value maps for HistoryType.
@@ -662,6 +668,7 @@ var (
 		17: "HISTORY_TYPE_APPROVAL_CANCELLED",
 		18: "HISTORY_TYPE_APPROVAL_STALE",
 		19: "HISTORY_TYPE_TOOL_RESULT",
+		20: "HISTORY_TYPE_MIGRATED",
 	}
 	HistoryType_value = map[string]int32{
 		"HISTORY_TYPE_UNSPECIFIED":        0,
@@ -684,6 +691,7 @@ var (
 		"HISTORY_TYPE_APPROVAL_CANCELLED": 17,
 		"HISTORY_TYPE_APPROVAL_STALE":     18,
 		"HISTORY_TYPE_TOOL_RESULT":        19,
+		"HISTORY_TYPE_MIGRATED":           20,
 	}
 )
 
@@ -3001,7 +3009,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\aRunView\x12\x18\n" +
 	"\x14RUN_VIEW_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eRUN_VIEW_BASIC\x10\x01\x12\x11\n" +
-	"\rRUN_VIEW_FULL\x10\x02*\xe5\x04\n" +
+	"\rRUN_VIEW_FULL\x10\x02*\x82\x05\n" +
 	"\rRejectionCode\x12\x1e\n" +
 	"\x1aREJECTION_CODE_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cREJECTION_CODE_UNKNOWN_EVENT\x10\x01\x12\x1f\n" +
@@ -3020,7 +3028,8 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x1aREJECTION_CODE_UNSUPPORTED\x10\r\x12\x1f\n" +
 	"\x1bREJECTION_CODE_INVALID_DATA\x10\x0e\x12!\n" +
 	"\x1dREJECTION_CODE_RUN_NOT_PAUSED\x10\x0f\x12\x1d\n" +
-	"\x19REJECTION_CODE_NOT_PARKED\x10\x10*\x8f\x03\n" +
+	"\x19REJECTION_CODE_NOT_PARKED\x10\x10\x12\x1b\n" +
+	"\x17REJECTION_CODE_NO_IMAGE\x10\x11*\x8f\x03\n" +
 	"\rGuardOperator\x12\x1e\n" +
 	"\x1aGUARD_OPERATOR_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11GUARD_OPERATOR_EQ\x10\x01\x12\x16\n" +
@@ -3057,7 +3066,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x14BRANCH_STATUS_ACTIVE\x10\x01\x12\x1b\n" +
 	"\x17BRANCH_STATUS_SUCCEEDED\x10\x02\x12\x18\n" +
 	"\x14BRANCH_STATUS_FAILED\x10\x03\x12\x1b\n" +
-	"\x17BRANCH_STATUS_CANCELLED\x10\x04*\xf3\x04\n" +
+	"\x17BRANCH_STATUS_CANCELLED\x10\x04*\x8e\x05\n" +
 	"\vHistoryType\x12\x1c\n" +
 	"\x18HISTORY_TYPE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14HISTORY_TYPE_STARTED\x10\x01\x12\x1d\n" +
@@ -3079,7 +3088,8 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x1dHISTORY_TYPE_APPROVAL_EXPIRED\x10\x10\x12#\n" +
 	"\x1fHISTORY_TYPE_APPROVAL_CANCELLED\x10\x11\x12\x1f\n" +
 	"\x1bHISTORY_TYPE_APPROVAL_STALE\x10\x12\x12\x1c\n" +
-	"\x18HISTORY_TYPE_TOOL_RESULT\x10\x13BHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
+	"\x18HISTORY_TYPE_TOOL_RESULT\x10\x13\x12\x19\n" +
+	"\x15HISTORY_TYPE_MIGRATED\x10\x14BHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
 
 var (
 	file_interlock_engine_v1_run_proto_rawDescOnce sync.Once

@@ -1193,6 +1193,181 @@ func (x *ForceStateResponse) GetRejection() *Rejection {
 	return nil
 }
 
+// MigrateRunRequest names the run to move, and the version to move it to.
+type MigrateRunRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The version to move it to.
+	ToVersion int64 `protobuf:"varint,2,opt,name=to_version,json=toVersion,proto3" json:"to_version,omitempty"`
+	// What states of the run's version are called in the other; a state that is not here
+	// keeps its name.
+	States map[string]string `protobuf:"bytes,3,rep,name=states,proto3" json:"states,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The digest of the plan whose gains are accepted; empty to move only where nothing is
+	// newly allowed.
+	Accept string `protobuf:"bytes,4,opt,name=accept,proto3" json:"accept,omitempty"`
+	// The version that the run must have, else ABORTED; 0 for any.
+	ExpectedVersion int64 `protobuf:"varint,5,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
+	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	// True to say what would come of it, and to change nothing.
+	DryRun        bool `protobuf:"varint,7,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MigrateRunRequest) Reset() {
+	*x = MigrateRunRequest{}
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MigrateRunRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MigrateRunRequest) ProtoMessage() {}
+
+func (x *MigrateRunRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MigrateRunRequest.ProtoReflect.Descriptor instead.
+func (*MigrateRunRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *MigrateRunRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *MigrateRunRequest) GetToVersion() int64 {
+	if x != nil {
+		return x.ToVersion
+	}
+	return 0
+}
+
+func (x *MigrateRunRequest) GetStates() map[string]string {
+	if x != nil {
+		return x.States
+	}
+	return nil
+}
+
+func (x *MigrateRunRequest) GetAccept() string {
+	if x != nil {
+		return x.Accept
+	}
+	return ""
+}
+
+func (x *MigrateRunRequest) GetExpectedVersion() int64 {
+	if x != nil {
+		return x.ExpectedVersion
+	}
+	return 0
+}
+
+func (x *MigrateRunRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *MigrateRunRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+// MigrateRunResponse is the outcome of moving a run.
+type MigrateRunResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// True when the run has moved.
+	Changed bool `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
+	// The run as it stands now, in full.
+	Run *Run `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	// Set when the other version has no place for the run.
+	Rejection *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
+	// Why nothing has changed, or what was dropped.
+	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MigrateRunResponse) Reset() {
+	*x = MigrateRunResponse{}
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MigrateRunResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MigrateRunResponse) ProtoMessage() {}
+
+func (x *MigrateRunResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MigrateRunResponse.ProtoReflect.Descriptor instead.
+func (*MigrateRunResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *MigrateRunResponse) GetChanged() bool {
+	if x != nil {
+		return x.Changed
+	}
+	return false
+}
+
+func (x *MigrateRunResponse) GetRun() *Run {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *MigrateRunResponse) GetRejection() *Rejection {
+	if x != nil {
+		return x.Rejection
+	}
+	return nil
+}
+
+func (x *MigrateRunResponse) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
 // PauseRunRequest names the run to pause.
 type PauseRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1208,7 +1383,7 @@ type PauseRunRequest struct {
 
 func (x *PauseRunRequest) Reset() {
 	*x = PauseRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1220,7 +1395,7 @@ func (x *PauseRunRequest) String() string {
 func (*PauseRunRequest) ProtoMessage() {}
 
 func (x *PauseRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1233,7 +1408,7 @@ func (x *PauseRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRunRequest.ProtoReflect.Descriptor instead.
 func (*PauseRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{16}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PauseRunRequest) GetRunId() string {
@@ -1268,7 +1443,7 @@ type PauseRunResponse struct {
 
 func (x *PauseRunResponse) Reset() {
 	*x = PauseRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[17]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1455,7 @@ func (x *PauseRunResponse) String() string {
 func (*PauseRunResponse) ProtoMessage() {}
 
 func (x *PauseRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[17]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1468,7 @@ func (x *PauseRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRunResponse.ProtoReflect.Descriptor instead.
 func (*PauseRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{17}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PauseRunResponse) GetRun() *Run {
@@ -1316,7 +1491,7 @@ type ResumeRunRequest struct {
 
 func (x *ResumeRunRequest) Reset() {
 	*x = ResumeRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[18]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1328,7 +1503,7 @@ func (x *ResumeRunRequest) String() string {
 func (*ResumeRunRequest) ProtoMessage() {}
 
 func (x *ResumeRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[18]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1341,7 +1516,7 @@ func (x *ResumeRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRunRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{18}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ResumeRunRequest) GetRunId() string {
@@ -1369,7 +1544,7 @@ type ResumeRunResponse struct {
 
 func (x *ResumeRunResponse) Reset() {
 	*x = ResumeRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[19]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1381,7 +1556,7 @@ func (x *ResumeRunResponse) String() string {
 func (*ResumeRunResponse) ProtoMessage() {}
 
 func (x *ResumeRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[19]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1394,7 +1569,7 @@ func (x *ResumeRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRunResponse.ProtoReflect.Descriptor instead.
 func (*ResumeRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{19}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ResumeRunResponse) GetRun() *Run {
@@ -1419,7 +1594,7 @@ type CancelRunRequest struct {
 
 func (x *CancelRunRequest) Reset() {
 	*x = CancelRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[20]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1431,7 +1606,7 @@ func (x *CancelRunRequest) String() string {
 func (*CancelRunRequest) ProtoMessage() {}
 
 func (x *CancelRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[20]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1444,7 +1619,7 @@ func (x *CancelRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRunRequest.ProtoReflect.Descriptor instead.
 func (*CancelRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{20}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CancelRunRequest) GetRunId() string {
@@ -1479,7 +1654,7 @@ type CancelRunResponse struct {
 
 func (x *CancelRunResponse) Reset() {
 	*x = CancelRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[21]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1491,7 +1666,7 @@ func (x *CancelRunResponse) String() string {
 func (*CancelRunResponse) ProtoMessage() {}
 
 func (x *CancelRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[21]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1504,7 +1679,7 @@ func (x *CancelRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRunResponse.ProtoReflect.Descriptor instead.
 func (*CancelRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{21}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CancelRunResponse) GetRun() *Run {
@@ -1531,7 +1706,7 @@ type GetRunHistoryRequest struct {
 
 func (x *GetRunHistoryRequest) Reset() {
 	*x = GetRunHistoryRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[22]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1543,7 +1718,7 @@ func (x *GetRunHistoryRequest) String() string {
 func (*GetRunHistoryRequest) ProtoMessage() {}
 
 func (x *GetRunHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[22]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1556,7 +1731,7 @@ func (x *GetRunHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRunHistoryRequest.ProtoReflect.Descriptor instead.
 func (*GetRunHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{22}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetRunHistoryRequest) GetRunId() string {
@@ -1603,7 +1778,7 @@ type GetRunHistoryResponse struct {
 
 func (x *GetRunHistoryResponse) Reset() {
 	*x = GetRunHistoryResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[23]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1615,7 +1790,7 @@ func (x *GetRunHistoryResponse) String() string {
 func (*GetRunHistoryResponse) ProtoMessage() {}
 
 func (x *GetRunHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[23]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1628,7 +1803,7 @@ func (x *GetRunHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRunHistoryResponse.ProtoReflect.Descriptor instead.
 func (*GetRunHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{23}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GetRunHistoryResponse) GetEntries() []*HistoryEntry {
@@ -1665,7 +1840,7 @@ type SettleApprovalRequest struct {
 
 func (x *SettleApprovalRequest) Reset() {
 	*x = SettleApprovalRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[24]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1677,7 +1852,7 @@ func (x *SettleApprovalRequest) String() string {
 func (*SettleApprovalRequest) ProtoMessage() {}
 
 func (x *SettleApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[24]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1690,7 +1865,7 @@ func (x *SettleApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleApprovalRequest.ProtoReflect.Descriptor instead.
 func (*SettleApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{24}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SettleApprovalRequest) GetRunId() string {
@@ -1720,7 +1895,7 @@ type SettleApprovalResponse struct {
 
 func (x *SettleApprovalResponse) Reset() {
 	*x = SettleApprovalResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[25]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1732,7 +1907,7 @@ func (x *SettleApprovalResponse) String() string {
 func (*SettleApprovalResponse) ProtoMessage() {}
 
 func (x *SettleApprovalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[25]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1745,7 +1920,7 @@ func (x *SettleApprovalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleApprovalResponse.ProtoReflect.Descriptor instead.
 func (*SettleApprovalResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{25}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SettleApprovalResponse) GetSettled() bool {
@@ -1775,7 +1950,7 @@ type WatchRunRequest struct {
 
 func (x *WatchRunRequest) Reset() {
 	*x = WatchRunRequest{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[26]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1787,7 +1962,7 @@ func (x *WatchRunRequest) String() string {
 func (*WatchRunRequest) ProtoMessage() {}
 
 func (x *WatchRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[26]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1800,7 +1975,7 @@ func (x *WatchRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRunRequest.ProtoReflect.Descriptor instead.
 func (*WatchRunRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{26}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *WatchRunRequest) GetRunId() string {
@@ -1828,7 +2003,7 @@ type WatchRunResponse struct {
 
 func (x *WatchRunResponse) Reset() {
 	*x = WatchRunResponse{}
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[27]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1840,7 +2015,7 @@ func (x *WatchRunResponse) String() string {
 func (*WatchRunResponse) ProtoMessage() {}
 
 func (x *WatchRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[27]
+	mi := &file_interlock_engine_v1_run_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1853,7 +2028,7 @@ func (x *WatchRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRunResponse.ProtoReflect.Descriptor instead.
 func (*WatchRunResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{27}
+	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *WatchRunResponse) GetRun() *Run {
@@ -1963,7 +2138,26 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\x12ForceStateResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12*\n" +
 	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12<\n" +
-	"\trejection\x18\x03 \x01(\v2\x1e.interlock.engine.v1.RejectionR\trejection\"\x89\x01\n" +
+	"\trejection\x18\x03 \x01(\v2\x1e.interlock.engine.v1.RejectionR\trejection\"\x98\x03\n" +
+	"\x11MigrateRunRequest\x12!\n" +
+	"\x06run_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12&\n" +
+	"\n" +
+	"to_version\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02 \x00R\ttoVersion\x12\\\n" +
+	"\x06states\x18\x03 \x03(\v22.interlock.engine.v1.MigrateRunRequest.StatesEntryB\x10\xbaH\r\x9a\x01\n" +
+	"\x10\x90N*\x05r\x03\x18\x80\x02R\x06states\x12\x1f\n" +
+	"\x06accept\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\x06accept\x122\n" +
+	"\x10expected_version\x18\x05 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\x121\n" +
+	"\x0fidempotency_key\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x12\x17\n" +
+	"\adry_run\x18\a \x01(\bR\x06dryRun\x1a9\n" +
+	"\vStatesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xac\x01\n" +
+	"\x12MigrateRunResponse\x12\x18\n" +
+	"\achanged\x18\x01 \x01(\bR\achanged\x12*\n" +
+	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12<\n" +
+	"\trejection\x18\x03 \x01(\v2\x1e.interlock.engine.v1.RejectionR\trejection\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"\x89\x01\n" +
 	"\x0fPauseRunRequest\x12!\n" +
 	"\x06run_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12 \n" +
@@ -2009,8 +2203,7 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12:\n" +
 	"\x04view\x18\x02 \x01(\x0e2\x1c.interlock.engine.v1.RunViewB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04view\">\n" +
 	"\x10WatchRunResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run2\xc3\n" +
-	"\n" +
+	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run2\xa2\v\n" +
 	"\n" +
 	"RunService\x12W\n" +
 	"\bStartRun\x12$.interlock.engine.v1.StartRunRequest\x1a%.interlock.engine.v1.StartRunResponse\x12Q\n" +
@@ -2021,7 +2214,9 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"BindBranch\x12&.interlock.engine.v1.BindBranchRequest\x1a'.interlock.engine.v1.BindBranchResponse\x12c\n" +
 	"\fInterruptRun\x12(.interlock.engine.v1.InterruptRunRequest\x1a).interlock.engine.v1.InterruptRunResponse\x12]\n" +
 	"\n" +
-	"ForceState\x12&.interlock.engine.v1.ForceStateRequest\x1a'.interlock.engine.v1.ForceStateResponse\x12W\n" +
+	"ForceState\x12&.interlock.engine.v1.ForceStateRequest\x1a'.interlock.engine.v1.ForceStateResponse\x12]\n" +
+	"\n" +
+	"MigrateRun\x12&.interlock.engine.v1.MigrateRunRequest\x1a'.interlock.engine.v1.MigrateRunResponse\x12W\n" +
 	"\bPauseRun\x12$.interlock.engine.v1.PauseRunRequest\x1a%.interlock.engine.v1.PauseRunResponse\x12Z\n" +
 	"\tResumeRun\x12%.interlock.engine.v1.ResumeRunRequest\x1a&.interlock.engine.v1.ResumeRunResponse\x12Z\n" +
 	"\tCancelRun\x12%.interlock.engine.v1.CancelRunRequest\x1a&.interlock.engine.v1.CancelRunResponse\x12f\n" +
@@ -2042,7 +2237,7 @@ func file_interlock_engine_v1_run_service_proto_rawDescGZIP() []byte {
 	return file_interlock_engine_v1_run_service_proto_rawDescData
 }
 
-var file_interlock_engine_v1_run_service_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_interlock_engine_v1_run_service_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_interlock_engine_v1_run_service_proto_goTypes = []any{
 	(*StartRunRequest)(nil),        // 0: interlock.engine.v1.StartRunRequest
 	(*StartRunResponse)(nil),       // 1: interlock.engine.v1.StartRunResponse
@@ -2060,77 +2255,85 @@ var file_interlock_engine_v1_run_service_proto_goTypes = []any{
 	(*InterruptRunResponse)(nil),   // 13: interlock.engine.v1.InterruptRunResponse
 	(*ForceStateRequest)(nil),      // 14: interlock.engine.v1.ForceStateRequest
 	(*ForceStateResponse)(nil),     // 15: interlock.engine.v1.ForceStateResponse
-	(*PauseRunRequest)(nil),        // 16: interlock.engine.v1.PauseRunRequest
-	(*PauseRunResponse)(nil),       // 17: interlock.engine.v1.PauseRunResponse
-	(*ResumeRunRequest)(nil),       // 18: interlock.engine.v1.ResumeRunRequest
-	(*ResumeRunResponse)(nil),      // 19: interlock.engine.v1.ResumeRunResponse
-	(*CancelRunRequest)(nil),       // 20: interlock.engine.v1.CancelRunRequest
-	(*CancelRunResponse)(nil),      // 21: interlock.engine.v1.CancelRunResponse
-	(*GetRunHistoryRequest)(nil),   // 22: interlock.engine.v1.GetRunHistoryRequest
-	(*GetRunHistoryResponse)(nil),  // 23: interlock.engine.v1.GetRunHistoryResponse
-	(*SettleApprovalRequest)(nil),  // 24: interlock.engine.v1.SettleApprovalRequest
-	(*SettleApprovalResponse)(nil), // 25: interlock.engine.v1.SettleApprovalResponse
-	(*WatchRunRequest)(nil),        // 26: interlock.engine.v1.WatchRunRequest
-	(*WatchRunResponse)(nil),       // 27: interlock.engine.v1.WatchRunResponse
-	(*Run)(nil),                    // 28: interlock.engine.v1.Run
-	(RunView)(0),                   // 29: interlock.engine.v1.RunView
-	(*Rejection)(nil),              // 30: interlock.engine.v1.Rejection
-	(*HistoryEntry)(nil),           // 31: interlock.engine.v1.HistoryEntry
+	(*MigrateRunRequest)(nil),      // 16: interlock.engine.v1.MigrateRunRequest
+	(*MigrateRunResponse)(nil),     // 17: interlock.engine.v1.MigrateRunResponse
+	(*PauseRunRequest)(nil),        // 18: interlock.engine.v1.PauseRunRequest
+	(*PauseRunResponse)(nil),       // 19: interlock.engine.v1.PauseRunResponse
+	(*ResumeRunRequest)(nil),       // 20: interlock.engine.v1.ResumeRunRequest
+	(*ResumeRunResponse)(nil),      // 21: interlock.engine.v1.ResumeRunResponse
+	(*CancelRunRequest)(nil),       // 22: interlock.engine.v1.CancelRunRequest
+	(*CancelRunResponse)(nil),      // 23: interlock.engine.v1.CancelRunResponse
+	(*GetRunHistoryRequest)(nil),   // 24: interlock.engine.v1.GetRunHistoryRequest
+	(*GetRunHistoryResponse)(nil),  // 25: interlock.engine.v1.GetRunHistoryResponse
+	(*SettleApprovalRequest)(nil),  // 26: interlock.engine.v1.SettleApprovalRequest
+	(*SettleApprovalResponse)(nil), // 27: interlock.engine.v1.SettleApprovalResponse
+	(*WatchRunRequest)(nil),        // 28: interlock.engine.v1.WatchRunRequest
+	(*WatchRunResponse)(nil),       // 29: interlock.engine.v1.WatchRunResponse
+	nil,                            // 30: interlock.engine.v1.MigrateRunRequest.StatesEntry
+	(*Run)(nil),                    // 31: interlock.engine.v1.Run
+	(RunView)(0),                   // 32: interlock.engine.v1.RunView
+	(*Rejection)(nil),              // 33: interlock.engine.v1.Rejection
+	(*HistoryEntry)(nil),           // 34: interlock.engine.v1.HistoryEntry
 }
 var file_interlock_engine_v1_run_service_proto_depIdxs = []int32{
-	28, // 0: interlock.engine.v1.StartRunResponse.run:type_name -> interlock.engine.v1.Run
-	29, // 1: interlock.engine.v1.GetRunRequest.view:type_name -> interlock.engine.v1.RunView
-	28, // 2: interlock.engine.v1.GetRunResponse.run:type_name -> interlock.engine.v1.Run
-	28, // 3: interlock.engine.v1.GetRunVersionResponse.run:type_name -> interlock.engine.v1.Run
-	28, // 4: interlock.engine.v1.GetRunVersionResponse.branches:type_name -> interlock.engine.v1.Run
-	29, // 5: interlock.engine.v1.ListRunsRequest.view:type_name -> interlock.engine.v1.RunView
-	28, // 6: interlock.engine.v1.ListRunsResponse.runs:type_name -> interlock.engine.v1.Run
-	28, // 7: interlock.engine.v1.TransitionRunResponse.run:type_name -> interlock.engine.v1.Run
-	30, // 8: interlock.engine.v1.TransitionRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	28, // 9: interlock.engine.v1.BindBranchResponse.run:type_name -> interlock.engine.v1.Run
-	28, // 10: interlock.engine.v1.InterruptRunResponse.run:type_name -> interlock.engine.v1.Run
-	28, // 11: interlock.engine.v1.ForceStateResponse.run:type_name -> interlock.engine.v1.Run
-	30, // 12: interlock.engine.v1.ForceStateResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	28, // 13: interlock.engine.v1.PauseRunResponse.run:type_name -> interlock.engine.v1.Run
-	28, // 14: interlock.engine.v1.ResumeRunResponse.run:type_name -> interlock.engine.v1.Run
-	28, // 15: interlock.engine.v1.CancelRunResponse.run:type_name -> interlock.engine.v1.Run
-	31, // 16: interlock.engine.v1.GetRunHistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
-	28, // 17: interlock.engine.v1.SettleApprovalResponse.run:type_name -> interlock.engine.v1.Run
-	29, // 18: interlock.engine.v1.WatchRunRequest.view:type_name -> interlock.engine.v1.RunView
-	28, // 19: interlock.engine.v1.WatchRunResponse.run:type_name -> interlock.engine.v1.Run
-	0,  // 20: interlock.engine.v1.RunService.StartRun:input_type -> interlock.engine.v1.StartRunRequest
-	2,  // 21: interlock.engine.v1.RunService.GetRun:input_type -> interlock.engine.v1.GetRunRequest
-	6,  // 22: interlock.engine.v1.RunService.ListRuns:input_type -> interlock.engine.v1.ListRunsRequest
-	8,  // 23: interlock.engine.v1.RunService.TransitionRun:input_type -> interlock.engine.v1.TransitionRunRequest
-	10, // 24: interlock.engine.v1.RunService.BindBranch:input_type -> interlock.engine.v1.BindBranchRequest
-	12, // 25: interlock.engine.v1.RunService.InterruptRun:input_type -> interlock.engine.v1.InterruptRunRequest
-	14, // 26: interlock.engine.v1.RunService.ForceState:input_type -> interlock.engine.v1.ForceStateRequest
-	16, // 27: interlock.engine.v1.RunService.PauseRun:input_type -> interlock.engine.v1.PauseRunRequest
-	18, // 28: interlock.engine.v1.RunService.ResumeRun:input_type -> interlock.engine.v1.ResumeRunRequest
-	20, // 29: interlock.engine.v1.RunService.CancelRun:input_type -> interlock.engine.v1.CancelRunRequest
-	4,  // 30: interlock.engine.v1.RunService.GetRunVersion:input_type -> interlock.engine.v1.GetRunVersionRequest
-	22, // 31: interlock.engine.v1.RunService.GetRunHistory:input_type -> interlock.engine.v1.GetRunHistoryRequest
-	24, // 32: interlock.engine.v1.RunService.SettleApproval:input_type -> interlock.engine.v1.SettleApprovalRequest
-	26, // 33: interlock.engine.v1.RunService.WatchRun:input_type -> interlock.engine.v1.WatchRunRequest
-	1,  // 34: interlock.engine.v1.RunService.StartRun:output_type -> interlock.engine.v1.StartRunResponse
-	3,  // 35: interlock.engine.v1.RunService.GetRun:output_type -> interlock.engine.v1.GetRunResponse
-	7,  // 36: interlock.engine.v1.RunService.ListRuns:output_type -> interlock.engine.v1.ListRunsResponse
-	9,  // 37: interlock.engine.v1.RunService.TransitionRun:output_type -> interlock.engine.v1.TransitionRunResponse
-	11, // 38: interlock.engine.v1.RunService.BindBranch:output_type -> interlock.engine.v1.BindBranchResponse
-	13, // 39: interlock.engine.v1.RunService.InterruptRun:output_type -> interlock.engine.v1.InterruptRunResponse
-	15, // 40: interlock.engine.v1.RunService.ForceState:output_type -> interlock.engine.v1.ForceStateResponse
-	17, // 41: interlock.engine.v1.RunService.PauseRun:output_type -> interlock.engine.v1.PauseRunResponse
-	19, // 42: interlock.engine.v1.RunService.ResumeRun:output_type -> interlock.engine.v1.ResumeRunResponse
-	21, // 43: interlock.engine.v1.RunService.CancelRun:output_type -> interlock.engine.v1.CancelRunResponse
-	5,  // 44: interlock.engine.v1.RunService.GetRunVersion:output_type -> interlock.engine.v1.GetRunVersionResponse
-	23, // 45: interlock.engine.v1.RunService.GetRunHistory:output_type -> interlock.engine.v1.GetRunHistoryResponse
-	25, // 46: interlock.engine.v1.RunService.SettleApproval:output_type -> interlock.engine.v1.SettleApprovalResponse
-	27, // 47: interlock.engine.v1.RunService.WatchRun:output_type -> interlock.engine.v1.WatchRunResponse
-	34, // [34:48] is the sub-list for method output_type
-	20, // [20:34] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	31, // 0: interlock.engine.v1.StartRunResponse.run:type_name -> interlock.engine.v1.Run
+	32, // 1: interlock.engine.v1.GetRunRequest.view:type_name -> interlock.engine.v1.RunView
+	31, // 2: interlock.engine.v1.GetRunResponse.run:type_name -> interlock.engine.v1.Run
+	31, // 3: interlock.engine.v1.GetRunVersionResponse.run:type_name -> interlock.engine.v1.Run
+	31, // 4: interlock.engine.v1.GetRunVersionResponse.branches:type_name -> interlock.engine.v1.Run
+	32, // 5: interlock.engine.v1.ListRunsRequest.view:type_name -> interlock.engine.v1.RunView
+	31, // 6: interlock.engine.v1.ListRunsResponse.runs:type_name -> interlock.engine.v1.Run
+	31, // 7: interlock.engine.v1.TransitionRunResponse.run:type_name -> interlock.engine.v1.Run
+	33, // 8: interlock.engine.v1.TransitionRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	31, // 9: interlock.engine.v1.BindBranchResponse.run:type_name -> interlock.engine.v1.Run
+	31, // 10: interlock.engine.v1.InterruptRunResponse.run:type_name -> interlock.engine.v1.Run
+	31, // 11: interlock.engine.v1.ForceStateResponse.run:type_name -> interlock.engine.v1.Run
+	33, // 12: interlock.engine.v1.ForceStateResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	30, // 13: interlock.engine.v1.MigrateRunRequest.states:type_name -> interlock.engine.v1.MigrateRunRequest.StatesEntry
+	31, // 14: interlock.engine.v1.MigrateRunResponse.run:type_name -> interlock.engine.v1.Run
+	33, // 15: interlock.engine.v1.MigrateRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	31, // 16: interlock.engine.v1.PauseRunResponse.run:type_name -> interlock.engine.v1.Run
+	31, // 17: interlock.engine.v1.ResumeRunResponse.run:type_name -> interlock.engine.v1.Run
+	31, // 18: interlock.engine.v1.CancelRunResponse.run:type_name -> interlock.engine.v1.Run
+	34, // 19: interlock.engine.v1.GetRunHistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
+	31, // 20: interlock.engine.v1.SettleApprovalResponse.run:type_name -> interlock.engine.v1.Run
+	32, // 21: interlock.engine.v1.WatchRunRequest.view:type_name -> interlock.engine.v1.RunView
+	31, // 22: interlock.engine.v1.WatchRunResponse.run:type_name -> interlock.engine.v1.Run
+	0,  // 23: interlock.engine.v1.RunService.StartRun:input_type -> interlock.engine.v1.StartRunRequest
+	2,  // 24: interlock.engine.v1.RunService.GetRun:input_type -> interlock.engine.v1.GetRunRequest
+	6,  // 25: interlock.engine.v1.RunService.ListRuns:input_type -> interlock.engine.v1.ListRunsRequest
+	8,  // 26: interlock.engine.v1.RunService.TransitionRun:input_type -> interlock.engine.v1.TransitionRunRequest
+	10, // 27: interlock.engine.v1.RunService.BindBranch:input_type -> interlock.engine.v1.BindBranchRequest
+	12, // 28: interlock.engine.v1.RunService.InterruptRun:input_type -> interlock.engine.v1.InterruptRunRequest
+	14, // 29: interlock.engine.v1.RunService.ForceState:input_type -> interlock.engine.v1.ForceStateRequest
+	16, // 30: interlock.engine.v1.RunService.MigrateRun:input_type -> interlock.engine.v1.MigrateRunRequest
+	18, // 31: interlock.engine.v1.RunService.PauseRun:input_type -> interlock.engine.v1.PauseRunRequest
+	20, // 32: interlock.engine.v1.RunService.ResumeRun:input_type -> interlock.engine.v1.ResumeRunRequest
+	22, // 33: interlock.engine.v1.RunService.CancelRun:input_type -> interlock.engine.v1.CancelRunRequest
+	4,  // 34: interlock.engine.v1.RunService.GetRunVersion:input_type -> interlock.engine.v1.GetRunVersionRequest
+	24, // 35: interlock.engine.v1.RunService.GetRunHistory:input_type -> interlock.engine.v1.GetRunHistoryRequest
+	26, // 36: interlock.engine.v1.RunService.SettleApproval:input_type -> interlock.engine.v1.SettleApprovalRequest
+	28, // 37: interlock.engine.v1.RunService.WatchRun:input_type -> interlock.engine.v1.WatchRunRequest
+	1,  // 38: interlock.engine.v1.RunService.StartRun:output_type -> interlock.engine.v1.StartRunResponse
+	3,  // 39: interlock.engine.v1.RunService.GetRun:output_type -> interlock.engine.v1.GetRunResponse
+	7,  // 40: interlock.engine.v1.RunService.ListRuns:output_type -> interlock.engine.v1.ListRunsResponse
+	9,  // 41: interlock.engine.v1.RunService.TransitionRun:output_type -> interlock.engine.v1.TransitionRunResponse
+	11, // 42: interlock.engine.v1.RunService.BindBranch:output_type -> interlock.engine.v1.BindBranchResponse
+	13, // 43: interlock.engine.v1.RunService.InterruptRun:output_type -> interlock.engine.v1.InterruptRunResponse
+	15, // 44: interlock.engine.v1.RunService.ForceState:output_type -> interlock.engine.v1.ForceStateResponse
+	17, // 45: interlock.engine.v1.RunService.MigrateRun:output_type -> interlock.engine.v1.MigrateRunResponse
+	19, // 46: interlock.engine.v1.RunService.PauseRun:output_type -> interlock.engine.v1.PauseRunResponse
+	21, // 47: interlock.engine.v1.RunService.ResumeRun:output_type -> interlock.engine.v1.ResumeRunResponse
+	23, // 48: interlock.engine.v1.RunService.CancelRun:output_type -> interlock.engine.v1.CancelRunResponse
+	5,  // 49: interlock.engine.v1.RunService.GetRunVersion:output_type -> interlock.engine.v1.GetRunVersionResponse
+	25, // 50: interlock.engine.v1.RunService.GetRunHistory:output_type -> interlock.engine.v1.GetRunHistoryResponse
+	27, // 51: interlock.engine.v1.RunService.SettleApproval:output_type -> interlock.engine.v1.SettleApprovalResponse
+	29, // 52: interlock.engine.v1.RunService.WatchRun:output_type -> interlock.engine.v1.WatchRunResponse
+	38, // [38:53] is the sub-list for method output_type
+	23, // [23:38] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_run_service_proto_init() }
@@ -2145,7 +2348,7 @@ func file_interlock_engine_v1_run_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_engine_v1_run_service_proto_rawDesc), len(file_interlock_engine_v1_run_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   28,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

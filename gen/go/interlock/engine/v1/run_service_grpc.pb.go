@@ -26,6 +26,7 @@ const (
 	RunService_BindBranch_FullMethodName     = "/interlock.engine.v1.RunService/BindBranch"
 	RunService_InterruptRun_FullMethodName   = "/interlock.engine.v1.RunService/InterruptRun"
 	RunService_ForceState_FullMethodName     = "/interlock.engine.v1.RunService/ForceState"
+	RunService_MigrateRun_FullMethodName     = "/interlock.engine.v1.RunService/MigrateRun"
 	RunService_PauseRun_FullMethodName       = "/interlock.engine.v1.RunService/PauseRun"
 	RunService_ResumeRun_FullMethodName      = "/interlock.engine.v1.RunService/ResumeRun"
 	RunService_CancelRun_FullMethodName      = "/interlock.engine.v1.RunService/CancelRun"
@@ -60,6 +61,9 @@ type RunServiceClient interface {
 	InterruptRun(ctx context.Context, in *InterruptRunRequest, opts ...grpc.CallOption) (*InterruptRunResponse, error)
 	// ForceState sets any state of a workflow with meta.debug (S6.3, S15.7).
 	ForceState(ctx context.Context, in *ForceStateRequest, opts ...grpc.CallOption) (*ForceStateResponse, error)
+	// MigrateRun moves a run to another version of its workflow, in one commit (S17). What
+	// that newly allows must be accepted, else FAILED_PRECONDITION.
+	MigrateRun(ctx context.Context, in *MigrateRunRequest, opts ...grpc.CallOption) (*MigrateRunResponse, error)
 	// PauseRun stops a run until it is resumed, with the runs that it invoked and those
 	// that invoked it (S6.2).
 	PauseRun(ctx context.Context, in *PauseRunRequest, opts ...grpc.CallOption) (*PauseRunResponse, error)
@@ -157,6 +161,16 @@ func (c *runServiceClient) ForceState(ctx context.Context, in *ForceStateRequest
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ForceStateResponse)
 	err := c.cc.Invoke(ctx, RunService_ForceState_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *runServiceClient) MigrateRun(ctx context.Context, in *MigrateRunRequest, opts ...grpc.CallOption) (*MigrateRunResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MigrateRunResponse)
+	err := c.cc.Invoke(ctx, RunService_MigrateRun_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -267,6 +281,9 @@ type RunServiceServer interface {
 	InterruptRun(context.Context, *InterruptRunRequest) (*InterruptRunResponse, error)
 	// ForceState sets any state of a workflow with meta.debug (S6.3, S15.7).
 	ForceState(context.Context, *ForceStateRequest) (*ForceStateResponse, error)
+	// MigrateRun moves a run to another version of its workflow, in one commit (S17). What
+	// that newly allows must be accepted, else FAILED_PRECONDITION.
+	MigrateRun(context.Context, *MigrateRunRequest) (*MigrateRunResponse, error)
 	// PauseRun stops a run until it is resumed, with the runs that it invoked and those
 	// that invoked it (S6.2).
 	PauseRun(context.Context, *PauseRunRequest) (*PauseRunResponse, error)
@@ -320,6 +337,9 @@ func (UnimplementedRunServiceServer) InterruptRun(context.Context, *InterruptRun
 }
 func (UnimplementedRunServiceServer) ForceState(context.Context, *ForceStateRequest) (*ForceStateResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ForceState not implemented")
+}
+func (UnimplementedRunServiceServer) MigrateRun(context.Context, *MigrateRunRequest) (*MigrateRunResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MigrateRun not implemented")
 }
 func (UnimplementedRunServiceServer) PauseRun(context.Context, *PauseRunRequest) (*PauseRunResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PauseRun not implemented")
@@ -489,6 +509,24 @@ func _RunService_ForceState_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RunService_MigrateRun_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MigrateRunRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RunServiceServer).MigrateRun(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RunService_MigrateRun_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RunServiceServer).MigrateRun(ctx, req.(*MigrateRunRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _RunService_PauseRun_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(PauseRunRequest)
 	if err := dec(in); err != nil {
@@ -642,6 +680,10 @@ var RunService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ForceState",
 			Handler:    _RunService_ForceState_Handler,
+		},
+		{
+			MethodName: "MigrateRun",
+			Handler:    _RunService_MigrateRun_Handler,
 		},
 		{
 			MethodName: "PauseRun",

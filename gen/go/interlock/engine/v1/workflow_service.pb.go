@@ -22,6 +22,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// MigrationVerdict is whether a move newly allows something.
+type MigrationVerdict int32
+
+const (
+	// Not used.
+	MigrationVerdict_MIGRATION_VERDICT_UNSPECIFIED MigrationVerdict = 0
+	// Nothing that a run may do after the move was refused before.
+	MigrationVerdict_MIGRATION_VERDICT_PROVED MigrationVerdict = 1
+	// Something is newly allowed.
+	MigrationVerdict_MIGRATION_VERDICT_LOOSENED MigrationVerdict = 2
+	// A bound was reached, and nothing was found so far.
+	MigrationVerdict_MIGRATION_VERDICT_NOT_PROVED MigrationVerdict = 3
+)
+
+// Enum value maps for MigrationVerdict.
+var (
+	MigrationVerdict_name = map[int32]string{
+		0: "MIGRATION_VERDICT_UNSPECIFIED",
+		1: "MIGRATION_VERDICT_PROVED",
+		2: "MIGRATION_VERDICT_LOOSENED",
+		3: "MIGRATION_VERDICT_NOT_PROVED",
+	}
+	MigrationVerdict_value = map[string]int32{
+		"MIGRATION_VERDICT_UNSPECIFIED": 0,
+		"MIGRATION_VERDICT_PROVED":      1,
+		"MIGRATION_VERDICT_LOOSENED":    2,
+		"MIGRATION_VERDICT_NOT_PROVED":  3,
+	}
+)
+
+func (x MigrationVerdict) Enum() *MigrationVerdict {
+	p := new(MigrationVerdict)
+	*p = x
+	return p
+}
+
+func (x MigrationVerdict) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (MigrationVerdict) Descriptor() protoreflect.EnumDescriptor {
+	return file_interlock_engine_v1_workflow_service_proto_enumTypes[0].Descriptor()
+}
+
+func (MigrationVerdict) Type() protoreflect.EnumType {
+	return &file_interlock_engine_v1_workflow_service_proto_enumTypes[0]
+}
+
+func (x MigrationVerdict) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use MigrationVerdict.Descriptor instead.
+func (MigrationVerdict) EnumDescriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_workflow_service_proto_rawDescGZIP(), []int{0}
+}
+
 // RegisterWorkflowRequest is the definition to register.
 type RegisterWorkflowRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -462,6 +519,335 @@ func (x *ValidateWorkflowResponse) GetProblems() []*Problem {
 	return nil
 }
 
+// PlanMigrationRequest names two versions of a workflow.
+type PlanMigrationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the workflow.
+	Workflow string `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// The version that runs have now.
+	FromVersion int64 `protobuf:"varint,2,opt,name=from_version,json=fromVersion,proto3" json:"from_version,omitempty"`
+	// The version to move them to; 0 for the latest.
+	ToVersion int64 `protobuf:"varint,3,opt,name=to_version,json=toVersion,proto3" json:"to_version,omitempty"`
+	// What states of the one version are called in the other; a state that is not here
+	// keeps its name.
+	States map[string]string `protobuf:"bytes,4,rep,name=states,proto3" json:"states,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The most pairs of conditions to compare; 0 for 100,000.
+	MaxStates     int64 `protobuf:"varint,5,opt,name=max_states,json=maxStates,proto3" json:"max_states,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlanMigrationRequest) Reset() {
+	*x = PlanMigrationRequest{}
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlanMigrationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlanMigrationRequest) ProtoMessage() {}
+
+func (x *PlanMigrationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlanMigrationRequest.ProtoReflect.Descriptor instead.
+func (*PlanMigrationRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_workflow_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *PlanMigrationRequest) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
+	}
+	return ""
+}
+
+func (x *PlanMigrationRequest) GetFromVersion() int64 {
+	if x != nil {
+		return x.FromVersion
+	}
+	return 0
+}
+
+func (x *PlanMigrationRequest) GetToVersion() int64 {
+	if x != nil {
+		return x.ToVersion
+	}
+	return 0
+}
+
+func (x *PlanMigrationRequest) GetStates() map[string]string {
+	if x != nil {
+		return x.States
+	}
+	return nil
+}
+
+func (x *PlanMigrationRequest) GetMaxStates() int64 {
+	if x != nil {
+		return x.MaxStates
+	}
+	return 0
+}
+
+// PlanMigrationResponse is what a move would newly allow.
+type PlanMigrationResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version that runs would have.
+	ToVersion int64 `protobuf:"varint,1,opt,name=to_version,json=toVersion,proto3" json:"to_version,omitempty"`
+	// Whether something is newly allowed.
+	Verdict MigrationVerdict `protobuf:"varint,2,opt,name=verdict,proto3,enum=interlock.engine.v1.MigrationVerdict" json:"verdict,omitempty"`
+	// Why nothing is proved; empty for no reason.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// What is newly allowed.
+	Gains []*Gain `protobuf:"bytes,4,rep,name=gains,proto3" json:"gains,omitempty"`
+	// The states from which no run can move.
+	Stays []*Stay `protobuf:"bytes,5,rep,name=stays,proto3" json:"stays,omitempty"`
+	// Names of the evidence that would not count any more.
+	DroppedEvidence []string `protobuf:"bytes,6,rep,name=dropped_evidence,json=droppedEvidence,proto3" json:"dropped_evidence,omitempty"`
+	// How many pairs of conditions were compared.
+	Pairs int64 `protobuf:"varint,7,opt,name=pairs,proto3" json:"pairs,omitempty"`
+	// Names this plan: who accepts what it newly allows gives it to MigrateRun.
+	Digest        string `protobuf:"bytes,8,opt,name=digest,proto3" json:"digest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlanMigrationResponse) Reset() {
+	*x = PlanMigrationResponse{}
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlanMigrationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlanMigrationResponse) ProtoMessage() {}
+
+func (x *PlanMigrationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlanMigrationResponse.ProtoReflect.Descriptor instead.
+func (*PlanMigrationResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_workflow_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *PlanMigrationResponse) GetToVersion() int64 {
+	if x != nil {
+		return x.ToVersion
+	}
+	return 0
+}
+
+func (x *PlanMigrationResponse) GetVerdict() MigrationVerdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return MigrationVerdict_MIGRATION_VERDICT_UNSPECIFIED
+}
+
+func (x *PlanMigrationResponse) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *PlanMigrationResponse) GetGains() []*Gain {
+	if x != nil {
+		return x.Gains
+	}
+	return nil
+}
+
+func (x *PlanMigrationResponse) GetStays() []*Stay {
+	if x != nil {
+		return x.Stays
+	}
+	return nil
+}
+
+func (x *PlanMigrationResponse) GetDroppedEvidence() []string {
+	if x != nil {
+		return x.DroppedEvidence
+	}
+	return nil
+}
+
+func (x *PlanMigrationResponse) GetPairs() int64 {
+	if x != nil {
+		return x.Pairs
+	}
+	return 0
+}
+
+func (x *PlanMigrationResponse) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+// Gain is something that a move newly allows.
+type Gain struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "tool", "command", "transition", "limit" or "rule".
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The state of the old version; empty for all.
+	Was string `protobuf:"bytes,2,opt,name=was,proto3" json:"was,omitempty"`
+	// Where the run stands in the new version; empty for everywhere.
+	Is string `protobuf:"bytes,3,opt,name=is,proto3" json:"is,omitempty"`
+	// What is newly allowed.
+	What string `protobuf:"bytes,4,opt,name=what,proto3" json:"what,omitempty"`
+	// Steps of a run that lead there.
+	Path          []string `protobuf:"bytes,5,rep,name=path,proto3" json:"path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Gain) Reset() {
+	*x = Gain{}
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Gain) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Gain) ProtoMessage() {}
+
+func (x *Gain) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Gain.ProtoReflect.Descriptor instead.
+func (*Gain) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_workflow_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Gain) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Gain) GetWas() string {
+	if x != nil {
+		return x.Was
+	}
+	return ""
+}
+
+func (x *Gain) GetIs() string {
+	if x != nil {
+		return x.Is
+	}
+	return ""
+}
+
+func (x *Gain) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *Gain) GetPath() []string {
+	if x != nil {
+		return x.Path
+	}
+	return nil
+}
+
+// Stay is a state from which no run can move.
+type Stay struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the state.
+	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// Why.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Stay) Reset() {
+	*x = Stay{}
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Stay) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Stay) ProtoMessage() {}
+
+func (x *Stay) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_workflow_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Stay.ProtoReflect.Descriptor instead.
+func (*Stay) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_workflow_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Stay) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Stay) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 var File_interlock_engine_v1_workflow_service_proto protoreflect.FileDescriptor
 
 const file_interlock_engine_v1_workflow_service_proto_rawDesc = "" +
@@ -497,12 +883,50 @@ const file_interlock_engine_v1_workflow_service_proto_rawDesc = "" +
 	"\x06strict\x18\x02 \x01(\bR\x06strict\"d\n" +
 	"\x18ValidateWorkflowResponse\x12\x0e\n" +
 	"\x02ok\x18\x01 \x01(\bR\x02ok\x128\n" +
-	"\bproblems\x18\x02 \x03(\v2\x1c.interlock.engine.v1.ProblemR\bproblems2\xbd\x03\n" +
+	"\bproblems\x18\x02 \x03(\v2\x1c.interlock.engine.v1.ProblemR\bproblems\"\xda\x02\n" +
+	"\x14PlanMigrationRequest\x12&\n" +
+	"\bworkflow\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\bworkflow\x12*\n" +
+	"\ffrom_version\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02 \x00R\vfromVersion\x12&\n" +
+	"\n" +
+	"to_version\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\ttoVersion\x12_\n" +
+	"\x06states\x18\x04 \x03(\v25.interlock.engine.v1.PlanMigrationRequest.StatesEntryB\x10\xbaH\r\x9a\x01\n" +
+	"\x10\x90N*\x05r\x03\x18\x80\x02R\x06states\x12*\n" +
+	"\n" +
+	"max_states\x18\x05 \x01(\x03B\v\xbaH\b\"\x06\x18\xc0\x84=(\x00R\tmaxStates\x1a9\n" +
+	"\vStatesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xca\x02\n" +
+	"\x15PlanMigrationResponse\x12\x1d\n" +
+	"\n" +
+	"to_version\x18\x01 \x01(\x03R\ttoVersion\x12?\n" +
+	"\averdict\x18\x02 \x01(\x0e2%.interlock.engine.v1.MigrationVerdictR\averdict\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12/\n" +
+	"\x05gains\x18\x04 \x03(\v2\x19.interlock.engine.v1.GainR\x05gains\x12/\n" +
+	"\x05stays\x18\x05 \x03(\v2\x19.interlock.engine.v1.StayR\x05stays\x12)\n" +
+	"\x10dropped_evidence\x18\x06 \x03(\tR\x0fdroppedEvidence\x12\x14\n" +
+	"\x05pairs\x18\a \x01(\x03R\x05pairs\x12\x16\n" +
+	"\x06digest\x18\b \x01(\tR\x06digest\"d\n" +
+	"\x04Gain\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x10\n" +
+	"\x03was\x18\x02 \x01(\tR\x03was\x12\x0e\n" +
+	"\x02is\x18\x03 \x01(\tR\x02is\x12\x12\n" +
+	"\x04what\x18\x04 \x01(\tR\x04what\x12\x12\n" +
+	"\x04path\x18\x05 \x03(\tR\x04path\"4\n" +
+	"\x04Stay\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\tR\x05state\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason*\x95\x01\n" +
+	"\x10MigrationVerdict\x12!\n" +
+	"\x1dMIGRATION_VERDICT_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18MIGRATION_VERDICT_PROVED\x10\x01\x12\x1e\n" +
+	"\x1aMIGRATION_VERDICT_LOOSENED\x10\x02\x12 \n" +
+	"\x1cMIGRATION_VERDICT_NOT_PROVED\x10\x032\xa5\x04\n" +
 	"\x0fWorkflowService\x12o\n" +
 	"\x10RegisterWorkflow\x12,.interlock.engine.v1.RegisterWorkflowRequest\x1a-.interlock.engine.v1.RegisterWorkflowResponse\x12`\n" +
 	"\vGetWorkflow\x12'.interlock.engine.v1.GetWorkflowRequest\x1a(.interlock.engine.v1.GetWorkflowResponse\x12f\n" +
 	"\rListWorkflows\x12).interlock.engine.v1.ListWorkflowsRequest\x1a*.interlock.engine.v1.ListWorkflowsResponse\x12o\n" +
-	"\x10ValidateWorkflow\x12,.interlock.engine.v1.ValidateWorkflowRequest\x1a-.interlock.engine.v1.ValidateWorkflowResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
+	"\x10ValidateWorkflow\x12,.interlock.engine.v1.ValidateWorkflowRequest\x1a-.interlock.engine.v1.ValidateWorkflowResponse\x12f\n" +
+	"\rPlanMigration\x12).interlock.engine.v1.PlanMigrationRequest\x1a*.interlock.engine.v1.PlanMigrationResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
 
 var (
 	file_interlock_engine_v1_workflow_service_proto_rawDescOnce sync.Once
@@ -516,38 +940,51 @@ func file_interlock_engine_v1_workflow_service_proto_rawDescGZIP() []byte {
 	return file_interlock_engine_v1_workflow_service_proto_rawDescData
 }
 
-var file_interlock_engine_v1_workflow_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_interlock_engine_v1_workflow_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_interlock_engine_v1_workflow_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_interlock_engine_v1_workflow_service_proto_goTypes = []any{
-	(*RegisterWorkflowRequest)(nil),  // 0: interlock.engine.v1.RegisterWorkflowRequest
-	(*RegisterWorkflowResponse)(nil), // 1: interlock.engine.v1.RegisterWorkflowResponse
-	(*GetWorkflowRequest)(nil),       // 2: interlock.engine.v1.GetWorkflowRequest
-	(*GetWorkflowResponse)(nil),      // 3: interlock.engine.v1.GetWorkflowResponse
-	(*ListWorkflowsRequest)(nil),     // 4: interlock.engine.v1.ListWorkflowsRequest
-	(*ListWorkflowsResponse)(nil),    // 5: interlock.engine.v1.ListWorkflowsResponse
-	(*ValidateWorkflowRequest)(nil),  // 6: interlock.engine.v1.ValidateWorkflowRequest
-	(*ValidateWorkflowResponse)(nil), // 7: interlock.engine.v1.ValidateWorkflowResponse
-	(*Workflow)(nil),                 // 8: interlock.engine.v1.Workflow
-	(*Problem)(nil),                  // 9: interlock.engine.v1.Problem
+	(MigrationVerdict)(0),            // 0: interlock.engine.v1.MigrationVerdict
+	(*RegisterWorkflowRequest)(nil),  // 1: interlock.engine.v1.RegisterWorkflowRequest
+	(*RegisterWorkflowResponse)(nil), // 2: interlock.engine.v1.RegisterWorkflowResponse
+	(*GetWorkflowRequest)(nil),       // 3: interlock.engine.v1.GetWorkflowRequest
+	(*GetWorkflowResponse)(nil),      // 4: interlock.engine.v1.GetWorkflowResponse
+	(*ListWorkflowsRequest)(nil),     // 5: interlock.engine.v1.ListWorkflowsRequest
+	(*ListWorkflowsResponse)(nil),    // 6: interlock.engine.v1.ListWorkflowsResponse
+	(*ValidateWorkflowRequest)(nil),  // 7: interlock.engine.v1.ValidateWorkflowRequest
+	(*ValidateWorkflowResponse)(nil), // 8: interlock.engine.v1.ValidateWorkflowResponse
+	(*PlanMigrationRequest)(nil),     // 9: interlock.engine.v1.PlanMigrationRequest
+	(*PlanMigrationResponse)(nil),    // 10: interlock.engine.v1.PlanMigrationResponse
+	(*Gain)(nil),                     // 11: interlock.engine.v1.Gain
+	(*Stay)(nil),                     // 12: interlock.engine.v1.Stay
+	nil,                              // 13: interlock.engine.v1.PlanMigrationRequest.StatesEntry
+	(*Workflow)(nil),                 // 14: interlock.engine.v1.Workflow
+	(*Problem)(nil),                  // 15: interlock.engine.v1.Problem
 }
 var file_interlock_engine_v1_workflow_service_proto_depIdxs = []int32{
-	8, // 0: interlock.engine.v1.RegisterWorkflowResponse.workflow:type_name -> interlock.engine.v1.Workflow
-	9, // 1: interlock.engine.v1.RegisterWorkflowResponse.warnings:type_name -> interlock.engine.v1.Problem
-	8, // 2: interlock.engine.v1.GetWorkflowResponse.workflow:type_name -> interlock.engine.v1.Workflow
-	8, // 3: interlock.engine.v1.ListWorkflowsResponse.workflows:type_name -> interlock.engine.v1.Workflow
-	9, // 4: interlock.engine.v1.ValidateWorkflowResponse.problems:type_name -> interlock.engine.v1.Problem
-	0, // 5: interlock.engine.v1.WorkflowService.RegisterWorkflow:input_type -> interlock.engine.v1.RegisterWorkflowRequest
-	2, // 6: interlock.engine.v1.WorkflowService.GetWorkflow:input_type -> interlock.engine.v1.GetWorkflowRequest
-	4, // 7: interlock.engine.v1.WorkflowService.ListWorkflows:input_type -> interlock.engine.v1.ListWorkflowsRequest
-	6, // 8: interlock.engine.v1.WorkflowService.ValidateWorkflow:input_type -> interlock.engine.v1.ValidateWorkflowRequest
-	1, // 9: interlock.engine.v1.WorkflowService.RegisterWorkflow:output_type -> interlock.engine.v1.RegisterWorkflowResponse
-	3, // 10: interlock.engine.v1.WorkflowService.GetWorkflow:output_type -> interlock.engine.v1.GetWorkflowResponse
-	5, // 11: interlock.engine.v1.WorkflowService.ListWorkflows:output_type -> interlock.engine.v1.ListWorkflowsResponse
-	7, // 12: interlock.engine.v1.WorkflowService.ValidateWorkflow:output_type -> interlock.engine.v1.ValidateWorkflowResponse
-	9, // [9:13] is the sub-list for method output_type
-	5, // [5:9] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	14, // 0: interlock.engine.v1.RegisterWorkflowResponse.workflow:type_name -> interlock.engine.v1.Workflow
+	15, // 1: interlock.engine.v1.RegisterWorkflowResponse.warnings:type_name -> interlock.engine.v1.Problem
+	14, // 2: interlock.engine.v1.GetWorkflowResponse.workflow:type_name -> interlock.engine.v1.Workflow
+	14, // 3: interlock.engine.v1.ListWorkflowsResponse.workflows:type_name -> interlock.engine.v1.Workflow
+	15, // 4: interlock.engine.v1.ValidateWorkflowResponse.problems:type_name -> interlock.engine.v1.Problem
+	13, // 5: interlock.engine.v1.PlanMigrationRequest.states:type_name -> interlock.engine.v1.PlanMigrationRequest.StatesEntry
+	0,  // 6: interlock.engine.v1.PlanMigrationResponse.verdict:type_name -> interlock.engine.v1.MigrationVerdict
+	11, // 7: interlock.engine.v1.PlanMigrationResponse.gains:type_name -> interlock.engine.v1.Gain
+	12, // 8: interlock.engine.v1.PlanMigrationResponse.stays:type_name -> interlock.engine.v1.Stay
+	1,  // 9: interlock.engine.v1.WorkflowService.RegisterWorkflow:input_type -> interlock.engine.v1.RegisterWorkflowRequest
+	3,  // 10: interlock.engine.v1.WorkflowService.GetWorkflow:input_type -> interlock.engine.v1.GetWorkflowRequest
+	5,  // 11: interlock.engine.v1.WorkflowService.ListWorkflows:input_type -> interlock.engine.v1.ListWorkflowsRequest
+	7,  // 12: interlock.engine.v1.WorkflowService.ValidateWorkflow:input_type -> interlock.engine.v1.ValidateWorkflowRequest
+	9,  // 13: interlock.engine.v1.WorkflowService.PlanMigration:input_type -> interlock.engine.v1.PlanMigrationRequest
+	2,  // 14: interlock.engine.v1.WorkflowService.RegisterWorkflow:output_type -> interlock.engine.v1.RegisterWorkflowResponse
+	4,  // 15: interlock.engine.v1.WorkflowService.GetWorkflow:output_type -> interlock.engine.v1.GetWorkflowResponse
+	6,  // 16: interlock.engine.v1.WorkflowService.ListWorkflows:output_type -> interlock.engine.v1.ListWorkflowsResponse
+	8,  // 17: interlock.engine.v1.WorkflowService.ValidateWorkflow:output_type -> interlock.engine.v1.ValidateWorkflowResponse
+	10, // 18: interlock.engine.v1.WorkflowService.PlanMigration:output_type -> interlock.engine.v1.PlanMigrationResponse
+	14, // [14:19] is the sub-list for method output_type
+	9,  // [9:14] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_workflow_service_proto_init() }
@@ -561,13 +998,14 @@ func file_interlock_engine_v1_workflow_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_engine_v1_workflow_service_proto_rawDesc), len(file_interlock_engine_v1_workflow_service_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   8,
+			NumEnums:      1,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_interlock_engine_v1_workflow_service_proto_goTypes,
 		DependencyIndexes: file_interlock_engine_v1_workflow_service_proto_depIdxs,
+		EnumInfos:         file_interlock_engine_v1_workflow_service_proto_enumTypes,
 		MessageInfos:      file_interlock_engine_v1_workflow_service_proto_msgTypes,
 	}.Build()
 	File_interlock_engine_v1_workflow_service_proto = out.File

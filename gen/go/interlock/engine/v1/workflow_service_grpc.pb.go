@@ -23,6 +23,7 @@ const (
 	WorkflowService_GetWorkflow_FullMethodName      = "/interlock.engine.v1.WorkflowService/GetWorkflow"
 	WorkflowService_ListWorkflows_FullMethodName    = "/interlock.engine.v1.WorkflowService/ListWorkflows"
 	WorkflowService_ValidateWorkflow_FullMethodName = "/interlock.engine.v1.WorkflowService/ValidateWorkflow"
+	WorkflowService_PlanMigration_FullMethodName    = "/interlock.engine.v1.WorkflowService/PlanMigration"
 )
 
 // WorkflowServiceClient is the client API for WorkflowService service.
@@ -44,6 +45,9 @@ type WorkflowServiceClient interface {
 	ListWorkflows(ctx context.Context, in *ListWorkflowsRequest, opts ...grpc.CallOption) (*ListWorkflowsResponse, error)
 	// ValidateWorkflow returns every problem of a definition and stores nothing.
 	ValidateWorkflow(ctx context.Context, in *ValidateWorkflowRequest, opts ...grpc.CallOption) (*ValidateWorkflowResponse, error)
+	// PlanMigration says what moving running runs to another version would newly allow, or
+	// that it allows nothing new (S17.3). It moves none.
+	PlanMigration(ctx context.Context, in *PlanMigrationRequest, opts ...grpc.CallOption) (*PlanMigrationResponse, error)
 }
 
 type workflowServiceClient struct {
@@ -94,6 +98,16 @@ func (c *workflowServiceClient) ValidateWorkflow(ctx context.Context, in *Valida
 	return out, nil
 }
 
+func (c *workflowServiceClient) PlanMigration(ctx context.Context, in *PlanMigrationRequest, opts ...grpc.CallOption) (*PlanMigrationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PlanMigrationResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_PlanMigration_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // WorkflowServiceServer is the server API for WorkflowService service.
 // All implementations must embed UnimplementedWorkflowServiceServer
 // for forward compatibility.
@@ -113,6 +127,9 @@ type WorkflowServiceServer interface {
 	ListWorkflows(context.Context, *ListWorkflowsRequest) (*ListWorkflowsResponse, error)
 	// ValidateWorkflow returns every problem of a definition and stores nothing.
 	ValidateWorkflow(context.Context, *ValidateWorkflowRequest) (*ValidateWorkflowResponse, error)
+	// PlanMigration says what moving running runs to another version would newly allow, or
+	// that it allows nothing new (S17.3). It moves none.
+	PlanMigration(context.Context, *PlanMigrationRequest) (*PlanMigrationResponse, error)
 	mustEmbedUnimplementedWorkflowServiceServer()
 }
 
@@ -134,6 +151,9 @@ func (UnimplementedWorkflowServiceServer) ListWorkflows(context.Context, *ListWo
 }
 func (UnimplementedWorkflowServiceServer) ValidateWorkflow(context.Context, *ValidateWorkflowRequest) (*ValidateWorkflowResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ValidateWorkflow not implemented")
+}
+func (UnimplementedWorkflowServiceServer) PlanMigration(context.Context, *PlanMigrationRequest) (*PlanMigrationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PlanMigration not implemented")
 }
 func (UnimplementedWorkflowServiceServer) mustEmbedUnimplementedWorkflowServiceServer() {}
 func (UnimplementedWorkflowServiceServer) testEmbeddedByValue()                         {}
@@ -228,6 +248,24 @@ func _WorkflowService_ValidateWorkflow_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _WorkflowService_PlanMigration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PlanMigrationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).PlanMigration(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_PlanMigration_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).PlanMigration(ctx, req.(*PlanMigrationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // WorkflowService_ServiceDesc is the grpc.ServiceDesc for WorkflowService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -250,6 +288,10 @@ var WorkflowService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ValidateWorkflow",
 			Handler:    _WorkflowService_ValidateWorkflow_Handler,
+		},
+		{
+			MethodName: "PlanMigration",
+			Handler:    _WorkflowService_PlanMigration_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -89,6 +89,7 @@ type Event struct {
 	//	*Event_UpstreamChanged
 	//	*Event_LeaseChanged
 	//	*Event_ToolcallOutcome
+	//	*Event_RunMigrated
 	Payload       isEvent_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -493,6 +494,15 @@ func (x *Event) GetToolcallOutcome() *ToolCallOutcome {
 	return nil
 }
 
+func (x *Event) GetRunMigrated() *RunMigrated {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_RunMigrated); ok {
+			return x.RunMigrated
+		}
+	}
+	return nil
+}
+
 type isEvent_Payload interface {
 	isEvent_Payload()
 }
@@ -667,6 +677,11 @@ type Event_ToolcallOutcome struct {
 	ToolcallOutcome *ToolCallOutcome `protobuf:"bytes,53,opt,name=toolcall_outcome,json=toolcallOutcome,proto3,oneof"`
 }
 
+type Event_RunMigrated struct {
+	// Of run.migrated.
+	RunMigrated *RunMigrated `protobuf:"bytes,54,opt,name=run_migrated,json=runMigrated,proto3,oneof"`
+}
+
 func (*Event_WorkflowRegistered) isEvent_Payload() {}
 
 func (*Event_RunStarted) isEvent_Payload() {}
@@ -734,6 +749,8 @@ func (*Event_UpstreamChanged) isEvent_Payload() {}
 func (*Event_LeaseChanged) isEvent_Payload() {}
 
 func (*Event_ToolcallOutcome) isEvent_Payload() {}
+
+func (*Event_RunMigrated) isEvent_Payload() {}
 
 // WorkflowRegistered announces a new immutable version of a workflow or process.
 type WorkflowRegistered struct {
@@ -1302,6 +1319,88 @@ func (x *RunForced) GetBranch() string {
 	return ""
 }
 
+// RunMigrated announces that a run has moved to another version of its workflow.
+type RunMigrated struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state before.
+	From string `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	// The state after.
+	To string `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	// The version of the workflow before.
+	FromVersion int64 `protobuf:"varint,3,opt,name=from_version,json=fromVersion,proto3" json:"from_version,omitempty"`
+	// The version of the workflow after.
+	ToVersion int64 `protobuf:"varint,4,opt,name=to_version,json=toVersion,proto3" json:"to_version,omitempty"`
+	// What the other version does not know, and was dropped.
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunMigrated) Reset() {
+	*x = RunMigrated{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunMigrated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunMigrated) ProtoMessage() {}
+
+func (x *RunMigrated) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunMigrated.ProtoReflect.Descriptor instead.
+func (*RunMigrated) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *RunMigrated) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *RunMigrated) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *RunMigrated) GetFromVersion() int64 {
+	if x != nil {
+		return x.FromVersion
+	}
+	return 0
+}
+
+func (x *RunMigrated) GetToVersion() int64 {
+	if x != nil {
+		return x.ToVersion
+	}
+	return 0
+}
+
+func (x *RunMigrated) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // RunInterrupted announces that a changed file diverted a run to a handler.
 type RunInterrupted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1321,7 +1420,7 @@ type RunInterrupted struct {
 
 func (x *RunInterrupted) Reset() {
 	*x = RunInterrupted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[9]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1333,7 +1432,7 @@ func (x *RunInterrupted) String() string {
 func (*RunInterrupted) ProtoMessage() {}
 
 func (x *RunInterrupted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[9]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1346,7 +1445,7 @@ func (x *RunInterrupted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunInterrupted.ProtoReflect.Descriptor instead.
 func (*RunInterrupted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{9}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RunInterrupted) GetInterrupt() string {
@@ -1401,7 +1500,7 @@ type RunForked struct {
 
 func (x *RunForked) Reset() {
 	*x = RunForked{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[10]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1413,7 +1512,7 @@ func (x *RunForked) String() string {
 func (*RunForked) ProtoMessage() {}
 
 func (x *RunForked) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[10]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1426,7 +1525,7 @@ func (x *RunForked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunForked.ProtoReflect.Descriptor instead.
 func (*RunForked) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{10}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RunForked) GetEvent() string {
@@ -1472,7 +1571,7 @@ type RunBranchBound struct {
 
 func (x *RunBranchBound) Reset() {
 	*x = RunBranchBound{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[11]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1484,7 +1583,7 @@ func (x *RunBranchBound) String() string {
 func (*RunBranchBound) ProtoMessage() {}
 
 func (x *RunBranchBound) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[11]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1497,7 +1596,7 @@ func (x *RunBranchBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunBranchBound.ProtoReflect.Descriptor instead.
 func (*RunBranchBound) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{11}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RunBranchBound) GetBranch() string {
@@ -1536,7 +1635,7 @@ type RunBranchEnded struct {
 
 func (x *RunBranchEnded) Reset() {
 	*x = RunBranchEnded{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[12]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1548,7 +1647,7 @@ func (x *RunBranchEnded) String() string {
 func (*RunBranchEnded) ProtoMessage() {}
 
 func (x *RunBranchEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[12]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1561,7 +1660,7 @@ func (x *RunBranchEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunBranchEnded.ProtoReflect.Descriptor instead.
 func (*RunBranchEnded) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{12}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RunBranchEnded) GetBranch() string {
@@ -1611,7 +1710,7 @@ type RunJoined struct {
 
 func (x *RunJoined) Reset() {
 	*x = RunJoined{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[13]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1623,7 +1722,7 @@ func (x *RunJoined) String() string {
 func (*RunJoined) ProtoMessage() {}
 
 func (x *RunJoined) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[13]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1636,7 +1735,7 @@ func (x *RunJoined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunJoined.ProtoReflect.Descriptor instead.
 func (*RunJoined) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{13}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RunJoined) GetEvent() string {
@@ -1708,7 +1807,7 @@ type JoinedBranch struct {
 
 func (x *JoinedBranch) Reset() {
 	*x = JoinedBranch{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[14]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1720,7 +1819,7 @@ func (x *JoinedBranch) String() string {
 func (*JoinedBranch) ProtoMessage() {}
 
 func (x *JoinedBranch) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[14]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1733,7 +1832,7 @@ func (x *JoinedBranch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinedBranch.ProtoReflect.Descriptor instead.
 func (*JoinedBranch) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{14}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *JoinedBranch) GetName() string {
@@ -1769,7 +1868,7 @@ type RunInvoked struct {
 
 func (x *RunInvoked) Reset() {
 	*x = RunInvoked{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[15]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1781,7 +1880,7 @@ func (x *RunInvoked) String() string {
 func (*RunInvoked) ProtoMessage() {}
 
 func (x *RunInvoked) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[15]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1794,7 +1893,7 @@ func (x *RunInvoked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunInvoked.ProtoReflect.Descriptor instead.
 func (*RunInvoked) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{15}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RunInvoked) GetEvent() string {
@@ -1855,7 +1954,7 @@ type RunChildEnded struct {
 
 func (x *RunChildEnded) Reset() {
 	*x = RunChildEnded{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[16]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1867,7 +1966,7 @@ func (x *RunChildEnded) String() string {
 func (*RunChildEnded) ProtoMessage() {}
 
 func (x *RunChildEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[16]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1880,7 +1979,7 @@ func (x *RunChildEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunChildEnded.ProtoReflect.Descriptor instead.
 func (*RunChildEnded) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{16}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RunChildEnded) GetEvent() string {
@@ -1974,7 +2073,7 @@ type ToolCallDecided struct {
 
 func (x *ToolCallDecided) Reset() {
 	*x = ToolCallDecided{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[17]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1986,7 +2085,7 @@ func (x *ToolCallDecided) String() string {
 func (*ToolCallDecided) ProtoMessage() {}
 
 func (x *ToolCallDecided) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[17]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1999,7 +2098,7 @@ func (x *ToolCallDecided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallDecided.ProtoReflect.Descriptor instead.
 func (*ToolCallDecided) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{17}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ToolCallDecided) GetCallId() string {
@@ -2134,7 +2233,7 @@ type LimitUsed struct {
 
 func (x *LimitUsed) Reset() {
 	*x = LimitUsed{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2146,7 +2245,7 @@ func (x *LimitUsed) String() string {
 func (*LimitUsed) ProtoMessage() {}
 
 func (x *LimitUsed) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2159,7 +2258,7 @@ func (x *LimitUsed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitUsed.ProtoReflect.Descriptor instead.
 func (*LimitUsed) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{18}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LimitUsed) GetPolicy() string {
@@ -2238,7 +2337,7 @@ type ShadowDecided struct {
 
 func (x *ShadowDecided) Reset() {
 	*x = ShadowDecided{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2250,7 +2349,7 @@ func (x *ShadowDecided) String() string {
 func (*ShadowDecided) ProtoMessage() {}
 
 func (x *ShadowDecided) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2263,7 +2362,7 @@ func (x *ShadowDecided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShadowDecided.ProtoReflect.Descriptor instead.
 func (*ShadowDecided) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{19}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ShadowDecided) GetPolicy() string {
@@ -2324,7 +2423,7 @@ type ToolCallReported struct {
 
 func (x *ToolCallReported) Reset() {
 	*x = ToolCallReported{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2336,7 +2435,7 @@ func (x *ToolCallReported) String() string {
 func (*ToolCallReported) ProtoMessage() {}
 
 func (x *ToolCallReported) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2349,7 +2448,7 @@ func (x *ToolCallReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallReported.ProtoReflect.Descriptor instead.
 func (*ToolCallReported) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{20}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ToolCallReported) GetCallId() string {
@@ -2423,7 +2522,7 @@ type ToolCallOutcome struct {
 
 func (x *ToolCallOutcome) Reset() {
 	*x = ToolCallOutcome{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2435,7 +2534,7 @@ func (x *ToolCallOutcome) String() string {
 func (*ToolCallOutcome) ProtoMessage() {}
 
 func (x *ToolCallOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2448,7 +2547,7 @@ func (x *ToolCallOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallOutcome.ProtoReflect.Descriptor instead.
 func (*ToolCallOutcome) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{21}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ToolCallOutcome) GetCallId() string {
@@ -2510,7 +2609,7 @@ type SchemaRegistered struct {
 
 func (x *SchemaRegistered) Reset() {
 	*x = SchemaRegistered{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2522,7 +2621,7 @@ func (x *SchemaRegistered) String() string {
 func (*SchemaRegistered) ProtoMessage() {}
 
 func (x *SchemaRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2535,7 +2634,7 @@ func (x *SchemaRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SchemaRegistered.ProtoReflect.Descriptor instead.
 func (*SchemaRegistered) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{22}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SchemaRegistered) GetSchemaId() string {
@@ -2588,7 +2687,7 @@ type StateChanged struct {
 
 func (x *StateChanged) Reset() {
 	*x = StateChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2600,7 +2699,7 @@ func (x *StateChanged) String() string {
 func (*StateChanged) ProtoMessage() {}
 
 func (x *StateChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2613,7 +2712,7 @@ func (x *StateChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateChanged.ProtoReflect.Descriptor instead.
 func (*StateChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{23}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *StateChanged) GetSchemaName() string {
@@ -2673,7 +2772,7 @@ type StateDeleted struct {
 
 func (x *StateDeleted) Reset() {
 	*x = StateDeleted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2685,7 +2784,7 @@ func (x *StateDeleted) String() string {
 func (*StateDeleted) ProtoMessage() {}
 
 func (x *StateDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2698,7 +2797,7 @@ func (x *StateDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateDeleted.ProtoReflect.Descriptor instead.
 func (*StateDeleted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{24}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *StateDeleted) GetSchemaName() string {
@@ -2736,7 +2835,7 @@ type StateLocked struct {
 
 func (x *StateLocked) Reset() {
 	*x = StateLocked{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2748,7 +2847,7 @@ func (x *StateLocked) String() string {
 func (*StateLocked) ProtoMessage() {}
 
 func (x *StateLocked) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2761,7 +2860,7 @@ func (x *StateLocked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateLocked.ProtoReflect.Descriptor instead.
 func (*StateLocked) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{25}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *StateLocked) GetHolder() string {
@@ -2795,7 +2894,7 @@ type SessionCreated struct {
 
 func (x *SessionCreated) Reset() {
 	*x = SessionCreated{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2807,7 +2906,7 @@ func (x *SessionCreated) String() string {
 func (*SessionCreated) ProtoMessage() {}
 
 func (x *SessionCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2820,7 +2919,7 @@ func (x *SessionCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionCreated.ProtoReflect.Descriptor instead.
 func (*SessionCreated) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{26}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SessionCreated) GetName() string {
@@ -2880,7 +2979,7 @@ type SessionChanged struct {
 
 func (x *SessionChanged) Reset() {
 	*x = SessionChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2892,7 +2991,7 @@ func (x *SessionChanged) String() string {
 func (*SessionChanged) ProtoMessage() {}
 
 func (x *SessionChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2905,7 +3004,7 @@ func (x *SessionChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionChanged.ProtoReflect.Descriptor instead.
 func (*SessionChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{27}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SessionChanged) GetName() string {
@@ -2983,7 +3082,7 @@ type SessionGranted struct {
 
 func (x *SessionGranted) Reset() {
 	*x = SessionGranted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2995,7 +3094,7 @@ func (x *SessionGranted) String() string {
 func (*SessionGranted) ProtoMessage() {}
 
 func (x *SessionGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3008,7 +3107,7 @@ func (x *SessionGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionGranted.ProtoReflect.Descriptor instead.
 func (*SessionGranted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{28}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SessionGranted) GetStateId() string {
@@ -3040,7 +3139,7 @@ type TaskChanged struct {
 
 func (x *TaskChanged) Reset() {
 	*x = TaskChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3052,7 +3151,7 @@ func (x *TaskChanged) String() string {
 func (*TaskChanged) ProtoMessage() {}
 
 func (x *TaskChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3065,7 +3164,7 @@ func (x *TaskChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskChanged.ProtoReflect.Descriptor instead.
 func (*TaskChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{29}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *TaskChanged) GetSessionId() string {
@@ -3123,7 +3222,7 @@ type ComponentChanged struct {
 
 func (x *ComponentChanged) Reset() {
 	*x = ComponentChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3135,7 +3234,7 @@ func (x *ComponentChanged) String() string {
 func (*ComponentChanged) ProtoMessage() {}
 
 func (x *ComponentChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3148,7 +3247,7 @@ func (x *ComponentChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComponentChanged.ProtoReflect.Descriptor instead.
 func (*ComponentChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{30}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ComponentChanged) GetName() string {
@@ -3182,7 +3281,7 @@ type ComponentCommitted struct {
 
 func (x *ComponentCommitted) Reset() {
 	*x = ComponentCommitted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3194,7 +3293,7 @@ func (x *ComponentCommitted) String() string {
 func (*ComponentCommitted) ProtoMessage() {}
 
 func (x *ComponentCommitted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3207,7 +3306,7 @@ func (x *ComponentCommitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComponentCommitted.ProtoReflect.Descriptor instead.
 func (*ComponentCommitted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{31}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ComponentCommitted) GetExecutionId() string {
@@ -3275,7 +3374,7 @@ type ApprovalChanged struct {
 
 func (x *ApprovalChanged) Reset() {
 	*x = ApprovalChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3287,7 +3386,7 @@ func (x *ApprovalChanged) String() string {
 func (*ApprovalChanged) ProtoMessage() {}
 
 func (x *ApprovalChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3300,7 +3399,7 @@ func (x *ApprovalChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApprovalChanged.ProtoReflect.Descriptor instead.
 func (*ApprovalChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{32}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ApprovalChanged) GetKind() string {
@@ -3426,7 +3525,7 @@ type LeaseChanged struct {
 
 func (x *LeaseChanged) Reset() {
 	*x = LeaseChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3438,7 +3537,7 @@ func (x *LeaseChanged) String() string {
 func (*LeaseChanged) ProtoMessage() {}
 
 func (x *LeaseChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3451,7 +3550,7 @@ func (x *LeaseChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseChanged.ProtoReflect.Descriptor instead.
 func (*LeaseChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{33}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *LeaseChanged) GetApprovalId() string {
@@ -3556,7 +3655,7 @@ type RunApprovalChanged struct {
 
 func (x *RunApprovalChanged) Reset() {
 	*x = RunApprovalChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3568,7 +3667,7 @@ func (x *RunApprovalChanged) String() string {
 func (*RunApprovalChanged) ProtoMessage() {}
 
 func (x *RunApprovalChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3581,7 +3680,7 @@ func (x *RunApprovalChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunApprovalChanged.ProtoReflect.Descriptor instead.
 func (*RunApprovalChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{34}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RunApprovalChanged) GetApprovalId() string {
@@ -3653,7 +3752,7 @@ type PolicyChanged struct {
 
 func (x *PolicyChanged) Reset() {
 	*x = PolicyChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3665,7 +3764,7 @@ func (x *PolicyChanged) String() string {
 func (*PolicyChanged) ProtoMessage() {}
 
 func (x *PolicyChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[35]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3678,7 +3777,7 @@ func (x *PolicyChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyChanged.ProtoReflect.Descriptor instead.
 func (*PolicyChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{35}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PolicyChanged) GetPolicyVersion() int64 {
@@ -3729,7 +3828,7 @@ type UpstreamChanged struct {
 
 func (x *UpstreamChanged) Reset() {
 	*x = UpstreamChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[36]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3741,7 +3840,7 @@ func (x *UpstreamChanged) String() string {
 func (*UpstreamChanged) ProtoMessage() {}
 
 func (x *UpstreamChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[36]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3754,7 +3853,7 @@ func (x *UpstreamChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpstreamChanged.ProtoReflect.Descriptor instead.
 func (*UpstreamChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{36}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *UpstreamChanged) GetTools() []string {
@@ -3780,7 +3879,7 @@ type DecisionsSealed struct {
 
 func (x *DecisionsSealed) Reset() {
 	*x = DecisionsSealed{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[37]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3792,7 +3891,7 @@ func (x *DecisionsSealed) String() string {
 func (*DecisionsSealed) ProtoMessage() {}
 
 func (x *DecisionsSealed) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[37]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3805,7 +3904,7 @@ func (x *DecisionsSealed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecisionsSealed.ProtoReflect.Descriptor instead.
 func (*DecisionsSealed) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{37}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DecisionsSealed) GetFirst() int64 {
@@ -3833,7 +3932,7 @@ var File_interlock_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8e\x16\n" +
+	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd4\x16\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x16\n" +
@@ -3883,7 +3982,8 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x10decisions_sealed\x182 \x01(\v2#.interlock.event.v1.DecisionsSealedH\x00R\x0fdecisionsSealed\x12P\n" +
 	"\x10upstream_changed\x183 \x01(\v2#.interlock.event.v1.UpstreamChangedH\x00R\x0fupstreamChanged\x12G\n" +
 	"\rlease_changed\x184 \x01(\v2 .interlock.event.v1.LeaseChangedH\x00R\fleaseChanged\x12P\n" +
-	"\x10toolcall_outcome\x185 \x01(\v2#.interlock.event.v1.ToolCallOutcomeH\x00R\x0ftoolcallOutcomeB\t\n" +
+	"\x10toolcall_outcome\x185 \x01(\v2#.interlock.event.v1.ToolCallOutcomeH\x00R\x0ftoolcallOutcome\x12D\n" +
+	"\frun_migrated\x186 \x01(\v2\x1f.interlock.event.v1.RunMigratedH\x00R\vrunMigratedB\t\n" +
 	"\apayload\"s\n" +
 	"\x12WorkflowRegistered\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12)\n" +
@@ -3925,7 +4025,14 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\tRunForced\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\tR\x02to\x12\x16\n" +
-	"\x06branch\x18\x03 \x01(\tR\x06branch\"\x80\x01\n" +
+	"\x06branch\x18\x03 \x01(\tR\x06branch\"\x8b\x01\n" +
+	"\vRunMigrated\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\x12!\n" +
+	"\ffrom_version\x18\x03 \x01(\x03R\vfromVersion\x12\x1d\n" +
+	"\n" +
+	"to_version\x18\x04 \x01(\x03R\ttoVersion\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\x80\x01\n" +
 	"\x0eRunInterrupted\x12\x1c\n" +
 	"\tinterrupt\x18\x01 \x01(\tR\tinterrupt\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
@@ -4156,7 +4263,7 @@ func file_interlock_event_v1_event_proto_rawDescGZIP() []byte {
 	return file_interlock_event_v1_event_proto_rawDescData
 }
 
-var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*Event)(nil),                 // 0: interlock.event.v1.Event
 	(*WorkflowRegistered)(nil),    // 1: interlock.event.v1.WorkflowRegistered
@@ -4167,39 +4274,40 @@ var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*RunPaused)(nil),             // 6: interlock.event.v1.RunPaused
 	(*RunResumed)(nil),            // 7: interlock.event.v1.RunResumed
 	(*RunForced)(nil),             // 8: interlock.event.v1.RunForced
-	(*RunInterrupted)(nil),        // 9: interlock.event.v1.RunInterrupted
-	(*RunForked)(nil),             // 10: interlock.event.v1.RunForked
-	(*RunBranchBound)(nil),        // 11: interlock.event.v1.RunBranchBound
-	(*RunBranchEnded)(nil),        // 12: interlock.event.v1.RunBranchEnded
-	(*RunJoined)(nil),             // 13: interlock.event.v1.RunJoined
-	(*JoinedBranch)(nil),          // 14: interlock.event.v1.JoinedBranch
-	(*RunInvoked)(nil),            // 15: interlock.event.v1.RunInvoked
-	(*RunChildEnded)(nil),         // 16: interlock.event.v1.RunChildEnded
-	(*ToolCallDecided)(nil),       // 17: interlock.event.v1.ToolCallDecided
-	(*LimitUsed)(nil),             // 18: interlock.event.v1.LimitUsed
-	(*ShadowDecided)(nil),         // 19: interlock.event.v1.ShadowDecided
-	(*ToolCallReported)(nil),      // 20: interlock.event.v1.ToolCallReported
-	(*ToolCallOutcome)(nil),       // 21: interlock.event.v1.ToolCallOutcome
-	(*SchemaRegistered)(nil),      // 22: interlock.event.v1.SchemaRegistered
-	(*StateChanged)(nil),          // 23: interlock.event.v1.StateChanged
-	(*StateDeleted)(nil),          // 24: interlock.event.v1.StateDeleted
-	(*StateLocked)(nil),           // 25: interlock.event.v1.StateLocked
-	(*SessionCreated)(nil),        // 26: interlock.event.v1.SessionCreated
-	(*SessionChanged)(nil),        // 27: interlock.event.v1.SessionChanged
-	(*SessionGranted)(nil),        // 28: interlock.event.v1.SessionGranted
-	(*TaskChanged)(nil),           // 29: interlock.event.v1.TaskChanged
-	(*ComponentChanged)(nil),      // 30: interlock.event.v1.ComponentChanged
-	(*ComponentCommitted)(nil),    // 31: interlock.event.v1.ComponentCommitted
-	(*ApprovalChanged)(nil),       // 32: interlock.event.v1.ApprovalChanged
-	(*LeaseChanged)(nil),          // 33: interlock.event.v1.LeaseChanged
-	(*RunApprovalChanged)(nil),    // 34: interlock.event.v1.RunApprovalChanged
-	(*PolicyChanged)(nil),         // 35: interlock.event.v1.PolicyChanged
-	(*UpstreamChanged)(nil),       // 36: interlock.event.v1.UpstreamChanged
-	(*DecisionsSealed)(nil),       // 37: interlock.event.v1.DecisionsSealed
-	(*timestamppb.Timestamp)(nil), // 38: google.protobuf.Timestamp
+	(*RunMigrated)(nil),           // 9: interlock.event.v1.RunMigrated
+	(*RunInterrupted)(nil),        // 10: interlock.event.v1.RunInterrupted
+	(*RunForked)(nil),             // 11: interlock.event.v1.RunForked
+	(*RunBranchBound)(nil),        // 12: interlock.event.v1.RunBranchBound
+	(*RunBranchEnded)(nil),        // 13: interlock.event.v1.RunBranchEnded
+	(*RunJoined)(nil),             // 14: interlock.event.v1.RunJoined
+	(*JoinedBranch)(nil),          // 15: interlock.event.v1.JoinedBranch
+	(*RunInvoked)(nil),            // 16: interlock.event.v1.RunInvoked
+	(*RunChildEnded)(nil),         // 17: interlock.event.v1.RunChildEnded
+	(*ToolCallDecided)(nil),       // 18: interlock.event.v1.ToolCallDecided
+	(*LimitUsed)(nil),             // 19: interlock.event.v1.LimitUsed
+	(*ShadowDecided)(nil),         // 20: interlock.event.v1.ShadowDecided
+	(*ToolCallReported)(nil),      // 21: interlock.event.v1.ToolCallReported
+	(*ToolCallOutcome)(nil),       // 22: interlock.event.v1.ToolCallOutcome
+	(*SchemaRegistered)(nil),      // 23: interlock.event.v1.SchemaRegistered
+	(*StateChanged)(nil),          // 24: interlock.event.v1.StateChanged
+	(*StateDeleted)(nil),          // 25: interlock.event.v1.StateDeleted
+	(*StateLocked)(nil),           // 26: interlock.event.v1.StateLocked
+	(*SessionCreated)(nil),        // 27: interlock.event.v1.SessionCreated
+	(*SessionChanged)(nil),        // 28: interlock.event.v1.SessionChanged
+	(*SessionGranted)(nil),        // 29: interlock.event.v1.SessionGranted
+	(*TaskChanged)(nil),           // 30: interlock.event.v1.TaskChanged
+	(*ComponentChanged)(nil),      // 31: interlock.event.v1.ComponentChanged
+	(*ComponentCommitted)(nil),    // 32: interlock.event.v1.ComponentCommitted
+	(*ApprovalChanged)(nil),       // 33: interlock.event.v1.ApprovalChanged
+	(*LeaseChanged)(nil),          // 34: interlock.event.v1.LeaseChanged
+	(*RunApprovalChanged)(nil),    // 35: interlock.event.v1.RunApprovalChanged
+	(*PolicyChanged)(nil),         // 36: interlock.event.v1.PolicyChanged
+	(*UpstreamChanged)(nil),       // 37: interlock.event.v1.UpstreamChanged
+	(*DecisionsSealed)(nil),       // 38: interlock.event.v1.DecisionsSealed
+	(*timestamppb.Timestamp)(nil), // 39: google.protobuf.Timestamp
 }
 var file_interlock_event_v1_event_proto_depIdxs = []int32{
-	38, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
+	39, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
 	1,  // 1: interlock.event.v1.Event.workflow_registered:type_name -> interlock.event.v1.WorkflowRegistered
 	2,  // 2: interlock.event.v1.Event.run_started:type_name -> interlock.event.v1.RunStarted
 	3,  // 3: interlock.event.v1.Event.run_transitioned:type_name -> interlock.event.v1.RunTransitioned
@@ -4207,45 +4315,46 @@ var file_interlock_event_v1_event_proto_depIdxs = []int32{
 	5,  // 5: interlock.event.v1.Event.run_ended:type_name -> interlock.event.v1.RunEnded
 	6,  // 6: interlock.event.v1.Event.run_paused:type_name -> interlock.event.v1.RunPaused
 	7,  // 7: interlock.event.v1.Event.run_resumed:type_name -> interlock.event.v1.RunResumed
-	17, // 8: interlock.event.v1.Event.toolcall_decided:type_name -> interlock.event.v1.ToolCallDecided
-	20, // 9: interlock.event.v1.Event.toolcall_reported:type_name -> interlock.event.v1.ToolCallReported
+	18, // 8: interlock.event.v1.Event.toolcall_decided:type_name -> interlock.event.v1.ToolCallDecided
+	21, // 9: interlock.event.v1.Event.toolcall_reported:type_name -> interlock.event.v1.ToolCallReported
 	8,  // 10: interlock.event.v1.Event.run_forced:type_name -> interlock.event.v1.RunForced
-	9,  // 11: interlock.event.v1.Event.run_interrupted:type_name -> interlock.event.v1.RunInterrupted
-	10, // 12: interlock.event.v1.Event.run_forked:type_name -> interlock.event.v1.RunForked
-	11, // 13: interlock.event.v1.Event.run_branch_bound:type_name -> interlock.event.v1.RunBranchBound
-	12, // 14: interlock.event.v1.Event.run_branch_ended:type_name -> interlock.event.v1.RunBranchEnded
-	13, // 15: interlock.event.v1.Event.run_joined:type_name -> interlock.event.v1.RunJoined
-	15, // 16: interlock.event.v1.Event.run_invoked:type_name -> interlock.event.v1.RunInvoked
-	16, // 17: interlock.event.v1.Event.run_child_ended:type_name -> interlock.event.v1.RunChildEnded
-	22, // 18: interlock.event.v1.Event.schema_registered:type_name -> interlock.event.v1.SchemaRegistered
-	23, // 19: interlock.event.v1.Event.state_changed:type_name -> interlock.event.v1.StateChanged
-	24, // 20: interlock.event.v1.Event.state_deleted:type_name -> interlock.event.v1.StateDeleted
-	25, // 21: interlock.event.v1.Event.state_locked:type_name -> interlock.event.v1.StateLocked
-	26, // 22: interlock.event.v1.Event.session_created:type_name -> interlock.event.v1.SessionCreated
-	27, // 23: interlock.event.v1.Event.session_changed:type_name -> interlock.event.v1.SessionChanged
-	28, // 24: interlock.event.v1.Event.session_granted:type_name -> interlock.event.v1.SessionGranted
-	29, // 25: interlock.event.v1.Event.task_changed:type_name -> interlock.event.v1.TaskChanged
-	30, // 26: interlock.event.v1.Event.component_changed:type_name -> interlock.event.v1.ComponentChanged
-	31, // 27: interlock.event.v1.Event.component_committed:type_name -> interlock.event.v1.ComponentCommitted
-	32, // 28: interlock.event.v1.Event.approval_changed:type_name -> interlock.event.v1.ApprovalChanged
-	34, // 29: interlock.event.v1.Event.run_approval_changed:type_name -> interlock.event.v1.RunApprovalChanged
-	35, // 30: interlock.event.v1.Event.policy_changed:type_name -> interlock.event.v1.PolicyChanged
-	37, // 31: interlock.event.v1.Event.decisions_sealed:type_name -> interlock.event.v1.DecisionsSealed
-	36, // 32: interlock.event.v1.Event.upstream_changed:type_name -> interlock.event.v1.UpstreamChanged
-	33, // 33: interlock.event.v1.Event.lease_changed:type_name -> interlock.event.v1.LeaseChanged
-	21, // 34: interlock.event.v1.Event.toolcall_outcome:type_name -> interlock.event.v1.ToolCallOutcome
-	14, // 35: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
-	19, // 36: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
-	18, // 37: interlock.event.v1.ToolCallDecided.limits:type_name -> interlock.event.v1.LimitUsed
-	38, // 38: interlock.event.v1.LimitUsed.until:type_name -> google.protobuf.Timestamp
-	38, // 39: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
-	38, // 40: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
-	38, // 41: interlock.event.v1.LeaseChanged.expires_at:type_name -> google.protobuf.Timestamp
-	42, // [42:42] is the sub-list for method output_type
-	42, // [42:42] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	10, // 11: interlock.event.v1.Event.run_interrupted:type_name -> interlock.event.v1.RunInterrupted
+	11, // 12: interlock.event.v1.Event.run_forked:type_name -> interlock.event.v1.RunForked
+	12, // 13: interlock.event.v1.Event.run_branch_bound:type_name -> interlock.event.v1.RunBranchBound
+	13, // 14: interlock.event.v1.Event.run_branch_ended:type_name -> interlock.event.v1.RunBranchEnded
+	14, // 15: interlock.event.v1.Event.run_joined:type_name -> interlock.event.v1.RunJoined
+	16, // 16: interlock.event.v1.Event.run_invoked:type_name -> interlock.event.v1.RunInvoked
+	17, // 17: interlock.event.v1.Event.run_child_ended:type_name -> interlock.event.v1.RunChildEnded
+	23, // 18: interlock.event.v1.Event.schema_registered:type_name -> interlock.event.v1.SchemaRegistered
+	24, // 19: interlock.event.v1.Event.state_changed:type_name -> interlock.event.v1.StateChanged
+	25, // 20: interlock.event.v1.Event.state_deleted:type_name -> interlock.event.v1.StateDeleted
+	26, // 21: interlock.event.v1.Event.state_locked:type_name -> interlock.event.v1.StateLocked
+	27, // 22: interlock.event.v1.Event.session_created:type_name -> interlock.event.v1.SessionCreated
+	28, // 23: interlock.event.v1.Event.session_changed:type_name -> interlock.event.v1.SessionChanged
+	29, // 24: interlock.event.v1.Event.session_granted:type_name -> interlock.event.v1.SessionGranted
+	30, // 25: interlock.event.v1.Event.task_changed:type_name -> interlock.event.v1.TaskChanged
+	31, // 26: interlock.event.v1.Event.component_changed:type_name -> interlock.event.v1.ComponentChanged
+	32, // 27: interlock.event.v1.Event.component_committed:type_name -> interlock.event.v1.ComponentCommitted
+	33, // 28: interlock.event.v1.Event.approval_changed:type_name -> interlock.event.v1.ApprovalChanged
+	35, // 29: interlock.event.v1.Event.run_approval_changed:type_name -> interlock.event.v1.RunApprovalChanged
+	36, // 30: interlock.event.v1.Event.policy_changed:type_name -> interlock.event.v1.PolicyChanged
+	38, // 31: interlock.event.v1.Event.decisions_sealed:type_name -> interlock.event.v1.DecisionsSealed
+	37, // 32: interlock.event.v1.Event.upstream_changed:type_name -> interlock.event.v1.UpstreamChanged
+	34, // 33: interlock.event.v1.Event.lease_changed:type_name -> interlock.event.v1.LeaseChanged
+	22, // 34: interlock.event.v1.Event.toolcall_outcome:type_name -> interlock.event.v1.ToolCallOutcome
+	9,  // 35: interlock.event.v1.Event.run_migrated:type_name -> interlock.event.v1.RunMigrated
+	15, // 36: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
+	20, // 37: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
+	19, // 38: interlock.event.v1.ToolCallDecided.limits:type_name -> interlock.event.v1.LimitUsed
+	39, // 39: interlock.event.v1.LimitUsed.until:type_name -> google.protobuf.Timestamp
+	39, // 40: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
+	39, // 41: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
+	39, // 42: interlock.event.v1.LeaseChanged.expires_at:type_name -> google.protobuf.Timestamp
+	43, // [43:43] is the sub-list for method output_type
+	43, // [43:43] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_interlock_event_v1_event_proto_init() }
@@ -4288,6 +4397,7 @@ func file_interlock_event_v1_event_proto_init() {
 		(*Event_UpstreamChanged)(nil),
 		(*Event_LeaseChanged)(nil),
 		(*Event_ToolcallOutcome)(nil),
+		(*Event_RunMigrated)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -4295,7 +4405,7 @@ func file_interlock_event_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_event_v1_event_proto_rawDesc), len(file_interlock_event_v1_event_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   38,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/engine/v1/run_service.proto.
  */
 export const file_interlock_engine_v1_run_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVpbnRlcmxvY2svZW5naW5lL3YxL3J1bl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2suZW5naW5lLnYxIp4BCg9TdGFydFJ1blJlcXVlc3QSEAoId29ya2Zsb3cYASABKAkSGAoQd29ya2Zsb3dfdmVyc2lvbhgCIAEoAxISCgpzZXNzaW9uX2lkGAMgASgJEg8KB2NvbnRleHQYBCABKAwSEQoJd29ya3NwYWNlGAUgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCRIOCgZyZXN1bWUYByABKAgiSgoQU3RhcnRSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIPCgdyZXN1bWVkGAIgASgIIn8KDUdldFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg4KBmFjdGl2ZRgEIAEoCBIqCgR2aWV3GAUgASgOMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5WaWV3Ik0KDkdldFJ1blJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEhQKDGFza2VkX3J1bl9pZBgCIAEoCSI3ChRHZXRSdW5WZXJzaW9uUmVxdWVzdBIOCgZydW5faWQYASABKAkSDwoHdmVyc2lvbhgCIAEoAyJqChVHZXRSdW5WZXJzaW9uUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SKgoIYnJhbmNoZXMYAiADKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biKFAQoPTGlzdFJ1bnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEg4KBmZpbHRlchgDIAEoCRIqCgR2aWV3GAQgASgOMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5WaWV3Eg8KB3J1bl9pZHMYBSADKAkiUwoQTGlzdFJ1bnNSZXNwb25zZRImCgRydW5zGAEgAygLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqsBChRUcmFuc2l0aW9uUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDQoFZXZlbnQYBCABKAkSDAoEZGF0YRgFIAEoDBIYChBleHBlY3RlZF92ZXJzaW9uGAYgASgDEhcKD2lkZW1wb3RlbmN5X2tleRgHIAEoCRIPCgdkcnlfcnVuGAggASgIIqYBChVUcmFuc2l0aW9uUnVuUmVzcG9uc2USEAoIYWNjZXB0ZWQYASABKAgSJQoDcnVuGAIgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SMQoJcmVqZWN0aW9uGAMgASgLMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SZWplY3Rpb24SEwoLYXBwcm92YWxfaWQYBCABKAkSDAoEbm90ZRgFIAEoCSJZChFCaW5kQnJhbmNoUmVxdWVzdBIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSDgoGYnJhbmNoGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkiOwoSQmluZEJyYW5jaFJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuIk0KE0ludGVycnVwdFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEg8KB2NhbGxfaWQYAiABKAkSFQoNZmlsZXNfY2hhbmdlZBgDIAMoCSJtChRJbnRlcnJ1cHRSdW5SZXNwb25zZRINCgVmaXJlZBgBIAEoCBIRCglpbnRlcnJ1cHQYAiABKAkSDAoEZnJvbRgDIAEoCRIlCgNydW4YBCABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biKaAQoRRm9yY2VTdGF0ZVJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg0KBXN0YXRlGAQgASgJEg8KB2NvbnRleHQYBSABKAwSGAoQZXhwZWN0ZWRfdmVyc2lvbhgGIAEoAxIXCg9pZGVtcG90ZW5jeV9rZXkYByABKAkigAEKEkZvcmNlU3RhdGVSZXNwb25zZRIQCghhY2NlcHRlZBgBIAEoCBIlCgNydW4YAiABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIxCglyZWplY3Rpb24YAyABKAsyHi5pbnRlcmxvY2suZW5naW5lLnYxLlJlamVjdGlvbiJKCg9QYXVzZVJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkiOQoQUGF1c2VSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biI7ChBSZXN1bWVSdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkiOgoRUmVzdW1lUnVuUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4iSwoQQ2FuY2VsUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSDgoGcmVhc29uGAIgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCSI6ChFDYW5jZWxSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biJmChRHZXRSdW5IaXN0b3J5UmVxdWVzdBIOCgZydW5faWQYASABKAkSFQoNYWZ0ZXJfdmVyc2lvbhgCIAEoAxIUCgxhZnRlcl9yZXN1bHQYAyABKAMSEQoJcGFnZV9zaXplGAQgASgFIoIBChVHZXRSdW5IaXN0b3J5UmVzcG9uc2USMgoHZW50cmllcxgBIAMoCzIhLmludGVybG9jay5lbmdpbmUudjEuSGlzdG9yeUVudHJ5EhoKEm5leHRfYWZ0ZXJfdmVyc2lvbhgCIAEoAxIZChFuZXh0X2FmdGVyX3Jlc3VsdBgDIAEoAyI8ChVTZXR0bGVBcHByb3ZhbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhMKC2FwcHJvdmFsX2lkGAIgASgJIlAKFlNldHRsZUFwcHJvdmFsUmVzcG9uc2USDwoHc2V0dGxlZBgBIAEoCBIlCgNydW4YAiABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biJNCg9XYXRjaFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEioKBHZpZXcYAiABKA4yHC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1blZpZXciOQoQV2F0Y2hSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bjLDCgoKUnVuU2VydmljZRJXCghTdGFydFJ1bhIkLmludGVybG9jay5lbmdpbmUudjEuU3RhcnRSdW5SZXF1ZXN0GiUuaW50ZXJsb2NrLmVuZ2luZS52MS5TdGFydFJ1blJlc3BvbnNlElEKBkdldFJ1bhIiLmludGVybG9jay5lbmdpbmUudjEuR2V0UnVuUmVxdWVzdBojLmludGVybG9jay5lbmdpbmUudjEuR2V0UnVuUmVzcG9uc2USVwoITGlzdFJ1bnMSJC5pbnRlcmxvY2suZW5naW5lLnYxLkxpc3RSdW5zUmVxdWVzdBolLmludGVybG9jay5lbmdpbmUudjEuTGlzdFJ1bnNSZXNwb25zZRJmCg1UcmFuc2l0aW9uUnVuEikuaW50ZXJsb2NrLmVuZ2luZS52MS5UcmFuc2l0aW9uUnVuUmVxdWVzdBoqLmludGVybG9jay5lbmdpbmUudjEuVHJhbnNpdGlvblJ1blJlc3BvbnNlEl0KCkJpbmRCcmFuY2gSJi5pbnRlcmxvY2suZW5naW5lLnYxLkJpbmRCcmFuY2hSZXF1ZXN0GicuaW50ZXJsb2NrLmVuZ2luZS52MS5CaW5kQnJhbmNoUmVzcG9uc2USYwoMSW50ZXJydXB0UnVuEiguaW50ZXJsb2NrLmVuZ2luZS52MS5JbnRlcnJ1cHRSdW5SZXF1ZXN0GikuaW50ZXJsb2NrLmVuZ2luZS52MS5JbnRlcnJ1cHRSdW5SZXNwb25zZRJdCgpGb3JjZVN0YXRlEiYuaW50ZXJsb2NrLmVuZ2luZS52MS5Gb3JjZVN0YXRlUmVxdWVzdBonLmludGVybG9jay5lbmdpbmUudjEuRm9yY2VTdGF0ZVJlc3BvbnNlElcKCFBhdXNlUnVuEiQuaW50ZXJsb2NrLmVuZ2luZS52MS5QYXVzZVJ1blJlcXVlc3QaJS5pbnRlcmxvY2suZW5naW5lLnYxLlBhdXNlUnVuUmVzcG9uc2USWgoJUmVzdW1lUnVuEiUuaW50ZXJsb2NrLmVuZ2luZS52MS5SZXN1bWVSdW5SZXF1ZXN0GiYuaW50ZXJsb2NrLmVuZ2luZS52MS5SZXN1bWVSdW5SZXNwb25zZRJaCglDYW5jZWxSdW4SJS5pbnRlcmxvY2suZW5naW5lLnYxLkNhbmNlbFJ1blJlcXVlc3QaJi5pbnRlcmxvY2suZW5naW5lLnYxLkNhbmNlbFJ1blJlc3BvbnNlEmYKDUdldFJ1blZlcnNpb24SKS5pbnRlcmxvY2suZW5naW5lLnYxLkdldFJ1blZlcnNpb25SZXF1ZXN0GiouaW50ZXJsb2NrLmVuZ2luZS52MS5HZXRSdW5WZXJzaW9uUmVzcG9uc2USZgoNR2V0UnVuSGlzdG9yeRIpLmludGVybG9jay5lbmdpbmUudjEuR2V0UnVuSGlzdG9yeVJlcXVlc3QaKi5pbnRlcmxvY2suZW5naW5lLnYxLkdldFJ1bkhpc3RvcnlSZXNwb25zZRJpCg5TZXR0bGVBcHByb3ZhbBIqLmludGVybG9jay5lbmdpbmUudjEuU2V0dGxlQXBwcm92YWxSZXF1ZXN0GisuaW50ZXJsb2NrLmVuZ2luZS52MS5TZXR0bGVBcHByb3ZhbFJlc3BvbnNlElkKCFdhdGNoUnVuEiQuaW50ZXJsb2NrLmVuZ2luZS52MS5XYXRjaFJ1blJlcXVlc3QaJS5pbnRlcmxvY2suZW5naW5lLnYxLldhdGNoUnVuUmVzcG9uc2UwAUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_interlock_engine_v1_run]);
+  fileDesc("CiVpbnRlcmxvY2svZW5naW5lL3YxL3J1bl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2suZW5naW5lLnYxIp4BCg9TdGFydFJ1blJlcXVlc3QSEAoId29ya2Zsb3cYASABKAkSGAoQd29ya2Zsb3dfdmVyc2lvbhgCIAEoAxISCgpzZXNzaW9uX2lkGAMgASgJEg8KB2NvbnRleHQYBCABKAwSEQoJd29ya3NwYWNlGAUgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCRIOCgZyZXN1bWUYByABKAgiSgoQU3RhcnRSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIPCgdyZXN1bWVkGAIgASgIIn8KDUdldFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg4KBmFjdGl2ZRgEIAEoCBIqCgR2aWV3GAUgASgOMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5WaWV3Ik0KDkdldFJ1blJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuEhQKDGFza2VkX3J1bl9pZBgCIAEoCSI3ChRHZXRSdW5WZXJzaW9uUmVxdWVzdBIOCgZydW5faWQYASABKAkSDwoHdmVyc2lvbhgCIAEoAyJqChVHZXRSdW5WZXJzaW9uUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SKgoIYnJhbmNoZXMYAiADKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biKFAQoPTGlzdFJ1bnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEg4KBmZpbHRlchgDIAEoCRIqCgR2aWV3GAQgASgOMhwuaW50ZXJsb2NrLmVuZ2luZS52MS5SdW5WaWV3Eg8KB3J1bl9pZHMYBSADKAkiUwoQTGlzdFJ1bnNSZXNwb25zZRImCgRydW5zGAEgAygLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqsBChRUcmFuc2l0aW9uUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDQoFZXZlbnQYBCABKAkSDAoEZGF0YRgFIAEoDBIYChBleHBlY3RlZF92ZXJzaW9uGAYgASgDEhcKD2lkZW1wb3RlbmN5X2tleRgHIAEoCRIPCgdkcnlfcnVuGAggASgIIqYBChVUcmFuc2l0aW9uUnVuUmVzcG9uc2USEAoIYWNjZXB0ZWQYASABKAgSJQoDcnVuGAIgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SMQoJcmVqZWN0aW9uGAMgASgLMh4uaW50ZXJsb2NrLmVuZ2luZS52MS5SZWplY3Rpb24SEwoLYXBwcm92YWxfaWQYBCABKAkSDAoEbm90ZRgFIAEoCSJZChFCaW5kQnJhbmNoUmVxdWVzdBIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSDgoGYnJhbmNoGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkiOwoSQmluZEJyYW5jaFJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuIk0KE0ludGVycnVwdFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEg8KB2NhbGxfaWQYAiABKAkSFQoNZmlsZXNfY2hhbmdlZBgDIAMoCSJtChRJbnRlcnJ1cHRSdW5SZXNwb25zZRINCgVmaXJlZBgBIAEoCBIRCglpbnRlcnJ1cHQYAiABKAkSDAoEZnJvbRgDIAEoCRIlCgNydW4YBCABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biKaAQoRRm9yY2VTdGF0ZVJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg0KBXN0YXRlGAQgASgJEg8KB2NvbnRleHQYBSABKAwSGAoQZXhwZWN0ZWRfdmVyc2lvbhgGIAEoAxIXCg9pZGVtcG90ZW5jeV9rZXkYByABKAkigAEKEkZvcmNlU3RhdGVSZXNwb25zZRIQCghhY2NlcHRlZBgBIAEoCBIlCgNydW4YAiABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIxCglyZWplY3Rpb24YAyABKAsyHi5pbnRlcmxvY2suZW5naW5lLnYxLlJlamVjdGlvbiL+AQoRTWlncmF0ZVJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnRvX3ZlcnNpb24YAiABKAMSQgoGc3RhdGVzGAMgAygLMjIuaW50ZXJsb2NrLmVuZ2luZS52MS5NaWdyYXRlUnVuUmVxdWVzdC5TdGF0ZXNFbnRyeRIOCgZhY2NlcHQYBCABKAkSGAoQZXhwZWN0ZWRfdmVyc2lvbhgFIAEoAxIXCg9pZGVtcG90ZW5jeV9rZXkYBiABKAkSDwoHZHJ5X3J1bhgHIAEoCBotCgtTdGF0ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIo0BChJNaWdyYXRlUnVuUmVzcG9uc2USDwoHY2hhbmdlZBgBIAEoCBIlCgNydW4YAiABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIxCglyZWplY3Rpb24YAyABKAsyHi5pbnRlcmxvY2suZW5naW5lLnYxLlJlamVjdGlvbhIMCgRub3RlGAQgASgJIkoKD1BhdXNlUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSDgoGcmVhc29uGAIgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCSI5ChBQYXVzZVJ1blJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuIjsKEFJlc3VtZVJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCSI6ChFSZXN1bWVSdW5SZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1biJLChBDYW5jZWxSdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJIjoKEUNhbmNlbFJ1blJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuImYKFEdldFJ1bkhpc3RvcnlSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIVCg1hZnRlcl92ZXJzaW9uGAIgASgDEhQKDGFmdGVyX3Jlc3VsdBgDIAEoAxIRCglwYWdlX3NpemUYBCABKAUiggEKFUdldFJ1bkhpc3RvcnlSZXNwb25zZRIyCgdlbnRyaWVzGAEgAygLMiEuaW50ZXJsb2NrLmVuZ2luZS52MS5IaXN0b3J5RW50cnkSGgoSbmV4dF9hZnRlcl92ZXJzaW9uGAIgASgDEhkKEW5leHRfYWZ0ZXJfcmVzdWx0GAMgASgDIjwKFVNldHRsZUFwcHJvdmFsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEwoLYXBwcm92YWxfaWQYAiABKAkiUAoWU2V0dGxlQXBwcm92YWxSZXNwb25zZRIPCgdzZXR0bGVkGAEgASgIEiUKA3J1bhgCIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuIk0KD1dhdGNoUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSKgoEdmlldxgCIAEoDjIcLmludGVybG9jay5lbmdpbmUudjEuUnVuVmlldyI5ChBXYXRjaFJ1blJlc3BvbnNlEiUKA3J1bhgBIAEoCzIYLmludGVybG9jay5lbmdpbmUudjEuUnVuMqILCgpSdW5TZXJ2aWNlElcKCFN0YXJ0UnVuEiQuaW50ZXJsb2NrLmVuZ2luZS52MS5TdGFydFJ1blJlcXVlc3QaJS5pbnRlcmxvY2suZW5naW5lLnYxLlN0YXJ0UnVuUmVzcG9uc2USUQoGR2V0UnVuEiIuaW50ZXJsb2NrLmVuZ2luZS52MS5HZXRSdW5SZXF1ZXN0GiMuaW50ZXJsb2NrLmVuZ2luZS52MS5HZXRSdW5SZXNwb25zZRJXCghMaXN0UnVucxIkLmludGVybG9jay5lbmdpbmUudjEuTGlzdFJ1bnNSZXF1ZXN0GiUuaW50ZXJsb2NrLmVuZ2luZS52MS5MaXN0UnVuc1Jlc3BvbnNlEmYKDVRyYW5zaXRpb25SdW4SKS5pbnRlcmxvY2suZW5naW5lLnYxLlRyYW5zaXRpb25SdW5SZXF1ZXN0GiouaW50ZXJsb2NrLmVuZ2luZS52MS5UcmFuc2l0aW9uUnVuUmVzcG9uc2USXQoKQmluZEJyYW5jaBImLmludGVybG9jay5lbmdpbmUudjEuQmluZEJyYW5jaFJlcXVlc3QaJy5pbnRlcmxvY2suZW5naW5lLnYxLkJpbmRCcmFuY2hSZXNwb25zZRJjCgxJbnRlcnJ1cHRSdW4SKC5pbnRlcmxvY2suZW5naW5lLnYxLkludGVycnVwdFJ1blJlcXVlc3QaKS5pbnRlcmxvY2suZW5naW5lLnYxLkludGVycnVwdFJ1blJlc3BvbnNlEl0KCkZvcmNlU3RhdGUSJi5pbnRlcmxvY2suZW5naW5lLnYxLkZvcmNlU3RhdGVSZXF1ZXN0GicuaW50ZXJsb2NrLmVuZ2luZS52MS5Gb3JjZVN0YXRlUmVzcG9uc2USXQoKTWlncmF0ZVJ1bhImLmludGVybG9jay5lbmdpbmUudjEuTWlncmF0ZVJ1blJlcXVlc3QaJy5pbnRlcmxvY2suZW5naW5lLnYxLk1pZ3JhdGVSdW5SZXNwb25zZRJXCghQYXVzZVJ1bhIkLmludGVybG9jay5lbmdpbmUudjEuUGF1c2VSdW5SZXF1ZXN0GiUuaW50ZXJsb2NrLmVuZ2luZS52MS5QYXVzZVJ1blJlc3BvbnNlEloKCVJlc3VtZVJ1bhIlLmludGVybG9jay5lbmdpbmUudjEuUmVzdW1lUnVuUmVxdWVzdBomLmludGVybG9jay5lbmdpbmUudjEuUmVzdW1lUnVuUmVzcG9uc2USWgoJQ2FuY2VsUnVuEiUuaW50ZXJsb2NrLmVuZ2luZS52MS5DYW5jZWxSdW5SZXF1ZXN0GiYuaW50ZXJsb2NrLmVuZ2luZS52MS5DYW5jZWxSdW5SZXNwb25zZRJmCg1HZXRSdW5WZXJzaW9uEikuaW50ZXJsb2NrLmVuZ2luZS52MS5HZXRSdW5WZXJzaW9uUmVxdWVzdBoqLmludGVybG9jay5lbmdpbmUudjEuR2V0UnVuVmVyc2lvblJlc3BvbnNlEmYKDUdldFJ1bkhpc3RvcnkSKS5pbnRlcmxvY2suZW5naW5lLnYxLkdldFJ1bkhpc3RvcnlSZXF1ZXN0GiouaW50ZXJsb2NrLmVuZ2luZS52MS5HZXRSdW5IaXN0b3J5UmVzcG9uc2USaQoOU2V0dGxlQXBwcm92YWwSKi5pbnRlcmxvY2suZW5naW5lLnYxLlNldHRsZUFwcHJvdmFsUmVxdWVzdBorLmludGVybG9jay5lbmdpbmUudjEuU2V0dGxlQXBwcm92YWxSZXNwb25zZRJZCghXYXRjaFJ1bhIkLmludGVybG9jay5lbmdpbmUudjEuV2F0Y2hSdW5SZXF1ZXN0GiUuaW50ZXJsb2NrLmVuZ2luZS52MS5XYXRjaFJ1blJlc3BvbnNlMAFCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_interlock_engine_v1_run]);
 
 /**
  * StartRunRequest says what to start, and for which session.
@@ -694,6 +694,113 @@ export const ForceStateResponseSchema: GenMessage<ForceStateResponse> = /*@__PUR
   messageDesc(file_interlock_engine_v1_run_service, 15);
 
 /**
+ * MigrateRunRequest names the run to move, and the version to move it to.
+ *
+ * @generated from message interlock.engine.v1.MigrateRunRequest
+ */
+export type MigrateRunRequest = Message<"interlock.engine.v1.MigrateRunRequest"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * The version to move it to.
+   *
+   * @generated from field: int64 to_version = 2;
+   */
+  toVersion: bigint;
+
+  /**
+   * What states of the run's version are called in the other; a state that is not here
+   * keeps its name.
+   *
+   * @generated from field: map<string, string> states = 3;
+   */
+  states: { [key: string]: string };
+
+  /**
+   * The digest of the plan whose gains are accepted; empty to move only where nothing is
+   * newly allowed.
+   *
+   * @generated from field: string accept = 4;
+   */
+  accept: string;
+
+  /**
+   * The version that the run must have, else ABORTED; 0 for any.
+   *
+   * @generated from field: int64 expected_version = 5;
+   */
+  expectedVersion: bigint;
+
+  /**
+   * A repeated request with the same key returns the first response. Empty for none.
+   *
+   * @generated from field: string idempotency_key = 6;
+   */
+  idempotencyKey: string;
+
+  /**
+   * True to say what would come of it, and to change nothing.
+   *
+   * @generated from field: bool dry_run = 7;
+   */
+  dryRun: boolean;
+};
+
+/**
+ * Describes the message interlock.engine.v1.MigrateRunRequest.
+ * Use `create(MigrateRunRequestSchema)` to create a new message.
+ */
+export const MigrateRunRequestSchema: GenMessage<MigrateRunRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_run_service, 16);
+
+/**
+ * MigrateRunResponse is the outcome of moving a run.
+ *
+ * @generated from message interlock.engine.v1.MigrateRunResponse
+ */
+export type MigrateRunResponse = Message<"interlock.engine.v1.MigrateRunResponse"> & {
+  /**
+   * True when the run has moved.
+   *
+   * @generated from field: bool changed = 1;
+   */
+  changed: boolean;
+
+  /**
+   * The run as it stands now, in full.
+   *
+   * @generated from field: interlock.engine.v1.Run run = 2;
+   */
+  run?: Run | undefined;
+
+  /**
+   * Set when the other version has no place for the run.
+   *
+   * @generated from field: interlock.engine.v1.Rejection rejection = 3;
+   */
+  rejection?: Rejection | undefined;
+
+  /**
+   * Why nothing has changed, or what was dropped.
+   *
+   * @generated from field: string note = 4;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message interlock.engine.v1.MigrateRunResponse.
+ * Use `create(MigrateRunResponseSchema)` to create a new message.
+ */
+export const MigrateRunResponseSchema: GenMessage<MigrateRunResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_run_service, 17);
+
+/**
  * PauseRunRequest names the run to pause.
  *
  * @generated from message interlock.engine.v1.PauseRunRequest
@@ -726,7 +833,7 @@ export type PauseRunRequest = Message<"interlock.engine.v1.PauseRunRequest"> & {
  * Use `create(PauseRunRequestSchema)` to create a new message.
  */
 export const PauseRunRequestSchema: GenMessage<PauseRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 16);
+  messageDesc(file_interlock_engine_v1_run_service, 18);
 
 /**
  * PauseRunResponse is the paused run.
@@ -747,7 +854,7 @@ export type PauseRunResponse = Message<"interlock.engine.v1.PauseRunResponse"> &
  * Use `create(PauseRunResponseSchema)` to create a new message.
  */
 export const PauseRunResponseSchema: GenMessage<PauseRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 17);
+  messageDesc(file_interlock_engine_v1_run_service, 19);
 
 /**
  * ResumeRunRequest names the run to resume.
@@ -775,7 +882,7 @@ export type ResumeRunRequest = Message<"interlock.engine.v1.ResumeRunRequest"> &
  * Use `create(ResumeRunRequestSchema)` to create a new message.
  */
 export const ResumeRunRequestSchema: GenMessage<ResumeRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 18);
+  messageDesc(file_interlock_engine_v1_run_service, 20);
 
 /**
  * ResumeRunResponse is the resumed run, or the run that is still held.
@@ -796,7 +903,7 @@ export type ResumeRunResponse = Message<"interlock.engine.v1.ResumeRunResponse">
  * Use `create(ResumeRunResponseSchema)` to create a new message.
  */
 export const ResumeRunResponseSchema: GenMessage<ResumeRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 19);
+  messageDesc(file_interlock_engine_v1_run_service, 21);
 
 /**
  * CancelRunRequest names the run to cancel.
@@ -831,7 +938,7 @@ export type CancelRunRequest = Message<"interlock.engine.v1.CancelRunRequest"> &
  * Use `create(CancelRunRequestSchema)` to create a new message.
  */
 export const CancelRunRequestSchema: GenMessage<CancelRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 20);
+  messageDesc(file_interlock_engine_v1_run_service, 22);
 
 /**
  * CancelRunResponse is the cancelled run.
@@ -852,7 +959,7 @@ export type CancelRunResponse = Message<"interlock.engine.v1.CancelRunResponse">
  * Use `create(CancelRunResponseSchema)` to create a new message.
  */
 export const CancelRunResponseSchema: GenMessage<CancelRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 21);
+  messageDesc(file_interlock_engine_v1_run_service, 23);
 
 /**
  * GetRunHistoryRequest asks for one page of a run's history.
@@ -894,7 +1001,7 @@ export type GetRunHistoryRequest = Message<"interlock.engine.v1.GetRunHistoryReq
  * Use `create(GetRunHistoryRequestSchema)` to create a new message.
  */
 export const GetRunHistoryRequestSchema: GenMessage<GetRunHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 22);
+  messageDesc(file_interlock_engine_v1_run_service, 24);
 
 /**
  * GetRunHistoryResponse is one page of a run's history.
@@ -930,7 +1037,7 @@ export type GetRunHistoryResponse = Message<"interlock.engine.v1.GetRunHistoryRe
  * Use `create(GetRunHistoryResponseSchema)` to create a new message.
  */
 export const GetRunHistoryResponseSchema: GenMessage<GetRunHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 23);
+  messageDesc(file_interlock_engine_v1_run_service, 25);
 
 /**
  * SettleApprovalRequest names a decided approval of a run.
@@ -958,7 +1065,7 @@ export type SettleApprovalRequest = Message<"interlock.engine.v1.SettleApprovalR
  * Use `create(SettleApprovalRequestSchema)` to create a new message.
  */
 export const SettleApprovalRequestSchema: GenMessage<SettleApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 24);
+  messageDesc(file_interlock_engine_v1_run_service, 26);
 
 /**
  * SettleApprovalResponse is the outcome of a decided approval.
@@ -986,7 +1093,7 @@ export type SettleApprovalResponse = Message<"interlock.engine.v1.SettleApproval
  * Use `create(SettleApprovalResponseSchema)` to create a new message.
  */
 export const SettleApprovalResponseSchema: GenMessage<SettleApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 25);
+  messageDesc(file_interlock_engine_v1_run_service, 27);
 
 /**
  * WatchRunRequest names the run to watch.
@@ -1014,7 +1121,7 @@ export type WatchRunRequest = Message<"interlock.engine.v1.WatchRunRequest"> & {
  * Use `create(WatchRunRequestSchema)` to create a new message.
  */
 export const WatchRunRequestSchema: GenMessage<WatchRunRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 26);
+  messageDesc(file_interlock_engine_v1_run_service, 28);
 
 /**
  * WatchRunResponse is the run after a change.
@@ -1035,7 +1142,7 @@ export type WatchRunResponse = Message<"interlock.engine.v1.WatchRunResponse"> &
  * Use `create(WatchRunResponseSchema)` to create a new message.
  */
 export const WatchRunResponseSchema: GenMessage<WatchRunResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_engine_v1_run_service, 27);
+  messageDesc(file_interlock_engine_v1_run_service, 29);
 
 /**
  * RunService owns runs, which are instances of workflows, and their history (S2, S6).
@@ -1117,6 +1224,17 @@ export const RunService: GenService<{
     methodKind: "unary";
     input: typeof ForceStateRequestSchema;
     output: typeof ForceStateResponseSchema;
+  },
+  /**
+   * MigrateRun moves a run to another version of its workflow, in one commit (S17). What
+   * that newly allows must be accepted, else FAILED_PRECONDITION.
+   *
+   * @generated from rpc interlock.engine.v1.RunService.MigrateRun
+   */
+  migrateRun: {
+    methodKind: "unary";
+    input: typeof MigrateRunRequestSchema;
+    output: typeof MigrateRunResponseSchema;
   },
   /**
    * PauseRun stops a run until it is resumed, with the runs that it invoked and those

@@ -2,8 +2,8 @@
 // @generated from file interlock/engine/v1/workflow_service.proto (package interlock.engine.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Problem, Workflow } from "./workflow_pb.js";
 import { file_interlock_engine_v1_workflow } from "./workflow_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/engine/v1/workflow_service.proto.
  */
 export const file_interlock_engine_v1_workflow_service: GenFile = /*@__PURE__*/
-  fileDesc("CippbnRlcmxvY2svZW5naW5lL3YxL3dvcmtmbG93X3NlcnZpY2UucHJvdG8SE2ludGVybG9jay5lbmdpbmUudjEiRgoXUmVnaXN0ZXJXb3JrZmxvd1JlcXVlc3QSEgoKZGVmaW5pdGlvbhgBIAEoDBIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkijAEKGFJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRIvCgh3b3JrZmxvdxgBIAEoCzIdLmludGVybG9jay5lbmdpbmUudjEuV29ya2Zsb3cSDwoHY3JlYXRlZBgCIAEoCBIuCgh3YXJuaW5ncxgDIAMoCzIcLmludGVybG9jay5lbmdpbmUudjEuUHJvYmxlbSIzChJHZXRXb3JrZmxvd1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDIkYKE0dldFdvcmtmbG93UmVzcG9uc2USLwoId29ya2Zsb3cYASABKAsyHS5pbnRlcmxvY2suZW5naW5lLnYxLldvcmtmbG93Ij0KFExpc3RXb3JrZmxvd3NSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJImIKFUxpc3RXb3JrZmxvd3NSZXNwb25zZRIwCgl3b3JrZmxvd3MYASADKAsyHS5pbnRlcmxvY2suZW5naW5lLnYxLldvcmtmbG93EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI9ChdWYWxpZGF0ZVdvcmtmbG93UmVxdWVzdBISCgpkZWZpbml0aW9uGAEgASgMEg4KBnN0cmljdBgCIAEoCCJWChhWYWxpZGF0ZVdvcmtmbG93UmVzcG9uc2USCgoCb2sYASABKAgSLgoIcHJvYmxlbXMYAiADKAsyHC5pbnRlcmxvY2suZW5naW5lLnYxLlByb2JsZW0yvQMKD1dvcmtmbG93U2VydmljZRJvChBSZWdpc3RlcldvcmtmbG93EiwuaW50ZXJsb2NrLmVuZ2luZS52MS5SZWdpc3RlcldvcmtmbG93UmVxdWVzdBotLmludGVybG9jay5lbmdpbmUudjEuUmVnaXN0ZXJXb3JrZmxvd1Jlc3BvbnNlEmAKC0dldFdvcmtmbG93EicuaW50ZXJsb2NrLmVuZ2luZS52MS5HZXRXb3JrZmxvd1JlcXVlc3QaKC5pbnRlcmxvY2suZW5naW5lLnYxLkdldFdvcmtmbG93UmVzcG9uc2USZgoNTGlzdFdvcmtmbG93cxIpLmludGVybG9jay5lbmdpbmUudjEuTGlzdFdvcmtmbG93c1JlcXVlc3QaKi5pbnRlcmxvY2suZW5naW5lLnYxLkxpc3RXb3JrZmxvd3NSZXNwb25zZRJvChBWYWxpZGF0ZVdvcmtmbG93EiwuaW50ZXJsb2NrLmVuZ2luZS52MS5WYWxpZGF0ZVdvcmtmbG93UmVxdWVzdBotLmludGVybG9jay5lbmdpbmUudjEuVmFsaWRhdGVXb3JrZmxvd1Jlc3BvbnNlQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_interlock_engine_v1_workflow]);
+  fileDesc("CippbnRlcmxvY2svZW5naW5lL3YxL3dvcmtmbG93X3NlcnZpY2UucHJvdG8SE2ludGVybG9jay5lbmdpbmUudjEiRgoXUmVnaXN0ZXJXb3JrZmxvd1JlcXVlc3QSEgoKZGVmaW5pdGlvbhgBIAEoDBIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkijAEKGFJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRIvCgh3b3JrZmxvdxgBIAEoCzIdLmludGVybG9jay5lbmdpbmUudjEuV29ya2Zsb3cSDwoHY3JlYXRlZBgCIAEoCBIuCgh3YXJuaW5ncxgDIAMoCzIcLmludGVybG9jay5lbmdpbmUudjEuUHJvYmxlbSIzChJHZXRXb3JrZmxvd1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDIkYKE0dldFdvcmtmbG93UmVzcG9uc2USLwoId29ya2Zsb3cYASABKAsyHS5pbnRlcmxvY2suZW5naW5lLnYxLldvcmtmbG93Ij0KFExpc3RXb3JrZmxvd3NSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJImIKFUxpc3RXb3JrZmxvd3NSZXNwb25zZRIwCgl3b3JrZmxvd3MYASADKAsyHS5pbnRlcmxvY2suZW5naW5lLnYxLldvcmtmbG93EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI9ChdWYWxpZGF0ZVdvcmtmbG93UmVxdWVzdBISCgpkZWZpbml0aW9uGAEgASgMEg4KBnN0cmljdBgCIAEoCCJWChhWYWxpZGF0ZVdvcmtmbG93UmVzcG9uc2USCgoCb2sYASABKAgSLgoIcHJvYmxlbXMYAiADKAsyHC5pbnRlcmxvY2suZW5naW5lLnYxLlByb2JsZW0i3AEKFFBsYW5NaWdyYXRpb25SZXF1ZXN0EhAKCHdvcmtmbG93GAEgASgJEhQKDGZyb21fdmVyc2lvbhgCIAEoAxISCgp0b192ZXJzaW9uGAMgASgDEkUKBnN0YXRlcxgEIAMoCzI1LmludGVybG9jay5lbmdpbmUudjEuUGxhbk1pZ3JhdGlvblJlcXVlc3QuU3RhdGVzRW50cnkSEgoKbWF4X3N0YXRlcxgFIAEoAxotCgtTdGF0ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoACChVQbGFuTWlncmF0aW9uUmVzcG9uc2USEgoKdG9fdmVyc2lvbhgBIAEoAxI2Cgd2ZXJkaWN0GAIgASgOMiUuaW50ZXJsb2NrLmVuZ2luZS52MS5NaWdyYXRpb25WZXJkaWN0Eg4KBnJlYXNvbhgDIAEoCRIoCgVnYWlucxgEIAMoCzIZLmludGVybG9jay5lbmdpbmUudjEuR2FpbhIoCgVzdGF5cxgFIAMoCzIZLmludGVybG9jay5lbmdpbmUudjEuU3RheRIYChBkcm9wcGVkX2V2aWRlbmNlGAYgAygJEg0KBXBhaXJzGAcgASgDEg4KBmRpZ2VzdBgIIAEoCSJJCgRHYWluEgwKBGtpbmQYASABKAkSCwoDd2FzGAIgASgJEgoKAmlzGAMgASgJEgwKBHdoYXQYBCABKAkSDAoEcGF0aBgFIAMoCSIlCgRTdGF5Eg0KBXN0YXRlGAEgASgJEg4KBnJlYXNvbhgCIAEoCSqVAQoQTWlncmF0aW9uVmVyZGljdBIhCh1NSUdSQVRJT05fVkVSRElDVF9VTlNQRUNJRklFRBAAEhwKGE1JR1JBVElPTl9WRVJESUNUX1BST1ZFRBABEh4KGk1JR1JBVElPTl9WRVJESUNUX0xPT1NFTkVEEAISIAocTUlHUkFUSU9OX1ZFUkRJQ1RfTk9UX1BST1ZFRBADMqUECg9Xb3JrZmxvd1NlcnZpY2USbwoQUmVnaXN0ZXJXb3JrZmxvdxIsLmludGVybG9jay5lbmdpbmUudjEuUmVnaXN0ZXJXb3JrZmxvd1JlcXVlc3QaLS5pbnRlcmxvY2suZW5naW5lLnYxLlJlZ2lzdGVyV29ya2Zsb3dSZXNwb25zZRJgCgtHZXRXb3JrZmxvdxInLmludGVybG9jay5lbmdpbmUudjEuR2V0V29ya2Zsb3dSZXF1ZXN0GiguaW50ZXJsb2NrLmVuZ2luZS52MS5HZXRXb3JrZmxvd1Jlc3BvbnNlEmYKDUxpc3RXb3JrZmxvd3MSKS5pbnRlcmxvY2suZW5naW5lLnYxLkxpc3RXb3JrZmxvd3NSZXF1ZXN0GiouaW50ZXJsb2NrLmVuZ2luZS52MS5MaXN0V29ya2Zsb3dzUmVzcG9uc2USbwoQVmFsaWRhdGVXb3JrZmxvdxIsLmludGVybG9jay5lbmdpbmUudjEuVmFsaWRhdGVXb3JrZmxvd1JlcXVlc3QaLS5pbnRlcmxvY2suZW5naW5lLnYxLlZhbGlkYXRlV29ya2Zsb3dSZXNwb25zZRJmCg1QbGFuTWlncmF0aW9uEikuaW50ZXJsb2NrLmVuZ2luZS52MS5QbGFuTWlncmF0aW9uUmVxdWVzdBoqLmludGVybG9jay5lbmdpbmUudjEuUGxhbk1pZ3JhdGlvblJlc3BvbnNlQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_interlock_engine_v1_workflow]);
 
 /**
  * RegisterWorkflowRequest is the definition to register.
@@ -239,6 +239,244 @@ export const ValidateWorkflowResponseSchema: GenMessage<ValidateWorkflowResponse
   messageDesc(file_interlock_engine_v1_workflow_service, 7);
 
 /**
+ * PlanMigrationRequest names two versions of a workflow.
+ *
+ * @generated from message interlock.engine.v1.PlanMigrationRequest
+ */
+export type PlanMigrationRequest = Message<"interlock.engine.v1.PlanMigrationRequest"> & {
+  /**
+   * Name of the workflow.
+   *
+   * @generated from field: string workflow = 1;
+   */
+  workflow: string;
+
+  /**
+   * The version that runs have now.
+   *
+   * @generated from field: int64 from_version = 2;
+   */
+  fromVersion: bigint;
+
+  /**
+   * The version to move them to; 0 for the latest.
+   *
+   * @generated from field: int64 to_version = 3;
+   */
+  toVersion: bigint;
+
+  /**
+   * What states of the one version are called in the other; a state that is not here
+   * keeps its name.
+   *
+   * @generated from field: map<string, string> states = 4;
+   */
+  states: { [key: string]: string };
+
+  /**
+   * The most pairs of conditions to compare; 0 for 100,000.
+   *
+   * @generated from field: int64 max_states = 5;
+   */
+  maxStates: bigint;
+};
+
+/**
+ * Describes the message interlock.engine.v1.PlanMigrationRequest.
+ * Use `create(PlanMigrationRequestSchema)` to create a new message.
+ */
+export const PlanMigrationRequestSchema: GenMessage<PlanMigrationRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_workflow_service, 8);
+
+/**
+ * PlanMigrationResponse is what a move would newly allow.
+ *
+ * @generated from message interlock.engine.v1.PlanMigrationResponse
+ */
+export type PlanMigrationResponse = Message<"interlock.engine.v1.PlanMigrationResponse"> & {
+  /**
+   * The version that runs would have.
+   *
+   * @generated from field: int64 to_version = 1;
+   */
+  toVersion: bigint;
+
+  /**
+   * Whether something is newly allowed.
+   *
+   * @generated from field: interlock.engine.v1.MigrationVerdict verdict = 2;
+   */
+  verdict: MigrationVerdict;
+
+  /**
+   * Why nothing is proved; empty for no reason.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * What is newly allowed.
+   *
+   * @generated from field: repeated interlock.engine.v1.Gain gains = 4;
+   */
+  gains: Gain[];
+
+  /**
+   * The states from which no run can move.
+   *
+   * @generated from field: repeated interlock.engine.v1.Stay stays = 5;
+   */
+  stays: Stay[];
+
+  /**
+   * Names of the evidence that would not count any more.
+   *
+   * @generated from field: repeated string dropped_evidence = 6;
+   */
+  droppedEvidence: string[];
+
+  /**
+   * How many pairs of conditions were compared.
+   *
+   * @generated from field: int64 pairs = 7;
+   */
+  pairs: bigint;
+
+  /**
+   * Names this plan: who accepts what it newly allows gives it to MigrateRun.
+   *
+   * @generated from field: string digest = 8;
+   */
+  digest: string;
+};
+
+/**
+ * Describes the message interlock.engine.v1.PlanMigrationResponse.
+ * Use `create(PlanMigrationResponseSchema)` to create a new message.
+ */
+export const PlanMigrationResponseSchema: GenMessage<PlanMigrationResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_workflow_service, 9);
+
+/**
+ * Gain is something that a move newly allows.
+ *
+ * @generated from message interlock.engine.v1.Gain
+ */
+export type Gain = Message<"interlock.engine.v1.Gain"> & {
+  /**
+   * "tool", "command", "transition", "limit" or "rule".
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * The state of the old version; empty for all.
+   *
+   * @generated from field: string was = 2;
+   */
+  was: string;
+
+  /**
+   * Where the run stands in the new version; empty for everywhere.
+   *
+   * @generated from field: string is = 3;
+   */
+  is: string;
+
+  /**
+   * What is newly allowed.
+   *
+   * @generated from field: string what = 4;
+   */
+  what: string;
+
+  /**
+   * Steps of a run that lead there.
+   *
+   * @generated from field: repeated string path = 5;
+   */
+  path: string[];
+};
+
+/**
+ * Describes the message interlock.engine.v1.Gain.
+ * Use `create(GainSchema)` to create a new message.
+ */
+export const GainSchema: GenMessage<Gain> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_workflow_service, 10);
+
+/**
+ * Stay is a state from which no run can move.
+ *
+ * @generated from message interlock.engine.v1.Stay
+ */
+export type Stay = Message<"interlock.engine.v1.Stay"> & {
+  /**
+   * Name of the state.
+   *
+   * @generated from field: string state = 1;
+   */
+  state: string;
+
+  /**
+   * Why.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message interlock.engine.v1.Stay.
+ * Use `create(StaySchema)` to create a new message.
+ */
+export const StaySchema: GenMessage<Stay> = /*@__PURE__*/
+  messageDesc(file_interlock_engine_v1_workflow_service, 11);
+
+/**
+ * MigrationVerdict is whether a move newly allows something.
+ *
+ * @generated from enum interlock.engine.v1.MigrationVerdict
+ */
+export enum MigrationVerdict {
+  /**
+   * Not used.
+   *
+   * @generated from enum value: MIGRATION_VERDICT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Nothing that a run may do after the move was refused before.
+   *
+   * @generated from enum value: MIGRATION_VERDICT_PROVED = 1;
+   */
+  PROVED = 1,
+
+  /**
+   * Something is newly allowed.
+   *
+   * @generated from enum value: MIGRATION_VERDICT_LOOSENED = 2;
+   */
+  LOOSENED = 2,
+
+  /**
+   * A bound was reached, and nothing was found so far.
+   *
+   * @generated from enum value: MIGRATION_VERDICT_NOT_PROVED = 3;
+   */
+  NOT_PROVED = 3,
+}
+
+/**
+ * Describes the enum interlock.engine.v1.MigrationVerdict.
+ */
+export const MigrationVerdictSchema: GenEnum<MigrationVerdict> = /*@__PURE__*/
+  enumDesc(file_interlock_engine_v1_workflow_service, 0);
+
+/**
  * WorkflowService owns workflow definitions. Definitions are registered by content,
  * and versions are immutable (S1.6).
  *
@@ -288,6 +526,17 @@ export const WorkflowService: GenService<{
     methodKind: "unary";
     input: typeof ValidateWorkflowRequestSchema;
     output: typeof ValidateWorkflowResponseSchema;
+  },
+  /**
+   * PlanMigration says what moving running runs to another version would newly allow, or
+   * that it allows nothing new (S17.3). It moves none.
+   *
+   * @generated from rpc interlock.engine.v1.WorkflowService.PlanMigration
+   */
+  planMigration: {
+    methodKind: "unary";
+    input: typeof PlanMigrationRequestSchema;
+    output: typeof PlanMigrationResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_interlock_engine_v1_workflow_service, 0);

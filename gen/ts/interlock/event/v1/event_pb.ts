@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/event/v1/event.proto.
  */
 export const file_interlock_event_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("Ch5pbnRlcmxvY2svZXZlbnQvdjEvZXZlbnQucHJvdG8SEmludGVybG9jay5ldmVudC52MSLQEQoFRXZlbnQSCgoCaWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEg4KBmVudGl0eRgDIAEoCRIRCgllbnRpdHlfaWQYBCABKAkSDAoEdHlwZRgFIAEoCRIPCgd2ZXJzaW9uGAYgASgDEigKBHRpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFjdG9yGAggASgJEkUKE3dvcmtmbG93X3JlZ2lzdGVyZWQYFCABKAsyJi5pbnRlcmxvY2suZXZlbnQudjEuV29ya2Zsb3dSZWdpc3RlcmVkSAASNQoLcnVuX3N0YXJ0ZWQYFSABKAsyHi5pbnRlcmxvY2suZXZlbnQudjEuUnVuU3RhcnRlZEgAEj8KEHJ1bl90cmFuc2l0aW9uZWQYFiABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuUnVuVHJhbnNpdGlvbmVkSAASNwoMcnVuX3JlamVjdGVkGBcgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1blJlamVjdGVkSAASMQoJcnVuX2VuZGVkGBggASgLMhwuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkVuZGVkSAASMwoKcnVuX3BhdXNlZBgZIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5QYXVzZWRIABI1CgtydW5fcmVzdW1lZBgaIAEoCzIeLmludGVybG9jay5ldmVudC52MS5SdW5SZXN1bWVkSAASPwoQdG9vbGNhbGxfZGVjaWRlZBgbIAEoCzIjLmludGVybG9jay5ldmVudC52MS5Ub29sQ2FsbERlY2lkZWRIABJBChF0b29sY2FsbF9yZXBvcnRlZBgcIAEoCzIkLmludGVybG9jay5ldmVudC52MS5Ub29sQ2FsbFJlcG9ydGVkSAASMwoKcnVuX2ZvcmNlZBgdIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5Gb3JjZWRIABI9Cg9ydW5faW50ZXJydXB0ZWQYHiABKAsyIi5pbnRlcmxvY2suZXZlbnQudjEuUnVuSW50ZXJydXB0ZWRIABIzCgpydW5fZm9ya2VkGB8gASgLMh0uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkZvcmtlZEgAEj4KEHJ1bl9icmFuY2hfYm91bmQYICABKAsyIi5pbnRlcmxvY2suZXZlbnQudjEuUnVuQnJhbmNoQm91bmRIABI+ChBydW5fYnJhbmNoX2VuZGVkGCEgASgLMiIuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkJyYW5jaEVuZGVkSAASMwoKcnVuX2pvaW5lZBgiIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5Kb2luZWRIABI1CgtydW5faW52b2tlZBgjIAEoCzIeLmludGVybG9jay5ldmVudC52MS5SdW5JbnZva2VkSAASPAoPcnVuX2NoaWxkX2VuZGVkGCQgASgLMiEuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkNoaWxkRW5kZWRIABJBChFzY2hlbWFfcmVnaXN0ZXJlZBglIAEoCzIkLmludGVybG9jay5ldmVudC52MS5TY2hlbWFSZWdpc3RlcmVkSAASOQoNc3RhdGVfY2hhbmdlZBgmIAEoCzIgLmludGVybG9jay5ldmVudC52MS5TdGF0ZUNoYW5nZWRIABI5Cg1zdGF0ZV9kZWxldGVkGCcgASgLMiAuaW50ZXJsb2NrLmV2ZW50LnYxLlN0YXRlRGVsZXRlZEgAEjcKDHN0YXRlX2xvY2tlZBgoIAEoCzIfLmludGVybG9jay5ldmVudC52MS5TdGF0ZUxvY2tlZEgAEj0KD3Nlc3Npb25fY3JlYXRlZBgpIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uQ3JlYXRlZEgAEj0KD3Nlc3Npb25fY2hhbmdlZBgqIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uQ2hhbmdlZEgAEj0KD3Nlc3Npb25fZ3JhbnRlZBgrIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uR3JhbnRlZEgAEjcKDHRhc2tfY2hhbmdlZBgsIAEoCzIfLmludGVybG9jay5ldmVudC52MS5UYXNrQ2hhbmdlZEgAEkEKEWNvbXBvbmVudF9jaGFuZ2VkGC0gASgLMiQuaW50ZXJsb2NrLmV2ZW50LnYxLkNvbXBvbmVudENoYW5nZWRIABJFChNjb21wb25lbnRfY29tbWl0dGVkGC4gASgLMiYuaW50ZXJsb2NrLmV2ZW50LnYxLkNvbXBvbmVudENvbW1pdHRlZEgAEj8KEGFwcHJvdmFsX2NoYW5nZWQYLyABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuQXBwcm92YWxDaGFuZ2VkSAASRgoUcnVuX2FwcHJvdmFsX2NoYW5nZWQYMCABKAsyJi5pbnRlcmxvY2suZXZlbnQudjEuUnVuQXBwcm92YWxDaGFuZ2VkSAASOwoOcG9saWN5X2NoYW5nZWQYMSABKAsyIS5pbnRlcmxvY2suZXZlbnQudjEuUG9saWN5Q2hhbmdlZEgAEj8KEGRlY2lzaW9uc19zZWFsZWQYMiABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuRGVjaXNpb25zU2VhbGVkSAASPwoQdXBzdHJlYW1fY2hhbmdlZBgzIAEoCzIjLmludGVybG9jay5ldmVudC52MS5VcHN0cmVhbUNoYW5nZWRIABI5Cg1sZWFzZV9jaGFuZ2VkGDQgASgLMiAuaW50ZXJsb2NrLmV2ZW50LnYxLkxlYXNlQ2hhbmdlZEgAEj8KEHRvb2xjYWxsX291dGNvbWUYNSABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuVG9vbENhbGxPdXRjb21lSABCCQoHcGF5bG9hZCJQChJXb3JrZmxvd1JlZ2lzdGVyZWQSEAoId29ya2Zsb3cYASABKAkSGAoQd29ya2Zsb3dfdmVyc2lvbhgCIAEoAxIOCgZkaWdlc3QYAyABKAkicgoKUnVuU3RhcnRlZBIQCgh3b3JrZmxvdxgBIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAIgASgDEg0KBXN0YXRlGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkSFQoNcGFyZW50X3J1bl9pZBgFIAEoCSKAAQoPUnVuVHJhbnNpdGlvbmVkEg0KBWV2ZW50GAEgASgJEgwKBGZyb20YAiABKAkSCgoCdG8YAyABKAkSEQoJcmF0aW9uYWxlGAQgASgJEhEKCXNhZmVfbmV4dBgFIAEoCBIOCgZndWFyZHMYBiADKAkSDgoGYnJhbmNoGAcgASgJImoKC1J1blJlamVjdGVkEg0KBWV2ZW50GAEgASgJEg0KBXN0YXRlGAIgASgJEgwKBGNvZGUYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRIOCgZndWFyZHMYBSADKAkSDgoGYnJhbmNoGAYgASgJIjkKCFJ1bkVuZGVkEg4KBnN0YXR1cxgBIAEoCRINCgVzdGF0ZRgCIAEoCRIOCgZyZWFzb24YAyABKAkiKQoJUnVuUGF1c2VkEgwKBGhlbGQYASABKAgSDgoGcmVhc29uGAIgASgJIhsKClJ1blJlc3VtZWQSDQoFc3RhdGUYASABKAkiNQoJUnVuRm9yY2VkEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAkSDgoGYnJhbmNoGAMgASgJIlwKDlJ1bkludGVycnVwdGVkEhEKCWludGVycnVwdBgBIAEoCRIMCgRmcm9tGAIgASgJEgoKAnRvGAMgASgJEg0KBWZpbGVzGAQgAygJEg4KBmJyYW5jaBgFIAEoCSJLCglSdW5Gb3JrZWQSDQoFZXZlbnQYASABKAkSDQoFc3RhdGUYAiABKAkSEAoIYnJhbmNoZXMYAyADKAkSDgoGYnJhbmNoGAQgASgJIkMKDlJ1bkJyYW5jaEJvdW5kEg4KBmJyYW5jaBgBIAEoCRINCgVzdGF0ZRgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJIj8KDlJ1bkJyYW5jaEVuZGVkEg4KBmJyYW5jaBgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDQoFc3RhdGUYAyABKAkirgEKCVJ1bkpvaW5lZBINCgVldmVudBgBIAEoCRIMCgRmcm9tGAIgASgJEgoKAnRvGAMgASgJEhEKCXN1Y2NlZWRlZBgEIAEoCBIyCghicmFuY2hlcxgFIAMoCzIgLmludGVybG9jay5ldmVudC52MS5Kb2luZWRCcmFuY2gSEQoJY29uZmxpY3RzGAYgAygJEg4KBmJyYW5jaBgHIAEoCRIOCgZyZWFzb24YCCABKAkiLAoMSm9pbmVkQnJhbmNoEgwKBG5hbWUYASABKAkSDgoGc3RhdHVzGAIgASgJImgKClJ1bkludm9rZWQSDQoFZXZlbnQYASABKAkSDQoFc3RhdGUYAiABKAkSFAoMY2hpbGRfcnVuX2lkGAMgASgJEhYKDmNoaWxkX3dvcmtmbG93GAQgASgJEg4KBmJyYW5jaBgFIAEoCSKMAQoNUnVuQ2hpbGRFbmRlZBINCgVldmVudBgBIAEoCRIMCgRmcm9tGAIgASgJEgoKAnRvGAMgASgJEhQKDGNoaWxkX3J1bl9pZBgEIAEoCRIWCg5jaGlsZF93b3JrZmxvdxgFIAEoCRIUCgxjaGlsZF9zdGF0dXMYBiABKAkSDgoGYnJhbmNoGAcgASgJIt0CCg9Ub29sQ2FsbERlY2lkZWQSDwoHY2FsbF9pZBgBIAEoCRIMCgR0b29sGAIgASgJEhAKCGRlY2lzaW9uGAMgASgJEgwKBGNvZGUYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRINCgVzdGF0ZRgGIAEoCRITCgtydW5fdmVyc2lvbhgHIAEoAxIUCgxpbnB1dF9kaWdlc3QYCCABKAkSEgoKY2FwYWJpbGl0eRgJIAEoCRIOCgZwb2xpY3kYCiABKAkSFgoOcG9saWN5X3ZlcnNpb24YCyABKAMSDAoEcnVsZRgMIAEoCRITCgthcHByb3ZhbF9pZBgNIAEoCRIyCgdzaGFkb3dzGA4gAygLMiEuaW50ZXJsb2NrLmV2ZW50LnYxLlNoYWRvd0RlY2lkZWQSLQoGbGltaXRzGA8gAygLMh0uaW50ZXJsb2NrLmV2ZW50LnYxLkxpbWl0VXNlZCKgAQoJTGltaXRVc2VkEg4KBnBvbGljeRgBIAEoCRIMCgRydWxlGAIgASgJEg8KB21lYXN1cmUYAyABKAkSDQoFc2NvcGUYBCABKAkSDwoHc3ViamVjdBgFIAEoCRIMCgR1c2VkGAYgASgDEgsKA21heBgHIAEoAxIpCgV1bnRpbBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiaQoNU2hhZG93RGVjaWRlZBIOCgZwb2xpY3kYASABKAkSFgoOcG9saWN5X3ZlcnNpb24YAiABKAMSEAoId29ya2Zsb3cYAyABKAkSEAoIZGVjaXNpb24YBCABKAkSDAoEY29kZRgFIAEoCSKRAQoQVG9vbENhbGxSZXBvcnRlZBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSCgoCb2sYAyABKAgSFAoMcmVzdWx0X2J5dGVzGAQgASgDEhUKDWZpbGVzX2NoYW5nZWQYBSADKAkSEAoIY29zdF91c2QYBiABKAkSEwoLdW5hY2NvdW50ZWQYByABKAgibgoPVG9vbENhbGxPdXRjb21lEg8KB2NhbGxfaWQYASABKAkSDAoEdG9vbBgCIAEoCRIMCgR3aGF0GAMgASgJEg8KB21hZGVfYnkYBCABKAkSDwoHb3V0Y29tZRgFIAEoCRIMCgRub3RlGAYgASgJImIKEFNjaGVtYVJlZ2lzdGVyZWQSEQoJc2NoZW1hX2lkGAEgASgJEhMKC3NjaGVtYV9uYW1lGAIgASgJEhYKDnNjaGVtYV92ZXJzaW9uGAMgASgDEg4KBmRpZ2VzdBgEIAEoCSKQAQoMU3RhdGVDaGFuZ2VkEhMKC3NjaGVtYV9uYW1lGAEgASgJEhYKDnNjaGVtYV92ZXJzaW9uGAIgASgDEhcKD3Jvb3Rfc2Vzc2lvbl9pZBgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJEhQKDHNlc3Npb25fbmFtZRgFIAEoCRIQCghwb2ludGVycxgGIAMoCSJMCgxTdGF0ZURlbGV0ZWQSEwoLc2NoZW1hX25hbWUYASABKAkSFwoPcm9vdF9zZXNzaW9uX2lkGAIgASgJEg4KBmZvcmNlZBgDIAEoCCJNCgtTdGF0ZUxvY2tlZBIOCgZob2xkZXIYASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibQoOU2Vzc2lvbkNyZWF0ZWQSDAoEbmFtZRgBIAEoCRIZChFwYXJlbnRfc2Vzc2lvbl9pZBgCIAEoCRIXCg9yb290X3Nlc3Npb25faWQYAyABKAkSGQoRd29ya2Zsb3dfc3RhdGVfaWQYBCABKAkizwEKDlNlc3Npb25DaGFuZ2VkEgwKBG5hbWUYASABKAkSDgoGc3RhdHVzGAIgASgJEhsKE3N0YXRlX3VwZGF0ZV9zdGF0dXMYAyABKAkSEAoIYXR0ZW1wdHMYBCABKAUSDQoFZXJyb3IYBSABKAkSGQoRcGFyZW50X3Nlc3Npb25faWQYBiABKAkSFwoPcm9vdF9zZXNzaW9uX2lkGAcgASgJEhMKC2NhbGxiYWNrX2lkGAggASgJEhgKEGNoaWxkX3Nlc3Npb25faWQYCSABKAkiIgoOU2Vzc2lvbkdyYW50ZWQSEAoIc3RhdGVfaWQYASABKAkidQoLVGFza0NoYW5nZWQSEgoKc2Vzc2lvbl9pZBgBIAEoCRIMCgRraW5kGAIgASgJEg8KB2F0dGVtcHQYAyABKAUSDgoGcnVubmVyGAQgASgJEg0KBWVycm9yGAUgASgJEhQKDGNhbGxiYWNrX2lkcxgGIAMoCSI1ChBDb21wb25lbnRDaGFuZ2VkEgwKBG5hbWUYASABKAkSEwoLcGVyc2lzdGVuY2UYAiABKAkiZwoSQ29tcG9uZW50Q29tbWl0dGVkEhQKDGV4ZWN1dGlvbl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg8KB3N1YmplY3QYAyABKAkSFgoOdmFsdWVzX3ZlcnNpb24YBCABKAMi+wEKD0FwcHJvdmFsQ2hhbmdlZBIMCgRraW5kGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIOCgZzdGF0dXMYAyABKAkSEAoIYXNrZWRfYnkYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRINCgVyb2xlcxgGIAMoCRINCgVuYW1lcxgHIAMoCRIKCgJieRgIIAEoCRIPCgdhcHByb3ZlGAkgASgIEgwKBG5vdGUYCiABKAkSDgoGcmVhc29uGAsgASgJEi4KCmV4cGlyZXNfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmRpZ2VzdBgNIAEoCSLwAQoMTGVhc2VDaGFuZ2VkEhMKC2FwcHJvdmFsX2lkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRINCgVzdGF0ZRgDIAEoCRIOCgZwb2xpY3kYBCABKAkSFgoOcG9saWN5X3ZlcnNpb24YBSABKAMSDAoEcnVsZRgGIAEoCRISCgpjYXBhYmlsaXR5GAcgASgJEg8KB3BhdHRlcm4YCCABKAkSDQoFY2FsbHMYCSABKAMSLgoKZXhwaXJlc19hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKZ3JhbnRlZF9ieRgLIAEoCSKCAQoSUnVuQXBwcm92YWxDaGFuZ2VkEhMKC2FwcHJvdmFsX2lkGAEgASgJEg0KBWV2ZW50GAIgASgJEgwKBGZyb20YAyABKAkSCgoCdG8YBCABKAkSDgoGYnJhbmNoGAUgASgJEg4KBnJlYXNvbhgGIAEoCRIOCgZndWFyZHMYByADKAkicAoNUG9saWN5Q2hhbmdlZBIWCg5wb2xpY3lfdmVyc2lvbhgBIAEoAxIOCgZkaWdlc3QYAiABKAkSDgoGc2hhZG93GAMgASgIEhIKCmF0dGFjaG1lbnQYBCABKAkSEwoLYXR0YWNoZWRfdG8YBSABKAkiIAoPVXBzdHJlYW1DaGFuZ2VkEg0KBXRvb2xzGAEgAygJIjwKD0RlY2lzaW9uc1NlYWxlZBINCgVmaXJzdBgBIAEoAxIMCgRsYXN0GAIgASgDEgwKBGhlYWQYAyABKAlCRlpEZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2V2ZW50L3YxO2V2ZW50djFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("Ch5pbnRlcmxvY2svZXZlbnQvdjEvZXZlbnQucHJvdG8SEmludGVybG9jay5ldmVudC52MSKJEgoFRXZlbnQSCgoCaWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEg4KBmVudGl0eRgDIAEoCRIRCgllbnRpdHlfaWQYBCABKAkSDAoEdHlwZRgFIAEoCRIPCgd2ZXJzaW9uGAYgASgDEigKBHRpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFjdG9yGAggASgJEkUKE3dvcmtmbG93X3JlZ2lzdGVyZWQYFCABKAsyJi5pbnRlcmxvY2suZXZlbnQudjEuV29ya2Zsb3dSZWdpc3RlcmVkSAASNQoLcnVuX3N0YXJ0ZWQYFSABKAsyHi5pbnRlcmxvY2suZXZlbnQudjEuUnVuU3RhcnRlZEgAEj8KEHJ1bl90cmFuc2l0aW9uZWQYFiABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuUnVuVHJhbnNpdGlvbmVkSAASNwoMcnVuX3JlamVjdGVkGBcgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1blJlamVjdGVkSAASMQoJcnVuX2VuZGVkGBggASgLMhwuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkVuZGVkSAASMwoKcnVuX3BhdXNlZBgZIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5QYXVzZWRIABI1CgtydW5fcmVzdW1lZBgaIAEoCzIeLmludGVybG9jay5ldmVudC52MS5SdW5SZXN1bWVkSAASPwoQdG9vbGNhbGxfZGVjaWRlZBgbIAEoCzIjLmludGVybG9jay5ldmVudC52MS5Ub29sQ2FsbERlY2lkZWRIABJBChF0b29sY2FsbF9yZXBvcnRlZBgcIAEoCzIkLmludGVybG9jay5ldmVudC52MS5Ub29sQ2FsbFJlcG9ydGVkSAASMwoKcnVuX2ZvcmNlZBgdIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5Gb3JjZWRIABI9Cg9ydW5faW50ZXJydXB0ZWQYHiABKAsyIi5pbnRlcmxvY2suZXZlbnQudjEuUnVuSW50ZXJydXB0ZWRIABIzCgpydW5fZm9ya2VkGB8gASgLMh0uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkZvcmtlZEgAEj4KEHJ1bl9icmFuY2hfYm91bmQYICABKAsyIi5pbnRlcmxvY2suZXZlbnQudjEuUnVuQnJhbmNoQm91bmRIABI+ChBydW5fYnJhbmNoX2VuZGVkGCEgASgLMiIuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkJyYW5jaEVuZGVkSAASMwoKcnVuX2pvaW5lZBgiIAEoCzIdLmludGVybG9jay5ldmVudC52MS5SdW5Kb2luZWRIABI1CgtydW5faW52b2tlZBgjIAEoCzIeLmludGVybG9jay5ldmVudC52MS5SdW5JbnZva2VkSAASPAoPcnVuX2NoaWxkX2VuZGVkGCQgASgLMiEuaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bkNoaWxkRW5kZWRIABJBChFzY2hlbWFfcmVnaXN0ZXJlZBglIAEoCzIkLmludGVybG9jay5ldmVudC52MS5TY2hlbWFSZWdpc3RlcmVkSAASOQoNc3RhdGVfY2hhbmdlZBgmIAEoCzIgLmludGVybG9jay5ldmVudC52MS5TdGF0ZUNoYW5nZWRIABI5Cg1zdGF0ZV9kZWxldGVkGCcgASgLMiAuaW50ZXJsb2NrLmV2ZW50LnYxLlN0YXRlRGVsZXRlZEgAEjcKDHN0YXRlX2xvY2tlZBgoIAEoCzIfLmludGVybG9jay5ldmVudC52MS5TdGF0ZUxvY2tlZEgAEj0KD3Nlc3Npb25fY3JlYXRlZBgpIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uQ3JlYXRlZEgAEj0KD3Nlc3Npb25fY2hhbmdlZBgqIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uQ2hhbmdlZEgAEj0KD3Nlc3Npb25fZ3JhbnRlZBgrIAEoCzIiLmludGVybG9jay5ldmVudC52MS5TZXNzaW9uR3JhbnRlZEgAEjcKDHRhc2tfY2hhbmdlZBgsIAEoCzIfLmludGVybG9jay5ldmVudC52MS5UYXNrQ2hhbmdlZEgAEkEKEWNvbXBvbmVudF9jaGFuZ2VkGC0gASgLMiQuaW50ZXJsb2NrLmV2ZW50LnYxLkNvbXBvbmVudENoYW5nZWRIABJFChNjb21wb25lbnRfY29tbWl0dGVkGC4gASgLMiYuaW50ZXJsb2NrLmV2ZW50LnYxLkNvbXBvbmVudENvbW1pdHRlZEgAEj8KEGFwcHJvdmFsX2NoYW5nZWQYLyABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuQXBwcm92YWxDaGFuZ2VkSAASRgoUcnVuX2FwcHJvdmFsX2NoYW5nZWQYMCABKAsyJi5pbnRlcmxvY2suZXZlbnQudjEuUnVuQXBwcm92YWxDaGFuZ2VkSAASOwoOcG9saWN5X2NoYW5nZWQYMSABKAsyIS5pbnRlcmxvY2suZXZlbnQudjEuUG9saWN5Q2hhbmdlZEgAEj8KEGRlY2lzaW9uc19zZWFsZWQYMiABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuRGVjaXNpb25zU2VhbGVkSAASPwoQdXBzdHJlYW1fY2hhbmdlZBgzIAEoCzIjLmludGVybG9jay5ldmVudC52MS5VcHN0cmVhbUNoYW5nZWRIABI5Cg1sZWFzZV9jaGFuZ2VkGDQgASgLMiAuaW50ZXJsb2NrLmV2ZW50LnYxLkxlYXNlQ2hhbmdlZEgAEj8KEHRvb2xjYWxsX291dGNvbWUYNSABKAsyIy5pbnRlcmxvY2suZXZlbnQudjEuVG9vbENhbGxPdXRjb21lSAASNwoMcnVuX21pZ3JhdGVkGDYgASgLMh8uaW50ZXJsb2NrLmV2ZW50LnYxLlJ1bk1pZ3JhdGVkSABCCQoHcGF5bG9hZCJQChJXb3JrZmxvd1JlZ2lzdGVyZWQSEAoId29ya2Zsb3cYASABKAkSGAoQd29ya2Zsb3dfdmVyc2lvbhgCIAEoAxIOCgZkaWdlc3QYAyABKAkicgoKUnVuU3RhcnRlZBIQCgh3b3JrZmxvdxgBIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAIgASgDEg0KBXN0YXRlGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkSFQoNcGFyZW50X3J1bl9pZBgFIAEoCSKAAQoPUnVuVHJhbnNpdGlvbmVkEg0KBWV2ZW50GAEgASgJEgwKBGZyb20YAiABKAkSCgoCdG8YAyABKAkSEQoJcmF0aW9uYWxlGAQgASgJEhEKCXNhZmVfbmV4dBgFIAEoCBIOCgZndWFyZHMYBiADKAkSDgoGYnJhbmNoGAcgASgJImoKC1J1blJlamVjdGVkEg0KBWV2ZW50GAEgASgJEg0KBXN0YXRlGAIgASgJEgwKBGNvZGUYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRIOCgZndWFyZHMYBSADKAkSDgoGYnJhbmNoGAYgASgJIjkKCFJ1bkVuZGVkEg4KBnN0YXR1cxgBIAEoCRINCgVzdGF0ZRgCIAEoCRIOCgZyZWFzb24YAyABKAkiKQoJUnVuUGF1c2VkEgwKBGhlbGQYASABKAgSDgoGcmVhc29uGAIgASgJIhsKClJ1blJlc3VtZWQSDQoFc3RhdGUYASABKAkiNQoJUnVuRm9yY2VkEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAkSDgoGYnJhbmNoGAMgASgJImEKC1J1bk1pZ3JhdGVkEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAkSFAoMZnJvbV92ZXJzaW9uGAMgASgDEhIKCnRvX3ZlcnNpb24YBCABKAMSDgoGcmVhc29uGAUgASgJIlwKDlJ1bkludGVycnVwdGVkEhEKCWludGVycnVwdBgBIAEoCRIMCgRmcm9tGAIgASgJEgoKAnRvGAMgASgJEg0KBWZpbGVzGAQgAygJEg4KBmJyYW5jaBgFIAEoCSJLCglSdW5Gb3JrZWQSDQoFZXZlbnQYASABKAkSDQoFc3RhdGUYAiABKAkSEAoIYnJhbmNoZXMYAyADKAkSDgoGYnJhbmNoGAQgASgJIkMKDlJ1bkJyYW5jaEJvdW5kEg4KBmJyYW5jaBgBIAEoCRINCgVzdGF0ZRgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJIj8KDlJ1bkJyYW5jaEVuZGVkEg4KBmJyYW5jaBgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDQoFc3RhdGUYAyABKAkirgEKCVJ1bkpvaW5lZBINCgVldmVudBgBIAEoCRIMCgRmcm9tGAIgASgJEgoKAnRvGAMgASgJEhEKCXN1Y2NlZWRlZBgEIAEoCBIyCghicmFuY2hlcxgFIAMoCzIgLmludGVybG9jay5ldmVudC52MS5Kb2luZWRCcmFuY2gSEQoJY29uZmxpY3RzGAYgAygJEg4KBmJyYW5jaBgHIAEoCRIOCgZyZWFzb24YCCABKAkiLAoMSm9pbmVkQnJhbmNoEgwKBG5hbWUYASABKAkSDgoGc3RhdHVzGAIgASgJImgKClJ1bkludm9rZWQSDQoFZXZlbnQYASABKAkSDQoFc3RhdGUYAiABKAkSFAoMY2hpbGRfcnVuX2lkGAMgASgJEhYKDmNoaWxkX3dvcmtmbG93GAQgASgJEg4KBmJyYW5jaBgFIAEoCSKMAQoNUnVuQ2hpbGRFbmRlZBINCgVldmVudBgBIAEoCRIMCgRmcm9tGAIgASgJEgoKAnRvGAMgASgJEhQKDGNoaWxkX3J1bl9pZBgEIAEoCRIWCg5jaGlsZF93b3JrZmxvdxgFIAEoCRIUCgxjaGlsZF9zdGF0dXMYBiABKAkSDgoGYnJhbmNoGAcgASgJIt0CCg9Ub29sQ2FsbERlY2lkZWQSDwoHY2FsbF9pZBgBIAEoCRIMCgR0b29sGAIgASgJEhAKCGRlY2lzaW9uGAMgASgJEgwKBGNvZGUYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRINCgVzdGF0ZRgGIAEoCRITCgtydW5fdmVyc2lvbhgHIAEoAxIUCgxpbnB1dF9kaWdlc3QYCCABKAkSEgoKY2FwYWJpbGl0eRgJIAEoCRIOCgZwb2xpY3kYCiABKAkSFgoOcG9saWN5X3ZlcnNpb24YCyABKAMSDAoEcnVsZRgMIAEoCRITCgthcHByb3ZhbF9pZBgNIAEoCRIyCgdzaGFkb3dzGA4gAygLMiEuaW50ZXJsb2NrLmV2ZW50LnYxLlNoYWRvd0RlY2lkZWQSLQoGbGltaXRzGA8gAygLMh0uaW50ZXJsb2NrLmV2ZW50LnYxLkxpbWl0VXNlZCKgAQoJTGltaXRVc2VkEg4KBnBvbGljeRgBIAEoCRIMCgRydWxlGAIgASgJEg8KB21lYXN1cmUYAyABKAkSDQoFc2NvcGUYBCABKAkSDwoHc3ViamVjdBgFIAEoCRIMCgR1c2VkGAYgASgDEgsKA21heBgHIAEoAxIpCgV1bnRpbBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiaQoNU2hhZG93RGVjaWRlZBIOCgZwb2xpY3kYASABKAkSFgoOcG9saWN5X3ZlcnNpb24YAiABKAMSEAoId29ya2Zsb3cYAyABKAkSEAoIZGVjaXNpb24YBCABKAkSDAoEY29kZRgFIAEoCSKRAQoQVG9vbENhbGxSZXBvcnRlZBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSCgoCb2sYAyABKAgSFAoMcmVzdWx0X2J5dGVzGAQgASgDEhUKDWZpbGVzX2NoYW5nZWQYBSADKAkSEAoIY29zdF91c2QYBiABKAkSEwoLdW5hY2NvdW50ZWQYByABKAgibgoPVG9vbENhbGxPdXRjb21lEg8KB2NhbGxfaWQYASABKAkSDAoEdG9vbBgCIAEoCRIMCgR3aGF0GAMgASgJEg8KB21hZGVfYnkYBCABKAkSDwoHb3V0Y29tZRgFIAEoCRIMCgRub3RlGAYgASgJImIKEFNjaGVtYVJlZ2lzdGVyZWQSEQoJc2NoZW1hX2lkGAEgASgJEhMKC3NjaGVtYV9uYW1lGAIgASgJEhYKDnNjaGVtYV92ZXJzaW9uGAMgASgDEg4KBmRpZ2VzdBgEIAEoCSKQAQoMU3RhdGVDaGFuZ2VkEhMKC3NjaGVtYV9uYW1lGAEgASgJEhYKDnNjaGVtYV92ZXJzaW9uGAIgASgDEhcKD3Jvb3Rfc2Vzc2lvbl9pZBgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJEhQKDHNlc3Npb25fbmFtZRgFIAEoCRIQCghwb2ludGVycxgGIAMoCSJMCgxTdGF0ZURlbGV0ZWQSEwoLc2NoZW1hX25hbWUYASABKAkSFwoPcm9vdF9zZXNzaW9uX2lkGAIgASgJEg4KBmZvcmNlZBgDIAEoCCJNCgtTdGF0ZUxvY2tlZBIOCgZob2xkZXIYASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibQoOU2Vzc2lvbkNyZWF0ZWQSDAoEbmFtZRgBIAEoCRIZChFwYXJlbnRfc2Vzc2lvbl9pZBgCIAEoCRIXCg9yb290X3Nlc3Npb25faWQYAyABKAkSGQoRd29ya2Zsb3dfc3RhdGVfaWQYBCABKAkizwEKDlNlc3Npb25DaGFuZ2VkEgwKBG5hbWUYASABKAkSDgoGc3RhdHVzGAIgASgJEhsKE3N0YXRlX3VwZGF0ZV9zdGF0dXMYAyABKAkSEAoIYXR0ZW1wdHMYBCABKAUSDQoFZXJyb3IYBSABKAkSGQoRcGFyZW50X3Nlc3Npb25faWQYBiABKAkSFwoPcm9vdF9zZXNzaW9uX2lkGAcgASgJEhMKC2NhbGxiYWNrX2lkGAggASgJEhgKEGNoaWxkX3Nlc3Npb25faWQYCSABKAkiIgoOU2Vzc2lvbkdyYW50ZWQSEAoIc3RhdGVfaWQYASABKAkidQoLVGFza0NoYW5nZWQSEgoKc2Vzc2lvbl9pZBgBIAEoCRIMCgRraW5kGAIgASgJEg8KB2F0dGVtcHQYAyABKAUSDgoGcnVubmVyGAQgASgJEg0KBWVycm9yGAUgASgJEhQKDGNhbGxiYWNrX2lkcxgGIAMoCSI1ChBDb21wb25lbnRDaGFuZ2VkEgwKBG5hbWUYASABKAkSEwoLcGVyc2lzdGVuY2UYAiABKAkiZwoSQ29tcG9uZW50Q29tbWl0dGVkEhQKDGV4ZWN1dGlvbl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg8KB3N1YmplY3QYAyABKAkSFgoOdmFsdWVzX3ZlcnNpb24YBCABKAMi+wEKD0FwcHJvdmFsQ2hhbmdlZBIMCgRraW5kGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIOCgZzdGF0dXMYAyABKAkSEAoIYXNrZWRfYnkYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRINCgVyb2xlcxgGIAMoCRINCgVuYW1lcxgHIAMoCRIKCgJieRgIIAEoCRIPCgdhcHByb3ZlGAkgASgIEgwKBG5vdGUYCiABKAkSDgoGcmVhc29uGAsgASgJEi4KCmV4cGlyZXNfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmRpZ2VzdBgNIAEoCSLwAQoMTGVhc2VDaGFuZ2VkEhMKC2FwcHJvdmFsX2lkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRINCgVzdGF0ZRgDIAEoCRIOCgZwb2xpY3kYBCABKAkSFgoOcG9saWN5X3ZlcnNpb24YBSABKAMSDAoEcnVsZRgGIAEoCRISCgpjYXBhYmlsaXR5GAcgASgJEg8KB3BhdHRlcm4YCCABKAkSDQoFY2FsbHMYCSABKAMSLgoKZXhwaXJlc19hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKZ3JhbnRlZF9ieRgLIAEoCSKCAQoSUnVuQXBwcm92YWxDaGFuZ2VkEhMKC2FwcHJvdmFsX2lkGAEgASgJEg0KBWV2ZW50GAIgASgJEgwKBGZyb20YAyABKAkSCgoCdG8YBCABKAkSDgoGYnJhbmNoGAUgASgJEg4KBnJlYXNvbhgGIAEoCRIOCgZndWFyZHMYByADKAkicAoNUG9saWN5Q2hhbmdlZBIWCg5wb2xpY3lfdmVyc2lvbhgBIAEoAxIOCgZkaWdlc3QYAiABKAkSDgoGc2hhZG93GAMgASgIEhIKCmF0dGFjaG1lbnQYBCABKAkSEwoLYXR0YWNoZWRfdG8YBSABKAkiIAoPVXBzdHJlYW1DaGFuZ2VkEg0KBXRvb2xzGAEgAygJIjwKD0RlY2lzaW9uc1NlYWxlZBINCgVmaXJzdBgBIAEoAxIMCgRsYXN0GAIgASgDEgwKBGhlYWQYAyABKAlCRlpEZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL2V2ZW50L3YxO2V2ZW50djFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * Event is one fact that has happened and will not change. It is written to the store
@@ -363,6 +363,14 @@ export type Event = Message<"interlock.event.v1.Event"> & {
      */
     value: ToolCallOutcome;
     case: "toolcallOutcome";
+  } | {
+    /**
+     * Of run.migrated.
+     *
+     * @generated from field: interlock.event.v1.RunMigrated run_migrated = 54;
+     */
+    value: RunMigrated;
+    case: "runMigrated";
   } | { case: undefined; value?: undefined };
 };
 
@@ -697,6 +705,55 @@ export const RunForcedSchema: GenMessage<RunForced> = /*@__PURE__*/
   messageDesc(file_interlock_event_v1_event, 8);
 
 /**
+ * RunMigrated announces that a run has moved to another version of its workflow.
+ *
+ * @generated from message interlock.event.v1.RunMigrated
+ */
+export type RunMigrated = Message<"interlock.event.v1.RunMigrated"> & {
+  /**
+   * The state before.
+   *
+   * @generated from field: string from = 1;
+   */
+  from: string;
+
+  /**
+   * The state after.
+   *
+   * @generated from field: string to = 2;
+   */
+  to: string;
+
+  /**
+   * The version of the workflow before.
+   *
+   * @generated from field: int64 from_version = 3;
+   */
+  fromVersion: bigint;
+
+  /**
+   * The version of the workflow after.
+   *
+   * @generated from field: int64 to_version = 4;
+   */
+  toVersion: bigint;
+
+  /**
+   * What the other version does not know, and was dropped.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message interlock.event.v1.RunMigrated.
+ * Use `create(RunMigratedSchema)` to create a new message.
+ */
+export const RunMigratedSchema: GenMessage<RunMigrated> = /*@__PURE__*/
+  messageDesc(file_interlock_event_v1_event, 9);
+
+/**
  * RunInterrupted announces that a changed file diverted a run to a handler.
  *
  * @generated from message interlock.event.v1.RunInterrupted
@@ -743,7 +800,7 @@ export type RunInterrupted = Message<"interlock.event.v1.RunInterrupted"> & {
  * Use `create(RunInterruptedSchema)` to create a new message.
  */
 export const RunInterruptedSchema: GenMessage<RunInterrupted> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 9);
+  messageDesc(file_interlock_event_v1_event, 10);
 
 /**
  * RunForked announces that a run works in branches.
@@ -785,7 +842,7 @@ export type RunForked = Message<"interlock.event.v1.RunForked"> & {
  * Use `create(RunForkedSchema)` to create a new message.
  */
 export const RunForkedSchema: GenMessage<RunForked> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 10);
+  messageDesc(file_interlock_event_v1_event, 11);
 
 /**
  * RunBranchBound announces that a session works in a branch.
@@ -820,7 +877,7 @@ export type RunBranchBound = Message<"interlock.event.v1.RunBranchBound"> & {
  * Use `create(RunBranchBoundSchema)` to create a new message.
  */
 export const RunBranchBoundSchema: GenMessage<RunBranchBound> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 11);
+  messageDesc(file_interlock_event_v1_event, 12);
 
 /**
  * RunBranchEnded announces a branch that succeeded or failed.
@@ -855,7 +912,7 @@ export type RunBranchEnded = Message<"interlock.event.v1.RunBranchEnded"> & {
  * Use `create(RunBranchEndedSchema)` to create a new message.
  */
 export const RunBranchEndedSchema: GenMessage<RunBranchEnded> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 12);
+  messageDesc(file_interlock_event_v1_event, 13);
 
 /**
  * RunJoined announces the end of a fork.
@@ -926,7 +983,7 @@ export type RunJoined = Message<"interlock.event.v1.RunJoined"> & {
  * Use `create(RunJoinedSchema)` to create a new message.
  */
 export const RunJoinedSchema: GenMessage<RunJoined> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 13);
+  messageDesc(file_interlock_event_v1_event, 14);
 
 /**
  * JoinedBranch is how a branch ended.
@@ -954,7 +1011,7 @@ export type JoinedBranch = Message<"interlock.event.v1.JoinedBranch"> & {
  * Use `create(JoinedBranchSchema)` to create a new message.
  */
 export const JoinedBranchSchema: GenMessage<JoinedBranch> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 14);
+  messageDesc(file_interlock_event_v1_event, 15);
 
 /**
  * RunInvoked announces a run that waits for a child run.
@@ -1003,7 +1060,7 @@ export type RunInvoked = Message<"interlock.event.v1.RunInvoked"> & {
  * Use `create(RunInvokedSchema)` to create a new message.
  */
 export const RunInvokedSchema: GenMessage<RunInvoked> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 15);
+  messageDesc(file_interlock_event_v1_event, 16);
 
 /**
  * RunChildEnded announces a run that continues because its child run has ended.
@@ -1066,7 +1123,7 @@ export type RunChildEnded = Message<"interlock.event.v1.RunChildEnded"> & {
  * Use `create(RunChildEndedSchema)` to create a new message.
  */
 export const RunChildEndedSchema: GenMessage<RunChildEnded> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 16);
+  messageDesc(file_interlock_event_v1_event, 17);
 
 /**
  * ToolCallDecided announces one decision on a tool call.
@@ -1188,7 +1245,7 @@ export type ToolCallDecided = Message<"interlock.event.v1.ToolCallDecided"> & {
  * Use `create(ToolCallDecidedSchema)` to create a new message.
  */
 export const ToolCallDecidedSchema: GenMessage<ToolCallDecided> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 17);
+  messageDesc(file_interlock_event_v1_event, 18);
 
 /**
  * LimitUsed is how much of a limit is used.
@@ -1260,7 +1317,7 @@ export type LimitUsed = Message<"interlock.event.v1.LimitUsed"> & {
  * Use `create(LimitUsedSchema)` to create a new message.
  */
 export const LimitUsedSchema: GenMessage<LimitUsed> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 18);
+  messageDesc(file_interlock_event_v1_event, 19);
 
 /**
  * ShadowDecided is what a shadow would have decided. The shadow is a policy or a
@@ -1310,7 +1367,7 @@ export type ShadowDecided = Message<"interlock.event.v1.ShadowDecided"> & {
  * Use `create(ShadowDecidedSchema)` to create a new message.
  */
 export const ShadowDecidedSchema: GenMessage<ShadowDecided> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 19);
+  messageDesc(file_interlock_event_v1_event, 20);
 
 /**
  * ToolCallReported announces the result of a tool call.
@@ -1373,7 +1430,7 @@ export type ToolCallReported = Message<"interlock.event.v1.ToolCallReported"> & 
  * Use `create(ToolCallReportedSchema)` to create a new message.
  */
 export const ToolCallReportedSchema: GenMessage<ToolCallReported> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 20);
+  messageDesc(file_interlock_event_v1_event, 21);
 
 /**
  * ToolCallOutcome tells of a call whose outcome nobody has reported: that it is unknown, or how
@@ -1430,7 +1487,7 @@ export type ToolCallOutcome = Message<"interlock.event.v1.ToolCallOutcome"> & {
  * Use `create(ToolCallOutcomeSchema)` to create a new message.
  */
 export const ToolCallOutcomeSchema: GenMessage<ToolCallOutcome> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 21);
+  messageDesc(file_interlock_event_v1_event, 22);
 
 /**
  * SchemaRegistered announces a new immutable version of a schema.
@@ -1472,7 +1529,7 @@ export type SchemaRegistered = Message<"interlock.event.v1.SchemaRegistered"> & 
  * Use `create(SchemaRegisteredSchema)` to create a new message.
  */
 export const SchemaRegisteredSchema: GenMessage<SchemaRegistered> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 22);
+  messageDesc(file_interlock_event_v1_event, 23);
 
 /**
  * StateChanged announces a new version of a shared state. The document is not part of
@@ -1529,7 +1586,7 @@ export type StateChanged = Message<"interlock.event.v1.StateChanged"> & {
  * Use `create(StateChangedSchema)` to create a new message.
  */
 export const StateChangedSchema: GenMessage<StateChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 23);
+  messageDesc(file_interlock_event_v1_event, 24);
 
 /**
  * StateDeleted announces a state that is gone, with its history.
@@ -1564,7 +1621,7 @@ export type StateDeleted = Message<"interlock.event.v1.StateDeleted"> & {
  * Use `create(StateDeletedSchema)` to create a new message.
  */
 export const StateDeletedSchema: GenMessage<StateDeleted> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 24);
+  messageDesc(file_interlock_event_v1_event, 25);
 
 /**
  * StateLocked announces a lease on a state, taken or given back. A lease that lapses is
@@ -1593,7 +1650,7 @@ export type StateLocked = Message<"interlock.event.v1.StateLocked"> & {
  * Use `create(StateLockedSchema)` to create a new message.
  */
 export const StateLockedSchema: GenMessage<StateLocked> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 25);
+  messageDesc(file_interlock_event_v1_event, 26);
 
 /**
  * SessionCreated announces a new session.
@@ -1635,7 +1692,7 @@ export type SessionCreated = Message<"interlock.event.v1.SessionCreated"> & {
  * Use `create(SessionCreatedSchema)` to create a new message.
  */
 export const SessionCreatedSchema: GenMessage<SessionCreated> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 26);
+  messageDesc(file_interlock_event_v1_event, 27);
 
 /**
  * SessionChanged announces where a session stands (types "stopped", "resumed",
@@ -1714,7 +1771,7 @@ export type SessionChanged = Message<"interlock.event.v1.SessionChanged"> & {
  * Use `create(SessionChangedSchema)` to create a new message.
  */
 export const SessionChangedSchema: GenMessage<SessionChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 27);
+  messageDesc(file_interlock_event_v1_event, 28);
 
 /**
  * SessionGranted announces that a session may read a state of another tree, or may no
@@ -1736,7 +1793,7 @@ export type SessionGranted = Message<"interlock.event.v1.SessionGranted"> & {
  * Use `create(SessionGrantedSchema)` to create a new message.
  */
 export const SessionGrantedSchema: GenMessage<SessionGranted> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 28);
+  messageDesc(file_interlock_event_v1_event, 29);
 
 /**
  * TaskChanged announces what happened to a task (types "queued", "leased", "lapsed",
@@ -1793,7 +1850,7 @@ export type TaskChanged = Message<"interlock.event.v1.TaskChanged"> & {
  * Use `create(TaskChangedSchema)` to create a new message.
  */
 export const TaskChangedSchema: GenMessage<TaskChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 29);
+  messageDesc(file_interlock_event_v1_event, 30);
 
 /**
  * ComponentChanged announces a change of a component's definition.
@@ -1821,7 +1878,7 @@ export type ComponentChanged = Message<"interlock.event.v1.ComponentChanged"> & 
  * Use `create(ComponentChangedSchema)` to create a new message.
  */
 export const ComponentChangedSchema: GenMessage<ComponentChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 30);
+  messageDesc(file_interlock_event_v1_event, 31);
 
 /**
  * ComponentCommitted announces the end of an execution. Values are not part of events.
@@ -1863,7 +1920,7 @@ export type ComponentCommitted = Message<"interlock.event.v1.ComponentCommitted"
  * Use `create(ComponentCommittedSchema)` to create a new message.
  */
 export const ComponentCommittedSchema: GenMessage<ComponentCommitted> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 31);
+  messageDesc(file_interlock_event_v1_event, 32);
 
 /**
  * ApprovalChanged announces a question to humans and its outcome (types "requested",
@@ -1970,7 +2027,7 @@ export type ApprovalChanged = Message<"interlock.event.v1.ApprovalChanged"> & {
  * Use `create(ApprovalChangedSchema)` to create a new message.
  */
 export const ApprovalChangedSchema: GenMessage<ApprovalChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 32);
+  messageDesc(file_interlock_event_v1_event, 33);
 
 /**
  * LeaseChanged announces that an approver lets calls pass without another question, and that
@@ -2062,7 +2119,7 @@ export type LeaseChanged = Message<"interlock.event.v1.LeaseChanged"> & {
  * Use `create(LeaseChangedSchema)` to create a new message.
  */
 export const LeaseChangedSchema: GenMessage<LeaseChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 33);
+  messageDesc(file_interlock_event_v1_event, 34);
 
 /**
  * RunApprovalChanged announces what an approval does to a run (types
@@ -2127,7 +2184,7 @@ export type RunApprovalChanged = Message<"interlock.event.v1.RunApprovalChanged"
  * Use `create(RunApprovalChangedSchema)` to create a new message.
  */
 export const RunApprovalChangedSchema: GenMessage<RunApprovalChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 34);
+  messageDesc(file_interlock_event_v1_event, 35);
 
 /**
  * PolicyChanged announces a change of a policy (types "put", "promoted", "deleted",
@@ -2177,7 +2234,7 @@ export type PolicyChanged = Message<"interlock.event.v1.PolicyChanged"> & {
  * Use `create(PolicyChangedSchema)` to create a new message.
  */
 export const PolicyChangedSchema: GenMessage<PolicyChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 35);
+  messageDesc(file_interlock_event_v1_event, 36);
 
 /**
  * UpstreamChanged announces that tools of an MCP server behind the gate have another
@@ -2200,7 +2257,7 @@ export type UpstreamChanged = Message<"interlock.event.v1.UpstreamChanged"> & {
  * Use `create(UpstreamChangedSchema)` to create a new message.
  */
 export const UpstreamChangedSchema: GenMessage<UpstreamChanged> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 36);
+  messageDesc(file_interlock_event_v1_event, 37);
 
 /**
  * DecisionsSealed announces that decisions of a partition are part of its hash chain
@@ -2236,5 +2293,5 @@ export type DecisionsSealed = Message<"interlock.event.v1.DecisionsSealed"> & {
  * Use `create(DecisionsSealedSchema)` to create a new message.
  */
 export const DecisionsSealedSchema: GenMessage<DecisionsSealed> = /*@__PURE__*/
-  messageDesc(file_interlock_event_v1_event, 37);
+  messageDesc(file_interlock_event_v1_event, 38);
 

@@ -1,0 +1,390 @@
+package verify_test
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/randtest"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// shipping is what the cases of TestMigrationPlan change.
+const shipping = `{
+	"id": "shipping", "initial": "plan", "context": {"n": 1, "risk": "low"},
+	"states": {
+		"plan": {"allowed_tools": ["Read"], "on": {"READY": {"target": "work", "guard": "sized"}}},
+		"work": {"allowed_tools": ["Read", "Edit", "Bash"], "allowed_commands": ["go test", "git diff"], "max_iterations": 20, "max_edit_lines": 50,
+			"on": {"SHIP": {"target": "ship", "guards": ["tested"], "requires_approval": true}, "BACK": "plan"}},
+		"ship": {"allowed_tools": ["Bash"], "allowed_commands": ["kubectl get *"], "on": {"DONE": "done", "ROLL_BACK": "undone"}},
+		"fix": {"allowed_tools": ["Read"], "on": {"FIXED": "$return"}},
+		"done": {"type": "final"}, "undone": {"type": "final", "outcome": "failure"}
+	},
+	"interrupts": {"secrets": {"trigger": {"file_pattern": "secrets/**"}, "target": "fix"}},
+	"evidence": {"green": {"tool": "Bash", "command": "go test ./...", "after": "edit"}},
+	"guards": {"sized": {"field": "n", "op": "gt", "value": 3}, "tested": {"evidence": "green"}},
+	"meta": {"approval_mode": "ui", "policy": ["limits"], "approval": {"required": 2}, "enforcement": "always"}
+}`
+
+// Each change of a workflow is newly allowed to do what it says, or nothing.
+func TestMigrationPlan(t *testing.T) {
+	t.Parallel()
+	change := func(pairs ...string) string {
+		text := shipping
+		for i := 0; i < len(pairs); i += 2 {
+			if !strings.Contains(text, pairs[i]) {
+				t.Fatalf("%s is not in the definition", pairs[i])
+			}
+			text = strings.Replace(text, pairs[i], pairs[i+1], 1)
+		}
+		return text
+	}
+	calm := change(`"interrupts": {"secrets": {"trigger": {"file_pattern": "secrets/**"}, "target": "fix"}},`, ``, `"fix": {"allowed_tools": ["Read"], "on": {"FIXED": "$return"}},`, ``)
+	for _, c := range []struct {
+		name, from, to string
+		states         map[string]string
+		gains          []string
+		stays          string
+		dropped        string
+	}{
+		{name: "itself", to: shipping},
+		{name: "a tool more", to: change(`["Read"], "on": {"READY"`, `["Read", "WebFetch"], "on": {"READY"`), gains: []string{`state "plan": tool: WebFetch`}},
+		{name: "a tool less", to: change(`"Read", "Edit", "Bash"`, `"Edit", "Bash"`)},
+		{name: "any tool", to: change(`"allowed_tools": ["Read"], "on": {"READY"`, `"on": {"READY"`), gains: []string{`state "plan": tool: every tool that no list names`, `state "plan": tool: Edit`, `state "plan": tool: Bash`}},
+		{name: "a prefix of tools", to: change(`["Read"], "on": {"READY"`, `["Read", "mcp__a__*"], "on": {"READY"`), gains: []string{`state "plan": tool: mcp__a__*`}},
+		{name: "a command more", to: change(`"git diff"`, `"git diff", "git push"`), gains: []string{`state "work": command: "git push"`}},
+		{name: "a narrower command", to: change(`"kubectl get *"`, `"kubectl get pods"`), gains: []string{`state "ship": command: "kubectl get pods"`}}, // a glob includes no words that it cannot be told to
+		{name: "a longer command", to: change(`"git diff"`, `"git diff --stat"`)},
+		{name: "a wider command", to: change(`"git diff"`, `"git"`), gains: []string{`state "work": command: "git"`}},
+		{name: "writes", to: change(`"ship": {"allowed_tools": ["Bash"]`, `"ship": {"allowed_tools": ["Bash", "Write"]`), gains: []string{`state "ship": command: command lines that write files`, `state "ship": tool: Write`}},
+		{name: "more calls", to: change(`"max_iterations": 20`, `"max_iterations": 30`), gains: []string{`state "work": limit: max_iterations 30, and it was 20`}},
+		{name: "fewer calls", to: change(`"max_iterations": 20`, `"max_iterations": 5`)},
+		{name: "larger edits", to: change(`"max_edit_lines": 50,`, ``), gains: []string{`state "work": limit: no max_edit_lines`}},
+		{name: "a stricter guard", to: change(`"value": 3`, `"value": 5`)},
+		{name: "a looser guard", to: change(`"value": 3`, `"value": 2`), gains: []string{`state "plan": transition: "READY" leads to "work", and was refused by "sized"`}},
+		{name: "no guard", to: change(`{"target": "work", "guard": "sized"}`, `"work"`), gains: []string{`state "plan": transition: "READY" leads to "work", and was refused by "sized"`}},
+		{name: "a guard that was always true", to: change(`"guards": ["tested"]`, `"guards": ["tested", "low"]`, `"sized":`, `"low": {"field": "none", "op": "not_exists"}, "sized":`)},
+		{name: "no evidence", to: change(`"guards": ["tested"], `, ``), gains: []string{`state "work": transition: "SHIP" leads to "ship", and is approved, and would be refused`}},
+		{name: "no approval", to: change(`, "requires_approval": true`, ``), gains: []string{`state "work": transition: "SHIP" leads to "ship", and needs no approval any more`}},
+		{name: "one more approval", from: calm, to: strings.Replace(calm, `"READY": {"target": "work", "guard": "sized"}`, `"READY": {"target": "work", "guard": "sized", "requires_approval": true}`, 1)},
+		{name: "one more approval, while which no interrupt fires", to: change(`"READY": {"target": "work", "guard": "sized"}`, `"READY": {"target": "work", "guard": "sized", "requires_approval": true}`), gains: []string{`state "plan" (in "fix" before): transition: "READY" leads to "work"`}},
+		{name: "one who must agree", to: change(`"required": 2`, `"required": 1`), gains: []string{`everywhere: rule: meta.approval: 1 must agree, and it were 2`}},
+		{name: "three who must agree", to: change(`"required": 2`, `"required": 3`)},
+		{name: "no policy", to: change(`"policy": ["limits"]`, `"policy": []`), gains: []string{`everywhere: rule: policy "limits" no longer judges`}},
+		{name: "one more policy", to: change(`"policy": ["limits"]`, `"policy": ["limits", "more"]`)},
+		{name: "debug", to: change(`"enforcement": "always"`, `"enforcement": "always", "debug": true`), gains: []string{`everywhere: rule: meta.debug lets`, `state "plan": transition: "done" can be forced`}},
+		{name: "enforcement", to: change(`, "enforcement": "always"`, ``), gains: []string{`meta.enforcement is no longer "always"`}},
+		{name: "another way to end", to: change(`"BACK": "plan"`, `"BACK": "plan", "STOP": "undone"`), gains: []string{`state "work": transition: "STOP" leads to "undone", and was refused`}},
+		{name: "an event less", to: change(`, "ROLL_BACK": "undone"`, ``)},
+		{name: "another target", to: change(`"ROLL_BACK": "undone"`, `"ROLL_BACK": "done"`), gains: []string{`transition: the run completes`}},
+		{name: "an event that leads back", to: change(`"ROLL_BACK": "undone"`, `"ROLL_BACK": "plan"`), gains: []string{`state "plan" (in "undone" before): tool: Read`}},
+		{name: "no interrupt", to: change(`"secrets/**"`, `"secrets/keys/**"`), gains: []string{`state "work" (in "fix" before): tool: Edit`}},
+		{name: "an unknown event that leads on", to: change(`"allowed_commands": ["kubectl get *"],`, `"allowed_commands": ["kubectl get *"], "safe_next": "undone",`), gains: []string{`state "ship": transition: "UNDEFINED" leads to "undone"`}},
+		{name: "renamed", to: strings.ReplaceAll(shipping, `"work"`, `"build"`), states: map[string]string{"work": "build"}},
+		{name: "renamed and not mapped", to: strings.ReplaceAll(shipping, `"work"`, `"build"`), stays: "fixwork"},
+		{name: "mapped to more", to: change(`"plan": {`, `"ready": {`, `"initial": "plan"`, `"initial": "ready"`, `"BACK": "plan"`, `"BACK": "ready"`), states: map[string]string{"plan": "work"}, gains: []string{`state "work" (in "plan" before): tool: Edit`}},
+		{name: "other evidence", to: change(`"go test ./..."`, `"go vet ./..."`), dropped: "green", gains: []string{`state "work": transition: "SHIP" leads to "ship", and is approved, and would be refused by "tested"`}},
+		{name: "more evidence", to: change(`"evidence": {`, `"evidence": {"vetted": {"tool": "Bash", "command": "go test -vet=all"},`, `"tested": {"evidence": "green"}`, `"tested": {"all": [{"evidence": "green"}, {"evidence": "vetted"}]}`)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			from := workflow.Compile(mustParse(t, cmp.Or(c.from, shipping)), 3)
+			plan := verify.PlanMigration(&verify.Migration{From: from, To: workflow.Compile(mustParse(t, c.to), 4), States: c.states}, verify.Options{MaxStates: 20000})
+			var all []string
+			for i := range plan.Gains {
+				all = append(all, plan.Gains[i].String())
+			}
+			text := strings.Join(all, "\n")
+			for _, want := range c.gains {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s is missing", want)
+				}
+			}
+			if (plan.Verdict == verify.Proved) != (len(c.gains) == 0) || plan.Verdict == verify.Undecided {
+				t.Errorf("%s %s, %d pairs:\n%s", plan.Verdict, plan.Reason, plan.States, text)
+			}
+			stays := ""
+			for _, s := range plan.Stays {
+				stays += s.State
+			}
+			if stays != c.stays || strings.Join(plan.Dropped, " ") != c.dropped {
+				t.Errorf("stays %q, dropped %q", plan.Stays, plan.Dropped)
+			}
+		})
+	}
+}
+
+// A bound that was reached proves nothing.
+func TestMigrationPlanIsBounded(t *testing.T) {
+	t.Parallel()
+	m := workflow.Compile(mustParse(t, shipping), 3)
+	plan := verify.PlanMigration(&verify.Migration{From: m, To: workflow.Compile(mustParse(t, shipping), 4)}, verify.Options{MaxStates: 3})
+	if plan.Verdict != verify.Undecided || !strings.Contains(plan.Reason, "--max-states") {
+		t.Errorf("%s %s", plan.Verdict, plan.Reason)
+	}
+}
+
+// lockstep is a run of the new version, and the run of the old one that does the same.
+type lockstep struct {
+	*walker
+	old     *workflow.Machine
+	was     workflow.Run
+	waiting map[string]workflow.Fire // what the new version asks about and the old one does not
+}
+
+// step takes a step of the new version, and says what the old one does not allow of it.
+func (l *lockstep) step() string {
+	var said string
+	l.commanded = func(cmd workflow.Command, out *workflow.Result) { said = l.follow(cmd, out) }
+	l.walker.step()
+	return said
+}
+
+// follow lets the old version do the same.
+func (l *lockstep) follow(cmd workflow.Command, out *workflow.Result) string {
+	step := func(c workflow.Command) workflow.Result {
+		other := l.old.Step(&l.was, c, l.now)
+		if other.Changed {
+			l.was = other.Run
+		}
+		return other
+	}
+	_, pending := l.was.Asking(approvalOf(cmd))
+	switch c := cmd.(type) {
+	case workflow.Fire:
+		if out.Entry.Type == workflow.EventParked {
+			if other := l.old.Step(&l.was, c, l.now); other.Changed && other.Entry.Type == workflow.EventParked {
+				l.was = other.Run
+			} else {
+				l.waiting[c.ApprovalID] = c
+			}
+			return ""
+		}
+		return refusedBy(step(c), c.Event)
+	case workflow.Grant:
+		if out.Entry.Type == workflow.EventStale {
+			if pending {
+				step(workflow.Reject{ApprovalID: c.ApprovalID, Outcome: workflow.ApprovalStale, Actor: c.Actor})
+			}
+			return ""
+		}
+		if pending {
+			return refusedBy(step(c), "a grant")
+		}
+		fire := l.waiting[c.ApprovalID]
+		if !c.Data.IsZero() {
+			fire.Data = c.Data
+		}
+		return refusedBy(step(fire), fire.Event+" after an approval")
+	case workflow.Reject:
+		if pending {
+			step(c)
+		}
+	default:
+		step(cmd)
+	}
+	return ""
+}
+
+func approvalOf(cmd workflow.Command) string {
+	switch c := cmd.(type) {
+	case workflow.Grant:
+		return c.ApprovalID
+	case workflow.Reject:
+		return c.ApprovalID
+	default:
+		return ""
+	}
+}
+
+func refusedBy(out workflow.Result, what string) string {
+	switch {
+	case !out.Changed:
+		return what + " is refused"
+	case out.Entry.Type == workflow.EventParked:
+		return what + " needs an approval"
+	case out.Entry.Type == workflow.EventStale:
+		return what + " is stale"
+	default:
+		return ""
+	}
+}
+
+// calls says which calls the new version allows and the old one does not.
+func (l *lockstep) calls() string {
+	for _, lane := range l.run.Lanes() {
+		was := l.was.At(lane.Branch)
+		for _, c := range someCalls {
+			input := `{"file_path": "a.txt", "old_string": "a", "new_string": "b"}`
+			if c.command != "" {
+				input = fmt.Sprintf(`{"command": %q}`, c.command)
+			}
+			call := toolcall.Call{Tool: c.tool, Input: []byte(input)}
+			if lane.Status != workflow.Running && lane.Status != workflow.AwaitingApproval {
+				continue
+			}
+			if toolcall.Decide(l.m, &lane, call).Decision == toolcall.Allow && toolcall.Decide(l.old, &was, call).Decision != toolcall.Allow {
+				return fmt.Sprintf("%s %s in %s, and it stood in %s", c.tool, c.command, lane.State, was.State)
+			}
+		}
+	}
+	if l.run.Status == workflow.Completed && l.was.Status != workflow.Completed {
+		return "it completes"
+	}
+	return ""
+}
+
+// TestMigrationIsSound: what a real run does after it has moved, and could not have done
+// before, the plan has said.
+func TestMigrationIsSound(t *testing.T) {
+	t.Parallel()
+	d := drawer{randtest.New(t, 17)}
+	proved, caught, moved := 0, 0, 0
+	for range randtest.Size(60, 4000) {
+		src := d.workflow()
+		other := mutated(d, src)
+		if d.IntN(2) == 0 {
+			src, other = other, src
+		}
+		first, problems := workflow.Parse([]byte(src))
+		second, more := workflow.Parse([]byte(other))
+		if problems.HasErrors() || more.HasErrors() {
+			continue
+		}
+		old, to := workflow.Compile(first, 1), workflow.Compile(second, 2)
+		plan := verify.PlanMigration(&verify.Migration{From: old, To: to}, verify.Options{MaxStates: 3000})
+		if plan.Verdict == verify.Proved {
+			proved++
+		}
+		m := model(t, src+"\n---\n"+drawnChild)
+		for range 6 {
+			w := newWalker(d, m)
+			for range d.IntN(6) {
+				w.step()
+			}
+			out := old.Step(&w.run, workflow.Migrate{To: to}, w.now)
+			if !out.Changed {
+				continue
+			}
+			moved++
+			l := &lockstep{walker: w, old: old, was: void(w.run), waiting: map[string]workflow.Fire{}}
+			l.m, l.run = to, out.Run
+			found := l.calls()
+			for range 12 {
+				if found != "" || l.run.Status.Ended() || l.was.Status.Ended() {
+					break
+				}
+				if found = l.step(); found == "" {
+					found = l.calls()
+				}
+			}
+			if found == "" {
+				continue
+			}
+			caught++
+			if plan.Verdict == verify.Proved {
+				t.Fatalf("proved, and newly allowed: %s\n%s\n%s", found, src, other)
+			}
+		}
+	}
+	if proved < 12 || caught < 10 || moved < 150 {
+		t.Errorf("%d proved, %d caught, %d moved", proved, caught, moved)
+	}
+	t.Logf("%d plans proved; of %d runs that moved %d did something new", proved, moved, caught)
+}
+
+// void is a run whose questions are void, as they are when it moves.
+func void(run workflow.Run) workflow.Run {
+	out := run
+	out.Approval = nil
+	if run.Fork != nil {
+		fork := *run.Fork
+		fork.Branches = append([]workflow.BranchProgress(nil), run.Fork.Branches...)
+		for i := range fork.Branches {
+			fork.Branches[i].Approval = nil
+		}
+		out.Fork = &fork
+	}
+	if out.Status == workflow.AwaitingApproval {
+		out.Status = workflow.Running
+	}
+	return out
+}
+
+// What a run has in the other version, and what it has not.
+func TestMigrationKeepsWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	from := workflow.Compile(mustParse(t, shipping), 3)
+	to := workflow.Compile(mustParse(t, strings.NewReplacer(`"context": {"n": 1, "risk": "low"}`, `"context": {"n": 9, "owner": "ops"}`, `"go test ./..."`, `"go vet ./..."`).Replace(shipping)), 4)
+	run := from.Start(workflow.StartParams{ID: "run_1", Owner: "agent", Context: document.ObjectValue([]document.Member{{Name: "n", Value: document.NumberValue("7")}})}, "agent", noon).Run
+	run = from.Step(&run, workflow.Fire{Event: "READY", Actor: "agent"}, noon).Run
+	held := evidence.Standings{"green": {Name: "green", Held: true}}
+	run = from.Step(&run, workflow.Fire{Event: "SHIP", ApprovalID: "apr_1", Evidence: held, Actor: "agent"}, noon).Run
+	if run.Status != workflow.AwaitingApproval {
+		t.Fatal(run.Status)
+	}
+	out := from.Step(&run, workflow.Migrate{To: to, Actor: "ops"}, noon.Add(time.Minute))
+	if !out.Changed || out.Run.Version != run.Version+1 || out.Run.WorkflowVersion != 4 || out.Run.State != "work" || out.Run.Entry != run.Entry {
+		t.Fatalf("%+v %+v", out.Rejection, out.Run)
+	}
+	if got := string(out.Run.Context.AppendJSON(nil)); got != `{"n":7,"risk":"low","owner":"ops"}` {
+		t.Error(got)
+	}
+	if out.Run.Status != workflow.Running || len(out.Run.Approvals()) > 0 {
+		t.Error("it waits for an approval that nobody has asked")
+	}
+	want := `from version 3 to version 4; dropped: approval apr_1, which was asked by the other version, evidence "green"`
+	if out.Entry.Reason != want || out.Entry.WorkflowVersion != 4 || out.Entry.Type != workflow.EventMigrated {
+		t.Errorf("%+v", out.Entry)
+	}
+	if len(workflow.KeptEvidence(from, to, nil)) > 0 || len(workflow.KeptEvidence(from, from, nil)) != 1 {
+		t.Error("evidence of another command was kept, or the same dropped")
+	}
+	again, err := to.ReplayMigration(from, &run, &out.Entry)
+	if err != nil || again.State != out.Run.State || again.WorkflowVersion != 4 {
+		t.Errorf("%v %+v", err, again)
+	}
+	if same := from.Step(&run, workflow.Migrate{To: from, Actor: "ops"}, noon); same.Changed || same.Rejection != nil {
+		t.Error("it has moved to where it is")
+	}
+	ended := from.Step(&run, workflow.Cancel{Actor: "ops"}, noon).Run
+	if out := from.Step(&ended, workflow.Migrate{To: to, Actor: "ops"}, noon); out.Rejection == nil || out.Rejection.Code != workflow.RejectRunNotRunning {
+		t.Errorf("%+v", out.Rejection)
+	}
+}
+
+func BenchmarkMigrationPlan(b *testing.B) {
+	for _, size := range []int{50, 200, 1000} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			m, to := workflow.Compile(mustParse(b, chainOf(size)), 1), workflow.Compile(mustParse(b, chainOf(size)), 2)
+			pairs := 0
+			for b.Loop() {
+				plan := verify.PlanMigration(&verify.Migration{From: m, To: to}, verify.Options{})
+				if plan.Verdict != verify.Proved {
+					b.Fatal(plan.Verdict, plan.Reason)
+				}
+				pairs = plan.States
+			}
+			b.ReportMetric(float64(pairs), "pairs")
+		})
+	}
+}
+
+// chainOf is a workflow of many states, each with a guard and an evidence.
+func chainOf(n int) string {
+	var states []string
+	for i := range n {
+		to := fmt.Sprintf("s%d", i+1)
+		if i == n-1 {
+			to = "done"
+		}
+		states = append(states, fmt.Sprintf(`"s%d": {"allowed_tools": ["Read", "Edit", "Bash"], "allowed_commands": ["go test"], "on": {"NEXT": {"target": %q, "guards": ["big", "tested"]}, "BACK": "s0"}}`, i, to))
+	}
+	return `{"id": "chain", "initial": "s0", "states": {` + strings.Join(states, ",") + `, "done": {"type": "final"}}, "evidence": {"green": {"tool": "Bash", "command": "go test", "after": "edit"}}, "guards": {"big": {"field": "n", "op": "gt", "value": 3}, "tested": {"evidence": "green"}}}`
+}

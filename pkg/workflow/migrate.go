@@ -1,0 +1,281 @@
+package workflow
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
+)
+
+// Migrate moves a run to another version of its workflow (S17): it stands in the images of
+// its states, in the same entries of them, and waits for the same branches and runs. What
+// the other version does not know is dropped, and nothing is added but its own context.
+type Migrate struct {
+	// From is the version that the run must have; 0 for any.
+	From int64
+	// To is the version to move to.
+	To *Machine
+	// States are the names that states of the run have in To; one that is not here keeps
+	// its name.
+	States map[string]string
+	Actor  string
+}
+
+func (c Migrate) actor() string { return c.Actor }
+
+// StatesData is how the history of a run keeps renamed states, and StatesOf reads it.
+func StatesData(states map[string]string) document.Value {
+	if len(states) == 0 {
+		return document.Value{}
+	}
+	members := make([]document.Member, 0, len(states))
+	for from, to := range states {
+		members = append(members, document.Member{Name: from, Value: document.StringValue(to)})
+	}
+	slices.SortFunc(members, func(a, b document.Member) int { return strings.Compare(a.Name, b.Name) })
+	return document.ObjectValue([]document.Member{{Name: statesKey, Value: document.ObjectValue(members)}})
+}
+
+const statesKey = "states"
+
+// StatesOf are the renamed states of an entry of EventMigrated.
+func StatesOf(e *HistoryEntry) map[string]string {
+	renamed, _ := e.Data.Get(statesKey)
+	states := map[string]string{}
+	for from, to := range renamed.Members() {
+		states[from] = to.Str()
+	}
+	return states
+}
+
+// migrate moves a run, or says why it has no image in the other version.
+func (m *Machine) migrate(run *Run, c Migrate, now time.Time) Result {
+	refuse := func(code RejectionCode, why string) Result {
+		return rejected(run, c, now, m.refused(run.whole(), code, "the run stays at version %d: %s.", run.WorkflowVersion, why))
+	}
+	switch {
+	case run.Status.Ended():
+		return refuse(RejectRunNotRunning, "it has ended")
+	case c.To == nil || c.To.Name() != m.Name():
+		return refuse(RejectUnsupported, "a run moves to another version of its own workflow, "+document.Quote(m.Name()))
+	case c.To.version == m.version:
+		return unchanged(run, c.Actor, now, "the run is at that version already.")
+	case c.From != 0 && c.From != m.version:
+		return refuse(RejectUnsupported, fmt.Sprintf("it was to be moved from version %d", c.From))
+	}
+	im := &imager{from: m, to: c.To, states: c.States}
+	s := m.begin(run, c.Actor, now)
+	next := &s.out.Run
+	lane, why := im.lane(run.lane(nil), nil)
+	if why != "" {
+		return refuse(RejectNoImage, why)
+	}
+	next.Lane = lane
+	next.WorkflowVersion, next.Moved = c.To.version, true
+	next.Approved = im.approved(run.Approved)
+	if next.Fork != nil && next.Bytes() > MaxRunBytes {
+		return refuse(RejectInvalidData, tooLargeTogether)
+	}
+	e := &s.out.Entry
+	e.Type, e.From, e.To, e.Data = EventMigrated, run.State, lane.State, StatesData(c.States)
+	e.WorkflowVersion = c.To.version
+	e.Reason = im.summary()
+	s.m = c.To
+	s.announce(Event{Type: EventMigrated, From: e.From, To: e.To, FromVersion: run.WorkflowVersion, Reason: e.Reason})
+	return s.finish()
+}
+
+// imager finds what a run of one version is in another.
+type imager struct {
+	from, to *Machine
+	states   map[string]string
+	dropped  []string
+}
+
+// name is what a state is called in the other version.
+func (im *imager) name(state string) string {
+	if to, renamed := im.states[state]; renamed {
+		return to
+	}
+	return state
+}
+
+// lane is the image of a lane, or why there is none. inside are the states of the branch
+// that it is in; nil for the run's own.
+func (im *imager) lane(at cursor, inside region) (Lane, string) {
+	l := *at.Lane
+	target, why := im.standing(l.State)
+	if why != "" {
+		return l, why
+	}
+	if why := im.interrupt(&l, target); why != "" {
+		return l, why
+	}
+	if inside != nil && !inside[target] && (l.Interrupt == nil || !im.to.handling(l.Interrupt, target)) {
+		return l, fmt.Sprintf("state %s is outside of branch %s in version %d", document.Quote(target.Name), document.Quote(at.Branch), im.to.version)
+	}
+	if l.Child != nil {
+		if other := target.Invokes(l.Child.Event); other != l.Child.Workflow {
+			return l, fmt.Sprintf("it waits for a run of %s, and event %s of state %s does not invoke that in version %d",
+				document.Quote(l.Child.Workflow), document.Quote(l.Child.Event), document.Quote(target.Name), im.to.version)
+		}
+	}
+	l.State = target.Name
+	if l.Approval.Pending() {
+		im.dropped = append(im.dropped, "approval "+l.Approval.ID+", which was asked by the other version")
+	}
+	l.Approval = nil
+	if why := im.context(&l); why != "" {
+		return l, why
+	}
+	return l, im.fork(&at, &l, target)
+}
+
+// standing is the image of a state in which a lane stands.
+func (im *imager) standing(state string) (*StateView, string) {
+	name := im.name(state)
+	target := im.to.State(name)
+	switch {
+	case !target.Known() && name == state:
+		return nil, fmt.Sprintf("version %d has no state %s; map it to one", im.to.version, document.Quote(state))
+	case !target.Known():
+		return nil, fmt.Sprintf("version %d has no state %s, which %s is mapped to", im.to.version, document.Quote(name), document.Quote(state))
+	case target.Final:
+		return nil, fmt.Sprintf("state %s is final in version %d", document.Quote(name), im.to.version)
+	default:
+		return target, ""
+	}
+}
+
+// interrupt finds the image of a handler at work.
+func (im *imager) interrupt(l *Lane, target *StateView) string {
+	if l.Interrupt == nil {
+		return ""
+	}
+	back, why := im.standing(l.Interrupt.ReturnTo)
+	if why != "" {
+		return why
+	}
+	next := Interruption{Name: l.Interrupt.Name, ReturnTo: back.Name}
+	if !im.to.handling(&next, target) {
+		return fmt.Sprintf("state %s does not handle interrupt %s in version %d", document.Quote(target.Name), document.Quote(next.Name), im.to.version)
+	}
+	l.Interrupt = &next
+	return ""
+}
+
+// fork finds the images of the branches that a lane is in.
+func (im *imager) fork(at *cursor, l *Lane, target *StateView) string {
+	if l.Fork == nil {
+		return ""
+	}
+	way := target.ways[l.Fork.Event]
+	same := way != nil && way.fork != nil && slices.EqualFunc(way.fork.Branches, l.Fork.Branches,
+		func(a ForkBranch, b BranchProgress) bool { return a.Name == b.Name })
+	if !same {
+		return fmt.Sprintf("event %s of state %s has no fork with the same branches in version %d",
+			document.Quote(l.Fork.Event), document.Quote(target.Name), im.to.version)
+	}
+	next := *l.Fork
+	next.Branches = slices.Clone(next.Branches)
+	for i := range next.Branches {
+		b := &next.Branches[i]
+		if b.Status != BranchActive {
+			b.State = im.name(b.State)
+			if why := im.context(&b.Lane); why != "" {
+				return why
+			}
+			continue
+		}
+		lane, why := im.lane(at.lane(append(slices.Clip(at.path), i)), way.branches[i])
+		if why != "" {
+			return why
+		}
+		b.Lane = lane
+	}
+	l.Fork = &next
+	return ""
+}
+
+// context adds what the other version begins with and the run does not have. It is the
+// definition's, as at a start.
+func (im *imager) context(l *Lane) string {
+	var added []document.Member
+	for name, v := range im.to.definition.Context.Members() {
+		if _, has := l.Context.Get(name); !has {
+			added = append(added, document.Member{Name: name, Value: v})
+		}
+	}
+	data := document.ObjectValue(added)
+	context, fits := merged(l.Context, data)
+	if !fits {
+		return tooLarge
+	}
+	l.Context = context
+	l.Sources = im.to.sourcesAfter(l.Sources, data, evidence.Operator, nil)
+	return ""
+}
+
+// approved keeps what humans have agreed to, where the other version asks for the same.
+func (im *imager) approved(all []evidence.Approved) []evidence.Approved {
+	var kept []evidence.Approved
+	for _, a := range all {
+		was, is := im.asks(im.from, a.State, a.Event), im.asks(im.to, im.name(a.State), a.Event)
+		if len(is) == 0 || !slices.Equal(was, is) || !reflect.DeepEqual(im.from.Meta().Approval, im.to.Meta().Approval) {
+			im.dropped = append(im.dropped, fmt.Sprintf("what was agreed to of event %s in state %s", document.Quote(a.Event), document.Quote(a.State)))
+			continue
+		}
+		a.State = im.name(a.State)
+		kept = append(kept, a)
+	}
+	return kept
+}
+
+// asks are the messages by which humans are asked about an event.
+func (im *imager) asks(m *Machine, state, event string) (messages []string) {
+	way := m.State(state).ways[event]
+	if way == nil {
+		return nil
+	}
+	for i := range way.arms {
+		if way.arms[i].approval {
+			messages = append(messages, "asks: "+way.arms[i].message)
+		}
+	}
+	return messages
+}
+
+// summary says from where, and what was dropped.
+func (im *imager) summary() string {
+	text := fmt.Sprintf("from version %d to version %d", im.from.version, im.to.version)
+	dropped := im.dropped
+	kept := KeptEvidence(im.from, im.to, im.states)
+	for i := range im.from.Evidence() {
+		if name := im.from.Evidence()[i].Name; !slices.Contains(kept, name) {
+			dropped = append(dropped, "evidence "+document.Quote(name))
+		}
+	}
+	if len(dropped) > 0 {
+		text += "; dropped: " + someOf(dropped)
+	}
+	return text
+}
+
+// KeptEvidence are the names of the evidence that two versions of a workflow declare alike:
+// what was observed for it counts in both.
+func KeptEvidence(from, to *Machine, states map[string]string) []string {
+	var names []string
+	for _, spec := range from.Evidence() {
+		if name, renamed := states[spec.Approval]; renamed && from.State(spec.Approval).Known() {
+			spec.Approval = name
+		}
+		if slices.ContainsFunc(to.Evidence(), func(other evidence.Spec) bool { return reflect.DeepEqual(spec, other) }) {
+			names = append(names, spec.Name)
+		}
+	}
+	return names
+}
