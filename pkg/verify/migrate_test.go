@@ -32,7 +32,7 @@ const shipping = `{
 	"meta": {"approval_mode": "ui", "policy": ["limits"], "approval": {"required": 2}, "enforcement": "always"}
 }`
 
-// Each change of a workflow is newly allowed to do what it says, or nothing.
+// Each change of a workflow is newly allowed to do what it says, or nothing (S17.3).
 func TestMigrationPlan(t *testing.T) {
 	t.Parallel()
 	change := func(pairs ...string) string {
@@ -387,4 +387,61 @@ func chainOf(n int) string {
 		states = append(states, fmt.Sprintf(`"s%d": {"allowed_tools": ["Read", "Edit", "Bash"], "allowed_commands": ["go test"], "on": {"NEXT": {"target": %q, "guards": ["big", "tested"]}, "BACK": "s0"}}`, i, to))
 	}
 	return `{"id": "chain", "initial": "s0", "states": {` + strings.Join(states, ",") + `, "done": {"type": "final"}}, "evidence": {"green": {"tool": "Bash", "command": "go test", "after": "edit"}}, "guards": {"big": {"field": "n", "op": "gt", "value": 3}, "tested": {"evidence": "green"}}}`
+}
+
+// A run that has moved conforms: before the move to the old version, and after it to the new
+// one (S17.5).
+func TestMovedRunConforms(t *testing.T) {
+	t.Parallel()
+	d := drawer{randtest.New(t, 19)}
+	moved := 0
+	for range randtest.Size(60, 2000) {
+		first := mustParse(t, d.workflow())
+		old, to := workflow.Compile(first, 1), workflow.Compile(first, 2)
+		trace := recorded(t, old, d, 10)
+		trace.Definitions = map[int64]*workflow.Machine{1: old, 2: to}
+		before := len(trace.History)
+		run := played(t, trace)
+		out := old.Step(&run, workflow.Migrate{To: to, States: map[string]string{"s0": "s0"}, Actor: "ops"}, noon.Add(time.Hour))
+		if !out.Changed {
+			continue
+		}
+		moved++
+		trace.History = append(trace.History, out.Entry)
+		for _, lane := range out.Run.Lanes() {
+			for _, c := range someCalls {
+				input := fmt.Sprintf(`{"command": %q}`, c.command)
+				v := toolcall.Decide(to, &lane, toolcall.Call{Tool: c.tool, Input: []byte(input)})
+				trace.Decisions = append(trace.Decisions, verify.Traced{
+					Sequence: int64(len(trace.Decisions) + 1), RunVersion: out.Run.Version, Branch: lane.Branch, State: lane.State, Tool: c.tool,
+					Input: []byte(input), Digest: verify.DigestOfCall(c.tool, []byte(input)), Decision: v.Decision, Code: v.Code, Time: noon,
+				})
+			}
+		}
+		if all := verify.Conform(trace); len(all.Differences) > 0 || all.History != before+1 {
+			t.Fatalf("%d of %d: %v", all.History, before+1, all.Differences)
+		}
+		trace.History[before].To += "x"
+		if all := verify.Conform(trace); len(all.Differences) == 0 {
+			t.Fatal("a forged move conforms")
+		}
+	}
+	if moved < 20 {
+		t.Errorf("%d runs moved", moved)
+	}
+}
+
+// played is a run as its history leaves it.
+func played(t *testing.T, trace *verify.Trace) workflow.Run {
+	t.Helper()
+	run := workflow.Run{ID: trace.RunID, Workspace: trace.Workspace}
+	for i := range trace.History {
+		e := &trace.History[i]
+		next, err := trace.Definitions[e.WorkflowVersion].Replay(&run, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run = next
+	}
+	return run
 }

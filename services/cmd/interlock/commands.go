@@ -24,6 +24,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/pages"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/policy"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/process"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/migrate"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/replay"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/report"
 	runs "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/run"
@@ -69,6 +70,7 @@ var commands = []command{
 	{"test", "Test workflows by scenario files, without a server.", of[offline.Test], nil},
 	{"verify", "Prove what is true of every run of a workflow, or check a recorded run.", of[verify.Command], nil},
 	{"replay", "Drive recorded runs through a candidate workflow, and show what would differ.", of[replay.Command], nil},
+	{"migrate", "Move running runs to another version of their workflow, and prove what that allows.", of[migrate.Command], nil},
 	{"workflow", "Register and read workflows.", of[workflow.Command], nil},
 	{"run", "Start, drive and watch runs.", of[runs.Command], nil},
 	{"process", "Register processes, start them, and answer their questions.", of[process.Command], nil},

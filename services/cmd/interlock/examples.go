@@ -55,6 +55,7 @@ func examples() map[string][]string {
 		"call list":              {"interlock call list @last"},
 		"call settle":            {"interlock call settle @last c7 --outcome not_executed --note 'no such release'"},
 		"replay":                 {"interlock replay --candidate bugfix.json --fail-on loosened", "interlock replay --candidate next.json --policy tighter.json run.json"},
+		"migrate":                {"interlock migrate deploy@3 deploy@4", "interlock migrate --apply deploy@3 deploy@4 --map ship=release"},
 		"lease list":             {"interlock lease list --run @last"},
 		"lease revoke":           {"interlock lease revoke lse_01jd3k0c7qf3ta3bfa1m2y8x9n"},
 		"decision get":           {"interlock decision get run_01jd3k0c7q call_01jd3k0c7q --explain"},

@@ -1,0 +1,293 @@
+// Package migrate has the command that moves running runs to another version of their
+// workflow.
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
+)
+
+// Command plans a move, or makes it.
+type Command struct {
+	client.Connection
+	From      string            `arg:"" help:"The version that runs have: NAME@NUMBER, or a file for a plan without a server." placeholder:"NAME@NUMBER|FILE"`
+	To        string            `arg:"" help:"The version to move them to: NAME@NUMBER, or a file." placeholder:"NAME@NUMBER|FILE"`
+	Map       map[string]string `help:"What a state of the one version is called in the other. A state that is not mapped keeps its name. May be repeated." placeholder:"OLD=NEW" mapsep:"none"`
+	Plan      bool              `help:"Say what the move would newly allow, and move nothing. This is the default; exits with 1 unless it is proved that nothing is."`
+	Apply     bool              `help:"Move the runs, one commit each. What has no place in the other version stays, and so does all that is newly allowed and was not accepted."`
+	Accept    string            `help:"With --apply, the digest of the plan whose gains you accept." placeholder:"DIGEST"`
+	Only      []string          `name:"run" help:"Only this run; may be repeated. Without it, every run of that version that has not ended." placeholder:"RUN"`
+	MaxStates int               `help:"The most pairs of conditions that are compared." default:"100000" placeholder:"N"`
+	Format    string            `help:"Output: text or json." enum:"text,json" default:"text"`
+}
+
+// result is what the command prints for programs.
+type result struct {
+	Workflow string                  `json:"workflow"`
+	Plan     *jsonview.MigrationPlan `json:"plan"`
+	Runs     []moved                 `json:"runs"`
+	Applied  bool                    `json:"applied"`
+}
+
+// moved is what came, or would come, of one run.
+type moved struct {
+	RunID  string `json:"run_id"`
+	State  string `json:"state"`
+	Moved  bool   `json:"moved"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Run plans or moves.
+func (c *Command) Run(ctx context.Context, io console.Streams) error {
+	switch {
+	case c.Plan && c.Apply:
+		return console.Misusedf("--plan says what --apply would do: give one of them")
+	case c.Accept != "" && !c.Apply:
+		return console.Misusedf("--accept goes with --apply")
+	case c.MaxStates < 1:
+		return console.Misusedf("--max-states must be at least 1")
+	}
+	name, from, err := version(c.From)
+	if err != nil {
+		return c.offline(io)
+	}
+	other, to, err := version(c.To)
+	switch {
+	case err != nil:
+		return console.Misusedf("%s is a version of a server: name the other one as %s@NUMBER", c.From, name)
+	case other != name:
+		return console.Misusedf("a run moves to another version of its own workflow: %s and %s are two workflows", name, other)
+	}
+	r := &result{Workflow: name, Applied: c.Apply, Runs: []moved{}}
+	err = c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error {
+		plan, err := enginev1.NewWorkflowServiceClient(conn).PlanMigration(ctx, &enginev1.PlanMigrationRequest{
+			Workflow: name, FromVersion: from, ToVersion: to, States: c.Map, MaxStates: int64(c.MaxStates),
+		})
+		if err != nil {
+			return err
+		}
+		r.Plan = jsonview.MigrationPlanOf(from, plan)
+		runs, err := c.runs(ctx, conn, name, from)
+		if err != nil {
+			return err
+		}
+		for _, run := range runs {
+			r.Runs = append(r.Runs, c.move(ctx, conn, run, r.Plan))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.answer(io, r)
+}
+
+// version reads NAME@NUMBER.
+func version(text string) (name string, number int64, err error) {
+	i := strings.LastIndexByte(text, '@')
+	if i <= 0 {
+		return "", 0, fmt.Errorf("%q is not NAME@NUMBER", text)
+	}
+	number, err = strconv.ParseInt(text[i+1:], 10, 64)
+	if err != nil || number < 1 {
+		return "", 0, fmt.Errorf("%q is not NAME@NUMBER", text)
+	}
+	return text[:i], number, nil
+}
+
+// offline plans for two files.
+func (c *Command) offline(io console.Streams) error {
+	if c.Apply || len(c.Only) > 0 {
+		return console.Misusedf("runs are moved between versions of a server: name them as NAME@NUMBER")
+	}
+	from, err := compile(c.From, 1, io)
+	if err != nil {
+		return err
+	}
+	to, err := compile(c.To, 2, io)
+	if err != nil {
+		return err
+	}
+	switch {
+	case from.Name() != to.Name():
+		return console.Misusedf("a run moves to another version of its own workflow: %s has %q, and %s has %q", c.From, from.Name(), c.To, to.Name())
+	case (from.Process == nil) != (to.Process == nil):
+		return console.Misusedf("one of %s and %s is a process, and the other is not", c.From, c.To)
+	}
+	for old, name := range c.Map {
+		if !from.State(old).Known() || !to.State(name).Known() {
+			return console.Misusedf("--map %s=%s: there must be a state %q in %s, and %q in %s", old, name, old, c.From, name, c.To)
+		}
+	}
+	plan := verify.PlanMigration(&verify.Migration{From: from.Machine, To: to.Machine, States: c.Map}, verify.Options{MaxStates: c.MaxStates})
+	return c.answer(io, &result{Workflow: from.Name(), Plan: jsonview.MigrationPlanIn(&plan), Runs: []moved{}})
+}
+
+func compile(file string, number int64, io console.Streams) (definition.Compiled, error) {
+	text, err := input.File(file, io.In)
+	if err != nil {
+		return definition.Compiled{}, err
+	}
+	m, err := definition.Flags{}.Compile(text, number)
+	if err != nil {
+		return m, fmt.Errorf("%s: %w", file, err)
+	}
+	return m, nil
+}
+
+// runs are those of a version that have not ended, or those that are named.
+func (c *Command) runs(ctx context.Context, conn grpc.ClientConnInterface, name string, from int64) ([]*enginev1.Run, error) {
+	service := enginev1.NewRunServiceClient(conn)
+	if len(c.Only) > 0 {
+		var all []*enginev1.Run
+		for _, id := range c.Only {
+			id, err := client.RunID(ctx, conn, id)
+			if err != nil {
+				return nil, err
+			}
+			resp, err := service.GetRun(ctx, &enginev1.GetRunRequest{RunId: id})
+			if err != nil {
+				return nil, err
+			}
+			if run := resp.GetRun(); run.GetWorkflow() != name || run.GetWorkflowVersion() != from {
+				return nil, console.Misusedf("run %s is at version %d of %s, and not at version %d of %s", id, run.GetWorkflowVersion(), run.GetWorkflow(), from, name)
+			}
+			all = append(all, resp.GetRun())
+		}
+		return all, nil
+	}
+	filter := listing.Filter(listing.Term{Key: "workflow", Value: name}, listing.Term{Key: "not_status", Value: "COMPLETED,FAILED,BLOCKED,CANCELLED"})
+	found, err := client.Collect(client.NoLimit, func(r *enginev1.Run) *enginev1.Run { return r }, func(token string, size int32) ([]*enginev1.Run, string, error) {
+		page, err := service.ListRuns(ctx, &enginev1.ListRunsRequest{PageSize: size, PageToken: token, Filter: filter})
+		return page.GetRuns(), page.GetNextPageToken(), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []*enginev1.Run
+	for _, run := range found {
+		if run.GetWorkflowVersion() == from {
+			all = append(all, run)
+		}
+	}
+	return all, nil
+}
+
+// move moves one run, or finds out whether it would.
+func (c *Command) move(ctx context.Context, conn grpc.ClientConnInterface, run *enginev1.Run, plan *jsonview.MigrationPlan) moved {
+	out := moved{RunID: run.GetRunId(), State: run.GetState()}
+	req := &enginev1.MigrateRunRequest{RunId: run.GetRunId(), ToVersion: plan.ToVersion, States: c.Map, Accept: c.Accept, DryRun: !c.Apply}
+	if !c.Apply {
+		req.Accept = plan.Digest // whether there is a place for it is asked
+	}
+	resp, err := enginev1.NewRunServiceClient(conn).MigrateRun(ctx, req)
+	switch {
+	case err != nil:
+		out.Reason = client.Explain(err)
+	case resp.GetRejection() != nil:
+		out.Reason = resp.GetRejection().GetMessage()
+	default:
+		out.Moved, out.State, out.Reason = resp.GetChanged(), resp.GetRun().GetState(), resp.GetNote()
+	}
+	return out
+}
+
+// answer prints what was found out or done. What is not proved, and what stays, is no.
+func (c *Command) answer(io console.Streams, r *result) error {
+	if c.Format == "json" {
+		if err := show.JSON(io.Out, r); err != nil {
+			return err
+		}
+	} else {
+		c.print(io, r)
+	}
+	stay := 0
+	for _, run := range r.Runs {
+		if !run.Moved {
+			stay++
+		}
+	}
+	if c.Apply && stay > 0 || !c.Apply && r.Plan.Verdict != "PROVED" {
+		return console.ErrNo
+	}
+	return nil
+}
+
+// mostShown bounds what is shown of one kind.
+const mostShown = 20
+
+func (c *Command) print(io console.Streams, r *result) {
+	p := r.Plan
+	say := func(format string, args ...any) { fmt.Fprintf(io.Out, format+"\n", args...) }
+	verdict := map[string]string{
+		"PROVED": "nothing is newly allowed", "LOOSENED": show.Counted(len(p.Gains), "thing") + " newly allowed", "NOT_PROVED": show.Text(p.Reason),
+	}[p.Verdict]
+	say("%s from version %d to version %d: %s: %s (%d pairs compared)", show.Text(r.Workflow), p.FromVersion, p.ToVersion, strings.ReplaceAll(p.Verdict, "_", " "), verdict, p.Pairs)
+	for _, g := range p.Gains[:min(mostShown, len(p.Gains))] {
+		gain := verify.Gain{Kind: verify.GainKind(g.Kind), Was: g.Was, Is: g.Is, What: g.What}
+		say("  %s", show.Text(gain.String()))
+		if len(g.Path) > 0 {
+			say("    after: %s", show.Text(strings.Join(g.Path, ", ")))
+		}
+	}
+	if more := len(p.Gains) - mostShown; more > 0 {
+		say("  and %d more: --format json has them all", more)
+	}
+	for _, s := range p.Stays {
+		say("  state %q stays: %s", s.State, show.Text(s.Reason))
+	}
+	for _, name := range p.DroppedEvidence {
+		say("  evidence %q is dropped: the other version declares it otherwise, or not at all", name)
+	}
+	c.printRuns(say, r)
+	if p.Verdict == "LOOSENED" && !c.Apply && len(r.Runs) > 0 {
+		say("To move them all the same: interlock migrate --apply %s %s --accept %s%s", c.From, c.To, p.Digest, c.mapped())
+	}
+}
+
+func (c *Command) printRuns(say func(string, ...any), r *result) {
+	count := 0
+	for _, run := range r.Runs {
+		if run.Moved {
+			count++
+		}
+	}
+	if r.Applied || len(r.Runs) > 0 {
+		what := "can move"
+		if r.Applied {
+			what = "moved"
+		}
+		say("%d of %s %s", count, show.Counted(len(r.Runs), "run"), what)
+	}
+	for _, run := range r.Runs {
+		if !run.Moved {
+			say("  %s in %q stays: %s", show.Text(run.RunID), run.State, show.Text(strings.TrimPrefix(run.Reason, fmt.Sprintf("the run stays at version %d: ", r.Plan.FromVersion))))
+		}
+	}
+}
+
+// mapped repeats the renamed states.
+func (c *Command) mapped() string {
+	var all strings.Builder
+	for _, old := range slices.Sorted(maps.Keys(c.Map)) {
+		fmt.Fprintf(&all, " --map %s=%s", old, c.Map[old])
+	}
+	return all.String()
+}
