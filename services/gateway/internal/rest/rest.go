@@ -136,6 +136,7 @@ func newEdge(cfg Config) (*edge, error) {
 	e.approvalRoutes()
 	e.leaseRoutes()
 	e.openCallRoutes()
+	e.migrationRoutes()
 	e.schemaRoutes()
 	e.stateRoutes()
 	e.stateChangeRoutes()
