@@ -30,6 +30,9 @@ type Decision struct {
 	Partition string `json:"-"`
 	Sequence  int64  `json:"-"`
 	Hash      string `json:"-"`
+	// Raw is the record as it is stored, and At when it was committed.
+	Raw []byte    `json:"-"`
+	At  time.Time `json:"-"`
 
 	// Time is that by which rolling windows have counted the call: of the commit. The text
 	// has it only where windows were counted before, and in records of older releases.
@@ -243,6 +246,7 @@ func DecodeDecision(partition string, entry store.HistoryEntry) (*Decision, erro
 	if err := json.Unmarshal(entry.Data, r); err != nil {
 		return &Decision{Partition: partition, Sequence: entry.Version}, fmt.Errorf("decode decision %d of %s: %w", entry.Version, partition, err)
 	}
+	r.Raw, r.At = entry.Data, entry.At
 	if !HasOwnTime(entry.Data) {
 		r.Time = entry.At.UTC()
 	}

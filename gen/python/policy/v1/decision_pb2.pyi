@@ -190,6 +190,8 @@ class DecisionRecord(_message.Message):
     SHADOWS_FIELD_NUMBER: _builtins.int
     HASH_FIELD_NUMBER: _builtins.int
     LEASE_ID_FIELD_NUMBER: _builtins.int
+    RAW_FIELD_NUMBER: _builtins.int
+    COMMITTED_US_FIELD_NUMBER: _builtins.int
     partition: _builtins.str
     """The root run, whose decisions are one hash chain."""
     sequence: _builtins.int
@@ -242,6 +244,12 @@ class DecisionRecord(_message.Message):
     """Hex SHA-256 over the hash before and this record; empty until it is sealed."""
     lease_id: _builtins.str
     """The lease that admitted the call without a question; empty for none."""
+    raw: _builtins.bytes
+    """The record as it is stored: JSON. Only where raw was asked for."""
+    committed_us: _builtins.int
+    """When it was committed, in microseconds since 1970, where the hash covers that besides the
+    text; 0 where the text has its time. Only where raw was asked for.
+    """
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """When its commit was made: the time by which rolling limits have counted the call."""
@@ -280,10 +288,12 @@ class DecisionRecord(_message.Message):
         shadows: _abc.Iterable[Global___ShadowDecision] | None = ...,
         hash: _builtins.str = ...,
         lease_id: _builtins.str = ...,
+        raw: _builtins.bytes = ...,
+        committed_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "branch", b"branch", "call_id", b"call_id", "capability", b"capability", "code", b"code", "decision", b"decision", "estimated_cost_usd", b"estimated_cost_usd", "hash", b"hash", "input", b"input", "input_digest", b"input_digest", "lease_id", b"lease_id", "message", b"message", "partition", b"partition", "policy", b"policy", "policy_version", b"policy_version", "principal", b"principal", "rule", b"rule", "run_id", b"run_id", "run_version", b"run_version", "sequence", b"sequence", "session_id", b"session_id", "shadows", b"shadows", "state", b"state", "time", b"time", "tool", b"tool", "workflow", b"workflow", "workflow_version", b"workflow_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "branch", b"branch", "call_id", b"call_id", "capability", b"capability", "code", b"code", "committed_us", b"committed_us", "decision", b"decision", "estimated_cost_usd", b"estimated_cost_usd", "hash", b"hash", "input", b"input", "input_digest", b"input_digest", "lease_id", b"lease_id", "message", b"message", "partition", b"partition", "policy", b"policy", "policy_version", b"policy_version", "principal", b"principal", "raw", b"raw", "rule", b"rule", "run_id", b"run_id", "run_version", b"run_version", "sequence", b"sequence", "session_id", b"session_id", "shadows", b"shadows", "state", b"state", "time", b"time", "tool", b"tool", "workflow", b"workflow", "workflow_version", b"workflow_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -22,7 +22,7 @@ from interlock.gen.policy.v1 import decision_pb2 as interlock_dot_policy_dot_v1_
 from interlock.gen.policy.v1 import explanation_pb2 as interlock_dot_policy_dot_v1_dot_explanation__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*interlock/policy/v1/decision_service.proto\x12\x13interlock.policy.v1\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\"p\n\x14ListDecisionsRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\x12\x18\n\x06\x66ilter\x18\x03 \x01(\tB\x00R\x06\x66ilter\"\x82\x01\n\x15ListDecisionsResponse\x12\x41\n\tdecisions\x18\x01 \x03(\x0b\x32#.interlock.policy.v1.DecisionRecordR\tdecisions\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa1\x01\n\x12GetDecisionRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12\x1f\n\nsession_id\x18\x02 \x01(\tB\x00R\tsessionId\x12\x19\n\x07\x63\x61ll_id\x18\x03 \x01(\tB\x00R\x06\x63\x61llId\x12\x1c\n\x08sequence\x18\x04 \x01(\x03\x42\x00R\x08sequence\x12\x18\n\x07\x65xplain\x18\x05 \x01(\x08R\x07\x65xplain\"\x9a\x01\n\x13GetDecisionResponse\x12?\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0b\x32#.interlock.policy.v1.DecisionRecordR\x08\x64\x65\x63ision\x12\x42\n\x0b\x65xplanation\x18\x02 \x01(\x0b\x32 .interlock.policy.v1.ExplanationR\x0b\x65xplanation\"Y\n\x16VerifyDecisionsRequest\x12\x1e\n\tpartition\x18\x01 \x01(\tB\x00R\tpartition\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\"{\n\x17VerifyDecisionsResponse\x12\x38\n\x06\x63hains\x18\x01 \x03(\x0b\x32 .interlock.policy.v1.ChainReportR\x06\x63hains\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xc9\x02\n\x0f\x44\x65\x63isionService\x12\x66\n\rListDecisions\x12).interlock.policy.v1.ListDecisionsRequest\x1a*.interlock.policy.v1.ListDecisionsResponse\x12`\n\x0bGetDecision\x12\'.interlock.policy.v1.GetDecisionRequest\x1a(.interlock.policy.v1.GetDecisionResponse\x12l\n\x0fVerifyDecisions\x12+.interlock.policy.v1.VerifyDecisionsRequest\x1a,.interlock.policy.v1.VerifyDecisionsResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*interlock/policy/v1/decision_service.proto\x12\x13interlock.policy.v1\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\"\x82\x01\n\x14ListDecisionsRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\x12\x18\n\x06\x66ilter\x18\x03 \x01(\tB\x00R\x06\x66ilter\x12\x10\n\x03raw\x18\x04 \x01(\x08R\x03raw\"\x82\x01\n\x15ListDecisionsResponse\x12\x41\n\tdecisions\x18\x01 \x03(\x0b\x32#.interlock.policy.v1.DecisionRecordR\tdecisions\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa1\x01\n\x12GetDecisionRequest\x12\x17\n\x06run_id\x18\x01 \x01(\tB\x00R\x05runId\x12\x1f\n\nsession_id\x18\x02 \x01(\tB\x00R\tsessionId\x12\x19\n\x07\x63\x61ll_id\x18\x03 \x01(\tB\x00R\x06\x63\x61llId\x12\x1c\n\x08sequence\x18\x04 \x01(\x03\x42\x00R\x08sequence\x12\x18\n\x07\x65xplain\x18\x05 \x01(\x08R\x07\x65xplain\"\x9a\x01\n\x13GetDecisionResponse\x12?\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0b\x32#.interlock.policy.v1.DecisionRecordR\x08\x64\x65\x63ision\x12\x42\n\x0b\x65xplanation\x18\x02 \x01(\x0b\x32 .interlock.policy.v1.ExplanationR\x0b\x65xplanation\"Y\n\x16VerifyDecisionsRequest\x12\x1e\n\tpartition\x18\x01 \x01(\tB\x00R\tpartition\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\"{\n\x17VerifyDecisionsResponse\x12\x38\n\x06\x63hains\x18\x01 \x03(\x0b\x32 .interlock.policy.v1.ChainReportR\x06\x63hains\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xc9\x02\n\x0f\x44\x65\x63isionService\x12\x66\n\rListDecisions\x12).interlock.policy.v1.ListDecisionsRequest\x1a*.interlock.policy.v1.ListDecisionsResponse\x12`\n\x0bGetDecision\x12\'.interlock.policy.v1.GetDecisionRequest\x1a(.interlock.policy.v1.GetDecisionResponse\x12l\n\x0fVerifyDecisions\x12+.interlock.policy.v1.VerifyDecisionsRequest\x1a,.interlock.policy.v1.VerifyDecisionsResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -30,18 +30,18 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'interlock.policy.v1.decisio
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'ZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1'
-  _globals['_LISTDECISIONSREQUEST']._serialized_start=142
-  _globals['_LISTDECISIONSREQUEST']._serialized_end=254
-  _globals['_LISTDECISIONSRESPONSE']._serialized_start=257
-  _globals['_LISTDECISIONSRESPONSE']._serialized_end=387
-  _globals['_GETDECISIONREQUEST']._serialized_start=390
-  _globals['_GETDECISIONREQUEST']._serialized_end=551
-  _globals['_GETDECISIONRESPONSE']._serialized_start=554
-  _globals['_GETDECISIONRESPONSE']._serialized_end=708
-  _globals['_VERIFYDECISIONSREQUEST']._serialized_start=710
-  _globals['_VERIFYDECISIONSREQUEST']._serialized_end=799
-  _globals['_VERIFYDECISIONSRESPONSE']._serialized_start=801
-  _globals['_VERIFYDECISIONSRESPONSE']._serialized_end=924
-  _globals['_DECISIONSERVICE']._serialized_start=927
-  _globals['_DECISIONSERVICE']._serialized_end=1256
+  _globals['_LISTDECISIONSREQUEST']._serialized_start=143
+  _globals['_LISTDECISIONSREQUEST']._serialized_end=273
+  _globals['_LISTDECISIONSRESPONSE']._serialized_start=276
+  _globals['_LISTDECISIONSRESPONSE']._serialized_end=406
+  _globals['_GETDECISIONREQUEST']._serialized_start=409
+  _globals['_GETDECISIONREQUEST']._serialized_end=570
+  _globals['_GETDECISIONRESPONSE']._serialized_start=573
+  _globals['_GETDECISIONRESPONSE']._serialized_end=727
+  _globals['_VERIFYDECISIONSREQUEST']._serialized_start=729
+  _globals['_VERIFYDECISIONSREQUEST']._serialized_end=818
+  _globals['_VERIFYDECISIONSRESPONSE']._serialized_start=820
+  _globals['_VERIFYDECISIONSRESPONSE']._serialized_end=943
+  _globals['_DECISIONSERVICE']._serialized_start=946
+  _globals['_DECISIONSERVICE']._serialized_end=1275
 # @@protoc_insertion_point(module_scope)

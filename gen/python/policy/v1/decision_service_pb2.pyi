@@ -30,6 +30,7 @@ class ListDecisionsRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     FILTER_FIELD_NUMBER: _builtins.int
+    RAW_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """The most decisions to return; 0 for 100. A page may hold less, or none, and not be
     the last.
@@ -45,16 +46,19 @@ class ListDecisionsRequest(_message.Message):
     times) and shadowed (true: those that a shadow would have decided otherwise). For one
     page at most 2,000 records are looked at.
     """
+    raw: _builtins.bool
+    """True to add the text of each record, over which its hash is."""
     def __init__(
         self,
         *,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
         filter: _builtins.str = ...,
+        raw: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter", "page_size", b"page_size", "page_token", b"page_token", "raw", b"raw"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

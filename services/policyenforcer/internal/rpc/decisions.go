@@ -33,7 +33,14 @@ func (s *Decisions) ListDecisions(ctx context.Context, req *policyv1.ListDecisio
 	}
 	resp := &policyv1.ListDecisionsResponse{NextPageToken: next}
 	for _, r := range found {
-		resp.Decisions = append(resp.Decisions, recordProto(r))
+		record := recordProto(r)
+		if req.GetRaw() {
+			record.Raw = r.Raw
+			if !ledger.HasOwnTime(r.Raw) {
+				record.CommittedUs = r.At.UnixMicro()
+			}
+		}
+		resp.Decisions = append(resp.Decisions, record)
 	}
 	return resp, nil
 }

@@ -270,7 +270,12 @@ type DecisionRecord struct {
 	// Hex SHA-256 over the hash before and this record; empty until it is sealed.
 	Hash string `protobuf:"bytes,26,opt,name=hash,proto3" json:"hash,omitempty"`
 	// The lease that admitted the call without a question; empty for none.
-	LeaseId       string `protobuf:"bytes,27,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
+	LeaseId string `protobuf:"bytes,27,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
+	// The record as it is stored: JSON. Only where raw was asked for.
+	Raw []byte `protobuf:"bytes,28,opt,name=raw,proto3" json:"raw,omitempty"`
+	// When it was committed, in microseconds since 1970, where the hash covers that besides the
+	// text; 0 where the text has its time. Only where raw was asked for.
+	CommittedUs   int64 `protobuf:"varint,29,opt,name=committed_us,json=committedUs,proto3" json:"committed_us,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -494,6 +499,20 @@ func (x *DecisionRecord) GetLeaseId() string {
 	return ""
 }
 
+func (x *DecisionRecord) GetRaw() []byte {
+	if x != nil {
+		return x.Raw
+	}
+	return nil
+}
+
+func (x *DecisionRecord) GetCommittedUs() int64 {
+	if x != nil {
+		return x.CommittedUs
+	}
+	return 0
+}
+
 // ShadowDecision is what a shadow would have decided, where that differs. The shadow
 // is a policy or a workflow.
 type ShadowDecision struct {
@@ -700,7 +719,7 @@ var File_interlock_policy_v1_decision_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\n" +
-	"\"interlock/policy/v1/decision.proto\x12\x13interlock.policy.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x86\a\n" +
+	"\"interlock/policy/v1/decision.proto\x12\x13interlock.policy.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbb\a\n" +
 	"\x0eDecisionRecord\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\tR\tpartition\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x03R\bsequence\x12.\n" +
@@ -734,7 +753,9 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"approvalId\x12=\n" +
 	"\ashadows\x18\x19 \x03(\v2#.interlock.policy.v1.ShadowDecisionR\ashadows\x12\x12\n" +
 	"\x04hash\x18\x1a \x01(\tR\x04hash\x12\x19\n" +
-	"\blease_id\x18\x1b \x01(\tR\aleaseId\"\xa0\x02\n" +
+	"\blease_id\x18\x1b \x01(\tR\aleaseId\x12\x10\n" +
+	"\x03raw\x18\x1c \x01(\fR\x03raw\x12!\n" +
+	"\fcommitted_us\x18\x1d \x01(\x03R\vcommittedUs\"\xa0\x02\n" +
 	"\x0eShadowDecision\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12%\n" +
 	"\x0epolicy_version\x18\x02 \x01(\x03R\rpolicyVersion\x12\x1a\n" +

@@ -37,7 +37,9 @@ type ListDecisionsRequest struct {
 	// prefix), workflow, policy (the one that decided), principal, since and before (RFC 3339
 	// times) and shadowed (true: those that a shadow would have decided otherwise). For one
 	// page at most 2,000 records are looked at.
-	Filter        string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
+	Filter string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
+	// True to add the text of each record, over which its hash is.
+	Raw           bool `protobuf:"varint,4,opt,name=raw,proto3" json:"raw,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -91,6 +93,13 @@ func (x *ListDecisionsRequest) GetFilter() string {
 		return x.Filter
 	}
 	return ""
+}
+
+func (x *ListDecisionsRequest) GetRaw() bool {
+	if x != nil {
+		return x.Raw
+	}
+	return false
 }
 
 // ListDecisionsResponse is one page of the log.
@@ -402,13 +411,14 @@ var File_interlock_policy_v1_decision_service_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_decision_service_proto_rawDesc = "" +
 	"\n" +
-	"*interlock/policy/v1/decision_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\"\x8a\x01\n" +
+	"*interlock/policy/v1/decision_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\"\x9c\x01\n" +
 	"\x14ListDecisionsRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\x12 \n" +
-	"\x06filter\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x06filter\"\x82\x01\n" +
+	"\x06filter\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x06filter\x12\x10\n" +
+	"\x03raw\x18\x04 \x01(\bR\x03raw\"\x82\x01\n" +
 	"\x15ListDecisionsResponse\x12A\n" +
 	"\tdecisions\x18\x01 \x03(\v2#.interlock.policy.v1.DecisionRecordR\tdecisions\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc2\x01\n" +

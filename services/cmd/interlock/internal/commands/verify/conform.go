@@ -5,53 +5,20 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/grpc"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
-	"github.com/interlock-run/interlock/pkg/document"
-	"github.com/interlock-run/interlock/pkg/process"
-	"github.com/interlock-run/interlock/pkg/rules"
-	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
-	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/decisions"
 	runs "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/run"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
-	"github.com/interlock-run/interlock/services/internal/definition"
-	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/recorded"
 )
-
-// recordFormat is the form of exported runs.
-const recordFormat = "interlock-run/1"
-
-// record is a run with all that it was decided by.
-type record struct {
-	Format    string                    `json:"format"`
-	RunID     string                    `json:"run_id"`
-	Workflow  string                    `json:"workflow"`
-	SessionID string                    `json:"session_id,omitzero"`
-	Workspace string                    `json:"workspace,omitzero"`
-	Versions  []recordedVersion         `json:"definitions"`
-	Invoked   []recordedVersion         `json:"invoked,omitempty"`
-	Policies  []recordedVersion         `json:"policies"`
-	History   []jsonview.HistoryEntry   `json:"history"`
-	Decisions []jsonview.DecisionRecord `json:"decisions"`
-}
-
-// recordedVersion is one version of a workflow or of a policy.
-type recordedVersion struct {
-	Name       string         `json:"name"`
-	Version    int64          `json:"version"`
-	Definition jsontext.Value `json:"definition"`
-}
 
 // conform checks a recorded run.
 func (c *Command) conform(ctx context.Context, io console.Streams) error {
@@ -71,7 +38,7 @@ func (c *Command) conform(ctx context.Context, io console.Streams) error {
 			return fmt.Errorf("write the run: %w", err)
 		}
 	}
-	trace, err := r.trace()
+	trace, err := r.Trace()
 	if err != nil {
 		return err
 	}
@@ -123,29 +90,37 @@ func printConformance(io console.Streams, run string, out *verify.Conformance) {
 }
 
 // recorded is the run of an exported file, or of a server.
-func (c *Command) recorded(ctx context.Context, io console.Streams) (*record, error) {
+func (c *Command) recorded(ctx context.Context, io console.Streams) (*recorded.Run, error) {
 	if _, err := os.Stat(c.Run_); err == nil || c.Run_ == "-" {
 		return readRecord(c.Run_, io)
 	}
-	r := &record{Format: recordFormat}
-	err := c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error { return r.load(ctx, conn, c.Run_) })
+	var r *recorded.Run
+	err := c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) (err error) {
+		r, err = Load(ctx, conn, c.Run_)
+		return err
+	})
 	return r, err
 }
 
 // readRecord reads an exported run.
-func readRecord(file string, io console.Streams) (*record, error) {
+func readRecord(file string, io console.Streams) (*recorded.Run, error) {
 	text, err := input.File(file, io.In)
 	if err != nil {
 		return nil, err
 	}
-	var r record
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("%s is not an exported run: %w", file, err)
+	return recorded.Read(file, text)
+}
+
+// Load reads a run of a server.
+func Load(ctx context.Context, conn grpc.ClientConnInterface, id string) (*recorded.Run, error) {
+	one := runs.One{RunID: id}
+	if err := one.Resolve(ctx, conn); err != nil {
+		return nil, err
 	}
-	if r.Format != recordFormat {
-		return nil, fmt.Errorf("%s is not an exported run of this version: its format is %q, not %q", file, r.Format, recordFormat)
-	}
-	return &r, nil
+	return recorded.Load(ctx, recorded.Sources{
+		Runs: enginev1.NewRunServiceClient(conn), Workflows: enginev1.NewWorkflowServiceClient(conn),
+		Decisions: policyv1.NewDecisionServiceClient(conn), Policies: policyv1.NewPolicyServiceClient(conn),
+	}, one.RunID, false)
 }
 
 // FromFile is an exported run as it is replayed.
@@ -154,163 +129,14 @@ func FromFile(file string, io console.Streams) (*verify.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.trace()
+	return r.Trace()
 }
 
 // FromServer is a run of a server as it is replayed.
 func FromServer(ctx context.Context, conn grpc.ClientConnInterface, id string) (*verify.Trace, error) {
-	r := &record{Format: recordFormat}
-	if err := r.load(ctx, conn, id); err != nil {
+	r, err := Load(ctx, conn, id)
+	if err != nil {
 		return nil, err
 	}
-	return r.trace()
-}
-
-// load reads a run and all that it was decided by from a server.
-func (r *record) load(ctx context.Context, conn grpc.ClientConnInterface, id string) error {
-	one := runs.One{RunID: id}
-	if err := one.Resolve(ctx, conn); err != nil {
-		return err
-	}
-	service := enginev1.NewRunServiceClient(conn)
-	run, err := service.GetRun(ctx, &enginev1.GetRunRequest{RunId: one.RunID})
-	if err != nil {
-		return err
-	}
-	view := jsonview.RunOf(run.GetRun())
-	r.RunID, r.Workflow, r.SessionID = view.RunID, view.Workflow, view.SessionID
-	entries, err := runs.HistoryAfter(ctx, service, r.RunID, 0)
-	if err != nil {
-		return err
-	}
-	r.History = jsonview.HistoryOf(entries)
-	err = decisions.Each(ctx, conn, &policyv1.ListDecisionsRequest{Filter: "run_id=" + r.RunID},
-		func(d *policyv1.DecisionRecord) error {
-			if d.GetRunId() == r.RunID { // and not those of runs below it
-				r.Decisions = append(r.Decisions, jsonview.DecisionRecordOf(d))
-			}
-			return nil
-		})
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(r.Decisions, func(a, b jsonview.DecisionRecord) int { return int(a.Sequence - b.Sequence) })
-	return r.loadVersions(ctx, conn)
-}
-
-func (r *record) loadVersions(ctx context.Context, conn grpc.ClientConnInterface) error {
-	workflows, policies := enginev1.NewWorkflowServiceClient(conn), policyv1.NewPolicyServiceClient(conn)
-	for i := range r.History {
-		version := r.History[i].WorkflowVersion
-		if version == 0 || slices.ContainsFunc(r.Versions, func(v recordedVersion) bool { return v.Version == version }) {
-			continue
-		}
-		got, err := workflows.GetWorkflow(ctx, &enginev1.GetWorkflowRequest{Name: r.Workflow, Version: version})
-		if err != nil {
-			return fmt.Errorf("read version %d of workflow %s: %w", version, r.Workflow, err)
-		}
-		r.Versions = append(r.Versions, recordedVersion{r.Workflow, version, got.GetWorkflow().GetDefinition()})
-	}
-	for i := range r.Decisions {
-		d := &r.Decisions[i]
-		known := func(v recordedVersion) bool { return v.Name == d.Policy && v.Version == d.PolicyVersion }
-		if d.Policy == "" || slices.ContainsFunc(r.Policies, known) {
-			continue
-		}
-		got, err := policies.GetPolicy(ctx, &policyv1.GetPolicyRequest{Name: d.Policy, Version: d.PolicyVersion})
-		if err != nil {
-			continue // it is counted as not given
-		}
-		r.Policies = append(r.Policies, recordedVersion{d.Policy, d.PolicyVersion, got.GetPolicy().GetDefinition()})
-	}
-	return nil
-}
-
-// trace is the run as it is checked.
-func (r *record) trace() (*verify.Trace, error) {
-	t := &verify.Trace{
-		RunID: r.RunID, SessionID: r.SessionID, Workspace: r.Workspace, Definitions: map[int64]*workflow.Machine{},
-		Invoked: map[string]*workflow.Machine{}, Policies: map[verify.PolicyVersion]*rules.Set{},
-	}
-	for _, v := range r.Versions {
-		compiled, err := definition.Flags{}.Compile(v.Definition, v.Version)
-		if err != nil {
-			return nil, fmt.Errorf("version %d of the definition: %w", v.Version, err)
-		}
-		t.Definitions[v.Version] = compiled.Machine
-	}
-	for _, v := range r.Policies {
-		value, problems := document.ParseAll(v.Definition, document.Limits{})
-		if problems.HasErrors() {
-			return nil, fmt.Errorf("version %d of policy %s: %w", v.Version, v.Name, problems.Err())
-		}
-		policy, problems := rules.ParsePolicyValue(value)
-		if problems.HasErrors() {
-			return nil, fmt.Errorf("version %d of policy %s: %w", v.Version, v.Name, problems.Err())
-		}
-		policy.Name = v.Name
-		t.Policies[verify.PolicyVersion{Name: v.Name, Version: v.Version}] = rules.Compile(policy, v.Version)
-	}
-	for i := range r.History {
-		if e, ok := entryOf(&r.History[i]); ok {
-			t.History = append(t.History, e)
-		}
-	}
-	for i := range r.Decisions {
-		t.Decisions = append(t.Decisions, tracedOf(&r.Decisions[i]))
-	}
-	return t, nil
-}
-
-// entryOf is a change as the engine made it; false for the result of a tool.
-func entryOf(h *jsonview.HistoryEntry) (workflow.HistoryEntry, bool) {
-	if h.ToolResult != nil {
-		return workflow.HistoryEntry{}, false
-	}
-	e := workflow.HistoryEntry{
-		Time: h.Time, Actor: h.Actor, Type: h.Type, Event: h.Event, From: h.From, To: h.To, Data: valueOf(h.Data),
-		Rationale:       h.Rationale,
-		WorkflowVersion: h.WorkflowVersion, RunVersion: h.RunVersion, Status: workflow.Status(h.Status), Reason: h.Reason,
-		SafeNext: h.SafeNext,
-		Branch:   h.Branch, Interrupt: h.Interrupt, Files: h.Files, ChildRunID: h.ChildRunID, SessionID: h.SessionID,
-		ApprovalID: h.ApprovalID,
-	}
-	for i := range h.Guards {
-		e.Guards = append(e.Guards, workflow.GuardResult{
-			Name: h.Guards[i].Name, Field: h.Guards[i].Field,
-			Op: h.Guards[i].Op, Passed: h.Guards[i].Passed,
-		})
-	}
-	for i := range h.Joins {
-		e.Joins = append(e.Joins, workflow.Join{Event: h.Joins[i].Event, To: h.Joins[i].To, Succeeded: h.Joins[i].Succeeded})
-	}
-	return e, true
-}
-
-func valueOf(text []byte) document.Value {
-	if len(text) == 0 {
-		return document.Value{}
-	}
-	v, _ := document.Parse(text, document.Limits{})
-	return v
-}
-
-func tracedOf(d *jsonview.DecisionRecord) verify.Traced {
-	t := verify.Traced{
-		Sequence: d.Sequence, RunVersion: d.RunVersion, Time: d.Time, CallID: d.CallID, Branch: d.Branch, State: d.State,
-		Tool:      d.Tool,
-		Principal: d.Principal, Session: d.SessionID, Input: d.Input, Digest: d.InputDigest,
-		Decision: toolcall.Decision(d.Decision), Code: toolcall.Code(d.Code), Approved: (d.ApprovalID != "" || d.LeaseID != "") &&
-			d.Decision == "ALLOW",
-	}
-	if d.Policy != "" {
-		t.Policy = verify.PolicyVersion{Name: d.Policy, Version: d.PolicyVersion}
-	}
-	if strings.HasPrefix(d.Capability, "mcp:") {
-		t.Capability = d.Capability
-	}
-	if t.State == process.StateCompleted || t.State == process.StateBlocked {
-		t.State = ""
-	}
-	return t
+	return r.Trace()
 }
