@@ -32,6 +32,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/health"
+	"github.com/interlock-run/interlock/pkg/receipt"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
@@ -112,6 +113,8 @@ type Config struct {
 	AllowUnbound bool
 	// Authz are the settings of what other gateways ask.
 	Authz AuthzFlags
+	// Receipts is what receipts of runs are signed with; nil where there are none.
+	Receipts receipt.Signer
 	// Quotas of callers; 0 is the default.
 	Quotas Quotas
 	// Stdio is who calls on stdio.
@@ -277,7 +280,7 @@ func newREST(cfg Config, on clients, events rest.EventSource, g *Gateway, undeci
 		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: on.components, Agents: statev1.NewAgentServiceClient(cfg.State),
 		Events: events, Pulse: latestSeen, Identify: identify(cfg), Checks: cfg.Checks, Heard: g.heard.Processes, Definitions: definition.Schemas(),
-		Undecided: undecided, Version: cfg.Version, Logger: cfg.Logger,
+		Undecided: undecided, Receipts: cfg.Receipts, Version: cfg.Version, Logger: cfg.Logger,
 	})
 }
 

@@ -67,10 +67,14 @@ func (f *flags) build(d *daemon.Daemon) error {
 	if err != nil {
 		return err
 	}
+	signer, err := f.Receipts.Signer()
+	if err != nil {
+		return err
+	}
 	edge := gateway.Config{
 		Engine: engine, Policy: policy, State: state, Approval: approval, Self: self, Vouched: vouched, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
 		Metrics: d.Metrics, NATS: &events, Tokens: d.Tokens,
-		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, StatePrefix: f.Edge.StatePrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas, Authz: f.Authz,
+		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, StatePrefix: f.Edge.StatePrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas, Authz: f.Authz, Receipts: signer,
 		AllowAnonymous: f.AllowAnonymous, PublicURL: f.PublicURL, Console: pages, Tracer: d.Tracer, Version: build.Version(), Logger: d.Log,
 	}
 	if err := gateway.ExtAuthz(d.Server.GRPC(), edge); err != nil {

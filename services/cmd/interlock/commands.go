@@ -25,6 +25,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/pages"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/policy"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/process"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/receipt"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/replay"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/report"
 	runs "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/run"
@@ -71,6 +72,7 @@ var commands = []command{
 	{"verify", "Prove what is true of every run of a workflow, or check a recorded run.", of[verify.Command], nil},
 	{"replay", "Drive recorded runs through a candidate workflow, and show what would differ.", of[replay.Command], nil},
 	{"migrate", "Move running runs to another version of their workflow, and prove what that allows.", of[migrate.Command], nil},
+	{"receipt", "Make receipts of runs that anybody can check, and check them.", of[receipt.Command], nil},
 	{"workflow", "Register and read workflows.", of[workflow.Command], nil},
 	{"run", "Start, drive and watch runs.", of[runs.Command], nil},
 	{"process", "Register processes, start them, and answer their questions.", of[process.Command], nil},

@@ -22,6 +22,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth/sessiontoken"
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/health"
+	"github.com/interlock-run/interlock/pkg/receipt"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/telemetry"
@@ -92,7 +93,9 @@ type Config struct {
 	AllowUnbound bool
 	Quotas       gateway.Quotas
 	Authz        gateway.AuthzFlags
-	Console      gateway.ConsoleFlags
+	// Receipts are signed with a key that is made in the data folder unless another is named.
+	Receipts gateway.ReceiptFlags
+	Console  gateway.ConsoleFlags
 
 	Version string
 	Tracer  trace.TracerProvider
@@ -319,10 +322,15 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		server.Close()
 		return errors.Join(err, closeAll(listeners))
 	}
+	signer, err := c.receiptKey()
+	if err != nil {
+		server.Close()
+		return errors.Join(err, closeAll(listeners))
+	}
 	edge := gateway.Config{
 		Engine: local, Policy: local, State: local, Approval: local, Self: self, Vouched: rpc.Vouching(local, func() string { return own }), NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
 		Upstreams: c.cfg.Upstreams, PublicURL: publicURL, ToolPrefix: c.cfg.ToolPrefix, StatePrefix: c.cfg.StatePrefix, AllowUnbound: c.cfg.AllowUnbound,
-		Quotas: c.cfg.Quotas, Authz: c.cfg.Authz, Prove: known.Prove, Console: pages,
+		Quotas: c.cfg.Quotas, Authz: c.cfg.Authz, Receipts: signer, Prove: known.Prove, Console: pages,
 		Metrics: c.metrics, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: gateway.PlacesOf(string(c.cfg.Data)),
 	}
 	if err := gateway.ExtAuthz(server.GRPC(), edge); err != nil {
@@ -469,4 +477,16 @@ func (c *Cluster) shutDown() error {
 		errs = append(errs, c.closers[i]())
 	}
 	return errors.Join(errs...)
+}
+
+// receiptKey is what receipts are signed with.
+func (c *Cluster) receiptKey() (receipt.Signer, error) {
+	if c.cfg.Receipts.ReceiptKey != "" {
+		return c.cfg.Receipts.Signer()
+	}
+	file := c.cfg.Data.ReceiptKey()
+	if err := gateway.MakeReceiptKey(file); err != nil {
+		return nil, err
+	}
+	return gateway.ReadReceiptKey(file)
 }

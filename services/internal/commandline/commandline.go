@@ -59,6 +59,7 @@ type Gateway struct {
 	daemon.NATSLogin
 	Edge      gateway.Flags        `embed:""`
 	Quotas    gateway.Quotas       `embed:""`
+	Receipts  gateway.ReceiptFlags `embed:""`
 	Authz     gateway.AuthzFlags   `embed:""`
 	Console   gateway.ConsoleFlags `embed:""`
 	HTTP      string               `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`

@@ -38,6 +38,10 @@ func (d Dir) Tokens() string { return d.join("tokens.json") }
 // TokenKey is the file with the key of session tokens.
 func (d Dir) TokenKey() string { return d.join("token.key") }
 
+// ReceiptKey is the file with the key that receipts are signed with; its public part is next to
+// it, with .pub behind its name.
+func (d Dir) ReceiptKey() string { return d.join("receipt.key") }
+
 // Socket is the unix socket of the hook, or empty when its path would be too
 // long for one.
 func (d Dir) Socket() string { return d.socketFile("hook.sock") }

@@ -23,6 +23,7 @@ import (
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/health"
+	"github.com/interlock-run/interlock/pkg/receipt"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/internal/presence"
 )
@@ -63,6 +64,8 @@ type Config struct {
 	// Undecided is told of each call that was denied because it could not be decided; nil
 	// for nobody.
 	Undecided func(error)
+	// Receipts is what receipts of runs are signed with; nil where there are none.
+	Receipts receipt.Signer
 	// Version of this build, shown in the OpenAPI document.
 	Version string
 	// Logger gets failures of the edge; nil means slog.Default.
@@ -137,6 +140,7 @@ func newEdge(cfg Config) (*edge, error) {
 	e.leaseRoutes()
 	e.openCallRoutes()
 	e.migrationRoutes()
+	e.receiptRoutes()
 	e.schemaRoutes()
 	e.stateRoutes()
 	e.stateChangeRoutes()

@@ -34,6 +34,7 @@ type Command struct {
 	daemon.NATSLogin
 	daemon.EventFlags
 	Quotas          gateway.Quotas          `embed:""`
+	Receipts        gateway.ReceiptFlags    `embed:""`
 	Authz           gateway.AuthzFlags      `embed:""`
 	Console         gateway.ConsoleFlags    `embed:""`
 	Engine          cluster.Quotas          `embed:""`
@@ -78,7 +79,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 		Store: c.Store, AllowLossyStore: c.AllowLossyStore, Safety: c.SafetyFlags, StoreLogin: c.StoreLogin,
 		Events: c.EventFlags, NATSURL: c.NATSURL, NATSLogin: c.NATSLogin,
 		State: c.State, Policy: c.Policy, Approval: c.Approval, Definitions: c.Definitions,
-		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, StatePrefix: c.StatePrefix, AllowUnbound: c.AllowUnbound, Quotas: c.Quotas, Authz: c.Authz, Console: c.Console, Engine: c.Engine, Retention: c.Retention,
+		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, StatePrefix: c.StatePrefix, AllowUnbound: c.AllowUnbound, Quotas: c.Quotas, Authz: c.Authz, Receipts: c.Receipts, Console: c.Console, Engine: c.Engine, Retention: c.Retention,
 		Version: string(version), Tracer: telemetry.TracerProvider(), Logger: log,
 	})
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -1,0 +1,330 @@
+package receipts
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/receipt"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/recorded"
+)
+
+// Checked is what was found out about a receipt.
+type Checked struct {
+	Statement *receipt.Statement
+	// Faults is empty for a receipt that holds.
+	Faults []string
+	// Cosigned are the witnesses that were asked for.
+	Cosigned []receipt.Cosignature
+	// Conformance of the run to its definitions and policies.
+	Conformance verify.Conformance
+	// Proved are the properties of each version of the definition.
+	Proved map[int64][]verify.Certified
+
+	approvals []jsonview.Approval
+	history   []jsonview.HistoryEntry
+	allowed   map[string]int // by tool
+	denied    int
+}
+
+// Check checks a receipt: signatures, chain, what it says of itself, and whether what it says
+// happened is what its definitions and policies give.
+func Check(text []byte, key ed25519.PublicKey, witnesses []ed25519.PublicKey) (*Checked, error) {
+	f, s, err := receipt.Read(text)
+	if err != nil {
+		return nil, err
+	}
+	c := &Checked{Statement: s, Proved: map[int64][]verify.Certified{}, allowed: map[string]int{}}
+	c.Cosigned, c.Faults = f.CheckSignatures(s, key, witnesses)
+	c.Faults = append(c.Faults, s.CheckLog()...)
+	c.Faults = append(c.Faults, s.CheckRecord()...)
+	c.conformance()
+	c.certificates()
+	c.decided()
+	return c, nil
+}
+
+func (c *Checked) say(format string, args ...any) {
+	c.Faults = append(c.Faults, fmt.Sprintf(format, args...))
+}
+
+// conformance decides everything again.
+func (c *Checked) conformance() {
+	p := &c.Statement.Predicate
+	r := &recorded.Run{
+		Format: recorded.Format, RunID: p.RunID, Workflow: p.Workflow, SessionID: p.SessionID, Workspace: p.Workspace,
+		Versions: versionsOf(p.Definitions), Policies: versionsOf(p.Policies),
+	}
+	for i, text := range p.History {
+		var e jsonview.HistoryEntry
+		if err := json.Unmarshal(text, &e, json.RejectUnknownMembers(true)); err != nil {
+			c.say("entry %d of the history cannot be read: %v", i+1, err)
+			return
+		}
+		r.History = append(r.History, e)
+	}
+	for i := range p.Log {
+		e := &p.Log[i]
+		d, err := ledger.DecodeDecision(p.Partition, store.HistoryEntry{Version: e.Sequence, At: time.UnixMicro(e.CommittedUS), Data: []byte(e.Record)})
+		if err != nil {
+			c.say("%v", err)
+			continue
+		}
+		if d.RunID != p.RunID {
+			continue
+		}
+		r.Decisions = append(r.Decisions, recordOf(d))
+		if d.Decision == "ALLOW" {
+			c.allowed[d.Tool]++
+		} else {
+			c.denied++
+		}
+	}
+	c.history = r.History
+	trace, err := r.Trace()
+	if err != nil {
+		c.say("%v", err)
+		return
+	}
+	c.Conformance = verify.Conform(trace)
+	for _, d := range c.Conformance.Differences {
+		c.say("%s", d.String())
+	}
+	if last := c.last(); last != nil && (last.To != p.State || last.Status != p.Status) {
+		c.say("the run is stated to be %s in state %q, and its history ends as %s in %q", p.Status, p.State, last.Status, last.To)
+	}
+}
+
+// last is the last change of the run.
+func (c *Checked) last() *jsonview.HistoryEntry {
+	for i := range slices.Backward(c.history) {
+		if c.history[i].ToolResult == nil {
+			return &c.history[i]
+		}
+	}
+	return nil
+}
+
+func versionsOf(texts []receipt.Text) []recorded.Version {
+	var all []recorded.Version
+	for _, t := range texts {
+		all = append(all, recorded.Version(t))
+	}
+	return all
+}
+
+// recordOf is a decision as conformance takes it.
+func recordOf(d *ledger.Decision) jsonview.DecisionRecord {
+	return jsonview.DecisionRecord{
+		Sequence: d.Sequence, Time: d.Time, Principal: d.Principal, SessionID: d.SessionID, RunID: d.RunID, RunVersion: d.RunVersion,
+		Workflow: d.Workflow, WorkflowVersion: d.WorkflowVersion, State: d.State, Branch: d.Branch, CallID: d.CallID, Tool: d.Tool, Capability: d.Capability,
+		Decision: string(d.Decision), Code: string(d.Code), Policy: d.Policy, PolicyVersion: d.PolicyVersion, InputDigest: d.InputDigest,
+		Input: jsontext.Value(d.Input), ApprovalID: d.ApprovalID, LeaseID: d.LeaseID,
+	}
+}
+
+// certificates explores again what is said to be proved. Every version that has properties
+// has one.
+func (c *Checked) certificates() {
+	p := &c.Statement.Predicate
+	left := p.Certificates
+	for i := range p.Definitions {
+		t := &p.Definitions[i]
+		m, model, err := modelOf(t)
+		if err != nil {
+			c.say("%v", err)
+			continue
+		}
+		properties := m.Definition().Properties
+		if len(properties) == 0 {
+			continue
+		}
+		at := slices.IndexFunc(left, func(text jsontext.Value) bool {
+			var certificate verify.Certificate
+			return json.Unmarshal(text, &certificate) == nil && certificate.Definition == document.Digest(model.Main.Text)
+		})
+		if at < 0 {
+			c.say("version %d of %s has properties, and no certificate", t.Version, t.Name)
+			continue
+		}
+		c.certificate(t, left[at], model, properties)
+		left = slices.Delete(slices.Clone(left), at, at+1)
+	}
+	if len(left) > 0 {
+		c.say("%d certificates are of other definitions", len(left))
+	}
+}
+
+func (c *Checked) certificate(t *receipt.Text, text jsontext.Value, model *verify.Model, properties []workflow.Property) {
+	var certificate verify.Certificate
+	if err := json.Unmarshal(text, &certificate, json.RejectUnknownMembers(true)); err != nil {
+		c.say("the certificate of version %d cannot be read: %v", t.Version, err)
+		return
+	}
+	if certificate.MaxStates > mostStates {
+		c.say("the certificate of version %d is of %d states: more than a receipt has", t.Version, certificate.MaxStates)
+		return
+	}
+	for _, differs := range verify.Confirm(&certificate, model, properties, verify.Options{}) {
+		c.say("the certificate of version %d: %s", t.Version, differs)
+	}
+	c.Proved[t.Version] = certificate.Properties
+}
+
+// decided checks what humans are said to have decided, against what was done with it.
+func (c *Checked) decided() {
+	p := &c.Statement.Predicate
+	for i, text := range p.Approvals {
+		var a jsonview.Approval
+		if err := json.Unmarshal(text, &a, json.RejectUnknownMembers(true)); err != nil {
+			c.say("approval %d cannot be read: %v", i+1, err)
+			continue
+		}
+		c.approvals = append(c.approvals, a)
+		c.approval(&a)
+	}
+	for i := range c.history {
+		e := &c.history[i]
+		if e.ApprovalID == "" || e.Type != workflow.EventTransitioned {
+			continue
+		}
+		at := slices.IndexFunc(c.approvals, func(a jsonview.Approval) bool { return a.ApprovalID == e.ApprovalID })
+		if at < 0 {
+			continue // it is missing, which was said
+		}
+		a := &c.approvals[at]
+		subject, _ := document.Parse(a.Subject, document.Limits{})
+		event, _ := subject.Get("event")
+		switch {
+		case a.Status != "USED" && a.Status != "GRANTED":
+			c.say("version %d of the history transitions by approval %s, which is %s", e.RunVersion, a.ApprovalID, a.Status)
+		case event.Str() != e.Event:
+			c.say("version %d of the history transitions by approval %s, which is of event %q", e.RunVersion, a.ApprovalID, event.Str())
+		}
+	}
+}
+
+// approval checks one approval by itself.
+func (c *Checked) approval(a *jsonview.Approval) {
+	data := a.Data
+	if len(a.EditedData) > 0 {
+		data = a.EditedData
+	}
+	subject, _ := document.Parse(a.Subject, document.Limits{})
+	action := consent.Action{Kind: consent.Kind(a.Kind), Subject: subject}
+	if len(data) > 0 {
+		action.Data, _ = document.Parse(data, document.Limits{})
+	}
+	if action.Digest() != a.Digest {
+		c.say("approval %s was of something else than it says", a.ApprovalID)
+	}
+	if run, _ := subject.Get("run_id"); run.Str() != c.Statement.Predicate.RunID {
+		c.say("approval %s was of another run", a.ApprovalID)
+	}
+	agreed := map[string]bool{}
+	for _, v := range a.Votes {
+		if v.By == a.Asker.Principal {
+			c.say("approval %s was decided by who has asked for it", a.ApprovalID)
+		}
+		if v.Approve {
+			agreed[v.By] = true
+		}
+	}
+	if granted := a.Status == "USED" || a.Status == "GRANTED"; granted && len(agreed) < int(max(a.Terms.Required, 1)) {
+		c.say("approval %s is %s by %d who agree, and needs %d", a.ApprovalID, a.Status, len(agreed), a.Terms.Required)
+	}
+}
+
+// Sentences say what the receipt shows, for people. They say nothing that was not checked.
+func (c *Checked) Sentences() []string {
+	p := &c.Statement.Predicate
+	var all []string
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	first, last := (*jsonview.HistoryEntry)(nil), c.last()
+	if len(c.history) > 0 {
+		first = &c.history[0]
+	}
+	if first != nil && last != nil {
+		say("Run %s of workflow %q was started at %s by %s, and is %s in state %q since %s.", p.RunID, p.Workflow, clock(first.Time), first.Actor,
+			p.Status, p.State, clock(last.Time))
+	}
+	for i := range c.history {
+		e := &c.history[i]
+		if e.Type != workflow.EventTransitioned || e.ApprovalID == "" && len(e.Guards) == 0 {
+			continue
+		}
+		text := fmt.Sprintf("At %s it went from %q to %q by %s", clock(e.Time), e.From, e.To, e.Event)
+		if names := passed(e); names != "" {
+			text += ", after " + names
+		}
+		if people := c.people(e.ApprovalID); people != "" {
+			text += ", approved by " + people
+		}
+		all = append(all, text+".")
+	}
+	allowed := 0
+	for _, n := range c.allowed {
+		allowed += n
+	}
+	say("%s allowed, and %d refused or asked about.", plural(allowed, "call was", "calls were"), c.denied)
+	for _, d := range p.Definitions {
+		for _, proved := range c.Proved[d.Version] {
+			if proved.Verdict == verify.Proved {
+				say("Version %d keeps %q, whatever an agent does (proved, %d states).", d.Version, proved.Name, proved.States)
+			}
+		}
+	}
+	for _, w := range c.Cosigned {
+		say("Witness %s has seen this log at %s.", w.Witness, w.At.Format(time.RFC3339))
+	}
+	return all
+}
+
+func passed(e *jsonview.HistoryEntry) string {
+	var names []string
+	for i := range e.Guards {
+		if e.Guards[i].Passed {
+			names = append(names, e.Guards[i].Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "guard " + strings.Join(names, ", ") + " had passed"
+}
+
+// people are those who have agreed.
+func (c *Checked) people(id string) string {
+	at := slices.IndexFunc(c.approvals, func(a jsonview.Approval) bool { return a.ApprovalID == id })
+	if at < 0 {
+		return ""
+	}
+	var names []string
+	for _, v := range c.approvals[at].Votes {
+		if v.Approve {
+			names = append(names, v.By)
+		}
+	}
+	return strings.Join(names, " and ")
+}
+
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
