@@ -102,6 +102,7 @@ var tags = []*huma.Tag{
 	{Name: "workflows", Description: "State machines: register, validate and read them."},
 	{Name: "simulate", Description: "Definitions tried in memory, without a run."},
 	{Name: "verify", Description: "What is true of every run of a definition."},
+	{Name: "receipts", Description: "What a run did, signed for anybody to check."},
 	{Name: "runs", Description: "Runs of workflows: start and drive them, ask whether a tool call is allowed, report what came of it."},
 	{Name: "processes", Description: "Questions with answers, one after the other."},
 	{Name: "policies", Description: "Rules by capability, with limits and budgets, and what they are attached to."},
