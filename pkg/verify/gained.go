@@ -117,7 +117,7 @@ func (c *checker) gainedCommands(old *checker, was, is workflow.View) []gain {
 		add("every command line, and there was a list of them")
 	default:
 		for _, entry := range b.AllowedCommands {
-			if !slices.ContainsFunc(a.AllowedCommands, func(known string) bool { return includes(known, entry) }) {
+			if !slices.ContainsFunc(a.AllowedCommands, func(known string) bool { return known == entry || !trusts(a) && includes(known, entry) }) {
 				add("%s", document.Quote(entry))
 			}
 		}
@@ -139,12 +139,21 @@ func (c *checker) gainedCommands(old *checker, was, is workflow.View) []gain {
 	return all
 }
 
+// trusts reports a state in which the words that an entry names may do what no other words
+// may (R3, R4): a longer entry allows more there.
+func trusts(s *workflow.StateView) bool {
+	return s.ToolsRestricted && !s.Editable() || len(s.BlockedEnv) > 0
+}
+
 // includes reports that every command of an entry is one of another entry.
 func includes(known, entry string) bool {
 	if known == entry || known == "*" {
 		return true
 	}
 	was, is := strings.Fields(known), strings.Fields(entry)
+	if n := len(was) - 1; n > 0 && was[n] == "*" && len(is) > n { // any further words
+		was = was[:n]
+	}
 	plain := func(word string) bool { return !strings.ContainsAny(word, "*?[]\\\"'") }
 	return len(was) > 0 && len(is) >= len(was) && slices.Equal(was, is[:len(was)]) &&
 		!slices.ContainsFunc(was, func(word string) bool { return !plain(word) })

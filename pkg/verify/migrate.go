@@ -445,10 +445,10 @@ func (m *move) words() string {
 func (p *planner) match(at int32, was, is []*step) {
 	pr := p.pairs[at]
 	for _, s := range is {
-		matched := matching(was, s)
+		matched := together(matching(was, s), matching(is, s), s)
 		switch {
 		case len(s.path) > 0: // an invoked run is the same in both
-			p.together(at, matched, s)
+			p.pairUp(at, matched, s)
 		case s.kind == fires:
 			p.fired(at, matched, s)
 		case s.kind == grants:
@@ -459,15 +459,15 @@ func (p *planner) match(at int32, was, is []*step) {
 				p.newlyLeads(at, s, "is approved, and would be refused")
 				continue
 			}
-			p.together(at, matched, s)
+			p.pairUp(at, matched, s)
 		case s.kind == forces:
 			if matched = forcing(was, s, p.m.States); len(matched) == 0 {
 				p.newlyLeads(at, s, "can be forced")
 				continue
 			}
-			p.together(at, matched, s)
+			p.pairUp(at, matched, s)
 		default: // what befalls a run is no right of the agent's
-			p.together(at, matched, s)
+			p.pairUp(at, matched, s)
 		}
 	}
 	for _, s := range was { // what befalls the old version only
@@ -480,9 +480,27 @@ func (p *planner) match(at int32, was, is []*step) {
 	}
 }
 
-// together adds what a step and each of its matches lead to; without one, the old version
+// together keeps those of the steps of the old version that leave the same keys alone as a step of
+// the new one: the data of an event is one for both. ofNew are all steps of the new one that differ in that alone.
+func together(matched, ofNew []*step, s *step) []*step {
+	known := func(all []*step) (keys []string) {
+		for _, one := range all {
+			keys = append(keys, one.keep...)
+		}
+		return keys
+	}
+	inOld, inNew := known(matched), known(ofNew)
+	common := func(keep, of []string) []string {
+		return slices.DeleteFunc(slices.Clone(keep), func(key string) bool { return !slices.Contains(of, key) })
+	}
+	return slices.DeleteFunc(slices.Clone(matched), func(m *step) bool {
+		return !slices.Equal(common(m.keep, inNew), common(s.keep, inOld))
+	})
+}
+
+// pairUp adds what a step and each of its matches lead to; without one, the old version
 // stays where it is.
-func (p *planner) together(at int32, matched []*step, s *step) {
+func (p *planner) pairUp(at int32, matched []*step, s *step) {
 	if len(matched) == 0 {
 		p.add(p.pairs[at].was, s.to, at, s.words())
 	}
@@ -497,11 +515,11 @@ func (p *planner) fired(at int32, matched []*step, s *step) {
 	direct := passed(matched)
 	switch {
 	case parks && len(direct) < len(matched): // both ask
-		p.together(at, asked(matched), s)
+		p.pairUp(at, asked(matched), s)
 	case parks: // the old version waits with it until it is decided
 		p.add(p.pairs[at].was, s.to, at, s.words())
 	case len(direct) > 0:
-		p.together(at, direct, s)
+		p.pairUp(at, direct, s)
 	case len(matched) > 0:
 		p.newlyLeads(at, s, "needs no approval any more")
 	default:

@@ -60,6 +60,8 @@ func TestMigrationPlan(t *testing.T) {
 		{name: "a prefix of tools", to: change(`["Read"], "on": {"READY"`, `["Read", "mcp__a__*"], "on": {"READY"`), gains: []string{`state "plan": tool: mcp__a__*`}},
 		{name: "a command more", to: change(`"git diff"`, `"git diff", "git push"`), gains: []string{`state "work": command: "git push"`}},
 		{name: "a narrower command", to: change(`"kubectl get *"`, `"kubectl get pods"`), gains: []string{`state "ship": command: "kubectl get pods"`}}, // a glob includes no words that it cannot be told to
+		{name: "a longer command where words that are named may write", to: change(`"kubectl get *"`, `"kubectl get *", "kubectl get pods"`), gains: []string{`state "ship": command: "kubectl get pods"`}},
+		{name: "a command of a glob", from: strings.Replace(shipping, `"git diff"`, `"git *"`, 1), to: change(`"git diff"`, `"git diff"`)},
 		{name: "a longer command", to: change(`"git diff"`, `"git diff --stat"`)},
 		{name: "a wider command", to: change(`"git diff"`, `"git"`), gains: []string{`state "work": command: "git"`}},
 		{name: "writes", to: change(`"ship": {"allowed_tools": ["Bash"]`, `"ship": {"allowed_tools": ["Bash", "Write"]`), gains: []string{`state "ship": command: command lines that write files`, `state "ship": tool: Write`}},
@@ -117,6 +119,27 @@ func TestMigrationPlan(t *testing.T) {
 				t.Errorf("stays %q, dropped %q", plan.Stays, plan.Dropped)
 			}
 		})
+	}
+}
+
+// Moving to the same definition allows nothing new.
+func TestMigrationToItself(t *testing.T) {
+	t.Parallel()
+	d := drawer{randtest.New(t, 29)}
+	proved := 0
+	for range randtest.Size(40, 2000) {
+		src := d.workflow()
+		m, same := workflow.Compile(mustParse(t, src), 1), workflow.Compile(mustParse(t, src), 2)
+		plan := verify.PlanMigration(&verify.Migration{From: m, To: same}, verify.Options{MaxStates: 3000})
+		if plan.Verdict == verify.Refuted {
+			t.Fatalf("%s after %v\n%s", plan.Gains[0].String(), plan.Gains[0].Path, src)
+		}
+		if plan.Verdict == verify.Proved {
+			proved++
+		}
+	}
+	if proved < 20 {
+		t.Errorf("%d are proved", proved)
 	}
 }
 

@@ -34,6 +34,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/session"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/state"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/store"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/suggest"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/tail"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/task"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/token"
@@ -73,6 +74,7 @@ var commands = []command{
 	{"replay", "Drive recorded runs through a candidate workflow, and show what would differ.", of[replay.Command], nil},
 	{"migrate", "Move running runs to another version of their workflow, and prove what that allows.", of[migrate.Command], nil},
 	{"receipt", "Make receipts of runs that anybody can check, and check them.", of[receipt.Command], nil},
+	{"suggest", "Propose the tightest workflow under which recorded runs would have gone the same way.", of[suggest.Command], nil},
 	{"workflow", "Register and read workflows.", of[workflow.Command], nil},
 	{"run", "Start, drive and watch runs.", of[runs.Command], nil},
 	{"process", "Register processes, start them, and answer their questions.", of[process.Command], nil},

@@ -60,6 +60,7 @@ func examples() map[string][]string {
 		"receipt verify":         {"interlock receipt verify run.receipt.json --key receipt.key.pub", "interlock receipt verify run.receipt.json --key receipt.key.pub --witness witness.key.pub"},
 		"receipt keygen":         {"interlock receipt keygen receipt.key"},
 		"receipt cosign":         {"interlock receipt cosign run.receipt.json --of receipt.key.pub --key witness.key --name witness.example.com"},
+		"suggest":                {"interlock suggest --workflow bugfix --out tighter.json", "interlock suggest --workflow bugfix.json --min-runs 2 run1.json run2.json"},
 		"lease list":             {"interlock lease list --run @last"},
 		"lease revoke":           {"interlock lease revoke lse_01jd3k0c7qf3ta3bfa1m2y8x9n"},
 		"decision get":           {"interlock decision get run_01jd3k0c7q call_01jd3k0c7q --explain"},

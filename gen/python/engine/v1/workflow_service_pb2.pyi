@@ -305,7 +305,7 @@ class PlanMigrationRequest(_message.Message):
     to_version: _builtins.int
     """The version to move them to; 0 for the latest."""
     max_states: _builtins.int
-    """The most pairs of conditions to compare; 0 for 100,000."""
+    """The most pairs of conditions to compare; 0 for 20,000."""
     @_builtins.property
     def states(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """What states of the one version are called in the other; a state that is not here

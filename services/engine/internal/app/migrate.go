@@ -18,8 +18,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
-// defaultPairs are compared for a plan unless the request says otherwise: a second or so.
-const defaultPairs = 100_000
+// defaultPairs are compared for a plan unless the request says otherwise: seconds.
+const defaultPairs = 20_000
 
 // Migration is a request to move a run to another version of its workflow (S17).
 type Migration struct {

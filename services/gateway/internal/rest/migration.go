@@ -13,7 +13,7 @@ type PlanMigrationRequest struct {
 	FromVersion int64             `json:"from_version" doc:"The version that runs have now."`
 	ToVersion   int64             `json:"to_version,omitempty" doc:"The version to move them to; the latest without it."`
 	States      map[string]string `json:"states,omitempty" doc:"What states of the one version are called in the other. A state that is not here keeps its name."`
-	MaxStates   int64             `json:"max_states,omitempty" doc:"The most pairs of conditions to compare; 100,000 without it."`
+	MaxStates   int64             `json:"max_states,omitempty" doc:"The most pairs of conditions to compare; 20,000 without it."`
 }
 
 // MigrateRunRequest names the version to move a run to.

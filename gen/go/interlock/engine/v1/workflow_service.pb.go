@@ -531,7 +531,7 @@ type PlanMigrationRequest struct {
 	// What states of the one version are called in the other; a state that is not here
 	// keeps its name.
 	States map[string]string `protobuf:"bytes,4,rep,name=states,proto3" json:"states,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The most pairs of conditions to compare; 0 for 100,000.
+	// The most pairs of conditions to compare; 0 for 20,000.
 	MaxStates     int64 `protobuf:"varint,5,opt,name=max_states,json=maxStates,proto3" json:"max_states,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

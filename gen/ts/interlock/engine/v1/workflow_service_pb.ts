@@ -274,7 +274,7 @@ export type PlanMigrationRequest = Message<"interlock.engine.v1.PlanMigrationReq
   states: { [key: string]: string };
 
   /**
-   * The most pairs of conditions to compare; 0 for 100,000.
+   * The most pairs of conditions to compare; 0 for 20,000.
    *
    * @generated from field: int64 max_states = 5;
    */

@@ -34,7 +34,7 @@ type Command struct {
 	Apply     bool              `help:"Move the runs, one commit each. What has no place in the other version stays, and so does all that is newly allowed and was not accepted."`
 	Accept    string            `help:"With --apply, the digest of the plan whose gains you accept." placeholder:"DIGEST"`
 	Only      []string          `name:"run" help:"Only this run; may be repeated. Without it, every run of that version that has not ended." placeholder:"RUN"`
-	MaxStates int               `help:"The most pairs of conditions that are compared." default:"100000" placeholder:"N"`
+	MaxStates int               `help:"The most pairs of conditions that are compared." default:"20000" placeholder:"N"`
 	Format    string            `help:"Output: text or json." enum:"text,json" default:"text"`
 }
 

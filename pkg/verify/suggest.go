@@ -1,0 +1,478 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// Proposal is one line of a suggestion: something of a state that the runs did not need.
+type Proposal struct {
+	State string
+	// Field of the state, such as "allowed_tools".
+	Field string
+	// Was and Is are what stands there, and what would: JSON, Is empty for nothing.
+	Was, Is string
+	// Why says how much was seen.
+	Why string
+	// Runs are those that speak for it: all that were in the state.
+	Runs []string
+}
+
+// Suggestion is the tightest definition under which runs would have gone the same way.
+type Suggestion struct {
+	Definition document.Value
+	Proposals  []Proposal
+	// Left says of states why nothing is proposed for them, or less.
+	Left []string
+	// Runs are those that were looked at: those that the definition itself replays without a
+	// difference.
+	Runs int
+	// Verdict is whether it is proved that the suggestion allows nothing new.
+	Verdict Verdict
+	// Cut are runs that a proposed limit would have stopped.
+	Cut []string
+}
+
+// SuggestOptions say how much must speak for a proposal.
+type SuggestOptions struct {
+	// MinRuns must have been in a state before anything is proposed for it.
+	MinRuns int
+	// DropTransitions removes transitions that were never taken, too.
+	DropTransitions bool
+}
+
+// Suggest finds what recorded runs did not need of a definition: tools that were never allowed to
+// be called, wider commands than were run, more calls than were made, and with an option
+// transitions that were not taken. It narrows what stands there and adds nothing; states stay.
+// What the suggestion would have decided otherwise for one of the runs is taken back, but for
+// limits. version is the number that the definition has.
+func Suggest(text document.Value, version int64, traces []*Trace, o SuggestOptions) (*Suggestion, error) {
+	m, err := compiled(text, version)
+	if err != nil {
+		return nil, err
+	}
+	s := &suggester{o: o, text: text, seen: map[string]*seenIn{}, out: &Suggestion{}}
+	var kept []*Trace
+	for _, t := range traces {
+		if out := Replay(t, &Candidate{Machine: m}); out.First == nil && out.Open[OpenFrontier] == 0 {
+			kept = append(kept, t)
+			s.look(m, t)
+		}
+	}
+	s.out.Runs = len(kept)
+	var all []Proposal
+	for i := range m.Definition().States {
+		if state := m.State(m.Definition().States[i].Name); !state.Final {
+			all = append(all, s.propose(m, state)...)
+		}
+	}
+	return s.settle(m, version, all, kept)
+}
+
+func compiled(text document.Value, version int64) (*workflow.Machine, error) {
+	def, problems := workflow.Parse(text.AppendJSON(nil))
+	if problems.HasErrors() {
+		return nil, problems.Err()
+	}
+	return workflow.Compile(def, version), nil
+}
+
+// seenIn is what was seen in a state.
+type seenIn struct {
+	runs []string
+	// tools by how often they were allowed or asked about, and counted by run and entry.
+	tools   map[string]int
+	counted map[string]int64
+	calls   int
+	// commands that were allowed; hidden is true when a line is not known.
+	commands []shell.Command
+	hidden   bool
+	taken    map[string]bool
+}
+
+type suggester struct {
+	o    SuggestOptions
+	text document.Value
+	seen map[string]*seenIn
+	out  *Suggestion
+}
+
+func (s *suggester) in(state, run string) *seenIn {
+	in := s.seen[state]
+	if in == nil {
+		in = &seenIn{tools: map[string]int{}, counted: map[string]int64{}, taken: map[string]bool{}}
+		s.seen[state] = in
+	}
+	if !slices.Contains(in.runs, run) {
+		in.runs = append(in.runs, run)
+	}
+	return in
+}
+
+// look takes down what a run did.
+func (s *suggester) look(m *workflow.Machine, t *Trace) {
+	by := *t
+	by.Definitions = map[int64]*workflow.Machine{}
+	for i := range t.History {
+		by.Definitions[t.History[i].WorkflowVersion] = m
+	}
+	c := &conformer{trace: &by, out: Conformance{Open: map[string]int{}}, at: map[int64]*workflow.Run{}}
+	for i := range t.History {
+		e := &t.History[i]
+		s.in(e.To, t.RunID)
+		if e.From != "" && e.Event != "" {
+			s.in(e.From, t.RunID).taken[e.Event] = true
+		}
+		if e.Type == workflow.EventMigrated {
+			c.broken = true
+		}
+		if !c.broken {
+			c.change(m, e)
+		}
+	}
+	for i := range t.Decisions {
+		s.call(m, t, &t.Decisions[i], c.at[t.Decisions[i].RunVersion])
+	}
+}
+
+func (s *suggester) call(m *workflow.Machine, t *Trace, d *Traced, run *workflow.Run) {
+	if d.Decision == toolcall.Deny || d.State == "" {
+		return
+	}
+	in := s.in(d.State, t.RunID)
+	in.calls++
+	in.tools[d.Tool]++
+	if run == nil {
+		in.counted[t.RunID]++ // in one entry, as far as it is known
+	} else {
+		at := run.At(d.Branch)
+		in.counted[fmt.Sprint(t.RunID, " ", at.Entry)]++
+	}
+	if !toolcall.Shell(m.State(d.State), d.Tool) {
+		return
+	}
+	commands, known := commandsIn(d)
+	in.hidden = in.hidden || !known
+	in.commands = append(in.commands, commands...)
+}
+
+// commandsIn are the commands of a call, as far as its input was kept as it was.
+func commandsIn(d *Traced) ([]shell.Command, bool) {
+	if d.Input == nil || DigestOfCall(d.Tool, d.Input) != d.Digest {
+		return nil, false
+	}
+	v, problem := document.Parse(d.Input, document.Limits{})
+	if problem != nil {
+		return nil, false
+	}
+	line, _ := v.Get("command")
+	plan, err := shell.Parse(line.Str())
+	if err != nil {
+		return nil, false
+	}
+	return plan.Commands, true
+}
+
+// propose says what a state could do without.
+func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Proposal {
+	in := s.seen[state.Name]
+	if in == nil || len(in.runs) < s.o.MinRuns {
+		n := 0
+		if in != nil {
+			n = len(in.runs)
+		}
+		s.leave("state %s: nothing is proposed, because %d runs were in it, and %d are needed", document.Quote(state.Name), n, s.o.MinRuns)
+		return nil
+	}
+	var all []Proposal
+	add := func(field string, was, is document.Value, why string) {
+		if document.Equal(was, is) {
+			return
+		}
+		p := Proposal{State: state.Name, Field: field, Why: why, Runs: in.runs}
+		if !was.IsZero() {
+			p.Was = was.String()
+		}
+		if !is.IsZero() {
+			p.Is = is.String()
+		}
+		all = append(all, p)
+	}
+	seen := fmt.Sprintf("%d calls in %d runs", in.calls, len(in.runs))
+	tools := s.tools(state, in)
+	if writer := missingWriter(m, state, in, tools); writer != "" {
+		tools = append(tools, writer)
+		s.leave("state %s: %s stays, because without a tool that edits no command line may write", document.Quote(state.Name), document.Quote(writer))
+	}
+	add("allowed_tools", s.field(state.Name, "allowed_tools"), listOf(tools), seen)
+	if state.CommandsRestricted && slices.ContainsFunc(slices.Collect(maps.Keys(in.tools)), func(tool string) bool { return toolcall.Shell(state, tool) }) {
+		switch {
+		case in.hidden:
+			s.leave("state %s: allowed_commands stays, because some inputs were not kept (meta.capture_output keeps them)", document.Quote(state.Name))
+		default:
+			add("allowed_commands", s.field(state.Name, "allowed_commands"), listOf(narrowed(state, in.commands)), fmt.Sprintf("%d commands in %d runs", len(in.commands), len(in.runs)))
+		}
+	}
+	if most := percentile99(in.counted); most > 0 && (state.MaxIterations == 0 || most < state.MaxIterations) {
+		add("max_iterations", s.field(state.Name, "max_iterations"), document.NumberValue(fmt.Sprint(most)), fmt.Sprintf("99 of 100 of %d entries made no more calls", len(in.counted)))
+	}
+	for i := range state.On {
+		event := state.On[i].Event
+		switch {
+		case in.taken[event]:
+		case s.o.DropTransitions && state.SafeNext != "":
+			s.leave("state %s: event %s was never taken, and stays: without it, safe_next would be", document.Quote(state.Name), document.Quote(event))
+		case s.o.DropTransitions:
+			was, _ := s.field(state.Name, "on").Get(event)
+			add("on/"+event, was, document.Value{}, fmt.Sprintf("never taken in %d runs", len(in.runs)))
+		default:
+			s.leave("state %s: event %s was never taken in %d runs, and stays (--drop-transitions removes it)", document.Quote(state.Name), document.Quote(event), len(in.runs))
+		}
+	}
+	return all
+}
+
+func (s *suggester) leave(format string, args ...any) {
+	s.out.Left = append(s.out.Left, fmt.Sprintf(format, args...))
+}
+
+// field is what the definition says of a state, or missing.
+func (s *suggester) field(state, name string) document.Value {
+	states, _ := s.text.Get("states")
+	of, _ := states.Get(state)
+	v, _ := of.Get(name)
+	return v
+}
+
+// tools are the entries by which the tools that were called are allowed; of one for several
+// tools, those tools.
+func (s *suggester) tools(state *workflow.StateView, in *seenIn) []string {
+	used := slices.Sorted(maps.Keys(in.tools))
+	used = slices.DeleteFunc(used, toolcall.Own)
+	if !state.ToolsRestricted {
+		return used
+	}
+	var kept []string
+	for _, entry := range state.AllowedTools {
+		by := slices.DeleteFunc(slices.Clone(used), func(tool string) bool { return state.ToolEntry(tool) != entry })
+		switch {
+		case len(by) == 0:
+		case slices.Contains(by, entry) || len(by) > mostNamed:
+			kept = append(kept, entry)
+		default:
+			kept = append(kept, by...)
+		}
+	}
+	return kept
+}
+
+// missingWriter is a tool that edits and must stay: command lines were run, and may write only
+// where such a tool is allowed (R3).
+func missingWriter(m *workflow.Machine, state *workflow.StateView, in *seenIn, tools []string) string {
+	shells := slices.ContainsFunc(slices.Collect(maps.Keys(in.tools)), func(tool string) bool { return toolcall.Shell(state, tool) })
+	edits := func(tool string) bool { return toolcall.Edits(m, tool) && state.Tool(tool) == workflow.ToolAllowed }
+	if !state.ToolsRestricted || !state.Editable() || !shells || slices.ContainsFunc(tools, edits) {
+		return ""
+	}
+	if i := slices.IndexFunc(state.AllowedTools, edits); i >= 0 {
+		return state.AllowedTools[i]
+	}
+	return ""
+}
+
+// mostNamed is how many tools, or first words, stand for an entry of several.
+const mostNamed = 5
+
+// narrowed are the entries that the commands that were run need, each with one more word
+// where a few words are all that was seen behind it. Where words that are named may do more
+// than others, entries stay as they are.
+func narrowed(state *workflow.StateView, commands []shell.Command) []string {
+	var kept []string
+	for _, entry := range state.AllowedCommands {
+		var by []shell.Command
+		for _, c := range commands {
+			if text, _, ok := state.Commands().Entry(c); ok && text == entry {
+				by = append(by, c)
+			}
+		}
+		switch longer := furtherWords(entry, by); {
+		case len(by) == 0:
+		case len(longer) == 0 || trusts(state):
+			kept = append(kept, entry)
+		default:
+			kept = append(kept, longer...)
+		}
+	}
+	return kept
+}
+
+// furtherWords are the entry with each word that was seen behind it; none where there are many,
+// where there was no word, or where one looks like an argument.
+func furtherWords(entry string, commands []shell.Command) []string {
+	words := strings.Fields(entry)
+	if n := len(words) - 1; n > 0 && words[n] == "*" {
+		words = words[:n]
+	}
+	if slices.ContainsFunc(words, func(w string) bool { return !includes(w, w) || strings.ContainsAny(w, "*?[]@\\\"'") }) {
+		return nil
+	}
+	var all []string
+	for _, c := range commands {
+		at := c.Words[min(c.Assigns, len(c.Words)):]
+		if len(at) <= len(words) || c.Assigns > 0 {
+			return nil
+		}
+		next := at[len(words)]
+		if !next.Static || !isName(next.Text) {
+			return nil
+		}
+		if longer := strings.Join(append(slices.Clone(words), next.Text), " "); !slices.Contains(all, longer) {
+			all = append(all, longer)
+		}
+	}
+	if len(all) > mostNamed {
+		return nil
+	}
+	slices.Sort(all)
+	return all
+}
+
+// isName reports a word that names what a program does, such as "status", and no argument.
+func isName(word string) bool {
+	return word != "" && word[0] != '-' && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz-") == ""
+}
+
+// percentile99 is what 99 of 100 entries did not exceed.
+func percentile99(counted map[string]int64) int64 {
+	all := slices.Sorted(maps.Values(counted))
+	if len(all) == 0 {
+		return 0
+	}
+	return all[(len(all)*99+99)/100-1]
+}
+
+func listOf(names []string) document.Value {
+	all := make([]document.Value, 0, len(names))
+	for _, name := range names {
+		all = append(all, document.StringValue(name))
+	}
+	return document.ArrayValue(all)
+}
+
+// mostPairs are compared to prove that a suggestion allows nothing new.
+const mostPairs = 3_000
+
+// settle makes the definition of the proposals, and takes back those of a state in which a run
+// would have gone another way.
+func (s *suggester) settle(old *workflow.Machine, version int64, all []Proposal, traces []*Trace) (*Suggestion, error) {
+	for {
+		text := s.text
+		for i := range all {
+			text = applied(text, &all[i])
+		}
+		m, err := compiled(text, version+1)
+		var plan MigrationPlan
+		if err == nil {
+			plan = PlanMigration(&Migration{From: old, To: m}, Options{MaxStates: mostPairs})
+		}
+		if err != nil || plan.Verdict == Refuted {
+			less := slices.DeleteFunc(slices.Clone(all), func(p Proposal) bool { return strings.HasPrefix(p.Field, "on/") })
+			switch {
+			case len(less) < len(all): // what an event was needed for is more than its own use
+				all = less
+				s.leave("transitions stay: without those that were never taken, the rest would not be a definition, or allow more")
+				continue
+			case err != nil:
+				return nil, fmt.Errorf("the suggestion is not a definition: %w", err)
+			default:
+				return nil, fmt.Errorf("the suggestion would allow more: %s", plan.Gains[0].String())
+			}
+		}
+		state, cut := s.otherwise(old, m, traces)
+		if state == "" {
+			s.out.Definition, s.out.Proposals, s.out.Cut, s.out.Verdict = text, all, cut, plan.Verdict
+			return s.out, nil
+		}
+		before := len(all)
+		all = slices.DeleteFunc(all, func(p Proposal) bool { return p.State == state })
+		if len(all) == before {
+			return nil, fmt.Errorf("a run would have gone another way in state %s, of which nothing is proposed", document.Quote(state))
+		}
+		s.leave("state %s: nothing is proposed, because a run would have gone another way", document.Quote(state))
+	}
+}
+
+// otherwise is a state in which a suggestion would have decided a run otherwise; runs that only
+// a limit stops are cut.
+func (s *suggester) otherwise(old, m *workflow.Machine, traces []*Trace) (state string, cut []string) {
+	for _, t := range traces {
+		out := Replay(t, &Candidate{Machine: m})
+		switch {
+		case out.First == nil:
+		case strings.Contains(out.First.What, string(toolcall.CodeMaxIterations)):
+			cut = append(cut, t.RunID)
+		default:
+			return stateOf(t, out.First, old), nil
+		}
+	}
+	return "", cut
+}
+
+// stateOf is where a difference is.
+func stateOf(t *Trace, d *Divergence, m *workflow.Machine) string {
+	if d.Entry == "history" {
+		for i := range t.History {
+			if t.History[i].RunVersion == d.Number {
+				return t.History[i].From
+			}
+		}
+	}
+	for i := range t.Decisions {
+		if t.Decisions[i].Sequence == d.Number {
+			return t.Decisions[i].State
+		}
+	}
+	return m.Definition().Initial
+}
+
+// applied is a definition with one proposal.
+func applied(text document.Value, p *Proposal) document.Value {
+	path := append([]string{"states", p.State}, strings.SplitN(p.Field, "/", 2)...)
+	var is document.Value
+	if p.Is != "" {
+		is, _ = document.Parse([]byte(p.Is), document.Limits{})
+	}
+	return replaced(text, path, is)
+}
+
+// replaced is an object with another value at a path; a missing one removes it.
+func replaced(v document.Value, path []string, with document.Value) document.Value {
+	var members []document.Member
+	found := false
+	for name, held := range v.Members() {
+		if name != path[0] {
+			members = append(members, document.Member{Name: name, Value: held})
+			continue
+		}
+		found = true
+		if len(path) > 1 {
+			held = replaced(held, path[1:], with)
+		} else {
+			held = with
+		}
+		if !held.IsZero() {
+			members = append(members, document.Member{Name: name, Value: held})
+		}
+	}
+	if !found && len(path) == 1 && !with.IsZero() {
+		members = append(members, document.Member{Name: path[0], Value: with})
+	}
+	return document.ObjectValue(members)
+}
