@@ -19,6 +19,8 @@ import (
 // Trace is what was recorded of one run.
 type Trace struct {
 	RunID, SessionID, Workspace string
+	// Parent is the run that has invoked it; nil for none.
+	Parent *workflow.Parent
 	// Definitions of the run's workflow, by version.
 	Definitions map[int64]*workflow.Machine
 	// Invoked are workflows that it has invoked, by name. One that is not there can have
@@ -43,6 +45,9 @@ type Traced struct {
 	Time                           time.Time
 	CallID, Branch, State, Tool    string
 	Principal, Session, Capability string
+	// Qualified is the full name of a tool of a server that was called by a plain name; empty
+	// where Tool is all.
+	Qualified string
 	// Input as it was kept, which may be masked; nil for not kept. Digest is of what was
 	// decided on.
 	Input    []byte
@@ -109,6 +114,11 @@ type conformer struct {
 	at      map[int64]*workflow.Run
 	tainted bool
 	broken  bool
+	// observed, when it is set, is what was seen of the calls: evidence is judged by it, and
+	// not taken as it was recorded.
+	observed *evidence.Record
+	// last is what the last change came of.
+	last workflow.Result
 }
 
 func (c *conformer) open(why string) { c.out.Open[why]++ }
@@ -166,7 +176,7 @@ func (c *conformer) change(m *workflow.Machine, e *workflow.HistoryEntry) {
 		return
 	}
 	run := out.Run
-	c.run = &run
+	c.run, c.last = &run, out
 	c.at[run.Version] = &run
 }
 
@@ -268,9 +278,17 @@ func (c *conformer) laneState(e *workflow.HistoryEntry) string {
 	return at.State
 }
 
-// evidenceOf is how evidence stood, as the results of guards tell: what they have passed
-// by was held.
+// evidenceOf is how evidence stood: by what was seen of the calls, where that is known.
 func (c *conformer) evidenceOf(m *workflow.Machine, e *workflow.HistoryEntry) evidence.Standings {
+	if c.observed == nil {
+		return c.recordedEvidence(m, e)
+	}
+	return c.standings(m, e)
+}
+
+// recordedEvidence is how evidence stood, as the results of guards tell: what they have
+// passed by was held.
+func (c *conformer) recordedEvidence(m *workflow.Machine, e *workflow.HistoryEntry) evidence.Standings {
 	all := evidence.Standings{}
 	for i := range e.Guards {
 		g := &e.Guards[i]
