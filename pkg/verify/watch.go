@@ -391,3 +391,6 @@ func IsCallOf(s workflow.Subject, state *workflow.StateView, tool string, input 
 		return ok
 	})
 }
+
+// ToolsOf are names of tools that the rules of a policy are about, or prefixes with a trailing *.
+func ToolsOf(p Policy) []string { return toolsOfPolicies([]Policy{p}) }
