@@ -44,13 +44,17 @@ type Grammar struct {
 	events, states, tools, lines, files, keys []string
 	values                                    []string
 	process                                   bool
-	forks                                     bool
+	// ends are the events that may lead to a final state.
+	ends map[string]bool
 }
 
 // NewGrammar reads the words of workflows, of which the first is attacked, and of its
 // properties. policyTools are tools that policies speak of.
 func NewGrammar(machines []*workflow.Machine, properties []workflow.Property, policyTools []string, process bool) *Grammar {
-	g := &Grammar{process: process, tools: slices.Clone(policyTools)}
+	g := &Grammar{process: process, ends: map[string]bool{}}
+	for _, entry := range policyTools {
+		g.tools = append(g.tools, tool(entry))
+	}
 	for _, m := range machines {
 		g.read(m.Definition())
 	}
@@ -94,7 +98,11 @@ func (g *Grammar) read(d *workflow.Definition) {
 		}
 		for j := range s.On {
 			g.events = append(g.events, s.On[j].Event)
-			g.forks = g.forks || s.On[j].Fork != nil
+			for _, b := range s.On[j].Branches {
+				if final(d, b.Target) {
+					g.ends[s.On[j].Event] = true
+				}
+			}
 		}
 	}
 	for i := range d.Evidence {
@@ -125,6 +133,11 @@ func (g *Grammar) guard(of *workflow.Guard) {
 	}
 }
 
+// final reports a state that nothing leads out of.
+func final(d *workflow.Definition, name string) bool {
+	return slices.ContainsFunc(d.States, func(s workflow.State) bool { return s.Name == name && s.Final })
+}
+
 func first(all []string) []string { return all[:min(1, len(all))] }
 
 // choice is a kind of step, and how often it is drawn.
@@ -150,6 +163,9 @@ var choices = []choice{
 
 // Next draws the next step.
 func (g *Grammar) Next(r *Rand, v *View) Step {
+	if last := v.run(len(v.Runs)); last != nil && last.ended() && r.Chance(30) {
+		return Step{Do: Start, As: Agent, Session: "s1"}
+	}
 	sum := 0
 	for _, c := range choices {
 		sum += c.weight
@@ -184,6 +200,15 @@ func (s *Step) at(r *Rand, v *View) {
 	}
 	if run := v.run(s.Run); run != nil && len(run.Branches) > 0 && r.Chance(50) {
 		s.Branch = pick(r, run.Branches)
+	}
+}
+
+func (r *Run) ended() bool {
+	switch strings.TrimPrefix(r.Status, "RUN_STATUS_") {
+	case "COMPLETED", "FAILED", "BLOCKED", "CANCELLED":
+		return true
+	default:
+		return false
 	}
 }
 
@@ -425,6 +450,11 @@ func (g *Grammar) move(r *Rand, v *View) Step {
 	switch n := r.N(20); {
 	case n < 16 && run != nil && len(run.Events) > 0:
 		s.Event = pick(r, run.Events)
+		for range 3 {
+			if g.ends[s.Event] { // a run that has ended shows little
+				s.Event = pick(r, run.Events)
+			}
+		}
 	case n < 18 && len(g.events) > 0:
 		s.Event = pick(r, g.events)
 	default:

@@ -57,6 +57,8 @@ type Traced struct {
 	Policy   PolicyVersion // that decided; empty when the state did
 	// Approved is true when an approval has admitted it.
 	Approved bool
+	// Exempt: it was made by somebody whom properties are not about, as an operator.
+	Exempt bool
 }
 
 // Difference is an entry that the definition or a policy would not give.
@@ -91,6 +93,7 @@ const (
 	OpenEvidence = "evidence is taken as it was recorded"
 	OpenAfter    = "it comes after a difference in the history"
 	OpenVersions = "no history of that version of the run was given"
+	OpenDriven   = "whether the session still drove the run, or had that branch, is not recorded"
 )
 
 // Conform takes a recorded run again, by the functions that have decided it: every change
@@ -362,6 +365,10 @@ func (c *conformer) decision(d *Traced) {
 	}
 	m := c.trace.Definitions[run.WorkflowVersion]
 	at := run.At(d.Branch)
+	if d.Decision == toolcall.Deny && d.Code == toolcall.CodeRunNotActive && (run.Status.Ended() || at.State == "") {
+		c.open(OpenDriven)
+		return
+	}
 	if d.State != "" && at.State != d.State && !strings.HasPrefix(d.State, "$") {
 		c.differs("decision", d.Sequence, "it was made in state %s, and version %d of the run is in %s",
 			document.Quote(d.State), d.RunVersion, document.Quote(at.State))

@@ -341,7 +341,7 @@ func (w *watcher) report(t *Told) {
 // called looks whether an allowed call breaks a property.
 func (w *watcher) called(i int, r *watched, at *workflow.View, d *Traced) {
 	p := &w.properties[i]
-	if !p.Subject.Calls() || p.Running && at.Status != workflow.Running && at.Status != workflow.AwaitingApproval {
+	if d.Exempt || !p.Subject.Calls() || p.Running && at.Status != workflow.Running && at.Status != workflow.AwaitingApproval {
 		return
 	}
 	state := r.trace.Definitions[r.run.WorkflowVersion].State(at.State)

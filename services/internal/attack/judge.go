@@ -4,15 +4,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/attack"
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/traced"
 )
 
@@ -54,7 +58,7 @@ type recorded struct {
 // judge holds what was acknowledged, what was recorded and what the definition says against
 // each other.
 func (p *player) judge(properties []workflow.Property, proved map[string]bool) ([]Finding, error) {
-	p.clock.advance(1)
+	p.clock.recover() // what was written in the future is sealed when it has come
 	p.sweep(p.ctx)
 	p.done(&ack{step: attack.Step{Do: attack.Advance}})
 	if err := p.look(); err != nil {
@@ -135,10 +139,28 @@ func (p *player) events() (all []Finding) {
 	}
 	seen := map[string]bool{}
 	for _, e := range entries {
-		if seen[e.ID] {
+		if seen[e.ID] && !slices.ContainsFunc(p.reused(), func(id string) bool { return strings.Contains(e.ID, id) }) {
 			all = append(all, Finding{Kind: Doubled, Class: "events", What: "two events have one id, of " + e.Subject})
 		}
 		seen[e.ID] = true
+	}
+	return all
+}
+
+// reused are the ids of calls that were used again after the time for which answers are kept:
+// those are new calls.
+func (p *player) reused() (all []string) {
+	first := map[string]time.Time{}
+	for _, a := range p.acks {
+		id := a.step.Call
+		at, known := first[id]
+		switch {
+		case id == "":
+		case !known:
+			first[id] = a.at
+		case a.at.Sub(at).Abs() >= once.Kept-time.Second && !slices.Contains(all, id):
+			all = append(all, id)
+		}
 	}
 	return all
 }
@@ -236,7 +258,11 @@ func (p *player) decided(r *recorded) (all []Finding) {
 			of(id).acks = append(of(id).acks, a)
 		}
 	}
+	reused := p.reused()
 	for _, id := range sorted(calls) {
+		if slices.Contains(reused, id) {
+			continue
+		}
 		all = append(all, p.logged(calls[id])...)
 	}
 	return append(all, spent(r)...)
@@ -247,7 +273,7 @@ func (p *player) logged(c *answers) (all []Finding) {
 	seen := map[string]bool{}
 	for _, d := range c.records {
 		key := fmt.Sprint(d.GetRunId(), d.GetRunVersion(), d.GetInputDigest(), d.GetDecision(), d.GetCode(), d.GetApprovalId())
-		if seen[key] {
+		if seen[key] && d.GetDecision() != policyv1.Decision_DECISION_ASK { // what is asked again is logged again
 			all = append(all, Finding{Kind: Doubled, Class: "decisions", What: "one decision on " + d.GetTool() + " " + d.GetCallId() + " is in the log twice"})
 		}
 		seen[key] = true
@@ -309,8 +335,9 @@ func spent(r *recorded) (all []Finding) {
 // while the run had not changed.
 func (p *player) repeated() (all []Finding) {
 	first := map[string]*ack{}
+	reused := p.reused()
 	for _, a := range p.acks {
-		if a.check == nil || a.step.Call == "" || free(a.step.Tool) {
+		if a.check == nil || a.step.Call == "" || slices.Contains(reused, a.step.Call) || free(a.step.Tool) {
 			continue
 		}
 		key := fmt.Sprint(a.step.As, a.step.Call, a.check.GetRunId(), a.check.GetRunVersion(), a.step.Branch, a.step.Tool, a.step.Qualified, a.step.Input, a.step.Garbled)
@@ -462,6 +489,10 @@ func (p *player) seenOf(r *recorded, run *run) (all []timed) {
 			if a.step.Do == attack.Check && (a.step.Call == d.GetCallId() || a.check != nil && a.check.GetCallId() == d.GetCallId()) {
 				if at := p.orderOf([]*ack{a}, d); at > 0 {
 					order, t.Input, t.Qualified = at, bytesOf(&a.step, a.step.Input), a.step.Qualified
+					t.Exempt = people[a.step.As].Role == auth.Operator // whom policies of agents are not about
+					if t.Code == toolcall.CodeInvalidInput {
+						t.Input = nil // it is no input, and never kept
+					}
 					break
 				}
 			}
@@ -494,4 +525,3 @@ func (p *player) rootOf(r *run) string {
 		return r.GetRunId()
 	}
 }
-

@@ -64,6 +64,8 @@ func (tokens) Authenticate(_ context.Context, token string) (auth.Principal, err
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
+	// latest is the latest time that it has shown.
+	latest time.Time
 }
 
 // Now is the time on it.
@@ -77,6 +79,14 @@ func (c *clock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
+	if c.now.After(c.latest) {
+		c.latest = c.now
+	}
+}
+
+// recover turns it to the latest time that it has shown, and a little more.
+func (c *clock) recover() {
+	c.advance(max(0, c.latest.Sub(c.Now())) + time.Second)
 }
 
 // Faults are put between the attacker, the services and their store, by tests of the attacker.
@@ -112,7 +122,7 @@ var files = []string{"store.db", "store.db-wal"}
 
 // open opens the services over the store in a folder, from a copy of an image of it.
 func open(ctx context.Context, dir, image string, faults Faults) (*plane, error) {
-	p := &plane{dir: dir, clock: &clock{now: start}, faults: faults}
+	p := &plane{dir: dir, clock: &clock{now: start, latest: start}, faults: faults}
 	if err := os.MkdirAll(p.life(), 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for the store: %w", err)
 	}
