@@ -43,7 +43,9 @@ type Approval struct{ Pending bool }
 type Grammar struct {
 	events, states, tools, lines, files, keys []string
 	values                                    []string
-	process                                   bool
+	// checks are the lines that evidence asks for.
+	checks  []string
+	process bool
 	// ends are the events that may lead to a final state.
 	ends map[string]bool
 }
@@ -108,6 +110,7 @@ func (g *Grammar) read(d *workflow.Definition) {
 	for i := range d.Evidence {
 		if c := d.Evidence[i].Command; c != "" {
 			g.lines = append(g.lines, first(shell.NewPattern(c).Lines())...)
+			g.checks = append(g.checks, first(shell.NewPattern(c).Lines())...)
 		}
 	}
 	for i := range d.Interrupts {
@@ -161,8 +164,88 @@ var choices = []choice{
 	{2, (*Grammar).kill},
 }
 
-// Next draws the next step.
-func (g *Grammar) Next(r *Rand, v *View) Step {
+// Drawer draws the steps of one schedule.
+type Drawer struct {
+	grammar *Grammar
+	rand    *Rand
+	// plan are steps that follow, with others between them.
+	plan []Step
+}
+
+// Draw begins the schedule of a seed.
+func (g *Grammar) Draw(seed uint64) *Drawer { return &Drawer{grammar: g, rand: NewRand(seed)} }
+
+// Next draws the next step: of a plan, or any.
+func (d *Drawer) Next(v *View) Step {
+	r := d.rand
+	if len(d.plan) > 0 && !r.Chance(20) {
+		s := d.plan[0]
+		d.plan = d.plan[1:]
+		return s
+	}
+	if len(d.plan) == 0 && r.Chance(12) {
+		d.plan = d.grammar.pursue(r, v)
+	}
+	return d.grammar.next(r, v)
+}
+
+// pursue does what the workflow wants to see, but for something: it makes the calls of which a
+// guard asks for evidence, and goes on. Or it makes the same call until there is no more.
+func (g *Grammar) pursue(r *Rand, v *View) []Step {
+	n := len(v.Runs)
+	run := v.run(n)
+	if run == nil {
+		return nil
+	}
+	call := func(tool, input, what string) Step {
+		return Step{Do: Check, As: Agent, Run: n, Tool: tool, Input: input, Call: "p" + strconv.Itoa(len(v.Calls)) + what}
+	}
+	told := func(c Step, as string, failed bool) Step {
+		return Step{Do: Report, As: as, Run: n, Tool: c.Tool, Call: c.Call, Failed: failed}
+	}
+	if r.Chance(15) {
+		var all []Step
+		c := call(g.toolFor(r, run), "", "")
+		c.Input = g.input(r, c.Tool, run)
+		for i := range 6 + r.N(8) {
+			c.Call = "p" + strconv.Itoa(len(v.Calls)) + "-" + strconv.Itoa(i)
+			all = append(all, c)
+		}
+		return all
+	}
+	line := "go test ./..."
+	if all := g.checks; len(all) > 0 {
+		line = pick(r, all)
+	}
+	check := call("Bash", object("command", line), "a")
+	edit := call("Edit", object("file_path", "a.go", "old_string", "a", "new_string", "b"), "b")
+	failed := r.Chance(40)
+	move := Step{Do: Fire, As: Agent, Run: n, Event: pick(r, run.Events)}
+	if run.Process {
+		move.Do = Answer
+	}
+	switch r.N(8) {
+	case 0:
+		return []Step{check, told(check, Agent, failed), move, move}
+	case 1:
+		return []Step{check, told(check, Loose, failed), move, told(check, Runtime, !failed), move}
+	case 2:
+		return []Step{check, told(check, Runtime, failed), edit, move}
+	case 3:
+		return []Step{check, edit, told(check, Runtime, failed), told(edit, Runtime, false), move}
+	case 4:
+		return []Step{edit, check, told(check, Runtime, failed), told(edit, Runtime, false), move}
+	case 5:
+		return []Step{check, told(check, Runtime, failed), {Do: Pause, As: Agent, Run: n}, {Do: Resume, As: Agent, Run: n}, move}
+	case 6:
+		return []Step{check, told(check, Runtime, failed), {Do: Kill, Commit: 1, Applied: r.Chance(50)}, move, move}
+	default:
+		return []Step{check, told(check, Runtime, failed), move, move}
+	}
+}
+
+// next draws any step.
+func (g *Grammar) next(r *Rand, v *View) Step {
 	if last := v.run(len(v.Runs)); last != nil && last.ended() && r.Chance(30) {
 		return Step{Do: Start, As: Agent, Session: "s1"}
 	}

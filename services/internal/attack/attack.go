@@ -208,13 +208,13 @@ type Played struct {
 
 // draw plays the schedule of a seed.
 func (a *Attacker) draw(ctx context.Context, seed uint64) (*Played, error) {
-	r := attack.NewRand(seed)
+	drawer := a.grammar.Draw(seed)
 	n := 0
 	return a.playWith(ctx, func(p *player) (attack.Step, bool) {
 		if n++; n > a.cfg.Steps {
 			return attack.Step{}, false
 		}
-		return a.grammar.Next(r, p.view()), true
+		return drawer.Next(p.view()), true
 	})
 }
 

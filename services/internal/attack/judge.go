@@ -158,7 +158,7 @@ func (p *player) reused() (all []string) {
 		case id == "":
 		case !known:
 			first[id] = a.at
-		case a.at.Sub(at).Abs() >= once.Kept-time.Second && !slices.Contains(all, id):
+		case a.latest.Sub(at) >= once.Kept-time.Second && !slices.Contains(all, id):
 			all = append(all, id)
 		}
 	}
@@ -239,6 +239,7 @@ type answers struct {
 // decided holds the answers to calls against the log: each is there once, and the log has
 // nothing else.
 func (p *player) decided(r *recorded) (all []Finding) {
+	var nameless []*ack // that nobody was told the id of
 	calls := map[string]*answers{}
 	of := func(id string) *answers {
 		if calls[id] == nil {
@@ -255,6 +256,10 @@ func (p *player) decided(r *recorded) (all []Finding) {
 			if a.check != nil {
 				id = a.check.GetCallId()
 			}
+			if id == "" {
+				nameless = append(nameless, a)
+				continue
+			}
 			of(id).acks = append(of(id).acks, a)
 		}
 	}
@@ -262,6 +267,9 @@ func (p *player) decided(r *recorded) (all []Finding) {
 	for _, id := range sorted(calls) {
 		if slices.Contains(reused, id) {
 			continue
+		}
+		if len(calls[id].acks) == 0 {
+			calls[id].acks = nameless
 		}
 		all = append(all, p.logged(calls[id])...)
 	}
@@ -486,7 +494,7 @@ func (p *player) seenOf(r *recorded, run *run) (all []timed) {
 		t := traced.Decision(&view)
 		order := 0
 		for _, a := range p.acks {
-			if a.step.Do == attack.Check && (a.step.Call == d.GetCallId() || a.check != nil && a.check.GetCallId() == d.GetCallId()) {
+			if a.step.Do == attack.Check && (a.step.Call == d.GetCallId() || a.step.Call == "" && a.died || a.check != nil && a.check.GetCallId() == d.GetCallId()) {
 				if at := p.orderOf([]*ack{a}, d); at > 0 {
 					order, t.Input, t.Qualified = at, bytesOf(&a.step, a.step.Input), a.step.Qualified
 					t.Exempt = people[a.step.As].Role == auth.Operator // whom policies of agents are not about

@@ -59,6 +59,8 @@ type ack struct {
 	order int
 	step  attack.Step
 	at    time.Time
+	// latest is the latest time that the clock has shown by then: what lapses stays lapsed.
+	latest time.Time
 	// died is true when the services ended before they answered.
 	died    bool
 	err     error
@@ -169,7 +171,7 @@ func (p *player) dead() bool {
 // done notes that something has ended.
 func (p *player) done(a *ack) {
 	p.order++
-	a.order, a.at = p.order, p.clock.Now()
+	a.order, a.at, a.latest = p.order, p.clock.Now(), p.clock.latest
 	p.acks = append(p.acks, a)
 }
 
