@@ -305,9 +305,8 @@ func (w *watcher) notice(r *watched, at *workflow.View, d *Traced) {
 	if n.Voids {
 		w.record = w.record.Edited(evidence.Edit{At: d.Time, CallID: d.CallID, What: n.What})
 	}
-	if w.calls[d.CallID] == nil {
-		w.calls[d.CallID] = &witnessed{notice: n, machine: family[0], run: r.trace.RunID, edits: w.record.Edits, entry: at.Entry}
-	}
+	// An id that was used before is that of a new call once the log has it again.
+	w.calls[d.CallID] = &witnessed{notice: n, machine: family[0], run: r.trace.RunID, edits: w.record.Edits, entry: at.Entry}
 }
 
 // report notes what a report shows: the first that was observed counts.

@@ -73,6 +73,8 @@ type Found struct {
 	Steps []attack.Step `json:"steps"`
 	// Lines is what happened, for people.
 	Lines []string `json:"transcript"`
+
+	outcomes []outcome
 }
 
 // Attacker plays schedules against one workflow.
@@ -204,6 +206,7 @@ type Played struct {
 	Lines    []string
 	Findings []Finding
 	Counts   Counts
+	outcomes []outcome
 }
 
 // draw plays the schedule of a seed.
@@ -261,7 +264,7 @@ func (a *Attacker) playWith(ctx context.Context, next func(*player) (attack.Step
 		}
 	}
 	out.Findings, err = p.judge(a.cfg.Properties, a.proved)
-	out.Lines, out.Counts = p.lines, p.counts()
+	out.Lines, out.Counts, out.outcomes = p.lines, p.counts(), p.told
 	return out, err
 }
 
@@ -322,7 +325,7 @@ func (a *Attacker) keep(ctx context.Context, seed uint64, f Finding, played *Pla
 		return failed
 	}
 	i := slices.IndexFunc(last.Findings, func(other Finding) bool { return other.Kind == f.Kind && other.Class == f.Class })
-	a.result.Found = append(a.result.Found, Found{Finding: last.Findings[i], Seed: seed, Steps: steps, Lines: last.Lines})
+	a.result.Found = append(a.result.Found, Found{Finding: last.Findings[i], Seed: seed, Steps: steps, Lines: last.Lines, outcomes: last.outcomes})
 	return nil
 }
 

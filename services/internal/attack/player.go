@@ -41,6 +41,7 @@ type player struct {
 	order int
 	acks  []*ack
 	lines []string
+	told  []outcome
 	ids   map[string]string
 	met   map[string]int
 	again int // entries that were decided again
@@ -98,6 +99,7 @@ func (p *player) play(s *attack.Step) error {
 		a := &ack{step: *s}
 		p.done(a)
 		p.say(s, "")
+		p.told = append(p.told, outcome{step: *s, run: 1, done: true})
 		return p.look()
 	}
 	if p.kill != nil {
@@ -137,6 +139,7 @@ func (p *player) revive() error {
 // attempt does what a step says, and returns what was wrong with the answer alone.
 func (p *player) attempt(s *attack.Step) []Finding {
 	a := &ack{step: *s}
+	from := p.stateOf(s)
 	said, err := p.perform(s, a)
 	a.err = err
 	p.done(a)
@@ -146,6 +149,7 @@ func (p *player) attempt(s *attack.Step) []Finding {
 		return nil
 	}
 	p.learn(a)
+	p.tellOf(s, a, from, said)
 	switch {
 	case err != nil:
 		p.say(s, string(fault.ReasonOf(err)))
@@ -159,6 +163,41 @@ func (p *player) attempt(s *attack.Step) []Finding {
 		return []Finding{{Kind: Lost, Class: "unreadable", What: "the runs cannot be read: " + err.Error()}}
 	}
 	return nil
+}
+
+// stateOf is the state of the run that a step names.
+func (p *player) stateOf(s *attack.Step) string {
+	return p.runOf(p.id(max(1, s.Run))).GetState()
+}
+
+// GetState is that of no run when there is none.
+func (r *run) GetState() string {
+	if r == nil {
+		return ""
+	}
+	return r.Run.GetState()
+}
+
+// tellOf keeps what came of a step, for a scenario.
+func (p *player) tellOf(s *attack.Step, a *ack, from, said string) {
+	o := outcome{step: *s, run: max(1, s.Run), before: from, done: a.err == nil}
+	switch {
+	case a.err != nil:
+	case s.Do == attack.Check:
+		o.decision, o.code, _ = strings.Cut(said, " ")
+		if a.check.GetRunId() != p.id(1) {
+			o.run = 2
+		}
+	case s.Do == attack.Report:
+		o.done = a.report.GetAccounted()
+	case s.Do == attack.Fire, s.Do == attack.Answer, s.Do == attack.Force:
+		if o.done = a.moved != nil; !o.done {
+			o.rejected = said
+		} else if a.moved.GetRunId() != p.id(1) {
+			o.run = 2
+		}
+	}
+	p.told = append(p.told, o)
 }
 
 // dead reports that the services have died.
