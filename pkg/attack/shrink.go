@@ -16,8 +16,9 @@ func Shrink(steps []Step, most int, fails func([]Step) bool) []Step {
 		return asked <= most && fails(candidate)
 	}
 	steps = fewer(steps, try)
-	if simple := each(steps, func(s *Step) { s.Run = min(s.Run, 1) }); !equal(simple, steps) && try(simple) {
-		steps = fewer(simple, try)
+	first := slices.DeleteFunc(each(steps, func(s *Step) { s.Run = min(s.Run, 1) }), func(s Step) bool { return s.Do == Start })
+	if !equal(first, steps) && try(first) {
+		steps = fewer(first, try)
 	}
 	for _, simplify := range []func(*Step){
 		func(s *Step) { s.Race, s.Commit = nil, s.Commit*truth(s.Do == Kill) },

@@ -93,6 +93,7 @@ const (
 	OpenEvidence = "evidence is taken as it was recorded"
 	OpenAfter    = "it comes after a difference in the history"
 	OpenVersions = "no history of that version of the run was given"
+	OpenRejected = "people may have rejected the same call before"
 	OpenDriven   = "whether the session still drove the run, or had that branch, is not recorded"
 )
 
@@ -443,6 +444,8 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 		c.open(OpenInput)
 	case asked.Decision == d.Decision:
 		c.out.Decisions++
+	case asked.Decision == toolcall.Ask && d.Decision == toolcall.Deny && d.Code == toolcall.CodePolicyDenied:
+		c.open(OpenRejected)
 	default:
 		c.out.Decisions++
 		c.differs("decision", d.Sequence, "%s %s: policy %s version %d decides %s, and %s was recorded",

@@ -187,7 +187,7 @@ func (a *Attacker) Run(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, fmt.Errorf("seed %d: %w", seed, err)
 		}
-		a.count(played)
+		a.result.add(&played.Counts)
 		for _, f := range played.Findings {
 			if err := a.keep(ctx, seed, f, played); err != nil {
 				return nil, err
@@ -287,16 +287,16 @@ func (p *player) counts() Counts {
 	return c
 }
 
-func (a *Attacker) count(p *Played) {
-	c := &a.result.Counts
-	c.Schedules += p.Counts.Schedules
-	c.Steps += p.Counts.Steps
-	c.Allowed += p.Counts.Allowed
-	c.Asked += p.Counts.Asked
-	c.Denied += p.Counts.Denied
-	c.Changes += p.Counts.Changes
-	c.Kills += p.Counts.Kills
-	c.Again += p.Counts.Again
+// add sums.
+func (c *Counts) add(other *Counts) {
+	c.Schedules += other.Schedules
+	c.Steps += other.Steps
+	c.Allowed += other.Allowed
+	c.Asked += other.Asked
+	c.Denied += other.Denied
+	c.Changes += other.Changes
+	c.Kills += other.Kills
+	c.Again += other.Again
 }
 
 // mostPlays bounds how often a schedule is played to shrink it.

@@ -86,8 +86,8 @@ properties:
   only tested code ships: {before: {state: shipped}, always: {evidence: tests_green}}
 `
 
-// planted are faults that the attacker must find.
-var planted = []struct {
+// plant is a fault that the attacker must find.
+type plant struct {
 	name   string
 	files  []string
 	faults func() Faults
@@ -95,7 +95,9 @@ var planted = []struct {
 	class  string
 	// steps is the most that may be left when it is shrunk.
 	steps int
-}{
+}
+
+var planted = []plant{
 	{
 		name: "a denied call is answered with yes", files: []string{"deploy-pipeline.json"}, kind: Lost, class: "decisions", steps: 1,
 		faults: func() Faults {
@@ -216,11 +218,8 @@ func TestPlantedFaults(t *testing.T) {
 	for _, p := range planted {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			m, properties := load(t, p.files...)
-			a, err := New(t.Context(), Config{Model: m, Properties: properties, Seeds: 1, Steps: 40, Dir: scratch(t), Faults: p.faults()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := attacker(t, p.faults(), p.files...)
+			a.cfg.Seeds = 1
 			for seed := range uint64(mostSeeds) {
 				a.cfg.Seed = seed + 1
 				r, err := a.Run(t.Context())

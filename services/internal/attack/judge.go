@@ -191,9 +191,23 @@ func (p *player) histories(r *recorded) (all []Finding) {
 		}
 	}
 	for _, a := range p.acks {
+		p.hand(a, explained)
 		all = append(all, p.accounted(r, a, explained[a.order])...)
 	}
 	return all
+}
+
+// hand gives what became visible with a step, and what it has not made, to the step in the
+// middle of which it happened.
+func (p *player) hand(a *ack, explained map[int]int) {
+	mine := 0
+	if a.moved != nil && a.step.Do != attack.Force || a.died {
+		mine = 1
+	}
+	if more := explained[a.order] - mine; a.within != nil && more > 0 {
+		explained[a.order] -= more
+		explained[a.within.order] += more
+	}
 }
 
 // moves reports a change that somebody must have asked for by an event.

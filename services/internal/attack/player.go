@@ -44,7 +44,8 @@ type player struct {
 	told  []outcome
 	ids   map[string]string
 	met   map[string]int
-	again int // entries that were decided again
+	under *ack // what is under way
+	again int  // entries that were decided again
 	found []Finding
 }
 
@@ -71,6 +72,8 @@ type ack struct {
 	granted *approvalv1.Approval
 	// before is the version that the run of an accepted event had.
 	before int64
+	// within is the one in the middle of which it happened; nil for none.
+	within *ack
 }
 
 // newPlayer starts the run that is attacked.
@@ -140,7 +143,9 @@ func (p *player) revive() error {
 func (p *player) attempt(s *attack.Step) []Finding {
 	a := &ack{step: *s}
 	from := p.stateOf(s)
+	a.within, p.under = p.under, a
 	said, err := p.perform(s, a)
+	p.under = a.within
 	a.err = err
 	p.done(a)
 	if a.died = p.dead(); a.died {
