@@ -190,7 +190,7 @@ func (d *Drawer) Next(v *View) Step {
 }
 
 // pursue does what the workflow wants to see, but for something: it makes the calls of which a
-// guard asks for evidence, and goes on. Or it makes the same call until there is no more.
+// guard asks for evidence, and continues. Or it makes the same call until there is no more.
 func (g *Grammar) pursue(r *Rand, v *View) []Step {
 	n := len(v.Runs)
 	run := v.run(n)
@@ -576,7 +576,7 @@ func (g *Grammar) data(r *Rand) string {
 	return object(pairs...)
 }
 
-// decide lets people decide, and those who must not.
+// decide lets people decide, and others who must not.
 func (g *Grammar) decide(r *Rand, v *View) Step {
 	s := Step{Do: Decide, As: pick(r, []string{Approver, Second, Agent, Asker, Loose, Other, Child, Observer, Operator, Nobody, Runtime}), Approval: 1 + r.N(len(v.Approvals)+1)}
 	if r.Chance(50) {

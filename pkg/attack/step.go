@@ -23,7 +23,7 @@ const (
 	Report Do = "report"
 	// Fire requests a transition.
 	Fire Do = "event"
-	// Answer answers the question of a process.
+	// Answer is an answer to the question of a process.
 	Answer Do = "answer"
 	// Decide approves or rejects an approval.
 	Decide Do = "decide"

@@ -87,8 +87,8 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestManySchedules plays INTERLOCK_ATTACKS schedules against every example, from the seed
-// INTERLOCK_SEED on, for `make fuzz`.
+// TestManySchedules plays INTERLOCK_ATTACKS schedules against all examples, by seeds that begin with
+// INTERLOCK_SEED, for `make fuzz`.
 func TestManySchedules(t *testing.T) {
 	t.Parallel()
 	schedules, err := strconv.Atoi(os.Getenv("INTERLOCK_ATTACKS"))

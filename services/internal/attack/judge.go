@@ -222,7 +222,7 @@ func moves(e *jsonview.HistoryEntry) bool {
 	}
 }
 
-// accounted holds one acknowledged event against the changes that happened by then.
+// accounted holds one acknowledged event against the changes that happened with it.
 func (p *player) accounted(r *recorded, a *ack, changes int) (all []Finding) {
 	step := a.step.String()
 	moved := a.moved != nil && a.step.Do != attack.Force

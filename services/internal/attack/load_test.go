@@ -60,11 +60,11 @@ func load(t testing.TB, files ...string) (*verify.Model, []workflow.Property) {
 	if strings.Contains(files[0], "\n") {
 		return m, all
 	}
-	beside := strings.TrimSuffix(files[0], ".json") + ".properties.yaml"
-	if _, err := os.Stat(examples + beside); err != nil {
+	sibling := strings.TrimSuffix(files[0], ".json") + ".properties.yaml"
+	if _, err := os.Stat(examples + sibling); err != nil {
 		return m, all
 	}
-	more, problems := workflow.ParseProperties(value(t, beside), def)
+	more, problems := workflow.ParseProperties(value(t, sibling), def)
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}

@@ -61,7 +61,7 @@ type ack struct {
 	order int
 	step  attack.Step
 	at    time.Time
-	// latest is the latest time that the clock has shown by then: what lapses stays lapsed.
+	// latest is the latest time that the clock had shown at that moment: what lapses stays lapsed.
 	latest time.Time
 	// died is true when the services ended before they answered.
 	died    bool
