@@ -351,7 +351,7 @@ func (w *watcher) called(i int, r *watched, at *workflow.View, d *Traced) {
 	switch p.Kind {
 	case workflow.AtMost:
 		if w.count[i]++; w.count[i] > p.Most {
-			w.breach(i, r, "decision", d.Sequence, fmt.Sprintf("%s: the %dth of at most %d", what, w.count[i], p.Most))
+			w.breach(i, r, "decision", d.Sequence, fmt.Sprintf("%s: call %d of at most %d", what, w.count[i], p.Most))
 		}
 	case workflow.Never, workflow.Before:
 		of := w.unit(r.run.Workflow)

@@ -243,3 +243,34 @@ func TestEscapeIsToldAsAScenario(t *testing.T) {
 		t.Errorf("it is shrunk to %v", r.Found[at].Lines)
 	}
 }
+
+// A call that was under way when the services died was decided then, or it was not: what follows
+// is held against the one that happened.
+func TestKilledCalls(t *testing.T) {
+	t.Parallel()
+	a := attacker(t, Faults{}, tested)
+	call := attack.Step{Do: attack.Check, As: attack.Agent, Run: 1, Tool: "Bash", Input: `{"command":"go test ./..."}`, Call: "c1"}
+	edit := attack.Step{Do: attack.Check, As: attack.Agent, Run: 1, Tool: "Edit", Input: `{"file_path":"a.go","old_string":"a","new_string":"b"}`, Call: "c2"}
+	report := attack.Step{Do: attack.Report, As: attack.Runtime, Run: 1, Tool: "Bash", Call: "c1"}
+	move := attack.Step{Do: attack.Fire, As: attack.Agent, Run: 1, Event: "SHIP"}
+	for _, row := range []struct {
+		steps []attack.Step
+		last  string
+	}{
+		{[]attack.Step{{Do: attack.Kill, Commit: 1}, call, report, move}, "GUARD_FAILED"},
+		{[]attack.Step{{Do: attack.Kill, Commit: 1, Applied: true}, call, report, move}, "taken, in shipped COMPLETED"},
+		{[]attack.Step{{Do: attack.Kill, Commit: 1}, call, edit, call, report, move}, "taken, in shipped COMPLETED"},
+		{[]attack.Step{{Do: attack.Kill, Commit: 1, Applied: true}, call, edit, call, report, move}, "GUARD_FAILED"},
+		{[]attack.Step{call, {Do: attack.Kill, Commit: 1, Applied: true}, report, move}, "taken, in shipped COMPLETED"},
+		{[]attack.Step{call, {Do: attack.Kill, Commit: 1}, report, move}, "taken, in shipped COMPLETED"},
+		{[]attack.Step{call, report, {Do: attack.Kill}, edit, move}, "GUARD_FAILED"},
+	} {
+		played, err := a.Replay(t.Context(), row.steps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := played.Lines[len(played.Lines)-1]; len(played.Findings) > 0 || !strings.HasSuffix(last, " -> "+row.last) {
+			t.Errorf("found is %v, and the last should be %s:\n  %s", played.Findings, row.last, strings.Join(played.Lines, "\n  "))
+		}
+	}
+}

@@ -1,10 +1,13 @@
 package attack
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"google.golang.org/grpc"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -96,18 +99,10 @@ func (p *player) read() (*recorded, error) {
 			next.AfterVersion, next.AfterResult = page.GetNextAfterVersion(), page.GetNextAfterResult()
 		}
 	}
-	next := &policyv1.ListDecisionsRequest{PageSize: 1000}
-	for {
-		page, err := policyv1.NewDecisionServiceClient(conn).ListDecisions(p.ctx, next)
-		if err != nil {
-			return nil, err
-		}
-		r.decisions = append(r.decisions, page.GetDecisions()...)
-		if next.PageToken = page.GetNextPageToken(); next.GetPageToken() == "" {
-			break
-		}
+	var err error
+	if r.decisions, err = decisions(p.ctx, conn); err != nil {
+		return nil, err
 	}
-	slices.SortStableFunc(r.decisions, func(a, b *policyv1.DecisionRecord) int { return int(a.GetSequence() - b.GetSequence()) })
 	for _, id := range p.asked {
 		got, err := approvalv1.NewApprovalServiceClient(conn).GetApproval(p.ctx, &approvalv1.GetApprovalRequest{ApprovalId: id})
 		if err == nil {
@@ -115,6 +110,23 @@ func (p *player) read() (*recorded, error) {
 		}
 	}
 	return r, nil
+}
+
+// decisions reads the log, in order.
+func decisions(ctx context.Context, conn grpc.ClientConnInterface) (all []*policyv1.DecisionRecord, err error) {
+	next := &policyv1.ListDecisionsRequest{PageSize: 1000}
+	for {
+		page, err := policyv1.NewDecisionServiceClient(conn).ListDecisions(ctx, next)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.GetDecisions()...)
+		if next.PageToken = page.GetNextPageToken(); next.GetPageToken() == "" {
+			break
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *policyv1.DecisionRecord) int { return int(a.GetSequence() - b.GetSequence()) })
+	return all, nil
 }
 
 // chains verifies the seals of the log.
@@ -322,19 +334,21 @@ func answers1(a *ack, d *policyv1.DecisionRecord) bool {
 		d.GetRunId() == a.check.GetRunId() && d.GetInputDigest() == verify.DigestOfCall(a.step.Tool, bytesOf(&a.step, a.step.Input))
 }
 
-// orderOf is when a decision was made, by the first answer of it; 0 for none.
+// orderOf is when a decision was made: with the first step that it was the answer to, or that
+// nobody has heard the answer of; 0 for none.
 func (p *player) orderOf(acks []*ack, d *policyv1.DecisionRecord) int {
 	for _, a := range acks {
-		if a.check != nil && answers1(a, d) {
-			return a.order
-		}
-	}
-	for _, a := range acks {
-		if a.died && d.GetInputDigest() == verify.DigestOfCall(a.step.Tool, bytesOf(&a.step, a.step.Input)) {
+		if a.check != nil && answers1(a, d) || a.died && unheard(a, d) {
 			return a.order
 		}
 	}
 	return 0
+}
+
+// unheard reports that a record may be that of a step whose answer nobody has heard.
+func unheard(a *ack, d *policyv1.DecisionRecord) bool {
+	return a.step.Do == attack.Check && (a.step.Call == "" || a.step.Call == d.GetCallId()) &&
+		d.GetInputDigest() == verify.DigestOfCall(a.step.Tool, bytesOf(&a.step, a.step.Input))
 }
 
 // spent looks for approvals that have admitted more than one call.
@@ -508,16 +522,18 @@ func (p *player) seenOf(r *recorded, run *run) (all []timed) {
 		t := traced.Decision(&view)
 		order := 0
 		for _, a := range p.acks {
-			if a.step.Do == attack.Check && (a.step.Call == d.GetCallId() || a.step.Call == "" && a.died || a.check != nil && a.check.GetCallId() == d.GetCallId()) {
-				if at := p.orderOf([]*ack{a}, d); at > 0 {
-					order, t.Input, t.Qualified = at, bytesOf(&a.step, a.step.Input), a.step.Qualified
-					t.Exempt = people[a.step.As].Role == auth.Operator // whom policies of agents are not about
-					if t.Code == toolcall.CodeInvalidInput {
-						t.Input = nil // it is no input, and never kept
-					}
-					break
-				}
+			if a.check != nil && a.check.GetCallId() != d.GetCallId() {
+				continue
 			}
+			if order = p.orderOf([]*ack{a}, d); order == 0 {
+				continue
+			}
+			t.Input, t.Qualified = bytesOf(&a.step, a.step.Input), a.step.Qualified
+			t.Exempt = people[a.step.As].Role == auth.Operator // whom policies of agents are not about
+			if t.Code == toolcall.CodeInvalidInput {
+				t.Input = nil // it is no input, and never kept
+			}
+			break
 		}
 		if order > 0 {
 			all = append(all, timed{order, rankCall, verify.Seen{RunID: id, Call: &t}})

@@ -63,13 +63,14 @@ type ack struct {
 	at    time.Time
 	// latest is the latest time that the clock had shown at that moment: what lapses stays lapsed.
 	latest time.Time
-	// died is true when the services ended before they answered.
-	died    bool
-	err     error
-	check   *policyv1.CheckToolCallResponse
-	report  *policyv1.ReportToolCallResponse
-	moved   *enginev1.Run // of an accepted event
-	granted *approvalv1.Approval
+	// died is true when the services ended before they answered. Of a call that was recalled it
+	// says that it was decided.
+	died, recalled bool
+	err            error
+	check          *policyv1.CheckToolCallResponse
+	report         *policyv1.ReportToolCallResponse
+	moved          *enginev1.Run // of an accepted event
+	granted        *approvalv1.Approval
 	// before is the version that the run of an accepted event had.
 	before int64
 	// within is the one in the middle of which it happened; nil for none.
@@ -128,6 +129,9 @@ func (p *player) revive() error {
 	if err := p.look(); err != nil {
 		return err
 	}
+	if err := p.recall(); err != nil {
+		return err
+	}
 	for _, a := range p.acks {
 		if a.died && a.step.Do == attack.Report {
 			a.died = false
@@ -135,6 +139,25 @@ func (p *player) revive() error {
 			again.Race = nil
 			p.found = append(p.found, p.attempt(&again)...)
 		}
+	}
+	return nil
+}
+
+// recall finds out which calls were decided whose answer nobody has heard.
+func (p *player) recall() error {
+	var log []*policyv1.DecisionRecord
+	for _, a := range p.acks {
+		if !a.died || a.recalled || a.step.Do != attack.Check {
+			continue
+		}
+		if log == nil {
+			var err error
+			if log, err = decisions(p.ctx, p.honest(attack.Operator)); err != nil {
+				return err
+			}
+		}
+		a.recalled = true
+		a.died = slices.ContainsFunc(log, func(d *policyv1.DecisionRecord) bool { return unheard(a, d) })
 	}
 	return nil
 }
