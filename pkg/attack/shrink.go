@@ -16,7 +16,7 @@ func Shrink(steps []Step, most int, fails func([]Step) bool) []Step {
 		return asked <= most && fails(candidate)
 	}
 	steps = fewer(steps, try)
-	first := slices.DeleteFunc(each(steps, func(s *Step) { s.Run = min(s.Run, 1) }), func(s Step) bool { return s.Do == Start })
+	first := slices.DeleteFunc(each(steps, func(s *Step) { s.Run, s.Approval = min(s.Run, 1), min(s.Approval, 1) }), func(s Step) bool { return s.Do == Start })
 	if !equal(first, steps) && try(first) {
 		steps = fewer(first, try)
 	}

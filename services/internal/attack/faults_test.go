@@ -86,6 +86,19 @@ properties:
   only tested code ships: {before: {state: shipped}, always: {evidence: tests_green}}
 `
 
+// asking asks people.
+const asking = `
+id: asking
+initial: a
+meta: {approval_mode: ui}
+states:
+  a: {allowed_tools: [Read], max_iterations: 3, on: {GO: {target: b, requires_approval: true}}}
+  b: {on: {BACK: a, END: z}}
+  z: {type: final}
+properties:
+  asked: {before: {state: b}, always: {approval: true}}
+`
+
 // plant is a fault that the attacker must find.
 type plant struct {
 	name   string
@@ -138,7 +151,7 @@ var planted = []plant{
 		},
 	},
 	{
-		name: "the word of an agent counts as seen", files: []string{"tdd.json"}, kind: Escape, class: "conformance", steps: 5,
+		name: "the word of an agent counts as seen", files: []string{tested}, kind: Escape, class: "conformance", steps: 5,
 		faults: func() Faults {
 			return changing(func(ctx context.Context, c *conn, method string, args, reply any) error {
 				if _, ok := args.(*policyv1.ReportToolCallRequest); ok {
@@ -149,7 +162,7 @@ var planted = []plant{
 		},
 	},
 	{
-		name: "a failed call counts as one that succeeded", files: []string{"bugfix.json"}, kind: Escape, class: "conformance", steps: 6,
+		name: "a failed call counts as one that succeeded", files: []string{tested}, kind: Escape, class: "conformance", steps: 4,
 		faults: func() Faults {
 			return changing(func(ctx context.Context, c *conn, method string, args, reply any) error {
 				if r, ok := args.(*policyv1.ReportToolCallRequest); ok {
@@ -161,7 +174,7 @@ var planted = []plant{
 		},
 	},
 	{
-		name: "the asker may approve", files: []string{"deploy-gate.json"}, kind: Escape, class: "a vote that counts for nothing", steps: 2,
+		name: "the asker may approve", files: []string{asking}, kind: Escape, class: "a vote that counts for nothing", steps: 2,
 		faults: func() Faults {
 			return changing(func(ctx context.Context, c *conn, method string, args, reply any) error {
 				if _, ok := args.(*approvalv1.DecideApprovalRequest); ok {
@@ -183,7 +196,7 @@ var planted = []plant{
 		},
 	},
 	{
-		name: "a call is decided on a run that has moved on", files: []string{"migration-review.json"}, kind: Escape, class: "conformance", steps: 6,
+		name: "a call is decided on a run that has moved on", files: []string{tested}, kind: Escape, class: "conformance", steps: 6,
 		faults: func() Faults {
 			return storing(func(batch *store.Batch) (store.Result, bool) {
 				if decides(batch) {
@@ -194,7 +207,7 @@ var planted = []plant{
 		},
 	},
 	{
-		name: "calls are not counted", files: []string{"language/max-iterations.json"}, kind: Escape, class: "conformance", steps: 12,
+		name: "calls are not counted", files: []string{asking}, kind: Escape, class: "conformance", steps: 4,
 		faults: func() Faults {
 			return storing(func(batch *store.Batch) (store.Result, bool) {
 				if decides(batch) {
