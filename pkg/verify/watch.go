@@ -174,7 +174,7 @@ func (w *watcher) change(r *watched, e *workflow.HistoryEntry) {
 	if e.Type == workflow.EventStarted {
 		r.begin(m, e)
 	} else {
-		r.conformer.change(m, e)
+		r.change(m, e)
 	}
 	if r.broken {
 		return

@@ -45,10 +45,10 @@ func attacker(t testing.TB, faults Faults, files ...string) *Attacker {
 }
 
 // attackWith plays schedules, and reports whatever is found.
-func attackWith(t *testing.T, files []string, seed uint64, schedules int) Counts {
+func attackWith(t *testing.T, files []string, seed uint64, schedules, steps int) Counts {
 	t.Helper()
 	a := attacker(t, Faults{}, files...)
-	a.cfg.Seed, a.cfg.Seeds = seed, schedules
+	a.cfg.Seed, a.cfg.Seeds, a.cfg.Steps = seed, schedules, steps
 	r, err := a.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestSchedules(t *testing.T) {
 		for i, target := range few {
 			t.Run(target.files[0], func(t *testing.T) {
 				t.Parallel()
-				all[i] = attackWith(t, target.files, 1, target.schedules)
+				all[i] = attackWith(t, target.files, 1, target.schedules, 32)
 			})
 		}
 	})
@@ -108,7 +108,7 @@ func TestManySchedules(t *testing.T) {
 		for i, files := range targets {
 			t.Run(fmt.Sprint(i, " ", files[0]), func(t *testing.T) {
 				t.Parallel()
-				c := attackWith(t, files, seed, each)
+				c := attackWith(t, files, seed, each, steps)
 				mu.Lock()
 				defer mu.Unlock()
 				sum.add(&c)
@@ -152,10 +152,11 @@ func every(t *testing.T) (all [][]string) {
 // The same seed gives the same schedule, answer by answer, and another seed another one.
 func TestScheduleFollowsFromItsSeed(t *testing.T) {
 	t.Parallel()
+	const seeds = 3
 	for _, files := range [][]string{{"deploy-gate.json"}, {"release-train/release-train.json", "release-train/regression-suite.json"}} {
 		a, b := attacker(t, Faults{}, files...), attacker(t, Faults{}, files...)
 		transcripts := map[string]bool{}
-		for seed := range uint64(6) {
+		for seed := range uint64(seeds) {
 			first, err := a.draw(t.Context(), seed)
 			if err != nil {
 				t.Fatal(err)
@@ -175,8 +176,8 @@ func TestScheduleFollowsFromItsSeed(t *testing.T) {
 			}
 			transcripts[strings.Join(first.Lines, "\n")] = true
 		}
-		if len(transcripts) != 6 {
-			t.Errorf("6 seeds give %d schedules", len(transcripts))
+		if len(transcripts) != seeds {
+			t.Errorf("%d seeds give %d schedules", seeds, len(transcripts))
 		}
 	}
 }
@@ -201,7 +202,7 @@ properties:
   kubectl only while shipping: {never: {command: kubectl apply}, unless: {state: shipping}, while: running}
 `
 	a := attacker(t, Faults{}, leaky)
-	a.cfg.Seeds = 10
+	a.cfg.Seeds = 4
 	r, err := a.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -219,28 +220,24 @@ properties:
 	}
 }
 
-// An escape is told as a scenario that says what the definition gives.
-func TestEscapeIsToldAsAScenario(t *testing.T) {
-	t.Parallel()
-	i := slices.IndexFunc(planted, func(p plant) bool { return p.name == "an edit does not void evidence" })
-	a := attacker(t, planted[i].faults(), planted[i].files...)
-	a.cfg.Seed, a.cfg.Seeds = 1, 20
-	r, err := a.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := slices.IndexFunc(r.Found, func(f Found) bool { return f.Kind == Escape })
-	if at < 0 {
-		t.Fatalf("found is %+v", r.Found)
-	}
-	text := string(Scenario(a.cfg.Model, &r.Found[at]))
+// told holds that an escape is told as a scenario that says what the definition gives.
+func told(t *testing.T, a *Attacker, f *Found) {
+	t.Helper()
+	text := string(Scenario(a.cfg.Model, f))
 	for _, part := range []string{`command":"go test ./..."`, `event: "SHIP"`, `expect: {"state":"coding"}`} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the scenario lacks %s:\n%s", part, text)
 		}
 	}
-	if wanted := []attack.Do{attack.Check, attack.Report, attack.Check, attack.Fire}; !slices.EqualFunc(r.Found[at].Steps, wanted, func(s attack.Step, do attack.Do) bool { return s.Do == do }) {
-		t.Errorf("it is shrunk to %v", r.Found[at].Lines)
+	suite, problems := scenario.Parse(scenario.Source{Name: "told.test.yaml", Text: []byte(text)}, nil)
+	if suite == nil {
+		t.Fatalf("%v\n%s", problems, text)
+	}
+	if results := suite.Play(nil); len(results) != 1 || !results[0].OK {
+		t.Errorf("%+v\n%s", results, text)
+	}
+	if wanted := []attack.Do{attack.Check, attack.Report, attack.Check, attack.Fire}; !slices.EqualFunc(f.Steps, wanted, func(s attack.Step, do attack.Do) bool { return s.Do == do }) {
+		t.Errorf("it is shrunk to %v", f.Lines)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
@@ -168,7 +169,7 @@ func (p *player) reused() (all []string) {
 		at, known := first[id]
 		switch {
 		case id == "":
-		case !known:
+		case !known || a.at.Before(at):
 			first[id] = a.at
 		case a.latest.Sub(at) >= once.Kept-time.Second && !slices.Contains(all, id):
 			all = append(all, id)
@@ -347,7 +348,7 @@ func (p *player) orderOf(acks []*ack, d *policyv1.DecisionRecord) int {
 
 // unheard reports that a record may be that of a step whose answer nobody has heard.
 func unheard(a *ack, d *policyv1.DecisionRecord) bool {
-	return a.step.Do == attack.Check && (a.step.Call == "" || a.step.Call == d.GetCallId()) &&
+	return a.step.Do == attack.Check && (a.step.Call == d.GetCallId() || a.step.Call == "" && strings.HasPrefix(d.GetCallId(), typeid.Call+"_")) &&
 		d.GetInputDigest() == verify.DigestOfCall(a.step.Tool, bytesOf(&a.step, a.step.Input))
 }
 
