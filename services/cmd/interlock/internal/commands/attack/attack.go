@@ -121,7 +121,7 @@ func begin(ctx context.Context, t *target, cfg engine.Config) (attacker *engine.
 func progress(io console.Streams, all int) func(int) {
 	last := time.Now()
 	return func(played int) {
-		if time.Since(last) > 2*time.Second {
+		if time.Since(last) > 10*time.Second {
 			last = time.Now()
 			fmt.Fprintf(io.Err, "interlock: %d of %s played\n", played, show.Counted(all, "schedule"))
 		}
