@@ -157,7 +157,8 @@ var choices = []choice{
 	{6, (*Grammar).repeat},
 	{4, (*Grammar).race},
 	{3, (*Grammar).leave},
-	{2, (*Grammar).forbidden},
+	{1, (*Grammar).forbidden},
+	{4, (*Grammar).write},
 	{2, (*Grammar).begin},
 	{2, (*Grammar).session},
 	{3, (*Grammar).time},
@@ -667,7 +668,23 @@ func (g *Grammar) leave(r *Rand, v *View) Step {
 
 // forbidden is what only operators and services do.
 func (g *Grammar) forbidden(r *Rand, _ *View) Step {
-	return Step{Do: pick(r, []Do{Register, Policy, Write}), As: pick(r, []string{Agent, Agent, Loose, Other, Runtime, Approver, Nobody}), Data: g.data(r), Key: "f" + strconv.Itoa(r.N(3))}
+	return Step{Do: pick(r, []Do{Register, Policy}), As: pick(r, []string{Agent, Agent, Loose, Other, Runtime, Approver, Nobody})}
+}
+
+// write edits the state that the first session shares: what it may write, and what it may not.
+func (g *Grammar) write(r *Rand, _ *View) Step {
+	s := Step{
+		Do: Write, As: pick(r, []string{Agent, Agent, Agent, Child, Other, Loose, Runtime, Operator, Approver, Nobody}), Session: pick(r, []string{"s1", "s1", "s1", "s3", "s2"}),
+		Data: pick(r, []string{
+			`{"notes":"a"}`, `{"notes":"b"}`, `{"notes":"c"}`, `{"notes":""}`, `{"notes":null}`, `{"verdict":"good"}`, `{"seal":1}`, `{"notes":"d","verdict":"good"}`,
+			`{"verdict":null}`, `{"other":1}`, `{"notes":7}`, `[]`, `{`, `{"notes":"` + strings.Repeat("x", 1001) + `"}`, `{"notes":"e","notes":"f"}`, `{"/verdict":"x"}`,
+		}),
+		Stale: r.Chance(15),
+	}
+	if r.Chance(20) {
+		s.Key = "w" + strconv.Itoa(r.N(3))
+	}
+	return s
 }
 
 // begin starts runs, in the same session and in others.

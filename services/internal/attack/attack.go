@@ -53,8 +53,10 @@ type Counts struct {
 	// Changes of runs, kills of the services, and entries of histories and logs that were
 	// decided again.
 	Changes int `json:"changes"`
-	Kills   int `json:"kills"`
-	Again   int `json:"decided_again"`
+	// Writes are edits of the shared state that were accepted.
+	Writes int `json:"writes"`
+	Kills  int `json:"kills"`
+	Again  int `json:"decided_again"`
 }
 
 // Result is what came of an attack.
@@ -168,7 +170,7 @@ func (a *Attacker) register(ctx context.Context, p *plane) error {
 			return fmt.Errorf("create session %s: %w", s.GetName(), err)
 		}
 	}
-	return nil
+	return share(ctx, conn)
 }
 
 // named reports that a workflow names a policy, which then judges its runs alone.
@@ -275,6 +277,9 @@ func (p *player) counts() Counts {
 		c.Changes += int(r.GetVersion())
 	}
 	for _, a := range p.acks {
+		if a.wrote > 0 {
+			c.Writes++
+		}
 		switch a.check.GetDecision() {
 		case policyv1.Decision_DECISION_ALLOW:
 			c.Allowed++
@@ -295,6 +300,7 @@ func (c *Counts) add(other *Counts) {
 	c.Asked += other.Asked
 	c.Denied += other.Denied
 	c.Changes += other.Changes
+	c.Writes += other.Writes
 	c.Kills += other.Kills
 	c.Again += other.Again
 }

@@ -13,6 +13,7 @@ import (
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/attack"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/ledger"
@@ -184,6 +185,28 @@ var planted = []plant{
 				}
 				return c.pass(ctx, method, args, reply)
 			}, attack.Agent, attack.Asker)
+		},
+	},
+	{
+		name: "an edit of the shared state is made as an operator", files: []string{tested}, kind: Escape, class: "shared state", steps: 1,
+		faults: func() Faults {
+			return changing(func(ctx context.Context, c *conn, method string, args, reply any) error {
+				if _, ok := args.(*statev1.UpdateStateRequest); ok {
+					return c.as(attack.Operator).Invoke(ctx, method, args, reply)
+				}
+				return c.pass(ctx, method, args, reply)
+			}, attack.Agent, attack.Child)
+		},
+	},
+	{
+		name: "an edit of the shared state is made twice", files: []string{tested}, kind: Doubled, class: "shared state", steps: 1,
+		faults: func() Faults {
+			return changing(func(ctx context.Context, c *conn, method string, args, reply any) error {
+				if r, ok := args.(*statev1.UpdateStateRequest); ok && r.GetIdempotencyKey() == "" {
+					_ = c.pass(ctx, method, args, &statev1.UpdateStateResponse{})
+				}
+				return c.pass(ctx, method, args, reply)
+			}, attack.Agent)
 		},
 	},
 	{

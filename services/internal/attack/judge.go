@@ -82,6 +82,7 @@ func (p *player) judge(properties []workflow.Property, proved map[string]bool) (
 	all = append(all, p.decided(r)...)
 	all = append(all, p.repeated()...)
 	all = append(all, p.votes(r)...)
+	all = append(all, p.shared()...)
 	return append(all, p.watch(r, properties, proved)...), nil
 }
 
@@ -321,7 +322,7 @@ func (p *player) logged(c *answers) (all []Finding) {
 		if a.check == nil || free(a.step.Tool) {
 			continue
 		}
-		if !slices.ContainsFunc(c.records, func(d *policyv1.DecisionRecord) bool { return answers1(a, d) }) {
+		if !slices.ContainsFunc(c.records, func(d *policyv1.DecisionRecord) bool { return isAnswer(a, d) }) {
 			all = append(all, Finding{Kind: Lost, Class: "decisions", Step: a.step.String(), What: fmt.Sprintf("%s was answered and is not in the log",
 				strings.TrimSpace(word(a.check.GetDecision().String())+" "+word(a.check.GetCode().String())))})
 		}
@@ -329,8 +330,8 @@ func (p *player) logged(c *answers) (all []Finding) {
 	return all
 }
 
-// answers1 reports that a record is that of an answer.
-func answers1(a *ack, d *policyv1.DecisionRecord) bool {
+// isAnswer reports that a record is that of an answer.
+func isAnswer(a *ack, d *policyv1.DecisionRecord) bool {
 	return d.GetDecision() == a.check.GetDecision() && d.GetCode() == a.check.GetCode() && d.GetRunVersion() == a.check.GetRunVersion() &&
 		d.GetRunId() == a.check.GetRunId() && d.GetInputDigest() == verify.DigestOfCall(a.step.Tool, bytesOf(&a.step, a.step.Input))
 }
@@ -339,7 +340,7 @@ func answers1(a *ack, d *policyv1.DecisionRecord) bool {
 // nobody has heard the answer of; 0 for none.
 func (p *player) orderOf(acks []*ack, d *policyv1.DecisionRecord) int {
 	for _, a := range acks {
-		if a.check != nil && answers1(a, d) || a.died && unheard(a, d) {
+		if a.check != nil && isAnswer(a, d) || a.died && unheard(a, d) {
 			return a.order
 		}
 	}

@@ -83,7 +83,7 @@ func approvalOf(a *approvalv1.Approval) *consent.Approval {
 }
 
 // meddle is about sessions, shared state, definitions and policies.
-func (p *player) meddle(conn grpc.ClientConnInterface, s *attack.Step) (string, error) {
+func (p *player) meddle(conn grpc.ClientConnInterface, s *attack.Step, a *ack) (string, error) {
 	sessions := statev1.NewSessionServiceClient(conn)
 	switch s.Do {
 	case attack.Stop:
@@ -95,10 +95,7 @@ func (p *player) meddle(conn grpc.ClientConnInterface, s *attack.Step) (string, 
 		p.sweepAlive(err)
 		return "", err
 	case attack.Write:
-		_, err := statev1.NewStateServiceClient(conn).UpdateState(p.ctx, &statev1.UpdateStateRequest{
-			Session: cmp.Or(s.Session, "s1"), Change: &statev1.UpdateStateRequest_MergePatch{MergePatch: bytesOf(s, s.Data)},
-		})
-		return "", err
+		return p.write(conn, s, a)
 	case attack.Register:
 		text := `{"id":` + quoted(p.model.Main.Machine.Name()) + `,"initial":"any","states":{"any":{"on":{"END":"end"}},"end":{"type":"final"}}}`
 		_, err := enginev1.NewWorkflowServiceClient(conn).RegisterWorkflow(p.ctx, &enginev1.RegisterWorkflowRequest{Definition: []byte(text)})

@@ -34,6 +34,7 @@ type player struct {
 	runs    []*run
 	calls   []attack.Call
 	asked   []string // ids of approvals
+	state   string   // the id of the shared state
 	pending map[string]bool
 	kill    *attack.Step // for the next step
 
@@ -71,6 +72,8 @@ type ack struct {
 	report         *policyv1.ReportToolCallResponse
 	moved          *enginev1.Run // of an accepted event
 	granted        *approvalv1.Approval
+	// wrote is the version of the shared state that an accepted edit has made; 0 for none.
+	wrote int64
 	// before is the version that the run of an accepted event had.
 	before int64
 	// within is the one in the middle of which it happened; nil for none.
@@ -83,6 +86,10 @@ func newPlayer(ctx context.Context, p *plane, model *verify.Model) (*player, err
 	a := &ack{}
 	if _, err := pl.begin(&attack.Step{Do: attack.Start, As: attack.Agent, Session: "s1"}, a); err != nil {
 		return nil, fmt.Errorf("start the run that is attacked: %w", err)
+	}
+	var err error
+	if pl.state, err = stateOf(ctx, p.honest(attack.Operator)); err != nil {
+		return nil, err
 	}
 	return pl, pl.look()
 }
@@ -172,7 +179,7 @@ func (p *player) attempt(s *attack.Step) []Finding {
 	a.err = err
 	p.done(a)
 	if a.died = p.dead(); a.died {
-		a.check, a.report, a.moved, a.granted = nil, nil, nil, nil
+		a.check, a.report, a.moved, a.granted, a.wrote = nil, nil, nil, nil, 0
 		p.say(s, "killed")
 		return nil
 	}
@@ -399,7 +406,7 @@ func (p *player) perform(s *attack.Step, a *ack) (string, error) {
 	case attack.Pause, attack.Resume, attack.Cancel, attack.Force, attack.Bind, attack.Interrupt:
 		return p.leave(enginev1.NewRunServiceClient(conn), s, a)
 	default:
-		return p.meddle(conn, s)
+		return p.meddle(conn, s, a)
 	}
 }
 
