@@ -141,9 +141,16 @@ func (s *Step) String() string {
 		name string
 		is   bool
 	}{
-		{"failed", s.Failed}, {"unknown", s.Unknown}, {"at an old version", s.Stale}, {"at this version", s.Current}, {"reject", s.Reject},
-		{"run " + fmt.Sprint(s.Run), s.Run > 1}, {"approval " + fmt.Sprint(s.Approval), s.Approval > 0}, {fmt.Sprint(s.Seconds, " s"), s.Seconds != 0},
-		{"before commit " + fmt.Sprint(s.Commit), s.Do == Kill && !s.Applied}, {"after commit " + fmt.Sprint(s.Commit), s.Do == Kill && s.Applied},
+		{"failed", s.Failed},
+		{"unknown", s.Unknown},
+		{"at an old version", s.Stale},
+		{"at this version", s.Current},
+		{"reject", s.Reject},
+		{"run " + fmt.Sprint(s.Run), s.Run > 1},
+		{"approval " + fmt.Sprint(s.Approval), s.Approval > 0},
+		{fmt.Sprint(s.Seconds, " s"), s.Seconds != 0},
+		{"before commit " + fmt.Sprint(s.Commit), s.Do == Kill && !s.Applied},
+		{"after commit " + fmt.Sprint(s.Commit), s.Do == Kill && s.Applied},
 	} {
 		if part.is {
 			add(" (%s)", part.name)
