@@ -184,10 +184,42 @@ func (d *Drawer) Next(v *View) Step {
 		d.plan = d.plan[1:]
 		return s
 	}
-	if len(d.plan) == 0 && r.Chance(12) {
+	switch waiting := v.waiting(); {
+	case len(d.plan) > 0:
+	case waiting > 0 && r.Chance(25):
+		d.plan = d.grammar.agree(r, v, waiting)
+	case r.Chance(12):
 		d.plan = d.grammar.pursue(r, v)
 	}
 	return d.grammar.next(r, v)
+}
+
+// waiting is the last approval that waits for people; 0 for none.
+func (v *View) waiting() (last int) {
+	for i := range v.Approvals {
+		if v.Approvals[i].Pending {
+			last = i + 1
+		}
+	}
+	return last
+}
+
+// agree lets people agree to what the agent waits for, and uses that more than once.
+func (g *Grammar) agree(r *Rand, v *View, approval int) (all []Step) {
+	for _, who := range [][]string{{Approver, Second}, {Agent, Approver, Approver, Second}, {Asker, Second, Approver}}[r.N(3)] {
+		all = append(all, Step{Do: Decide, As: who, Approval: approval})
+	}
+	if len(v.Calls) == 0 {
+		return all
+	}
+	call := v.Calls[len(v.Calls)-1].Step
+	for i := range 3 {
+		if r.Chance(60) {
+			call.Call = "g" + strconv.Itoa(len(v.Calls)) + "-" + strconv.Itoa(i)
+		}
+		all = append(all, call)
+	}
+	return all
 }
 
 // pursue does what the workflow wants to see, but for something: it makes the calls of which a

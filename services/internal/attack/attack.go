@@ -53,6 +53,8 @@ type Counts struct {
 	// Changes of runs, kills of the services, and entries of histories and logs that were
 	// decided again.
 	Changes int `json:"changes"`
+	// Approved are the calls and the events that people have let through.
+	Approved int `json:"approved"`
 	// Writes are edits of the shared state that were accepted.
 	Writes int `json:"writes"`
 	Kills  int `json:"kills"`
@@ -272,7 +274,7 @@ func (a *Attacker) playWith(ctx context.Context, next func(*player) (attack.Step
 
 // counts of one schedule.
 func (p *player) counts() Counts {
-	c := Counts{Schedules: 1, Kills: p.lives, Again: p.again, Steps: len(p.lines)}
+	c := Counts{Schedules: 1, Kills: p.lives, Again: p.again, Approved: p.approved, Steps: len(p.lines)}
 	for _, r := range p.runs {
 		c.Changes += int(r.GetVersion())
 	}
@@ -300,6 +302,7 @@ func (c *Counts) add(other *Counts) {
 	c.Asked += other.Asked
 	c.Denied += other.Denied
 	c.Changes += other.Changes
+	c.Approved += other.Approved
 	c.Writes += other.Writes
 	c.Kills += other.Kills
 	c.Again += other.Again

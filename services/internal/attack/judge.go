@@ -14,6 +14,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/attack"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
@@ -83,6 +84,7 @@ func (p *player) judge(properties []workflow.Property, proved map[string]bool) (
 	all = append(all, p.repeated()...)
 	all = append(all, p.votes(r)...)
 	all = append(all, p.shared()...)
+	all = append(all, p.agreed(r)...)
 	return append(all, p.watch(r, properties, proved)...), nil
 }
 
@@ -410,6 +412,48 @@ func (p *player) votes(r *recorded) (all []Finding) {
 			all = append(all, Finding{Kind: Lost, Class: "votes", Step: a.step.String(), What: "a vote was acknowledged and is not there"})
 		case n > 1:
 			all = append(all, Finding{Kind: Doubled, Class: "votes", Step: a.step.String(), What: "a vote is there twice"})
+		}
+	}
+	return all
+}
+
+// agreed holds what approvals have let through against the votes: enough people, each once, and
+// none of them the asker.
+func (p *player) agreed(r *recorded) (all []Finding) {
+	check := func(id, what string) {
+		p.approved++
+		a := r.approvals[id]
+		if a == nil {
+			all = append(all, Finding{Kind: Lost, Class: "approvals", What: "the approval of " + what + " is not there"})
+			return
+		}
+		open := approvalOf(a)
+		open.Status, open.Votes = consent.Pending, nil
+		votes := 0
+		for _, v := range a.GetVotes() {
+			by := consent.Approver{Name: v.GetBy(), Role: strings.ToLower(word(v.GetRole().String()))}
+			if may, why := open.MayDecide(by, v.GetTime().AsTime()); !may {
+				all = append(all, Finding{Kind: Escape, Class: "a vote that counts for nothing", What: what + ": " + why})
+			}
+			open.Votes = append(open.Votes, consent.Vote{Name: v.GetBy(), Approve: v.GetApprove()})
+			if v.GetApprove() {
+				votes++
+			}
+		}
+		if votes < max(1, int(a.GetTerms().GetRequired())) {
+			all = append(all, Finding{Kind: Escape, Class: "approvals", What: fmt.Sprintf("%s was let through with %d votes, of %d that it takes", what, votes, a.GetTerms().GetRequired())})
+		}
+	}
+	for _, d := range r.decisions {
+		if d.GetApprovalId() != "" && d.GetLeaseId() == "" && d.GetDecision() == policyv1.Decision_DECISION_ALLOW {
+			check(d.GetApprovalId(), d.GetTool()+" "+d.GetCallId())
+		}
+	}
+	for _, run := range p.runs {
+		for i := range r.histories[run.GetRunId()] {
+			if e := &r.histories[run.GetRunId()][i]; e.ToolResult == nil && e.ApprovalID != "" && e.Type == workflow.EventTransitioned {
+				check(e.ApprovalID, e.Event)
+			}
 		}
 	}
 	return all

@@ -39,15 +39,16 @@ type player struct {
 	kill    *attack.Step // for the next step
 
 	// order counts what has ended, in the order in which it did.
-	order int
-	acks  []*ack
-	lines []string
-	told  []outcome
-	ids   map[string]string
-	met   map[string]int
-	under *ack // what is under way
-	again int  // entries that were decided again
-	found []Finding
+	order    int
+	acks     []*ack
+	lines    []string
+	told     []outcome
+	ids      map[string]string
+	met      map[string]int
+	approved int  // what people have let through
+	under    *ack // what is under way
+	again    int  // entries that were decided again
+	found    []Finding
 }
 
 // run is one that was met.
@@ -423,7 +424,7 @@ func (p *player) check(conn grpc.ClientConnInterface, s *attack.Step, a *ack) (s
 
 // word is the end of the name of an enumeration's value.
 func word(name string) string {
-	for _, prefix := range []string{"DECISION_CODE_", "DECISION_", "REJECTION_CODE_", "APPROVAL_STATUS_", "RUN_STATUS_"} {
+	for _, prefix := range []string{"DECISION_CODE_", "DECISION_", "REJECTION_CODE_", "APPROVAL_STATUS_", "APPROVER_ROLE_", "RUN_STATUS_"} {
 		name = strings.TrimPrefix(name, prefix)
 	}
 	if name == "UNSPECIFIED" {
