@@ -94,7 +94,7 @@ const (
 	OpenAfter    = "it comes after a difference in the history"
 	OpenVersions = "no history of that version of the run was given"
 	OpenRejected = "people may have rejected the same call before"
-	OpenDriven   = "whether the session still drove the run, or had that branch, is not recorded"
+	OpenDriven   = "whether the session still drove the run is not recorded"
 )
 
 // Conform takes a recorded run again, by the functions that have decided it: every change
@@ -268,6 +268,10 @@ func (c *conformer) command(m *workflow.Machine, e *workflow.HistoryEntry) workf
 // recorded.
 func (c *conformer) pause(e *workflow.HistoryEntry) workflow.Command {
 	p := workflow.Pause{Reason: e.Reason, Actor: e.Actor}
+	if len(e.HoldCauses) > 0 {
+		p.Hold = e.HoldCauses[0]
+		return p
+	}
 	if e.Type == workflow.EventHeld {
 		p.Hold = workflow.HoldOperator
 		if c.run.HeldFor(p.Hold) {
@@ -284,10 +288,14 @@ func (c *conformer) laneState(e *workflow.HistoryEntry) string {
 
 // evidenceOf is how evidence stood: by what was seen of the calls, where that is known.
 func (c *conformer) evidenceOf(m *workflow.Machine, e *workflow.HistoryEntry) evidence.Standings {
-	if c.observed == nil {
-		return c.recordedEvidence(m, e)
+	if c.observed != nil {
+		return c.standings(m, e)
 	}
-	return c.standings(m, e)
+	all := c.recordedEvidence(m, e)
+	if len(all) > 0 {
+		c.open(OpenEvidence)
+	}
+	return all
 }
 
 // recordedEvidence is how evidence stood, as the results of guards tell: what they have
@@ -304,9 +312,6 @@ func (c *conformer) recordedEvidence(m *workflow.Machine, e *workflow.HistoryEnt
 				heldBy(def, all)
 			}
 		}
-	}
-	if len(all) > 0 {
-		c.open(OpenEvidence)
 	}
 	return all
 }
@@ -366,8 +371,8 @@ func (c *conformer) decision(d *Traced) {
 	}
 	m := c.trace.Definitions[run.WorkflowVersion]
 	at := run.At(d.Branch)
-	if d.Decision == toolcall.Deny && d.Code == toolcall.CodeRunNotActive && (run.Status.Ended() || at.State == "") {
-		c.open(OpenDriven)
+	if at.State == "" && d.Decision == toolcall.Deny && d.Code == toolcall.CodeRunNotActive {
+		c.out.Decisions++ // the run has no such branch
 		return
 	}
 	if d.State != "" && at.State != d.State && !strings.HasPrefix(d.State, "$") {
@@ -387,7 +392,7 @@ func (c *conformer) decision(d *Traced) {
 		input = nil
 	}
 	state := toolcall.Decide(m, &at, toolcall.Call{Tool: d.Tool, Input: input})
-	if run.Status == workflow.Paused {
+	if run.Status == workflow.Paused && c.observed == nil {
 		c.open(OpenPause)
 		return
 	}
@@ -400,6 +405,8 @@ func (c *conformer) decision(d *Traced) {
 	case state.Decision == d.Decision && state.Code == d.Code && certain, state.Decision == toolcall.Allow &&
 		d.Decision == toolcall.Allow && !takesInput(m, &at, d.Tool):
 		c.out.Decisions++
+	case (run.Status.Ended() || run.Status == workflow.Paused) && d.Decision == toolcall.Deny && d.Code == toolcall.CodeRunNotActive:
+		c.open(OpenDriven)
 	case certain:
 		c.out.Decisions++
 		c.differs("decision", d.Sequence, "%s %s: the state decides %s, and %s was recorded", d.Tool, d.CallID,

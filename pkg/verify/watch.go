@@ -139,6 +139,7 @@ func (c *conformer) standings(m *workflow.Machine, e *workflow.HistoryEntry) evi
 	}
 	for name, s := range recorded {
 		if _, judged := all[name]; !judged {
+			c.open(OpenEvidence)
 			all[name] = s
 		}
 	}

@@ -59,6 +59,8 @@ type Counts struct {
 	Writes int `json:"writes"`
 	Kills  int `json:"kills"`
 	Again  int `json:"decided_again"`
+	// Open are those that could not be, by why.
+	Open map[string]int `json:"open"`
 }
 
 // Result is what came of an attack.
@@ -274,7 +276,7 @@ func (a *Attacker) playWith(ctx context.Context, next func(*player) (attack.Step
 
 // counts of one schedule.
 func (p *player) counts() Counts {
-	c := Counts{Schedules: 1, Kills: p.lives, Again: p.again, Approved: p.approved, Steps: len(p.lines)}
+	c := Counts{Schedules: 1, Kills: p.lives, Again: p.again, Open: p.open, Approved: p.approved, Steps: len(p.lines)}
 	for _, r := range p.runs {
 		c.Changes += int(r.GetVersion())
 	}
@@ -306,6 +308,12 @@ func (c *Counts) add(other *Counts) {
 	c.Writes += other.Writes
 	c.Kills += other.Kills
 	c.Again += other.Again
+	if c.Open == nil {
+		c.Open = map[string]int{}
+	}
+	for why, n := range other.Open {
+		c.Open[why] += n
+	}
 }
 
 // mostPlays bounds how often a schedule is played to shrink it.

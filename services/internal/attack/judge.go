@@ -502,6 +502,9 @@ func (p *player) watch(r *recorded, properties []workflow.Property, proved map[s
 				all = append(all, Finding{Kind: Escape, Class: "conformance", What: d.String()})
 			}
 			p.again += c.History + c.Decisions
+			for why, n := range c.Open {
+				p.open[why] += n
+			}
 		}
 		for i := range out.Breaches {
 			b := &out.Breaches[i]

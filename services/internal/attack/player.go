@@ -45,9 +45,10 @@ type player struct {
 	told     []outcome
 	ids      map[string]string
 	met      map[string]int
-	approved int  // what people have let through
-	under    *ack // what is under way
-	again    int  // entries that were decided again
+	approved int            // what people have let through
+	under    *ack           // what is under way
+	open     map[string]int // entries that could not be, by why
+	again    int            // entries that were decided again
 	found    []Finding
 }
 
@@ -83,7 +84,7 @@ type ack struct {
 
 // newPlayer starts the run that is attacked.
 func newPlayer(ctx context.Context, p *plane, model *verify.Model) (*player, error) {
-	pl := &player{plane: p, ctx: ctx, model: model, pending: map[string]bool{}, ids: map[string]string{}, met: map[string]int{}}
+	pl := &player{plane: p, ctx: ctx, model: model, pending: map[string]bool{}, open: map[string]int{}, ids: map[string]string{}, met: map[string]int{}}
 	a := &ack{}
 	if _, err := pl.begin(&attack.Step{Do: attack.Start, As: attack.Agent, Session: "s1"}, a); err != nil {
 		return nil, fmt.Errorf("start the run that is attacked: %w", err)

@@ -25,6 +25,9 @@ func Change(h *jsonview.HistoryEntry) (workflow.HistoryEntry, bool) {
 		Branch:   h.Branch, Interrupt: h.Interrupt, Files: h.Files, ChildRunID: h.ChildRunID, SessionID: h.SessionID,
 		ApprovalID: h.ApprovalID,
 	}
+	for _, cause := range h.HoldCauses {
+		e.HoldCauses = append(e.HoldCauses, workflow.HoldCause(cause))
+	}
 	for i := range h.Guards {
 		e.Guards = append(e.Guards, workflow.GuardResult{
 			Name: h.Guards[i].Name, Field: h.Guards[i].Field,

@@ -257,8 +257,12 @@ func (c *Command) print(io console.Streams, t *target, r *engine.Result, written
 	}
 	fmt.Fprintf(io.Out, "%s: %s with %s: calls: %d allowed, %d asked about, %d denied; changes of runs: %d; kills: %d\n", name,
 		show.Counted(r.Schedules, "schedule"), show.Counted(r.Steps, "step"), r.Allowed, r.Asked, r.Denied, r.Changes, r.Kills)
-	fmt.Fprintf(io.Out, "%s: %d recorded entries decided again; escapes: %d, lost: %d, doubled: %d, broken properties: %d\n", name,
-		r.Again, counts[engine.Escape], counts[engine.Lost], counts[engine.Doubled], counts[engine.Broken])
+	open := 0
+	for _, n := range r.Open {
+		open += n
+	}
+	fmt.Fprintf(io.Out, "%s: %d recorded entries decided again, %d open; escapes: %d, lost: %d, doubled: %d, broken properties: %d\n", name,
+		r.Again, open, counts[engine.Escape], counts[engine.Lost], counts[engine.Doubled], counts[engine.Broken])
 	if len(t.properties) == 0 {
 		fmt.Fprintf(io.Out, "%s: no properties: only what the definition itself says was held against what happened\n", name)
 	}
