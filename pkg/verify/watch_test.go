@@ -150,6 +150,20 @@ func TestWatch(t *testing.T) {
 			s.fire("SAVE", false)
 			s.call("c1", "Read", `{"file_path":"a.go"}`, 1)
 		}, []string{"decision 1: Read c1 was allowed on version 1 of the run, which was at version 2 then"}},
+		"while an operator holds the run": {func(s *story) {
+			out := s.m.Step(&s.run, workflow.Pause{Hold: workflow.HoldOperator, Actor: "olga"}, noon)
+			s.take(&out)
+			s.call("c1", "Read", `{"file_path":"a.go"}`, 2)
+		}, []string{"decision 1: Read c1: the state decides DENY RUN_NOT_ACTIVE, and ALLOW was recorded"}},
+		"after a pause": {func(s *story) {
+			s.call("c1", "Bash", testing1, 1)
+			s.report("c1", true, true)
+			out := s.m.Step(&s.run, workflow.Pause{Actor: "agent"}, noon)
+			s.take(&out)
+			out = s.m.Step(&s.run, workflow.Resume{Actor: "agent"}, noon)
+			s.take(&out)
+			s.fire("SHIP", true)
+		}, []string{`"SHIP" is refused`}},
 		"what the state does not allow": {func(s *story) {
 			s.call("c1", "Write", `{"file_path":"a.go","content":"x"}`, 1)
 		}, []string{"decision 1: Write c1: the state decides DENY TOOL_NOT_ALLOWED"}},
