@@ -160,8 +160,8 @@ func TestWatch(t *testing.T) {
 			s.report("c1", true, true)
 			out := s.m.Step(&s.run, workflow.Pause{Actor: "agent"}, noon)
 			s.take(&out)
-			out = s.m.Step(&s.run, workflow.Resume{Actor: "agent"}, noon)
-			s.take(&out)
+			resumed := s.m.Step(&s.run, workflow.Resume{Actor: "agent"}, noon)
+			s.take(&resumed)
 			s.fire("SHIP", true)
 		}, []string{`"SHIP" is refused`}},
 		"what the state does not allow": {func(s *story) {
