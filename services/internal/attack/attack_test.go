@@ -271,3 +271,26 @@ func TestKilledCalls(t *testing.T) {
 		}
 	}
 }
+
+// What happened in the middle of something else when the services died is not taken for that.
+func TestKilledRace(t *testing.T) {
+	t.Parallel()
+	a := attacker(t, Faults{}, "ci-pipeline.json")
+	for _, applied := range []bool{false, true} {
+		played, err := a.Replay(t.Context(), []attack.Step{
+			{Do: attack.Kill, Commit: 2, Applied: applied},
+			{
+				Do: attack.Check, As: attack.Loose, Run: 1, Tool: "Read", Input: `{"file_path":"a.go"}`, Call: "c1", Commit: 1,
+				Race: &attack.Step{Do: attack.Fire, As: attack.Agent, Run: 1, Event: "FAIL"},
+			},
+			{Do: attack.Fire, As: attack.Agent, Run: 1, Event: "FAIL"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]string{false: "taken, in failed FAILED", true: "RUN_NOT_RUNNING"}[applied]
+		if last := played.Lines[len(played.Lines)-1]; len(played.Findings) > 0 || !strings.HasSuffix(last, want) {
+			t.Errorf("found is %v, and the last should be %s:\n  %s", played.Findings, want, strings.Join(played.Lines, "\n  "))
+		}
+	}
+}

@@ -253,7 +253,7 @@ func (p *player) accounted(r *recorded, a *ack, changes int) (all []Finding) {
 		if changes > 1 {
 			all = append(all, Finding{Kind: Doubled, Class: "changes", Step: step, What: fmt.Sprintf("one event has made %d changes", changes)})
 		}
-	case (a.died || moved) && changes <= 1:
+	case (a.died || moved || a.lostTrack) && changes <= 1:
 	case changes > 0:
 		all = append(all, Finding{Kind: Doubled, Class: "changes", Step: step, What: fmt.Sprintf("%d changes happened that nobody was told of", changes)})
 	}

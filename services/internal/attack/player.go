@@ -80,6 +80,8 @@ type ack struct {
 	before int64
 	// within is the one in the middle of which it happened; nil for none.
 	within *ack
+	// lostTrack: what happened in the middle of it has died, so that a change may be of that.
+	lostTrack bool
 }
 
 // newPlayer starts the run that is attacked.
@@ -181,6 +183,9 @@ func (p *player) attempt(s *attack.Step) []Finding {
 	a.err = err
 	p.done(a)
 	if a.died = p.dead(); a.died {
+		if a.within != nil {
+			a.within.lostTrack = true
+		}
 		a.check, a.report, a.moved, a.granted, a.wrote = nil, nil, nil, nil, 0
 		p.say(s, "killed")
 		return nil
@@ -238,11 +243,7 @@ func (p *player) tellOf(s *attack.Step, a *ack, from, said string) {
 }
 
 // dead reports that the services have died.
-func (p *player) dead() bool {
-	p.store.mu.Lock()
-	defer p.store.mu.Unlock()
-	return p.store.dead
-}
+func (p *player) dead() bool { return p.store.isDead() }
 
 // done notes that something has ended.
 func (p *player) done(a *ack) {

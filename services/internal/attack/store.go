@@ -59,14 +59,22 @@ func (h *hooked) next() (do func(), dies, dead bool) {
 	return do, dies, false
 }
 
+// isDead reports that the services have died.
+func (h *hooked) isDead() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.dead
+}
+
 // Commit implements store.Store.
 func (h *hooked) Commit(ctx context.Context, batch store.Batch) (store.Result, error) {
 	do, dies, dead := h.next()
 	if do != nil {
 		do()
+		dead = h.isDead() // it may have been the end
 	}
 	switch {
-	case dead, dies && !h.applied:
+	case dead && !dies, dies && !h.applied:
 		return store.Result{}, fmt.Errorf("%w: the services were killed", store.ErrUnavailable)
 	case dies:
 		if _, err := h.Store.Commit(ctx, batch); err != nil {
