@@ -19,6 +19,8 @@ import (
 // Trace is what was recorded of one run.
 type Trace struct {
 	RunID, SessionID, Workspace string
+	// Parent is the run that has invoked it; nil for none.
+	Parent *workflow.Parent
 	// Definitions of the run's workflow, by version.
 	Definitions map[int64]*workflow.Machine
 	// Invoked are workflows that it has invoked, by name. One that is not there can have
@@ -43,6 +45,9 @@ type Traced struct {
 	Time                           time.Time
 	CallID, Branch, State, Tool    string
 	Principal, Session, Capability string
+	// Qualified is the full name of a tool of a server that was called by a plain name; empty
+	// where Tool is all.
+	Qualified string
 	// Input as it was kept, which may be masked; nil for not kept. Digest is of what was
 	// decided on.
 	Input    []byte
@@ -52,6 +57,8 @@ type Traced struct {
 	Policy   PolicyVersion // that decided; empty when the state did
 	// Approved is true when an approval has admitted it.
 	Approved bool
+	// Exempt: it was made by somebody whom properties are not about, as an operator.
+	Exempt bool
 }
 
 // Difference is an entry that the definition or a policy would not give.
@@ -86,6 +93,8 @@ const (
 	OpenEvidence = "evidence is taken as it was recorded"
 	OpenAfter    = "it comes after a difference in the history"
 	OpenVersions = "no history of that version of the run was given"
+	OpenRejected = "people may have rejected the same call before"
+	OpenDriven   = "whether the session still drove the run is not recorded"
 )
 
 // Conform takes a recorded run again, by the functions that have decided it: every change
@@ -109,6 +118,11 @@ type conformer struct {
 	at      map[int64]*workflow.Run
 	tainted bool
 	broken  bool
+	// observed, when it is set, is what was seen of the calls: evidence is judged by it, and
+	// not taken as it was recorded.
+	observed *evidence.Record
+	// last is what the last change came of.
+	last workflow.Result
 }
 
 func (c *conformer) open(why string) { c.out.Open[why]++ }
@@ -174,7 +188,7 @@ func (c *conformer) change(m *workflow.Machine, e *workflow.HistoryEntry) {
 		return
 	}
 	run := out.Run
-	c.run = &run
+	c.run, c.last = &run, out
 	c.at[run.Version] = &run
 }
 
@@ -262,6 +276,10 @@ func (c *conformer) command(m *workflow.Machine, e *workflow.HistoryEntry) workf
 // recorded.
 func (c *conformer) pause(e *workflow.HistoryEntry) workflow.Command {
 	p := workflow.Pause{Reason: e.Reason, Actor: e.Actor}
+	if len(e.HoldCauses) > 0 {
+		p.Hold = e.HoldCauses[0]
+		return p
+	}
 	if e.Type == workflow.EventHeld {
 		p.Hold = workflow.HoldOperator
 		if c.run.HeldFor(p.Hold) {
@@ -276,8 +294,12 @@ func (c *conformer) laneState(e *workflow.HistoryEntry) string {
 	return at.State
 }
 
-// evidenceOf is how evidence stood, as far as the results of guards tell.
+// evidenceOf is how evidence stood: by what was seen of the calls, where that is known, and
+// else as the results of guards tell.
 func (c *conformer) evidenceOf(m *workflow.Machine, e *workflow.HistoryEntry) evidence.Standings {
+	if c.observed != nil {
+		return c.standings(m, e)
+	}
 	all := m.EvidencePassed(e.Guards)
 	if len(all) > 0 {
 		c.open(OpenEvidence)
@@ -329,6 +351,10 @@ func (c *conformer) decision(d *Traced) {
 	}
 	m := c.trace.Definitions[run.WorkflowVersion]
 	at := run.At(d.Branch)
+	if at.State == "" && d.Decision == toolcall.Deny && d.Code == toolcall.CodeRunNotActive {
+		c.out.Decisions++ // the run has no such branch
+		return
+	}
 	if d.State != "" && at.State != d.State && !strings.HasPrefix(d.State, "$") {
 		c.differs("decision", d.Sequence, "it was made in state %s, and version %d of the run is in %s",
 			document.Quote(d.State), d.RunVersion, document.Quote(at.State))
@@ -346,7 +372,7 @@ func (c *conformer) decision(d *Traced) {
 		input = nil
 	}
 	state := toolcall.Decide(m, &at, toolcall.Call{Tool: d.Tool, Input: input})
-	if run.Status == workflow.Paused {
+	if run.Status == workflow.Paused && c.observed == nil {
 		c.open(OpenPause)
 		return
 	}
@@ -359,6 +385,8 @@ func (c *conformer) decision(d *Traced) {
 	case state.Decision == d.Decision && state.Code == d.Code && certain, state.Decision == toolcall.Allow &&
 		d.Decision == toolcall.Allow && !takesInput(m, &at, d.Tool):
 		c.out.Decisions++
+	case (run.Status.Ended() || run.Status == workflow.Paused) && d.Decision == toolcall.Deny && d.Code == toolcall.CodeRunNotActive:
+		c.open(OpenDriven)
 	case certain:
 		c.out.Decisions++
 		c.differs("decision", d.Sequence, "%s %s: the state decides %s, and %s was recorded", d.Tool, d.CallID,
@@ -403,6 +431,8 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 		c.open(OpenInput)
 	case asked.Decision == d.Decision:
 		c.out.Decisions++
+	case asked.Decision == toolcall.Ask && d.Decision == toolcall.Deny && d.Code == toolcall.CodePolicyDenied:
+		c.open(OpenRejected)
 	default:
 		c.out.Decisions++
 		c.differs("decision", d.Sequence, "%s %s: policy %s version %d decides %s, and %s was recorded",

@@ -22,8 +22,8 @@ const broad = `{
 	}
 }`
 
-// story is a run that makes calls in "work", as the machine decides them.
-func story(t *testing.T, m *workflow.Machine, id string, calls ...string) *verify.Trace {
+// errand is a run that makes calls in "work", as the machine decides them.
+func errand(t *testing.T, m *workflow.Machine, id string, calls ...string) *verify.Trace {
 	t.Helper()
 	trace := &verify.Trace{RunID: id, Definitions: map[int64]*workflow.Machine{1: m}}
 	out := m.Start(workflow.StartParams{ID: id, Context: document.ObjectValue(nil)}, "agent", noon)
@@ -53,7 +53,7 @@ func TestSuggest(t *testing.T) {
 	text, _ := document.Parse([]byte(broad), document.Limits{})
 	var traces []*verify.Trace
 	for i := range 6 {
-		traces = append(traces, story(t, m, fmt.Sprint("run_", i), "Read", "Edit", "Bash: git status", "Bash: git diff --stat", "Bash: go test ./...", "mcp__ci__build", "Bash: rm -rf /"))
+		traces = append(traces, errand(t, m, fmt.Sprint("run_", i), "Read", "Edit", "Bash: git status", "Bash: git diff --stat", "Bash: go test ./...", "mcp__ci__build", "Bash: rm -rf /"))
 	}
 	out, err := verify.Suggest(text, 1, traces, verify.SuggestOptions{MinRuns: 5})
 	if err != nil {
@@ -99,7 +99,7 @@ func TestSuggestIsCareful(t *testing.T) {
 	t.Parallel()
 	m := workflow.Compile(mustParse(t, broad), 1)
 	text, _ := document.Parse([]byte(broad), document.Limits{})
-	hidden := story(t, m, "run_1", "Bash: git status")
+	hidden := errand(t, m, "run_1", "Bash: git status")
 	hidden.Decisions[0].Input = nil
 	out, err := verify.Suggest(text, 1, []*verify.Trace{hidden}, verify.SuggestOptions{MinRuns: 1})
 	if err != nil {

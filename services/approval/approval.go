@@ -113,6 +113,10 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
+// SweepOnce lets approvals that are due now expire and escalate, and returns when the engine
+// was told. It is for those that turn the clock themselves.
+func (s *Service) SweepOnce(ctx context.Context) { s.app.SweepAndSettle(ctx) }
+
 // Follow returns work that wakes those of this process who wait for an approval that
 // changed in another one, until its context ends. Without NATS who waits still learns
 // of it, up to a second later; who watches all does not.

@@ -90,3 +90,6 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.app.Sweep(ctx)
 	return nil
 }
+
+// SweepOnce does so for what is due now, for those that turn the clock themselves.
+func (e *Engine) SweepOnce(ctx context.Context) { e.app.SweepOnce(ctx) }

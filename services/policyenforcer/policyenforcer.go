@@ -143,3 +143,6 @@ func (e *Enforcer) Run(ctx context.Context) error {
 	e.service.End()
 	return nil
 }
+
+// SweepOnce seals what was decided up to now, for those that turn the clock themselves.
+func (e *Enforcer) SweepOnce(ctx context.Context) { e.app.SweepOnce(ctx) }

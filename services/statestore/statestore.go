@@ -78,6 +78,9 @@ func (s *Store) Run(ctx context.Context) error {
 	return nil
 }
 
+// SweepOnce fires the timers that are due now, for those that turn the clock themselves.
+func (s *Store) SweepOnce(ctx context.Context) { s.app.SweepOnce(ctx) }
+
 // Follow returns work that wakes the watchers and runners of this process when
 // something changed in another one, until its context ends. Without NATS they still
 // learn of changes, up to a second later.

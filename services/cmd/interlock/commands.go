@@ -5,6 +5,7 @@ import (
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/agent"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/approval"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/attack"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/audit"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/backup"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/call"
@@ -71,6 +72,7 @@ var commands = []command{
 	{"fmt", "Format definitions written in JSON.", of[offline.Fmt], nil},
 	{"test", "Test workflows by scenario files, without a server.", of[offline.Test], nil},
 	{"verify", "Prove what is true of every run of a workflow, or check a recorded run.", of[verify.Command], nil},
+	{"attack", "Let a hostile agent loose on a workflow, and hold what gets through against its properties.", of[attack.Command], nil},
 	{"replay", "Drive recorded runs through a candidate workflow, and show what would differ.", of[replay.Command], nil},
 	{"migrate", "Move running runs to another version of their workflow, and prove what that allows.", of[migrate.Command], nil},
 	{"receipt", "Make receipts of runs that anybody can check, and check them.", of[receipt.Command], nil},

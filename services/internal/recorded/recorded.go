@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,13 +13,12 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
-	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/rules"
-	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/traced"
 )
 
 // Format is the form of exported runs.
@@ -192,65 +190,12 @@ func (r *Run) Trace() (*verify.Trace, error) {
 		t.Policies[verify.PolicyVersion{Name: v.Name, Version: v.Version}] = rules.Compile(policy, v.Version)
 	}
 	for i := range r.History {
-		if e, ok := entryOf(&r.History[i]); ok {
+		if e, ok := traced.Change(&r.History[i]); ok {
 			t.History = append(t.History, e)
 		}
 	}
 	for i := range r.Decisions {
-		t.Decisions = append(t.Decisions, tracedOf(&r.Decisions[i]))
+		t.Decisions = append(t.Decisions, traced.Decision(&r.Decisions[i]))
 	}
 	return t, nil
-}
-
-// entryOf is a change as the engine made it; false for the result of a tool.
-func entryOf(h *jsonview.HistoryEntry) (workflow.HistoryEntry, bool) {
-	if h.ToolResult != nil {
-		return workflow.HistoryEntry{}, false
-	}
-	e := workflow.HistoryEntry{
-		Time: h.Time, Actor: h.Actor, Type: h.Type, Event: h.Event, From: h.From, To: h.To, Data: valueOf(h.Data),
-		Rationale:       h.Rationale,
-		WorkflowVersion: h.WorkflowVersion, RunVersion: h.RunVersion, Status: workflow.Status(h.Status), Reason: h.Reason,
-		SafeNext: h.SafeNext,
-		Branch:   h.Branch, Interrupt: h.Interrupt, Files: h.Files, ChildRunID: h.ChildRunID, SessionID: h.SessionID,
-		ApprovalID: h.ApprovalID,
-	}
-	for i := range h.Guards {
-		e.Guards = append(e.Guards, workflow.GuardResult{
-			Name: h.Guards[i].Name, Field: h.Guards[i].Field,
-			Op: h.Guards[i].Op, Passed: h.Guards[i].Passed,
-		})
-	}
-	for i := range h.Joins {
-		e.Joins = append(e.Joins, workflow.Join{Event: h.Joins[i].Event, To: h.Joins[i].To, Succeeded: h.Joins[i].Succeeded})
-	}
-	return e, true
-}
-
-func valueOf(text []byte) document.Value {
-	if len(text) == 0 {
-		return document.Value{}
-	}
-	v, _ := document.Parse(text, document.Limits{})
-	return v
-}
-
-func tracedOf(d *jsonview.DecisionRecord) verify.Traced {
-	t := verify.Traced{
-		Sequence: d.Sequence, RunVersion: d.RunVersion, Time: d.Time, CallID: d.CallID, Branch: d.Branch, State: d.State,
-		Tool:      d.Tool,
-		Principal: d.Principal, Session: d.SessionID, Input: d.Input, Digest: d.InputDigest,
-		Decision: toolcall.Decision(d.Decision), Code: toolcall.Code(d.Code), Approved: (d.ApprovalID != "" || d.LeaseID != "") &&
-			d.Decision == "ALLOW",
-	}
-	if d.Policy != "" {
-		t.Policy = verify.PolicyVersion{Name: d.Policy, Version: d.PolicyVersion}
-	}
-	if strings.HasPrefix(d.Capability, "mcp:") {
-		t.Capability = d.Capability
-	}
-	if t.State == process.StateCompleted || t.State == process.StateBlocked {
-		t.State = ""
-	}
-	return t
 }

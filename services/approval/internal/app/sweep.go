@@ -124,3 +124,9 @@ func (a *App) forget(ctx context.Context, timer store.Timer) error {
 	}
 	return nil
 }
+
+// SweepAndSettle fires what is due now, and returns when the engine was told of it.
+func (a *App) SweepAndSettle(ctx context.Context) {
+	a.SweepOnce(ctx)
+	a.behind.Wait()
+}

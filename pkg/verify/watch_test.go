@@ -1,0 +1,234 @@
+package verify_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+const watchedWorkflow = `
+id: watched
+initial: coding
+states:
+  coding:
+    allowed_tools: [Read, Edit, Bash]
+    allowed_commands: [go test]
+    max_iterations: 4
+    on: {SAVE: coding, SHIP: {target: shipped, guard: green}, SKIP: shipped}
+  shipped: {type: final}
+guards: {green: {evidence: tests_green}}
+evidence: {tests_green: {tool: Bash, command: go test, after: edit}}
+meta: {enforcement: always}
+properties:
+  tested: {before: {state: shipped}, always: {evidence: tests_green}}
+  no edits: {never: {tool: Edit}, unless: {event: SAVE}}
+  two tests: {at_most: 2, tool: Bash, command: go test}
+`
+
+// story is a run that somebody stands by.
+type story struct {
+	*testing.T
+	m    *workflow.Machine
+	run  workflow.Run
+	seen []verify.Seen
+	n    int64
+}
+
+func tellStory(t *testing.T) (*story, *verify.Model) {
+	t.Helper()
+	m := model(t, watchedWorkflow)
+	s := &story{T: t, m: m.Main.Machine}
+	out := s.m.Start(workflow.StartParams{ID: "run_1", SessionID: "s", Workspace: "/workspace"}, "agent", noon)
+	s.take(&out)
+	return s, m
+}
+
+func (s *story) take(out *workflow.Result) {
+	s.Helper()
+	if out.Rejection != nil {
+		s.Fatal(out.Rejection.Message)
+	}
+	s.run = out.Run
+	s.seen = append(s.seen, verify.Seen{RunID: "run_1", Change: &out.Entry})
+}
+
+// fire takes an event; the evidence is held if the services say so.
+func (s *story) fire(event string, held bool) {
+	s.Helper()
+	out := s.m.Step(&s.run, workflow.Fire{Event: event, Actor: "agent", Evidence: evidence.Standings{"tests_green": {Name: "tests_green", Held: held}}}, noon)
+	s.take(&out)
+}
+
+// call is one that was allowed on a version of the run.
+func (s *story) call(id, tool, input string, version int64) {
+	s.n++
+	s.seen = append(s.seen, verify.Seen{RunID: "run_1", Call: &verify.Traced{
+		Sequence: s.n, RunVersion: version, Time: noon, CallID: id, State: "coding", Tool: tool, Input: []byte(input),
+		Digest: verify.DigestOfCall(tool, []byte(input)), Decision: toolcall.Allow,
+	}})
+}
+
+func (s *story) report(id string, ok, observed bool) {
+	s.seen = append(s.seen, verify.Seen{RunID: "run_1", Report: &verify.Told{CallID: id, Time: noon, OK: ok, Observed: observed}})
+}
+
+const (
+	testing1 = `{"command":"go test ./..."}`
+	editing  = `{"file_path":"a.go","old_string":"a","new_string":"b"}`
+)
+
+// What happened is held against what was seen: evidence by the calls and the reports of them,
+// calls by their limits and by the version of the run, and all of it by the properties.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		tell func(s *story)
+		// wrong are parts of what differs or is broken, in order; empty for nothing.
+		wrong []string
+	}{
+		"tested, and shipped": {func(s *story) {
+			s.call("c1", "Bash", testing1, 1)
+			s.report("c1", true, true)
+			s.fire("SHIP", true)
+		}, nil},
+		"the word of the agent": {func(s *story) {
+			s.call("c1", "Bash", testing1, 1)
+			s.report("c1", true, false)
+			s.fire("SHIP", true)
+		}, []string{`history 2: transitioned "SHIP" is refused by the definition`}},
+		"the word of the agent, and then the harness": {func(s *story) {
+			s.call("c1", "Bash", testing1, 1)
+			s.report("c1", true, false)
+			s.report("c1", true, true)
+			s.fire("SHIP", true)
+		}, nil},
+		"a report of no call": {func(s *story) {
+			s.report("c1", true, true)
+			s.fire("SHIP", true)
+		}, []string{`"SHIP" is refused`}},
+		"a test that failed": {func(s *story) {
+			s.call("c1", "Bash", testing1, 1)
+			s.report("c1", false, true)
+			s.fire("SHIP", true)
+		}, []string{`"SHIP" is refused`}},
+		"an edit after the test": {func(s *story) {
+			s.fire("SAVE", false)
+			s.call("c1", "Bash", testing1, 2)
+			s.report("c1", true, true)
+			s.call("c2", "Edit", editing, 2)
+			s.fire("SHIP", true)
+		}, []string{`"SHIP" is refused`}},
+		"around the tests": {func(s *story) { s.fire("SKIP", false) }, []string{"tested: history 2: transitioned leads from state \"coding\""}},
+		"around the tests, which were run": {func(s *story) {
+			s.call("c1", "Bash", testing1, 1)
+			s.report("c1", true, true)
+			s.fire("SKIP", false)
+		}, nil},
+		"an edit before anything is saved": {func(s *story) { s.call("c1", "Edit", editing, 1) }, []string{"no edits: decision 1: Edit c1 was allowed"}},
+		"an edit after that": {func(s *story) {
+			s.fire("SAVE", false)
+			s.call("c1", "Edit", editing, 2)
+		}, nil},
+		"too many tests": {func(s *story) {
+			for i := range 3 {
+				s.call(fmt.Sprint("c", i), "Bash", testing1, 1)
+			}
+		}, []string{"two tests: decision 3: Bash c2 was allowed in state \"coding\": call 3 of at most 2"}},
+		"too many calls": {func(s *story) {
+			for i := range 5 {
+				s.call(fmt.Sprint("c", i), "Read", `{"file_path":"a.go"}`, 1)
+			}
+		}, []string{"decision 5: Read c4 is call 5 of this entry of state \"coding\", which admits 4"}},
+		"a run that has moved on": {func(s *story) {
+			s.fire("SAVE", false)
+			s.call("c1", "Read", `{"file_path":"a.go"}`, 1)
+		}, []string{"decision 1: Read c1 was allowed on version 1 of the run, which was at version 2 then"}},
+		"while an operator holds the run": {func(s *story) {
+			out := s.m.Step(&s.run, workflow.Pause{Hold: workflow.HoldOperator, Actor: "olga"}, noon)
+			s.take(&out)
+			s.call("c1", "Read", `{"file_path":"a.go"}`, 2)
+		}, []string{"decision 1: Read c1: the state decides DENY RUN_NOT_ACTIVE, and ALLOW was recorded"}},
+		"after a pause": {func(s *story) {
+			s.call("c1", "Bash", testing1, 1)
+			s.report("c1", true, true)
+			out := s.m.Step(&s.run, workflow.Pause{Actor: "agent"}, noon)
+			s.take(&out)
+			resumed := s.m.Step(&s.run, workflow.Resume{Actor: "agent"}, noon)
+			s.take(&resumed)
+			s.fire("SHIP", true)
+		}, []string{`"SHIP" is refused`}},
+		"what the state does not allow": {func(s *story) {
+			s.call("c1", "Write", `{"file_path":"a.go","content":"x"}`, 1)
+		}, []string{"decision 1: Write c1: the state decides DENY TOOL_NOT_ALLOWED"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, m := tellStory(t)
+			row.tell(s)
+			trace := &verify.Trace{RunID: "run_1", SessionID: "s", Workspace: "/workspace", Definitions: map[int64]*workflow.Machine{1: s.m}}
+			out := verify.Watch(m, []*verify.Trace{trace}, s.seen, s.m.Definition().Properties)
+			var wrong []string
+			for _, d := range out.Runs["run_1"].Differences {
+				wrong = append(wrong, d.String())
+			}
+			for i := range out.Breaches {
+				wrong = append(wrong, out.Breaches[i].String())
+			}
+			if !slices.EqualFunc(wrong, row.wrong, strings.Contains) {
+				t.Errorf("wrong are %q, want %q", wrong, row.wrong)
+			}
+		})
+	}
+}
+
+// A branch that the run does not have is denied, and nothing else.
+func TestConformUnknownBranch(t *testing.T) {
+	t.Parallel()
+	m := model(t, watchedWorkflow)
+	started := m.Main.Machine.Start(workflow.StartParams{ID: "run_1"}, "agent", noon)
+	for decision, wrong := range map[toolcall.Decision]int{toolcall.Deny: 0, toolcall.Allow: 1} {
+		d := verify.Traced{Sequence: 1, RunVersion: 1, Time: noon, CallID: "c1", State: "coding", Branch: "x", Tool: "Read", Decision: decision}
+		if decision == toolcall.Deny {
+			d.Code = toolcall.CodeRunNotActive
+		}
+		out := verify.Conform(&verify.Trace{
+			RunID: "run_1", Definitions: map[int64]*workflow.Machine{1: m.Main.Machine}, History: []workflow.HistoryEntry{started.Entry}, Decisions: []verify.Traced{d},
+		})
+		if len(out.Differences) != wrong || len(out.Open) > 0 {
+			t.Errorf("%s: %v, open are %v", decision, out.Differences, out.Open)
+		}
+	}
+}
+
+// What is decided by more than the definition is open, and not called wrong.
+func TestConformLeavesOpen(t *testing.T) {
+	t.Parallel()
+	m := model(t, strings.Replace(watchedWorkflow, "meta: {enforcement: always}\n", "", 1), `{name: house, role: agent, ask: [{capability: "tool:Read"}]}`)
+	machine := m.Main.Machine
+	started := machine.Start(workflow.StartParams{ID: "run_1"}, "agent", noon)
+	ended := machine.Step(&started.Run, workflow.Fire{Event: "SKIP", Actor: "agent"}, noon)
+	input := []byte(`{"file_path":"a.go"}`)
+	denied := verify.Traced{
+		Sequence: 1, RunVersion: 1, Time: noon, CallID: "c1", State: "coding", Tool: "Read", Input: input, Digest: verify.DigestOfCall("Read", input),
+		Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Policy: verify.PolicyVersion{Name: "house", Version: 1},
+	}
+	driven := denied
+	driven.RunVersion, driven.State, driven.Code, driven.Policy = 2, "shipped", toolcall.CodeRunNotActive, verify.PolicyVersion{}
+	for why, d := range map[string]verify.Traced{verify.OpenRejected: denied, verify.OpenDriven: driven} {
+		trace := &verify.Trace{
+			RunID: "run_1", Definitions: map[int64]*workflow.Machine{1: machine}, History: []workflow.HistoryEntry{started.Entry, ended.Entry},
+			Policies: map[verify.PolicyVersion]*rules.Set{{Name: "house", Version: 1}: rules.Compile(m.Policies[0].Policy, 1)}, Decisions: []verify.Traced{d},
+		}
+		out := verify.Conform(trace)
+		if len(out.Differences) > 0 || out.Open[why] != 1 {
+			t.Errorf("%s: %v, open are %v", why, out.Differences, out.Open)
+		}
+	}
+}
