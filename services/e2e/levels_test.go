@@ -17,7 +17,7 @@ const module = "github.com/interlock-run/interlock/"
 var levels = map[string]int{
 	"pkg/authority": 0, "pkg/workflow": 0, "pkg/process": 0, "pkg/shell": 0, "pkg/toolcall": 0,
 	"pkg/rules": 0, "pkg/document": 0, "pkg/consent": 0, "pkg/jsonobject": 0,
-	"pkg/pathglob": 0, "pkg/verify": 0, "pkg/attack": 0, "pkg/condition": 0, "pkg/evidence": 0, "pkg/diagram": 0, "pkg/scenario": 0, "pkg/session": 0,
+	"pkg/pathglob": 0, "pkg/verify": 0, "pkg/attack": 0, "pkg/receipt": 0, "pkg/condition": 0, "pkg/evidence": 0, "pkg/diagram": 0, "pkg/scenario": 0, "pkg/session": 0,
 	"pkg/visible": 0, "pkg/placeholder": 0, "services/internal/hookevent": 0, "pkg/toolname": 0, "pkg/pricing": 0, "pkg/webhook": 0, "pkg/randtest": 0, "pkg/disktest": 0, "pkg/certtest": 0, "pkg/internal/reread": 0, "pkg/internal/tlsfiles": 1,
 
 	"pkg/store": 1, "pkg/health": 1, "pkg/fault": 1, "pkg/auth": 1, "pkg/typeid": 1, "services/internal/snapshot": 1,
@@ -32,7 +32,7 @@ var levels = map[string]int{
 	"pkg/bus": 3, "pkg/rpc": 3, "pkg/sdk": 3, "pkg/telemetry": 3, "pkg/auth/oidc": 3,
 	"services/engine/internal/rpc": 3, "services/policyenforcer/internal/rpc": 3, "services/statestore/internal/rpc": 3,
 	"services/approval/internal/rpc": 3, "services/approval/internal/webhook": 3,
-	"services/gateway/internal": 3, "services/internal/jsonview": 3, "services/internal/traced": 3, "services/internal/protomap": 3, "services/internal/listing": 3,
+	"services/gateway/internal": 3, "services/internal/jsonview": 3, "services/internal/traced": 3, "services/internal/recorded": 3, "services/internal/receipts": 3, "services/internal/protomap": 3, "services/internal/listing": 3,
 	"services/internal/metrics": 3, "services/internal/presence": 3, "services/internal/sessiontree": 3, "services/internal/natsserver": 3, "services/internal/decided": 3, "services/internal/datadir": 3, "services/internal/configfile": 1, "services/internal/commandline": 4,
 
 	// What the command line prints and does without a server knows of no connection.

@@ -1,5 +1,5 @@
 // Receiptcheck checks receipts of Interlock. It shares no code with Interlock and needs
-// nothing but the standard library, so that whoever does not trust the one can read the
+// nothing but the standard library, so that people who do not trust the one can read the
 // other.
 //
 //	receiptcheck RECEIPT PUBLIC-KEY [WITNESS-KEY...]
@@ -146,7 +146,7 @@ func check(receipt, key []byte, witnesses [][]byte) []string {
 func readKey(data []byte) (ed25519.PublicKey, error) {
 	block, _ := pem.Decode(data)
 	if block == nil {
-		return nil, fmt.Errorf("a key is no PEM")
+		return nil, fmt.Errorf("a key is not in PEM")
 	}
 	key, err := x509.ParsePKIXPublicKey(block.Bytes)
 	public, ok := key.(ed25519.PublicKey)

@@ -305,7 +305,7 @@ func passed(e *jsonview.HistoryEntry) string {
 	return "guard " + strings.Join(names, ", ") + " had passed"
 }
 
-// people are those who have agreed.
+// people names everybody who has agreed.
 func (c *Checked) people(id string) string {
 	at := slices.IndexFunc(c.approvals, func(a jsonview.Approval) bool { return a.ApprovalID == id })
 	if at < 0 {
