@@ -303,6 +303,7 @@ function Shown({ run }: { run: Run }) {
         >
           Save as a test (*.test.yaml)
         </button>
+        <Receipt run={run} />
         <Link className="button" to="/decisions" search={{ run_id: run.run_id }}>
           All decisions
         </Link>
@@ -649,3 +650,21 @@ function Denials({ decisions }: { decisions: Record_[] }) {
 }
 
 export const isNotFound = (error: unknown) => error instanceof CallError && error.status === 404;
+
+/** The run's receipt, for somebody who checks it without a server. */
+function Receipt({ run }: { run: Run }) {
+  const receipt = useMutation({
+    mutationFn: async () => {
+      const file = await get<Schemas["Receipt"]>(`/v1/runs/${segment(run.run_id)}/receipt`);
+      download(`${run.run_id}.receipt.json`, `${JSON.stringify(file, null, 2)}\n`, "application/json");
+    },
+  });
+  return (
+    <>
+      <button type="button" disabled={receipt.isPending} onClick={() => receipt.mutate()}>
+        Save its receipt
+      </button>
+      {receipt.error ? <Failure error={receipt.error} /> : null}
+    </>
+  );
+}

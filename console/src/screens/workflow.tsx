@@ -7,6 +7,7 @@ import { Chip, CopyId, Empty, Facts, Loaded, Names, Scroll, Tabs, Text, Time, us
 import { Change } from "../ui/change";
 import { GraphView } from "../ui/graph";
 import { visible } from "../ui/visible";
+import { Migration, Proof } from "./proof";
 
 const Editor = lazy(() => import("../ui/editor"));
 
@@ -59,6 +60,7 @@ interface Props {
 function Version({ name, newest, version, tab }: Props) {
   const navigate = useNavigate();
   const definition = useVersion(name, version);
+  const graph = useGraph(name, version);
   const set = (search: { version?: string; tab?: string }) =>
     navigate({ to: "/workflows/$name", params: { name }, search: { version: String(version), tab, ...search } });
   return (
@@ -82,10 +84,23 @@ function Version({ name, newest, version, tab }: Props) {
           Edit
         </Link>
       </div>
-      <Tabs names={["Graph and text", "Coverage", "Changes"]} at={tab} onChange={(next) => set({ tab: next })} />
+      <Tabs
+        names={["Graph and text", "Coverage", "Changes", "Proof", "Migration"]}
+        at={tab}
+        onChange={(next) => set({ tab: next })}
+      />
       {tab === "Graph and text" && <Loaded query={definition}>{(w) => <Both workflow={w} />}</Loaded>}
       {tab === "Coverage" && <Coverage name={name} version={version} />}
       {tab === "Changes" && <Changes name={name} version={version} />}
+      {(tab === "Proof" || tab === "Migration") && (
+        <Loaded query={definition}>
+          {(w) => (
+            <Loaded query={graph}>
+              {(g) => (tab === "Proof" ? <Proof workflow={w} graph={g} /> : <Migration workflow={w} graph={g} />)}
+            </Loaded>
+          )}
+        </Loaded>
+      )}
     </>
   );
 }
