@@ -198,7 +198,7 @@ func (p *player) attempt(s *attack.Step) []Finding {
 	default:
 		p.say(s, said)
 	}
-	if s.Do == attack.Check {
+	if s.Do == attack.Check && a.within == nil { // what it happened in may have changed a run before it
 		return nil
 	}
 	if err := p.look(); err != nil {
