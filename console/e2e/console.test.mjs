@@ -174,6 +174,8 @@ const screens = (made = seeded) => ({
   "A workflow": "/workflows/deploy",
   "Its coverage": "/workflows/bugfix?tab=Coverage",
   "Its changes": "/workflows/bugfix?tab=Changes",
+  "Its proof": "/workflows/bugfix?tab=Proof",
+  "Its migration": "/workflows/bugfix?tab=Migration",
   "A policy": "/policies/house",
   "The editor": "/new/workflow",
   Sessions: "/sessions",
@@ -495,6 +497,42 @@ describe("work", () => {
     assert.match(text, /event: "READY"/);
     const { definition } = await api("operator", "GET", "/v1/workflows/bugfix");
     playScenario(text, { "bugfix.json": definition }); // it throws when the test fails
+    await context.close();
+  });
+});
+
+describe("proof", () => {
+  const proved = (tools, properties) => ({
+    id: "proved",
+    initial: "work",
+    states: { work: { allowed_tools: tools, on: { DONE: "done" } }, done: { type: "final" } },
+    properties,
+  });
+
+  test("a counterexample, what a move newly allows, and a receipt are shown", async () => {
+    const properties = { "nothing is edited": { never: { tool: "Edit" } }, "it can end": { always_possible: true } };
+    await api("operator", "POST", "/v1/workflows", proved(["Read"], properties));
+    const run = await api("agent", "POST", "/v1/runs", { workflow: "proved", session_id: "to-prove" });
+    await api("operator", "POST", "/v1/workflows", proved(["Read", "Edit"], properties));
+    const { page, context, problems } = await visit();
+    await logIn(page, server.tokens.operator, "/workflows/proved?tab=Proof");
+    await page.getByText("counterexample", { exact: true }).waitFor();
+    await page.getByText("proved", { exact: true }).last().waitFor();
+    await page.getByRole("button", { name: "Show the run that breaks it" }).click();
+    await page.locator("ol li").first().waitFor();
+    await page.goto(`${server.url}/ui/workflows/proved?tab=Migration`);
+    await page.getByText("loosened", { exact: true }).waitFor();
+    await page.locator(".panel p").getByText("Edit", { exact: true }).waitFor();
+    await page.goto(`${server.url}/ui/runs/${run.run_id}`);
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save its receipt" }).click(),
+    ]);
+    const receipt = JSON.parse(readFileSync(await file.path(), "utf8"));
+    assert.equal(receipt.payloadType, "application/vnd.in-toto+json");
+    const statement = JSON.parse(Buffer.from(receipt.payload, "base64").toString());
+    assert.equal(statement.predicate.run_id, run.run_id);
+    assert.deepEqual(problems, []);
     await context.close();
   });
 });

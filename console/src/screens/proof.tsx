@@ -48,7 +48,11 @@ export function Proof({ workflow: w, graph }: Props) {
                     <span className="grow" />
                     <span className="dim small">{r.states} states</span>
                   </div>
-                  {r.reason && <Text>{r.reason}</Text>}
+                  {r.reason && (
+                    <p>
+                      <Text>{r.reason}</Text>
+                    </p>
+                  )}
                   {r.steps?.length ? (
                     <>
                       <button type="button" onClick={() => setShown(shown === r.property ? undefined : r.property)}>
@@ -145,11 +149,19 @@ export function Migration({ workflow: w, graph }: Props) {
                   <section key={g.kind + (g.was ?? "") + (g.is ?? "") + g.what} className="panel stack tight">
                     <div className="row">
                       <Chip kind="deny">{g.kind}</Chip>
-                      <Text>{g.is ?? "everywhere"}</Text>
+                      <span>
+                        <Text>{g.is ?? "everywhere"}</Text>
+                      </span>
                       {g.was && g.was !== g.is ? <span className="dim small">before: {g.was}</span> : null}
                     </div>
-                    <Text>{g.what}</Text>
-                    {g.path?.length ? <Text>{`after: ${g.path.join(", ")}`}</Text> : null}
+                    <p>
+                      <Text>{g.what}</Text>
+                    </p>
+                    {g.path?.length ? (
+                      <p className="small dim">
+                        <Text>{`after: ${g.path.join(", ")}`}</Text>
+                      </p>
+                    ) : null}
                   </section>
                 ))}
                 {plan.stays.map((s) => (

@@ -151,7 +151,7 @@ func acceptable(run *workflow.Run, plan *verify.MigrationPlan, accept string) er
 			"what was accepted is another plan (%s) than the one from version %d to version %d (%s): read that one, and accept it by its digest",
 			accept, plan.From, plan.To, plan.Digest)
 	}
-	why := ""
+	var why string
 	switch {
 	case accept != "":
 		return nil

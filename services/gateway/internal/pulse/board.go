@@ -321,7 +321,7 @@ func (b *Board) moved(e *Event) {
 			return
 		}
 		b.coverage(run.version).UnderWay--
-		run.version.number = int64(e.Migrated.ToVersion)
+		run.number = int64(e.Migrated.ToVersion)
 		b.runs[e.EntityID] = run
 		c := b.coverage(run.version)
 		c.Runs++
