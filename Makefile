@@ -206,13 +206,15 @@ up: build ## start everything in one process
 	$(BIN)/interlock up
 
 .PHONY: fuzz
-fuzz: ## property tests with SEEDS (5) random seeds, then every fuzz target for FUZZTIME (20s)
+fuzz: ## property tests with SEEDS (5) random seeds, every fuzz target for FUZZTIME (20s), and ATTACKS (10000) schedules of the attacker
 	@for i in $$(seq $(SEEDS)); do seed=$$(( RANDOM * 32768 + RANDOM + 1 )); echo "INTERLOCK_SEED=$$seed"; \
 		INTERLOCK_SEED=$$seed INTERLOCK_FULL=1 $(GO) test -timeout=60m \
 			$$(grep -rl --include='*_test.go' '/pkg/randtest"' pkg services | xargs -n1 dirname | sort -u | sed 's|^|./|'); done
 	@for m in pkg services; do (cd $$m && for p in $$($(GO) list ./...); do \
 		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
 			echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; done; done); done
+	@seed=$$(( RANDOM * 32768 + RANDOM + 1 )); echo "INTERLOCK_SEED=$$seed"; \
+		INTERLOCK_ATTACKS=$(ATTACKS) INTERLOCK_SEED=$$seed $(GO) test ./services/internal/attack -count=1 -v -timeout=60m -run '^TestManySchedules$$'
 
 .PHONY: fault
 fault: deps ## FAULTS (200) random faults, from SEED, at each topology under load, and every test of faults; prints the table
