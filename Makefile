@@ -31,6 +31,7 @@ RACE := -gcflags=all=-dwarf=false $(OTHERS) -gcflags='github.com/interlock-run/.
 ALL_OF_IT := -p 3 -vet=off -shuffle=on -timeout=15m
 FUZZTIME ?= 20s
 SEEDS ?= 5
+ATTACKS ?= 10000
 FAULTS ?= 200
 FAULT_TESTS := Fault|Kill|Down|PowerLoss|Power|Rollback|Failover|Disk|Crash|Uncertain|Unconfirmed|Guarded|ClockOf|Linearizable|Repeat|NATSBack
 
