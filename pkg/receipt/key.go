@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto"
 	"crypto/ed25519"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
@@ -40,9 +39,6 @@ func (k fileKey) Sign(message []byte) ([]byte, error) {
 // NewKey makes a key from a source of randomness, as the PEM of its private and its public
 // part.
 func NewKey(random io.Reader) (private, public []byte, err error) {
-	if random == nil {
-		random = rand.Reader
-	}
 	pub, priv, err := ed25519.GenerateKey(random)
 	if err != nil {
 		return nil, nil, err

@@ -43,6 +43,7 @@ var scenarios = []struct {
 	{"live events over REST", restEvents},
 	{"the stats over REST", restStats},
 	{"effects that nobody has reported", unknownEffects},
+	{"a run that moves to another version", migrates},
 	{"large states and deleted sessions", largeStatesAndDeletedSessions},
 	{"who may write", whoMayWrite},
 	{"approvals that see what moved in a storm", movedInAStorm},

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,7 +42,7 @@ func MakeReceiptKey(file string) error {
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	private, public, err := receipt.NewKey(nil)
+	private, public, err := receipt.NewKey(rand.Reader)
 	if err != nil {
 		return fmt.Errorf("make the key of receipts: %w", err)
 	}

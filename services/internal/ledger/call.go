@@ -15,6 +15,8 @@ type Call struct {
 	Branch     string
 	Entry      int64
 	RunVersion int64
+	// WorkflowVersion is what the run was at then: it can have moved since.
+	WorkflowVersion int64
 	// Message is as others than the caller are told it.
 	Message string
 	// Spends are what it has taken of the accounts of policies.
@@ -62,7 +64,7 @@ func DecodeCall(root string, data []byte) (*Call, error) {
 			MaxFiles: d.Kept.MaxFiles, Files: d.Kept.Files, MaxIterations: d.Kept.MaxIterations, Iterations: d.Kept.Iterations,
 			ContextBudget: d.Kept.ContextBudget, ContextSpent: d.Kept.ContextSpent,
 		},
-		RunID: d.RunID, Branch: d.Branch, Entry: d.Kept.Entry, RunVersion: d.RunVersion, Message: d.Message,
+		RunID: d.RunID, Branch: d.Branch, Entry: d.Kept.Entry, RunVersion: d.RunVersion, WorkflowVersion: d.WorkflowVersion, Message: d.Message,
 		Spends: d.Kept.Spends, InputDigest: d.InputDigest, ApprovalID: d.ApprovalID,
 		Gives: d.Kept.Gives, Edits: d.Kept.Edits, Voids: d.Kept.Voids,
 	}

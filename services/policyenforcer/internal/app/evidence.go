@@ -145,6 +145,11 @@ func (a *App) observeClaimed(ctx context.Context, caller Caller, root store.Key,
 // takeEvidence adds to the batch of a report what it shows. s is the run of the call.
 func (a *App) takeEvidence(ctx context.Context, caller Caller, root store.Key, s *snapshotOf, call *ledger.Call, r *Reported, batch *store.Batch) error {
 	r.Evidence = nil
+	if call.WorkflowVersion != s.run.WorkflowVersion { // what another version calls by that name may be something else (S17.2)
+		moved := *call
+		moved.Gives = nil
+		call = &moved
+	}
 	keeps := effectDeadline(s) > 0
 	if !call.Voids && len(call.Gives) == 0 && !keeps {
 		return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -117,6 +118,48 @@ func TestEvidenceAfterClaim(t *testing.T) {
 		reportAs(t, a, witnessed, "t3", "Bash", false)
 		want("observed to have failed", false)
 	})
+}
+
+// S17.2: a call that one version of a workflow has allowed gives no evidence to another, which
+// may call something else by that name; what it may have edited is void all the same.
+func TestEvidenceOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, st store.Store) {
+		e, faulty := newEngineOn(t, st, proven)
+		a := newApp(e, faulty)
+		mustCheck(t, a, "Bash", goTest, "t1")
+		mustCheck(t, a, "Write", write("main.go"), "e1")
+		mustCheck(t, a, "Bash", goTest, "t2")
+		e.moves(t, 2)
+		reportAs(t, a, witnessed, "t2", "Bash", true)
+		if s := heldNow(t, e, st); s.Held {
+			t.Errorf("a call of version 1 gives evidence to version 2: %+v", s)
+		}
+		mustCheck(t, a, "Bash", goTest, "t3")
+		reportAs(t, a, witnessed, "t3", "Bash", true)
+		if s := heldNow(t, e, st); !s.Held {
+			t.Errorf("a call of version 2 gives none: %+v", s)
+		}
+		reportAs(t, a, witnessed, "e1", "Write", true) // it was at work until now
+		if s := heldNow(t, e, st); s.Held {
+			t.Errorf("an edit of version 1 has ended, and voids nothing: %+v", s)
+		}
+	})
+}
+
+// moves moves the run to another version of its workflow.
+func (e *engine) moves(t *testing.T, version int64) {
+	t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	run := e.run
+	run.WorkflowVersion = version
+	run.Version++
+	e.machine = workflow.Compile(e.machine.Definition(), version)
+	if _, err := e.store.Commit(t.Context(), store.Batch{Puts: []store.Put{{Key: ledger.Run("default", run.ID), Expect: store.AnyVersion, Data: []byte("{}")}}}); err != nil {
+		t.Fatal(err)
+	}
+	e.run = run
 }
 
 // S14.1, S14.4: the order is that of what was allowed, and a crash between a decision and its
