@@ -466,6 +466,9 @@ func (p *planner) match(at int32, was, is []*step) {
 				continue
 			}
 			p.pairUp(at, matched, s)
+		case s.kind == diverts && !p.watchAlike(): // a file may match any of the old patterns, or none
+			p.pairUp(at, diverting(was, s), s)
+			p.add(pr.was, s.to, at, s.words())
 		default: // what befalls a run is no right of the agent's
 			p.pairUp(at, matched, s)
 		}
@@ -473,7 +476,7 @@ func (p *planner) match(at int32, was, is []*step) {
 	for _, s := range was { // what befalls the old version only
 		known := slices.Contains(p.kept, s.event)
 		befalls := (s.kind == gains || s.kind == loses) && len(s.path) == 0 && !known ||
-			s.kind == diverts && len(matching(is, s)) == 0
+			s.kind == diverts && len(s.path) == 0 && (len(matching(is, s)) == 0 || !p.watchAlike())
 		if befalls {
 			p.add(s.to, pr.is, at, s.words())
 		}
@@ -557,6 +560,23 @@ func matching(was []*step, s *step) (all []*step) {
 			all = append(all, w)
 		}
 		if (s.kind == gains || s.kind == loses) && w.kind == s.kind && slices.Equal(w.path, s.path) && w.event == s.event && w.branch != s.branch {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// watchAlike reports that both versions have the same interrupts in the same order: then a file
+// fires the same one in both.
+func (p *planner) watchAlike() bool {
+	a, b := p.m.From.Definition().Interrupts, p.m.To.Definition().Interrupts
+	return slices.EqualFunc(a, b, func(x, y workflow.Interrupt) bool { return x.Name == y.Name && x.FilePattern == y.FilePattern })
+}
+
+// diverting are the steps to a handler in the lane in which another one diverts.
+func diverting(was []*step, s *step) (all []*step) {
+	for _, w := range was {
+		if w.kind == diverts && len(w.path) == 0 && w.branch == s.branch {
 			all = append(all, w)
 		}
 	}

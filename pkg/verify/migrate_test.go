@@ -32,6 +32,13 @@ const shipping = `{
 	"meta": {"approval_mode": "ui", "policy": ["limits"], "approval": {"required": 2}, "enforcement": "always"}
 }`
 
+// watching has two handlers, of which one looks things up.
+func watching(interrupts string) string {
+	return `{"id": "watching", "initial": "work", "states": {"work": {"allowed_tools": ["Edit"], "on": {"DONE": "done"}},
+		"fix": {"allowed_tools": ["Edit"], "on": {"FIXED": "$return"}}, "look": {"allowed_tools": ["WebFetch"], "on": {"SEEN": "$return"}},
+		"done": {"type": "final"}}, "interrupts": {` + interrupts + `}}`
+}
+
 // Each change of a workflow is newly allowed to do what it says, or nothing (S17.3).
 func TestMigrationPlan(t *testing.T) {
 	t.Parallel()
@@ -87,6 +94,11 @@ func TestMigrationPlan(t *testing.T) {
 		{name: "another target", to: change(`"ROLL_BACK": "undone"`, `"ROLL_BACK": "done"`), gains: []string{`transition: the run completes`}},
 		{name: "an event that leads back", to: change(`"ROLL_BACK": "undone"`, `"ROLL_BACK": "plan"`), gains: []string{`state "plan" (in "undone" before): tool: Read`}},
 		{name: "no interrupt", to: change(`"secrets/**"`, `"secrets/keys/**"`), gains: []string{`state "work" (in "fix" before): tool: Edit`}},
+		{
+			name: "two interrupts in another order", from: watching(`"a": {"trigger": {"file_pattern": "src/**"}, "target": "fix"}, "b": {"trigger": {"file_pattern": "**/*.go"}, "target": "look"}`),
+			to:    watching(`"b": {"trigger": {"file_pattern": "**/*.go"}, "target": "look"}, "a": {"trigger": {"file_pattern": "src/**"}, "target": "fix"}`),
+			gains: []string{`state "look" (in "fix" before): tool: WebFetch`},
+		},
 		{name: "an unknown event that leads on", to: change(`"allowed_commands": ["kubectl get *"],`, `"allowed_commands": ["kubectl get *"], "safe_next": "undone",`), gains: []string{`state "ship": transition: "UNDEFINED" leads to "undone"`}},
 		{name: "renamed", to: strings.ReplaceAll(shipping, `"work"`, `"build"`), states: map[string]string{"work": "build"}},
 		{name: "renamed and not mapped", to: strings.ReplaceAll(shipping, `"work"`, `"build"`), stays: "fixwork"},
