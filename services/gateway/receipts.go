@@ -4,9 +4,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/receipt"
 )
 
@@ -23,9 +23,9 @@ func (f ReceiptFlags) Signer() (receipt.Signer, error) {
 	return ReadReceiptKey(f.ReceiptKey)
 }
 
-// ReadReceiptKey reads the key of receipts from a file.
+// ReadReceiptKey reads the key of receipts from a file that only its owner can read.
 func ReadReceiptKey(file string) (receipt.Signer, error) {
-	text, err := os.ReadFile(file)
+	text, err := auth.ReadSecret(file)
 	if err != nil {
 		return nil, fmt.Errorf("read the key of receipts: %w", err)
 	}
@@ -36,24 +36,50 @@ func ReadReceiptKey(file string) (receipt.Signer, error) {
 	return key, nil
 }
 
-// MakeReceiptKey makes a key in two new files, FILE and FILE.pub; where there is one it is
-// kept.
-func MakeReceiptKey(file string) error {
-	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+// MakeReceiptKey makes a key in a new file, durably, with its public part in FILE.pub. A key
+// that is there is kept: created is false.
+func MakeReceiptKey(file string) (created bool, err error) {
+	if _, err := os.Stat(file); err == nil { // a full disk would take no other
+		return false, publish(file)
+	}
+	private, _, err := receipt.NewKey(rand.Reader)
+	if err != nil {
+		return false, fmt.Errorf("make the key of receipts: %w", err)
+	}
+	if created, err = auth.WriteSecret(file, private); err != nil {
+		return false, fmt.Errorf("write the key of receipts: %w", err)
+	}
+	return created, publish(file)
+}
+
+// publish writes the public part of a key next to it, where it is not there as it must be:
+// a machine that lost its power may have lost that file alone.
+func publish(file string) error {
+	key, err := ReadReceiptKey(file)
+	if err != nil {
 		return err
 	}
-	private, public, err := receipt.NewKey(rand.Reader)
+	public, err := receipt.PublicPEM(key.Public())
 	if err != nil {
-		return fmt.Errorf("make the key of receipts: %w", err)
-	}
-	if err := os.WriteFile(file+".pub", public, 0o600); err != nil {
 		return fmt.Errorf("write the public key of receipts: %w", err)
 	}
-	if err := os.WriteFile(file+".new", private, 0o600); err != nil {
-		return fmt.Errorf("write the key of receipts: %w", err)
+	if there, err := os.ReadFile(file + ".pub"); err == nil && string(there) == string(public) {
+		return nil
 	}
-	if err := os.Rename(file+".new", file); err != nil {
-		return fmt.Errorf("write the key of receipts: %w", err)
+	if err := os.WriteFile(file+".pub", public, 0o600); err != nil {
+		return errors.Join(errPublicKey, err)
 	}
 	return nil
+}
+
+// errPublicKey says that a key is there, and its public part could not be written.
+var errPublicKey = errors.New("the public key of receipts could not be written")
+
+// KeptReceiptKey is the key of a data folder, which is made where there is none. That its public
+// part cannot be written, on a full disk, keeps nobody from serving.
+func KeptReceiptKey(file string) (receipt.Signer, error) {
+	if _, err := MakeReceiptKey(file); err != nil && !errors.Is(err, errPublicKey) {
+		return nil, err
+	}
+	return ReadReceiptKey(file)
 }

@@ -57,7 +57,7 @@ func examples() map[string][]string {
 		"call settle":            {"interlock call settle @last c7 --outcome not_executed --note 'no such release'"},
 		"replay":                 {"interlock replay --candidate bugfix.json --fail-on loosened", "interlock replay --candidate next.json --policy tighter.json run.json"},
 		"migrate":                {"interlock migrate deploy@3 deploy@4", "interlock migrate --apply deploy@3 deploy@4 --map ship=release"},
-		"receipt get":            {"interlock receipt get run_01jd3k0c7q --out run.receipt.json", "interlock receipt run_01jd3k0c7q"},
+		"receipt get":            {"interlock receipt get run_01jd3k0c7q --out run.receipt.json"},
 		"receipt verify":         {"interlock receipt verify run.receipt.json --key receipt.key.pub", "interlock receipt verify run.receipt.json --key receipt.key.pub --witness witness.key.pub"},
 		"receipt keygen":         {"interlock receipt keygen receipt.key"},
 		"receipt cosign":         {"interlock receipt cosign run.receipt.json --of receipt.key.pub --key witness.key --name witness.example.com"},

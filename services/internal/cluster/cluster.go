@@ -484,9 +484,5 @@ func (c *Cluster) receiptKey() (receipt.Signer, error) {
 	if c.cfg.Receipts.ReceiptKey != "" {
 		return c.cfg.Receipts.Signer()
 	}
-	file := c.cfg.Data.ReceiptKey()
-	if err := gateway.MakeReceiptKey(file); err != nil {
-		return nil, err
-	}
-	return gateway.ReadReceiptKey(file)
+	return gateway.KeptReceiptKey(c.cfg.Data.ReceiptKey())
 }

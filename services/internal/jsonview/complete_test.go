@@ -37,9 +37,13 @@ func TestViewsAreComplete(t *testing.T) {
 	complete(t, jsonview.LeaseOf)
 	complete(t, jsonview.PolicyOf)
 	complete(t, jsonview.UsageOf)
-	complete(t, jsonview.DecisionRecordOf)
+	complete(t, jsonview.DecisionRecordOf,
+		"raw", "committed_us", // for receipts
+	)
 	complete(t, jsonview.ExplanationOf)
-	complete(t, jsonview.SimulatedChangeOf)
+	complete(t, jsonview.SimulatedChangeOf,
+		"recorded.raw", "recorded.committed_us",
+	)
 	complete(t, jsonview.ChainReportOf)
 	complete(t, jsonview.DecisionOf,
 		"run_id", "state", // in the request, and in the run

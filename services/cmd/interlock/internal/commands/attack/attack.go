@@ -117,11 +117,11 @@ func begin(ctx context.Context, t *target, cfg engine.Config) (attacker *engine.
 	return attacker, done, nil
 }
 
-// progress says on standard error how far a long attack is.
+// progress says to somebody at a terminal how far a long attack is.
 func progress(io console.Streams, all int) func(int) {
 	last := time.Now()
 	return func(played int) {
-		if time.Since(last) > 10*time.Second {
+		if io.Attended() && time.Since(last) > 10*time.Second {
 			last = time.Now()
 			fmt.Fprintf(io.Err, "interlock: %d of %s played\n", played, show.Counted(all, "schedule"))
 		}

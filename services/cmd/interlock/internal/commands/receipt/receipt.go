@@ -186,11 +186,12 @@ type keygenCommand struct {
 }
 
 func (c *keygenCommand) Run(io console.Streams) error {
-	if _, err := os.Stat(c.File); err == nil {
-		return fmt.Errorf("%s is there already: a key is not replaced, because receipts were signed with it; choose another name", c.File)
-	}
-	if err := gateway.MakeReceiptKey(c.File); err != nil {
+	created, err := gateway.MakeReceiptKey(c.File)
+	if err != nil {
 		return err
+	}
+	if !created {
+		return fmt.Errorf("%s is there already: a key is not replaced, because receipts were signed with it; choose another name", c.File)
 	}
 	key, err := gateway.ReadReceiptKey(c.File)
 	if err != nil {

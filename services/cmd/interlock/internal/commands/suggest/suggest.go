@@ -31,7 +31,7 @@ type Command struct {
 	Runs            int      `help:"At most this many runs of the server, the newest first." default:"100" placeholder:"N"`
 	MinRuns         int      `help:"How many runs must have been in a state before anything is proposed for it." default:"5" placeholder:"N"`
 	DropTransitions bool     `help:"Remove transitions that were never taken, too."`
-	Out             string   `short:"f" help:"Write the suggestion there." type:"path" placeholder:"FILE"`
+	Out             string   `short:"f" help:"Write the suggestion there." placeholder:"FILE"`
 	Format          string   `help:"Output: text or json." enum:"text,json" default:"text"`
 }
 
