@@ -17,7 +17,7 @@ func TestCallIsOfItsDecision(t *testing.T) {
 			MaxIterations: 1 << 60, Iterations: 7, Paths: []string{"a\"b", "c"}, EditLines: 3, MaxFiles: 4, Files: 5,
 			ContextBudget: 6, ContextSpent: 8,
 		},
-		RunID: "run_1", Branch: "ci/lint", Entry: 9, RunVersion: 5, Message: "no & \"never\"\n",
+		RunID: "run_1", Branch: "ci/lint", Entry: 9, RunVersion: 5, WorkflowVersion: 3, Message: "no & \"never\"\n",
 		Spends:      []ledger.Spend{{Measure: "calls", Policy: "p", Scope: "policy", WindowSeconds: 3600, Need: 1, Max: 50}},
 		InputDigest: "00ff", ApprovalID: "apr_1", Gives: []string{"tests"}, Edits: 3, Voids: true,
 	}
@@ -30,7 +30,7 @@ func TestCallIsOfItsDecision(t *testing.T) {
 	}
 	v := &want.Verdict
 	d := ledger.Decision{
-		RunID: want.RunID, RunVersion: want.RunVersion, Branch: want.Branch, Tool: v.Tool, Decision: v.Decision, Code: v.Code,
+		RunID: want.RunID, RunVersion: want.RunVersion, WorkflowVersion: want.WorkflowVersion, Branch: want.Branch, Tool: v.Tool, Decision: v.Decision, Code: v.Code,
 		Message: want.Message, InputDigest: want.InputDigest, ApprovalID: want.ApprovalID, Kept: ledger.KeptOf(v, want.Entry, want.Spends),
 	}
 	d.Kept.Gives, d.Kept.Edits, d.Kept.Voids = want.Gives, want.Edits, want.Voids
