@@ -117,9 +117,9 @@ func begin(ctx context.Context, t *target, cfg engine.Config) (attacker *engine.
 	return attacker, done, nil
 }
 
-// progress says to somebody at a terminal how far a long attack is.
+// progress says to somebody at a terminal how far an attack is that takes more than a minute.
 func progress(io console.Streams, all int) func(int) {
-	last := time.Now()
+	last := time.Now().Add(50 * time.Second)
 	return func(played int) {
 		if io.Attended() && time.Since(last) > 10*time.Second {
 			last = time.Now()
