@@ -18,9 +18,10 @@ PACKAGES := $(addsuffix /...,$(addprefix ./,$(MODULES)))
 # Compiling is most of a first demo, and of a first test: without inlining it takes
 # half the time.
 QUICK := -trimpath -ldflags '$(LDFLAGS)' -gcflags='all=-l -dwarf=false'
-# Tests with nothing to race: of pure functions, and of programs that run by themselves.
-ALONE := $(addprefix ./pkg/,authority diagram document rules scenario shell toolcall toolname workflow) \
-	./services/cmd/interlock ./services/e2e
+# Tests with nothing to race: of pure functions, of programs that run by themselves, and of the
+# attacker, which interleaves by its seed.
+ALONE := $(addprefix ./pkg/,attack authority diagram document receipt rules scenario shell toolcall toolname verify workflow) \
+	./services/cmd/interlock ./services/e2e ./services/internal/attack
 # SQLite is C translated to Go: to watch its memory for races takes most of a test's
 # time, and none of it is ours.
 # What others have written is compiled without inlining: it takes half the time.
