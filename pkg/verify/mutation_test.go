@@ -188,6 +188,27 @@ func (m *mutant) killedBy(t testing.TB, e *example) (names []string, refused boo
 	return names, false
 }
 
+// unseenBecause says of one mutant what it newly allows, of which no property speaks: by the
+// plan of a move to it.
+func (m *mutant) unseenBecause(t testing.TB, e *example) (why, kind string) {
+	if e.model.Main.Process != nil || m.kind == "policy rule removed" {
+		return "of a process or a policy, which plans do not compare", "are of processes and policies, which plans do not compare"
+	}
+	def, problems := workflow.Parse(m.text)
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	plan := verify.PlanMigration(&verify.Migration{From: e.model.Main.Machine, To: workflow.Compile(def, 2)}, verify.Options{MaxStates: 300})
+	switch {
+	case len(plan.Gains) > 0:
+		return "it newly allows " + plan.Gains[0].String(), "newly allow what no property speaks of, and a plan shows it"
+	case plan.Verdict == verify.Proved:
+		return "it allows nothing new", "allow nothing new"
+	default:
+		return plan.Reason, "are not decided by 300 pairs"
+	}
+}
+
 // unseen says of a kind of change why properties may not see it.
 var unseen = map[string]string{
 	"tool added":          "no property is about the tool, or the tool runs nothing there",
@@ -208,6 +229,7 @@ func TestMutations(t *testing.T) {
 	type tally struct{ seen, all, refused int }
 	total, kinds := tally{}, map[string]*tally{}
 	var missed []string
+	reasons := map[string]int{}
 	for _, e := range examples(t) {
 		all := mutants(t, &e)
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -232,7 +254,9 @@ func TestMutations(t *testing.T) {
 				k.seen++
 				total.seen++
 			} else {
-				missed = append(missed, fmt.Sprintf("%s: %s: %s (%s)", e.name, all[i].kind, all[i].what, unseen[all[i].kind]))
+				why, reason := all[i].unseenBecause(t, &e)
+				reasons[reason]++
+				missed = append(missed, fmt.Sprintf("%s: %s: %s (%s: %s)", e.name, all[i].kind, all[i].what, unseen[all[i].kind], why))
 			}
 		}
 		for _, p := range e.properties {
@@ -247,6 +271,9 @@ func TestMutations(t *testing.T) {
 		t.Logf("%-22s %3d of %3d seen; %d more are not valid", kind, k.seen, k.all, k.refused)
 	}
 	t.Logf("%d of %d mutations are seen by a property", total.seen, total.all)
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		t.Logf("of those that are not seen %3d %s", reasons[reason], reason)
+	}
 	t.Logf("not seen:\n%s", strings.Join(missed, "\n"))
 	if total.all < 300 || total.seen*3 < total.all {
 		t.Errorf("%d of %d mutations are seen", total.seen, total.all)
