@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -41,6 +42,9 @@ type Divergence struct {
 	Effect Effect
 	// Cause names the state, guard or policy that makes the difference, and What says it.
 	Cause, What string
+	// State is where the run stood, as it was recorded; where it began for its start. Event and
+	// To are those of a recorded change; To is empty when it left the state for none.
+	State, Event, To string
 	// Beyond counts the entries after it: what the agent would have done is not known.
 	Beyond int
 }
@@ -118,9 +122,18 @@ func (r *replay) end(beyond int) Replayed {
 	return r.out
 }
 
-func (r *replay) differs(entry string, number int64, effect Effect, cause, format string, args ...any) bool {
-	r.out.First = &Divergence{Entry: entry, Number: number, Effect: effect, Cause: cause, What: fmt.Sprintf(format, args...)}
+// differs ends the replay: False.
+func (r *replay) differs(d Divergence) bool {
+	r.out.First = &d
 	return false
+}
+
+// callDiffers ends it at a call.
+func (r *replay) callDiffers(d *Traced, effect Effect, cause, would string) bool {
+	return r.differs(Divergence{
+		Entry: "decision", Number: d.Sequence, Effect: effect, Cause: cause, State: d.State,
+		What: fmt.Sprintf("%s %s would be %s, and was %s", d.Tool, document.Quote(d.CallID), would, answerOf(d.Decision, d.Code)),
+	})
 }
 
 // move takes one change by the candidate. False: the rest is not known.
@@ -160,7 +173,10 @@ func (r *replay) move(e *workflow.HistoryEntry) bool {
 		r.out.Open[OpenChild]++
 		return false
 	default:
-		return r.differs("history", e.RunVersion, effect, cause, "%s", what)
+		return r.differs(Divergence{
+			Entry: "history", Number: e.RunVersion, Effect: effect, Cause: cause, What: what,
+			State: cmp.Or(e.From, e.To), Event: e.Event, To: e.To,
+		})
 	}
 	r.out.Same++
 	run := out.Run
@@ -217,8 +233,7 @@ func (r *replay) call(d *Traced) bool {
 	said := decision{state.Decision, state.Code, "state " + document.Quote(at.State)}
 	if !exact && takesInput(m, &at, d.Tool) && !whateverInput(rules.Combined{State: state}) {
 		if d.Code == toolcall.CodeToolNotAllowed || d.Code == toolcall.CodeToolDisallowed { // whatever the input was
-			return r.differs("decision", d.Sequence, Loosened, "state "+document.Quote(d.State), "%s %s would be decided by its input, and was %s",
-				d.Tool, document.Quote(d.CallID), answerOf(d.Decision, d.Code))
+			return r.callDiffers(d, Loosened, "state "+document.Quote(d.State), "decided by its input")
 		}
 		if d.Policy.Name != "" && d.Decision == toolcall.Deny || !r.sameRules(d, &at) {
 			r.out.Open[OpenInput]++
@@ -255,8 +270,7 @@ func (r *replay) call(d *Traced) bool {
 			cause = "policy " + document.Quote(d.Policy.Name)
 		}
 	}
-	return r.differs("decision", d.Sequence, effect, cause, "%s %s would be %s, and was %s",
-		d.Tool, document.Quote(d.CallID), answerOf(said.Decision, said.Code), answerOf(d.Decision, d.Code))
+	return r.callDiffers(d, effect, cause, answerOf(said.Decision, said.Code))
 }
 
 // decision is an answer and what gives it.

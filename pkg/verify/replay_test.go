@@ -185,6 +185,11 @@ func TestReplayEffects(t *testing.T) {
 			t.Errorf("%s: %+v, %+v", c.name, out, out.First)
 		case out.First.Entry != c.entry || out.First.Number != c.number || out.First.Effect != c.effect || out.First.Cause != c.cause:
 			t.Errorf("%s: %+v", c.name, out.First)
+		case c.cause[0] == 's' && c.cause != "state "+document.Quote(out.First.State):
+			t.Errorf("%s: %s is not where it stood: %+v", c.name, c.cause, out.First)
+		case c.entry == "history" && out.First.Event+" "+out.First.To != map[int64]string{2: "ASK a", 4: "END z"}[c.number],
+			c.entry == "decision" && out.First.Event+out.First.To != "":
+			t.Errorf("%s: the change is %+v", c.name, out.First)
 		}
 	}
 }

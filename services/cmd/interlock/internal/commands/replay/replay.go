@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/replayed"
 )
 
 // Command replays runs.
@@ -34,7 +36,7 @@ type Command struct {
 	Session   string   `help:"Only runs that this session drives." placeholder:"ID"`
 	Limit     int      `help:"At most this many runs of the server, the newest first." default:"100" placeholder:"N"`
 	FailOn    string   `help:"Exit with 1 when something is loosened, or for any difference; what cannot be decided may be loosened, too." enum:"none,loosened,any" default:"none"`
-	Format    string   `help:"Output: text, json or sarif." enum:"text,json,sarif" default:"text"`
+	Format    string   `help:"Output: text, json, sarif or junit." enum:"text,json,sarif,junit" default:"text"`
 }
 
 // Run replays.
@@ -51,14 +53,16 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	for _, t := range traces {
 		all = append(all, verify.Replay(t, by))
 	}
-	s := summarize(all)
+	s := replayed.Summarize(all)
 	switch c.Format {
 	case "json":
 		err = show.JSON(io.Out, s)
 	case "sarif":
-		err = recorded.SARIF(io.Out, "interlock replay", c.Candidate, s.findings())
+		err = recorded.SARIF(io.Out, "interlock replay", c.Candidate, findings(s))
+	case "junit":
+		err = recorded.JUnit(io.Out, "interlock replay", []recorded.Suite{{Name: c.Candidate, Cases: c.cases(name, all)}})
 	default:
-		s.print(io)
+		print(io, s)
 	}
 	if err != nil {
 		return err
@@ -141,77 +145,10 @@ func (c *Command) traces(ctx context.Context, io console.Streams, workflowName s
 	return all, err
 }
 
-// summary is what came of all runs.
-type summary struct {
-	Runs      int `json:"runs"`
-	Same      int `json:"same"`
-	Loosened  int `json:"loosened"`
-	Tightened int `json:"tightened"`
-	Other     int `json:"other"`
-	// Undecided counts entries that cannot be decided, Beyond those after a difference.
-	Undecided   int            `json:"undecided"`
-	Beyond      int            `json:"beyond"`
-	Open        map[string]int `json:"open"`
-	Differences []group        `json:"differences"`
-}
-
-// group is the differences of one cause.
-type group struct {
-	Effect verify.Effect `json:"effect"`
-	Cause  string        `json:"cause"`
-	Runs   []difference  `json:"runs"`
-}
-
-type difference struct {
-	RunID  string `json:"run_id"`
-	Entry  string `json:"entry"`
-	Number int64  `json:"number"`
-	What   string `json:"what"`
-	Beyond int    `json:"beyond"`
-}
-
-func summarize(all []verify.Replayed) *summary {
-	s := &summary{Runs: len(all), Open: map[string]int{}, Differences: []group{}}
-	for i := range all {
-		r := &all[i]
-		s.Same += r.Same
-		for why, n := range r.Open {
-			s.Open[why] += n
-			if why != verify.OpenLimits {
-				s.Undecided += n
-			}
-		}
-		d := r.First
-		if d == nil {
-			continue
-		}
-		s.Beyond += d.Beyond
-		switch d.Effect {
-		case verify.Loosened:
-			s.Loosened++
-		case verify.Tightened:
-			s.Tightened++
-		default:
-			s.Other++
-		}
-		at := slices.IndexFunc(s.Differences, func(g group) bool { return g.Effect == d.Effect && g.Cause == d.Cause })
-		if at < 0 {
-			at = len(s.Differences)
-			s.Differences = append(s.Differences, group{Effect: d.Effect, Cause: d.Cause})
-		}
-		g := &s.Differences[at]
-		g.Runs = append(g.Runs, difference{r.RunID, d.Entry, d.Number, d.What, d.Beyond})
-	}
-	slices.SortStableFunc(s.Differences, func(a, b group) int {
-		return cmp.Or(cmp.Compare(a.Effect, b.Effect), cmp.Compare(len(b.Runs), len(a.Runs)), cmp.Compare(a.Cause, b.Cause))
-	})
-	return s
-}
-
 // mostShown bounds the runs that are shown of one cause.
 const mostShown = 3
 
-func (s *summary) print(io console.Streams) {
+func print(io console.Streams, s *replayed.Summary) {
 	for i := range s.Differences {
 		g := &s.Differences[i]
 		fmt.Fprintf(io.Out, "%s: %s: %s\n", g.Effect, show.Text(g.Cause), show.Counted(len(g.Runs), "run"))
@@ -221,13 +158,8 @@ func (s *summary) print(io console.Streams) {
 	}
 	fmt.Fprintf(io.Out, "%s replayed: %s the same; %d loosened, %d tightened, %d other\n",
 		show.Counted(s.Runs, "run"), entries(s.Same), s.Loosened, s.Tightened, s.Other)
-	whys := make([]string, 0, len(s.Open))
-	for why := range s.Open {
-		whys = append(whys, why)
-	}
-	slices.Sort(whys)
-	for _, why := range whys {
-		fmt.Fprintf(io.Out, "  not decided: %d, because %s\n", s.Open[why], why)
+	for _, line := range open(s.Open) {
+		fmt.Fprintf(io.Out, "  %s\n", line)
 	}
 }
 
@@ -239,7 +171,7 @@ func entries(n int) string {
 }
 
 // findings are the differences as a pull request shows them.
-func (s *summary) findings() []recorded.Finding {
+func findings(s *replayed.Summary) []recorded.Finding {
 	var all []recorded.Finding
 	for i := range s.Differences {
 		g := &s.Differences[i]
@@ -254,4 +186,33 @@ func (s *summary) findings() []recorded.Finding {
 		})
 	}
 	return all
+}
+
+// cases are the runs, one each: what --fail-on names is a failure, and an error what cannot be
+// decided.
+func (c *Command) cases(class string, all []verify.Replayed) []recorded.Case {
+	cases := make([]recorded.Case, 0, len(all))
+	for i := range all {
+		r := &all[i]
+		one := recorded.Case{Name: r.RunID, Class: class, Verdict: verify.Proved}
+		switch d := r.First; {
+		case c.FailOn == "none":
+		case d != nil && (c.FailOn == "any" || d.Effect == verify.Loosened):
+			one.Verdict, one.Message = verify.Refuted, fmt.Sprintf("%s: %s", d.Effect, d.Cause)
+			one.Text = fmt.Sprintf("%s %d: %s; %s beyond it not known", d.Entry, d.Number, d.What, entries(d.Beyond))
+		case replayed.Undecided(r) > 0:
+			one.Verdict, one.Message = verify.Undecided, strings.Join(open(r.Open), "; ")
+		}
+		cases = append(cases, one)
+	}
+	return cases
+}
+
+// open are the lines about what was not decided.
+func open(counts map[string]int) []string {
+	var lines []string
+	for _, why := range slices.Sorted(maps.Keys(counts)) {
+		lines = append(lines, fmt.Sprintf("not decided: %d, because %s", counts[why], why))
+	}
+	return lines
 }

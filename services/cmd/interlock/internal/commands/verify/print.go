@@ -30,7 +30,7 @@ func (c *Command) print(streams console.Streams, all []checked) error {
 		_, err = fmt.Fprintf(streams.Out, "%s\n", text)
 		return err
 	case "junit":
-		return printJUnit(streams.Out, all)
+		return JUnit(streams.Out, "interlock verify", junit(all))
 	default:
 		c.printText(streams.Out, all)
 		return nil
@@ -261,25 +261,34 @@ type (
 	}
 )
 
-func printJUnit(out io.Writer, all []checked) error {
-	suites := junitSuites{Name: "interlock verify"}
-	for i := range all {
-		f := &all[i]
-		suite := junitSuite{Name: f.File, Tests: len(f.Results)}
-		for j := range f.Results {
-			r := &f.Results[j]
-			c := junitCase{Name: r.Property.Name, Class: f.Workflow}
-			wrong := &junitWrong{Message: r.Reason}
-			if r.Counterexample != nil {
-				wrong.Text = string(r.Counterexample.Scenario)
-			}
-			switch r.Verdict {
+// Suite is what JUnit tells of a file, and Case one thing of it: Refuted is a failure, and
+// Undecided an error.
+type (
+	Suite struct {
+		Name  string
+		Cases []Case
+	}
+	Case struct {
+		Name, Class   string
+		Verdict       verify.Verdict
+		Message, Text string
+	}
+)
+
+// JUnit writes what a command found out about files.
+func JUnit(out io.Writer, command string, all []Suite) error {
+	suites := junitSuites{Name: command}
+	for _, s := range all {
+		suite := junitSuite{Name: s.Name, Tests: len(s.Cases)}
+		for _, one := range s.Cases {
+			c := junitCase{Name: one.Name, Class: one.Class}
+			switch one.Verdict {
 			case verify.Refuted:
 				suite.Failures++
-				c.Failure = wrong
+				c.Failure = &junitWrong{one.Message, one.Text}
 			case verify.Undecided:
 				suite.Errors++
-				c.Error = wrong
+				c.Error = &junitWrong{one.Message, one.Text}
 			default:
 			}
 			suite.Cases = append(suite.Cases, c)
@@ -292,4 +301,22 @@ func printJUnit(out io.Writer, all []checked) error {
 	}
 	_, err = fmt.Fprintf(out, "%s%s\n", xml.Header, text)
 	return err
+}
+
+func junit(all []checked) []Suite {
+	suites := make([]Suite, 0, len(all))
+	for i := range all {
+		f := &all[i]
+		suite := Suite{Name: f.File}
+		for j := range f.Results {
+			r := &f.Results[j]
+			c := Case{Name: r.Property.Name, Class: f.Workflow, Verdict: r.Verdict, Message: r.Reason}
+			if r.Counterexample != nil {
+				c.Text = string(r.Counterexample.Scenario)
+			}
+			suite.Cases = append(suite.Cases, c)
+		}
+		suites = append(suites, suite)
+	}
+	return suites
 }
