@@ -44,6 +44,7 @@ var scenarios = []struct {
 	{"the stats over REST", restStats},
 	{"effects that nobody has reported", unknownEffects},
 	{"a run that moves to another version", migrates},
+	{"recorded runs and a candidate", replays},
 	{"large states and deleted sessions", largeStatesAndDeletedSessions},
 	{"who may write", whoMayWrite},
 	{"approvals that see what moved in a storm", movedInAStorm},

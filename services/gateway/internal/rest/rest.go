@@ -140,6 +140,7 @@ func newEdge(cfg Config) (*edge, error) {
 	e.leaseRoutes()
 	e.openCallRoutes()
 	e.migrationRoutes()
+	e.replayRoutes()
 	e.receiptRoutes()
 	e.schemaRoutes()
 	e.stateRoutes()

@@ -22,7 +22,6 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/definition"
-	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/internal/replayed"
 )
 
@@ -119,15 +118,8 @@ func (c *Command) traces(ctx context.Context, io console.Streams, workflowName s
 	}
 	err := c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error {
 		if len(c.Files) == 0 {
-			filter := listing.Filter(
-				listing.Term{Key: "workflow", Value: workflowName}, listing.Term{Key: "status", Value: strings.ToUpper(c.Status)},
-				listing.Term{Key: "session_id", Value: c.Session},
-			)
-			runs := enginev1.NewRunServiceClient(conn)
-			found, err := client.Collect(c.Limit, (*enginev1.Run).GetRunId, func(token string, size int32) ([]*enginev1.Run, string, error) {
-				page, err := runs.ListRuns(ctx, &enginev1.ListRunsRequest{PageSize: size, PageToken: token, Filter: filter})
-				return page.GetRuns(), page.GetNextPageToken(), err
-			})
+			filter := replayed.Filter{Workflow: workflowName, Status: strings.ToUpper(c.Status), Session: c.Session}
+			found, _, err := replayed.Newest(ctx, enginev1.NewRunServiceClient(conn), filter, c.Limit)
 			if err != nil {
 				return err
 			}
