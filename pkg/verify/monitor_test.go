@@ -116,7 +116,7 @@ func TestProvedIsTrue(t *testing.T) {
 		for i := range results {
 			verdicts[results[i].Verdict]++
 			if c := results[i].Counterexample; c != nil && results[i].Verdict == verify.Refuted {
-				failsAtTheEnd(t, c.Scenario)
+				failsAtTheEnd(t, c)
 			}
 		}
 		for range 6 {

@@ -108,7 +108,7 @@ func TestProvedOfEvidence(t *testing.T) {
 		for i := range results {
 			verdicts[results[i].Verdict]++
 			if c := results[i].Counterexample; c != nil && results[i].Verdict == verify.Refuted && len(c.Scenario) > 0 {
-				failsAtTheEnd(t, c.Scenario)
+				failsAtTheEnd(t, c)
 			}
 		}
 		for range 8 {

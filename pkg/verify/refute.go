@@ -192,8 +192,9 @@ func (s *story) play(p *workflow.Property, r Result) Result {
 			results[0].Message))
 	}
 	r.Verdict = Refuted
-	r.Counterexample = &Counterexample{Steps: s.steps(), Scenario: s.scenario(p.Name,
-		"Property "+p.Name+" is not kept: "+r.Reason+".")}
+	r.Counterexample = &Counterexample{
+		Steps: s.steps(), Stands: s.stands(), Scenario: s.scenario(p.Name, "Property "+p.Name+" is not kept: "+r.Reason+"."),
+	}
 	return r
 }
 
@@ -279,5 +280,5 @@ func (c *checker) tellUndecided(g *graph, at int32, r *Result) {
 	if s.wrong != "" || len(s.lines) == 0 {
 		return
 	}
-	r.Counterexample = &Counterexample{Steps: s.steps()}
+	r.Counterexample = &Counterexample{Steps: s.steps(), Stands: s.stands()}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/pathglob"
+	"github.com/interlock-run/interlock/pkg/scenario"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -408,17 +409,7 @@ func (s *story) scenario(name, about string) []byte {
 		}
 	}
 	fmt.Fprintf(&b, "cases:\n  - name: %s\n", text(name))
-	var given []document.Member
-	if len(s.given) > 0 {
-		given = append(given, member("context", values(s.given)))
-	}
-	if len(s.facts) > 0 {
-		var facts []document.Member
-		for _, fact := range s.facts {
-			facts = append(facts, member(fact, document.BoolValue(true)))
-		}
-		given = append(given, member("evidence", record(facts...)))
-	}
+	given := s.beginning()
 	if len(given) > 0 {
 		fmt.Fprintf(&b, "    given: %s\n", record(given...))
 	}
@@ -431,6 +422,80 @@ func (s *story) scenario(name, about string) []byte {
 		}
 	}
 	return []byte(b.String())
+}
+
+// beginning is what is given before the first step.
+func (s *story) beginning() []document.Member {
+	var given []document.Member
+	if len(s.given) > 0 {
+		given = append(given, member("context", values(s.given)))
+	}
+	if len(s.facts) > 0 {
+		var facts []document.Member
+		for _, fact := range s.facts {
+			facts = append(facts, member(fact, document.BoolValue(true)))
+		}
+		given = append(given, member("evidence", record(facts...)))
+	}
+	return given
+}
+
+// stands plays the steps, and says in which states the run is before the first one, and after
+// each; nil when they cannot be played.
+func (s *story) stands() [][]string {
+	of := &s.c.model.Main
+	members := []document.Member{member("workflow", of.Text)}
+	if of.Process != nil {
+		members[0].Name = "process"
+	}
+	var others, policies, steps []document.Value
+	for i := range s.c.model.Others {
+		if other := &s.c.model.Others[i]; other.Process == nil {
+			others = append(others, other.Text)
+		}
+	}
+	for i := range s.c.model.Policies {
+		policies = append(policies, s.c.model.Policies[i].Text)
+	}
+	for i := range s.lines {
+		steps = append(steps, record(s.lines[i].all()...))
+	}
+	add := func(name string, list []document.Value) {
+		if len(list) > 0 {
+			members = append(members, member(name, document.ArrayValue(list)))
+		}
+	}
+	add("workflows", others)
+	add("policies", policies)
+	add("steps", steps)
+	if given := s.beginning(); len(given) > 0 {
+		members = append(members, member("given", record(given...)))
+	}
+	trial, problems := scenario.ParseTrial(record(members...), len(s.lines))
+	if len(problems) > 0 {
+		return nil
+	}
+	before, moments := trial.Play()
+	all := [][]string{standing(&before)}
+	for m := range moments {
+		all = append(all, standing(&m.After))
+	}
+	return all
+}
+
+// standing are the states of the outermost run: those of its branches where there are some.
+func standing(at *scenario.Standing) []string {
+	run := &at.Places[len(at.Places)-1]
+	var states []string
+	for _, b := range at.Branches {
+		if b.RunID == run.RunID && b.Status == workflow.BranchActive {
+			states = append(states, b.State)
+		}
+	}
+	if len(states) == 0 {
+		states = []string{run.State.Name}
+	}
+	return states
 }
 
 // all are the members of a line with its data, which stands before what is expected.

@@ -95,6 +95,9 @@ type Result struct {
 type Counterexample struct {
 	// Steps are for people, in order.
 	Steps []string
+	// Stands are the states in which the run is before the first step, and after each: more
+	// than one while a fork is under way. Nil when that is not known.
+	Stands [][]string
 	// Scenario is the *.test.yaml that fails at its last step as long as the property is
 	// not kept.
 	Scenario []byte

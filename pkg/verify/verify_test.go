@@ -1,6 +1,8 @@
 package verify_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,7 +97,7 @@ func TestProperties(t *testing.T) {
 		if r.Counterexample != nil {
 			text += string(r.Counterexample.Scenario)
 			if len(r.Counterexample.Scenario) > 0 {
-				failsAtTheEnd(t, r.Counterexample.Scenario)
+				failsAtTheEnd(t, r.Counterexample)
 			}
 		}
 		if r.Verdict != c.want || !strings.Contains(text, c.says) {
@@ -106,8 +108,12 @@ func TestProperties(t *testing.T) {
 
 // failsAtTheEnd: a counterexample is a scenario of which only the last step is not as it
 // must be.
-func failsAtTheEnd(t testing.TB, text []byte) {
+func failsAtTheEnd(t testing.TB, c *verify.Counterexample) {
 	t.Helper()
+	text := c.Scenario
+	if len(c.Stands) != len(c.Steps)+1 || slices.ContainsFunc(c.Stands, func(states []string) bool { return len(states) == 0 }) {
+		t.Errorf("it stands in %q\n%s", c.Stands, text)
+	}
 	suite, problems := scenario.Parse(scenario.Source{Name: "c.test.yaml", Text: text}, func(string) (scenario.Source, error) {
 		t.Fatalf("it names a file:\n%s", text)
 		return scenario.Source{}, nil
@@ -118,6 +124,24 @@ func failsAtTheEnd(t testing.TB, text []byte) {
 	results := suite.Play(nil)
 	if last := strings.Count(string(text), "\n      - ") - 1; len(results) != 1 || results[0].OK || results[0].Step != last {
 		t.Errorf("it does not fail at step %d: %+v\n%s", last, results, text)
+	}
+}
+
+// Where a counterexample stands is told for each of its steps: for each branch of a fork, and
+// not for runs that are invoked.
+func TestStands(t *testing.T) {
+	t.Parallel()
+	for definition, want := range map[string]string{
+		`{"id": "w", "initial": "a", "states": {"a": {"allowed_tools": [], "on": {"SPLIT": {"fork": {"branches": {"x": {"initial": "x1", "terminal": "xz"}, "y": {"initial": "y1", "terminal": "yz"}}, "join": "all", "on_complete": "z", "on_fail": "z"}}}},
+			"x1": {"allowed_tools": [], "on": {"GO": "x2"}}, "x2": {"allowed_tools": ["Edit"], "on": {"END": "xz"}}, "xz": {"type": "final"},
+			"y1": {"allowed_tools": [], "on": {"END": "yz"}}, "yz": {"type": "final"}, "z": {"type": "final"}}, "meta": {"enforcement": "always"}}`: "[[a] [x1 y1] [x1 y1] [x2 y1] [x2 y1]]",
+		parent + "\n---\n" + childOf: "[[a] [a] [a]]",
+	} {
+		m := model(t, definition)
+		r := verify.Check(m, properties(t, m, `{p: {never: {tool: Edit}, while: running}}`), verify.Options{}).Results[0]
+		if r.Counterexample == nil || fmt.Sprint(r.Counterexample.Stands) != want {
+			t.Errorf("%s: %+v", r.Reason, r.Counterexample)
+		}
 	}
 }
 

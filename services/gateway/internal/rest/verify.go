@@ -19,14 +19,15 @@ type Proof struct {
 
 // ProvedProperty is the answer about one property.
 type ProvedProperty struct {
-	Property string   `json:"property"`
-	Kind     string   `json:"kind" enum:"never,before,always_possible,at_most,can_be_decided"`
-	Verdict  string   `json:"verdict" enum:"PROVED,COUNTEREXAMPLE,NOT PROVED" doc:"NOT PROVED: a bound was reached, or it could not be decided."`
-	States   int      `json:"states" doc:"How many were explored."`
-	Reason   string   `json:"reason,omitzero" doc:"Why it is not proved."`
-	Notes    []string `json:"notes,omitempty" doc:"What the verdict rests on."`
-	Steps    []string `json:"steps,omitempty" doc:"The counterexample, for a person."`
-	Scenario string   `json:"scenario,omitzero" doc:"The counterexample as a scenario file, of which the last step fails."`
+	Property string     `json:"property"`
+	Kind     string     `json:"kind" enum:"never,before,always_possible,at_most,can_be_decided"`
+	Verdict  string     `json:"verdict" enum:"PROVED,COUNTEREXAMPLE,NOT PROVED" doc:"NOT PROVED: a bound was reached, or it could not be decided."`
+	States   int        `json:"states" doc:"How many were explored."`
+	Reason   string     `json:"reason,omitzero" doc:"Why it is not proved."`
+	Notes    []string   `json:"notes,omitempty" doc:"What the verdict rests on."`
+	Steps    []string   `json:"steps,omitempty" doc:"The counterexample, for a person."`
+	Stands   [][]string `json:"stands,omitempty" doc:"States in which the run is before the first step, and after each: several while a fork is under way."`
+	Scenario string     `json:"scenario,omitzero" doc:"The counterexample as a scenario file, of which the last step fails."`
 }
 
 // ProofWarning is one warning.
@@ -92,7 +93,7 @@ func proofOf(r *verify.Report) Proof {
 			Reason: result.Reason, Notes: result.Notes,
 		}
 		if result.Counterexample != nil {
-			one.Steps, one.Scenario = result.Counterexample.Steps, string(result.Counterexample.Scenario)
+			one.Steps, one.Stands, one.Scenario = result.Counterexample.Steps, result.Counterexample.Stands, string(result.Counterexample.Scenario)
 		}
 		return one
 	})

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ func TestProve(t *testing.T) {
 	if v.Verdict != "COUNTEREXAMPLE" || len(v.Results) != 2 || v.Results[0].Verdict != "PROVED" || v.Results[0].States == 0 {
 		t.Fatalf("%s", got.Body)
 	}
-	if r := v.Results[1]; r.Verdict != "COUNTEREXAMPLE" || !strings.Contains(r.Scenario, `event: "GO"`) || len(r.Steps) != 2 {
+	if r := v.Results[1]; r.Verdict != "COUNTEREXAMPLE" || !strings.Contains(r.Scenario, `event: "GO"`) || len(r.Steps) != 2 || fmt.Sprint(r.Stands) != "[[plan] [edit] [edit]]" {
 		t.Errorf("%+v", r)
 	}
 }
