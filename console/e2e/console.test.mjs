@@ -176,6 +176,7 @@ const screens = (made = seeded) => ({
   "Its changes": "/workflows/bugfix?tab=Changes",
   "Its proof": "/workflows/bugfix?tab=Proof",
   "Its migration": "/workflows/bugfix?tab=Migration",
+  "Its replay": "/workflows/bugfix?tab=Replay",
   "A policy": "/policies/house",
   "The editor": "/new/workflow",
   Sessions: "/sessions",
@@ -532,6 +533,121 @@ describe("proof", () => {
     assert.equal(receipt.payloadType, "application/vnd.in-toto+json");
     const statement = JSON.parse(Buffer.from(receipt.payload, "base64").toString());
     assert.equal(statement.predicate.run_id, run.run_id);
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+
+  /** The state that is marked as the current one, and how those are that the run has been in. */
+  const marked = async (page) => ({
+    current: await page.locator(".g-node.current .name").allTextContents(),
+    visited: (await page.locator(".g-node.visited .name").allTextContents()).sort(),
+  });
+
+  test("a counterexample is played step by step on the graph", async () => {
+    const states = {
+      plan: { allowed_tools: ["Read"], on: { GO: "work" } },
+      work: { allowed_tools: ["Read"], on: { ON: "edit", BACK: "plan" } },
+      edit: { allowed_tools: ["Edit"], on: { DONE: "done" } },
+      done: { type: "final" },
+    };
+    const properties = {
+      "nothing is edited": { never: { tool: "Edit" }, while: "running" },
+      "nothing ends": { never: { event: "DONE" } },
+    };
+    await api("operator", "POST", "/v1/workflows", { id: "stepped", initial: "plan", states, properties });
+    const { page, context, problems } = await visit();
+    await logIn(page, server.tokens.operator, "/workflows/stepped?tab=Proof");
+    const panel = page.locator("section", { hasText: "nothing is edited" });
+    await panel.getByRole("button", { name: "Show the run that breaks it" }).click();
+    const told = panel.locator("[aria-live]");
+    const next = panel.getByRole("button", { name: "Next" });
+    const previous = panel.getByRole("button", { name: "Previous" });
+    await told.getByText("It begins · now in plan").waitFor();
+    assert.deepEqual(await marked(page), { current: ["plan"], visited: [] });
+    assert.ok(await previous.isDisabled());
+    await next.click();
+    await told.getByText("event GO · now in work").waitFor();
+    assert.deepEqual(await marked(page), { current: ["work"], visited: ["plan"] });
+    assert.equal(await panel.locator("li[aria-current=step]").textContent(), "event GO");
+    await next.click();
+    await told.getByText("event ON · now in edit").waitFor();
+    await next.click();
+    await told.getByText('call {"tool":"Edit"').waitFor();
+    assert.deepEqual(await marked(page), { current: ["edit"], visited: ["plan", "work"] });
+    assert.ok(await next.isDisabled());
+    await previous.click();
+    await previous.click();
+    await told.getByText("event GO · now in work").waitFor();
+    assert.deepEqual(await marked(page), { current: ["work"], visited: ["plan"] });
+    // Another one begins at its own beginning.
+    await page.getByRole("button", { name: "Show the run that breaks it" }).click();
+    await page.locator("section", { hasText: "nothing ends" }).getByText("It begins · now in plan").waitFor();
+    assert.deepEqual(await marked(page), { current: ["plan"], visited: [] });
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+
+  test("recorded runs are replayed by a candidate, and what differs is marked on the graph", async () => {
+    const definition = (tools, event) => ({
+      id: "rehearsed",
+      initial: "look",
+      states: {
+        look: { allowed_tools: tools, on: { FOUND: "fix" } },
+        fix: { allowed_tools: ["Edit"], on: { [event]: "done" } },
+        done: { type: "final" },
+      },
+    });
+    await api("operator", "POST", "/v1/workflows", definition(["Read"], "DONE"));
+    const runs = [];
+    for (const denied of [true, true, false]) {
+      const { run_id } = await api("agent", "POST", "/v1/runs", {
+        workflow: "rehearsed",
+        session_id: `r-${runs.length}`,
+      });
+      runs.push(run_id);
+      if (denied) await api("agent", "POST", `/v1/runs/${run_id}/check`, { tool: "Grep", input: { pattern: "x" } });
+      for (const event of ["FOUND", "DONE"]) await api("agent", "POST", `/v1/runs/${run_id}/transition`, { event });
+    }
+    const { page, context, problems } = await visit();
+    await logIn(page, server.tokens.observer, "/workflows/rehearsed?tab=Replay");
+    const replay = page.getByRole("button", { name: "Replay", exact: true });
+    const summary = page.getByRole("region", { name: "What came of it" });
+    await replay.click();
+    await summary.getByText("nothing differs").waitFor();
+    assert.equal(await page.locator(".graph .tick.bad").count(), 0);
+    const put = async (text) => {
+      await page.locator(".cm-content").click();
+      await page.keyboard.press("Control+a");
+      await page.keyboard.insertText(text);
+    };
+    await put(JSON.stringify(definition(["Read", "Grep"], "FINISHED")));
+    await replay.click();
+    await summary.getByText("3 runs replayed").waitFor();
+    await summary.getByText("2 loosened").waitFor();
+    await summary.getByText("1 tightened").waitFor();
+    const looser = page.getByRole("region", { name: 'loosened: state "look"' });
+    await looser.getByText("2 runs").waitFor();
+    await looser.getByText("2 entries beyond it not known").first().waitFor();
+    assert.deepEqual(await page.locator(".g-node.changed .name").allTextContents(), ["look"]);
+    assert.deepEqual(await page.locator(".graph .tick.bad").allTextContents(), ["2×"]);
+    assert.deepEqual(await page.locator(".graph .after").allTextContents(), [" 1×"]);
+    await page.locator(".graph .label", { hasText: "DONE" }).getByText("1×").waitFor();
+    await page
+      .getByRole("region", { name: 'tightened: state "fix"' })
+      .getByRole("button", { name: "Mark only these" })
+      .click();
+    assert.equal(await page.locator(".graph .tick.bad").count(), 0);
+    assert.deepEqual(await page.locator(".graph .after").allTextContents(), [" 1×"]);
+    assert.equal(await looser.getByRole("link").first().getAttribute("href"), `/ui/runs/${runs[1]}`);
+    // What is wrong with a candidate is said where it is; a version can be chosen; nothing was stored.
+    await put(JSON.stringify({ ...definition(["Read"], "DONE"), id: "another" }));
+    await replay.click();
+    await page.getByRole("alert").getByText('give it the id "rehearsed"').waitFor();
+    await page.getByLabel("Candidate").first().selectOption("1");
+    await page.locator(".cm-content").getByText("rehearsed").waitFor();
+    await replay.click();
+    await summary.getByText("nothing differs").waitFor();
+    assert.equal((await api("operator", "GET", "/v1/workflows/rehearsed")).version, 1);
     assert.deepEqual(problems, []);
     await context.close();
   });

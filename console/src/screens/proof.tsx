@@ -20,6 +20,11 @@ interface Props {
 /** What is true of every run of a version: its properties, and a run that breaks each one that does not hold. */
 export function Proof({ workflow: w, graph }: Props) {
   const [shown, setShown] = useState<string>();
+  const [step, setStep] = useState(0);
+  const show = (property: string | undefined) => {
+    setShown(property);
+    setStep(0);
+  };
   const query = useQuery({
     queryKey: ["workflow", w.name, w.version, "proof"],
     queryFn: ({ signal }) =>
@@ -30,12 +35,13 @@ export function Proof({ workflow: w, graph }: Props) {
   return (
     <Loaded query={query}>
       {(proof) => {
-        const steps = proof.results.find((r) => r.property === shown)?.steps ?? [];
-        const told = steps.join(" ");
-        const met = (state: string) => told.includes(`"${state}"`);
+        const stands = proof.results.find((r) => r.property === shown)?.stands ?? [];
+        const now = stands[step] ?? [];
+        const before = new Set(stands.slice(0, step).flat());
+        const mark = (state: string) => (now.includes(state) ? "current" : before.has(state) ? "visited" : "");
         return (
           <div className="split">
-            <GraphView graph={graph} marks={{ state: (s) => (shown && met(s) ? "changed" : "") }} />
+            <GraphView graph={graph} marks={{ state: mark }} />
             <div className="stack">
               {proof.results.length === 0 && (
                 <Empty>It states no properties. What must be true of every run goes under "properties".</Empty>
@@ -55,18 +61,11 @@ export function Proof({ workflow: w, graph }: Props) {
                   )}
                   {r.steps?.length ? (
                     <>
-                      <button type="button" onClick={() => setShown(shown === r.property ? undefined : r.property)}>
+                      <button type="button" onClick={() => show(shown === r.property ? undefined : r.property)}>
                         {shown === r.property ? "Hide the run that breaks it" : "Show the run that breaks it"}
                       </button>
                       {shown === r.property && (
-                        <ol>
-                          {r.steps.map((s, i) => (
-                            // biome-ignore lint/suspicious/noArrayIndexKey: steps can repeat and never change
-                            <li key={i}>
-                              <Text>{s}</Text>
-                            </li>
-                          ))}
-                        </ol>
+                        <Steps steps={r.steps} stands={r.stands ?? []} at={step} onMove={setStep} />
                       )}
                       {r.scenario && (
                         <button
@@ -90,6 +89,50 @@ export function Proof({ workflow: w, graph }: Props) {
         );
       }}
     </Loaded>
+  );
+}
+
+interface StepsProps {
+  steps: string[];
+  stands: (string[] | null)[];
+  /** How many steps were taken. */
+  at: number;
+  onMove: (at: number) => void;
+}
+
+/** A run that is gone through step by step. */
+function Steps({ steps, stands, at, onMove }: StepsProps) {
+  return (
+    <>
+      <div className="row">
+        <button type="button" disabled={at === 0} onClick={() => onMove(at - 1)}>
+          Previous
+        </button>
+        <button type="button" disabled={at === steps.length} onClick={() => onMove(at + 1)}>
+          Next
+        </button>
+        <span className="small dim">
+          {at} of {steps.length}
+        </span>
+      </div>
+      <p aria-live="polite">
+        <Text>{at === 0 ? "It begins" : steps[at - 1]}</Text>
+        {stands[at]?.length ? (
+          <>
+            {" · now in "}
+            <Text>{stands[at].join(", ")}</Text>
+          </>
+        ) : null}
+      </p>
+      <ol>
+        {steps.map((s, i) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: steps can repeat and never change
+          <li key={i} aria-current={i === at - 1 ? "step" : undefined} className={i < at ? "" : "dim"}>
+            <Text>{s}</Text>
+          </li>
+        ))}
+      </ol>
+    </>
   );
 }
 

@@ -8,6 +8,7 @@ import { Change } from "../ui/change";
 import { GraphView } from "../ui/graph";
 import { visible } from "../ui/visible";
 import { Migration, Proof } from "./proof";
+import { Replay } from "./replay";
 
 const Editor = lazy(() => import("../ui/editor"));
 
@@ -85,18 +86,26 @@ function Version({ name, newest, version, tab }: Props) {
         </Link>
       </div>
       <Tabs
-        names={["Graph and text", "Coverage", "Changes", "Proof", "Migration"]}
+        names={["Graph and text", "Coverage", "Changes", "Proof", "Migration", "Replay"]}
         at={tab}
         onChange={(next) => set({ tab: next })}
       />
       {tab === "Graph and text" && <Loaded query={definition}>{(w) => <Both workflow={w} />}</Loaded>}
       {tab === "Coverage" && <Coverage name={name} version={version} />}
       {tab === "Changes" && <Changes name={name} version={version} />}
-      {(tab === "Proof" || tab === "Migration") && (
+      {(tab === "Proof" || tab === "Migration" || tab === "Replay") && (
         <Loaded query={definition}>
           {(w) => (
             <Loaded query={graph}>
-              {(g) => (tab === "Proof" ? <Proof workflow={w} graph={g} /> : <Migration workflow={w} graph={g} />)}
+              {(g) =>
+                tab === "Proof" ? (
+                  <Proof key={w.version} workflow={w} graph={g} />
+                ) : tab === "Migration" ? (
+                  <Migration workflow={w} graph={g} />
+                ) : (
+                  <Replay key={w.version} workflow={w} graph={g} newest={newest} />
+                )
+              }
             </Loaded>
           )}
         </Loaded>

@@ -12,6 +12,8 @@ export interface Marks {
   taken?: (from: string, to: string) => boolean;
   /** A short text at a state, such as how often it was entered. */
   tick?: (name: string) => string;
+  /** A short text after that of a transition. A name is empty for what is no state. */
+  after?: (from: string, to: string, text: string) => string;
   /** Whether that text tells of something bad. */
   bad?: boolean;
 }
@@ -136,6 +138,7 @@ export function GraphView({ graph, marks = {}, selected, focus, onSelect }: Prop
               textAnchor={l.aside ? "start" : "middle"}
             >
               {visible(line.text)}
+              <After text={marks.after?.(names.get(l.from) ?? "", names.get(l.to) ?? "", line.text)} />
             </text>
           )),
         )}
@@ -153,6 +156,10 @@ export function GraphView({ graph, marks = {}, selected, focus, onSelect }: Prop
       </div>
     </div>
   );
+}
+
+function After({ text }: { text?: string }) {
+  return text ? <tspan className="after">{` ${text}`}</tspan> : null;
 }
 
 // As pkg/diagram draws it, so that the picture is the same as that of `interlock viz`.
