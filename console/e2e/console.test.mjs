@@ -415,6 +415,11 @@ describe("roles", () => {
       await page.goto(`${locked.url}/ui/playground`);
       await page.getByRole("button", { name: "Play" }).click();
       await page.getByText("TOOL_NOT_ALLOWED").first().waitFor();
+      const definition = { id: "asked", initial: "a", states: { a: { on: { GO: "z" } }, z: { type: "final" } } };
+      await apiOf(locked.url, locked.tokens)("operator", "POST", "/v1/workflows", definition);
+      await page.goto(`${locked.url}/ui/workflows/asked?tab=Replay`);
+      await page.getByRole("button", { name: "Replay", exact: true }).click();
+      await page.getByText("There are no runs of it to replay.").waitFor();
       await context.close();
     } finally {
       await locked.end();
@@ -537,6 +542,20 @@ describe("proof", () => {
     await context.close();
   });
 
+  /** What is shown now is accessible, and no wider than a small page. */
+  const fits = async (page) => {
+    await page.setViewportSize({ width: 360, height: 900 });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(wide <= 0, `it is ${wide} px wider than the page`);
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run(document));
+    assert.deepEqual(
+      violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).slice(0, 3)}`),
+      [],
+    );
+    await page.setViewportSize({ width: 1280, height: 900 });
+  };
+
   /** The state that is marked as the current one, and how those are that the run has been in. */
   const marked = async (page) => ({
     current: await page.locator(".g-node.current .name").allTextContents(),
@@ -575,6 +594,7 @@ describe("proof", () => {
     await told.getByText('call {"tool":"Edit"').waitFor();
     assert.deepEqual(await marked(page), { current: ["edit"], visited: ["plan", "work"] });
     assert.ok(await next.isDisabled());
+    await fits(page);
     await previous.click();
     await previous.click();
     await told.getByText("event GO · now in work").waitFor();
@@ -632,6 +652,7 @@ describe("proof", () => {
     assert.deepEqual(await page.locator(".graph .tick.bad").allTextContents(), ["2×"]);
     assert.deepEqual(await page.locator(".graph .after").allTextContents(), [" 1×"]);
     await page.locator(".graph .label", { hasText: "DONE" }).getByText("1×").waitFor();
+    await fits(page);
     await page
       .getByRole("region", { name: 'tightened: state "fix"' })
       .getByRole("button", { name: "Mark only these" })

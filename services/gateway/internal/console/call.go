@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -27,20 +29,27 @@ func (c *console) call(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnauthorized, string(fault.Unauthenticated), "you are not logged in, or your session has ended; nothing was done")
 	case path == access.SocketPath:
 		refuse(w, http.StatusNotFound, string(fault.NotFound), "pages of the console follow /v1/events")
-	case change && c.ReadOnly && !asks(r.Method, path):
+	case change && c.ReadOnly && !asks(r):
 		refuse(w, http.StatusForbidden, string(fault.PermissionDenied), "this console is read-only (--console-read-only); nothing was done")
 	default:
 		c.API.ServeHTTP(w, forwarded(r, s, path))
 	}
 }
 
-// asks reports whether a POST only asks, and changes nothing.
-func asks(method, path string) bool {
-	switch path {
-	case "/v1/workflows/validate", "/v1/workflows/graph", "/v1/policies/simulate", "/v1/simulate", "/v1/verify":
-		return method == http.MethodPost
-	}
-	return false
+// questions are the POSTs that only ask, and change nothing. A * is a name, percent-encoded.
+var questions = []string{
+	"/v1/workflows/validate", "/v1/workflows/graph", "/v1/policies/simulate", "/v1/simulate", "/v1/verify",
+	"/v1/workflows/*/migration-plans", "/v1/workflows/*/replay",
+}
+
+// asks reports whether a call only asks. It looks at the path as it is routed: with a name that
+// holds a slash, another one can look like a question.
+func asks(r *http.Request) bool {
+	asked := "/" + strings.TrimPrefix(r.URL.EscapedPath(), Path+apiPrefix)
+	return r.Method == http.MethodPost && slices.ContainsFunc(questions, func(question string) bool {
+		same, err := path.Match(question, asked)
+		return err == nil && same
+	})
 }
 
 // forwarded is the request to the API.

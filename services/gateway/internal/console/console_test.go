@@ -252,10 +252,24 @@ func TestReadOnly(t *testing.T) {
 		!strings.Contains(w.Body.String(), "--console-read-only") || !v.view.ReadOnly {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	for _, question := range []string{"/v1/workflows/validate", "/v1/simulate"} {
+	for _, question := range []string{
+		"/v1/workflows/validate", "/v1/simulate", "/v1/workflows/a/replay", "/v1/workflows/a%2Fb/migration-plans", "/v1/workflows/%5Ba*/replay",
+	} {
 		if w := b.do("POST", "/ui/api"+question, "{}", v.sends); w.Code != http.StatusTeapot {
 			t.Errorf("the question %s: %d", question, w.Code)
 		}
+	}
+	b.got = nil
+	for _, change := range []string{
+		"/v1/workflows", "/v1/workflows/a/b/replay", "/v1/workflows/replay", "/v1%2Fworkflows/a/replay", "/v1/runs/a/replay",
+		"/v1/workflows/a%2Freplay", "/v1/runs/a/migrate",
+	} {
+		if w := b.do("POST", "/ui/api"+change, "{}", v.sends); w.Code != http.StatusForbidden || b.got != nil {
+			t.Errorf("the change %s: %d", change, w.Code)
+		}
+	}
+	if w := b.do("PUT", "/ui/api/v1/workflows/a/replay", "{}", v.sends); w.Code != http.StatusForbidden {
+		t.Errorf("what is no question: %d", w.Code)
 	}
 }
 
