@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
-// Over REST, on any replica, recorded runs are driven through a candidate, for those who may read
+// Over REST, on any replica, recorded runs are driven through a candidate, for people who may read
 // decisions; and nothing is stored.
 func replays(t *testing.T, w *world) {
 	const definition = `{"id": "replayed", "initial": "look", "states": {

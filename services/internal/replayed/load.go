@@ -13,7 +13,7 @@ import (
 // Filter says which runs are replayed. What is empty asks for nothing.
 type Filter struct{ Workflow, Status, Session string }
 
-// Newest are the ids of at most so many runs, the newest first, and whether there are more.
+// Newest are the ids of at most that many runs, the newest first, and whether there are more.
 func Newest(ctx context.Context, runs enginev1.RunServiceClient, f Filter, most int) (ids []string, more bool, err error) {
 	req := &enginev1.ListRunsRequest{Filter: listing.Filter(
 		listing.Term{Key: "workflow", Value: f.Workflow}, listing.Term{Key: "status", Value: f.Status}, listing.Term{Key: "session_id", Value: f.Session},

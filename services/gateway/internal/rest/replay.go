@@ -50,7 +50,7 @@ func (e *edge) replayRoutes() {
 	e.add(route{
 		method: http.MethodPost, path: "/v1/workflows/{name}/replay", id: "replayWorkflow", summary: "What would a candidate have decided?",
 		about: "Drives recorded runs of the workflow through another definition of it, each up to the first difference: what comes after that is not known. " +
-			"For those who may read decisions. Nothing is stored. It ends after 10 seconds with what it has. 422 with every problem when something is invalid.",
+			"For people who may read decisions. Nothing is stored. It ends after 10 seconds with what it has. 422 with every problem when something is invalid.",
 		params: []param{inPath("name", "Name of the workflow, percent-encoded.")}, body: jsonBody, request: reflect.TypeFor[ReplayRequest](),
 		maxBody: maxDocumentBody, fields: map[string]string{"workflow": "name"}, answers: answers[Replay](http.StatusOK), serve: e.replay,
 	})

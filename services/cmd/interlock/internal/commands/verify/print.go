@@ -261,19 +261,18 @@ type (
 	}
 )
 
-// Suite is what JUnit tells of a file, and Case one thing of it: Refuted is a failure, and
-// Undecided an error.
-type (
-	Suite struct {
-		Name  string
-		Cases []Case
-	}
-	Case struct {
-		Name, Class   string
-		Verdict       verify.Verdict
-		Message, Text string
-	}
-)
+// Suite is what JUnit tells of a file.
+type Suite struct {
+	Name  string
+	Cases []Case
+}
+
+// Case is one thing of a suite: Refuted is a failure, and Undecided an error.
+type Case struct {
+	Name, Class   string
+	Verdict       verify.Verdict
+	Message, Text string
+}
 
 // JUnit writes what a command found out about files.
 func JUnit(out io.Writer, command string, all []Suite) error {
