@@ -1,9 +1,6 @@
 package verify
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -367,7 +364,7 @@ func (c *conformer) decision(d *Traced) {
 		c.open(OpenCounter)
 		return
 	}
-	input, exact := d.Input, d.Input != nil && DigestOfCall(d.Tool, d.Input) == d.Digest
+	input, exact := d.Input, d.Input != nil && toolcall.InputDigest(d.Tool, d.Input) == d.Digest
 	if !exact {
 		input = nil
 	}
@@ -446,12 +443,4 @@ func said(d toolcall.Decision, code toolcall.Code) string {
 		return string(d)
 	}
 	return string(d) + " " + string(code)
-}
-
-// DigestOfCall is what the log keeps of every call: a digest of the tool's name and input.
-func DigestOfCall(tool string, input []byte) string {
-	asked := binary.BigEndian.AppendUint64(nil, uint64(len(tool)))
-	asked = append(append(asked, tool...), input...)
-	sum := sha256.Sum256(asked)
-	return hex.EncodeToString(sum[:])
 }

@@ -44,7 +44,7 @@ func recorded(t testing.TB, m *workflow.Machine, d drawer, steps int) *verify.Tr
 		}
 		trace.Decisions = append(trace.Decisions, verify.Traced{
 			Sequence: int64(i + 1), RunVersion: run.Version, Time: now, CallID: fmt.Sprint("call_", i), Branch: lane.Branch, State: lane.State,
-			Tool: c.tool, Input: input, Digest: verify.DigestOfCall(c.tool, input), Decision: v.Decision, Code: v.Code,
+			Tool: c.tool, Input: input, Digest: toolcall.InputDigest(c.tool, input), Decision: v.Decision, Code: v.Code,
 		})
 		var cmd workflow.Command
 		switch {

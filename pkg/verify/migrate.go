@@ -18,6 +18,8 @@ type Migration struct {
 	// States are the names that states of From have in To; one that is not here keeps its
 	// name.
 	States map[string]string
+	// Digests are those of the two definitions: the plan's digest names them.
+	Digests [2]string
 }
 
 // GainKind is what is newly allowed.
@@ -654,15 +656,24 @@ func (p *planner) plan(full bool) MigrationPlan {
 	return *out
 }
 
-// digest covers both definitions, the renamed states and what was found.
+// digest covers both definitions, the renamed states, and all that the plan says.
 func (p *planner) digest() string {
 	h := sha256.New()
-	for _, v := range []document.Value{workflow.StatesData(p.m.States)} {
-		h.Write(appendText(nil, string(v.AppendJSON(nil))))
+	say := func(texts ...string) {
+		fmt.Fprintf(h, "%d ", len(texts))
+		for _, text := range texts {
+			h.Write(appendText(nil, text))
+		}
 	}
-	fmt.Fprintf(h, "%s %s %d %d %s %q", p.m.From.Name(), p.m.To.Name(), p.out.From, p.out.To, p.out.Verdict, p.out.Reason)
+	say(p.m.From.Name(), p.m.To.Name(), p.m.Digests[0], p.m.Digests[1], workflow.StatesData(p.m.States).String())
+	fmt.Fprintf(h, "%d %d %q %q ", p.out.From, p.out.To, p.out.Verdict, p.out.Reason)
 	for i := range p.out.Gains {
-		h.Write(appendText(nil, p.out.Gains[i].String()))
+		g := &p.out.Gains[i]
+		say(append([]string{string(g.Kind), g.Was, g.Is, g.What}, g.Path...)...)
 	}
+	for _, s := range p.out.Stays {
+		say(s.State, s.Why)
+	}
+	say(p.out.Dropped...)
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }

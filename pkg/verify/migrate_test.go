@@ -449,7 +449,7 @@ func TestMovedRunConforms(t *testing.T) {
 				v := toolcall.Decide(to, &lane, toolcall.Call{Tool: c.tool, Input: []byte(input)})
 				trace.Decisions = append(trace.Decisions, verify.Traced{
 					Sequence: int64(len(trace.Decisions) + 1), RunVersion: out.Run.Version, Branch: lane.Branch, State: lane.State, Tool: c.tool,
-					Input: []byte(input), Digest: verify.DigestOfCall(c.tool, []byte(input)), Decision: v.Decision, Code: v.Code, Time: noon,
+					Input: []byte(input), Digest: toolcall.InputDigest(c.tool, []byte(input)), Decision: v.Decision, Code: v.Code, Time: noon,
 				})
 			}
 		}
@@ -479,4 +479,36 @@ func played(t *testing.T, trace *verify.Trace) workflow.Run {
 		run = next
 	}
 	return run
+}
+
+// Who accepts a plan accepts this one: its digest tells apart whatever it says, and what it is
+// about.
+func TestMigrationDigest(t *testing.T) {
+	t.Parallel()
+	plan := func(from, to string, states map[string]string, digests [2]string) string {
+		m := &verify.Migration{From: workflow.Compile(mustParse(t, from), 3), To: workflow.Compile(mustParse(t, to), 4), States: states, Digests: digests}
+		return verify.PlanMigration(m, verify.Options{MaxStates: 2000}).Digest
+	}
+	without := strings.Replace(shipping, `"green": {`, `"red": {`, 1)
+	without = strings.Replace(without, `"tested": {"evidence": "green"}`, `"tested": {"evidence": "red"}`, 1)
+	moved := strings.ReplaceAll(shipping, `"undone"`, `"dropped"`)
+	ab := [2]string{"a", "b"}
+	seen := map[string]string{}
+	for name, digest := range map[string]string{
+		"itself":              plan(shipping, shipping, nil, ab),
+		"another definition":  plan(shipping, shipping, nil, [2]string{"a", "c"}),
+		"from another":        plan(shipping, shipping, nil, [2]string{"c", "b"}),
+		"one text of two":     plan(shipping, shipping, nil, [2]string{"ab", ""}),
+		"evidence is dropped": plan(shipping, without, nil, ab),
+		"states are mapped":   plan(shipping, moved, map[string]string{"undone": "dropped"}, ab),
+		"states have to stay": plan(shipping, moved, nil, ab),
+	} {
+		if was, is := seen[digest]; is {
+			t.Errorf("%s and %s have the digest %s", was, name, digest)
+		}
+		seen[digest] = name
+	}
+	if again := plan(shipping, shipping, nil, ab); seen[again] != "itself" {
+		t.Errorf("the same plan has another digest")
+	}
 }

@@ -18,6 +18,9 @@ type Candidate struct {
 	// Policies judge every call, in place of those that did; nil leaves their answers as they
 	// were recorded.
 	Policies []*rules.Set
+	// LimitsAsRecorded takes the limits on calls, edits, files and results of a state as they
+	// were recorded: they stop what they stopped, and nothing else.
+	LimitsAsRecorded bool
 }
 
 // Effect is what a change means for the safety of a run.
@@ -72,7 +75,7 @@ type Replayed struct {
 func Replay(t *Trace, by *Candidate) Replayed {
 	r := &replay{
 		conformer: conformer{trace: t, out: Conformance{Open: map[string]int{}}, at: map[int64]*workflow.Run{}},
-		by:        by, counted: map[entryOf]int64{}, out: Replayed{RunID: t.RunID, Open: map[string]int{}},
+		by:        by, counted: map[entryOf]int64{}, files: map[entryOf]toolcall.Files{}, out: Replayed{RunID: t.RunID, Open: map[string]int{}},
 	}
 	decisions := slices.Clone(t.Decisions)
 	slices.SortStableFunc(decisions, func(a, b Traced) int { return int(a.Sequence - b.Sequence) })
@@ -103,8 +106,10 @@ func Replay(t *Trace, by *Candidate) Replayed {
 type replay struct {
 	conformer
 	by *Candidate
-	// counted are the calls of an entry of a state that count.
+	// counted are the calls of an entry of a state that count, and files those that were
+	// edited in it.
 	counted map[entryOf]int64
+	files   map[entryOf]toolcall.Files
 	out     Replayed
 }
 
@@ -225,7 +230,7 @@ func (r *replay) call(d *Traced) bool {
 	}
 	m := r.by.Machine
 	at := run.At(d.Branch)
-	input, exact := d.Input, d.Input != nil && DigestOfCall(d.Tool, d.Input) == d.Digest
+	input, exact := d.Input, d.Input != nil && toolcall.InputDigest(d.Tool, d.Input) == d.Digest
 	if !exact {
 		input = nil
 	}
@@ -245,18 +250,14 @@ func (r *replay) call(d *Traced) bool {
 		}
 	}
 	key := entryOf{d.Branch, at.Entry}
-	if said.Decision == toolcall.Allow && state.MaxIterations > 0 && r.counted[key] >= state.MaxIterations {
-		said = decision{toolcall.Deny, toolcall.CodeMaxIterations, said.by}
-	}
+	said = r.limited(key, d, &state, said)
 	said, known := r.judgePolicies(m, &at, d, input, exact, said)
 	if !known {
 		return true
 	}
 	if said.Decision == d.Decision {
 		r.out.Same++
-		if state.Counted && d.Decision == toolcall.Allow {
-			r.counted[key]++
-		}
+		r.count(key, d, &state)
 		return true
 	}
 	effect := Tightened
@@ -278,6 +279,45 @@ type decision struct {
 	Decision toolcall.Decision
 	Code     toolcall.Code
 	by       string
+}
+
+// limited adds what the limits of a state say of a call.
+func (r *replay) limited(key entryOf, d *Traced, state *toolcall.Verdict, said decision) decision {
+	if r.by.LimitsAsRecorded {
+		if limits(said.Code) || limits(d.Code) && said.Decision == toolcall.Allow {
+			said.Decision, said.Code = d.Decision, d.Code
+		}
+		return said
+	}
+	if said.Decision != toolcall.Allow {
+		return said
+	}
+	if _, _, ok := r.files[key].Add(state.Paths, state.MaxFiles); !ok {
+		return decision{toolcall.Deny, toolcall.CodeTooManyFiles, said.by}
+	}
+	if state.MaxIterations > 0 && r.counted[key] >= state.MaxIterations {
+		return decision{toolcall.Deny, toolcall.CodeMaxIterations, said.by}
+	}
+	return said
+}
+
+// count adds an allowed call to those of its entry.
+func (r *replay) count(key entryOf, d *Traced, state *toolcall.Verdict) {
+	if !state.Counted || d.Decision != toolcall.Allow {
+		return
+	}
+	r.counted[key]++
+	r.files[key], _, _ = r.files[key].Add(state.Paths, 0)
+}
+
+// limits reports a denial by a limit of a state.
+func limits(code toolcall.Code) bool {
+	switch code {
+	case toolcall.CodeEditTooLarge, toolcall.CodeTooManyFiles, toolcall.CodeMaxIterations, toolcall.CodeContextBudget:
+		return true
+	default:
+		return false
+	}
 }
 
 // judgePolicies adds what policies say to the answer of the state. False: it cannot be known.

@@ -128,7 +128,7 @@ func TestReplayEffects(t *testing.T) {
 	call := func(tool, input string, decision toolcall.Decision, code toolcall.Code) {
 		trace.Decisions = append(trace.Decisions, verify.Traced{
 			Sequence: int64(len(trace.Decisions) + 1), RunVersion: run.Run.Version, State: run.Run.State, Tool: tool, Input: []byte(input), CallID: "c",
-			Digest: verify.DigestOfCall(tool, []byte(input)), Decision: decision, Code: code, Principal: "agent", Time: noon,
+			Digest: toolcall.InputDigest(tool, []byte(input)), Decision: decision, Code: code, Principal: "agent", Time: noon,
 		})
 	}
 	fire := func(event, approval string) {

@@ -32,11 +32,12 @@ type Suggestion struct {
 	// Left says of states why nothing is proposed for them, or less.
 	Left []string
 	// Runs are those that were looked at: those that the definition itself replays without a
-	// difference.
+	// difference, but for limits.
 	Runs int
 	// Verdict is whether it is proved that the suggestion allows nothing new.
 	Verdict Verdict
-	// Cut are runs that a proposed limit would have stopped.
+	// Cut are runs in which a limit of the suggestion would have refused a call. The rest of
+	// them was replayed as if it had not.
 	Cut []string
 }
 
@@ -46,22 +47,27 @@ type SuggestOptions struct {
 	MinRuns int
 	// DropTransitions removes transitions that were never taken, too.
 	DropTransitions bool
+	// MaxStates bounds the proof that the suggestion allows nothing new; 0 means DefaultStates.
+	MaxStates int
 }
 
 // Suggest finds what recorded runs did not need of a definition: tools that were never allowed to
-// be called, wider commands than were run, more calls than were made, and with an option
-// transitions that were not taken. It narrows what stands there and adds nothing; states stay.
-// What the suggestion would have decided otherwise for one of the runs is taken back, but for
-// limits. version is the number that the definition has.
+// be called, wider commands than were run, more calls, larger edits and more files than 99 of
+// 100 needed, and with an option transitions that were not taken. It narrows what stands there
+// and adds nothing; states stay. What the suggestion would have decided otherwise for one of the
+// runs is taken back, but for limits. version is the number that the definition has.
 func Suggest(text document.Value, version int64, traces []*Trace, o SuggestOptions) (*Suggestion, error) {
 	m, err := compiled(text, version)
 	if err != nil {
 		return nil, err
 	}
 	s := &suggester{o: o, text: text, seen: map[string]*seenIn{}, out: &Suggestion{}}
+	if s.measure, err = measuring(text, m, version); err != nil {
+		return nil, err
+	}
 	var kept []*Trace
 	for _, t := range traces {
-		if out := Replay(t, &Candidate{Machine: m}); out.First == nil && out.Open[OpenFrontier] == 0 {
+		if out := Replay(t, &Candidate{Machine: m, LimitsAsRecorded: true}); out.First == nil && out.Open[OpenFrontier] == 0 {
 			kept = append(kept, t)
 			s.look(m, t)
 		}
@@ -84,6 +90,29 @@ func compiled(text document.Value, version int64) (*workflow.Machine, error) {
 	return workflow.Compile(def, version), nil
 }
 
+// measuring is a definition with limits on edits that none reaches: it says of an edit how large
+// it is, and refuses one that cannot be measured.
+func measuring(text document.Value, m *workflow.Machine, version int64) (*workflow.Machine, error) {
+	for i := range m.Definition().States {
+		state := m.State(m.Definition().States[i].Name)
+		if state.Final || !state.Editable() {
+			continue
+		}
+		for _, field := range []string{fieldEditLines, fieldFiles} {
+			text = applied(text, &Proposal{State: state.Name, Field: field, Is: "1000000000"})
+		}
+	}
+	return compiled(text, version)
+}
+
+// The fields of a state that limit edits.
+const (
+	fieldEditLines = "max_edit_lines"
+	fieldFiles     = "max_files_per_state"
+)
+
+func limitsEdits(field string) bool { return field == fieldEditLines || field == fieldFiles }
+
 // seenIn is what was seen in a state.
 type seenIn struct {
 	runs []string
@@ -95,6 +124,11 @@ type seenIn struct {
 	commands []shell.Command
 	hidden   bool
 	taken    map[string]bool
+	// lines are the sizes of edits by their number, and files what was edited by run and entry;
+	// unmeasured is true when an edit is not known.
+	lines      map[string]int64
+	files      map[string]toolcall.Files
+	unmeasured bool
 }
 
 type suggester struct {
@@ -102,12 +136,14 @@ type suggester struct {
 	text document.Value
 	seen map[string]*seenIn
 	out  *Suggestion
+	// measure says how large edits are.
+	measure *workflow.Machine
 }
 
 func (s *suggester) in(state, run string) *seenIn {
 	in := s.seen[state]
 	if in == nil {
-		in = &seenIn{tools: map[string]int{}, counted: map[string]int64{}, taken: map[string]bool{}}
+		in = &seenIn{tools: map[string]int{}, counted: map[string]int64{}, taken: map[string]bool{}, lines: map[string]int64{}, files: map[string]toolcall.Files{}}
 		s.seen[state] = in
 	}
 	if !slices.Contains(in.runs, run) {
@@ -149,11 +185,15 @@ func (s *suggester) call(m *workflow.Machine, t *Trace, d *Traced, run *workflow
 	in := s.in(d.State, t.RunID)
 	in.calls++
 	in.tools[d.Tool]++
-	if run == nil {
-		in.counted[t.RunID]++ // in one entry, as far as it is known
-	} else {
-		at := run.At(d.Branch)
-		in.counted[fmt.Sprint(t.RunID, " ", at.Entry)]++
+	entry := t.RunID // as one entry, as far as it is known
+	if run != nil {
+		entry = fmt.Sprint(t.RunID, " ", d.Branch, " ", run.At(d.Branch).Entry)
+	}
+	if !toolcall.Own(d.Tool) {
+		in.counted[entry]++
+	}
+	if toolcall.Edits(m, d.Tool) {
+		s.edit(in, d, run, entry)
 	}
 	if !toolcall.Shell(m.State(d.State), d.Tool) {
 		return
@@ -163,9 +203,25 @@ func (s *suggester) call(m *workflow.Machine, t *Trace, d *Traced, run *workflow
 	in.commands = append(in.commands, commands...)
 }
 
+// edit takes down what a call changed.
+func (s *suggester) edit(in *seenIn, d *Traced, run *workflow.Run, entry string) {
+	if run == nil || d.Input == nil || toolcall.InputDigest(d.Tool, d.Input) != d.Digest {
+		in.unmeasured = true
+		return
+	}
+	at := run.At(d.Branch)
+	v := toolcall.Decide(s.measure, &at, toolcall.Call{Tool: d.Tool, Input: d.Input})
+	if v.Decision == toolcall.Deny {
+		in.unmeasured = true
+		return
+	}
+	in.lines[fmt.Sprint(entry, " ", len(in.lines))] = v.EditLines
+	in.files[entry], _, _ = in.files[entry].Add(v.Paths, 0)
+}
+
 // commandsIn are the commands of a call, as far as its input was kept as it was.
 func commandsIn(d *Traced) ([]shell.Command, bool) {
-	if d.Input == nil || DigestOfCall(d.Tool, d.Input) != d.Digest {
+	if d.Input == nil || toolcall.InputDigest(d.Tool, d.Input) != d.Digest {
 		return nil, false
 	}
 	v, problem := document.Parse(d.Input, document.Limits{})
@@ -220,8 +276,8 @@ func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Pr
 			add("allowed_commands", s.field(state.Name, "allowed_commands"), listOf(narrowed(state, in.commands)), fmt.Sprintf("%d commands in %d runs", len(in.commands), len(in.runs)))
 		}
 	}
-	if most := percentile99(in.counted); most > 0 && (state.MaxIterations == 0 || most < state.MaxIterations) {
-		add("max_iterations", s.field(state.Name, "max_iterations"), document.NumberValue(fmt.Sprint(most)), fmt.Sprintf("99 of 100 of %d entries made no more calls", len(in.counted)))
+	for _, l := range s.limits(state, in) {
+		add(l.field, s.field(state.Name, l.field), document.NumberValue(fmt.Sprint(l.most)), l.why)
 	}
 	for i := range state.On {
 		event := state.On[i].Event
@@ -236,6 +292,35 @@ func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Pr
 			s.leave("state %s: event %s was never taken in %d runs, and stays (--drop-transitions removes it)", document.Quote(state.Name), document.Quote(event), len(in.runs))
 		}
 	}
+	return all
+}
+
+// limit is a number that 99 of 100 did not exceed.
+type limit struct {
+	field string
+	most  int64
+	why   string
+}
+
+// limits are the tighter limits of a state.
+func (s *suggester) limits(state *workflow.StateView, in *seenIn) []limit {
+	var all []limit
+	add := func(field string, most, now int64, why string) {
+		if most > 0 && (now == 0 || most < now) {
+			all = append(all, limit{field, most, why})
+		}
+	}
+	add("max_iterations", percentile99(in.counted), state.MaxIterations, fmt.Sprintf("99 of 100 of %d entries made no more calls", len(in.counted)))
+	if in.unmeasured {
+		s.leave("state %s: nothing is proposed for edits, because some were not kept or cannot be measured (meta.capture_output keeps them)", document.Quote(state.Name))
+		return all
+	}
+	add(fieldEditLines, percentile99(in.lines), state.MaxEditLines, fmt.Sprintf("99 of 100 of %d edits had no more lines", len(in.lines)))
+	files := map[string]int64{}
+	for entry, names := range in.files {
+		files[entry] = int64(len(names))
+	}
+	add(fieldFiles, percentile99(files), state.MaxFilesPerState, fmt.Sprintf("99 of 100 of %d entries edited no more files", len(files)))
 	return all
 }
 
@@ -366,9 +451,6 @@ func listOf(names []string) document.Value {
 	return document.ArrayValue(all)
 }
 
-// mostPairs are compared to prove that a suggestion allows nothing new.
-const mostPairs = 3_000
-
 // settle makes the definition of the proposals, and takes back those of a state in which a run
 // would have gone another way.
 func (s *suggester) settle(old *workflow.Machine, version int64, all []Proposal, traces []*Trace) (*Suggestion, error) {
@@ -380,7 +462,7 @@ func (s *suggester) settle(old *workflow.Machine, version int64, all []Proposal,
 		m, err := compiled(text, version+1)
 		var plan MigrationPlan
 		if err == nil {
-			plan = PlanMigration(&Migration{From: old, To: m}, Options{MaxStates: mostPairs})
+			plan = PlanMigration(&Migration{From: old, To: m}, Options{MaxStates: s.o.MaxStates})
 		}
 		if err != nil || plan.Verdict == Refuted {
 			less := slices.DeleteFunc(slices.Clone(all), func(p Proposal) bool { return strings.HasPrefix(p.Field, "on/") })
@@ -401,6 +483,11 @@ func (s *suggester) settle(old *workflow.Machine, version int64, all []Proposal,
 			return s.out, nil
 		}
 		before := len(all)
+		all = slices.DeleteFunc(all, func(p Proposal) bool { return p.State == state && limitsEdits(p.Field) })
+		if len(all) < before { // where edits are limited, other calls are judged by that, too
+			s.leave("state %s: edits are not limited, because a run would have gone another way", document.Quote(state))
+			continue
+		}
 		all = slices.DeleteFunc(all, func(p Proposal) bool { return p.State == state })
 		if len(all) == before {
 			return nil, fmt.Errorf("a run would have gone another way in state %s, of which nothing is proposed", document.Quote(state))
@@ -409,17 +496,15 @@ func (s *suggester) settle(old *workflow.Machine, version int64, all []Proposal,
 	}
 }
 
-// otherwise is a state in which a suggestion would have decided a run otherwise; runs that only
-// a limit stops are cut.
+// otherwise is a state in which a suggestion would have decided a run otherwise, but for its
+// limits; cut are the runs in which these would have refused something.
 func (s *suggester) otherwise(old, m *workflow.Machine, traces []*Trace) (state string, cut []string) {
 	for _, t := range traces {
-		out := Replay(t, &Candidate{Machine: m})
-		switch {
-		case out.First == nil:
-		case strings.Contains(out.First.What, string(toolcall.CodeMaxIterations)):
-			cut = append(cut, t.RunID)
-		default:
+		if out := Replay(t, &Candidate{Machine: m, LimitsAsRecorded: true}); out.First != nil {
 			return stateOf(t, out.First, old), nil
+		}
+		if Replay(t, &Candidate{Machine: m}).First != nil && Replay(t, &Candidate{Machine: old}).First == nil {
+			cut = append(cut, t.RunID)
 		}
 	}
 	return "", cut

@@ -71,7 +71,7 @@ func (s *story) call(id, tool, input string, version int64) {
 	s.n++
 	s.seen = append(s.seen, verify.Seen{RunID: "run_1", Call: &verify.Traced{
 		Sequence: s.n, RunVersion: version, Time: noon, CallID: id, State: "coding", Tool: tool, Input: []byte(input),
-		Digest: verify.DigestOfCall(tool, []byte(input)), Decision: toolcall.Allow,
+		Digest: toolcall.InputDigest(tool, []byte(input)), Decision: toolcall.Allow,
 	}})
 }
 
@@ -216,7 +216,7 @@ func TestConformLeavesOpen(t *testing.T) {
 	ended := machine.Step(&started.Run, workflow.Fire{Event: "SKIP", Actor: "agent"}, noon)
 	input := []byte(`{"file_path":"a.go"}`)
 	denied := verify.Traced{
-		Sequence: 1, RunVersion: 1, Time: noon, CallID: "c1", State: "coding", Tool: "Read", Input: input, Digest: verify.DigestOfCall("Read", input),
+		Sequence: 1, RunVersion: 1, Time: noon, CallID: "c1", State: "coding", Tool: "Read", Input: input, Digest: toolcall.InputDigest("Read", input),
 		Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Policy: verify.PolicyVersion{Name: "house", Version: 1},
 	}
 	driven := denied

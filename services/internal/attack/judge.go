@@ -335,7 +335,7 @@ func (p *player) logged(c *answers) (all []Finding) {
 // isAnswer reports that a record is that of an answer.
 func isAnswer(a *ack, d *policyv1.DecisionRecord) bool {
 	return d.GetDecision() == a.check.GetDecision() && d.GetCode() == a.check.GetCode() && d.GetRunVersion() == a.check.GetRunVersion() &&
-		d.GetRunId() == a.check.GetRunId() && d.GetInputDigest() == verify.DigestOfCall(a.step.Tool, bytesOf(&a.step, a.step.Input))
+		d.GetRunId() == a.check.GetRunId() && d.GetInputDigest() == toolcall.InputDigest(a.step.Tool, bytesOf(&a.step, a.step.Input))
 }
 
 // orderOf is when a decision was made: with the first step that it was the answer to, or that
@@ -352,7 +352,7 @@ func (p *player) orderOf(acks []*ack, d *policyv1.DecisionRecord) int {
 // unheard reports that a record may be that of a step whose answer nobody has heard.
 func unheard(a *ack, d *policyv1.DecisionRecord) bool {
 	return a.step.Do == attack.Check && (a.step.Call == d.GetCallId() || a.step.Call == "" && strings.HasPrefix(d.GetCallId(), typeid.Call+"_")) &&
-		d.GetInputDigest() == verify.DigestOfCall(a.step.Tool, bytesOf(&a.step, a.step.Input))
+		d.GetInputDigest() == toolcall.InputDigest(a.step.Tool, bytesOf(&a.step, a.step.Input))
 }
 
 // spent looks for approvals that have admitted more than one call.

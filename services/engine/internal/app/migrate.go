@@ -71,7 +71,11 @@ func (a *App) PlanMigration(ctx context.Context, namespace, name string, from, t
 	if plan, ok := a.plans.Get(key); ok {
 		return plan, nil
 	}
-	plan := verify.PlanMigration(&verify.Migration{From: old.Machine, To: other.Machine, States: states}, verify.Options{
+	digests, err := a.digests(ctx, namespace, name, from, to)
+	if err != nil {
+		return nil, err
+	}
+	plan := verify.PlanMigration(&verify.Migration{From: old.Machine, To: other.Machine, States: states, Digests: digests}, verify.Options{
 		MaxStates: int(pairs), Progress: func(string, int) bool { return ctx.Err() == nil },
 	})
 	if err := ctx.Err(); err != nil {
@@ -79,6 +83,18 @@ func (a *App) PlanMigration(ctx context.Context, namespace, name string, from, t
 	}
 	a.plans.Put(key, &plan, nil)
 	return &plan, nil
+}
+
+// digests are those of two versions.
+func (a *App) digests(ctx context.Context, namespace, name string, from, to int64) (both [2]string, err error) {
+	for i, number := range []int64{from, to} {
+		v, err := a.Workflow(ctx, namespace, name, number)
+		if err != nil {
+			return both, err
+		}
+		both[i] = v.Digest
+	}
+	return both, nil
 }
 
 // comparable refuses what no run can be moved by.

@@ -2,9 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -91,7 +88,7 @@ func (a *App) check(ctx context.Context, caller Caller, req Check) (*Decision, e
 				document.Quote(name)).Violate("/tool", "FORMAT", "a blank at an end, or a control character")
 		}
 	}
-	q := &question{caller: caller, req: req, digest: digest(req.Tool, req.Input), now: a.clock().UTC(), consumed: map[string]string{}}
+	q := &question{caller: caller, req: req, digest: toolcall.InputDigest(req.Tool, req.Input), now: a.clock().UTC(), consumed: map[string]string{}}
 	read := a.cached
 	d, err := retry.Do(ctx, req.Target.String(), func() (*Decision, error) {
 		s, err := a.found(ctx, caller, req.Target, read)
@@ -342,13 +339,4 @@ func (a *App) unavailable(ctx context.Context, q *question, err error) (*Decisio
 	default:
 		return nil, fault.From(err)
 	}
-}
-
-// digest binds a call id to what was asked with it.
-func digest(tool string, input []byte) string {
-	var room [1024]byte // most inputs fit, and need no memory of their own
-	asked := binary.BigEndian.AppendUint64(room[:0], uint64(len(tool)))
-	asked = append(append(asked, tool...), input...)
-	sum := sha256.Sum256(asked)
-	return hex.EncodeToString(sum[:])
 }

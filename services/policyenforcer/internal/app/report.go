@@ -317,7 +317,7 @@ func (a *App) warn(ctx context.Context, s *snapshotOf, r *Reported, spent []int6
 }
 
 func (r *Report) digest() string {
-	return digest(r.Tool, fmt.Appendf(nil, "%t %d %s %q", r.OK, r.ResultBytes, r.CostUSD, r.FilesChanged))
+	return toolcall.InputDigest(r.Tool, fmt.Appendf(nil, "%t %d %s %q", r.OK, r.ResultBytes, r.CostUSD, r.FilesChanged))
 }
 
 // readCost reads an amount of dollars, nothing as none: money is never a float.

@@ -14,6 +14,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
@@ -117,11 +118,12 @@ func (c *Command) offline(io console.Streams) error {
 	if c.Apply || len(c.Only) > 0 {
 		return console.Misusedf("runs are moved between versions of a server: name them as NAME@NUMBER")
 	}
-	from, err := compile(c.From, 1, io)
+	var digests [2]string
+	from, err := compile(c.From, 1, io, &digests[0])
 	if err != nil {
 		return err
 	}
-	to, err := compile(c.To, 2, io)
+	to, err := compile(c.To, 2, io, &digests[1])
 	if err != nil {
 		return err
 	}
@@ -136,11 +138,11 @@ func (c *Command) offline(io console.Streams) error {
 			return console.Misusedf("--map %s=%s: there must be a state %q in %s, and %q in %s", old, name, old, c.From, name, c.To)
 		}
 	}
-	plan := verify.PlanMigration(&verify.Migration{From: from.Machine, To: to.Machine, States: c.Map}, verify.Options{MaxStates: c.MaxStates})
+	plan := verify.PlanMigration(&verify.Migration{From: from.Machine, To: to.Machine, States: c.Map, Digests: digests}, verify.Options{MaxStates: c.MaxStates})
 	return c.answer(io, &result{Workflow: from.Name(), Plan: jsonview.MigrationPlanIn(&plan), Runs: []moved{}})
 }
 
-func compile(file string, number int64, io console.Streams) (definition.Compiled, error) {
+func compile(file string, number int64, io console.Streams, digest *string) (definition.Compiled, error) {
 	text, err := input.File(file, io.In)
 	if err != nil {
 		return definition.Compiled{}, err
@@ -149,6 +151,11 @@ func compile(file string, number int64, io console.Streams) (definition.Compiled
 	if err != nil {
 		return m, fmt.Errorf("%s: %w", file, err)
 	}
+	value, problem := document.Parse(text, document.Limits{})
+	if problem != nil {
+		return m, fmt.Errorf("%s: %w", file, problem)
+	}
+	*digest = document.Digest(value)
 	return m, nil
 }
 

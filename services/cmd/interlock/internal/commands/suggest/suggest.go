@@ -6,21 +6,24 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/grpc"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	loaded "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/verify"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/definition"
-	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/replayed"
 )
 
 // Command suggests.
@@ -29,8 +32,13 @@ type Command struct {
 	Named           []string `arg:"" optional:"" name:"run" help:"Runs to learn from: ids of a server, or files that interlock verify --run RUN --save FILE exported. Without any, the newest of the workflow." placeholder:"RUN|FILE"`
 	Workflow        string   `required:"" help:"The workflow: a file, or the name of one of the server, in its latest version." placeholder:"NAME|FILE"`
 	Runs            int      `help:"At most this many runs of the server, the newest first." default:"100" placeholder:"N"`
+	Status          string   `help:"Only runs of this status, e.g. COMPLETED." placeholder:"STATUS"`
+	Session         string   `help:"Only runs that this session drives." placeholder:"ID"`
 	MinRuns         int      `help:"How many runs must have been in a state before anything is proposed for it." default:"5" placeholder:"N"`
 	DropTransitions bool     `help:"Remove transitions that were never taken, too."`
+	Properties      string   `help:"A file of more properties that must stay proved; those of the workflow, and what is next to NAME.json as NAME.properties.yaml, must anyway." placeholder:"FILE"`
+	Policy          []string `help:"A policy that judges the calls of the workflow when properties are checked; may be repeated." placeholder:"FILE" sep:"none"`
+	MaxStates       int      `help:"The most that is explored to prove that nothing new is allowed, and for each property." default:"20000" placeholder:"N"`
 	Out             string   `short:"f" help:"Write the suggestion there." placeholder:"FILE"`
 	Format          string   `help:"Output: text or json." enum:"text,json" default:"text"`
 }
@@ -58,8 +66,8 @@ type proposal struct {
 
 // Run suggests.
 func (c *Command) Run(ctx context.Context, io console.Streams) error {
-	if c.MinRuns < 1 || c.Runs < 1 {
-		return console.Misusedf("--min-runs and --runs must be at least 1")
+	if c.MinRuns < 1 || c.Runs < 1 || c.MaxStates < 1 {
+		return console.Misusedf("--min-runs, --runs and --max-states must be at least 1")
 	}
 	text, traces, err := c.load(ctx, io)
 	if err != nil {
@@ -76,15 +84,18 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	if old.Process != nil {
 		return console.Misusedf("%s is a process: suggestions are made of workflows", c.Workflow)
 	}
-	out, err := verify.Suggest(source, 1, traces, verify.SuggestOptions{MinRuns: c.MinRuns, DropTransitions: c.DropTransitions})
+	out, err := verify.Suggest(source, 1, traces, verify.SuggestOptions{MinRuns: c.MinRuns, DropTransitions: c.DropTransitions, MaxStates: c.MaxStates})
 	if err != nil {
 		return err
 	}
-	lost, err := notKept(text, old, out)
+	lost, err := c.notKept(io, source, old, out)
 	if err != nil {
 		return err
 	}
-	v := viewOf(old.Name(), out, lost)
+	v, err := viewOf(old.Name(), out, lost)
+	if err != nil {
+		return err
+	}
 	if c.Out != "" {
 		if err := os.WriteFile(c.Out, []byte(v.Definition), 0o600); err != nil {
 			return fmt.Errorf("write the suggestion: %w", err)
@@ -97,10 +108,20 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	} else {
 		c.print(io, v, len(traces))
 	}
-	if len(lost) > 0 {
+	return c.answer(v)
+}
+
+// answer is the exit code: 1 when a property is lost, 2 when it is not proved that nothing new is
+// allowed.
+func (c *Command) answer(v *view) error {
+	switch {
+	case len(v.NotKept) > 0:
 		return console.ErrNo
+	case len(v.Proposals) > 0 && v.Verdict != string(verify.Proved):
+		return fmt.Errorf("it is not proved that the suggestion allows nothing new: more than %d pairs of conditions; raise --max-states", c.MaxStates)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // load reads the workflow and the runs.
@@ -157,27 +178,34 @@ func (c *Command) load(ctx context.Context, io console.Streams) (text []byte, tr
 }
 
 func (c *Command) newest(ctx context.Context, conn grpc.ClientConnInterface, name string) ([]string, error) {
-	runs, filter := enginev1.NewRunServiceClient(conn), listing.Filter(listing.Term{Key: "workflow", Value: name})
-	return client.Collect(c.Runs, (*enginev1.Run).GetRunId, func(token string, size int32) ([]*enginev1.Run, string, error) {
-		page, err := runs.ListRuns(ctx, &enginev1.ListRunsRequest{PageSize: size, PageToken: token, Filter: filter})
-		return page.GetRuns(), page.GetNextPageToken(), err
-	})
+	filter := replayed.Filter{Workflow: name, Status: strings.ToUpper(c.Status), Session: c.Session}
+	ids, _, err := replayed.Newest(ctx, enginev1.NewRunServiceClient(conn), filter, c.Runs)
+	return ids, err
 }
 
-// notKept are the properties that hold for the definition and would not hold for the
+// notKept are the properties that are proved of the definition and would not be of the
 // suggestion.
-func notKept(text []byte, old definition.Compiled, out *verify.Suggestion) ([]string, error) {
-	properties := old.Definition().Properties
-	if len(properties) == 0 {
+func (c *Command) notKept(io console.Streams, source document.Value, old definition.Compiled, out *verify.Suggestion) ([]string, error) {
+	more, err := loaded.MoreProperties(c.Workflow, c.Properties, old.Definition(), io)
+	if err != nil {
+		return nil, err
+	}
+	policies, err := loaded.Policies(c.Policy, io)
+	if err != nil {
+		return nil, err
+	}
+	properties := append(slices.Clone(old.Definition().Properties), more...)
+	if len(properties) == 0 || len(out.Proposals) == 0 {
 		return nil, nil
 	}
 	after, err := definition.Flags{}.Compile(out.Definition.AppendJSON(nil), 2)
 	if err != nil {
 		return nil, err
 	}
-	source, _ := document.Parse(text, document.Limits{})
-	was := verify.Check(&verify.Model{Main: verify.Definition{Machine: old.Machine, Text: source}}, properties, verify.Options{MaxStates: 100_000})
-	is := verify.Check(&verify.Model{Main: verify.Definition{Machine: after.Machine, Text: out.Definition}}, properties, verify.Options{MaxStates: 100_000})
+	check := func(m *workflow.Machine, text document.Value) verify.Report {
+		return verify.Check(&verify.Model{Main: verify.Definition{Machine: m, Text: text}, Policies: policies}, properties, verify.Options{MaxStates: c.MaxStates})
+	}
+	was, is := check(old.Machine, source), check(after.Machine, out.Definition)
 	var lost []string
 	for i := range was.Results {
 		if was.Results[i].Verdict == verify.Proved && is.Results[i].Verdict != verify.Proved {
@@ -187,15 +215,19 @@ func notKept(text []byte, old definition.Compiled, out *verify.Suggestion) ([]st
 	return lost, nil
 }
 
-func viewOf(name string, out *verify.Suggestion, lost []string) *view {
+func viewOf(name string, out *verify.Suggestion, lost []string) (*view, error) {
+	text := jsontext.Value(out.Definition.AppendJSON(nil))
+	if err := text.Indent(jsontext.WithIndent("  ")); err != nil {
+		return nil, fmt.Errorf("write the suggestion: %w", err)
+	}
 	v := &view{
 		Workflow: name, Runs: out.Runs, Verdict: string(out.Verdict), Proposals: []proposal{}, Left: append([]string{}, out.Left...),
-		Cut: append([]string{}, out.Cut...), NotKept: append([]string{}, lost...), Definition: string(out.Definition.AppendJSON(nil)) + "\n",
+		Cut: append([]string{}, out.Cut...), NotKept: append([]string{}, lost...), Definition: string(text) + "\n",
 	}
 	for _, p := range out.Proposals {
 		v.Proposals = append(v.Proposals, proposal(p))
 	}
-	return v
+	return v, nil
 }
 
 // mostShown bounds the runs that are named for one line.
@@ -222,7 +254,7 @@ func (c *Command) print(io console.Streams, v *view, given int) {
 		say("%s", show.Text(text))
 	}
 	for _, run := range v.Cut {
-		say("run %s would have been stopped by a limit", show.Text(run))
+		say("run %s: a limit would have refused a call", show.Text(run))
 	}
 	for _, name := range v.NotKept {
 		say("property %q would no longer be proved", name)

@@ -121,25 +121,17 @@ func (c *Command) read(io console.Streams) ([]checked, error) {
 	var all []checked
 	var policies []verify.Policy
 	for _, file := range c.Files {
-		text, err := input.File(file, io.In)
+		src, value, err := parsed(file, io)
 		if err != nil {
 			return nil, err
 		}
-		src := input.Source{Name: file, Text: text}
-		value, problems := src.Parse()
-		if problems.HasErrors() {
-			return nil, src.Refuse(problems, io)
-		}
 		name := c.reference(file)
 		if document.KindOf(value) == "policy" {
-			p, problems := rules.ParsePolicyValue(value)
-			if problems.HasErrors() {
-				return nil, src.Refuse(problems, io)
+			p, err := policyOf(src, value, name, io)
+			if err != nil {
+				return nil, err
 			}
-			if p.Name == "" {
-				p.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-			}
-			policies = append(policies, verify.Policy{Policy: p, Text: value, File: name})
+			policies = append(policies, p)
 			continue
 		}
 		d, problems := compiled(value)
@@ -205,33 +197,82 @@ func compiled(value document.Value) (verify.Definition, document.Problems) {
 	return verify.Definition{Machine: workflow.Compile(def, 1), Text: value}, nil
 }
 
+func policyOf(src input.Source, value document.Value, name string, io console.Streams) (verify.Policy, error) {
+	p, problems := rules.ParsePolicyValue(value)
+	if problems.HasErrors() {
+		return verify.Policy{}, src.Refuse(problems, io)
+	}
+	if p.Name == "" {
+		p.Name = strings.TrimSuffix(filepath.Base(src.Name), filepath.Ext(src.Name))
+	}
+	return verify.Policy{Policy: p, Text: value, File: name}, nil
+}
+
+// Policies reads files of policies.
+func Policies(files []string, io console.Streams) ([]verify.Policy, error) {
+	var all []verify.Policy
+	for _, file := range files {
+		src, value, err := parsed(file, io)
+		if err != nil {
+			return nil, err
+		}
+		p, err := policyOf(src, value, file, io)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func parsed(file string, io console.Streams) (input.Source, document.Value, error) {
+	text, err := input.File(file, io.In)
+	if err != nil {
+		return input.Source{}, document.Value{}, err
+	}
+	src := input.Source{Name: file, Text: text}
+	value, problems := src.Parse()
+	if problems.HasErrors() {
+		return src, value, src.Refuse(problems, io)
+	}
+	return src, value, nil
+}
+
 // properties adds those of the files that stand next to a workflow, or that are named.
 func (c *Command) properties(f *checked, first bool, io console.Streams) error {
+	named := ""
+	if first {
+		named = c.Properties
+	}
+	more, err := MoreProperties(f.File, named, f.Model.Main.Machine.Definition(), io)
+	f.props = append(f.props, more...)
+	return err
+}
+
+// MoreProperties are those of a workflow that are not in its own file: of the file that stands
+// next to it, and of the one that is named, if any.
+func MoreProperties(workflowFile, named string, def *workflow.Definition, io console.Streams) ([]workflow.Property, error) {
 	var files []string
-	sibling := strings.TrimSuffix(f.File, filepath.Ext(f.File)) + ".properties.yaml"
+	sibling := strings.TrimSuffix(workflowFile, filepath.Ext(workflowFile)) + ".properties.yaml"
 	if _, err := os.Stat(sibling); err == nil {
 		files = append(files, sibling)
 	}
-	if first && c.Properties != "" {
-		files = append(files, c.Properties)
+	if named != "" {
+		files = append(files, named)
 	}
+	var all []workflow.Property
 	for _, file := range files {
-		text, err := input.File(file, io.In)
+		src, value, err := parsed(file, io)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		src := input.Source{Name: file, Text: text}
-		value, problems := src.Parse()
+		more, problems := workflow.ParseProperties(value, def)
 		if problems.HasErrors() {
-			return src.Refuse(problems, io)
+			return nil, src.Refuse(problems, io)
 		}
-		more, problems := workflow.ParseProperties(value, f.Model.Main.Machine.Definition())
-		if problems.HasErrors() {
-			return src.Refuse(problems, io)
-		}
-		f.props = append(f.props, more...)
+		all = append(all, more...)
 	}
-	return nil
+	return all, nil
 }
 
 // write keeps counterexamples as scenarios.

@@ -1,0 +1,24 @@
+package toolcall
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// InputDigest is the hex SHA-256 of a tool's name and input: what binds a call id to what was
+// asked with it, and a recorded decision to the input that it was made of. Inputs that are the
+// same JSON value have one digest, however they are spelled (RFC 8785, with exact numbers); an
+// input that is no JSON counts by its bytes.
+func InputDigest(tool string, input []byte) string {
+	var room [1024]byte // most inputs fit, and need no memory of their own
+	asked := binary.BigEndian.AppendUint64(room[:0], uint64(len(tool)))
+	asked = append(asked, tool...)
+	if v, problem := document.Parse(input, document.Limits{Bytes: longestInput}); problem == nil {
+		input = document.Canonical(v)
+	}
+	sum := sha256.Sum256(append(asked, input...))
+	return hex.EncodeToString(sum[:])
+}
