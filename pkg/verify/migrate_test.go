@@ -491,7 +491,7 @@ func TestMigrationDigest(t *testing.T) {
 	}
 	without := strings.Replace(shipping, `"green": {`, `"red": {`, 1)
 	without = strings.Replace(without, `"tested": {"evidence": "green"}`, `"tested": {"evidence": "red"}`, 1)
-	moved := strings.ReplaceAll(shipping, `"undone"`, `"dropped"`)
+	moved := strings.ReplaceAll(shipping, `"ship"`, `"send"`)
 	ab := [2]string{"a", "b"}
 	seen := map[string]string{}
 	for name, digest := range map[string]string{
@@ -500,7 +500,7 @@ func TestMigrationDigest(t *testing.T) {
 		"from another":        plan(shipping, shipping, nil, [2]string{"c", "b"}),
 		"one text of two":     plan(shipping, shipping, nil, [2]string{"ab", ""}),
 		"evidence is dropped": plan(shipping, without, nil, ab),
-		"states are mapped":   plan(shipping, moved, map[string]string{"undone": "dropped"}, ab),
+		"states are mapped":   plan(shipping, moved, map[string]string{"ship": "send"}, ab),
 		"states have to stay": plan(shipping, moved, nil, ab),
 	} {
 		if was, is := seen[digest]; is {
