@@ -53,6 +53,9 @@ func (c *Command) Run(ctx context.Context, io console.Streams, version console.V
 	if c.Run_ != "" {
 		return c.conform(ctx, io)
 	}
+	if c.Save != "" {
+		return console.Misusedf("--save exports the run that --run names: give --run RUN too")
+	}
 	if len(c.Files) == 0 {
 		return console.Misusedf("name the files to verify; see interlock verify --help")
 	}
@@ -121,6 +124,9 @@ func (c *Command) read(io console.Streams) ([]checked, error) {
 	var all []checked
 	var policies []verify.Policy
 	for _, file := range c.Files {
+		if err := NoProperties(file); err != nil {
+			return nil, err
+		}
 		text, err := input.File(file, io.In)
 		if err != nil {
 			return nil, err
@@ -208,7 +214,7 @@ func compiled(value document.Value) (verify.Definition, document.Problems) {
 // properties adds those of the files that stand next to a workflow, or that are named.
 func (c *Command) properties(f *checked, first bool, io console.Streams) error {
 	var files []string
-	sibling := strings.TrimSuffix(f.File, filepath.Ext(f.File)) + ".properties.yaml"
+	sibling := beside(f.File)
 	if _, err := os.Stat(sibling); err == nil {
 		files = append(files, sibling)
 	}
@@ -232,6 +238,11 @@ func (c *Command) properties(f *checked, first bool, io console.Streams) error {
 		f.props = append(f.props, more...)
 	}
 	return nil
+}
+
+// beside is the file of properties that is read with a definition.
+func beside(file string) string {
+	return strings.TrimSuffix(file, filepath.Ext(file)) + ".properties.yaml"
 }
 
 // write keeps counterexamples as scenarios.
@@ -286,7 +297,7 @@ func (c *Command) confirm(io console.Streams, f *checked) error {
 	}
 	var certificate verify.Certificate
 	if err := json.Unmarshal(text, &certificate, json.RejectUnknownMembers(true)); err != nil {
-		return fmt.Errorf("%s is not a certificate: %w", c.Check, err)
+		return fmt.Errorf("%s is not a certificate that `interlock verify FILE --certificate CERTIFICATE` has written", c.Check)
 	}
 	differs := verify.Confirm(&certificate, f.Model, f.props, verify.Options{Progress: progress(io)})
 	for _, text := range differs {
