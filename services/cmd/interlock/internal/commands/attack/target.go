@@ -10,7 +10,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	definitions "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/verify"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 )
@@ -27,7 +26,7 @@ type target struct {
 func (c *Command) read(io console.Streams) (*target, error) {
 	t := &target{model: &verify.Model{}}
 	for i, file := range append([]string{c.Workflow}, c.Invoked...) {
-		if err := definitions.NoProperties(file); err != nil {
+		if err := input.NoProperties(file); err != nil {
 			return nil, err
 		}
 		src, value, err := parse(file, io)

@@ -14,7 +14,7 @@ import (
 // of that number. It prints what is wrong with the definition, and then returns
 // console.ErrNo.
 func Compile(file string, number int64, io console.Streams) (definition.Compiled, error) {
-	if err := NoProperties(file); err != nil {
+	if err := input.NoProperties(file); err != nil {
 		return definition.Compiled{}, err
 	}
 	src, err := input.Definition(file, io)
@@ -33,16 +33,6 @@ func Compile(file string, number int64, io console.Streams) (definition.Compiled
 		return m, fmt.Errorf("%s: %w", show.Text(file), err)
 	}
 	return m, nil
-}
-
-// NoProperties refuses a file of properties where a workflow is wanted: by its name, as its
-// properties would each be an unknown field.
-func NoProperties(file string) error {
-	name, ok := strings.CutSuffix(file, ".properties.yaml")
-	if !ok {
-		return nil
-	}
-	return console.Misusedf("%s states properties of a workflow: name the workflow, such as %s.json; what is next to it is read too", show.Text(file), show.Text(name))
 }
 
 // NoFile refuses the name of a file that is not there, where the id of a run can stand too.

@@ -124,7 +124,7 @@ func (c *Command) read(io console.Streams) ([]checked, error) {
 	var all []checked
 	var policies []verify.Policy
 	for _, file := range c.Files {
-		if err := NoProperties(file); err != nil {
+		if err := input.NoProperties(file); err != nil {
 			return nil, err
 		}
 		text, err := input.File(file, io.In)
