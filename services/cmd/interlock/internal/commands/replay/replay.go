@@ -20,6 +20,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 	"github.com/interlock-run/interlock/services/internal/listing"
 )
 
@@ -38,6 +39,12 @@ type Command struct {
 
 // Run replays.
 func (c *Command) Run(ctx context.Context, io console.Streams) error {
+	if c.Limit < 1 {
+		return console.Misusedf("--limit must be at least 1")
+	}
+	if _, err := client.Choice("status", c.Status, enginev1.RunStatus_value, "RUN_STATUS_", jsonview.StatusNames()); err != nil {
+		return err
+	}
 	by, name, err := c.candidate(io)
 	if err != nil {
 		return err

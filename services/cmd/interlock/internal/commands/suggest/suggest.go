@@ -108,13 +108,20 @@ func (c *Command) load(ctx context.Context, io console.Streams) (text []byte, tr
 	_, missing := os.Stat(c.Workflow)
 	fromFile := missing == nil || c.Workflow == "-"
 	if fromFile {
-		if text, err = input.File(c.Workflow, io.In); err != nil {
+		src, err := input.Definition(c.Workflow, io)
+		if err != nil {
 			return nil, nil, err
 		}
+		text = src.JSON
+	} else if input.IsDefinition(c.Workflow) {
+		return nil, nil, fmt.Errorf("there is no file %s; a workflow of the server is named without .json", show.Text(c.Workflow))
 	}
 	var ids []string
 	for _, name := range c.Named {
 		if _, err := os.Stat(name); err != nil {
+			if err := loaded.NoFile(name); err != nil {
+				return nil, nil, err
+			}
 			ids = append(ids, name)
 			continue
 		}
