@@ -80,8 +80,11 @@ func ReadSigner(text []byte) (Signer, error) {
 // ReadPublic reads the PEM of a public key (Ed25519).
 func ReadPublic(text []byte) (ed25519.PublicKey, error) {
 	block, _ := pem.Decode(text)
-	if block == nil || block.Type != "PUBLIC KEY" {
-		return nil, errors.New("it is no public key in PEM")
+	switch {
+	case block != nil && block.Type == "PRIVATE KEY":
+		return nil, errors.New("it is a private key, and no public key: keep it secret, and name the file next to it that ends in .pub")
+	case block == nil || block.Type != "PUBLIC KEY":
+		return nil, errors.New("it is no public key in PEM: `interlock receipt keygen` writes one next to the private key, as FILE.pub")
 	}
 	key, err := x509.ParsePKIXPublicKey(block.Bytes)
 	if err != nil {

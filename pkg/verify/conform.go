@@ -30,6 +30,14 @@ type Trace struct {
 	Decisions []Traced
 }
 
+// Workflow is the name of the workflow whose run it is; empty where no definition is known.
+func (t *Trace) Workflow() string {
+	for _, m := range t.Definitions {
+		return m.Name()
+	}
+	return ""
+}
+
 // PolicyVersion names one version of a policy.
 type PolicyVersion struct {
 	Name    string

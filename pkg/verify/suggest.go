@@ -244,7 +244,7 @@ func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Pr
 		if in != nil {
 			n = len(in.runs)
 		}
-		s.leave("state %s: nothing is proposed, because %d runs were in it, and %d are needed", document.Quote(state.Name), n, s.o.MinRuns)
+		s.leave("state %s: nothing is proposed: %s in it, and %d needed", document.Quote(state.Name), counted(n, "run"), s.o.MinRuns)
 		return nil
 	}
 	var all []Proposal
@@ -261,7 +261,7 @@ func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Pr
 		}
 		all = append(all, p)
 	}
-	seen := fmt.Sprintf("%d calls in %d runs", in.calls, len(in.runs))
+	seen := counted(in.calls, "call") + " in " + counted(len(in.runs), "run")
 	tools := s.tools(state, in)
 	if writer := missingWriter(m, state, in, tools); writer != "" {
 		tools = append(tools, writer)
@@ -273,7 +273,7 @@ func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Pr
 		case in.hidden:
 			s.leave("state %s: allowed_commands stays, because some inputs were not kept (meta.capture_output keeps them)", document.Quote(state.Name))
 		default:
-			add("allowed_commands", s.field(state.Name, "allowed_commands"), listOf(narrowed(state, in.commands)), fmt.Sprintf("%d commands in %d runs", len(in.commands), len(in.runs)))
+			add("allowed_commands", s.field(state.Name, "allowed_commands"), listOf(narrowed(state, in.commands)), counted(len(in.commands), "command")+" in "+counted(len(in.runs), "run"))
 		}
 	}
 	for _, l := range s.limits(state, in) {
@@ -287,12 +287,27 @@ func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Pr
 			s.leave("state %s: event %s was never taken, and stays: without it, safe_next would be", document.Quote(state.Name), document.Quote(event))
 		case s.o.DropTransitions:
 			was, _ := s.field(state.Name, "on").Get(event)
-			add("on/"+event, was, document.Value{}, fmt.Sprintf("never taken in %d runs", len(in.runs)))
+			add("on/"+event, was, document.Value{}, "never taken in "+counted(len(in.runs), "run"))
 		default:
-			s.leave("state %s: event %s was never taken in %d runs, and stays (--drop-transitions removes it)", document.Quote(state.Name), document.Quote(event), len(in.runs))
+			s.leave("state %s: event %s was never taken in %s, and stays (--drop-transitions removes it)", document.Quote(state.Name), document.Quote(event), counted(len(in.runs), "run"))
 		}
 	}
 	return all
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// most says what a limit rests on.
+func most(n int, one, several, did string, value int64, what string) string {
+	if n == 1 {
+		return "1 " + one + " " + did + " " + counted(int(value), what)
+	}
+	return fmt.Sprintf("99%% of %d %s %s at most %s", n, several, did, counted(int(value), what))
 }
 
 // limit is a number that 99 of 100 did not exceed.
@@ -310,17 +325,17 @@ func (s *suggester) limits(state *workflow.StateView, in *seenIn) []limit {
 			all = append(all, limit{field, most, why})
 		}
 	}
-	add("max_iterations", percentile99(in.counted), state.MaxIterations, fmt.Sprintf("99 of 100 of %d entries made no more calls", len(in.counted)))
+	add("max_iterations", percentile99(in.counted), state.MaxIterations, most(len(in.counted), "entry", "entries", "made", percentile99(in.counted), "call"))
 	if in.unmeasured {
 		s.leave("state %s: nothing is proposed for edits, because some were not kept or cannot be measured (meta.capture_output keeps them)", document.Quote(state.Name))
 		return all
 	}
-	add(fieldEditLines, percentile99(in.lines), state.MaxEditLines, fmt.Sprintf("99 of 100 of %d edits had no more lines", len(in.lines)))
+	add(fieldEditLines, percentile99(in.lines), state.MaxEditLines, most(len(in.lines), "edit", "edits", "had", percentile99(in.lines), "line"))
 	files := map[string]int64{}
 	for entry, names := range in.files {
 		files[entry] = int64(len(names))
 	}
-	add(fieldFiles, percentile99(files), state.MaxFilesPerState, fmt.Sprintf("99 of 100 of %d entries edited no more files", len(files)))
+	add(fieldFiles, percentile99(files), state.MaxFilesPerState, most(len(files), "entry", "entries", "edited", percentile99(files), "file"))
 	return all
 }
 

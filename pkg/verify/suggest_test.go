@@ -67,9 +67,9 @@ func TestSuggest(t *testing.T) {
 	want := []string{
 		`work allowed_tools: ["Read","Edit","Bash","WebFetch","mcp__ci__*"] -> ["Read","Edit","Bash","mcp__ci__build"] (36 calls in 6 runs; 6 runs)`,
 		`work allowed_commands: ["git","go test","npm"] -> ["git diff","git status","go test"] (18 commands in 6 runs; 6 runs)`,
-		`work max_iterations: 50 -> 6 (99 of 100 of 6 entries made no more calls; 6 runs)`,
-		`work max_edit_lines:  -> 1 (99 of 100 of 6 edits had no more lines; 6 runs)`,
-		`work max_files_per_state:  -> 1 (99 of 100 of 6 entries edited no more files; 6 runs)`,
+		`work max_iterations: 50 -> 6 (99% of 6 entries made at most 6 calls; 6 runs)`,
+		`work max_edit_lines:  -> 1 (99% of 6 edits had at most 1 line; 6 runs)`,
+		`work max_files_per_state:  -> 1 (99% of 6 entries edited at most 1 file; 6 runs)`,
 		`rest allowed_tools: ["Read"] -> [] (0 calls in 6 runs; 6 runs)`,
 	}
 	if got := strings.Join(lines, "\n"); got != strings.Join(want, "\n") {
@@ -87,7 +87,7 @@ func TestSuggest(t *testing.T) {
 		t.Errorf("on itself it suggests %+v %v", again, err)
 	}
 	few, err := verify.Suggest(text, 1, traces[:3], verify.SuggestOptions{MinRuns: 5})
-	if err != nil || len(few.Proposals) > 0 || !strings.Contains(strings.Join(few.Left, " "), "3 runs were in it, and 5 are needed") {
+	if err != nil || len(few.Proposals) > 0 || !strings.Contains(strings.Join(few.Left, " "), "3 runs in it, and 5 needed") {
 		t.Errorf("%+v %v", few, err)
 	}
 	dropped, err := verify.Suggest(text, 1, traces, verify.SuggestOptions{MinRuns: 5, DropTransitions: true})

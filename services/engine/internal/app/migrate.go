@@ -176,7 +176,11 @@ func acceptable(run *workflow.Run, plan *verify.MigrationPlan, accept string) er
 		for i := range plan.Gains[:min(3, len(plan.Gains))] {
 			first = append(first, plan.Gains[i].String())
 		}
-		why = fmt.Sprintf("it newly allows %d things (%s)", len(plan.Gains), strings.Join(first, "; "))
+		things := "things"
+		if len(plan.Gains) == 1 {
+			things = "thing"
+		}
+		why = fmt.Sprintf("it newly allows %d %s (%s)", len(plan.Gains), things, strings.Join(first, "; "))
 	case plan.Verdict != verify.Proved:
 		why = "it is not proved that it allows nothing new: " + plan.Reason
 	case run.Moved:

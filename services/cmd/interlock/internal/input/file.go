@@ -190,6 +190,16 @@ func (s Source) kind() string {
 	return kind
 }
 
+// NoProperties refuses a file of properties, by its name, where a definition is wanted: each
+// property would be reported as an unknown field.
+func NoProperties(file string) error {
+	name, ok := strings.CutSuffix(file, ".properties.yaml")
+	if !ok {
+		return nil
+	}
+	return console.Misusedf("%s states properties of a workflow: name the workflow, such as %s.json; `interlock verify` reads both", show.Text(file), show.Text(name))
+}
+
 // Workspace is the folder that file patterns are relative to: as given, or this one.
 func Workspace(given string) (string, error) {
 	if given != "" {

@@ -60,6 +60,10 @@ func (c *Validate) Run(_ context.Context, io console.Streams) error {
 	ok := true
 	var unread []error
 	for _, file := range c.Files {
+		if err := input.NoProperties(file); err != nil {
+			unread = append(unread, err)
+			continue
+		}
 		src, err := input.File(file, io.In)
 		if err != nil {
 			unread = append(unread, err)

@@ -136,7 +136,7 @@ func (c *Command) again(ctx context.Context, io console.Streams) error {
 	}
 	var s schedule
 	if err := json.Unmarshal(text, &s, json.RejectUnknownMembers(true)); err != nil {
-		return fmt.Errorf("%s is not a schedule that interlock attack --out has written: %w", c.Replay, err)
+		return fmt.Errorf("%s is not a schedule that interlock attack --out has written", c.Replay)
 	}
 	if s.Format != format {
 		return fmt.Errorf("%s is not a schedule of this version: its format is %q, not %q", c.Replay, s.Format, format)

@@ -26,6 +26,9 @@ type target struct {
 func (c *Command) read(io console.Streams) (*target, error) {
 	t := &target{model: &verify.Model{}}
 	for i, file := range append([]string{c.Workflow}, c.Invoked...) {
+		if err := input.NoProperties(file); err != nil {
+			return nil, err
+		}
 		src, value, err := parse(file, io)
 		if err != nil {
 			return nil, err

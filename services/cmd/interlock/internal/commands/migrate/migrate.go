@@ -4,7 +4,9 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,11 +16,10 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
-	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	definitions "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/verify"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
-	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
@@ -45,6 +46,9 @@ type result struct {
 	Plan     *jsonview.MigrationPlan `json:"plan"`
 	Runs     []moved                 `json:"runs"`
 	Applied  bool                    `json:"applied"`
+
+	// server is whether runs of a server were looked for.
+	server bool
 }
 
 // moved is what came, or would come, of one run.
@@ -76,7 +80,7 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	case other != name:
 		return console.Misusedf("a run moves to another version of its own workflow: %s and %s are two workflows", name, other)
 	}
-	r := &result{Workflow: name, Applied: c.Apply, Runs: []moved{}}
+	r := &result{Workflow: name, Applied: c.Apply, Runs: []moved{}, server: true}
 	err = c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error {
 		plan, err := enginev1.NewWorkflowServiceClient(conn).PlanMigration(ctx, &enginev1.PlanMigrationRequest{
 			Workflow: name, FromVersion: from, ToVersion: to, States: c.Map, MaxStates: int64(c.MaxStates),
@@ -118,12 +122,11 @@ func (c *Command) offline(io console.Streams) error {
 	if c.Apply || len(c.Only) > 0 {
 		return console.Misusedf("runs are moved between versions of a server: name them as NAME@NUMBER")
 	}
-	var digests [2]string
-	from, err := compile(c.From, 1, io, &digests[0])
+	from, was, err := compile(c.From, 1, io)
 	if err != nil {
 		return err
 	}
-	to, err := compile(c.To, 2, io, &digests[1])
+	to, is, err := compile(c.To, 2, io)
 	if err != nil {
 		return err
 	}
@@ -138,25 +141,16 @@ func (c *Command) offline(io console.Streams) error {
 			return console.Misusedf("--map %s=%s: there must be a state %q in %s, and %q in %s", old, name, old, c.From, name, c.To)
 		}
 	}
-	plan := verify.PlanMigration(&verify.Migration{From: from.Machine, To: to.Machine, States: c.Map, Digests: digests}, verify.Options{MaxStates: c.MaxStates})
+	plan := verify.PlanMigration(&verify.Migration{From: from.Machine, To: to.Machine, States: c.Map, Digests: [2]string{was, is}}, verify.Options{MaxStates: c.MaxStates})
 	return c.answer(io, &result{Workflow: from.Name(), Plan: jsonview.MigrationPlanIn(&plan), Runs: []moved{}})
 }
 
-func compile(file string, number int64, io console.Streams, digest *string) (definition.Compiled, error) {
-	text, err := input.File(file, io.In)
-	if err != nil {
-		return definition.Compiled{}, err
+func compile(file string, number int64, io console.Streams) (definition.Compiled, string, error) {
+	m, digest, err := definitions.Compile(file, number, io)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, "", fmt.Errorf("there is no file %s; a version of a server is named as NAME@NUMBER, such as bugfix@2", show.Text(file))
 	}
-	m, err := definition.Flags{}.Compile(text, number)
-	if err != nil {
-		return m, fmt.Errorf("%s: %w", file, err)
-	}
-	value, problem := document.Parse(text, document.Limits{})
-	if problem != nil {
-		return m, fmt.Errorf("%s: %w", file, problem)
-	}
-	*digest = document.Digest(value)
-	return m, nil
+	return m, digest, err
 }
 
 // runs are those of a version that have not ended, or those that are named.
@@ -275,6 +269,10 @@ func (c *Command) printRuns(say func(string, ...any), r *result) {
 		if run.Moved {
 			count++
 		}
+	}
+	if r.server && len(r.Runs) == 0 {
+		say("no run that has not ended is at version %d", r.Plan.FromVersion)
+		return
 	}
 	if r.Applied || len(r.Runs) > 0 {
 		what := "can move"

@@ -21,7 +21,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
-	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 	"github.com/interlock-run/interlock/services/internal/replayed"
 )
 
@@ -40,6 +40,12 @@ type Command struct {
 
 // Run replays.
 func (c *Command) Run(ctx context.Context, io console.Streams) error {
+	if c.Limit < 1 {
+		return console.Misusedf("--limit must be at least 1")
+	}
+	if _, err := client.Choice("status", c.Status, enginev1.RunStatus_value, "RUN_STATUS_", jsonview.StatusNames()); err != nil {
+		return err
+	}
 	by, name, err := c.candidate(io)
 	if err != nil {
 		return err
@@ -48,8 +54,14 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
+	if len(traces) == 0 {
+		fmt.Fprintf(io.Err, "interlock: no run of workflow %q was found, so that nothing is known: see --status, --session and --limit\n", name)
+	}
 	all := make([]verify.Replayed, 0, len(traces))
 	for _, t := range traces {
+		if other := t.Workflow(); other != by.Machine.Name() {
+			return console.Misusedf("run %s is one of workflow %q, and the candidate is one of %q: a run is replayed by a version of its own workflow", t.RunID, other, name)
+		}
 		all = append(all, verify.Replay(t, by))
 	}
 	s := replayed.Summarize(all)
@@ -74,23 +86,20 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 
 // candidate reads the files that runs are driven through.
 func (c *Command) candidate(io console.Streams) (*verify.Candidate, string, error) {
-	text, err := input.File(c.Candidate, io.In)
+	compiled, _, err := recorded.Compile(c.Candidate, 1, io)
 	if err != nil {
 		return nil, "", err
 	}
-	compiled, err := definition.Flags{}.Compile(text, 1)
-	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", c.Candidate, err)
-	}
 	by := &verify.Candidate{Machine: compiled.Machine}
 	for _, file := range c.Policy {
-		text, err := input.File(file, io.In)
+		src, err := input.Document(file, io)
 		if err != nil {
 			return nil, "", err
 		}
-		policy, problems := rules.ParsePolicy(text)
+		policy, problems := rules.ParsePolicy(src.JSON)
 		if problems.HasErrors() {
-			return nil, "", fmt.Errorf("%s: %w", file, problems.Err())
+			src.Wanted = "policy"
+			return nil, "", src.Refuse(problems, io)
 		}
 		policy.Name = cmp.Or(policy.Name, file)
 		by.Policies = append(by.Policies, rules.Compile(policy, 0))
@@ -104,6 +113,9 @@ func (c *Command) traces(ctx context.Context, io console.Streams, workflowName s
 	var ids []string
 	for _, name := range c.Files {
 		if _, err := os.Stat(name); err != nil {
+			if err := recorded.NoFile(name); err != nil {
+				return nil, err
+			}
 			ids = append(ids, name)
 			continue
 		}

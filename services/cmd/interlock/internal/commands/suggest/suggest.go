@@ -23,6 +23,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 	"github.com/interlock-run/interlock/services/internal/replayed"
 )
 
@@ -69,6 +70,9 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	if c.MinRuns < 1 || c.Runs < 1 || c.MaxStates < 1 {
 		return console.Misusedf("--min-runs, --runs and --max-states must be at least 1")
 	}
+	if _, err := client.Choice("status", c.Status, enginev1.RunStatus_value, "RUN_STATUS_", jsonview.StatusNames()); err != nil {
+		return err
+	}
 	text, traces, err := c.load(ctx, io)
 	if err != nil {
 		return err
@@ -83,6 +87,11 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	}
 	if old.Process != nil {
 		return console.Misusedf("%s is a process: suggestions are made of workflows", c.Workflow)
+	}
+	for _, t := range traces {
+		if other := t.Workflow(); other != old.Name() {
+			return console.Misusedf("run %s is one of workflow %q, and not of %q", t.RunID, other, old.Name())
+		}
 	}
 	out, err := verify.Suggest(source, 1, traces, verify.SuggestOptions{MinRuns: c.MinRuns, DropTransitions: c.DropTransitions, MaxStates: c.MaxStates})
 	if err != nil {
@@ -129,13 +138,20 @@ func (c *Command) load(ctx context.Context, io console.Streams) (text []byte, tr
 	_, missing := os.Stat(c.Workflow)
 	fromFile := missing == nil || c.Workflow == "-"
 	if fromFile {
-		if text, err = input.File(c.Workflow, io.In); err != nil {
+		src, err := input.Definition(c.Workflow, io)
+		if err != nil {
 			return nil, nil, err
 		}
+		text = src.JSON
+	} else if input.IsDefinition(c.Workflow) {
+		return nil, nil, fmt.Errorf("there is no file %s; a workflow of the server is named without .json", show.Text(c.Workflow))
 	}
 	var ids []string
 	for _, name := range c.Named {
 		if _, err := os.Stat(name); err != nil {
+			if err := loaded.NoFile(name); err != nil {
+				return nil, nil, err
+			}
 			ids = append(ids, name)
 			continue
 		}
@@ -262,7 +278,7 @@ func (c *Command) print(io console.Streams, v *view, given int) {
 	if len(v.Proposals) > 0 {
 		say("replayed: %s the same; that it allows nothing new: %s", show.Counted(v.Runs-len(v.Cut), "run"), v.Verdict)
 		if c.Out != "" {
-			say("Next: interlock verify %[1]s; interlock replay --candidate %[1]s; interlock workflow shadow %[1]s", show.Text(c.Out))
+			say("Next: interlock verify %[1]s; interlock replay --candidate %[1]s; interlock workflow register %[1]s --shadow", show.Text(c.Out))
 		}
 	}
 }

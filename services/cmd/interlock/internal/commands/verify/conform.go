@@ -94,6 +94,9 @@ func (c *Command) recorded(ctx context.Context, io console.Streams) (*recorded.R
 	if _, err := os.Stat(c.Run_); err == nil || c.Run_ == "-" {
 		return readRecord(c.Run_, io)
 	}
+	if err := NoFile(c.Run_); err != nil {
+		return nil, err
+	}
 	var r *recorded.Run
 	err := c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) (err error) {
 		r, err = Load(ctx, conn, c.Run_)

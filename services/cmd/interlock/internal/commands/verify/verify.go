@@ -53,6 +53,9 @@ func (c *Command) Run(ctx context.Context, io console.Streams, version console.V
 	if c.Run_ != "" {
 		return c.conform(ctx, io)
 	}
+	if c.Save != "" {
+		return console.Misusedf("--save exports the run that --run names: give --run RUN too")
+	}
 	if len(c.Files) == 0 {
 		return console.Misusedf("name the files to verify; see interlock verify --help")
 	}
@@ -121,6 +124,9 @@ func (c *Command) read(io console.Streams) ([]checked, error) {
 	var all []checked
 	var policies []verify.Policy
 	for _, file := range c.Files {
+		if err := input.NoProperties(file); err != nil {
+			return nil, err
+		}
 		src, value, err := parsed(file, io)
 		if err != nil {
 			return nil, err
@@ -253,7 +259,7 @@ func (c *Command) properties(f *checked, first bool, io console.Streams) error {
 // next to it, and of the one that is named, if any.
 func MoreProperties(workflowFile, named string, def *workflow.Definition, io console.Streams) ([]workflow.Property, error) {
 	var files []string
-	sibling := strings.TrimSuffix(workflowFile, filepath.Ext(workflowFile)) + ".properties.yaml"
+	sibling := beside(workflowFile)
 	if _, err := os.Stat(sibling); err == nil {
 		files = append(files, sibling)
 	}
@@ -273,6 +279,11 @@ func MoreProperties(workflowFile, named string, def *workflow.Definition, io con
 		all = append(all, more...)
 	}
 	return all, nil
+}
+
+// beside is the file of properties that is read with a definition.
+func beside(file string) string {
+	return strings.TrimSuffix(file, filepath.Ext(file)) + ".properties.yaml"
 }
 
 // write keeps counterexamples as scenarios.
@@ -327,7 +338,7 @@ func (c *Command) confirm(io console.Streams, f *checked) error {
 	}
 	var certificate verify.Certificate
 	if err := json.Unmarshal(text, &certificate, json.RejectUnknownMembers(true)); err != nil {
-		return fmt.Errorf("%s is not a certificate: %w", c.Check, err)
+		return fmt.Errorf("%s is not a certificate that `interlock verify FILE --certificate CERTIFICATE` has written", c.Check)
 	}
 	differs := verify.Confirm(&certificate, f.Model, f.props, verify.Options{Progress: progress(io)})
 	for _, text := range differs {

@@ -1,0 +1,45 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/definition"
+)
+
+// Compile reads a file with a workflow or a process, JSON or YAML by its name, as a version
+// of that number, and its digest. It prints what is wrong with the definition, and then returns
+// console.ErrNo.
+func Compile(file string, number int64, io console.Streams) (definition.Compiled, string, error) {
+	if err := input.NoProperties(file); err != nil {
+		return definition.Compiled{}, "", err
+	}
+	src, err := input.Definition(file, io)
+	if err != nil {
+		return definition.Compiled{}, "", err
+	}
+	value, problems := src.Parse()
+	if !problems.HasErrors() {
+		_, problems = compiled(value)
+	}
+	if problems.HasErrors() {
+		return definition.Compiled{}, "", src.Refuse(problems, io)
+	}
+	m, err := definition.Flags{}.Compile(src.JSON, number)
+	if err != nil {
+		return m, "", fmt.Errorf("%s: %w", show.Text(file), err)
+	}
+	return m, document.Digest(value), nil
+}
+
+// NoFile refuses the name of a file that is not there, where the id of a run can stand too.
+func NoFile(name string) error {
+	if !strings.ContainsAny(name, `/\`) && !input.IsDefinition(name) {
+		return nil
+	}
+	return fmt.Errorf("there is no file %s; `interlock verify --run RUN --save FILE` exports a run", show.Text(name))
+}
