@@ -113,6 +113,11 @@ func (c *checker) gainedCommands(old *checker, was, is workflow.View) []gain {
 	add := func(format string, args ...any) { all = append(all, gainOf(GainCommand, format, args...)) }
 	switch {
 	case !a.CommandsRestricted:
+		for _, entry := range b.AllowedCommands { // without a list, no words are named
+			if b.CommandsRestricted && trusts(a) && entry != "*" {
+				add("%s", document.Quote(entry))
+			}
+		}
 	case !b.CommandsRestricted:
 		add("every command line, and there was a list of them")
 	default:

@@ -224,8 +224,9 @@ func (im *imager) context(l *Lane) string {
 func (im *imager) approved(all []evidence.Approved) []evidence.Approved {
 	var kept []evidence.Approved
 	for _, a := range all {
-		was, is := im.asks(im.from, a.State, a.Event), im.asks(im.to, im.name(a.State), a.Event)
-		if len(is) == 0 || !slices.Equal(was, is) || !reflect.DeepEqual(im.from.Meta().Approval, im.to.Meta().Approval) {
+		same := func(state string) string { return state }
+		was, is := asks(im.from, a.State, a.Event, im.name), asks(im.to, im.name(a.State), a.Event, same)
+		if len(is) == 0 || !reflect.DeepEqual(was, is) || !reflect.DeepEqual(im.from.Meta().Approval, im.to.Meta().Approval) {
 			im.dropped = append(im.dropped, fmt.Sprintf("what was agreed to of event %s in state %s", document.Quote(a.Event), document.Quote(a.State)))
 			continue
 		}
@@ -235,18 +236,37 @@ func (im *imager) approved(all []evidence.Approved) []evidence.Approved {
 	return kept
 }
 
-// asks are the messages by which humans are asked about an event.
-func (im *imager) asks(m *Machine, state, event string) (messages []string) {
+// agreed is what humans agree to: the words, what has to hold, and where it leads.
+type agreed struct {
+	message, target, rejected string
+	returns                   bool
+	guards                    []*predicate
+}
+
+// asks are the arms of an event about which humans are asked, with what states are called.
+func asks(m *Machine, state, event string, name func(string) string) (all []agreed) {
 	way := m.State(state).ways[event]
 	if way == nil {
 		return nil
 	}
 	for i := range way.arms {
-		if way.arms[i].approval {
-			messages = append(messages, "asks: "+way.arms[i].message)
+		arm := &way.arms[i]
+		if !arm.approval {
+			continue
 		}
+		one := agreed{message: arm.message, returns: arm.returns}
+		if arm.target != nil {
+			one.target = name(arm.target.Name)
+		}
+		if arm.rejected != nil {
+			one.rejected = name(arm.rejected.Name)
+		}
+		for _, at := range arm.guards {
+			one.guards = append(one.guards, way.guards[at])
+		}
+		all = append(all, one)
 	}
-	return messages
+	return all
 }
 
 // summary says from where, and what was dropped.
