@@ -15,6 +15,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -210,6 +211,9 @@ func Read(text []byte) (*File, *Statement, error) {
 	if err := json.Unmarshal(text, &f, strict); err != nil {
 		return nil, nil, fmt.Errorf("it is no receipt: %w", err)
 	}
+	if !spelled(text, &f) {
+		return nil, nil, errors.New("it is no receipt: its base64 is not the standard one")
+	}
 	if f.PayloadType != PayloadType {
 		return nil, nil, fmt.Errorf("its payload is %q, not %q", f.PayloadType, PayloadType)
 	}
@@ -224,6 +228,26 @@ func Read(text []byte) (*File, *Statement, error) {
 		return nil, nil, fmt.Errorf("its form is %q, not %q", s.Predicate.Format, Format)
 	}
 	return &f, &s, nil
+}
+
+// spelled reports that the bytes of a file are in the one base64 that they have: others could say
+// the same in a file that is another one.
+func spelled(text []byte, f *File) bool {
+	var written struct {
+		Payload    string `json:"payload"`
+		Signatures []struct {
+			Sig string `json:"sig"`
+		} `json:"signatures"`
+	}
+	if json.Unmarshal(text, &written) != nil || written.Payload != base64.StdEncoding.EncodeToString(f.Payload) {
+		return false
+	}
+	for i, s := range written.Signatures {
+		if s.Sig != base64.StdEncoding.EncodeToString(f.Signatures[i].Sig) {
+			return false
+		}
+	}
+	return true
 }
 
 // Write is a file as bytes.

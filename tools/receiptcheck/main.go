@@ -220,6 +220,9 @@ func (c *checker) note(key ed25519.PublicKey, witnesses [][]byte) {
 	body += "\n"
 	c.want(ok && body == c.s.Predicate.Checkpoint, "the signed checkpoint is not that of the statement")
 	lines := strings.Split(strings.TrimSuffix(rest, "\n"), "\n")
+	for _, line := range lines {
+		c.want(strings.HasPrefix(line, "\u2014 "), "a line of the checkpoint is no signature")
+	}
 	find := func(kind byte, key ed25519.PublicKey, name string) []byte {
 		for _, line := range lines {
 			parts := strings.Split(line, " ")

@@ -208,6 +208,10 @@ func tamperings() []tampering {
 		{"other base64", func(m *tamperer) {
 			m.text = strings.Replace(string(mustJSON(m.t, m.file)), `"payload":"`, `"payload":"\n`, 1)
 		}},
+		{"other bits at the end of the base64", func(m *tamperer) {
+			m.file["signatures"].([]any)[0].(object)["sig"] = looser(m.file["signatures"].([]any)[0].(object)["sig"].(string))
+		}},
+		{"a line of the checkpoint that is no signature", func(m *tamperer) { m.file["checkpoint"] = m.file["checkpoint"].(string) + "trust me\n" }},
 		{"half of it", func(m *tamperer) { text := mustJSON(m.t, m.file); m.text = string(text[:len(text)/2]) }},
 
 		// With the key of the deployment, and what fits each other no more.
@@ -343,6 +347,14 @@ func independent(t *testing.T) (check func(receiptText []byte, witnessed bool) (
 		out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
 		return string(out), err == nil
 	}
+}
+
+// looser spells the same bytes in another base64: the last bits before "==" say nothing.
+func looser(text string) string {
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	bare := strings.TrimRight(text, "=")
+	at := strings.IndexByte(digits, bare[len(bare)-1])
+	return bare[:len(bare)-1] + digits[at+1:at+2] + text[len(bare):]
 }
 
 // Every kind of tampering with a real receipt is found, by Interlock and by the checker that
