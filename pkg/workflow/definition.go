@@ -195,6 +195,8 @@ type Meta struct {
 	EffectDeadline time.Duration
 	// Reconcile are the tools whose results tell how such calls ended (S16.5).
 	Reconcile []Reconcile
+	// Tools are those of the author's own, meta.tools.
+	Tools []string
 	// EditTools are tools in addition to the known ones that edit files, by their exact
 	// names; nil for none.
 	EditTools map[string]EditTool

@@ -47,6 +47,7 @@ func (r *reader) meta(f document.Fields) {
 	}
 	r.declaredCommands(m)
 	declared := toolname.Read(m, maxItems)
+	meta.Tools = slices.Clone(declared)
 	r.toolNames = toolname.With(declared)
 	r.editTools(m)
 	r.toolNames = toolname.With(append(declared, slices.Sorted(maps.Keys(meta.EditTools))...))

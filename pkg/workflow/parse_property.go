@@ -1,11 +1,13 @@
 package workflow
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // CodeUnknownEvent says that no state has such an event, so that the property speaks of nothing.
@@ -147,6 +149,15 @@ func (r *propertyReader) next(f document.Fields, p *Property) {
 	}
 }
 
+// toolNames know the tools that the definition declares or lists.
+func (r *propertyReader) toolNames() toolname.Names {
+	declared := append(slices.Clone(r.def.Meta.Tools), slices.Collect(maps.Keys(r.def.Meta.EditTools))...)
+	for i := range r.def.States {
+		declared = append(append(declared, r.def.States[i].AllowedTools...), r.def.States[i].DisallowedTools...)
+	}
+	return toolname.With(declared)
+}
+
 func (r *propertyReader) subject(f document.Fields, alone bool) (s Subject) {
 	if alone {
 		f.Known("what a property is about", "state", "event", "tool", "command")
@@ -161,6 +172,10 @@ func (r *propertyReader) subject(f document.Fields, alone bool) (s Subject) {
 		s.Tool = tool
 		if i := strings.IndexByte(tool, '*'); i >= 0 && i < len(tool)-1 {
 			r.report.Errorf(f.At.Key("tool"), CodeGlob, "a * is allowed only at the end, where it matches any rest")
+		}
+		// What is said of a tool that is not there is true of every run.
+		if fault := r.toolNames().Fault(tool, toolname.Grants); fault != "" {
+			r.report.Errorf(f.At.Key("tool"), toolname.CodeUnknownTool, "%s", fault)
 		}
 	}
 	if command, ok := f.Text("command"); ok {

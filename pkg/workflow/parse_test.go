@@ -187,6 +187,10 @@ func TestMessages(t *testing.T) {
 			`{"id":"w","initial":"A","states":{"a":{"on":{"X":"done"}},"done":{"type":"final"}}}`,
 			`did you mean "a"?`,
 		},
+		"tool of a property": {
+			`{"id":"w","initial":"a","states":{"a":{"on":{"X":"done"}},"done":{"type":"final"}},"properties":{"p":{"never":{"tool":"Edt"}}}}`,
+			`/properties/p/never/tool: UNKNOWN_TOOL: no tool is named "Edt"; did you mean "Edit"?`,
+		},
 		"guard": {
 			`{"id":"w","initial":"a","states":{"a":{"on":{"X":{"target":"done","guard":"test_passed"}}},"done":{"type":"final"}},"guards":{"tests_passed":{"field":"t","op":"exists"}}}`,
 			`did you mean "tests_passed"?`,

@@ -387,3 +387,21 @@ func laneOf(run *workflow.Run, branch string) document.Value {
 	}
 	return context
 }
+
+// A property of a tool that nobody has would hold of every run: a name that is close to one is
+// refused, in a file of properties too, and what the author declares is not.
+func TestPropertyToolNames(t *testing.T) {
+	t.Parallel()
+	const text = `{"id": "w", "initial": "a", "states": {"a": {"on": {"X": "done"}}, "done": {"type": "final"}}, "meta": {"tools": ["Edits"]}}`
+	def, problems := workflow.Parse([]byte(text))
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for tool, wrong := range map[string]bool{"Edt": true, "Wrte": true, "Edit": false, "Edits": false, "mcp__ci__go": false, "Edi*": false, "deploy": false} {
+		v, _ := document.Parse([]byte(`{"p": {"never": {"tool": "`+tool+`"}}}`), document.Limits{})
+		_, problems := workflow.ParseProperties(v, def)
+		if problems.HasErrors() != wrong {
+			t.Errorf("%s: %v", tool, problems.Err())
+		}
+	}
+}
