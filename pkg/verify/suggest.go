@@ -34,6 +34,8 @@ type Suggestion struct {
 	// Runs are those that were looked at: those that the definition itself replays without a
 	// difference, but for limits.
 	Runs int
+	// Kept are these runs.
+	Kept []*Trace
 	// Verdict is whether it is proved that the suggestion allows nothing new.
 	Verdict Verdict
 	// Cut are runs in which a limit of the suggestion would have refused a call. The rest of
@@ -72,7 +74,7 @@ func Suggest(text document.Value, version int64, traces []*Trace, o SuggestOptio
 			s.look(m, t)
 		}
 	}
-	s.out.Runs = len(kept)
+	s.out.Runs, s.out.Kept = len(kept), kept
 	var all []Proposal
 	for i := range m.Definition().States {
 		if state := m.State(m.Definition().States[i].Name); !state.Final {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/randtest"
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -230,4 +231,55 @@ func BenchmarkSuggest(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(entries)/1000, "entries/run")
+}
+
+// The policy allows what was called and no more, counts it in any hour, and is one.
+func TestPolicyOf(t *testing.T) {
+	t.Parallel()
+	m := workflow.Compile(mustParse(t, broad), 1)
+	var traces []*verify.Trace
+	for i := range 200 {
+		trace := errand(t, m, fmt.Sprint("run_", i), "Read", "Bash: git status", "mcp__ci__build", "Bash: rm -rf /", "Deploy")
+		for j := range trace.Decisions { // a call every half an hour: no more than two in any hour
+			trace.Decisions[j].Time = noon.Add(time.Duration(j) * 30 * time.Minute)
+		}
+		if i == 7 {
+			for range 4 {
+				trace.Decisions = append(trace.Decisions, trace.Decisions[0])
+			}
+		}
+		traces = append(traces, trace)
+	}
+	text, used, err := verify.PolicyOf(m, "agent", traces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"role":"agent","default":"deny","allow":[` +
+		`{"capability":"bash","rate_limit":{"max_calls":1,"window_seconds":3600,"scope":"session"}},` +
+		`{"capability":"mcp:ci:build","rate_limit":{"max_calls":1,"window_seconds":3600,"scope":"session"}},` +
+		`{"capability":"tool:Read","rate_limit":{"max_calls":1,"window_seconds":3600,"scope":"session"}}]}`
+	if text.String() != want {
+		t.Errorf("got %s", text)
+	}
+	if len(used) != 3 || used[2].Calls != 204 || !slices.Equal(used[2].Cut, []string{"run_7"}) || len(used[0].Cut) > 0 || len(used[1].Runs) != 200 {
+		t.Errorf("%+v", used)
+	}
+	policy, problems := rules.ParsePolicyValue(text)
+	if problems.HasErrors() {
+		t.Fatal(problems.Err())
+	}
+	set := rules.Compile(policy, 1)
+	for tool, allowed := range map[string]bool{"Read": true, "Bash": true, "mcp__ci__build": true, "mcp__ci__deploy": false, "Edit": false, "WebFetch": false} {
+		if v := set.Decide(rules.Call{Tool: tool, Session: "s", Now: noon}, nil); (v.Decision == toolcall.Allow) != allowed {
+			t.Errorf("%s: %s", tool, v.Decision)
+		}
+	}
+	own := `{"id": "own", "initial": "work", "states": {"work": {"allowed_tools": ["Deploy"], "on": {"DONE": "done"}}, "done": {"type": "final"}}, "meta": {"tools": ["Deploy"]}}`
+	o := workflow.Compile(mustParse(t, own), 1)
+	if text, _, err = verify.PolicyOf(o, "agent", []*verify.Trace{errand(t, o, "run_1", "Deploy")}); err != nil || !strings.Contains(text.String(), `"meta":{"tools":["Deploy"]}`) {
+		t.Errorf("%s %v", text, err)
+	}
+	if text, used, err = verify.PolicyOf(m, "agent", nil); err != nil || len(used) > 0 || !strings.Contains(text.String(), `"allow":[]`) {
+		t.Errorf("%s %v", text, err)
+	}
 }

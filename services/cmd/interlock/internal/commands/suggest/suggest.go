@@ -39,6 +39,7 @@ type Command struct {
 	DropTransitions bool     `help:"Remove transitions that were never taken, too."`
 	Properties      string   `help:"A file of more properties that must stay proved; those of the workflow, and what is next to NAME.json as NAME.properties.yaml, must anyway." placeholder:"FILE"`
 	Policy          []string `help:"A policy that judges the calls of the workflow when properties are checked; may be repeated." placeholder:"FILE" sep:"none"`
+	PolicyOut       string   `help:"Write a policy there that allows agents what they called in these runs, as often, and denies the rest." placeholder:"FILE"`
 	MaxStates       int      `help:"The most that is explored to prove that nothing new is allowed, and for each property." default:"20000" placeholder:"N"`
 	Out             string   `short:"f" help:"Write the suggestion there." placeholder:"FILE"`
 	Format          string   `help:"Output: text or json." enum:"text,json" default:"text"`
@@ -54,6 +55,16 @@ type view struct {
 	Cut        []string   `json:"cut"`
 	NotKept    []string   `json:"not_kept"`
 	Definition string     `json:"definition"`
+	// Capabilities are those that a policy of these runs allows; with --policy-out.
+	Capabilities []capability `json:"capabilities,omitempty"`
+}
+
+type capability struct {
+	Capability string   `json:"capability"`
+	Calls      int      `json:"calls"`
+	MaxCalls   int64    `json:"max_calls"`
+	Runs       []string `json:"runs"`
+	Cut        []string `json:"cut"`
 }
 
 type proposal struct {
@@ -105,6 +116,9 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
+	if err := c.writePolicy(old.Machine, out.Kept, v); err != nil {
+		return err
+	}
 	if c.Out != "" {
 		if err := os.WriteFile(c.Out, []byte(v.Definition), 0o600); err != nil {
 			return fmt.Errorf("write the suggestion: %w", err)
@@ -118,6 +132,36 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 		c.print(io, v, len(traces))
 	}
 	return c.answer(v)
+}
+
+// writePolicy writes the policy that the runs need.
+func (c *Command) writePolicy(m *workflow.Machine, runs []*verify.Trace, v *view) error {
+	if c.PolicyOut == "" {
+		return nil
+	}
+	policy, used, err := verify.PolicyOf(m, string(auth.Agent), runs)
+	if err != nil {
+		return err
+	}
+	text, err := indented(policy)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(c.PolicyOut, []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write the policy: %w", err)
+	}
+	for _, u := range used {
+		v.Capabilities = append(v.Capabilities, capability{u.Capability, u.Calls, u.Most, u.Runs, append([]string{}, u.Cut...)})
+	}
+	return nil
+}
+
+func indented(v document.Value) (string, error) {
+	text := jsontext.Value(v.AppendJSON(nil))
+	if err := text.Indent(jsontext.WithIndent("  ")); err != nil {
+		return "", fmt.Errorf("write the suggestion: %w", err)
+	}
+	return string(text) + "\n", nil
 }
 
 // answer is the exit code: 1 when a property is lost, 2 when it is not proved that nothing new is
@@ -232,13 +276,13 @@ func (c *Command) notKept(io console.Streams, source document.Value, old definit
 }
 
 func viewOf(name string, out *verify.Suggestion, lost []string) (*view, error) {
-	text := jsontext.Value(out.Definition.AppendJSON(nil))
-	if err := text.Indent(jsontext.WithIndent("  ")); err != nil {
-		return nil, fmt.Errorf("write the suggestion: %w", err)
+	text, err := indented(out.Definition)
+	if err != nil {
+		return nil, err
 	}
 	v := &view{
 		Workflow: name, Runs: out.Runs, Verdict: string(out.Verdict), Proposals: []proposal{}, Left: append([]string{}, out.Left...),
-		Cut: append([]string{}, out.Cut...), NotKept: append([]string{}, lost...), Definition: string(text) + "\n",
+		Cut: append([]string{}, out.Cut...), NotKept: append([]string{}, lost...), Definition: text,
 	}
 	for _, p := range out.Proposals {
 		v.Proposals = append(v.Proposals, proposal(p))
@@ -260,11 +304,7 @@ func (c *Command) print(io console.Streams, v *view, given int) {
 		if p.Is != "" {
 			say("+ %s", show.Text(p.Is))
 		}
-		more := ""
-		if len(p.Runs) > mostShown {
-			more = fmt.Sprintf(" and %d more", len(p.Runs)-mostShown)
-		}
-		say("  %s%s", show.Text(strings.Join(p.Runs[:min(mostShown, len(p.Runs))], ", ")), more)
+		say("  %s", named(p.Runs))
 	}
 	for _, text := range v.Left {
 		say("%s", show.Text(text))
@@ -275,10 +315,36 @@ func (c *Command) print(io console.Streams, v *view, given int) {
 	for _, name := range v.NotKept {
 		say("property %q would no longer be proved", name)
 	}
+	c.printPolicy(say, v)
 	if len(v.Proposals) > 0 {
 		say("replayed: %s the same; that it allows nothing new: %s", show.Counted(v.Runs-len(v.Cut), "run"), v.Verdict)
 		if c.Out != "" {
 			say("Next: interlock verify %[1]s; interlock replay --candidate %[1]s; interlock workflow register %[1]s --shadow", show.Text(c.Out))
 		}
 	}
+}
+
+// printPolicy shows what a policy of the runs allows.
+func (c *Command) printPolicy(say func(string, ...any), v *view) {
+	if c.PolicyOut == "" {
+		return
+	}
+	say("%s: what agents may call, and how often; the rest is denied", show.Text(c.PolicyOut))
+	for _, u := range v.Capabilities {
+		say("+ %s: at most %d an hour in a session, for %s", show.Text(u.Capability), u.MaxCalls, show.Counted(u.Calls, "call"))
+		say("  %s", named(u.Runs))
+		for _, run := range u.Cut {
+			say("  run %s called it more often", show.Text(run))
+		}
+	}
+	say("Next: interlock policy simulate %[1]s --since 24h; interlock policy put %[1]s --shadow", show.Text(c.PolicyOut))
+}
+
+// named are runs for people, not all where there are many.
+func named(runs []string) string {
+	text := show.Text(strings.Join(runs[:min(mostShown, len(runs))], ", "))
+	if len(runs) > mostShown {
+		text += fmt.Sprintf(" and %d more", len(runs)-mostShown)
+	}
+	return text
 }
