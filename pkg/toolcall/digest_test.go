@@ -19,10 +19,10 @@ func TestInputDigest(t *testing.T) {
 	seen := map[string]string{plain: "plain", toolcall.InputDigest("Edi", []byte(`t{"a":1,"b":["é",true]}`)): "name"}
 	for _, other := range []string{
 		``, `{}`, `null`, `{"a":1}`, `{"a":"1","b":["é",true]}`, `{"a":1,"b":[true,"é"]}`, `{"a":1,"a":1,"b":["é",true]}`, `{"a":1,"b":["é",true]`,
-		`{"a":9007199254740993}`, `{"a":9007199254740992}`, `{"a":1} `, "{\"a\":1}\x00", `{"a":"e\u0301"}`, `{"a":"\u00e9"}`,
+		`{"a":9007199254740993}`, `{"a":9007199254740992}`, "{\"a\":1}\x00", `{"a":"e\u0301"}`, `{"a":"\u00e9"}`,
 	} {
 		d := of(other)
-		if was, is := seen[d]; is && !(was == `{"a":1}` && other == `{"a":1} `) {
+		if was, is := seen[d]; is {
 			t.Errorf("%q and %q have one digest", was, other)
 		}
 		seen[d] = other

@@ -70,7 +70,7 @@ func (c *Command) printText(out io.Writer, all []checked) {
 			fmt.Fprintf(out, "%s: warning: %s: %s: %s\n", show.Text(f.File), show.Text(w.Pointer), w.Code, show.Text(w.Message))
 		}
 		if len(f.Results) == 0 {
-			fmt.Fprintf(out, "%s: no properties: state them under \"properties\" of the definition, or in %s\n", show.Text(f.File), show.Text(beside(f.File)))
+			fmt.Fprintf(out, "%s: no properties: state them under \"properties\" of the definition, or in %s\n", show.Text(f.File), show.Text(nextTo(f.File)))
 		}
 	}
 }

@@ -259,7 +259,7 @@ func (c *Command) properties(f *checked, first bool, io console.Streams) error {
 // next to it, and of the one that is named, if any.
 func MoreProperties(workflowFile, named string, def *workflow.Definition, io console.Streams) ([]workflow.Property, error) {
 	var files []string
-	sibling := beside(workflowFile)
+	sibling := nextTo(workflowFile)
 	if _, err := os.Stat(sibling); err == nil {
 		files = append(files, sibling)
 	}
@@ -281,8 +281,8 @@ func MoreProperties(workflowFile, named string, def *workflow.Definition, io con
 	return all, nil
 }
 
-// beside is the file of properties that is read with a definition.
-func beside(file string) string {
+// nextTo is the file of properties that is read with a definition.
+func nextTo(file string) string {
 	return strings.TrimSuffix(file, filepath.Ext(file)) + ".properties.yaml"
 }
 
