@@ -279,6 +279,11 @@ func TestRepeatsOfUnknownCalls(t *testing.T) {
 				if want == toolcall.Deny && d.Verdict.Code != toolcall.CodeEffectsUnknown {
 					t.Errorf("the code is %s", d.Verdict.Code)
 				}
+				for i, spelled := range []string{`{ "to" : "prod" }`, `{"to":"pr\u006fd"}`} {
+					if d := mustCheck(t, f.app, "mcp__ci__deploy", []byte(spelled), fmt.Sprint("spelled-", i)); want == toolcall.Deny && d.Verdict.Code != toolcall.CodeEffectsUnknown {
+						t.Errorf("%s is the same call: %+v", spelled, d.Verdict)
+					}
+				}
 				if d := repeat("other", "staging"); d.Verdict.Decision != toolcall.Allow {
 					t.Errorf("another call: %s", d.Message)
 				}
