@@ -542,6 +542,19 @@ describe("proof", () => {
     await context.close();
   });
 
+  test("a shared state says who may write what", async () => {
+    const { page, context, problems } = await visit();
+    await logIn(page, server.tokens.operator, `/states/${seeded.state}`);
+    const list = page
+      .getByRole("row")
+      .filter({ has: page.getByText("/title", { exact: true }) })
+      .last();
+    await page.getByRole("heading", { name: "Who may write what" }).waitFor();
+    assert.match(await list.textContent(), /role:operator, session:/);
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+
   /** What is shown now is accessible, and no wider than a small page. */
   const fits = async (page) => {
     await page.setViewportSize({ width: 360, height: 900 });

@@ -72,7 +72,7 @@ export async function seed(server, tokens, { runs = 30, states = 60 } = {}) {
     json_schema: {
       type: "object",
       properties: {
-        title: { type: "string" },
+        title: { type: "string", "x-interlock-writers": ["role:operator", `session:${hostile.slice(0, 60).trim()}`] },
         items: { type: "array", items: { type: "string" } },
         count: { type: "integer" },
       },

@@ -54,6 +54,12 @@ function Shown({ state: s }: { state: State }) {
       get<Schemas["StateWriters"]>(`/workflow-states/${segment(s.state_id)}/writers`, { version: shown }, signal),
     staleTime: Number.POSITIVE_INFINITY,
   });
+  const schema = useQuery({
+    queryKey: ["schema", s.schema_name, s.schema_version],
+    queryFn: ({ signal }) =>
+      get<Schemas["Schema"]>(`/workflow-schemas/${segment(s.schema_name)}`, { version: s.schema_version }, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
   const writers = new Map(written.data?.writers.map((w) => [w.pointer, w]));
   return (
     <>
@@ -121,6 +127,33 @@ function Shown({ state: s }: { state: State }) {
               ))
             )}
           </section>
+          {schema.data?.may_write && (
+            <section className="panel stack">
+              <h2>Who may write what</h2>
+              <table className="plain">
+                <thead>
+                  <tr>
+                    <th>place</th>
+                    <th>may write</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {schema.data.may_write.map((list) => (
+                    <tr key={`${list.pointer} ${list.writers.join()}`}>
+                      <td>
+                        <code>
+                          <Text>{list.pointer || "the whole"}</Text>
+                        </code>
+                      </td>
+                      <td>
+                        <Text>{list.writers.join(", ") || "nobody after the state was made"}</Text>
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </section>
+          )}
           <section className="panel">
             <Facts
               facts={[

@@ -21,14 +21,19 @@ type Schema struct {
 	UpdatedAt   time.Time      `json:"updated_at" doc:"The same as created_at: a version never changes."`
 	Digest      string         `json:"digest" doc:"Hex SHA-256 of the canonical JSON (RFC 8785)."`
 	CreatedBy   string         `json:"created_by"`
+	MayWrite    []MayWrite     `json:"may_write,omitzero" doc:"Who may write which values, as the schema says (x-interlock-writers). Not in lists."`
 }
 
 // SchemaOf is the JSON of a schema.
 func SchemaOf(s *statev1.Schema) Schema {
+	var mayWrite []MayWrite
+	if lists, err := MayWriteOf(s.GetJsonSchema()); err == nil && len(lists) > 0 {
+		mayWrite = lists
+	}
 	return Schema{
 		SchemaID: s.GetSchemaId(), Name: s.GetName(), Version: s.GetVersion(), JSONSchema: rawOf(s.GetJsonSchema()),
 		Description: s.GetDescription(), CreatedAt: Time(s.GetCreatedAt()), UpdatedAt: Time(s.GetCreatedAt()),
-		Digest: s.GetDigest(), CreatedBy: s.GetCreatedBy(),
+		Digest: s.GetDigest(), CreatedBy: s.GetCreatedBy(), MayWrite: mayWrite,
 	}
 }
 
