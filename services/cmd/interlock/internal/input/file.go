@@ -211,3 +211,18 @@ func Workspace(given string) (string, error) {
 	}
 	return here, nil
 }
+
+// Parsed reads a file, JSON or YAML by its name. It prints what is wrong with the text, and then
+// returns console.ErrNo.
+func Parsed(file string, io console.Streams) (Source, document.Value, error) {
+	text, err := File(file, io.In)
+	if err != nil {
+		return Source{}, document.Value{}, err
+	}
+	src := Source{Name: file, Text: text}
+	value, problems := src.Parse()
+	if problems.HasErrors() {
+		return src, value, src.Refuse(problems, io)
+	}
+	return src, value, nil
+}

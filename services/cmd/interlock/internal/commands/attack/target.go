@@ -29,7 +29,7 @@ func (c *Command) read(io console.Streams) (*target, error) {
 		if err := input.NoProperties(file); err != nil {
 			return nil, err
 		}
-		src, value, err := parse(file, io)
+		src, value, err := input.Parsed(file, io)
 		if err != nil {
 			return nil, err
 		}
@@ -38,7 +38,7 @@ func (c *Command) read(io console.Streams) (*target, error) {
 		}
 	}
 	for _, file := range c.Policy {
-		src, value, err := parse(file, io)
+		src, value, err := input.Parsed(file, io)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func (c *Command) read(io console.Streams) (*target, error) {
 		files = append(files, c.Properties)
 	}
 	for _, file := range files {
-		src, value, err := parse(file, io)
+		src, value, err := input.Parsed(file, io)
 		if err != nil {
 			return nil, err
 		}
@@ -104,20 +104,6 @@ func (s *schedule) target(io console.Streams) (*target, error) {
 		return nil, console.Misusedf("the schedule has no workflow: write it again with interlock attack --out")
 	}
 	return t, nil
-}
-
-// parse reads a file.
-func parse(file string, io console.Streams) (input.Source, document.Value, error) {
-	text, err := input.File(file, io.In)
-	if err != nil {
-		return input.Source{}, document.Value{}, err
-	}
-	src := input.Source{Name: file, Text: text}
-	value, problems := src.Parse()
-	if problems.HasErrors() {
-		return src, value, src.Refuse(problems, io)
-	}
-	return src, value, nil
 }
 
 // parsed reads a document of a schedule.

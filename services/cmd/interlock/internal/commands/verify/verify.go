@@ -127,7 +127,7 @@ func (c *Command) read(io console.Streams) ([]checked, error) {
 		if err := input.NoProperties(file); err != nil {
 			return nil, err
 		}
-		src, value, err := parsed(file, io)
+		src, value, err := input.Parsed(file, io)
 		if err != nil {
 			return nil, err
 		}
@@ -218,7 +218,7 @@ func policyOf(src input.Source, value document.Value, name string, io console.St
 func Policies(files []string, io console.Streams) ([]verify.Policy, error) {
 	var all []verify.Policy
 	for _, file := range files {
-		src, value, err := parsed(file, io)
+		src, value, err := input.Parsed(file, io)
 		if err != nil {
 			return nil, err
 		}
@@ -229,19 +229,6 @@ func Policies(files []string, io console.Streams) ([]verify.Policy, error) {
 		all = append(all, p)
 	}
 	return all, nil
-}
-
-func parsed(file string, io console.Streams) (input.Source, document.Value, error) {
-	text, err := input.File(file, io.In)
-	if err != nil {
-		return input.Source{}, document.Value{}, err
-	}
-	src := input.Source{Name: file, Text: text}
-	value, problems := src.Parse()
-	if problems.HasErrors() {
-		return src, value, src.Refuse(problems, io)
-	}
-	return src, value, nil
 }
 
 // properties adds those of the files that stand next to a workflow, or that are named.
@@ -268,7 +255,7 @@ func MoreProperties(workflowFile, named string, def *workflow.Definition, io con
 	}
 	var all []workflow.Property
 	for _, file := range files {
-		src, value, err := parsed(file, io)
+		src, value, err := input.Parsed(file, io)
 		if err != nil {
 			return nil, err
 		}
