@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -92,21 +93,6 @@ func compiled(text document.Value, version int64) (*workflow.Machine, error) {
 	return workflow.Compile(def, version), nil
 }
 
-// measuring is a definition with limits on edits that none reaches: it says of an edit how large
-// it is, and refuses one that cannot be measured.
-func measuring(text document.Value, m *workflow.Machine, version int64) (*workflow.Machine, error) {
-	for i := range m.Definition().States {
-		state := m.State(m.Definition().States[i].Name)
-		if state.Final || !state.Editable() {
-			continue
-		}
-		for _, field := range []string{fieldEditLines, fieldFiles} {
-			text = applied(text, &Proposal{State: state.Name, Field: field, Is: "1000000000"})
-		}
-	}
-	return compiled(text, version)
-}
-
 // The fields of a state that limit edits.
 const (
 	fieldEditLines = "max_edit_lines"
@@ -114,24 +100,6 @@ const (
 )
 
 func limitsEdits(field string) bool { return field == fieldEditLines || field == fieldFiles }
-
-// seenIn is what was seen in a state.
-type seenIn struct {
-	runs []string
-	// tools by how often they were allowed or asked about, and counted by run and entry.
-	tools   map[string]int
-	counted map[string]int64
-	calls   int
-	// commands that were allowed; hidden is true when a line is not known.
-	commands []shell.Command
-	hidden   bool
-	taken    map[string]bool
-	// lines are the sizes of edits by their number, and files what was edited by run and entry;
-	// unmeasured is true when an edit is not known.
-	lines      map[string]int64
-	files      map[string]toolcall.Files
-	unmeasured bool
-}
 
 type suggester struct {
 	o    SuggestOptions
@@ -142,109 +110,13 @@ type suggester struct {
 	measure *workflow.Machine
 }
 
-func (s *suggester) in(state, run string) *seenIn {
-	in := s.seen[state]
-	if in == nil {
-		in = &seenIn{tools: map[string]int{}, counted: map[string]int64{}, taken: map[string]bool{}, lines: map[string]int64{}, files: map[string]toolcall.Files{}}
-		s.seen[state] = in
-	}
-	if !slices.Contains(in.runs, run) {
-		in.runs = append(in.runs, run)
-	}
-	return in
-}
-
-// look takes down what a run did.
-func (s *suggester) look(m *workflow.Machine, t *Trace) {
-	by := *t
-	by.Definitions = map[int64]*workflow.Machine{}
-	for i := range t.History {
-		by.Definitions[t.History[i].WorkflowVersion] = m
-	}
-	c := &conformer{trace: &by, out: Conformance{Open: map[string]int{}}, at: map[int64]*workflow.Run{}}
-	for i := range t.History {
-		e := &t.History[i]
-		s.in(e.To, t.RunID)
-		if e.From != "" && e.Event != "" {
-			s.in(e.From, t.RunID).taken[e.Event] = true
-		}
-		if e.Type == workflow.EventMigrated {
-			c.broken = true
-		}
-		if !c.broken {
-			c.change(m, e)
-		}
-	}
-	for i := range t.Decisions {
-		s.call(m, t, &t.Decisions[i], c.at[t.Decisions[i].RunVersion])
-	}
-}
-
-func (s *suggester) call(m *workflow.Machine, t *Trace, d *Traced, run *workflow.Run) {
-	if d.Decision == toolcall.Deny || d.State == "" {
-		return
-	}
-	in := s.in(d.State, t.RunID)
-	in.calls++
-	in.tools[d.Tool]++
-	entry := t.RunID // as one entry, as far as it is known
-	if run != nil {
-		entry = fmt.Sprint(t.RunID, " ", d.Branch, " ", run.At(d.Branch).Entry)
-	}
-	if !toolcall.Own(d.Tool) {
-		in.counted[entry]++
-	}
-	if toolcall.Edits(m, d.Tool) {
-		s.edit(in, d, run, entry)
-	}
-	if !toolcall.Shell(m.State(d.State), d.Tool) {
-		return
-	}
-	commands, known := commandsIn(d)
-	in.hidden = in.hidden || !known
-	in.commands = append(in.commands, commands...)
-}
-
-// edit takes down what a call changed.
-func (s *suggester) edit(in *seenIn, d *Traced, run *workflow.Run, entry string) {
-	if run == nil || d.Input == nil || toolcall.InputDigest(d.Tool, d.Input) != d.Digest {
-		in.unmeasured = true
-		return
-	}
-	at := run.At(d.Branch)
-	v := toolcall.Decide(s.measure, &at, toolcall.Call{Tool: d.Tool, Input: d.Input})
-	if v.Decision == toolcall.Deny {
-		in.unmeasured = true
-		return
-	}
-	in.lines[fmt.Sprint(entry, " ", len(in.lines))] = v.EditLines
-	in.files[entry], _, _ = in.files[entry].Add(v.Paths, 0)
-}
-
-// commandsIn are the commands of a call, as far as its input was kept as it was.
-func commandsIn(d *Traced) ([]shell.Command, bool) {
-	if d.Input == nil || toolcall.InputDigest(d.Tool, d.Input) != d.Digest {
-		return nil, false
-	}
-	v, problem := document.Parse(d.Input, document.Limits{})
-	if problem != nil {
-		return nil, false
-	}
-	line, _ := v.Get("command")
-	plan, err := shell.Parse(line.Str())
-	if err != nil {
-		return nil, false
-	}
-	return plan.Commands, true
-}
-
 // propose says what a state could do without.
 func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Proposal {
 	in := s.seen[state.Name]
-	if in == nil || len(in.runs) < s.o.MinRuns {
+	if in == nil || len(in.runs.ids) < s.o.MinRuns {
 		n := 0
 		if in != nil {
-			n = len(in.runs)
+			n = len(in.runs.ids)
 		}
 		s.leave("state %s: nothing is proposed: %s in it, and %d needed", document.Quote(state.Name), counted(n, "run"), s.o.MinRuns)
 		return nil
@@ -254,7 +126,7 @@ func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Pr
 		if document.Equal(was, is) {
 			return
 		}
-		p := Proposal{State: state.Name, Field: field, Why: why, Runs: in.runs}
+		p := Proposal{State: state.Name, Field: field, Why: why, Runs: in.runs.ids}
 		if !was.IsZero() {
 			p.Was = was.String()
 		}
@@ -263,7 +135,7 @@ func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Pr
 		}
 		all = append(all, p)
 	}
-	seen := counted(in.calls, "call") + " in " + counted(len(in.runs), "run")
+	seen := counted(in.calls, "call") + " in " + counted(len(in.runs.ids), "run")
 	tools := s.tools(state, in)
 	if writer := missingWriter(m, state, in, tools); writer != "" {
 		tools = append(tools, writer)
@@ -275,7 +147,7 @@ func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Pr
 		case in.hidden:
 			s.leave("state %s: allowed_commands stays, because some inputs were not kept (meta.capture_output keeps them)", document.Quote(state.Name))
 		default:
-			add("allowed_commands", s.field(state.Name, "allowed_commands"), listOf(narrowed(state, in.commands)), counted(len(in.commands), "command")+" in "+counted(len(in.runs), "run"))
+			add("allowed_commands", s.field(state.Name, "allowed_commands"), listOf(narrowed(state, in.commands)), counted(len(in.commands), "command")+" in "+counted(len(in.runs.ids), "run"))
 		}
 	}
 	for _, l := range s.limits(state, in) {
@@ -289,9 +161,9 @@ func (s *suggester) propose(m *workflow.Machine, state *workflow.StateView) []Pr
 			s.leave("state %s: event %s was never taken, and stays: without it, safe_next would be", document.Quote(state.Name), document.Quote(event))
 		case s.o.DropTransitions:
 			was, _ := s.field(state.Name, "on").Get(event)
-			add("on/"+event, was, document.Value{}, "never taken in "+counted(len(in.runs), "run"))
+			add("on/"+event, was, document.Value{}, "never taken in "+counted(len(in.runs.ids), "run"))
 		default:
-			s.leave("state %s: event %s was never taken in %s, and stays (--drop-transitions removes it)", document.Quote(state.Name), document.Quote(event), counted(len(in.runs), "run"))
+			s.leave("state %s: event %s was never taken in %s, and stays (--drop-transitions removes it)", document.Quote(state.Name), document.Quote(event), counted(len(in.runs.ids), "run"))
 		}
 	}
 	return all
@@ -327,17 +199,20 @@ func (s *suggester) limits(state *workflow.StateView, in *seenIn) []limit {
 			all = append(all, limit{field, most, why})
 		}
 	}
-	add("max_iterations", percentile99(in.counted), state.MaxIterations, most(len(in.counted), "entry", "entries", "made", percentile99(in.counted), "call"))
+	calls := percentile99(maps.Values(in.counted))
+	add("max_iterations", calls, state.MaxIterations, most(len(in.counted), "entry", "entries", "made", calls, "call"))
 	if in.unmeasured {
 		s.leave("state %s: nothing is proposed for edits, because some were not kept or cannot be measured (meta.capture_output keeps them)", document.Quote(state.Name))
 		return all
 	}
-	add(fieldEditLines, percentile99(in.lines), state.MaxEditLines, most(len(in.lines), "edit", "edits", "had", percentile99(in.lines), "line"))
-	files := map[string]int64{}
-	for entry, names := range in.files {
-		files[entry] = int64(len(names))
+	lines := percentile99(slices.Values(in.lines))
+	add(fieldEditLines, lines, state.MaxEditLines, most(len(in.lines), "edit", "edits", "had", lines, "line"))
+	edited := make([]int64, 0, len(in.files))
+	for _, names := range in.files {
+		edited = append(edited, int64(len(names)))
 	}
-	add(fieldFiles, percentile99(files), state.MaxFilesPerState, most(len(files), "entry", "entries", "edited", percentile99(files), "file"))
+	files := percentile99(slices.Values(edited))
+	add(fieldFiles, files, state.MaxFilesPerState, most(len(edited), "entry", "entries", "edited", files, "file"))
 	return all
 }
 
@@ -452,8 +327,8 @@ func isName(word string) bool {
 }
 
 // percentile99 is what 99 of 100 entries did not exceed.
-func percentile99(counted map[string]int64) int64 {
-	all := slices.Sorted(maps.Values(counted))
+func percentile99(counted iter.Seq[int64]) int64 {
+	all := slices.Sorted(counted)
 	if len(all) == 0 {
 		return 0
 	}
@@ -494,9 +369,9 @@ func (s *suggester) settle(old *workflow.Machine, version int64, all []Proposal,
 				return nil, fmt.Errorf("the suggestion would allow more: %s", plan.Gains[0].String())
 			}
 		}
-		state, cut := s.otherwise(old, m, traces)
+		state := otherwise(old, m, traces)
 		if state == "" {
-			s.out.Definition, s.out.Proposals, s.out.Cut, s.out.Verdict = text, all, cut, plan.Verdict
+			s.out.Definition, s.out.Proposals, s.out.Cut, s.out.Verdict = text, all, cutBy(old, m, traces), plan.Verdict
 			return s.out, nil
 		}
 		before := len(all)
@@ -514,17 +389,25 @@ func (s *suggester) settle(old *workflow.Machine, version int64, all []Proposal,
 }
 
 // otherwise is a state in which a suggestion would have decided a run otherwise, but for its
-// limits; cut are the runs in which these would have refused something.
-func (s *suggester) otherwise(old, m *workflow.Machine, traces []*Trace) (state string, cut []string) {
+// limits; empty for none.
+func otherwise(old, m *workflow.Machine, traces []*Trace) string {
 	for _, t := range traces {
 		if out := Replay(t, &Candidate{Machine: m, LimitsAsRecorded: true}); out.First != nil {
-			return stateOf(t, out.First, old), nil
+			return stateOf(t, out.First, old)
 		}
+	}
+	return ""
+}
+
+// cutBy are the runs in which a limit of a suggestion would have refused a call, and those of the
+// old definition would not.
+func cutBy(old, m *workflow.Machine, traces []*Trace) (cut []string) {
+	for _, t := range traces {
 		if Replay(t, &Candidate{Machine: m}).First != nil && Replay(t, &Candidate{Machine: old}).First == nil {
 			cut = append(cut, t.RunID)
 		}
 	}
-	return "", cut
+	return cut
 }
 
 // stateOf is where a difference is.

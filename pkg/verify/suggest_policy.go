@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,10 +18,10 @@ import (
 // Used is a capability that runs used.
 type Used struct {
 	Capability string
-	// Calls of all runs, and Most what 99 of 100 runs did not exceed within an hour.
+	// Calls of all runs, and Most what 99 of 100 sessions did not exceed within an hour.
 	Calls int
 	Most  int64
-	// Runs used it, and Cut are those of them that called it more often than Most.
+	// Runs used it, and Cut are the sessions that called it more often than Most.
 	Runs, Cut []string
 }
 
@@ -32,19 +33,15 @@ const usedWindow = time.Hour
 // asked about, and denies any other. role is whose calls it judges. It is an error when the
 // policy would deny one of these calls.
 func PolicyOf(m *workflow.Machine, role string, traces []*Trace) (document.Value, []Used, error) {
-	p := &policySuggester{m: m, used: map[string]*Used{}, unknown: map[string]bool{}, most: map[string]map[string]int64{}}
+	p := &policySuggester{m: m, used: map[string]*usage{}, unknown: map[string]bool{}}
 	for _, t := range traces {
 		p.look(t)
 	}
 	used := make([]Used, 0, len(p.used))
 	for name, u := range p.used {
-		u.Most = percentile99(p.most[name])
-		for _, run := range u.Runs {
-			if p.most[name][run] > u.Most {
-				u.Cut = append(u.Cut, run)
-			}
+		if u.calls > 0 {
+			used = append(used, u.summed(name))
 		}
-		used = append(used, *u)
 	}
 	slices.SortFunc(used, func(a, b Used) int { return cmp.Compare(a.Capability, b.Capability) })
 	text := p.text(role, used)
@@ -63,59 +60,74 @@ func PolicyOf(m *workflow.Machine, role string, traces []*Trace) (document.Value
 
 type policySuggester struct {
 	m     *workflow.Machine
-	used  map[string]*Used
+	used  map[string]*usage
 	calls []rules.Call
 	// unknown are names of tools that a policy must declare.
 	unknown map[string]bool
-	// most is what runs called within a window, by capability and run.
-	most map[string]map[string]int64
+}
+
+// usage is what was seen of a capability. times has also those that its limits count and that
+// another one allows: limits of shells count tools of MCP servers that run command lines.
+type usage struct {
+	calls int
+	runs  runSet
+	times map[string][]time.Time // by session
+}
+
+// summed is what a policy says of it.
+func (u *usage) summed(capability string) Used {
+	most := make(map[string]int64, len(u.times))
+	for session, times := range u.times {
+		most[session] = busiest(times, usedWindow)
+	}
+	out := Used{Capability: capability, Calls: u.calls, Most: percentile99(maps.Values(most)), Runs: u.runs.ids}
+	for session, n := range most {
+		if n > out.Most {
+			out.Cut = append(out.Cut, session)
+		}
+	}
+	slices.Sort(out.Cut)
+	return out
+}
+
+func (p *policySuggester) of(capability string) *usage {
+	u := p.used[capability]
+	if u == nil {
+		u = &usage{times: map[string][]time.Time{}}
+		p.used[capability] = u
+	}
+	return u
 }
 
 func (p *policySuggester) look(t *Trace) {
-	times := map[string][]time.Time{}
 	for i := range t.Decisions {
 		d := &t.Decisions[i]
 		if d.Decision == toolcall.Deny || toolcall.Own(d.Tool) {
 			continue
 		}
+		session := cmp.Or(d.Session, t.SessionID, t.RunID)
 		shell := toolcall.Shell(p.m.State(d.State), d.Tool)
 		name := cmp.Or(d.Capability, rules.CapabilityOf(d.Tool))
 		if shell && !strings.HasPrefix(name, "mcp:") {
 			name = rules.Shell
 		}
-		p.use(name, t.RunID)
-		times[name] = append(times[name], d.Time)
-		if shell && name != rules.Shell { // limits of shells count it, too
-			times[rules.Shell] = append(times[rules.Shell], d.Time)
+		u := p.of(name)
+		u.calls++
+		u.runs.add(t.RunID)
+		u.times[session] = append(u.times[session], d.Time)
+		if shell && name != rules.Shell {
+			also := p.of(rules.Shell)
+			also.times[session] = append(also.times[session], d.Time)
 		}
 		if tool, is := strings.CutPrefix(name, "tool:"); is && !toolname.Known(tool) {
 			p.unknown[tool] = true
 		}
-		p.calls = append(p.calls, rules.Call{Tool: d.Tool, Capability: d.Capability, Shell: shell, Principal: d.Principal, Session: cmp.Or(d.Session, t.SessionID, t.RunID), Now: d.Time})
-	}
-	for name, all := range times {
-		if p.most[name] == nil {
-			p.most[name] = map[string]int64{}
-		}
-		p.most[name][t.RunID] = busiest(all, usedWindow)
-	}
-}
-
-func (p *policySuggester) use(name, run string) {
-	u := p.used[name]
-	if u == nil {
-		u = &Used{Capability: name}
-		p.used[name] = u
-	}
-	u.Calls++
-	if !slices.Contains(u.Runs, run) {
-		u.Runs = append(u.Runs, run)
+		p.calls = append(p.calls, rules.Call{Tool: d.Tool, Capability: d.Capability, Shell: shell, Principal: d.Principal, Session: session, Now: d.Time})
 	}
 }
 
 // busiest is the most of the times that any window of that length has.
 func busiest(times []time.Time, window time.Duration) int64 {
-	times = slices.Clone(times)
 	slices.SortFunc(times, time.Time.Compare)
 	most, from := 0, 0
 	for i, at := range times {
@@ -147,11 +159,7 @@ func (p *policySuggester) text(role string, used []Used) document.Value {
 		{Name: "allow", Value: document.ArrayValue(allow)},
 	}
 	if len(p.unknown) > 0 {
-		names := make([]string, 0, len(p.unknown))
-		for name := range p.unknown {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(p.unknown))
 		members = append(members, document.Member{Name: "meta", Value: document.ObjectValue([]document.Member{{Name: "tools", Value: listOf(names)}})})
 	}
 	return document.ObjectValue(members)

@@ -240,6 +240,7 @@ func TestPolicyOf(t *testing.T) {
 	var traces []*verify.Trace
 	for i := range 200 {
 		trace := errand(t, m, fmt.Sprint("run_", i), "Read", "Bash: git status", "mcp__ci__build", "Bash: rm -rf /", "Deploy")
+		trace.SessionID = fmt.Sprint("ses_", i)
 		for j := range trace.Decisions { // a call every half an hour: no more than two in any hour
 			trace.Decisions[j].Time = noon.Add(time.Duration(j) * 30 * time.Minute)
 		}
@@ -261,7 +262,7 @@ func TestPolicyOf(t *testing.T) {
 	if text.String() != want {
 		t.Errorf("got %s", text)
 	}
-	if len(used) != 3 || used[2].Calls != 204 || !slices.Equal(used[2].Cut, []string{"run_7"}) || len(used[0].Cut) > 0 || len(used[1].Runs) != 200 {
+	if len(used) != 3 || used[2].Calls != 204 || !slices.Equal(used[2].Cut, []string{"ses_7"}) || len(used[0].Cut) > 0 || len(used[1].Runs) != 200 {
 		t.Errorf("%+v", used)
 	}
 	policy, problems := rules.ParsePolicyValue(text)
@@ -273,6 +274,12 @@ func TestPolicyOf(t *testing.T) {
 		if v := set.Decide(rules.Call{Tool: tool, Session: "s", Now: noon}, nil); (v.Decision == toolcall.Allow) != allowed {
 			t.Errorf("%s: %s", tool, v.Decision)
 		}
+	}
+	// A session that drives two runs in an hour has the calls of both.
+	two := []*verify.Trace{errand(t, m, "run_1", "Read"), errand(t, m, "run_2", "Read")}
+	two[0].SessionID, two[1].SessionID = "ses_1", "ses_1"
+	if _, used, err = verify.PolicyOf(m, "agent", two); err != nil || used[0].Most != 2 || len(used[0].Runs) != 2 {
+		t.Errorf("%+v %v", used, err)
 	}
 	own := `{"id": "own", "initial": "work", "states": {"work": {"allowed_tools": ["Deploy"], "on": {"DONE": "done"}}, "done": {"type": "final"}}, "meta": {"tools": ["Deploy"]}}`
 	o := workflow.Compile(mustParse(t, own), 1)

@@ -235,7 +235,7 @@ func (a *App) Settle(ctx context.Context, caller Caller, target Target, callID, 
 			return nil, fault.From(err)
 		}
 		batch := store.Batch{Idempotency: &store.Idempotency{
-			Owner: s.root, Name: settledName(callID), Digest: toolcall.InputDigest(outcome, []byte(note)), Answer: answer, TTL: once.Kept,
+			Owner: s.root, Name: settledName(callID), Digest: textDigest("%q %q", outcome, note), Answer: answer, TTL: once.Kept,
 		}}
 		if err := putEvidence(s.root, &next, read.version, &batch); err != nil {
 			return nil, err

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -317,7 +319,13 @@ func (a *App) warn(ctx context.Context, s *snapshotOf, r *Reported, spent []int6
 }
 
 func (r *Report) digest() string {
-	return toolcall.InputDigest(r.Tool, fmt.Appendf(nil, "%t %d %s %q", r.OK, r.ResultBytes, r.CostUSD, r.FilesChanged))
+	return textDigest("%q %t %d %s %q", r.Tool, r.OK, r.ResultBytes, r.CostUSD, r.FilesChanged)
+}
+
+// textDigest binds what is said once to its very words.
+func textDigest(format string, args ...any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, format, args...))
+	return hex.EncodeToString(sum[:])
 }
 
 // readCost reads an amount of dollars, nothing as none: money is never a float.

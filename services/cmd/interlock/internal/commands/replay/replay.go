@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -109,26 +108,14 @@ func (c *Command) candidate(io console.Streams) (*verify.Candidate, string, erro
 
 // traces are the runs that are named, or those of the workflow.
 func (c *Command) traces(ctx context.Context, io console.Streams, workflowName string) ([]*verify.Trace, error) {
-	var all []*verify.Trace
-	var ids []string
-	for _, name := range c.Files {
-		if _, err := os.Stat(name); err != nil {
-			if err := recorded.NoFile(name); err != nil {
-				return nil, err
-			}
-			ids = append(ids, name)
-			continue
-		}
-		t, err := recorded.FromFile(name, io)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, t)
+	all, ids, err := recorded.Named(c.Files, io)
+	if err != nil {
+		return nil, err
 	}
 	if len(c.Files) > 0 && len(ids) == 0 {
 		return all, nil
 	}
-	err := c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error {
+	err = c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error {
 		if len(c.Files) == 0 {
 			filter := replayed.Filter{Workflow: workflowName, Status: strings.ToUpper(c.Status), Session: c.Session}
 			found, _, err := replayed.Newest(ctx, enginev1.NewRunServiceClient(conn), filter, c.Limit)

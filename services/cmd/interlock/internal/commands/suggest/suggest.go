@@ -190,20 +190,9 @@ func (c *Command) load(ctx context.Context, io console.Streams) (text []byte, tr
 	} else if input.IsDefinition(c.Workflow) {
 		return nil, nil, fmt.Errorf("there is no file %s; a workflow of the server is named without .json", show.Text(c.Workflow))
 	}
-	var ids []string
-	for _, name := range c.Named {
-		if _, err := os.Stat(name); err != nil {
-			if err := loaded.NoFile(name); err != nil {
-				return nil, nil, err
-			}
-			ids = append(ids, name)
-			continue
-		}
-		t, err := loaded.FromFile(name, io)
-		if err != nil {
-			return nil, nil, err
-		}
-		traces = append(traces, t)
+	traces, ids, err := loaded.Named(c.Named, io)
+	if err != nil {
+		return nil, nil, err
 	}
 	if fromFile && len(c.Named) > 0 && len(ids) == 0 {
 		return text, traces, nil
@@ -333,8 +322,8 @@ func (c *Command) printPolicy(say func(string, ...any), v *view) {
 	for _, u := range v.Capabilities {
 		say("+ %s: at most %d an hour in a session, for %s", show.Text(u.Capability), u.MaxCalls, show.Counted(u.Calls, "call"))
 		say("  %s", named(u.Runs))
-		for _, run := range u.Cut {
-			say("  run %s called it more often", show.Text(run))
+		for _, session := range u.Cut {
+			say("  session %s called it more often", show.Text(session))
 		}
 	}
 	say("Next: interlock policy simulate %[1]s --since 24h; interlock policy put %[1]s --shadow", show.Text(c.PolicyOut))

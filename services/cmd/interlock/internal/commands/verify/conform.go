@@ -94,7 +94,7 @@ func (c *Command) recorded(ctx context.Context, io console.Streams) (*recorded.R
 	if _, err := os.Stat(c.Run_); err == nil || c.Run_ == "-" {
 		return readRecord(c.Run_, io)
 	}
-	if err := NoFile(c.Run_); err != nil {
+	if err := noFile(c.Run_); err != nil {
 		return nil, err
 	}
 	var r *recorded.Run

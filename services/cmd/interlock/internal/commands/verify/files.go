@@ -2,9 +2,11 @@ package verify
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
@@ -36,8 +38,28 @@ func Compile(file string, number int64, io console.Streams) (definition.Compiled
 	return m, document.Digest(value), nil
 }
 
-// NoFile refuses the name of a file that is not there, where the id of a run can stand too.
-func NoFile(name string) error {
+// Named are the runs that a command line names: those of exported files, and the ids of the
+// others.
+func Named(names []string, io console.Streams) (traces []*verify.Trace, ids []string, err error) {
+	for _, name := range names {
+		if _, err := os.Stat(name); err != nil {
+			if err := noFile(name); err != nil {
+				return nil, nil, err
+			}
+			ids = append(ids, name)
+			continue
+		}
+		t, err := FromFile(name, io)
+		if err != nil {
+			return nil, nil, err
+		}
+		traces = append(traces, t)
+	}
+	return traces, ids, nil
+}
+
+// noFile refuses the name of a file that is not there, where the id of a run can stand too.
+func noFile(name string) error {
 	if !strings.ContainsAny(name, `/\`) && !input.IsDefinition(name) {
 		return nil
 	}
