@@ -123,7 +123,14 @@ func TestNoDecisionRestsOnALostHistory(t *testing.T) {
 				}
 			}
 			until(t, func() bool { decision, _, _ := ask(t, other, run, "InA"); return decision == "ALLOW" })
-			call(t, other, "POST", fmt.Sprintf("/v1/runs/%s/transition", run), `{"event":"C"}`)
+			// A shard that has not yet been read after the restart refuses commits, and changes nothing.
+			until(t, func() bool {
+				resp, text := request(t, other, "POST", fmt.Sprintf("/v1/runs/%s/transition", run), `{"event":"C"}`)
+				if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusServiceUnavailable {
+					t.Fatalf("%s %s", resp.Status, text)
+				}
+				return resp.StatusCode == http.StatusOK
+			})
 			until(t, func() bool {
 				if decision, _, _ := ask(t, saw, run, "InB"); decision == "ALLOW" {
 					t.Fatal("a tool is allowed by a state that is lost, at the version of another")
