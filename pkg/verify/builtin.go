@@ -14,12 +14,12 @@ import (
 )
 
 // warnings are what is asked of every workflow.
-func (c *checker) warnings() []Warning {
+func (c *checker) warnings(written []WrittenEvidence) []Warning {
 	s := c.survey()
 	if s.full {
 		return []Warning{{CodeBuiltinBound, "", fmt.Sprintf("%d states were explored, and there are more: what every workflow is asked was not decided", len(s.worlds))}}
 	}
-	b := &builtin{c: c, survey: s, reached: map[string]workflow.View{}}
+	b := &builtin{c: c, survey: s, reached: map[string]workflow.View{}, written: written}
 	for i := range s.worlds {
 		s.worlds[i].root.each(nil, func(_ []int, n *node) {
 			if n.of != c.main || n.run.Status.Ended() {
@@ -45,6 +45,7 @@ type builtin struct {
 	c       *checker
 	survey  *survey
 	reached map[string]workflow.View // by state
+	written []WrittenEvidence
 	found   []Warning
 }
 
@@ -273,7 +274,7 @@ func (b *builtin) observed(names []string) bool {
 		}
 		switch {
 		case g.Evidence != "":
-			return true
+			return !slices.ContainsFunc(b.written, func(w WrittenEvidence) bool { return w.Evidence == g.Evidence && w.anyone() })
 		case len(g.All) > 0:
 			return each(g.All, false)
 		case len(g.Any) > 0:

@@ -24,7 +24,7 @@ const (
 )
 
 // ParseQuestion reads one document: a workflow or a process, and optionally workflows that
-// it invokes, policies, more properties, and max_states. All that is wrong with it is
+// it invokes, policies, more properties, the schema of the shared state, and max_states. All that is wrong with it is
 // reported at once, by pointers into it; then the question is nil.
 func ParseQuestion(v document.Value) (*Question, document.Problems) {
 	var report document.Report
@@ -33,7 +33,7 @@ func ParseQuestion(v document.Value) (*Question, document.Problems) {
 	if !ok {
 		return nil, report.Problems()
 	}
-	f.Known("a question", "workflow", "process", "workflows", "policies", "properties", "max_states")
+	f.Known("a question", "workflow", "process", "workflows", "policies", "properties", "schema", "max_states")
 	key := "workflow"
 	if f.Has("process") {
 		key = "process"
@@ -63,6 +63,11 @@ func ParseQuestion(v document.Value) (*Question, document.Problems) {
 			p.Name = "policy " + strconv.Itoa(i)
 		}
 		q.Model.Policies = append(q.Model.Policies, Policy{Policy: p, Text: value})
+	}
+	if value, ok := f.Value.Get("schema"); ok {
+		schema, problems := document.CompileSchema(value)
+		adopt(&report, problems, f.At.Key("schema"))
+		q.Model.Schema = schema
 	}
 	if most, ok := f.Integer("max_states", 1); ok {
 		q.MaxStates = int(min(most, DefaultStates))

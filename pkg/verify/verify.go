@@ -48,6 +48,10 @@ type Model struct {
 	// none names judge every call. A policy that is named and not given allows everything:
 	// it may be any.
 	Policies []Policy
+	// Schema is that of the shared state that evidence may be of; nil when it is not known.
+	// It changes no verdict: the session that creates a state writes all first values, and a state
+	// may get another schema.
+	Schema *document.Schema
 }
 
 // Options bound the work.
@@ -120,6 +124,12 @@ const (
 	CodeRightsJump     = "RIGHTS_JUMP"
 	CodeNobodyDecides  = "NOBODY_DECIDES"
 	CodeBuiltinBound   = "NOT_DECIDED"
+
+	// The codes about evidence of a shared state whose schema is known.
+	CodeAnyoneWrites  = "ANYONE_WRITES"
+	CodeNobodyWrites  = "NOBODY_WRITES"
+	CodeWriterMayNot  = "WRITER_MAY_NOT"
+	CodeValueNeverFit = "VALUE_NEVER_FITS"
 )
 
 // Report is all that was found out.
@@ -127,6 +137,9 @@ type Report struct {
 	Workflow string
 	Results  []Result
 	Warnings []Warning
+	// Written tells of each evidence of the shared state who may write it, when the schema
+	// is known.
+	Written []WrittenEvidence
 }
 
 // Worst is the verdict of all results together.
@@ -158,8 +171,11 @@ func Check(m *Model, properties []workflow.Property, o Options) Report {
 	for i := range properties {
 		report.Results = append(report.Results, c.property(&properties[i]))
 	}
+	if m.Schema != nil {
+		report.Written = writtenEvidence(m.Main.Machine, m.Schema)
+	}
 	if o.Builtin {
-		report.Warnings = c.warnings()
+		report.Warnings = append(c.warnings(report.Written), warningsOf(report.Written)...)
 	}
 	return report
 }

@@ -14,7 +14,7 @@ func examples() map[string][]string {
 		"viz":                    {"interlock viz bugfix.json", "interlock viz --format svg bugfix.json > bugfix.svg"},
 		"fmt":                    {"interlock fmt bugfix.json", "interlock fmt --check workflows/*.json"},
 		"test":                   {"interlock test release.test.yaml", "interlock test --format junit workflows/... > report.xml"},
-		"verify":                 {"interlock verify bugfix.json", "interlock verify workflows/*.json policy.json --format sarif > verify.sarif", "interlock verify --run run_01jd3k0c7q"},
+		"verify":                 {"interlock verify bugfix.json", "interlock verify gate.json --schema gate.schema.json", "interlock verify workflows/*.json policy.json --format sarif > verify.sarif", "interlock verify --run run_01jd3k0c7q"},
 		"attack":                 {"interlock attack bugfix.json", "interlock attack deploy.json --policy house.json --seeds 1000 --out found", "interlock attack --replay found/deploy.escape.conformance.attack.json"},
 		"workflow register":      {"interlock workflow register bugfix.json", "interlock workflow register --shadow bugfix.json"},
 		"workflow list":          {"interlock workflow list", "interlock workflow list -q"},

@@ -15,6 +15,15 @@ type Proof struct {
 	Verdict  string           `json:"verdict" enum:"PROVED,COUNTEREXAMPLE,NOT PROVED" doc:"The worst of all properties."`
 	Results  []ProvedProperty `json:"results" doc:"One for each property."`
 	Warnings []ProofWarning   `json:"warnings" doc:"What is asked of every workflow."`
+	Written  []ProofWritten   `json:"shared_state,omitempty" doc:"Each evidence of the shared state, when its schema was given."`
+}
+
+// ProofWritten is an evidence that is a value of the shared state.
+type ProofWritten struct {
+	Evidence string     `json:"evidence"`
+	Pointer  string     `json:"pointer" doc:"JSON Pointer into the shared state."`
+	Writer   string     `json:"writer,omitzero" doc:"Who must have written it; missing for anybody."`
+	MayWrite [][]string `json:"may_write" doc:"Lists of the schema: each must name the writer. No list: every session of the tree."`
 }
 
 // ProvedProperty is the answer about one property.
@@ -43,7 +52,7 @@ const (
 	mostVerifyStates = 100_000
 )
 
-const verifyQuestion = "A workflow or a process, written out; optionally workflows that it invokes, policies that judge its calls, more properties, and " +
+const verifyQuestion = "A workflow or a process, written out; optionally workflows that it invokes, policies that judge its calls, more properties, the schema of the shared state, and " +
 	"max_states, at most 100000."
 
 func (e *edge) verifyRoutes() {
@@ -97,6 +106,10 @@ func proofOf(r *verify.Report) Proof {
 		}
 		return one
 	})
+	for i := range r.Written {
+		w := &r.Written[i]
+		out.Written = append(out.Written, ProofWritten{w.Evidence, w.Pointer, w.Writer, w.Names()})
+	}
 	out.Warnings = jsonview.Each(r.Warnings, func(w verify.Warning) ProofWarning { return ProofWarning(w) })
 	return out
 }

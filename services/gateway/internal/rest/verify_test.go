@@ -36,13 +36,29 @@ func TestProveBound(t *testing.T) {
 	}
 }
 
+// TestProveTellsWhoWrites: of what the guards read in the shared state.
+func TestProveTellsWhoWrites(t *testing.T) {
+	t.Parallel()
+	got := newHouse(t).do("POST", "/v1/verify", `{"workflow":{"id":"gate","initial":"a","states":{"a":{"on":{"GO":{"target":"end","guard":"g"}}},"end":{"type":"final"}},
+		"guards":{"g":{"evidence":"e"}},"evidence":{"e":{"state":"/ok","op":"eq","value":true,"writer":"kim"}}},
+		"schema":{"x-interlock-writers":["role:agent","source:human"],"properties":{"ok":{"x-interlock-writers":[]}}}}`)
+	for _, want := range []string{
+		`"shared_state":[{"evidence":"e","pointer":"/ok","writer":"kim","may_write":[["role:agent","source:human"],[]]}]`, `"code":"NOBODY_WRITES"`,
+	} {
+		if got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) {
+			t.Errorf("%d %s", got.Code, got.Body)
+		}
+	}
+}
+
 func TestProveRefuses(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	for body, pointer := range map[string]string{
 		`{}`: "/workflow",
-		strings.Replace(asked, `"event":"GO"}`, `"event":"GONE"}`, 1):            "/properties/edits after GO/unless/event",
-		strings.Replace(asked, `"properties"`, `"max_states":0,"properties"`, 1): "/max_states",
+		strings.Replace(asked, `"event":"GO"}`, `"event":"GONE"}`, 1):                                      "/properties/edits after GO/unless/event",
+		strings.Replace(asked, `"properties"`, `"schema":{"x-interlock-writers":["kim"]},"properties"`, 1): "/schema/x-interlock-writers/0",
+		strings.Replace(asked, `"properties"`, `"max_states":0,"properties"`, 1):                           "/max_states",
 	} {
 		got := h.do("POST", "/v1/verify", body)
 		if got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), pointer) {

@@ -66,6 +66,12 @@ func (c *Command) printText(out io.Writer, all []checked) {
 				fmt.Fprintln(out, "  --out DIR writes it as a scenario for interlock test")
 			}
 		}
+		if c.Schema != "" && len(f.Written) == 0 {
+			fmt.Fprintf(out, "%s: no evidence is of the shared state, so its schema says nothing\n", show.Text(f.File))
+		}
+		for j := range f.Written {
+			fmt.Fprintf(out, "%s: %s\n", show.Text(f.File), show.Text(written(&f.Written[j])))
+		}
 		for _, w := range f.Warnings {
 			fmt.Fprintf(out, "%s: warning: %s: %s: %s\n", show.Text(f.File), show.Text(w.Pointer), w.Code, show.Text(w.Message))
 		}
@@ -75,6 +81,15 @@ func (c *Command) printText(out io.Writer, all []checked) {
 	}
 }
 
+// written says who may write what an evidence is.
+func written(w *verify.WrittenEvidence) string {
+	text := fmt.Sprintf("evidence %s is %s of the shared state: may be written by %s", document.Quote(w.Evidence), w.Pointer, w.MayWrite())
+	if w.Writer != "" {
+		text += ", and must be by " + document.Quote(w.Writer)
+	}
+	return text
+}
+
 // view is a file for programs.
 type view struct {
 	File     string             `json:"file"`
@@ -82,6 +97,15 @@ type view struct {
 	Verdict  verify.Verdict     `json:"verdict"`
 	Results  []resultView       `json:"results"`
 	Warnings []document.Problem `json:"warnings"`
+	Written  []writtenView      `json:"shared_state,omitempty"`
+}
+
+// writtenView is an evidence of the shared state: each list must name the writer.
+type writtenView struct {
+	Evidence string     `json:"evidence"`
+	Pointer  string     `json:"pointer"`
+	Writer   string     `json:"writer,omitzero"`
+	MayWrite [][]string `json:"may_write"`
 }
 
 type resultView struct {
@@ -121,6 +145,10 @@ func views(all []checked) []view {
 				Pointer: w.Pointer, Code: w.Code,
 				Severity: document.SeverityWarning, Message: w.Message,
 			})
+		}
+		for j := range f.Written {
+			w := &f.Written[j]
+			v.Written = append(v.Written, writtenView{w.Evidence, w.Pointer, w.Writer, w.Names()})
 		}
 		list = append(list, v)
 	}

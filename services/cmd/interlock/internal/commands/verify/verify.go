@@ -29,6 +29,7 @@ type Command struct {
 	client.Connection
 	Files       []string `arg:"" optional:"" name:"file" help:"Workflows and processes, and policies that judge their calls, JSON or YAML by their names. What is next to NAME.json as NAME.properties.yaml is read too." placeholder:"FILE"`
 	Properties  string   `help:"A file of more properties, of the first workflow." placeholder:"FILE"`
+	Schema      string   `help:"The schema of the shared state that evidence may be of, JSON or YAML: tells who may write what the guards read." placeholder:"FILE"`
 	MaxStates   int      `help:"The most states that are explored for one property." default:"1000000" placeholder:"N"`
 	Strict      bool     `help:"Treat warnings as properties that are not kept."`
 	Out         string   `help:"Write counterexamples there, as scenarios for interlock test." placeholder:"DIR"`
@@ -50,6 +51,9 @@ type checked struct {
 
 // Run verifies every workflow that is named.
 func (c *Command) Run(ctx context.Context, io console.Streams, version console.Version) error {
+	if c.Run_ != "" && c.Schema != "" {
+		return console.Misusedf("--schema is about what a workflow may do, and --run about what a run did: give one of them")
+	}
 	if c.Run_ != "" {
 		return c.conform(ctx, io)
 	}
@@ -153,8 +157,12 @@ func (c *Command) read(io console.Streams) ([]checked, error) {
 	if len(all) == 0 {
 		return nil, console.Misusedf("name a workflow or a process: policies alone have no runs")
 	}
+	schema, err := c.schema(io)
+	if err != nil {
+		return nil, err
+	}
 	for i := range all {
-		all[i].Model.Policies = policies
+		all[i].Model.Policies, all[i].Model.Schema = policies, schema
 		for j := range all {
 			if i != j {
 				all[i].Model.Others = append(all[i].Model.Others, all[j].Model.Main)
@@ -165,6 +173,22 @@ func (c *Command) read(io console.Streams) ([]checked, error) {
 		}
 	}
 	return all, nil
+}
+
+// schema reads the one of the shared state, if it is named.
+func (c *Command) schema(io console.Streams) (*document.Schema, error) {
+	if c.Schema == "" {
+		return nil, nil
+	}
+	src, value, err := input.Parsed(c.Schema, io)
+	if err != nil {
+		return nil, err
+	}
+	schema, problems := document.CompileSchema(value)
+	if problems.HasErrors() {
+		return nil, src.Refuse(problems, io)
+	}
+	return schema, nil
 }
 
 // reference is how a counterexample finds a file: relative to the folder that it is

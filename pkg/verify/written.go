@@ -1,0 +1,118 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/condition"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// WrittenEvidence is an evidence that is a value of the shared state.
+type WrittenEvidence struct {
+	Evidence string
+	// Pointer is the value's, and Writer who must have written it; empty for anybody.
+	Pointer string
+	Writer  string
+	// Lists of the schema: each must name the writer.
+	Lists []document.Restriction
+	// admitted is whether the schema lets the value be what the evidence demands.
+	admitted bool
+	demands  string
+}
+
+// writtenEvidence finds out who may write what the guards of a workflow read in a state of a schema.
+func writtenEvidence(m *workflow.Machine, s *document.Schema) []WrittenEvidence {
+	var all []WrittenEvidence
+	for _, spec := range m.Evidence() {
+		if spec.State == nil {
+			continue
+		}
+		all = append(all, WrittenEvidence{
+			Evidence: spec.Name, Pointer: spec.State.Pointer, Writer: spec.Writer, Lists: s.WritersAt(spec.State.Pointer),
+			admitted: admits(s, spec.State), demands: spec.State.String(),
+		})
+	}
+	return all
+}
+
+// admits reports that a schema lets a value be what a test demands. Only of equality that is certain.
+func admits(s *document.Schema, t *evidence.Test) bool {
+	return t.Op != condition.Eq || t.Value.Kind() == document.Null || s.Admits(t.Pointer, t.Value)
+}
+
+// Names are the entries of the lists; none of a list names nobody.
+func (w *WrittenEvidence) Names() [][]string {
+	all := make([][]string, 0, len(w.Lists))
+	for _, list := range w.Lists {
+		names := make([]string, 0, len(list.Writers))
+		for _, rule := range list.Writers {
+			names = append(names, rule.String())
+		}
+		all = append(all, names)
+	}
+	return all
+}
+
+// MayWrite says for people who may write the value.
+func (w *WrittenEvidence) MayWrite() string {
+	if len(w.Lists) == 0 {
+		return "every session of the tree"
+	}
+	var all []string
+	for _, names := range w.Names() {
+		if len(names) == 0 {
+			return "nobody after the state was created"
+		}
+		if text := strings.Join(names, ", "); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, "; and one of ")
+}
+
+// anyone reports that the agent whose run is guarded may write the value itself, whatever its run is at.
+func (w *WrittenEvidence) anyone() bool {
+	return w.Writer == "" && !slices.ContainsFunc(w.Lists, func(list document.Restriction) bool {
+		return !slices.ContainsFunc(list.Writers, func(rule document.WriterRule) bool {
+			return rule.Kind == document.ByRole && rule.Name == "agent" || rule.Kind == document.BySession && strings.Trim(rule.Name, "*") == ""
+		})
+	})
+}
+
+// mayNot reports that the demanded writer is no session that a list names, and that the list
+// names nothing else by which it could be known.
+func (w *WrittenEvidence) mayNot() bool {
+	return w.Writer != "" && slices.ContainsFunc(w.Lists, func(list document.Restriction) bool {
+		return !slices.ContainsFunc(list.Writers, func(rule document.WriterRule) bool {
+			return rule.Kind != document.BySession || rule.Matches(w.Writer)
+		})
+	})
+}
+
+func warningsOf(all []WrittenEvidence) []Warning {
+	var found []Warning
+	for i := range all {
+		w := &all[i]
+		warn := func(code, format string, args ...any) {
+			found = append(found, Warning{code, document.Pointer("evidence", w.Evidence), fmt.Sprintf("evidence %s rests on %s of the shared state, ",
+				document.Quote(w.Evidence), document.Quote(w.Pointer)) + fmt.Sprintf(format, args...)})
+		}
+		nobody := slices.ContainsFunc(w.Lists, func(list document.Restriction) bool { return len(list.Writers) == 0 })
+		switch {
+		case !w.admitted:
+			warn(CodeValueNeverFit, "which the schema never lets be as demanded: %s", w.demands)
+		case nobody:
+			warn(CodeNobodyWrites, "which nobody may write after the state was created: it is held from the beginning, or never")
+		case w.anyone():
+			warn(CodeAnyoneWrites, "which every agent of the tree may write, and so the one whose run it guards; list its writers in the schema, or name a \"writer\"")
+		case w.mayNot():
+			warn(CodeWriterMayNot, "which %s must have written, and only %s may; name one of those, or a principal that acts in such a session",
+				document.Quote(w.Writer), w.MayWrite())
+		}
+	}
+	return found
+}
