@@ -130,7 +130,7 @@ func replaceSecret(file string, data []byte) error {
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".secret-*")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
+		return fmt.Errorf("write %s: %w", file, cause(err))
 	}
 	defer func() { _ = os.Remove(tmp.Name()) }() // it is gone when all went well
 	_, err = tmp.Write(data)
@@ -143,13 +143,22 @@ func replaceSecret(file string, data []byte) error {
 	return nil
 }
 
+// cause is an error without the name of the file beside the one that is written, which nobody knows.
+func cause(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
 // WriteSecret writes a file that only its owner can read, all or nothing, and
 // never over an existing one: created is false when there was one.
 func WriteSecret(file string, data []byte) (created bool, err error) {
 	// CreateTemp makes the file with mode 0600.
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".secret-*")
 	if err != nil {
-		return false, fmt.Errorf("write %s: %w", file, err)
+		return false, fmt.Errorf("write %s: %w", file, cause(err))
 	}
 	defer func() { _ = os.Remove(tmp.Name()) }()
 	_, err = tmp.Write(data)

@@ -141,7 +141,7 @@ func (im *imager) standing(state string) (*StateView, string) {
 	target := im.to.State(name)
 	switch {
 	case !target.Known() && name == state:
-		return nil, fmt.Sprintf("version %d has no state %s; map it to one", im.to.version, document.Quote(state))
+		return nil, fmt.Sprintf("version %d has no state %s; map it to one, as OLD=NEW", im.to.version, document.Quote(state))
 	case !target.Known():
 		return nil, fmt.Sprintf("version %d has no state %s, which %s is mapped to", im.to.version, document.Quote(name), document.Quote(state))
 	case target.Final:

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"context"
+	"fmt"
 
 	"google.golang.org/grpc"
 
@@ -27,6 +28,10 @@ func (c *writersCommand) Run(ctx context.Context, io console.Streams) error {
 		}
 		lists, err := jsonview.MayWriteOf(resp.GetSchema().GetJsonSchema())
 		if err != nil {
+			return err
+		}
+		if len(lists) == 0 && c.ForPeople() {
+			_, err := fmt.Fprintf(io.Out, "schema %s lists no writers: every session of the tree may write all of the state\n", show.Text(c.Name))
 			return err
 		}
 		const columns = "POINTER\tMAY WRITE"
