@@ -126,12 +126,7 @@ func (s *story) move(m *move, before *world) {
 		l.fires, l.path, l.branch, l.keep = n.of.Process == nil, m.path, m.branch, m.keep
 	case diverts:
 		s.sit(before, m.path, m.branch)
-		file, ok := fileFor(n.of.Machine, m.event)
-		if !ok {
-			s.wrong = "no file was found that fires the interrupt " + document.Quote(m.event)
-		}
-		s.add(member("report", record(member("tool", text("Edit")), member("files_changed",
-			document.ArrayValue([]document.Value{text(file)})))))
+		s.divert(before, m, n)
 	case grants:
 		s.sit(before, m.path, m.branch)
 		s.approve(n.of, m.edited)
@@ -156,6 +151,28 @@ func (s *story) move(m *move, before *world) {
 		s.evidence(m, before, n)
 	case begins:
 	}
+}
+
+// divert calls a tool that edits, and reports a file that fires an interrupt.
+func (s *story) divert(w *world, m *move, n *node) {
+	file, ok := fileFor(n.of.Machine, m.event)
+	if !ok {
+		s.wrong = "no file was found that fires the interrupt " + document.Quote(m.event)
+		return
+	}
+	lane := n.run.At(m.branch)
+	for _, tool := range s.c.toolsOf(n.of, lane.State, "*") {
+		if !toolcall.Edits(n.of.Machine, tool) {
+			continue
+		}
+		if a := s.c.calls(w, m.path, n, &lane, workflow.Subject{Tool: tool}); a.certain && !a.asks {
+			s.call(n.of, &a)
+			s.add(member("report", record(member("tool", text(a.tool)), member("files_changed", document.ArrayValue([]document.Value{text(file)})))))
+			return
+		}
+	}
+	s.wrong = "no call that edits files is allowed in state " + document.Quote(lane.State) + ", and one of an earlier state would have to be reported late to fire the interrupt " +
+		document.Quote(m.event)
 }
 
 // approve lets people agree.
