@@ -95,6 +95,8 @@ func TestParseTokensRefuses(t *testing.T) {
 		"same token twice":               `{"agent":"` + tokenA + `","operator":"` + tokenA + `"}`,
 		"no role":                        `{"tokens":[{"name":"a","token":"` + tokenA + `"}]}`,
 		"no name":                        `{"tokens":[{"role":"agent","token":"` + tokenA + `"}]}`,
+		"space after the name":           `{"tokens":[{"name":"ann ","role":"approver","token":"` + tokenA + `"}]}`,
+		"invisible in the name":          `{"tokens":[{"name":"an\u200bn","role":"approver","token":"` + tokenA + `"}]}`,
 		"unknown key":                    `{"tokens":[{"name":"a","role":"agent","token":"` + tokenA + `","admin":true}]}`,
 		"two roles of a name":            `{"tokens":[{"name":"a","role":"agent","token":"` + tokenA + `"},{"name":"a","role":"operator","token":"` + tokenB + `"}]}`,
 		"both forms":                     `{"agent":"` + tokenB + `","tokens":[{"name":"a","role":"agent","token":"` + tokenA + `"}]}`,

@@ -150,8 +150,8 @@ func parseEntries(data []byte) ([]entry, error) {
 
 func (e entry) check() error {
 	switch {
-	case e.Name == "" || len(e.Name) > maxName:
-		return fmt.Errorf("the name must have 1 to %d bytes", maxName)
+	case !ValidName(e.Name): // "ann" and "ann " would be two people with a vote each
+		return fmt.Errorf("the name %q must have 1 to %d bytes of printable text, and no space at its ends", e.Name, maxName)
 	case !e.Role.Valid():
 		return fmt.Errorf("the role must be one of %v", Roles())
 	case len(e.Token) < minToken || len(e.Token) > maxToken:

@@ -96,13 +96,15 @@ type Lease struct {
 	ID         string `json:"id"`
 	ApprovalID string `json:"approval_id"`
 	Scope
-	SessionID string      `json:"session_id,omitempty"`
-	Pattern   string      `json:"pattern"`
-	Calls     int64       `json:"calls"`
-	ExpiresAt time.Time   `json:"expires_at"`
-	GrantedBy string      `json:"granted_by"`
-	GrantedAt time.Time   `json:"granted_at"`
-	Status    LeaseStatus `json:"status"`
+	// WorkflowVersion is that of the run when it was given; 0 for not known.
+	WorkflowVersion int64       `json:"workflow_version,omitempty"`
+	SessionID       string      `json:"session_id,omitempty"`
+	Pattern         string      `json:"pattern"`
+	Calls           int64       `json:"calls"`
+	ExpiresAt       time.Time   `json:"expires_at"`
+	GrantedBy       string      `json:"granted_by"`
+	GrantedAt       time.Time   `json:"granted_at"`
+	Status          LeaseStatus `json:"status"`
 	// Version is that of the record, and not part of it.
 	Version int64 `json:"-"`
 }

@@ -85,6 +85,8 @@ type Conformance struct {
 	// Open counts what could not be decided again, by why.
 	Open        map[string]int
 	Differences []Difference
+	// Run is the run after its last change; nil where not every change was taken again.
+	Run *workflow.Run
 }
 
 // Why an entry cannot be decided again.
@@ -108,6 +110,9 @@ const (
 func Conform(t *Trace) Conformance {
 	c := &conformer{trace: t, out: Conformance{Open: map[string]int{}}, at: map[int64]*workflow.Run{}}
 	c.history()
+	if !c.broken {
+		c.out.Run = c.run
+	}
 	for i := range t.Decisions {
 		c.decision(&t.Decisions[i])
 	}

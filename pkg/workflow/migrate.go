@@ -22,7 +22,9 @@ type Migrate struct {
 	// States are the names that states of the run have in To; one that is not here keeps
 	// its name.
 	States map[string]string
-	Actor  string
+	// Unmoved refuses a run that has come from another version before: plans speak of others.
+	Unmoved bool
+	Actor   string
 }
 
 func (c Migrate) actor() string { return c.Actor }
@@ -66,6 +68,9 @@ func (m *Machine) migrate(run *Run, c Migrate, now time.Time) Result {
 		return unchanged(run, c.Actor, now, "the run is at that version already.")
 	case c.From != 0 && c.From != m.version:
 		return refuse(RejectUnsupported, fmt.Sprintf("it was to be moved from version %d", c.From))
+	}
+	if c.Unmoved && run.Moved {
+		return refuse(RejectUnsupported, "it has come from another version in the meantime")
 	}
 	im := &imager{from: m, to: c.To, states: c.States}
 	s := m.begin(run, c.Actor, now)

@@ -62,3 +62,25 @@ func TestAgreementMovesWithTheSameWay(t *testing.T) {
 		}
 	}
 }
+
+// S17.4: a move by a plan alone is of a run that was never moved, also when the run has come back to
+// its version since the plan was held against it.
+func TestUnmovedRunsOnly(t *testing.T) {
+	t.Parallel()
+	const text = `{"id": "w", "initial": "a", "states": {"a": {"on": {"END": "done"}}, "done": {"type": "final"}}}`
+	def, problems := workflow.Parse([]byte(text))
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	one, two := workflow.Compile(def, 1), workflow.Compile(def, 2)
+	run := one.Start(workflow.StartParams{ID: "run"}, "x", at).Run
+	alone := workflow.Migrate{From: 1, To: two, Unmoved: true, Actor: "olga"}
+	if out := one.Step(&run, alone, at); !out.Changed {
+		t.Errorf("a run that was never moved: %+v", out.Rejection)
+	}
+	run = one.Step(&run, workflow.Migrate{To: two, Actor: "olga"}, at).Run
+	run = two.Step(&run, workflow.Migrate{To: one, Actor: "olga"}, at).Run
+	if out := one.Step(&run, alone, at); out.Changed || out.Rejection == nil || !strings.Contains(out.Rejection.Message, "another version") {
+		t.Errorf("a run that has come back: %+v", out)
+	}
+}

@@ -102,9 +102,23 @@ func (c *Checked) conformance() {
 	for _, d := range c.Conformance.Differences {
 		c.say("%s", d.String())
 	}
-	if last := c.last(); last != nil && (last.To != p.State || last.Status != p.Status) {
-		c.say("the run is stated to be %s in state %q, and its history ends as %s in %q", p.Status, p.State, last.Status, last.To)
+	if status, state, known := c.ends(); known && (state != p.State || status != p.Status) {
+		c.say("the run is stated to be %s in state %q, and its history ends as %s in %q", p.Status, p.State, status, state)
 	}
+}
+
+// ends says how the history leaves the run, for those who work in no branch of their own. A
+// change in a branch says where that branch is.
+func (c *Checked) ends() (status, state string, known bool) {
+	if run := c.Conformance.Run; run != nil {
+		at := run.At("")
+		return string(at.Status), at.State, true
+	}
+	last := c.last()
+	if last == nil || last.Branch != "" {
+		return "", "", false
+	}
+	return last.Status, last.To, true
 }
 
 // last is the last change of the run.

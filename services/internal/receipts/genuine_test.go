@@ -194,6 +194,43 @@ func TestReceiptsOfEveryStage(t *testing.T) {
 	}
 }
 
+const forking = `{
+	"id": "forking", "initial": "build",
+	"states": {
+		"build": {"on": {"BUILT": {"fork": {"branches": {"lint": {"initial": "linting", "terminal": "linted"}, "types": {"initial": "typing", "terminal": "typed"}}, "on_complete": "ship"}}}},
+		"linting": {"on": {"LINTED": "linted"}}, "linted": {"type": "final"},
+		"typing": {"on": {"CHECK": "checking"}}, "checking": {"on": {"TYPED": "typed"}}, "typed": {"type": "final"},
+		"ship": {"on": {"DONE": "done"}}, "done": {"type": "final"}
+	}
+}`
+
+// The last change of a run may be one of a branch, or join it: then the run is not where the
+// branch is. A run that is said to be elsewhere is still found out.
+func TestReceiptsOfForks(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	_, err := enginev1.NewWorkflowServiceClient(p.as("operator")).RegisterWorkflow(p.Context(), &enginev1.RegisterWorkflowRequest{Definition: []byte(forking)})
+	done(p, "", err)
+	started, err := enginev1.NewRunServiceClient(p.as("agent")).StartRun(p.Context(), &enginev1.StartRunRequest{Workflow: "forking", SessionId: "s2"})
+	run := done(p, started, err).GetRun().GetRunId()
+	for _, event := range []string{"BUILT", "LINTED", "CHECK", "TYPED", "DONE"} {
+		p.fire(run, event, "")
+		text := p.receipt(run)
+		if checked, err := receipts.Check(text, keyOf(t, "deployment").Public(), nil); err != nil || len(checked.Faults) > 0 {
+			t.Errorf("after %s: %v, %v", event, err, checked.Faults)
+		}
+		m := &tamperer{t: t, key: keyOf(t, "deployment"), resign: keyOf(t, "deployment")}
+		if err := json.Unmarshal(text, &m.file); err != nil {
+			t.Fatal(err)
+		}
+		m.payload = decoded(t, m.file["payload"])
+		m.predicate()["state"] = "linted"
+		if checked, err := receipts.Check(m.write(), keyOf(t, "deployment").Public(), nil); err == nil && len(checked.Faults) == 0 {
+			t.Errorf("after %s: the run is said to be elsewhere, and nobody says so", event)
+		}
+	}
+}
+
 // BenchmarkReceipt makes and checks receipts of runs with many decisions.
 func BenchmarkReceipt(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {

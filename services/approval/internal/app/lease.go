@@ -61,6 +61,7 @@ func (a *App) lease(ctx context.Context, caller Caller, id string, v *Vote) (*co
 	if err != nil {
 		return nil, badLease("/lease", "%s", err)
 	}
+	l.WorkflowVersion = why.WorkflowVersion
 	state, err := a.stateOf(ctx, r, &why)
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func TestLeaseIsGranted(t *testing.T) {
 		want := consent.Scope{
 			RunID: "run_1", Entry: 3, State: "work", RootID: "ses_1", Policy: "p", PolicyVersion: 2, Rule: "/ask/0", Capability: "bash",
 		}
-		if l.ID != got.UsedBy || l.ApprovalID != id || l.Scope != want || l.SessionID != "ses_2" || l.Left != 5 || l.Calls != 5 ||
+		if l.ID != got.UsedBy || l.ApprovalID != id || l.Scope != want || l.WorkflowVersion != 1 || l.SessionID != "ses_2" || l.Left != 5 || l.Calls != 5 ||
 			l.GrantedBy != "alice" || !l.GrantedAt.Equal(now) || !l.ExpiresAt.Equal(now.Add(30*time.Minute)) || !l.Lets(want, now) {
 			t.Errorf("it is %+v", l.Lease)
 		}

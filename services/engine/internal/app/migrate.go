@@ -133,6 +133,10 @@ func (a *App) Migrate(ctx context.Context, caller Caller, req Migration) (*Outco
 	if err != nil {
 		return nil, err
 	}
+	// A remembered run may be at a version that it has left: another plan would be held against it.
+	if run, err = a.loadRun(ctx, runKey(caller.Namespace, req.RunID)); err != nil {
+		return nil, err
+	}
 	from := run.WorkflowVersion
 	r := request{
 		op: authority.Migrate, target: Target{RunID: req.RunID}, expected: req.ExpectedVersion, dry: req.DryRun,
@@ -156,7 +160,8 @@ func (a *App) Migrate(ctx context.Context, caller Caller, req Migration) (*Outco
 			return nil, err
 		}
 	}
-	r.command = workflow.Migrate{From: from, To: r.to.Machine, States: req.States, Actor: caller.Principal.Name}
+	// The run may have been moved there and back since it was read.
+	r.command = workflow.Migrate{From: from, To: r.to.Machine, States: req.States, Unmoved: req.Accept == "", Actor: caller.Principal.Name}
 	return a.change(ctx, caller, r)
 }
 

@@ -188,6 +188,33 @@ func TestMigrateIsAccepted(t *testing.T) {
 	}
 }
 
+// What a replica remembers of a run may be old: by then it is at another version, or it was moved
+// there and back, so that no plan speaks of it (S17.4).
+func TestMigrateOfARunThatWasMovedElsewhere(t *testing.T) {
+	t.Parallel()
+	g := newMoving(t)
+	run := g.startAt(1, "s")
+	other := g.replica()
+	move := func(by *App, from, to int64) {
+		t.Helper()
+		plan, err := g.PlanMigration(t.Context(), "default", "moving", from, to, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := by.Migrate(t.Context(), operator, Migration{RunID: run, To: to, Accept: plan.Digest}); err != nil || !out.Changed {
+			t.Fatalf("from %d to %d: %+v %v", from, to, out, err)
+		}
+	}
+	move(other, 1, 3)
+	move(g.App, 3, 1)
+	move(other, 1, 3)
+	move(other, 3, 1)
+	tighter := Migration{RunID: run, To: 2, States: map[string]string{"ship": "release"}}
+	if out, err := g.Migrate(t.Context(), operator, tighter); fault.ReasonOf(err) != fault.FailedPrecondition {
+		t.Errorf("%+v %v", out, err)
+	}
+}
+
 // Two operators, an agent that moves on, and an edit at the same time: the run moves once,
 // and nothing is lost.
 func TestMigrateRaces(t *testing.T) {

@@ -41,6 +41,8 @@ const sample = `{
 type engine struct {
 	store   store.Store
 	machine *workflow.Machine
+	// before is a version of the workflow that the run has had.
+	before *workflow.Machine
 	// parentPolicies are named by the workflow of a run parent_N, which may have invoked the run.
 	parentPolicies []string
 	// incomplete: the workflow of the run is missing.
@@ -95,9 +97,12 @@ func (e *engine) Interrupt(_ context.Context, _, callID string, _ []string) (*In
 	return e.fires, nil
 }
 
-func (e *engine) Definition(_ context.Context, _, name string, _ int64) (*Definition, error) {
+func (e *engine) Definition(_ context.Context, _, name string, version int64) (*Definition, error) {
 	if e.incomplete {
 		return nil, fault.New(fault.NotFound, "no such workflow")
+	}
+	if e.before != nil && version == e.before.Version() {
+		return &Definition{Machine: e.before, Policies: e.policies}, nil
 	}
 	if name == "parent" {
 		return &Definition{Machine: e.machine, Policies: e.parentPolicies}, nil

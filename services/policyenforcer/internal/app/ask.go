@@ -117,9 +117,13 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 		d.ApprovalID = asked.ID
 		switch asked.Status {
 		case consent.Granted:
-			// Policies are judged by as they are remembered. An approval is used up only
-			// by those that hold now.
+			// Policies and the run are judged by as they are remembered. An approval is used up
+			// only by those that hold now: for a run that has changed it admits nothing, and would
+			// be said to be used.
 			if err := a.unchanged(ctx, std.index); err != nil {
+				return err
+			}
+			if err := a.stands(ctx, s); err != nil {
 				return err
 			}
 			err := a.Approvals.Consume(ctx, q.caller.Namespace, asked.ID, digest, q.req.CallID, insteadOf)

@@ -85,6 +85,10 @@ func TestAnotherRunVersionIsAnotherQuestion(t *testing.T) {
 	s.approvals.decide("apr_1", consent.Granted)
 	s.engine.fire(t, "GO")
 	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
+	// The run was remembered as it stood before. What was agreed to is not said to be used.
+	if by := s.approvals.usedBy["apr_1"]; by != "" {
+		t.Errorf("what admits nothing any more is used by %q", by)
+	}
 }
 
 // An approval whose call was not admitted, for its commit failed, admits the next call of the

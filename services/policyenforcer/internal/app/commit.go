@@ -178,6 +178,18 @@ func (a *App) unchanged(ctx context.Context, index *policyIndex) error {
 	return err
 }
 
+// stands loses the race when the run is not at the version any more that is judged.
+func (a *App) stands(ctx context.Context, s *snapshotOf) error {
+	record, err := a.store.Get(ctx, s.key)
+	if errors.Is(err, store.ErrNotFound) {
+		record, err = store.Record{Version: store.Absent}, nil
+	}
+	if err == nil && record.Version != s.run.Version {
+		err = &store.ConflictError{Key: s.key, Want: s.run.Version, Have: record.Version}
+	}
+	return err
+}
+
 func limitOr(limit int64) int64 {
 	if limit > 0 {
 		return limit

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -45,6 +46,12 @@ func (a *App) leased(ctx context.Context, q *question, s *snapshotOf, std *stand
 			if !l.Lets(scope, a.clock().UTC()) || !matches(s, q, l) {
 				continue
 			}
+			if alike, err := a.termsAlike(ctx, q, s, l); !alike || err != nil {
+				if err != nil {
+					return err
+				}
+				continue
+			}
 			taken, err := a.takeLease(ctx, q, s, std, d, l)
 			if taken || err != nil {
 				return err
@@ -54,6 +61,20 @@ func (a *App) leased(ctx context.Context, q *question, s *snapshotOf, std *stand
 			return nil
 		}
 	}
+}
+
+// termsAlike reports that the run's version of the workflow asks under the terms that a lease was
+// given under. A run that was moved may stand in the same entry under terms by which its approver
+// could not have answered alone (S17.2).
+func (a *App) termsAlike(ctx context.Context, q *question, s *snapshotOf, l *consent.Lease) (bool, error) {
+	if l.WorkflowVersion == 0 || l.WorkflowVersion == s.run.WorkflowVersion {
+		return true, nil
+	}
+	before, err := a.engine.Definition(ctx, q.caller.Namespace, s.run.Workflow, l.WorkflowVersion)
+	if err != nil {
+		return false, err
+	}
+	return reflect.DeepEqual(before.Machine.Meta().Approval, s.Machine.Meta().Approval), nil
 }
 
 // matches reports that a call matches the pattern of a lease.

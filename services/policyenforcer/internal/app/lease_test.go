@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -207,6 +208,39 @@ func TestLeaseEnds(t *testing.T) {
 					c.before(t, s)
 				}
 				expect(t, ask(t, s.app(), push), toolcall.Ask, toolcall.CodeApprovalRequired)
+			})
+		})
+	}
+}
+
+// S17.2: a run that was moved stands in the same entry. A lease lasts there where the other version
+// asks under the same terms: it may now need two people, or another one.
+func TestLeaseOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		meta string
+		want toolcall.Decision
+	}{
+		"alike":      {`{}`, toolcall.Allow},
+		"two people": {`{"approval": {"required": 2}}`, toolcall.Ask},
+		"one other":  {`{"approval": {"approvers": {"names": ["bob"]}}}`, toolcall.Ask},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBoth(t, func(t *testing.T, st store.Store) {
+				s := leaseStage(t, st)
+				s.lease(t, func(l *consent.Lease) { l.WorkflowVersion = 1 })
+				expect(t, ask(t, s.app(), bash("git push origin a")), toolcall.Allow, "")
+				other, report := workflow.Parse([]byte(strings.Replace(open, "{", `{"meta": `+c.meta+",", 1)))
+				if report.HasErrors() {
+					t.Fatal(report)
+				}
+				s.engine.before, s.engine.machine = s.engine.machine, workflow.Compile(other, 2)
+				s.engine.moves(t, 2)
+				d := ask(t, s.app(), bash("git push origin b"))
+				if d.Verdict.Decision != c.want {
+					t.Errorf("%s %s", d.Verdict.Decision, d.Message)
+				}
 			})
 		})
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -53,10 +55,12 @@ type result struct {
 
 // moved is what came, or would come, of one run.
 type moved struct {
-	RunID  string `json:"run_id"`
-	State  string `json:"state"`
-	Moved  bool   `json:"moved"`
-	Reason string `json:"reason,omitempty"`
+	RunID string `json:"run_id"`
+	State string `json:"state"`
+	Moved bool   `json:"moved"`
+	// Unknown is true where the answer was lost, and the run may have moved.
+	Unknown bool   `json:"unknown,omitempty"`
+	Reason  string `json:"reason,omitempty"`
 }
 
 // Run plans or moves.
@@ -201,13 +205,23 @@ func (c *Command) move(ctx context.Context, conn grpc.ClientConnInterface, run *
 	resp, err := enginev1.NewRunServiceClient(conn).MigrateRun(ctx, req)
 	switch {
 	case err != nil:
-		out.Reason = client.Explain(err)
+		out.Reason, out.Unknown = client.Explain(err), c.Apply && lost(err)
 	case resp.GetRejection() != nil:
 		out.Reason = resp.GetRejection().GetMessage()
 	default:
 		out.Moved, out.State, out.Reason = resp.GetChanged(), resp.GetRun().GetState(), resp.GetNote()
 	}
 	return out
+}
+
+// lost reports that a request may have been carried out although it has failed.
+func lost(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Unknown, codes.Internal:
+		return true
+	default:
+		return false
+	}
 }
 
 // answer prints what was found out or done. What is not proved, and what stays, is no.
@@ -283,7 +297,11 @@ func (c *Command) printRuns(say func(string, ...any), r *result) {
 	}
 	for _, run := range r.Runs {
 		if !run.Moved {
-			say("  %s in %q stays: %s", show.Text(run.RunID), run.State, show.Text(strings.TrimPrefix(run.Reason, fmt.Sprintf("the run stays at version %d: ", r.Plan.FromVersion))))
+			what := "stays"
+			if run.Unknown {
+				what = "may have moved"
+			}
+			say("  %s in %q %s: %s", show.Text(run.RunID), run.State, what, show.Text(strings.TrimPrefix(run.Reason, fmt.Sprintf("the run stays at version %d: ", r.Plan.FromVersion))))
 		}
 	}
 }
