@@ -94,22 +94,19 @@ func (w *Writers) Len() int { return len(w.open) }
 // Undo takes back the patch that was applied to a document, and returns the pointers of the
 // values that it wrote last. It fails when the patch cannot be applied.
 func (w *Writers) Undo(before Value, patch *Patch) ([]string, error) {
-	// What each operation was applied to.
-	docs := make([]Value, 0, len(patch.operations))
-	doc := before
+	// How to go back over each. The documents between are not kept: there may be thousands.
+	steps := make([]stepBack, 0, len(patch.operations))
+	r := newReplay(before)
 	for i := range patch.operations {
-		docs = append(docs, doc)
-		var failed error
-		if doc, failed = applyOne(doc, &patch.operations[i]); failed != nil {
-			return nil, failed
-		}
-	}
-	var written []string
-	for i := len(patch.operations) - 1; i >= 0 && len(w.open) > 0; i-- {
-		step, err := newStepBack(docs[i], &patch.operations[i])
+		step, err := r.step(&patch.operations[i])
 		if err != nil {
 			return nil, err
 		}
+		steps = append(steps, step)
+	}
+	var written []string
+	for i := len(steps) - 1; i >= 0 && len(w.open) > 0; i-- {
+		step := &steps[i]
 		kept := w.open[:0]
 		for _, t := range w.open {
 			at, wrote := step.back(t.at)
@@ -124,15 +121,81 @@ func (w *Writers) Undo(before Value, patch *Patch) ([]string, error) {
 	return written, nil
 }
 
-// applyOne applies one operation, whatever its size: the patch was judged when it was made.
-func applyOne(doc Value, o *operation) (Value, error) {
+// replay does the operations of a patch that was judged when it was made once more, one
+// after the other, and in all at the cost of applying it.
+type replay struct {
+	applier
+	doc Value // as the operations have made it so far
+}
+
+func newReplay(doc Value) *replay {
 	const any = 1 << 30
-	one := Patch{operations: []operation{*o}}
-	doc, failed := one.Apply(doc, PatchLimits{Bytes: any, Work: any, Depth: any})
+	limits := PatchLimits{Bytes: any, Work: any, Depth: any}
+	return &replay{applier{editor: editor{work: any}, limits: limits, room: any}, doc}
+}
+
+// do does one operation.
+func (r *replay) do(o *operation) error {
+	next, failed := r.perform(r.doc, *o)
 	if failed != nil {
-		return doc, failed
+		return failed
 	}
-	return doc, nil
+	r.doc = next
+	return nil
+}
+
+// move does a move in its two halves, and shows each before it is done: the slot that v is
+// taken out of, and the one that it is put into then.
+func (r *replay) move(o *operation, show func(s slot, v Value, put bool)) error {
+	from, err := slotOf(r.doc, o.from.segments)
+	if err != nil {
+		return err
+	}
+	v, failed := r.find(r.doc, o.from, "from")
+	if failed != nil {
+		return failed
+	}
+	show(from, v, false)
+	r.doc = r.takeOut()
+	to, err := slotOf(r.doc, o.path.segments)
+	if err != nil {
+		return err
+	}
+	show(to, v, true)
+	if r.doc, failed = r.put(r.doc, o.path, v); failed != nil {
+		return failed
+	}
+	return nil
+}
+
+// step does one operation, and says how to go back over it.
+func (r *replay) step(o *operation) (s stepBack, err error) {
+	s.op = o.op
+	switch o.op {
+	case opTest:
+		return s, nil
+	case opMove:
+		if slices.Equal(o.from.segments, o.path.segments) {
+			s.op = opTest // it changes nothing
+			return s, nil
+		}
+		err = r.move(o, func(at slot, _ Value, put bool) {
+			if put {
+				s.add = at
+			} else {
+				s.remove = at
+			}
+		})
+		return s, err
+	case opRemove:
+		s.remove, err = slotOf(r.doc, o.path.segments)
+	default:
+		s.add, err = slotOf(r.doc, o.path.segments)
+	}
+	if err != nil {
+		return s, err
+	}
+	return s, r.do(o)
 }
 
 // stepBack goes back over one operation.
@@ -148,32 +211,7 @@ type slot struct {
 	holder, at []string // at is the holder's and the place's
 	list       bool
 	index      int
-}
-
-func newStepBack(before Value, o *operation) (stepBack, error) {
-	s := stepBack{op: o.op}
-	var err error
-	switch o.op {
-	case opRemove:
-		s.remove, err = slotOf(before, o.path.segments)
-	case opMove:
-		if s.remove, err = slotOf(before, o.from.segments); err != nil {
-			return s, err
-		}
-		if slices.Equal(o.from.segments, o.path.segments) {
-			s.op = opTest // it changes nothing
-			return s, nil
-		}
-		rest, failed := applyOne(before, &operation{op: opRemove, path: o.from})
-		if failed != nil {
-			return s, failed
-		}
-		s.add, err = slotOf(rest, o.path.segments)
-	case opTest:
-	default:
-		s.add, err = slotOf(before, o.path.segments)
-	}
-	return s, err
+	length     int // of the list
 }
 
 // slotOf resolves a place of a document.
@@ -186,7 +224,7 @@ func slotOf(doc Value, at []string) (slot, error) {
 	if !found {
 		return slot{}, fmt.Errorf("there is nothing at %q", Pointer(holder...))
 	}
-	s := slot{holder: holder, at: at, list: v.Kind() == Array}
+	s := slot{holder: holder, at: at, list: v.Kind() == Array, length: v.Len()}
 	if !s.list {
 		return s, nil
 	}
@@ -199,6 +237,19 @@ func slotOf(doc Value, at []string) (slot, error) {
 	}
 	s.at = append(slices.Clip(holder), strconv.Itoa(s.index))
 	return s, nil
+}
+
+// sibling is the index at which a place stands in the list of the slot, once what is in
+// the slot is taken out; ok is false for a place that is not in that list.
+func (s *slot) sibling(at []string) (index int, ok bool) {
+	last := len(at) - 1
+	if !s.list || len(at) != len(s.at) || !slices.Equal(at[:last], s.holder) {
+		return 0, false
+	}
+	if at[last] == "-" {
+		return s.length - 1, true
+	}
+	return arrayIndex(at[last])
 }
 
 // back is where a value was before the operation, or that the operation wrote it.
