@@ -390,7 +390,7 @@ func (g *guard) move(root []*node, r *replay, o *operation) error {
 	switch {
 	case slices.Equal(o.from.segments, o.path.segments): // it stays where it is
 	case ok: // what is not between the two stays where it is
-		g.way(root, r.doc, from.holder, nil, func(nodes []*node, list Value, at *Path) { g.reorder(nodes, list, from.index, to, at) })
+		g.way(root, r.doc, from.holder(), nil, func(nodes []*node, list Value, at *Path) { g.reorder(nodes, list, from.index, to, at) })
 	default:
 		return r.move(o, func(s slot, v Value, put bool) {
 			if put {
@@ -410,7 +410,7 @@ func (g *guard) slot(root []*node, doc Value, s slot, v Value, by int) {
 		g.walk(root, doc, v, nil, true)
 		return
 	}
-	g.way(root, doc, s.holder, nil, func(nodes []*node, holder Value, at *Path) {
+	g.way(root, doc, s.holder(), nil, func(nodes []*node, holder Value, at *Path) {
 		if !s.list {
 			name := s.at[len(s.at)-1]
 			old, _ := holder.Get(name)

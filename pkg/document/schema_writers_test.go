@@ -368,7 +368,8 @@ func TestManyOperationsOnALargeList(t *testing.T) {
 		},
 		"who wrote it": func() {
 			w, _ := document.NewWriters(doc, []string{"/v"}, 10)
-			if wrote, err := w.Undo(doc, patch); len(wrote) > 0 || err != nil {
+			trail, err := document.NewReplay(doc).Do(patch)
+			if wrote := w.Undo(trail); len(wrote) > 0 || err != nil {
 				t.Errorf("wrote %v, %v", wrote, err)
 			}
 		},

@@ -91,22 +91,12 @@ func (w *Writers) Pointers() (pointers, now []string) {
 // Len is how many values there are whose writer is not known yet.
 func (w *Writers) Len() int { return len(w.open) }
 
-// Undo takes back the patch that was applied to a document, and returns the pointers of the
-// values that it wrote last. It fails when the patch cannot be applied.
-func (w *Writers) Undo(before Value, patch *Patch) ([]string, error) {
-	// How to go back over each. The documents between are not kept: there may be thousands.
-	steps := make([]stepBack, 0, len(patch.operations))
-	r := newReplay(before)
-	for i := range patch.operations {
-		step, err := r.step(&patch.operations[i])
-		if err != nil {
-			return nil, err
-		}
-		steps = append(steps, step)
-	}
+// Undo takes back a patch, and returns the pointers of the values that it wrote last. It
+// takes as many steps as Cost says.
+func (w *Writers) Undo(trail Trail) []string {
 	var written []string
-	for i := len(steps) - 1; i >= 0 && len(w.open) > 0; i-- {
-		step := &steps[i]
+	for i := len(trail) - 1; i >= 0 && len(w.open) > 0; i-- {
+		step := &trail[i]
 		kept := w.open[:0]
 		for _, t := range w.open {
 			at, wrote := step.back(t.at)
@@ -118,7 +108,33 @@ func (w *Writers) Undo(before Value, patch *Patch) ([]string, error) {
 		}
 		w.open = kept
 	}
-	return written, nil
+	return written
+}
+
+// Cost is how many steps it may take to undo a patch.
+func (w *Writers) Cost(trail Trail) int { return len(w.open) * len(trail) }
+
+// Trail is how to go back over the operations of a patch.
+type Trail []stepBack
+
+// Replay does patches that were judged when they were made once more, one after the other.
+// It keeps none of the documents between, of which there may be thousands.
+type Replay struct{ r *replay }
+
+// NewReplay begins with a document.
+func NewReplay(doc Value) *Replay { return &Replay{newReplay(doc)} }
+
+// Do does a patch and says how to go back over it, or fails when it cannot be done.
+func (r *Replay) Do(patch *Patch) (Trail, error) {
+	trail := make(Trail, 0, len(patch.operations))
+	for i := range patch.operations {
+		step, err := r.r.step(&patch.operations[i])
+		if err != nil {
+			return nil, err
+		}
+		trail = append(trail, step)
+	}
+	return trail, nil
 }
 
 // replay does the operations of a patch that was judged when it was made once more, one
@@ -208,11 +224,14 @@ type stepBack struct {
 
 // slot is a place in a holder.
 type slot struct {
-	holder, at []string // at is the holder's and the place's
-	list       bool
-	index      int
-	length     int // of the list
+	at     []string
+	list   bool
+	index  int
+	length int // of the list
 }
+
+// holder is where what holds the place is.
+func (s *slot) holder() []string { return s.at[:max(0, len(s.at)-1)] }
 
 // slotOf resolves a place of a document.
 func slotOf(doc Value, at []string) (slot, error) {
@@ -224,7 +243,7 @@ func slotOf(doc Value, at []string) (slot, error) {
 	if !found {
 		return slot{}, fmt.Errorf("there is nothing at %q", Pointer(holder...))
 	}
-	s := slot{holder: holder, at: at, list: v.Kind() == Array, length: v.Len()}
+	s := slot{at: at, list: v.Kind() == Array, length: v.Len()}
 	if !s.list {
 		return s, nil
 	}
@@ -243,7 +262,7 @@ func slotOf(doc Value, at []string) (slot, error) {
 // the slot is taken out; ok is false for a place that is not in that list.
 func (s *slot) sibling(at []string) (index int, ok bool) {
 	last := len(at) - 1
-	if !s.list || len(at) != len(s.at) || !slices.Equal(at[:last], s.holder) {
+	if !s.list || len(at) != len(s.at) || !slices.Equal(at[:last], s.holder()) {
 		return 0, false
 	}
 	if at[last] == "-" {
@@ -266,7 +285,7 @@ func (s *stepBack) back(at []string) (before []string, wrote bool) {
 		}
 		return s.add.shifted(at, -1), false
 	case opRemove:
-		if slices.Equal(at, s.remove.holder) {
+		if slices.Equal(at, s.remove.holder()) {
 			return nil, true // it is empty now
 		}
 		return s.remove.shifted(at, 1), false
@@ -275,7 +294,7 @@ func (s *stepBack) back(at []string) (before []string, wrote bool) {
 			return append(slices.Clip(s.remove.at), at[len(s.add.at):]...), false
 		}
 		at = s.add.shifted(at, -1)
-		if slices.Equal(at, s.remove.holder) {
+		if slices.Equal(at, s.remove.holder()) {
 			return nil, true
 		}
 		return s.remove.shifted(at, 1), false
@@ -284,15 +303,16 @@ func (s *stepBack) back(at []string) (before []string, wrote bool) {
 
 // shifted moves the index of what stands in the slot's list, at its index or after it.
 func (s *slot) shifted(at []string, by int) []string {
-	if !s.list || len(at) <= len(s.holder) || !within(at, s.holder) {
+	holder := s.holder()
+	if !s.list || len(at) <= len(holder) || !within(at, holder) {
 		return at
 	}
-	index, ok := arrayIndex(at[len(s.holder)])
+	index, ok := arrayIndex(at[len(holder)])
 	if !ok || index < s.index {
 		return at
 	}
 	moved := slices.Clone(at)
-	moved[len(s.holder)] = strconv.Itoa(index + by)
+	moved[len(holder)] = strconv.Itoa(index + by)
 	return moved
 }
 
