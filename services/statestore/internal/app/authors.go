@@ -17,7 +17,7 @@ const (
 	mostAuthored = 10_000
 	mostUndone   = 64 * snapshotEvery
 	// mostUndoing is how many steps that may take, some seconds.
-	mostUndoing = 100_000_000
+	mostUndoing = 200_000_000
 	// authorsKept is how many documents' writers are remembered.
 	authorsKept = 128
 )
