@@ -258,9 +258,9 @@ func (s *Schema) Restrictions() []Restriction {
 
 // Touched returns the lists of writers that a change of a document touches, each with the
 // first place where it does (S18.2). A list is touched where the value at its place, or
-// anything within that, is another one afterwards, or is written by an operation of the
-// patch. Without a patch, only what differs counts. ok is false when that takes too long to
-// find out.
+// anything within that, is another one afterwards, or is written, taken away or moved by an
+// operation of the patch. Without a patch, only what differs counts. ok is false when that
+// takes too long to find out.
 //
 // A place is found by every subschema that could apply to it: alternatives, conditions and
 // negations count as if they did.
@@ -271,29 +271,16 @@ func (s *Schema) Touched(before, after Value, patch *Patch) (touched []Restricti
 	g := guard{left: maxSteps, seen: map[*writerList]bool{}}
 	root := g.closed([]*node{s.root})
 	if patch == nil {
-		g.walk(root, before, after, nil, nil)
+		g.walk(root, before, after, nil, false)
 		return g.found, g.left >= 0
 	}
-	doc := before
+	r := newReplay(before)
 	for i := range patch.operations {
-		o := &patch.operations[i]
-		next, failed := applyOne(doc, o)
-		if failed != nil {
+		if err := g.operation(root, r, &patch.operations[i]); err != nil || g.left < 0 {
 			return nil, false
 		}
-		target := []string{}
-		switch at, err := slotOf(doc, o.path.segments); {
-		case o.op == opTest:
-			continue
-		case o.op == opMove || err != nil: // the difference tells
-			target = nil
-		case len(o.path.segments) > 0:
-			target = at.at
-		}
-		g.walk(root, doc, next, nil, target)
-		doc = next
 	}
-	return g.found, g.left >= 0
+	return g.found, true
 }
 
 // guard finds the lists that a change touches.
@@ -368,41 +355,159 @@ func (g *guard) element(nodes []*node, i int) []*node {
 	return g.closed(all)
 }
 
+// operation notes what one operation of a patch touches, and does it.
+func (g *guard) operation(root []*node, r *replay, o *operation) error {
+	switch o.op {
+	case opTest:
+	case opMove:
+		return g.move(root, r, o)
+	default:
+		to, err := slotOf(r.doc, o.path.segments)
+		if err != nil {
+			return err
+		}
+		v, by := o.value, 0
+		switch o.op {
+		case opAdd:
+			by = 1
+		case opRemove:
+			by = -1
+		case opCopy:
+			v, _ = Lookup(r.doc, o.from.text)
+			by = 1
+		}
+		g.slot(root, r.doc, to, v, by)
+	}
+	return r.do(o)
+}
+
+func (g *guard) move(root []*node, r *replay, o *operation) error {
+	from, err := slotOf(r.doc, o.from.segments)
+	if err != nil {
+		return err
+	}
+	to, ok := from.sibling(o.path.segments)
+	switch {
+	case slices.Equal(o.from.segments, o.path.segments): // it stays where it is
+	case ok: // what is not between the two stays where it is
+		g.way(root, r.doc, from.holder(), nil, func(nodes []*node, list Value, at *Path) { g.reorder(nodes, list, from.index, to, at) })
+	default:
+		return r.move(o, func(s slot, v Value, put bool) {
+			if put {
+				g.slot(root, r.doc, s, v, 1)
+			} else {
+				g.slot(root, r.doc, s, Value{}, -1)
+			}
+		})
+	}
+	return r.do(o)
+}
+
+// slot notes what it touches to write v into a slot, or to take out what is there, when v
+// is Missing. In a list, what comes after it moves by so many.
+func (g *guard) slot(root []*node, doc Value, s slot, v Value, by int) {
+	if len(s.at) == 0 {
+		g.walk(root, doc, v, nil, true)
+		return
+	}
+	g.way(root, doc, s.holder(), nil, func(nodes []*node, holder Value, at *Path) {
+		if !s.list {
+			name := s.at[len(s.at)-1]
+			old, _ := holder.Get(name)
+			g.walk(g.member(nodes, name), old, v, at.Key(name), true)
+			return
+		}
+		after := func(i int) (Value, bool) {
+			if i == s.index && by >= 0 {
+				return v, true
+			}
+			return holder.Index(i - by), i == s.index
+		}
+		end := s.index + 1
+		if by != 0 {
+			end = holder.Len() + max(by, 0)
+		}
+		g.span(nodes, holder, s.index, end, at, after)
+	})
+}
+
+// reorder notes what it touches to move an element within a list.
+func (g *guard) reorder(nodes []*node, list Value, from, to int, at *Path) {
+	by := 1
+	if to < from {
+		by = -1
+	}
+	g.span(nodes, list, min(from, to), max(from, to)+1, at, func(i int) (Value, bool) {
+		if i == to {
+			return list.Index(from), true
+		}
+		return list.Index(i + by), i == from
+	})
+}
+
+// span compares a stretch of a list with what stands there afterwards. Where the elements
+// have no list of writers, that costs nothing: what holds them is touched anyhow.
+func (g *guard) span(nodes []*node, list Value, from, end int, at *Path, then func(int) (after Value, written bool)) {
+	most := 0 // places that have schemas of their own
+	for _, n := range nodes {
+		if n.array != nil {
+			most = max(most, len(n.array.prefix))
+		}
+	}
+	rest := g.element(nodes, most)
+	for i := from; i < end && g.left >= 0; i++ {
+		of := rest
+		if i < most {
+			of = g.element(nodes, i)
+		} else if len(rest) == 0 {
+			return
+		}
+		after, written := then(i)
+		g.walk(of, list.Index(i), after, at.At(i), written)
+	}
+}
+
+// way follows the way to what holds a place that is written. All on it is touched.
+func (g *guard) way(nodes []*node, v Value, segments []string, at *Path, end func([]*node, Value, *Path)) {
+	if g.left--; len(nodes) == 0 || g.left < 0 {
+		return
+	}
+	switch i := 0; {
+	case len(segments) == 0:
+		end(nodes, v, at)
+	case v.kind == Array:
+		i, _ = arrayIndex(segments[0])
+		g.way(g.element(nodes, i), v.Index(i), segments[1:], at.At(i), end)
+	default:
+		next, _ := v.Get(segments[0])
+		g.way(g.member(nodes, segments[0]), next, segments[1:], at.Key(segments[0]), end)
+	}
+	g.note(nodes, at)
+}
+
 // walk compares two values at a place, notes the lists of the nodes that apply to it when
-// it is touched, and reports whether it is. target is the rest of the way to what an
-// operation writes, nil when that is elsewhere: all of that is touched.
-func (g *guard) walk(nodes []*node, before, after Value, at *Path, target []string) bool {
+// it is touched, and reports whether it is. All of what is written is touched.
+func (g *guard) walk(nodes []*node, before, after Value, at *Path, written bool) bool {
 	if g.left--; g.left < 0 {
 		return true
 	}
-	if target == nil && same(before, after) {
+	if !written && same(before, after) {
 		return false
 	}
-	written := target != nil && len(target) == 0
-	touched := target != nil || before.kind != after.kind
+	touched := written || before.kind != after.kind
 	if len(nodes) == 0 {
 		return touched || !g.equal(before, after)
-	}
-	below := func(name string) []string {
-		switch {
-		case written:
-			return []string{}
-		case len(target) > 0 && target[0] == name:
-			return target[1:]
-		default:
-			return nil
-		}
 	}
 	var inner bool
 	switch {
 	case before.kind == Object || after.kind == Object:
-		inner = g.members(nodes, before, after, at, below)
+		inner = g.members(nodes, before, after, at, written)
 	case before.kind == Array || after.kind == Array:
 	case !touched:
 		touched = !g.equal(before, after)
 	}
 	if before.kind == Array || after.kind == Array {
-		inner = g.elements(nodes, before, after, at, below) || inner
+		inner = g.elements(nodes, before, after, at, written) || inner
 	}
 	if touched = touched || inner; touched {
 		g.note(nodes, at)
@@ -418,7 +523,7 @@ func (g *guard) equal(a, b Value) bool {
 	return Equal(a, b)
 }
 
-func (g *guard) members(nodes []*node, before, after Value, at *Path, below func(string) []string) bool {
+func (g *guard) members(nodes []*node, before, after Value, at *Path, written bool) bool {
 	touched := false
 	if before.kind != Object {
 		before = Value{}
@@ -427,11 +532,10 @@ func (g *guard) members(nodes []*node, before, after Value, at *Path, below func
 		after = Value{}
 	}
 	visit := func(name string, a, b Value) {
-		target := below(name)
-		if target == nil && same(a, b) || g.left < 0 {
+		if !written && same(a, b) || g.left < 0 {
 			return
 		}
-		touched = g.walk(g.member(nodes, name), a, b, at.Key(name), target) || touched
+		touched = g.walk(g.member(nodes, name), a, b, at.Key(name), written) || touched
 	}
 	for name, a := range before.Members() {
 		b, _ := after.Get(name)
@@ -446,7 +550,7 @@ func (g *guard) members(nodes []*node, before, after Value, at *Path, below func
 	return touched
 }
 
-func (g *guard) elements(nodes []*node, before, after Value, at *Path, below func(string) []string) bool {
+func (g *guard) elements(nodes []*node, before, after Value, at *Path, written bool) bool {
 	touched := false
 	if before.kind != Array {
 		before = Value{}
@@ -462,14 +566,13 @@ func (g *guard) elements(nodes []*node, before, after Value, at *Path, below fun
 		if i < after.Len() {
 			b = after.Index(i)
 		}
-		target := below(strconv.Itoa(i))
-		if target == nil && same(a, b) {
+		if !written && same(a, b) {
 			continue
 		}
 		if g.left < 0 {
 			return true
 		}
-		touched = g.walk(g.element(nodes, i), a, b, at.At(i), target) || touched
+		touched = g.walk(g.element(nodes, i), a, b, at.At(i), written) || touched
 	}
 	g.left -= (before.Len() + after.Len()) / 16
 	return touched

@@ -91,25 +91,12 @@ func (w *Writers) Pointers() (pointers, now []string) {
 // Len is how many values there are whose writer is not known yet.
 func (w *Writers) Len() int { return len(w.open) }
 
-// Undo takes back the patch that was applied to a document, and returns the pointers of the
-// values that it wrote last. It fails when the patch cannot be applied.
-func (w *Writers) Undo(before Value, patch *Patch) ([]string, error) {
-	// What each operation was applied to.
-	docs := make([]Value, 0, len(patch.operations))
-	doc := before
-	for i := range patch.operations {
-		docs = append(docs, doc)
-		var failed error
-		if doc, failed = applyOne(doc, &patch.operations[i]); failed != nil {
-			return nil, failed
-		}
-	}
+// Undo takes back a patch, and returns the pointers of the values that it wrote last. It
+// takes as many steps as Cost says.
+func (w *Writers) Undo(trail Trail) []string {
 	var written []string
-	for i := len(patch.operations) - 1; i >= 0 && len(w.open) > 0; i-- {
-		step, err := newStepBack(docs[i], &patch.operations[i])
-		if err != nil {
-			return nil, err
-		}
+	for i := len(trail) - 1; i >= 0 && len(w.open) > 0; i-- {
+		step := &trail[i]
 		kept := w.open[:0]
 		for _, t := range w.open {
 			at, wrote := step.back(t.at)
@@ -121,18 +108,110 @@ func (w *Writers) Undo(before Value, patch *Patch) ([]string, error) {
 		}
 		w.open = kept
 	}
-	return written, nil
+	return written
 }
 
-// applyOne applies one operation, whatever its size: the patch was judged when it was made.
-func applyOne(doc Value, o *operation) (Value, error) {
-	const any = 1 << 30
-	one := Patch{operations: []operation{*o}}
-	doc, failed := one.Apply(doc, PatchLimits{Bytes: any, Work: any, Depth: any})
-	if failed != nil {
-		return doc, failed
+// Cost is how many steps it may take to undo a patch.
+func (w *Writers) Cost(trail Trail) int { return len(w.open) * len(trail) }
+
+// Trail is how to go back over the operations of a patch.
+type Trail []stepBack
+
+// Replay does patches that were judged when they were made once more, one after the other.
+// It keeps none of the documents between, of which there may be thousands.
+type Replay struct{ r *replay }
+
+// NewReplay begins with a document.
+func NewReplay(doc Value) *Replay { return &Replay{newReplay(doc)} }
+
+// Do does a patch and says how to go back over it, or fails when it cannot be done.
+func (r *Replay) Do(patch *Patch) (Trail, error) {
+	trail := make(Trail, 0, len(patch.operations))
+	for i := range patch.operations {
+		step, err := r.r.step(&patch.operations[i])
+		if err != nil {
+			return nil, err
+		}
+		trail = append(trail, step)
 	}
-	return doc, nil
+	return trail, nil
+}
+
+// replay does the operations of a patch that was judged when it was made once more, one
+// after the other, and in all at the cost of applying it.
+type replay struct {
+	applier
+	doc Value // as the operations have made it so far
+}
+
+func newReplay(doc Value) *replay {
+	const any = 1 << 30
+	limits := PatchLimits{Bytes: any, Work: any, Depth: any}
+	return &replay{applier{editor: editor{work: any}, limits: limits, room: any}, doc}
+}
+
+// do does one operation.
+func (r *replay) do(o *operation) error {
+	next, failed := r.perform(r.doc, *o)
+	if failed != nil {
+		return failed
+	}
+	r.doc = next
+	return nil
+}
+
+// move does a move in its two halves, and shows each before it is done: the slot that v is
+// taken out of, and the one that it is put into then.
+func (r *replay) move(o *operation, show func(s slot, v Value, put bool)) error {
+	from, err := slotOf(r.doc, o.from.segments)
+	if err != nil {
+		return err
+	}
+	v, failed := r.find(r.doc, o.from, "from")
+	if failed != nil {
+		return failed
+	}
+	show(from, v, false)
+	r.doc = r.takeOut()
+	to, err := slotOf(r.doc, o.path.segments)
+	if err != nil {
+		return err
+	}
+	show(to, v, true)
+	if r.doc, failed = r.put(r.doc, o.path, v); failed != nil {
+		return failed
+	}
+	return nil
+}
+
+// step does one operation, and says how to go back over it.
+func (r *replay) step(o *operation) (s stepBack, err error) {
+	s.op = o.op
+	switch o.op {
+	case opTest:
+		return s, nil
+	case opMove:
+		if slices.Equal(o.from.segments, o.path.segments) {
+			s.op = opTest // it changes nothing
+			return s, nil
+		}
+		err = r.move(o, func(at slot, _ Value, put bool) {
+			if put {
+				s.add = at
+			} else {
+				s.remove = at
+			}
+		})
+		return s, err
+	case opRemove:
+		s.remove, err = slotOf(r.doc, o.path.segments)
+	default:
+		s.add, err = slotOf(r.doc, o.path.segments)
+	}
+	if err != nil {
+		return s, err
+	}
+	return s, r.do(o)
 }
 
 // stepBack goes back over one operation.
@@ -145,36 +224,14 @@ type stepBack struct {
 
 // slot is a place in a holder.
 type slot struct {
-	holder, at []string // at is the holder's and the place's
-	list       bool
-	index      int
+	at     []string
+	list   bool
+	index  int
+	length int // of the list
 }
 
-func newStepBack(before Value, o *operation) (stepBack, error) {
-	s := stepBack{op: o.op}
-	var err error
-	switch o.op {
-	case opRemove:
-		s.remove, err = slotOf(before, o.path.segments)
-	case opMove:
-		if s.remove, err = slotOf(before, o.from.segments); err != nil {
-			return s, err
-		}
-		if slices.Equal(o.from.segments, o.path.segments) {
-			s.op = opTest // it changes nothing
-			return s, nil
-		}
-		rest, failed := applyOne(before, &operation{op: opRemove, path: o.from})
-		if failed != nil {
-			return s, failed
-		}
-		s.add, err = slotOf(rest, o.path.segments)
-	case opTest:
-	default:
-		s.add, err = slotOf(before, o.path.segments)
-	}
-	return s, err
-}
+// holder is where what holds the place is.
+func (s *slot) holder() []string { return s.at[:max(0, len(s.at)-1)] }
 
 // slotOf resolves a place of a document.
 func slotOf(doc Value, at []string) (slot, error) {
@@ -186,7 +243,7 @@ func slotOf(doc Value, at []string) (slot, error) {
 	if !found {
 		return slot{}, fmt.Errorf("there is nothing at %q", Pointer(holder...))
 	}
-	s := slot{holder: holder, at: at, list: v.Kind() == Array}
+	s := slot{at: at, list: v.Kind() == Array, length: v.Len()}
 	if !s.list {
 		return s, nil
 	}
@@ -199,6 +256,19 @@ func slotOf(doc Value, at []string) (slot, error) {
 	}
 	s.at = append(slices.Clip(holder), strconv.Itoa(s.index))
 	return s, nil
+}
+
+// sibling is the index at which a place stands in the list of the slot, once what is in
+// the slot is taken out; ok is false for a place that is not in that list.
+func (s *slot) sibling(at []string) (index int, ok bool) {
+	last := len(at) - 1
+	if !s.list || len(at) != len(s.at) || !slices.Equal(at[:last], s.holder()) {
+		return 0, false
+	}
+	if at[last] == "-" {
+		return s.length - 1, true
+	}
+	return arrayIndex(at[last])
 }
 
 // back is where a value was before the operation, or that the operation wrote it.
@@ -215,7 +285,7 @@ func (s *stepBack) back(at []string) (before []string, wrote bool) {
 		}
 		return s.add.shifted(at, -1), false
 	case opRemove:
-		if slices.Equal(at, s.remove.holder) {
+		if slices.Equal(at, s.remove.holder()) {
 			return nil, true // it is empty now
 		}
 		return s.remove.shifted(at, 1), false
@@ -224,7 +294,7 @@ func (s *stepBack) back(at []string) (before []string, wrote bool) {
 			return append(slices.Clip(s.remove.at), at[len(s.add.at):]...), false
 		}
 		at = s.add.shifted(at, -1)
-		if slices.Equal(at, s.remove.holder) {
+		if slices.Equal(at, s.remove.holder()) {
 			return nil, true
 		}
 		return s.remove.shifted(at, 1), false
@@ -233,15 +303,16 @@ func (s *stepBack) back(at []string) (before []string, wrote bool) {
 
 // shifted moves the index of what stands in the slot's list, at its index or after it.
 func (s *slot) shifted(at []string, by int) []string {
-	if !s.list || len(at) <= len(s.holder) || !within(at, s.holder) {
+	holder := s.holder()
+	if !s.list || len(at) <= len(holder) || !within(at, holder) {
 		return at
 	}
-	index, ok := arrayIndex(at[len(s.holder)])
+	index, ok := arrayIndex(at[len(holder)])
 	if !ok || index < s.index {
 		return at
 	}
 	moved := slices.Clone(at)
-	moved[len(s.holder)] = strconv.Itoa(index + by)
+	moved[len(holder)] = strconv.Itoa(index + by)
 	return moved
 }
 

@@ -19,30 +19,31 @@ import (
 // value of what came of it.
 func writersOf(t fataler, doc string, patches ...string) (final document.Value, writers map[string]int) {
 	t.Helper()
-	docs := []document.Value{parsed(t, doc)}
-	var read []*document.Patch
+	final = parsed(t, doc)
+	replay := document.NewReplay(final)
+	var trails []document.Trail
 	for _, text := range patches {
 		patch, problems := document.ParsePatch([]byte(text), document.PatchLimits{})
 		if problems.HasErrors() {
 			t.Fatalf("%s: %v", text, problems)
 		}
-		next, failed := patch.Apply(docs[len(docs)-1], document.PatchLimits{})
+		next, failed := patch.Apply(final, document.PatchLimits{})
 		if failed != nil {
 			t.Fatalf("%s: %v", text, failed)
 		}
-		docs, read = append(docs, next), append(read, patch)
+		trail, err := replay.Do(patch)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		final, trails = next, append(trails, trail)
 	}
-	final, writers = docs[len(docs)-1], map[string]int{}
+	writers = map[string]int{}
 	w, partial := document.NewWriters(final, nil, 1000)
 	if partial {
 		t.Fatalf("too many values")
 	}
-	for i, patch := range slices.Backward(read) {
-		wrote, err := w.Undo(docs[i], patch)
-		if err != nil {
-			t.Fatalf("%s: %v", patch, err)
-		}
-		for _, pointer := range wrote {
+	for i, trail := range slices.Backward(trails) {
+		for _, pointer := range w.Undo(trail) {
 			writers[pointer] = i + 2
 		}
 	}

@@ -26,6 +26,9 @@ type Trace struct {
 	// Policies by name and version.
 	Policies map[PolicyVersion]*rules.Set
 	History  []workflow.HistoryEntry
+	// Version of the run when its history was read: that goes at least so far. 0 for not
+	// known.
+	Version int64
 	// Decisions on its calls, oldest first.
 	Decisions []Traced
 }
@@ -114,9 +117,24 @@ func Conform(t *Trace) Conformance {
 		c.out.Run = c.run
 	}
 	for i := range t.Decisions {
+		if i > 0 {
+			c.order(&t.Decisions[i-1], &t.Decisions[i])
+		}
 		c.decision(&t.Decisions[i])
 	}
 	return c.out
+}
+
+// order finds decisions that are not where they were made: each is committed on the present
+// version of the run, in the place after the last.
+func (c *conformer) order(before, d *Traced) {
+	switch {
+	case d.Sequence <= before.Sequence:
+		c.differs("decision", d.Sequence, "it comes after decision %d", before.Sequence)
+	case d.RunVersion < before.RunVersion:
+		c.differs("decision", d.Sequence, "it was made on version %d of the run, and decision %d before it on version %d",
+			d.RunVersion, before.Sequence, before.RunVersion)
+	}
 }
 
 type conformer struct {
@@ -156,12 +174,22 @@ func (c *conformer) history() {
 		}
 		c.change(m, e)
 	}
+	switch {
+	case len(c.trace.History) == 0:
+		c.differs("history", 0, "there is none: every run has started")
+	case !c.broken && c.run.Version < c.trace.Version:
+		c.differs("history", c.run.Version, "it ends there, and the run is at version %d", c.trace.Version)
+	}
 }
 
 // change takes one change again.
 func (c *conformer) change(m *workflow.Machine, e *workflow.HistoryEntry) {
 	var out workflow.Result
 	switch {
+	case e.Type == workflow.EventStarted && c.run != nil:
+		c.differs("history", e.RunVersion, "the run starts once more, after version %d", c.run.Version)
+		c.broken = true
+		return
 	case e.Type == workflow.EventStarted:
 		out = m.Start(workflow.StartParams{
 			ID: c.trace.RunID, SessionID: c.trace.SessionID, Workspace: c.trace.Workspace, Context: e.Data,
@@ -370,6 +398,10 @@ func (c *conformer) decision(d *Traced) {
 			document.Quote(d.State), d.RunVersion, document.Quote(at.State))
 		return
 	}
+	if d.Decision == toolcall.Allow && d.Code != "" {
+		c.differs("decision", d.Sequence, "%s %s: %s was recorded, and what is allowed has no code", d.Tool, d.CallID, said(d.Decision, d.Code))
+		return
+	}
 	switch d.Code {
 	case toolcall.CodeMaxIterations, toolcall.CodeTooManyFiles, toolcall.CodeContextBudget, toolcall.CodeRateLimited,
 		toolcall.CodeBudgetExceeded,
@@ -427,26 +459,19 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 	}
 	v := set.Decide(rules.Call{
 		Tool: d.Tool, Capability: d.Capability, Shell: toolcall.Shell(m.State(at.State), d.Tool), Input: input,
-		Principal: d.Principal, Session: d.Session, Approved: d.Approved || d.Decision == toolcall.Allow, Now: d.Time,
+		Principal: d.Principal, Session: d.Session, Approved: d.Approved, Now: d.Time,
 	}, nil)
-	asked := v
-	if d.Decision == toolcall.Ask {
-		asked = set.Decide(rules.Call{
-			Tool: d.Tool, Capability: d.Capability, Shell: toolcall.Shell(m.State(at.State), d.Tool), Input: input,
-			Principal: d.Principal, Session: d.Session, Now: d.Time,
-		}, nil)
-	}
 	switch {
 	case v.Code == toolcall.CodeEmailDenied && !exact || d.Code == toolcall.CodeEmailDenied:
 		c.open(OpenInput)
-	case asked.Decision == d.Decision:
+	case v.Decision == d.Decision:
 		c.out.Decisions++
-	case asked.Decision == toolcall.Ask && d.Decision == toolcall.Deny && d.Code == toolcall.CodePolicyDenied:
+	case v.Decision == toolcall.Ask && d.Decision == toolcall.Deny && d.Code == toolcall.CodePolicyDenied:
 		c.open(OpenRejected)
 	default:
 		c.out.Decisions++
 		c.differs("decision", d.Sequence, "%s %s: policy %s version %d decides %s, and %s was recorded",
-			d.Tool, d.CallID, document.Quote(d.Policy.Name), d.Policy.Version, said(asked.Decision, asked.Code),
+			d.Tool, d.CallID, document.Quote(d.Policy.Name), d.Policy.Version, said(v.Decision, v.Code),
 			said(d.Decision, d.Code))
 	}
 }

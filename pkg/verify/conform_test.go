@@ -2,11 +2,13 @@ package verify_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/randtest"
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -129,7 +131,7 @@ func TestConformCountsWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	m := workflow.Compile(mustParse(t, `{"id": "w", "initial": "a", "states": {"a": {"allowed_tools": ["Bash", "Read"], "allowed_commands": ["ls"], "on": {"END": "z"}}, "z": {"type": "final"}}}`), 1)
 	start := m.Start(workflow.StartParams{ID: "r", Context: document.ObjectValue(nil)}, "agent", noon)
-	trace := &verify.Trace{RunID: "r", Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{start.Entry}, Decisions: []verify.Traced{
+	trace := &verify.Trace{RunID: "r", Version: 3, Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{start.Entry}, Decisions: []verify.Traced{
 		{Sequence: 1, RunVersion: 1, State: "a", Tool: "Bash", Digest: "unknown", Decision: toolcall.Allow},
 		{Sequence: 2, RunVersion: 1, State: "a", Tool: "Bash", Digest: "unknown", Decision: toolcall.Deny, Code: toolcall.CodeMaxIterations},
 		{Sequence: 3, RunVersion: 1, State: "a", Tool: "Read", Digest: "unknown", Decision: toolcall.Allow},
@@ -142,5 +144,68 @@ func TestConformCountsWhatIsOpen(t *testing.T) {
 	want := map[string]int{verify.OpenInput: 1, verify.OpenCounter: 1, verify.OpenPolicy: 1, verify.OpenVersions: 1}
 	if fmt.Sprint(out.Open) != fmt.Sprint(want) || out.Decisions != 3 || len(out.Differences) != 1 || out.Differences[0].Number != 5 {
 		t.Errorf("%+v", out)
+	}
+}
+
+// What is forged of a recorded run, one entry at a time, makes a difference.
+func TestConformSeesForgeries(t *testing.T) {
+	t.Parallel()
+	m := workflow.Compile(mustParse(t, `{"id": "w", "initial": "a", "states": {
+		"a": {"allowed_tools": ["Read", "WebFetch"], "on": {"NEXT": "b"}},
+		"b": {"allowed_tools": ["Edit"], "on": {"END": "z"}}, "z": {"type": "final"}}}`), 1)
+	policy, problems := rules.ParsePolicy([]byte(`{"name": "p", "role": "agent", "ask": [{"capability": "tool:WebFetch"}]}`))
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	p := verify.PolicyVersion{Name: "p", Version: 1}
+	record := func() *verify.Trace {
+		start := m.Start(workflow.StartParams{ID: "r"}, "agent", noon)
+		next := m.Step(&start.Run, workflow.Fire{Event: "NEXT", Actor: "agent"}, noon)
+		end := m.Step(&next.Run, workflow.Fire{Event: "END", Actor: "agent"}, noon)
+		return &verify.Trace{
+			RunID: "r", Version: 3, Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{start.Entry, next.Entry, end.Entry},
+			Policies: map[verify.PolicyVersion]*rules.Set{p: rules.Compile(policy, 1)},
+			Decisions: []verify.Traced{
+				{Sequence: 1, RunVersion: 1, State: "a", Tool: "Read", Decision: toolcall.Allow},
+				{Sequence: 2, RunVersion: 1, State: "a", Tool: "Edit", Decision: toolcall.Deny, Code: toolcall.CodeToolNotAllowed},
+				{Sequence: 3, RunVersion: 1, State: "a", Tool: "WebFetch", Policy: p, Decision: toolcall.Ask, Code: toolcall.CodeApprovalRequired},
+				{Sequence: 4, RunVersion: 1, State: "a", Tool: "WebFetch", Policy: p, Decision: toolcall.Allow, Approved: true},
+				{Sequence: 7, RunVersion: 2, State: "b", Tool: "Read", Decision: toolcall.Deny, Code: toolcall.CodeToolNotAllowed},
+			},
+		}
+	}
+	if out := verify.Conform(record()); len(out.Differences) > 0 || out.History != 3 || out.Decisions != 5 {
+		t.Fatalf("as it was: %+v", out)
+	}
+	for name, forge := range map[string]func(*verify.Trace){
+		"nothing":                          func(t *verify.Trace) { t.History = nil },
+		"a start in the end":               func(t *verify.Trace) { t.History = append(t.History, t.History[0]) },
+		"the same history again":           func(t *verify.Trace) { t.History = append(t.History, t.History...) },
+		"without the end":                  func(t *verify.Trace) { t.History = t.History[:2] },
+		"without the start":                func(t *verify.Trace) { t.History = t.History[1:] },
+		"allowed, and says why it was not": func(t *verify.Trace) { t.Decisions[1].Decision = toolcall.Allow },
+		"allowed by a counter": func(t *verify.Trace) {
+			t.Decisions[1].Decision, t.Decisions[1].Code = toolcall.Allow, toolcall.CodeRateLimited
+		},
+		"allowed, and nobody was asked": func(t *verify.Trace) { t.Decisions[2].Decision, t.Decisions[2].Code = toolcall.Allow, "" },
+		"without the approval":          func(t *verify.Trace) { t.Decisions[3].Approved = false },
+		"in another order":              func(t *verify.Trace) { slices.Reverse(t.Decisions) },
+		"one twice":                     func(t *verify.Trace) { t.Decisions = append(t.Decisions, t.Decisions[4]) },
+		"made later in an earlier state": func(t *verify.Trace) {
+			late := t.Decisions[0]
+			late.Sequence = 9
+			t.Decisions = append(t.Decisions, late)
+		},
+	} {
+		forged := record()
+		forge(forged)
+		if out := verify.Conform(forged); len(out.Differences) == 0 {
+			t.Errorf("%s: nothing differs", name)
+		}
+	}
+	newer := record() // it moves on while it is read
+	newer.Version = 2
+	if out := verify.Conform(newer); len(out.Differences) > 0 {
+		t.Errorf("a run that has moved on: %v", out.Differences)
 	}
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/store"
@@ -50,24 +51,30 @@ func (b Binding) Data() []byte {
 	return []byte(data)
 }
 
-// forkIn is what StateIn reads of a lane that is in branches.
+// forkIn is what is read of a lane that is in branches.
 type forkIn struct {
-	Current  string `json:"current"`
-	Branches []struct {
-		Name   string                `json:"name"`
-		Status workflow.BranchStatus `json:"status"`
-		State  string                `json:"state"`
-		Fork   *forkIn               `json:"fork"`
-	} `json:"branches"`
+	Current  string     `json:"current"`
+	Branches []branchIn `json:"branches"`
 }
 
-// StateIn is the state in which the record of a run has a branch, as the engine sees it for
-// a caller in that branch; empty where the run moves no more, or there is no such branch.
-func StateIn(run []byte, branch string) (string, error) {
+type branchIn struct {
+	Name      string                `json:"name"`
+	Status    workflow.BranchStatus `json:"status"`
+	SessionID string                `json:"session_id"`
+	State     string                `json:"state"`
+	Fork      *forkIn               `json:"fork"`
+}
+
+// StateIn is the state in which the record of a run has a session, as the engine sees it
+// for a caller with a binding; empty where the run moves no more, or there is no such
+// branch. only is the branch that the caller's token is bound to, empty for no limit: in
+// another one, and in one that was given to another session, it works in no state.
+func StateIn(run []byte, session string, b Binding, only string) (string, error) {
 	var in struct {
-		Status workflow.Status `json:"status"`
-		State  string          `json:"state"`
-		Fork   *forkIn         `json:"fork"`
+		Status    workflow.Status `json:"status"`
+		SessionID string          `json:"session_id"`
+		State     string          `json:"state"`
+		Fork      *forkIn         `json:"fork"`
 	}
 	if err := json.Unmarshal(run, &in); err != nil {
 		return "", fmt.Errorf("decode run: %w", err)
@@ -77,25 +84,92 @@ func StateIn(run []byte, branch string) (string, error) {
 	default:
 		return "", nil
 	}
-	state, fork := in.State, in.Fork
-	for branch != "" || fork != nil {
-		name, rest, _ := strings.Cut(branch, "/")
-		if fork == nil {
-			return "", nil
-		}
-		if name == "" {
-			name = fork.Current
-		}
-		found := false
-		for i := range fork.Branches {
-			if b := &fork.Branches[i]; b.Name == name && b.Status == workflow.BranchActive {
-				state, fork, branch, found = b.State, b.Fork, rest, true
-				break
-			}
-		}
-		if !found {
-			return "", nil
+	way, found := in.Fork.find(b.Branch)
+	if only != "" && found {
+		var limit []*branchIn
+		switch limit, found = in.Fork.find(only); {
+		case !found:
+		case b.Branch != "":
+			found = slices.Equal(way, limit)
+		default:
+			way, found = limit, owner(limit, in.SessionID) == session
 		}
 	}
+	if !found {
+		return "", nil
+	}
+	state, fork := in.State, in.Fork
+	for i := 0; i < len(way) || fork != nil; i++ {
+		if i == len(way) { // who names no branch works in the current one
+			at := fork.place(fork.Current)
+			if at == nil {
+				return "", nil
+			}
+			way = append(way, at)
+		}
+		if way[i].Status != workflow.BranchActive {
+			return "", nil
+		}
+		state, fork = way[i].State, way[i].Fork
+	}
 	return state, nil
+}
+
+// owner is the session that works in a branch.
+func owner(way []*branchIn, session string) string {
+	for _, b := range way {
+		if b.SessionID != "" {
+			session = b.SessionID
+		}
+	}
+	return session
+}
+
+func (f *forkIn) place(name string) *branchIn {
+	for i := range f.Branches {
+		if f.Branches[i].Name == name {
+			return &f.Branches[i]
+		}
+	}
+	return nil
+}
+
+// find is the way to a branch by its path, or by its name where only one has it, as the
+// engine finds it.
+func (f *forkIn) find(name string) (way []*branchIn, found bool) {
+	if name == "" {
+		return nil, true
+	}
+	if f == nil {
+		return nil, false
+	}
+	if outer, inner, nested := strings.Cut(name, "/"); nested {
+		at := f.place(outer)
+		if at == nil || inner == "" {
+			return nil, false
+		}
+		rest, found := at.Fork.find(inner)
+		return append([]*branchIn{at}, rest...), found
+	}
+	if named := f.named(name); len(named) == 1 {
+		return named[0], true
+	}
+	return nil, false
+}
+
+// named are the ways to the branches that a bare name may mean.
+func (f *forkIn) named(name string) (ways [][]*branchIn) {
+	if f == nil {
+		return nil
+	}
+	if at := f.place(name); at != nil {
+		return [][]*branchIn{{at}}
+	}
+	for i := range f.Branches {
+		at := &f.Branches[i]
+		for _, inner := range at.Fork.named(name) {
+			ways = append(ways, append([]*branchIn{at}, inner...))
+		}
+	}
+	return ways
 }

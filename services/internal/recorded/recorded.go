@@ -31,6 +31,7 @@ type Run struct {
 	Workflow  string                    `json:"workflow"`
 	SessionID string                    `json:"session_id,omitzero"`
 	Workspace string                    `json:"workspace,omitzero"`
+	Version   int64                     `json:"run_version,omitzero"` // before its history was read
 	Versions  []Version                 `json:"definitions"`
 	Invoked   []Version                 `json:"invoked,omitempty"`
 	Policies  []Version                 `json:"policies"`
@@ -79,7 +80,7 @@ func Load(ctx context.Context, from Sources, id string, raw bool) (*Run, error) 
 		return nil, err
 	}
 	r.View = jsonview.RunOf(run.GetRun())
-	r.RunID, r.Workflow, r.SessionID = r.View.RunID, r.View.Workflow, r.View.SessionID
+	r.RunID, r.Workflow, r.SessionID, r.Version = r.View.RunID, r.View.Workflow, r.View.SessionID, r.View.Version
 	if err := r.loadHistory(ctx, from); err != nil {
 		return nil, err
 	}
@@ -167,7 +168,7 @@ func (r *Run) loadVersions(ctx context.Context, from Sources) error {
 // Trace is the run as it is checked.
 func (r *Run) Trace() (*verify.Trace, error) {
 	t := &verify.Trace{
-		RunID: r.RunID, SessionID: r.SessionID, Workspace: r.Workspace, Definitions: map[int64]*workflow.Machine{},
+		RunID: r.RunID, SessionID: r.SessionID, Workspace: r.Workspace, Version: r.Version, Definitions: map[int64]*workflow.Machine{},
 		Invoked: map[string]*workflow.Machine{}, Policies: map[verify.PolicyVersion]*rules.Set{},
 	}
 	for _, v := range r.Versions {
@@ -195,6 +196,9 @@ func (r *Run) Trace() (*verify.Trace, error) {
 		}
 	}
 	for i := range r.Decisions {
+		if r.Decisions[i].RunID != r.RunID {
+			return nil, fmt.Errorf("decision %d is of run %q, not of %s", r.Decisions[i].Sequence, r.Decisions[i].RunID, r.RunID)
+		}
 		t.Decisions = append(t.Decisions, traced.Decision(&r.Decisions[i]))
 	}
 	return t, nil

@@ -224,14 +224,49 @@ func TestStateInIsTheEngines(t *testing.T) {
 		{forked, workflow.Running, "b/y", "y1"},
 		{forked, workflow.Running, "b/x", ""},
 		{forked, workflow.Running, "c", ""},
+		{forked, workflow.Running, "y", "y1"},
+		{forked, workflow.Running, "b/", ""},
 	} {
 		run := &workflow.Run{ID: "run_1", Status: c.status, Lane: c.lane}
-		got, err := ledger.StateIn(encodeRun(run), c.branch)
+		got, err := ledger.StateIn(encodeRun(run), "s", ledger.Binding{Branch: c.branch}, "")
 		if err != nil || got != c.want {
 			t.Errorf("%s %q: %q, %v, want %q", c.status, c.branch, got, err, c.want)
 		}
 		if at := run.At(c.branch); got != "" && (at.Over || at.State != got) {
 			t.Errorf("%s %q: the engine says %q, %t", c.status, c.branch, at.State, at.Over)
+		}
+	}
+	given := forked
+	given.Fork = &workflow.ForkProgress{Event: "E", Current: "a", Branches: []workflow.BranchProgress{
+		{Name: "a", Status: workflow.BranchActive, Lane: lane("a1")}, {Name: "b", Status: workflow.BranchActive, SessionID: "t", Lane: inner},
+	}}
+	// The token of a session that is bound to a branch works in that one alone, unless it was
+	// given to another session.
+	for _, c := range []struct {
+		lane          workflow.Lane
+		session       string
+		binding, only string
+		want          string
+	}{
+		{lane("s"), "s", "", "a", ""},
+		{forked, "s", "", "a", "a1"},
+		{forked, "s", "", "b", "y1"},
+		{forked, "s", "", "y", "y1"},
+		{forked, "s", "", "b/y", "y1"},
+		{forked, "s", "", "b/x", ""},
+		{forked, "s", "", "c", ""},
+		{given, "s", "", "", "a1"},
+		{given, "s", "", "b", ""},
+		{given, "s", "", "b/y", ""},
+		{given, "t", "b", "", "y1"},
+		{given, "t", "b", "b", "y1"},
+		{given, "t", "b", "a", ""},
+		{given, "t", "b", "b/y", ""},
+	} {
+		run := &workflow.Run{ID: "run_1", Status: workflow.Running, SessionID: "s", Lane: c.lane}
+		got, err := ledger.StateIn(encodeRun(run), c.session, ledger.Binding{Branch: c.binding}, c.only)
+		if err != nil || got != c.want {
+			t.Errorf("%+v: %q, %v", c, got, err)
 		}
 	}
 	for _, b := range []ledger.Binding{{RunID: "run_1"}, {RunID: "run_1", Branch: "a/b"}, {RunID: "run_1", Branch: "a", Ended: true}, {Ended: true}} {

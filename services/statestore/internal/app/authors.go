@@ -16,6 +16,8 @@ const (
 	// are gone back.
 	mostAuthored = 10_000
 	mostUndone   = 64 * snapshotEvery
+	// mostUndoing is how many steps that may take, some seconds.
+	mostUndoing = 200_000_000
 	// authorsKept is how many documents' writers are remembered.
 	authorsKept = 128
 )
@@ -69,43 +71,34 @@ func (a *App) authorsOf(ctx context.Context, st *State) (*authors, error) {
 	}
 	open, partial := document.NewWriters(st.Data, nil, mostAuthored)
 	all := &authors{version: st.Version, of: make(map[string]*Author, open.Len()), partial: partial}
-	past := past{app: a, key: st.Key, changes: map[int64]*Change{}, docs: map[int64]document.Value{0: document.NullValue()}}
-	for v := st.Version; v > max(0, st.Version-mostUndone) && open.Len() > 0; v-- {
+	past := past{app: a, key: st.Key, trails: map[int64]undoing{}}
+	left := mostUndoing
+	for v := st.Version; v > max(0, st.Version-mostUndone) && open.Len() > 0 && left > 0; v-- {
 		if known != nil && known.version == v {
 			all.take(open, known)
 			break
 		}
-		change, before, err := past.at(ctx, v)
+		change, trail, err := past.at(ctx, v)
 		if err != nil {
 			return nil, err
 		}
 		if change == nil {
 			break // what was written before is not kept
 		}
-		if err := all.undo(open, before, change); err != nil {
-			return nil, fault.From(fmt.Errorf("state %s: version %d: %w", st.Key.ID, v, err))
-		}
+		left -= open.Cost(trail)
+		all.undo(open, trail, change)
 	}
 	a.authors.Put(st.Key, all, func(old *authors) bool { return old.version > all.version })
 	return all, nil
 }
 
 // undo takes one change back.
-func (all *authors) undo(open *document.Writers, before document.Value, c *Change) error {
-	patch, problems := document.ParsePatch(c.Patch, document.PatchLimits{Text: maxRecordBytes})
-	if problems.HasErrors() {
-		return problems.Err()
-	}
-	wrote, err := open.Undo(before, patch)
-	if err != nil {
-		return err
-	}
-	for _, pointer := range wrote {
+func (all *authors) undo(open *document.Writers, trail document.Trail, c *Change) {
+	for _, pointer := range open.Undo(trail) {
 		all.of[pointer] = &Author{
 			Pointer: pointer, Version: c.Version, Actor: c.Actor, SessionID: c.SessionID, SessionName: c.SessionName, Time: c.At,
 		}
 	}
-	return nil
 }
 
 // take gives the values that are still open the writers that an earlier version knows.
@@ -121,36 +114,66 @@ func (all *authors) take(open *document.Writers, known *authors) {
 }
 
 // past reads the changes of a state backwards, a stretch that begins with a whole document
-// at a time, and what each of them was made on.
+// at a time.
 type past struct {
-	app     *App
-	key     store.Key
-	changes map[int64]*Change
-	docs    map[int64]document.Value // after each
+	app    *App
+	key    store.Key
+	trails map[int64]undoing // of those that were read and not asked for yet
+	whole  *Change           // the one that began the last stretch
 }
 
-// at is the change that made a version, and the document before it; nil when they are not
-// kept.
-func (p *past) at(ctx context.Context, version int64) (*Change, document.Value, error) {
-	for _, v := range []int64{version, version - 1} {
-		if _, ok := p.docs[v]; ok {
-			continue
-		}
-		begin := (v - 1) / snapshotEvery * snapshotEvery
-		changes, lost, err := p.app.stretch(ctx, p.key, begin, v)
-		if lost != nil || err != nil {
-			return nil, document.Value{}, err
-		}
-		doc := document.NullValue()
-		for _, c := range changes {
-			if doc, err = c.onto(doc); err != nil {
-				return nil, doc, fault.From(fmt.Errorf("state %s: version %d: %w", p.key.ID, c.Version, err))
-			}
-			p.changes[c.Version], p.docs[c.Version] = c, doc
+// undoing is a change, and how to go back over it.
+type undoing struct {
+	change *Change
+	trail  document.Trail
+}
+
+// at is the change that made a version; nil when it is not kept.
+func (p *past) at(ctx context.Context, version int64) (*Change, document.Trail, error) {
+	if _, ok := p.trails[version]; !ok {
+		if err := p.read(ctx, version); err != nil {
+			return nil, nil, err
 		}
 	}
-	change, before := p.changes[version], p.docs[version-1]
-	delete(p.changes, version)
-	delete(p.docs, version)
-	return change, before, nil
+	found := p.trails[version]
+	delete(p.trails, version)
+	return found.change, found.trail, nil
+}
+
+// read reads a change, and those before it that are made on the same whole document. The
+// change that brings that is made on the stretch before, and gone back over with it.
+func (p *past) read(ctx context.Context, version int64) error {
+	through := version
+	if p.whole != nil && p.whole.Version == version {
+		through--
+	}
+	begin := max(0, version-2) / snapshotEvery * snapshotEvery
+	changes, lost, err := p.app.stretch(ctx, p.key, begin, through)
+	if lost != nil || err != nil {
+		return err
+	}
+	if through < version {
+		changes = append(changes, p.whole)
+	}
+	doc := document.NullValue()
+	if begin > 0 {
+		p.whole = changes[0]
+		if doc, err = p.whole.onto(doc); err != nil {
+			return fault.From(fmt.Errorf("state %s: version %d: %w", p.key.ID, p.whole.Version, err))
+		}
+		changes = changes[1:]
+	}
+	replay := document.NewReplay(doc)
+	for _, c := range changes {
+		patch, problems := document.ParsePatch(c.Patch, document.PatchLimits{Text: maxRecordBytes})
+		if err = problems.Err(); err == nil {
+			var trail document.Trail
+			trail, err = replay.Do(patch)
+			p.trails[c.Version] = undoing{c, trail}
+		}
+		if err != nil {
+			return fault.From(fmt.Errorf("state %s: version %d: %w", p.key.ID, c.Version, err))
+		}
+	}
+	return nil
 }

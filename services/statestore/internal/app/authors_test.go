@@ -61,3 +61,23 @@ func TestAuthors(t *testing.T) {
 		}
 	})
 }
+
+// Who wrote what is found out by reading each change once, and each whole document.
+func TestAuthorsReadOnce(t *testing.T) {
+	t.Parallel()
+	const size, patches = 100 << 10, 130
+	everywhere(t, app.Config{}, func(r *rig) {
+		st := r.state("root", anything, `{"n":0,"text":"`+strings.Repeat("x", size)+`"}`)
+		for n := range patches {
+			r.update(operator, patch(st.Key.ID, fmt.Sprintf(`[{"op":"replace","path":"/n","value":%d}]`, n)))
+		}
+		reader := &weighed{Store: r.store}
+		if _, found, partial, err := r.replica(reader).Authors(r.Context(), operator, st.Key.ID, 0, nil); len(found) != 2 || partial || err != nil {
+			r.Fatalf("%d found, partial %t, %v", len(found), partial, err)
+		}
+		// The document, three whole ones in its history, and small patches.
+		if read := reader.read.Load(); read > 5*size {
+			r.Errorf("it reads %d bytes of a document of %d", read, size)
+		}
+	})
+}

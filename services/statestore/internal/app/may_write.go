@@ -98,7 +98,7 @@ func (w *writing) human() bool {
 // look finds the state of the run that the acting session drives, once. A run is bound to
 // what its session was called when it started, a name or an id: where both are, both count.
 // All records become conditions of the commit where it can have them, and are as of now
-// elsewhere.
+// elsewhere. A token that is bound to a branch works in that one alone.
 func (w *writing) look(ctx context.Context) error {
 	if w.looked || w.acting == nil {
 		return nil
@@ -123,7 +123,7 @@ func (w *writing) look(ctx context.Context) error {
 		}
 		state := ""
 		if run.Version != store.Absent {
-			if state, err = ledger.StateIn(run.Data, bound.Branch); err != nil {
+			if state, err = ledger.StateIn(run.Data, name, bound, w.caller.Principal.Branch); err != nil {
 				return fault.From(err)
 			}
 		}

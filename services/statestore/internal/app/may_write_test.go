@@ -311,3 +311,29 @@ func TestUnrestrictedCostsNothing(t *testing.T) {
 		}
 	})
 }
+
+// A token that is bound to a branch writes what the state of that branch permits, and not
+// what that of another one does (S18.3).
+func TestStateOfTheTokensBranch(t *testing.T) {
+	everywhere(t, app.Config{}, func(r *rig) {
+		st := r.state("lead", `{"properties":{"lint":{"x-interlock-writers":["state:linting"]},"types":{"x-interlock-writers":["state:typing"]}}}`, `{}`)
+		r.drives("lead", "run_1", "checking")
+		if _, err := r.store.Commit(r.Context(), store.Batch{Puts: []store.Put{{Key: ledger.Run("default", "run_1"), Expect: store.AnyVersion, Data: []byte(
+			`{"id":"run_1","status":"RUNNING","state":"checking","session_id":"lead","fork":{"current":"lint","branches":[` +
+				`{"name":"lint","status":"ACTIVE","state":"linting"},{"name":"types","status":"ACTIVE","state":"typing"}]}}`)}}}); err != nil {
+			r.Fatal(err)
+		}
+		for branch, may := range map[string]string{"": "lint", "lint": "lint", "types": "types", "gone": ""} {
+			caller := agent("lead")
+			caller.Principal.Session, caller.Principal.Branch = "lead", branch
+			for _, field := range []string{"lint", "types"} {
+				u := set(field, "1")
+				u.StateID = st.Key.ID
+				_, err := r.Update(r.Context(), caller, u)
+				if may == field && err != nil || may != field && fault.ReasonOf(err) != fault.NotAWriter {
+					r.Errorf("with a token of branch %q, %s: %v", branch, field, err)
+				}
+			}
+		}
+	})
+}
