@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -77,19 +78,23 @@ func isShell(state *workflow.StateView, tool string) bool {
 		return true
 	}
 	var buf [longestFolded]byte
-	switch string(folded(&buf, tool)) {
-	case "bash", "sh", "zsh", "fish", "cmd", "powershell", "pwsh",
-		"shell", "localshell", "shellcommand", "shellexec", "terminal",
-		"exec", "execcommand", "unifiedexec", "writestdin",
-		"startprocess", "runprocess", "spawnprocess", "interactwithprocess", "containerexec",
-		"executebash", "executecmd", "executecommand", "executeshell", "executeshellcommand",
-		"runbash", "runcommand", "runshell", "runshellcommand",
-		"runinterminal", "runterminalcmd", "runterminalcommand":
-		return true
-	default:
-		return false
-	}
+	return shells[string(folded(&buf, tool))]
 }
+
+// shells are the names that tools which run command lines are known by, as folded gives them.
+var shells = map[string]bool{
+	"bash": true, "sh": true, "zsh": true, "fish": true, "cmd": true, "powershell": true, "pwsh": true,
+	"shell": true, "localshell": true, "shellcommand": true, "shellexec": true, "terminal": true,
+	"exec": true, "execcommand": true, "unifiedexec": true, "writestdin": true,
+	"startprocess": true, "runprocess": true, "spawnprocess": true, "interactwithprocess": true, "containerexec": true,
+	"executebash": true, "executecmd": true, "executecommand": true, "executeshell": true, "executeshellcommand": true,
+	"runbash": true, "runcommand": true, "runshell": true, "runshellcommand": true,
+	"runinterminal": true, "runterminalcmd": true, "runterminalcommand": true,
+}
+
+// Shells are the names by which tools that run command lines are known, in one spelling each,
+// in order. After the name of a server they are such tools too.
+func Shells() []string { return slices.Sorted(maps.Keys(shells)) }
 
 // speaksOther reports shells that are not like bash.
 func speaksOther(tool string) bool {

@@ -113,9 +113,6 @@ func (c *checker) judgeTool(of *unit, lane *workflow.View, tool string, s workfl
 	return a
 }
 
-// anyServer is a server that no policy names.
-const anyServer = "mcp:" + unlisted + ":"
-
 // capabilities are what policies may call a tool besides what its name tells. Clients' own
 // tools have no other: no server's tool can have their names.
 func (c *checker) capabilities(tool string) []string {
@@ -123,7 +120,7 @@ func (c *checker) capabilities(tool string) []string {
 	if ofServer || slices.Contains(known, tool) || slices.Contains(toolname.Client, tool) {
 		return nil
 	}
-	all := []string{anyServer + tool}
+	all := []string{"mcp:" + c.unlisted + ":" + tool} // of a server that no policy names
 	for _, entry := range c.policyTools {
 		rest, isServer := strings.CutPrefix(entry, "mcp__")
 		if server, _, whole := strings.Cut(rest, "__"); isServer && whole && !strings.HasSuffix(server, "*") {
@@ -158,6 +155,9 @@ func (c *checker) judgeAs(of *unit, lane *workflow.View, tool, capability string
 	inputs, exhaustive := c.inputs(of, lane, tool, s)
 	if len(inputs) == 0 && exhaustive {
 		return answer{}
+	}
+	if toolcall.Shell(state, tool) && decide(object("command", "true"), false).State.Code == toolcall.CodeCommandUnparsable {
+		return answer{} // its lines are of another language, and none can be read
 	}
 	final := false
 	for _, input := range inputs {
@@ -312,8 +312,45 @@ var known = []string{
 	"run_terminal_cmd",
 }
 
-// unlisted ends names that no list names.
-const unlisted = "zq_any"
+// unlistedAmong is what ends names that no entry of some lists names, after whatever
+// beginning: no entry ends with a beginning of it, as the entry mcp__ci__z* does of zq_any.
+func unlistedAmong(entries []string) string {
+	const end = "zq_any"
+	named := slices.ContainsFunc(entries, func(entry string) bool {
+		entry, open := strings.CutSuffix(entry, "*")
+		for n := 1; open && n < len(end); n++ {
+			if strings.HasSuffix(entry, end[:n]) {
+				return true
+			}
+		}
+		return strings.HasSuffix(entry, end)
+	})
+	if !named {
+		return end
+	}
+	return string(unused(entries, "qxzjkwvyQXZJKWVY0123456789")) + end // no entry has that character at all
+}
+
+// lists are the entries of all lists of tools that there are.
+func (c *checker) lists() []string {
+	all := slices.Concat(c.policyTools, toolname.Client, known)
+	for _, u := range c.units {
+		all = append(all, listsOf(u.Machine)...)
+	}
+	return all
+}
+
+// listsOf are those of a workflow.
+func listsOf(m *workflow.Machine) (all []string) {
+	for i := range m.Definition().States {
+		s := m.State(m.Definition().States[i].Name)
+		all = append(append(append(all, s.AllowedTools...), s.DisallowedTools...), s.AllowedCommandsTool)
+	}
+	for tool := range m.Meta().EditTools {
+		all = append(all, tool)
+	}
+	return all
+}
 
 // toolsOf are tools of a pattern: one for each way in which the lists of a state and of
 // the policies can tell its tools apart.
@@ -322,10 +359,25 @@ func (c *checker) toolsOf(of *unit, state, pattern string) []string {
 	if !wild {
 		return []string{pattern}
 	}
+	key := [3]string{of.Machine.Name(), state, prefix}
+	all, listed := c.tools[key]
+	if !listed {
+		all = slices.Clip(c.listTools(of, state, prefix)) // others append to it
+		c.tools[key] = all
+	}
+	return all
+}
+
+func (c *checker) listTools(of *unit, state, prefix string) []string {
 	var all []string
 	add := func(name string) {
 		if strings.HasPrefix(name, prefix) && !slices.Contains(all, name) {
 			all = append(all, name)
+		}
+	}
+	shells := func(start string) {
+		for _, name := range toolcall.Shells() {
+			add(start + name)
 		}
 	}
 	s := of.Machine.State(state)
@@ -338,18 +390,18 @@ func (c *checker) toolsOf(of *unit, state, pattern string) []string {
 		case !open:
 			add(entry)
 		case strings.HasPrefix(start, prefix):
-			add(start + unlisted)
+			add(start + c.unlisted)
 		default:
-			add(prefix + unlisted)
+			add(prefix + c.unlisted)
 		}
 		if rest, ok := strings.CutPrefix(entry, "mcp__"); ok {
 			if server, _, ok := strings.Cut(rest, "__"); ok {
-				add("mcp__" + server + "__resource:" + unlisted)
-				add("mcp__" + server + "__prompt:" + unlisted)
+				add("mcp__" + server + "__resource:" + c.unlisted)
+				add("mcp__" + server + "__prompt:" + c.unlisted)
 			}
 		}
 		if open { // shells among them have rules of their own
-			add(start + "bash")
+			shells(start)
 		}
 	}
 	for _, name := range known {
@@ -358,10 +410,9 @@ func (c *checker) toolsOf(of *unit, state, pattern string) []string {
 	for tool := range of.Machine.Meta().EditTools {
 		add(tool)
 	}
-	add(prefix + unlisted)
-	if prefix != "" {
-		add(prefix + "bash")
-	}
+	add(prefix + c.unlisted)
+	shells(prefix)
+	shells("mcp__" + c.unlisted + "__")
 	slices.Sort(all)
 	return slices.DeleteFunc(all, toolcall.Own)
 }

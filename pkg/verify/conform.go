@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -101,6 +102,7 @@ const (
 	OpenPause    = "who paused the run is not recorded"
 	OpenChild    = "what an invoked run has left is not recorded with this one"
 	OpenEvidence = "evidence is taken as it was recorded"
+	OpenSource   = "whether an operator has sent what a guard asks the source of is not recorded"
 	OpenAfter    = "it comes after a difference in the history"
 	OpenVersions = "no history of that version of the run was given"
 	OpenRejected = "people may have rejected the same call before"
@@ -185,6 +187,7 @@ func (c *conformer) history() {
 // change takes one change again.
 func (c *conformer) change(m *workflow.Machine, e *workflow.HistoryEntry) {
 	var out workflow.Result
+	bySource := false
 	switch {
 	case e.Type == workflow.EventStarted && c.run != nil:
 		c.differs("history", e.RunVersion, "the run starts once more, after version %d", c.run.Version)
@@ -213,9 +216,13 @@ func (c *conformer) change(m *workflow.Machine, e *workflow.HistoryEntry) {
 			c.broken = true
 			return
 		}
-		out = c.step(m, e, cmd)
+		out, bySource = c.step(m, e, cmd)
 	}
-	c.out.History++
+	if bySource {
+		c.open(OpenSource)
+	} else {
+		c.out.History++
+	}
 	if why := c.compare(e, &out); why != "" {
 		if c.tainted {
 			c.open(OpenChild)
@@ -232,7 +239,18 @@ func (c *conformer) change(m *workflow.Machine, e *workflow.HistoryEntry) {
 
 // step tries what a change may have come of: an invoked run has ended in one of two ways,
 // and an approval is stale by itself or because its guards fail.
-func (c *conformer) step(m *workflow.Machine, e *workflow.HistoryEntry, cmd workflow.Command) workflow.Result {
+func (c *conformer) step(m *workflow.Machine, e *workflow.HistoryEntry, cmd workflow.Command) (out workflow.Result, bySource bool) {
+	out = c.stepOnce(m, e, cmd)
+	if _, ended := cmd.(workflow.ChildEnded); ended || c.compare(e, &out) == "" {
+		return out, false
+	}
+	if other, ok := c.bySource(m, e, cmd); ok {
+		return other, true
+	}
+	return out, false
+}
+
+func (c *conformer) stepOnce(m *workflow.Machine, e *workflow.HistoryEntry, cmd workflow.Command) workflow.Result {
 	out := m.Step(c.run, cmd, e.Time)
 	switch first := cmd.(type) {
 	case workflow.ChildEnded:
@@ -250,6 +268,53 @@ func (c *conformer) step(m *workflow.Machine, e *workflow.HistoryEntry, cmd work
 		}
 	}
 	return out
+}
+
+// bySource takes a change again as it is when others have sent some of the values of which
+// guards ask where they come from: no history says whether an operator has. False when no
+// choice of them makes the change that was recorded.
+func (c *conformer) bySource(m *workflow.Machine, e *workflow.HistoryEntry, cmd workflow.Command) (workflow.Result, bool) {
+	words := newVocabulary(m)
+	var keys []string
+	for _, key := range words.keys {
+		if words.traced[key] {
+			keys = append(keys, key)
+		}
+	}
+	for _, sent := range (&checker{}).subsets(keys)[1:] {
+		run := *c.run
+		run.Lane = sentByOthers(run.Lane, sent)
+		if out := m.Step(&run, cmd, e.Time); c.compare(e, &out) == "" {
+			return out, true
+		}
+	}
+	return workflow.Result{}, false
+}
+
+// sentByOthers is a lane in which an operator has sent some values that an agent is taken to
+// have sent, and the other way round.
+func sentByOthers(l workflow.Lane, keys []string) workflow.Lane {
+	l.Sources = maps.Clone(l.Sources)
+	if l.Sources == nil {
+		l.Sources = workflow.Sources{}
+	}
+	for _, key := range keys {
+		if l.Sources[key] == evidence.Operator {
+			delete(l.Sources, key)
+		} else {
+			l.Sources[key] = evidence.Operator
+		}
+	}
+	if l.Fork == nil {
+		return l
+	}
+	fork := *l.Fork
+	fork.Branches = slices.Clone(fork.Branches)
+	for i := range fork.Branches {
+		fork.Branches[i].Lane = sentByOthers(fork.Branches[i].Lane, keys)
+	}
+	l.Fork = &fork
+	return l
 }
 
 func readsResults(m *workflow.Machine) bool {

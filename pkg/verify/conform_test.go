@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -207,5 +208,38 @@ func TestConformSeesForgeries(t *testing.T) {
 	newer.Version = 2
 	if out := verify.Conform(newer); len(out.Differences) > 0 {
 		t.Errorf("a run that has moved on: %v", out.Differences)
+	}
+}
+
+// What an operator has sent meets the source that a guard asks for, and no history says who has
+// sent it: such a run conforms, and is not replayed as another.
+func TestSentByAnOperator(t *testing.T) {
+	t.Parallel()
+	m := workflow.Compile(mustParse(t, `{"id": "w", "initial": "a", "context": {"ok": false}, "states": {
+		"a": {"on": {"SET": "a", "GO": {"target": "b", "guard": "g"}}}, "b": {"on": {"SET": "b", "END": {"target": "z", "guard": "g"}}}, "z": {"type": "final"}},
+		"guards": {"g": {"field": "ok", "op": "eq", "value": true, "source": "operator"}}}`), 1)
+	ok, _ := document.Parse([]byte(`{"ok": true}`), document.Limits{})
+	out := m.Start(workflow.StartParams{ID: "run_1", SessionID: "ses_1"}, "agent", noon)
+	trace := &verify.Trace{RunID: "run_1", SessionID: "ses_1", Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{out.Entry}}
+	for _, fire := range []workflow.Fire{
+		{Event: "SET", Data: ok, Source: evidence.Operator, Actor: "operator"}, {Event: "GO", Actor: "agent"},
+		{Event: "SET", Data: ok, Actor: "agent"}, {Event: "SET", Data: ok, Source: evidence.Operator, Actor: "operator"}, {Event: "END", Actor: "agent"},
+	} {
+		if out = m.Step(&out.Run, fire, noon); !out.Changed {
+			t.Fatal(out.Rejection)
+		}
+		trace.History = append(trace.History, out.Entry)
+	}
+	if got := verify.Conform(trace); len(got.Differences) > 0 || got.Open[verify.OpenSource] != 2 {
+		t.Errorf("%+v", got)
+	}
+	if got := verify.Replay(trace, &verify.Candidate{Machine: m}); got.First != nil || got.Open[verify.OpenSource] != 2 {
+		t.Errorf("%+v", got)
+	}
+	never := *trace // nobody has ever sent it
+	never.History = append([]workflow.HistoryEntry{trace.History[0]}, trace.History[2])
+	never.History[1].RunVersion = 2
+	if got := verify.Conform(&never); len(got.Differences) != 1 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -21,13 +21,18 @@ type checker struct {
 	// shared policies judge the calls of every workflow.
 	shared      []*rules.Set
 	policyTools []string
-	answers     map[callKey]answer
-	lines       map[[2]string][]string // of an entry and a command
-	assemblies  map[*unit]assembly
+	tools       map[[3]string][]string // of a workflow, a state and a prefix
+	// unlisted ends names of tools that nothing names.
+	unlisted   string
+	answers    map[callKey]answer
+	lines      map[[2]string][]string // of an entry and a command
+	assemblies map[*unit]assembly
 	// reduced: the branches of a fork are explored one after the other.
 	reduced bool
 	// observing: something asks for evidence.
 	observing bool
+	// sought is the event of the property, which safe_next can take where no state defines it.
+	sought string
 	// choose and events stand in for the values that guards of the main workflow tell apart
 	// and for the events that are tried in it; nil for its own. everyGrant: each choice of
 	// values under which an approval can be carried out counts, not one of them.
@@ -53,7 +58,7 @@ func hold(sets []*rules.Set, policy *rules.Policy) []*rules.Set {
 
 func newChecker(m *Model, o Options) *checker {
 	c := &checker{
-		model: m, o: o, units: map[string]*unit{}, answers: map[callKey]answer{}, lines: map[[2]string][]string{},
+		model: m, o: o, units: map[string]*unit{}, answers: map[callKey]answer{}, lines: map[[2]string][]string{}, tools: map[[3]string][]string{},
 		assemblies:  map[*unit]assembly{},
 		policyTools: toolsOfPolicies(m.Policies), reduced: true, stubbed: map[string]bool{},
 	}
@@ -83,6 +88,7 @@ func newChecker(m *Model, o Options) *checker {
 			c.main = u
 		}
 	}
+	c.unlisted = unlistedAmong(c.lists())
 	for i := range m.Policies {
 		if !named[m.Policies[i].Policy.Name] {
 			c.shared = hold(c.shared, m.Policies[i].Policy)
@@ -169,16 +175,24 @@ type look struct {
 // begin are the worlds that a run begins in.
 func (c *checker) begin() []*world {
 	m := c.main.Machine
-	var starts []document.Value
-	var free []document.Member
-	for _, key := range c.main.words.keys {
-		if m.Definition().InputsDeclared && slices.Contains(m.Definition().Inputs, key) {
-			free = append(free, document.Member{Name: key, Value: freeByAgent})
+	starts := []document.Value{document.ObjectValue(nil)}
+	if m.Definition().InputsDeclared {
+		words := c.main.words
+		settable := func(key string) bool { return slices.Contains(m.Definition().Inputs, key) }
+		// What the agent leaves alone keeps its source.
+		for _, keep := range c.subsets(slices.DeleteFunc(slices.Clone(words.keys), func(key string) bool {
+			return !words.traced[key] || !settable(key)
+		})) {
+			var free []document.Member
+			for _, key := range words.keys {
+				if settable(key) && !slices.Contains(keep, key) {
+					free = append(free, document.Member{Name: key, Value: freeByAgent})
+				}
+			}
+			if len(free) > 0 {
+				starts = append(starts, document.ObjectValue(free))
+			}
 		}
-	}
-	starts = append(starts, document.ObjectValue(nil))
-	if len(free) > 0 {
-		starts = append(starts, document.ObjectValue(free))
 	}
 	var worlds []*world
 	for _, context := range starts {

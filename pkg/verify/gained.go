@@ -40,12 +40,12 @@ func (c *checker) gainedIn(old *checker, was, is workflow.View) []gain {
 			continue
 		}
 		if old.refuses(from, &was, tool) {
-			all = append(all, gainOf(GainTool, "%s", shown(tool)))
+			all = append(all, gainOf(GainTool, "%s", c.showTool(tool)))
 			continue
 		}
 		shells = shells || toolcall.Shell(b, tool)
 		if toolcall.Shell(b, tool) != toolcall.Shell(a, tool) {
-			all = append(all, gainOf(GainCommand, "%s runs command lines in one of the two only", shown(tool)))
+			all = append(all, gainOf(GainCommand, "%s runs command lines in one of the two only", c.showTool(tool)))
 		}
 	}
 	if shells {
@@ -55,8 +55,8 @@ func (c *checker) gainedIn(old *checker, was, is workflow.View) []gain {
 }
 
 // shown is a tool for people: any other of a prefix is shown as the prefix.
-func shown(tool string) string {
-	if prefix, ok := strings.CutSuffix(tool, unlisted); ok {
+func (c *checker) showTool(tool string) string {
+	if prefix, ok := strings.CutSuffix(tool, c.unlisted); ok {
 		if prefix == "" {
 			return "every tool that no list names"
 		}

@@ -137,7 +137,9 @@ func newPlanner(m *Migration, o Options) *planner {
 			p.out.Dropped = append(p.out.Dropped, name)
 		}
 	}
+	unlisted := unlistedAmong(append(p.old.lists(), p.new.lists()...)) // names that neither version names
 	for _, c := range []*checker{p.old, p.new} {
+		c.unlisted, c.tools = unlisted, map[[3]string][]string{}
 		c.main.words, c.reduced, c.everyGrant = p.joint, false, true
 		c.observing = c.observing || p.old.observing || p.new.observing
 	}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -37,14 +38,15 @@ type move struct {
 	guards []string
 	// keep are the keys that data leaves as they are.
 	keep []string
-	// edited is true where an approver sets what the agent has not.
-	edited bool
+	// edited is the data that an approver sets in the place of the agent's; empty for none.
+	edited string
 	// why an evidence is lost.
 	why string
 	// unsure is true when the values cannot be told to be those that a run has.
 	unsure bool
-	// doubtful is true when no call is known by which an evidence is gained.
-	doubtful bool
+	// doubtful is true when no call is known by which an evidence is gained, or an interrupt
+	// fires. spends is true when the call may be one that max_iterations has no room for.
+	doubtful, spends bool
 }
 
 // step is a move with what it has led to.
@@ -198,9 +200,12 @@ func (c *checker) ofLane(w *world, path []int, n *node, lane workflow.View, visi
 			return false
 		}
 	}
+	unfired := len(m.Definition().Interrupts) > 0 && !c.editable(w, path, n, &lane)
 	for i := range m.Definition().Interrupts {
 		name := m.Definition().Interrupts[i].Name
-		if !try(start(diverts, name), workflow.Divert{Interrupt: name, Branch: lane.Branch, Actor: agent}) {
+		s := start(diverts, name)
+		s.doubtful = unfired
+		if !try(s, workflow.Divert{Interrupt: name, Branch: lane.Branch, Actor: agent}) {
 			return false
 		}
 	}
@@ -230,19 +235,52 @@ func (c *checker) decisions(
 		if !c.grant(w, path, n, lane, grant, visit) {
 			return false
 		}
-		if len(n.of.words.traced) > 0 && n.of.Process == nil {
-			var members []document.Member
-			for _, key := range n.of.words.keys {
-				members = append(members, document.Member{Name: key, Value: freeByHuman})
-			}
-			grant.Data = document.ObjectValue(members)
-			if !c.grant(w, path, n, lane, grant, visit) {
-				return false
+		if n.of.words.tracing() && n.of.Process == nil {
+			for _, data := range c.edited(n.of.words, lane.Approval.Data) {
+				grant.Data = data
+				if !c.grant(w, path, n, lane, grant, visit) {
+					return false
+				}
 			}
 		}
 	}
 	return try(start(rejects, event), workflow.Reject{ApprovalID: id, Actor: "approver"}) &&
 		try(start(expires, event), workflow.Reject{ApprovalID: id, Outcome: workflow.ApprovalExpired, Actor: "expiry"})
+}
+
+// edited are the data that an approver can put in the place of those that wait. A key of which
+// a guard asks where its value comes from is the approver's, or left alone, or stays as the
+// agent has it.
+func (c *checker) edited(words *vocabulary, waits document.Value) (all []document.Value) {
+	var traced []string
+	for _, key := range words.keys {
+		if words.traced[key] {
+			traced = append(traced, key)
+		}
+	}
+	for _, away := range c.subsets(traced) {
+		var agents []string // that stay as they are
+		for _, key := range traced {
+			if _, has := waits.Get(key); has && !slices.Contains(away, key) {
+				agents = append(agents, key)
+			}
+		}
+		for _, stay := range c.subsets(agents) {
+			var members []document.Member
+			for _, key := range words.keys {
+				waiting, _ := waits.Get(key)
+				switch {
+				case slices.Contains(away, key):
+				case slices.Contains(stay, key):
+					members = append(members, document.Member{Name: key, Value: waiting})
+				default:
+					members = append(members, document.Member{Name: key, Value: freeByHuman})
+				}
+			}
+			all = append(all, document.ObjectValue(members))
+		}
+	}
+	return all
 }
 
 // grant lets a parked transition fire, with the values that it has been parked by. One
@@ -251,6 +289,10 @@ func (c *checker) grant(w *world, path []int, n *node, lane workflow.View, cmd w
 	visit func(*step) bool,
 ) bool {
 	event := lane.Approval.Event
+	edited := ""
+	if !cmd.Data.IsZero() {
+		edited = cmd.Data.String()
+	}
 	var guards []string
 	for _, legal := range n.of.Machine.LegalEvents(lane.State) {
 		if legal.Event == event {
@@ -266,7 +308,7 @@ func (c *checker) grant(w *world, path []int, n *node, lane workflow.View, cmd w
 		at := *n
 		at.run = withContext(n.run, lane.Branch, with(lane.Context, chosen))
 		s := &step{
-			move: move{kind: grants, path: path, branch: lane.Branch, event: event, edited: !cmd.Data.IsZero(), chosen: c.grantedBy(chosen)},
+			move: move{kind: grants, path: path, branch: lane.Branch, event: event, edited: edited, chosen: c.grantedBy(chosen)},
 			from: w, before: lane,
 		}
 		if !c.doAs(w, path, &at, cmd, s, false) || s.entry.Type == workflow.EventStale {
@@ -303,6 +345,9 @@ func (c *checker) tried(n *node, lane *workflow.View) []workflow.LegalEvent {
 		legal := state.LegalEvents()
 		if state.SafeNext != "" {
 			legal = append(slices.Clip(legal), workflow.LegalEvent{Event: c.undefined(n.of)})
+			if c.sought != "" && n.of == c.main && !slices.ContainsFunc(legal, func(e workflow.LegalEvent) bool { return e.Event == c.sought }) {
+				legal = append(legal, workflow.LegalEvent{Event: c.sought})
+			}
 		}
 		return legal
 	}
@@ -411,14 +456,30 @@ func anyMissing(chosen []assigned) bool {
 // keeps are the choices of keys that data can leave alone. It makes a difference only
 // where a guard asks where a value comes from, and it is not the agent's already.
 func (c *checker) keeps(words *vocabulary, context document.Value) [][]string {
-	all := [][]string{nil}
+	var keys []string
 	for _, key := range words.keys {
 		v, ok := context.Get(key)
-		if !words.traced[key] || !ok || v.Str() == freeByAgent.Str() || len(all) > 32 {
-			continue
+		if words.traced[key] && ok && v.Str() != freeByAgent.Str() {
+			keys = append(keys, key)
 		}
-		for _, keep := range all[:len(all):len(all)] {
-			all = append(all, append(slices.Clip(keep), key))
+	}
+	return c.subsets(keys)
+}
+
+// mostTraced bounds the keys of which guards ask where their values come from, and of which
+// each may have been set or not.
+const mostTraced = 6
+
+// subsets are all choices among some keys, none first.
+func (c *checker) subsets(keys []string) [][]string {
+	if len(keys) > mostTraced {
+		c.blame(fmt.Sprintf("guards ask of more than %d keys where their values come from", mostTraced))
+		keys = keys[:mostTraced]
+	}
+	all := [][]string{nil}
+	for _, key := range keys {
+		for _, some := range all[:len(all):len(all)] {
+			all = append(all, append(slices.Clip(some), key))
 		}
 	}
 	return all
@@ -449,11 +510,12 @@ func (c *checker) evidenceMoves(w *world, visit func(*step) bool) {
 }
 
 func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spec, visit func(*step) bool) bool {
-	doubtful := false
+	doubtful, spends := false, false
 	have := func(entry int64) bool { return slices.Contains(n.held, held{spec.Name, entry}) }
 	change := func(kind moveKind, branch, why string, next *node) bool {
 		s := &step{move: move{
 			kind: kind, path: path, branch: branch, event: spec.Name, why: why, doubtful: kind == gains && doubtful,
+			spends: kind == gains && spends,
 		}, from: w}
 		s.to = &world{root: replace(w.root, path, next), met: w.met, count: w.count}
 		return visit(s)
@@ -503,6 +565,10 @@ func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spe
 			continue
 		}
 		doubtful = doubtful || !a.certain
+		if most := n.of.Machine.State(lane.State).MaxIterations; most > 0 && !c.leaves(w) { // a pause makes a new entry
+			spends = true
+			doubtful = doubtful || int64(spec.Count) > most
+		}
 		if !possible {
 			branch = lane.Branch
 		}
@@ -582,6 +648,13 @@ func (c *checker) edits(w *world, path []int, n *node) bool {
 		}
 	}
 	return false
+}
+
+// editable reports that a call which may fire an interrupt is allowed in a lane.
+func (c *checker) editable(w *world, path []int, n *node, lane *workflow.View) bool {
+	return slices.ContainsFunc(c.toolsOf(n.of, lane.State, "*"), func(tool string) bool {
+		return toolcall.Edits(n.of.Machine, tool) && c.calls(w, path, n, lane, workflow.Subject{Tool: tool}).possible
+	})
 }
 
 // changers are the tools that may change files in a state.

@@ -19,6 +19,7 @@ type way struct {
 	words    *vocabulary
 	unsure   bool
 	doubtful bool
+	spends   bool
 }
 
 // survey is the exploration without a condition, with every way.
@@ -28,6 +29,9 @@ type survey struct {
 	out  [][]int32 // by world, places in ways
 	// passed are the guards that have passed, by workflow and name.
 	passed map[[2]string]bool
+	// sure: what a run may have no calls left for does not lead on from where it stands. It can
+	// once the run has come there anew.
+	sure bool
 }
 
 // survey explores everything once.
@@ -47,7 +51,7 @@ func (c *checker) survey() *survey {
 			}
 			s.ways = append(s.ways, way{
 				from, to, fmt.Sprint(st.path, st.branch), st.event, st.chosen, st.guards, st.from.at(st.path).of.words, st.unsure,
-				st.doubtful,
+				st.doubtful, st.spends,
 			})
 		},
 	}, nil)
@@ -64,7 +68,7 @@ func (s *survey) index() {
 
 // certain is the survey without the ways of which nobody can tell that a run can go them.
 func (s *survey) certain() *survey {
-	sure := &survey{graph: s.graph, passed: s.passed}
+	sure := &survey{graph: s.graph, passed: s.passed, sure: true}
 	for _, w := range s.ways {
 		if !w.doubtful {
 			sure.ways = append(sure.ways, w)
@@ -127,7 +131,7 @@ func (c *checker) stuckIn(s *survey, at int32, can []bool) (values map[string][]
 	var lanes []string
 	for _, i := range s.out[at] {
 		w := &s.ways[i]
-		if !can[w.to] {
+		if !can[w.to] || w.spends && s.sure {
 			continue
 		}
 		if len(w.chosen) == 0 {
@@ -205,7 +209,7 @@ func (c *checker) alwaysPossible(p *workflow.Property) Result {
 		sure := s.certain()
 		if at, _, stuck := c.stuck(sure, sure.canReach(wanted), arrived); stuck && r.Verdict == Proved {
 			r.Verdict = Undecided
-			r.Reason = "it takes evidence of a call that may be allowed, and no such call was found"
+			r.Reason = "it takes evidence of a call, or an edit that fires an interrupt, and no such call was found, or max_iterations may have no room for it"
 			c.tellUndecided(s.graph, at, &r)
 		}
 		return r

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -58,6 +60,12 @@ func (c *checker) proved(g *graph, calls bool) Result {
 			undecided("%s is invoked and was not given, so the calls in it are not known", quoted(names))
 		} else {
 			r.Notes = append(r.Notes, quoted(names)+" is invoked and was not given: it is taken to end in any way")
+		}
+	}
+	for _, u := range c.units {
+		if u.words.tracing() {
+			r.Notes = append(r.Notes, "operators are taken to fire no events with data: what they send meets every source that a guard asks for")
+			break
 		}
 	}
 	if len(c.missing) > 0 {
@@ -116,7 +124,8 @@ func (c *checker) never(p *workflow.Property) Result {
 			return false
 		}
 	}
-	c.stubbed = map[string]bool{}
+	c.stubbed, c.sought = map[string]bool{}, p.Subject.Event
+	defer func() { c.sought = "" }()
 	var initial *world
 	g := c.explore(p.Name, look, func(w *world) {
 		w.met = begunIn(p.Condition, w.root.run.State)
@@ -340,8 +349,9 @@ func (c *checker) atMost(p *workflow.Property) Result {
 					continue
 				}
 				vague = vague || !a.certain
-				most := n.of.Machine.State(lane.State).MaxIterations
-				if most == 0 || c.leaves(w) { // a pause makes a new entry
+				state := n.of.Machine.State(lane.State)
+				most := state.MaxIterations
+				if most == 0 || c.leaves(w) || uncounted(state, p.Subject) { // a pause makes a new entry
 					most = int64(over)
 				}
 				w.count = min(over, w.count+int(min(most, int64(over))))
@@ -387,6 +397,19 @@ func (c *checker) atMost(p *workflow.Property) Result {
 		r.Verdict, r.Reason = Undecided, "more calls could be allowed, and no such calls were found"
 	}
 	return r
+}
+
+// uncounted reports that max_iterations does not count all calls of a subject (S3).
+func uncounted(in *workflow.StateView, s workflow.Subject) bool {
+	prefix, wild := strings.CutSuffix(s.Tool, "*")
+	switch {
+	case toolcall.Own(s.Tool):
+		return true
+	case s.Tool == toolname.Loader, wild && strings.HasPrefix(toolname.Loader, prefix):
+		return in.Tool(toolname.Loader) != workflow.ToolDisallowed
+	default:
+		return false
+	}
 }
 
 // openCall finds a call that is allowed without an end: after the run, or while its agent

@@ -145,7 +145,11 @@ func (c *checker) tellCalls(p *workflow.Property, moves []move, worlds []*world)
 				}
 				s.sit(w, path, lane.Branch)
 				most := left
-				limit := n.of.Machine.State(lane.State).MaxIterations
+				state := n.of.Machine.State(lane.State)
+				limit := state.MaxIterations
+				if uncounted(state, p.Subject) {
+					limit = 0
+				}
 				if limit > 0 && !c.leaves(w) {
 					most = min(left, int(limit))
 				}

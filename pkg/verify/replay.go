@@ -145,6 +145,7 @@ func (r *replay) callDiffers(d *Traced, effect Effect, cause, would string) bool
 func (r *replay) move(e *workflow.HistoryEntry) bool {
 	m := r.by.Machine
 	var out workflow.Result
+	bySource := false
 	switch {
 	case e.Type == workflow.EventStarted:
 		out = m.Start(workflow.StartParams{
@@ -165,7 +166,7 @@ func (r *replay) move(e *workflow.HistoryEntry) bool {
 			r.out.Open[OpenVersions]++
 			return false
 		}
-		out = r.step(m, e, cmd)
+		out, bySource = r.step(m, e, cmd)
 	}
 	if out.Rejection != nil && r.unseen(out.Rejection) {
 		r.out.Open[OpenUnseen]++
@@ -183,7 +184,11 @@ func (r *replay) move(e *workflow.HistoryEntry) bool {
 			State: cmp.Or(e.From, e.To), Event: e.Event, To: e.To,
 		})
 	}
-	r.out.Same++
+	if bySource {
+		r.out.Open[OpenSource]++
+	} else {
+		r.out.Same++
+	}
 	run := out.Run
 	r.run, r.at[run.Version] = &run, &run
 	return true

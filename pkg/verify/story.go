@@ -129,7 +129,7 @@ func (s *story) move(m *move, before *world) {
 		s.divert(before, m, n)
 	case grants:
 		s.sit(before, m.path, m.branch)
-		s.approve(n.of, m.edited)
+		s.approve(n.of, m.edited != "")
 	case rejects:
 		s.sit(before, m.path, m.branch)
 		for _, who := range s.c.terms(n.of).rejection() {

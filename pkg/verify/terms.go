@@ -24,7 +24,7 @@ func assemble(of consent.Terms, kind consent.Kind, holders map[string][]string) 
 	if len(eligible.Roles) == 0 && len(eligible.Names) == 0 {
 		eligible.Roles = []string{consent.RoleApprover}
 	}
-	need := max(of.Required, of.DenyThreshold, 1)
+	need := max(of.Required, of.DenyThreshold, 1) + 1 // nobody by one name is needed where a role will do
 	for _, group := range []consent.Approvers{eligible, of.Escalation.To} {
 		for _, role := range group.Roles {
 			names, known := holders[role]

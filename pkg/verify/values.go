@@ -336,13 +336,7 @@ func (t *tree) texts(points []document.Value) []document.Value {
 
 // textsWith are texts that have each set of parts and are none of those given.
 func textsWith(parts, not []string) []document.Value {
-	gap := ""
-	for _, c := range "~|#;^@%&+ \x01\x02\x03\x04\x05\x06" {
-		if !slices.ContainsFunc(parts, func(p string) bool { return strings.ContainsRune(p, c) }) {
-			gap = string(c)
-			break
-		}
-	}
+	gap := string(unused(parts, "~|#;^@%&+ "))
 	var all []document.Value
 	for set := range 1 << len(parts) {
 		text := ""
@@ -357,6 +351,24 @@ func textsWith(parts, not []string) []document.Value {
 		all = append(all, document.StringValue(text))
 	}
 	return all
+}
+
+// unused is a character that none of some texts has: one of those that are preferred, if it
+// can be.
+func unused(texts []string, preferred string) rune {
+	free := func(c rune) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool { return strings.ContainsRune(text, c) })
+	}
+	for _, c := range preferred {
+		if free(c) {
+			return c
+		}
+	}
+	c := rune('!')
+	for !free(c) { // texts are finite
+		c++
+	}
+	return c
 }
 
 // lists have each set of the elements that guards look for.
@@ -441,6 +453,11 @@ func (t *tree) objects(points []document.Value) []document.Value {
 		objects = append(objects, v)
 	}
 	return objects
+}
+
+// tracing reports that a guard asks where a value comes from.
+func (v *vocabulary) tracing() bool {
+	return slices.ContainsFunc(v.keys, func(key string) bool { return v.traced[key] })
 }
 
 // restrict is a context without what no guard reads.
