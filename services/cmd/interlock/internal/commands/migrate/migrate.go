@@ -60,7 +60,7 @@ type moved struct {
 	State string `json:"state"`
 	Moved bool   `json:"moved"`
 	// Unknown is true where the answer was lost, and the run may have moved.
-	Unknown bool   `json:"unknown,omitempty"`
+	Unknown bool   `json:"unknown,omitzero"`
 	Reason  string `json:"reason,omitempty"`
 }
 
