@@ -162,7 +162,7 @@ func (a *App) Migrate(ctx context.Context, caller Caller, req Migration) (*Outco
 		}
 	}
 	// The run may have been moved there and back since it was read.
-	r.command = workflow.Migrate{From: from, To: r.to.Machine, States: req.States, Unmoved: req.Accept == "", Actor: caller.Principal.Name}
+	r.command = workflow.Migrate{From: from, To: r.to.Machine, States: req.States, Unmoved: req.Accept == "", Accepted: req.Accept, Actor: caller.Principal.Name}
 	return a.change(ctx, caller, r)
 }
 
