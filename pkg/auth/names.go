@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // ValidName is true for 1 to 256 bytes of printable UTF-8 that neither begin nor
@@ -25,7 +27,7 @@ func ValidName(name string) bool {
 // Interlock itself. No other source of identities may give it to a principal of
 // another role: policies, approvals and history know people by their names alone.
 func (t *Tokens) Reserved(name string) (Role, bool) {
-	name = strings.ToLower(name)
+	name = folded(name)
 	if t != nil {
 		if role, ok := t.known().byName[name]; ok {
 			return role, true
@@ -50,10 +52,13 @@ const (
 	OwnName = "interlock"
 )
 
+// folded is one text of all names that a reader may take for one person's.
+func folded(name string) string { return strings.ToLower(norm.NFKC.String(name)) }
+
 // take notes a name. Of names that differ in their case only, the one that an
 // agent may not have counts.
 func (t callers) take(name string, role Role) {
-	name = strings.ToLower(name)
+	name = folded(name)
 	if before, taken := t.byName[name]; !taken || before == Agent {
 		t.byName[name] = role
 	}

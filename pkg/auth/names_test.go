@@ -31,7 +31,7 @@ func TestReservedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]auth.Role{
-		"Alice": auth.Approver, "alice": auth.Approver, "ALICE": auth.Approver,
+		"Alice": auth.Approver, "alice": auth.Approver, "ALICE": auth.Approver, "\uff21lice": auth.Approver,
 		// A reader of the history must not mistake an agent for the operator.
 		"bot": auth.Operator, "Bot": auth.Operator,
 		"worker": auth.Agent, "agent": auth.Agent, "Operator": auth.Operator, "service": auth.Service,

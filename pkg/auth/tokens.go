@@ -42,7 +42,7 @@ func (t *Tokens) known() callers {
 // callers are what a tokens file says. It is not changed after it was parsed.
 type callers struct {
 	byDigest map[[sha256.Size]byte]Principal
-	// byName has names in lower case.
+	// byName has names as folded gives them.
 	byName map[string]Role
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // DefaultTTL is how long an approval waits for its decision (S9.2).
@@ -118,8 +120,10 @@ func (a Approvers) admit(who Approver) bool {
 }
 
 // same reports that two names may be one person's. It is used to exclude, so
-// letter case is no way round.
-func same(a, b string) bool { return strings.EqualFold(a, b) }
+// neither letter case is a way round, nor another encoding of the same letters.
+func same(a, b string) bool {
+	return strings.EqualFold(norm.NFKC.String(a), norm.NFKC.String(b))
+}
 
 // String lists them for a person.
 func (a Approvers) String() string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -199,6 +200,25 @@ func gainedByMeta(from, to *workflow.Machine) []gain {
 	say(a.EffectDeadline > 0 && (b.EffectDeadline == 0 || b.EffectDeadline > a.EffectDeadline), "meta.effect_deadline is longer, or gone")
 	say(len(b.Reconcile) > 0 && !reflect.DeepEqual(a.Reconcile, b.Reconcile), "meta.reconcile is another one")
 	slices.SortFunc(all, func(x, y gain) int { return strings.Compare(x.what, y.what) })
+	return all
+}
+
+// gainedByProcess compares the rules that a process has of its own. Rules that cannot be told to be
+// as strict are a gain.
+func gainedByProcess(from, to *process.Process) []gain {
+	if from == nil || to == nil {
+		return nil
+	}
+	a, b := from.Definition(), to.Definition()
+	var all []gain
+	say := func(is bool, what string) {
+		if is {
+			all = append(all, gain{GainRule, what})
+		}
+	}
+	say(a.Policy != nil && !reflect.DeepEqual(a.Policy, b.Policy), "the process's own policy is another one, or gone")
+	say(a.SessionBudget != nil && (b.SessionBudget == nil || *b.SessionBudget > *a.SessionBudget), "session_budget_usd is higher, or gone")
+	say(a.Email != nil && !reflect.DeepEqual(a.Email, b.Email), "email_config is another one, or gone")
 	return all
 }
 

@@ -9,12 +9,15 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // Migration is a move of running runs from one version of a workflow to another (S17).
 type Migration struct {
 	From, To *workflow.Machine
+	// Processes are those that the two were compiled from; nil for workflows.
+	Processes [2]*process.Process
 	// States are the names that states of From have in To; one that is not here keeps its
 	// name.
 	States map[string]string
@@ -89,6 +92,9 @@ func PlanMigration(m *Migration, o Options) MigrationPlan {
 	}
 	p := newPlanner(m, o)
 	for _, g := range gainedByMeta(m.From, m.To) {
+		p.gained(nil, "", "", g)
+	}
+	for _, g := range gainedByProcess(m.Processes[0], m.Processes[1]) {
 		p.gained(nil, "", "", g)
 	}
 	full := p.start()
@@ -526,11 +532,26 @@ func (p *planner) fired(at int32, matched []*step, s *step) {
 	case parks: // the old version waits with it until it is decided
 		p.add(p.pairs[at].was, s.to, at, s.words())
 	case len(direct) > 0:
+		p.invoked(at, s)
 		p.pairUp(at, direct, s)
 	case len(matched) > 0:
 		p.newlyLeads(at, s, "needs no approval any more")
 	default:
 		p.newlyLeads(at, s, "was refused")
+	}
+}
+
+// invoked reports that an event starts a run that it has not started in the old version. What is
+// done in such a run is judged by its own workflow, and a guard there may read its input.
+func (p *planner) invoked(at int32, s *step) {
+	was, is := p.lanes(&p.pairs[at], s.branch)
+	before, now := p.m.From.State(was.State).Invocation(s.event), p.m.To.State(is.State).Invocation(s.event)
+	switch {
+	case now == nil:
+	case before == nil || before.Workflow != now.Workflow:
+		p.gained(&at, was.State, is.State, gainOf(GainTransition, "%s starts a run of %s, and did not", document.Quote(s.event), document.Quote(now.Workflow)))
+	case !document.Equal(before.Input, now.Input):
+		p.gained(&at, was.State, is.State, gainOf(GainTransition, "%s starts a run of %s with other input", document.Quote(s.event), document.Quote(now.Workflow)))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
@@ -131,6 +132,67 @@ func TestMigrationPlan(t *testing.T) {
 				t.Errorf("stays %q, dropped %q", plan.Stays, plan.Dropped)
 			}
 		})
+	}
+}
+
+// An event that starts a run of another workflow, or with other input, lets the agent do there what
+// it could not do before.
+func TestMigrationOfInvokes(t *testing.T) {
+	t.Parallel()
+	const text = `{"id": "w", "initial": "a", "states": {
+		"a": {"allowed_tools": [], "on": {"RUN": {"invoke": "narrow", "input": {"n": 1, "m": {"k": 1}}, "on_complete": "b"}, "GO": "b"}},
+		"b": {"allowed_tools": [], "on": {"END": "done"}}, "done": {"type": "final"}}}`
+	for _, c := range []struct{ was, is, gain string }{
+		{`"n": 1, "m": {"k": 1}`, `"m": {"k": 1.0}, "n": 1`, ""},
+		{`"narrow"`, `"wide"`, `"RUN" starts a run of "wide", and did not`},
+		{`"n": 1`, `"n": 2`, `"RUN" starts a run of "narrow" with other input`},
+		{`, "input": {"n": 1, "m": {"k": 1}}`, ``, `"RUN" starts a run of "narrow" with other input`},
+		{`"GO": "b"`, `"GO": {"invoke": "wide", "on_complete": "b"}`, `"GO" starts a run of "wide", and did not`},
+		{`"END": "done"`, `"END": "done", "MORE": {"invoke": "wide", "on_complete": "done"}`, `"MORE" leads to`},
+	} {
+		from, to := workflow.Compile(mustParse(t, text), 1), workflow.Compile(mustParse(t, strings.Replace(text, c.was, c.is, 1)), 2)
+		plan := verify.PlanMigration(&verify.Migration{From: from, To: to}, verify.Options{MaxStates: 1000})
+		var all []string
+		for i := range plan.Gains {
+			all = append(all, plan.Gains[i].String())
+		}
+		if got := strings.Join(all, "; "); (got == "") != (c.gain == "") || !strings.Contains(got, c.gain) || (plan.Verdict == verify.Proved) != (c.gain == "") {
+			t.Errorf("%s: %s %q, not %q", c.is, plan.Verdict, got, c.gain)
+		}
+	}
+}
+
+// A process has rules of its own, which are not in its states.
+func TestMigrationOfProcesses(t *testing.T) {
+	t.Parallel()
+	const text = `{"name": "p", "initial": "q", "session_budget_usd": 2, "email_config": {"max_emails_per_session": 3},
+		"policy": {"role": "agent", "deny": [{"capability": "bash"}]},
+		"states": {"q": {"question": "done?", "answers": {"yes": {"next": null}}}}}`
+	parse := func(text string, version int64) *process.Process {
+		d, problems := process.Parse([]byte(text))
+		if err := problems.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return process.Compile(d, version)
+	}
+	for _, c := range []struct{ was, is, gain string }{
+		{`"done?"`, `"is it   done?"`, ""},
+		{`"session_budget_usd": 2`, `"session_budget_usd": 1.5`, ""},
+		{`"session_budget_usd": 2`, `"session_budget_usd": 2.5`, "session_budget_usd is higher, or gone"},
+		{`"session_budget_usd": 2, `, ``, "session_budget_usd is higher, or gone"},
+		{`"max_emails_per_session": 3`, `"max_emails_per_session": 4`, "email_config is another one, or gone"},
+		{`"capability": "bash"`, `"capability": "tool:Read"`, "the process's own policy is another one, or gone"},
+		{`"policy": {"role": "agent", "deny": [{"capability": "bash"}]},`, ``, "the process's own policy is another one, or gone"},
+	} {
+		from, to := parse(text, 1), parse(strings.Replace(text, c.was, c.is, 1), 2)
+		plan := verify.PlanMigration(&verify.Migration{From: from.Machine(), To: to.Machine(), Processes: [2]*process.Process{from, to}}, verify.Options{MaxStates: 1000})
+		var all []string
+		for i := range plan.Gains {
+			all = append(all, plan.Gains[i].What)
+		}
+		if got := strings.Join(all, "; "); got != c.gain || (plan.Verdict == verify.Proved) != (c.gain == "") {
+			t.Errorf("%s: %s %q, not %q", c.is, plan.Verdict, got, c.gain)
+		}
 	}
 }
 

@@ -330,6 +330,14 @@ func (s *StateView) Invokes(event string) string {
 	return ""
 }
 
+// Invocation is what an event of the state starts a child run of, and with what, or nil.
+func (s *StateView) Invocation(event string) *Invoke {
+	if w := s.ways[event]; w != nil {
+		return w.invoke
+	}
+	return nil
+}
+
 // Fork is the fork that an event of the state begins, or nil.
 func (s *StateView) Fork(event string) *Fork {
 	if w := s.ways[event]; w != nil {

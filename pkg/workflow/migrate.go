@@ -24,7 +24,10 @@ type Migrate struct {
 	States map[string]string
 	// Unmoved refuses a run that has come from another version before: plans speak of others.
 	Unmoved bool
-	Actor   string
+	// Accepted is the digest of the plan by which it moves; empty where none had to be accepted.
+	// The history keeps it.
+	Accepted string
+	Actor    string
 }
 
 func (c Migrate) actor() string { return c.Actor }
@@ -88,7 +91,7 @@ func (m *Machine) migrate(run *Run, c Migrate, now time.Time) Result {
 	e := &s.out.Entry
 	e.Type, e.From, e.To, e.Data = EventMigrated, run.State, lane.State, StatesData(c.States)
 	e.WorkflowVersion = c.To.version
-	e.Reason = im.summary()
+	e.Reason = im.summary(c.Accepted)
 	s.m = c.To
 	s.announce(Event{Type: EventMigrated, From: e.From, To: e.To, FromVersion: run.WorkflowVersion, Reason: e.Reason})
 	return s.finish()
@@ -274,9 +277,12 @@ func asks(m *Machine, state, event string, name func(string) string) (all []agre
 	return all
 }
 
-// summary says from where, and what was dropped.
-func (im *imager) summary() string {
+// summary says from where, by which plan, and what was dropped.
+func (im *imager) summary(accepted string) string {
 	text := fmt.Sprintf("from version %d to version %d", im.from.version, im.to.version)
+	if accepted != "" {
+		text += "; accepted: plan " + accepted
+	}
 	dropped := im.dropped
 	kept := KeptEvidence(im.from, im.to, im.states)
 	for i := range im.from.Evidence() {

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -75,7 +76,7 @@ func (a *App) PlanMigration(ctx context.Context, namespace, name string, from, t
 	if err != nil {
 		return nil, err
 	}
-	plan := verify.PlanMigration(&verify.Migration{From: old.Machine, To: other.Machine, States: states, Digests: digests}, verify.Options{
+	plan := verify.PlanMigration(&verify.Migration{From: old.Machine, To: other.Machine, Processes: [2]*process.Process{old.Process, other.Process}, States: states, Digests: digests}, verify.Options{
 		MaxStates: int(pairs), Progress: func(string, int) bool { return ctx.Err() == nil },
 	})
 	if err := ctx.Err(); err != nil {
@@ -161,7 +162,7 @@ func (a *App) Migrate(ctx context.Context, caller Caller, req Migration) (*Outco
 		}
 	}
 	// The run may have been moved there and back since it was read.
-	r.command = workflow.Migrate{From: from, To: r.to.Machine, States: req.States, Unmoved: req.Accept == "", Actor: caller.Principal.Name}
+	r.command = workflow.Migrate{From: from, To: r.to.Machine, States: req.States, Unmoved: req.Accept == "", Accepted: req.Accept, Actor: caller.Principal.Name}
 	return a.change(ctx, caller, r)
 }
 

@@ -178,6 +178,10 @@ func TestMigrateIsAccepted(t *testing.T) {
 	if out, err = g.Migrate(t.Context(), operator, Migration{RunID: run, To: 3, Accept: plan.Digest}); err != nil || !out.Changed {
 		t.Fatalf("%+v %v", out, err)
 	}
+	entries, _, err := g.History(t.Context(), operator, run, Position{}, 10)
+	if last := entries[len(entries)-1]; err != nil || !strings.Contains(last.Reason, plan.Digest) {
+		t.Errorf("the history does not name the plan that was accepted: %+v %v", last, err)
+	}
 	back, err := g.PlanMigration(t.Context(), "default", "moving", 3, 1, nil, 0)
 	if err != nil || back.Verdict != verify.Proved {
 		t.Fatalf("%+v %v", back, err)

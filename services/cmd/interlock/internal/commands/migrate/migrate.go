@@ -18,6 +18,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	definitions "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/verify"
@@ -59,7 +60,7 @@ type moved struct {
 	State string `json:"state"`
 	Moved bool   `json:"moved"`
 	// Unknown is true where the answer was lost, and the run may have moved.
-	Unknown bool   `json:"unknown,omitempty"`
+	Unknown bool   `json:"unknown,omitzero"`
 	Reason  string `json:"reason,omitempty"`
 }
 
@@ -145,7 +146,7 @@ func (c *Command) offline(io console.Streams) error {
 			return console.Misusedf("--map %s=%s: there must be a state %q in %s, and %q in %s", old, name, old, c.From, name, c.To)
 		}
 	}
-	plan := verify.PlanMigration(&verify.Migration{From: from.Machine, To: to.Machine, States: c.Map, Digests: [2]string{was, is}}, verify.Options{MaxStates: c.MaxStates})
+	plan := verify.PlanMigration(&verify.Migration{From: from.Machine, To: to.Machine, Processes: [2]*process.Process{from.Process, to.Process}, States: c.Map, Digests: [2]string{was, is}}, verify.Options{MaxStates: c.MaxStates})
 	return c.answer(io, &result{Workflow: from.Name(), Plan: jsonview.MigrationPlanIn(&plan), Runs: []moved{}})
 }
 
