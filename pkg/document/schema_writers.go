@@ -11,7 +11,7 @@ import (
 // keywordPrefix is that of all our keywords: a misspelt one would protect nothing.
 const (
 	writersKeyword = "x-interlock-writers"
-	keywordPrefix  = "x-interlock-"
+	keywordPrefix  = "x-interlock"
 )
 
 // Bounds of a list of writers.
@@ -92,7 +92,7 @@ type writerList struct{ rules []WriterRule }
 // readWriters reads the list of a subschema that stands at path; nil for none.
 func readWriters(r *Report, v Value, at *Path) *writerList {
 	for name := range v.Members() {
-		if strings.HasPrefix(name, keywordPrefix) && name != writersKeyword {
+		if name != writersKeyword && strings.HasPrefix(strings.ReplaceAll(strings.ToLower(name), "_", "-"), keywordPrefix) {
 			r.Errorf(at.Key(name), CodeBadSchema, "%s is not known; write %s, or use another prefix", Quote(name), Quote(writersKeyword))
 		}
 	}
@@ -173,8 +173,7 @@ func (s *Schema) bindWriters(r *Report, t *translation, w *schemaWalk) {
 		}
 	}
 	for at := range w.lists {
-		if !bound[at] && !strings.Contains(at, "/$defs/") && !strings.Contains(at, "/definitions/") {
-			p, _ := readPointer(at)
+		if p, _ := readPointer(at); !bound[at] && !spare(p.segments, bound) {
 			r.Errorf(w.place(p.segments).Key(writersKeyword), CodeBadSchema,
 				"applies to no value here, as this draft of JSON Schema ignores the keyword around it; put it elsewhere")
 		}
@@ -188,6 +187,17 @@ func (s *Schema) bindWriters(r *Report, t *translation, w *schemaWalk) {
 		n.guarded = true
 		guarded = append(guarded, from[n]...)
 	}
+}
+
+// spare reports that what stands at a place that no schema in use leads to is a definition
+// that nothing refers to, or within one: it is not meant to apply here.
+func spare(at []string, bound map[string]bool) bool {
+	for i := len(at) - 1; i >= 0; i-- {
+		if bound[Pointer(at[:i]...)] {
+			return at[i] == "$defs" || at[i] == "definitions"
+		}
+	}
+	return false
 }
 
 // below visits the nodes that n applies to members and elements of a value, with the place

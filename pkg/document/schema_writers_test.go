@@ -183,11 +183,31 @@ func TestMalformedWriters(t *testing.T) {
 		{`{"$defs":{"unused":{"x-interlock-writers":{}}}}`, "/$defs/unused/x-interlock-writers", "must be a list"},
 		{`{"properties":{"v":{"$ref":"#/x"}},"x":{"x-interlock-writers":0}}`, "/x/x-interlock-writers", "must be a list"},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","dependentSchemas":{"a":{"x-interlock-writers":[]}}}`, "/dependentSchemas/a/x-interlock-writers", "applies to no value"},
+		{`{"X-Interlock-Writers":[]}`, "/X-Interlock-Writers", "not known"},
+		{`{"x_interlock_writers":[]}`, "/x_interlock_writers", "not known"},
+		{`{"x-interlock":[]}`, "/x-interlock", "not known"},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"a":{"$ref":"#/definitions/b","properties":{"w":{"x-interlock-writers":[]}}},"b":{}},"properties":{"a":{"$ref":"#/definitions/a"}}}`,
+			"/definitions/a/properties/w/x-interlock-writers", "applies to no value"},
+		{`{"$defs":{"a":{"then":{"x-interlock-writers":[]}}},"$ref":"#/$defs/a"}`, "/$defs/a/then/x-interlock-writers", "applies to no value"},
+		{`{"properties":{"$defs":{"properties":{"x":{"then":{"x-interlock-writers":[]}}}}}}`, "/properties/$defs/properties/x/then/x-interlock-writers", "applies to no value"},
 		{`{"contentSchema":{"x-interlock-writers":[]}}`, "/contentSchema/x-interlock-writers", "applies to no value"},
 	} {
 		s, problems := document.CompileSchema(value(t, c.schema))
 		if s != nil || len(problems) == 0 || problems[0].Pointer != c.pointer || !strings.Contains(problems[0].Message, c.says) {
 			t.Errorf("%.80s: %v, want %s: ...%s...", c.schema, problems, c.pointer, c.says)
+		}
+	}
+}
+
+// A definition that nothing refers to may have lists: it is there for other schemas.
+func TestWritersOfASpareDefinition(t *testing.T) {
+	for _, text := range []string{
+		`{"$defs":{"v":{"x-interlock-writers":[]}}}`,
+		`{"$defs":{"v":{"properties":{"w":{"then":{"x-interlock-writers":[]}}}}}}`,
+		`{"properties":{"a":{"definitions":{"v":{"x-interlock-writers":[]}}}}}`,
+	} {
+		if s := writersSchema(t, text); s.Restricted() {
+			t.Errorf("%s restricts something", text)
 		}
 	}
 }

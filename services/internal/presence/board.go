@@ -18,9 +18,11 @@ const (
 	silent = 3 * Interval
 	// forgotten is when it is listed no more.
 	forgotten = 10 * time.Minute
-	// most processes are remembered, and largest is what one may say.
+	// most processes are remembered, and largest is what one may say: with so many
+	// dependencies and kinds of timers, for short words become long ones when they are shown.
 	most    = 1000
 	largest = 16 << 10
+	longest = 64
 )
 
 // Heard is a process and when it was heard.
@@ -57,7 +59,8 @@ func (b *Board) Follow(endpoint bus.Endpoint) func(context.Context) error {
 // let others publish.
 func (b *Board) hear(data []byte, now time.Time) {
 	var p Process
-	if len(data) > largest || json.Unmarshal(data, &p) != nil || p.Service == "" || p.Instance == "" {
+	if len(data) > largest || json.Unmarshal(data, &p) != nil || p.Service == "" || p.Instance == "" ||
+		len(p.Down) > longest || len(p.Timers) > longest {
 		return
 	}
 	if p.Down == nil {
@@ -70,7 +73,7 @@ func (b *Board) hear(data []byte, now time.Time) {
 	defer b.mu.Unlock()
 	key := [2]string{p.Service, p.Instance}
 	if _, known := b.heard[key]; !known && len(b.heard) >= most {
-		b.forget(now)
+		b.forget(now, silent) // who speaks is listed before who does not any more
 		if len(b.heard) >= most {
 			return
 		}
@@ -81,10 +84,10 @@ func (b *Board) hear(data []byte, now time.Time) {
 	b.heard[key] = Heard{Process: p, HeardAt: now}
 }
 
-// forget drops those that are gone; mu is held.
-func (b *Board) forget(now time.Time) {
+// forget drops those that were not heard for longer than that; mu is held.
+func (b *Board) forget(now time.Time, than time.Duration) {
 	for key, h := range b.heard {
-		if now.Sub(h.HeardAt) > forgotten {
+		if now.Sub(h.HeardAt) > than {
 			delete(b.heard, key)
 		}
 	}
@@ -94,7 +97,7 @@ func (b *Board) forget(now time.Time) {
 func (b *Board) Processes(now time.Time) []Heard {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.forget(now)
+	b.forget(now, forgotten)
 	all := make([]Heard, 0, len(b.heard))
 	for _, h := range b.heard {
 		h.Silent = now.Sub(h.HeardAt) > silent

@@ -99,3 +99,26 @@ func TestTheBoardForgets(t *testing.T) {
 		t.Errorf("those that are gone keep newer ones out: %d", len(all))
 	}
 }
+
+// Where NATS lets others publish, names that were said once keep nobody out for long, and
+// a short announcement does not become a long answer.
+func TestAFloodOfNames(t *testing.T) {
+	t.Parallel()
+	var b Board
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range 2 * most {
+		b.hear(fmt.Appendf(nil, `{"service":"<b>","instance":"b%d"}`, i), at)
+	}
+	at = at.Add(silent + 1)
+	b.hear([]byte(`{"service":"engine","instance":"a"}`), at)
+	if all := b.Processes(at); len(all) != 1 || all[0].Instance != "a" {
+		t.Errorf("a process that speaks is not among the %d", len(all))
+	}
+	for _, list := range []string{"timers", "down"} {
+		item := map[string]string{"timers": "{}", "down": `""`}[list]
+		b.hear([]byte(`{"service":"engine","instance":"long","`+list+`":[`+item+strings.Repeat(","+item, longest)+`]}`), at)
+	}
+	if all := b.Processes(at); len(all) != 1 {
+		t.Errorf("%d are remembered", len(all))
+	}
+}

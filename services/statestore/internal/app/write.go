@@ -166,7 +166,6 @@ func (w *write) edit(ctx context.Context, e *edit, rules **compiled) error {
 		next.UpdatedBy = e.acting.Name
 	}
 	if e.target != nil {
-		*rules = e.target
 		next.SchemaVersion, next.SchemaID, change.Type = e.target.Number, e.target.ID, Migrated
 	}
 	change.SchemaVersion = next.SchemaVersion
@@ -182,6 +181,9 @@ func (w *write) edit(ctx context.Context, e *edit, rules **compiled) error {
 		if err := w.acted(ctx, e); err != nil {
 			return err
 		}
+	}
+	if e.target != nil {
+		*rules = e.target // for the edits after it: not before nothing can refuse this one
 	}
 	w.after = &next
 	w.accepted = append(w.accepted, e)
