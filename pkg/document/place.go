@@ -110,23 +110,33 @@ func (s *spot) named(here Place) {
 	}
 }
 
-// lines are the offsets at which the lines of a text begin.
-type lines []int
+// lines are the offsets at which the lines of a text begin. It remembers the last place, because
+// a text of one line is asked for many, one after the other.
+type lines struct {
+	starts       []int
+	line, offset int
+	column       int
+}
 
-func lineStarts(src []byte) lines {
-	starts := lines{0}
+func lineStarts(src []byte) *lines {
+	starts := []int{0}
 	for i, c := range src {
 		if c == '\n' {
 			starts = append(starts, i+1)
 		}
 	}
-	return starts
+	return &lines{starts: starts, line: 1, column: 1}
 }
 
 // place is the place of an offset, which spans width characters.
-func (l lines) place(src []byte, offset, width int) Place {
-	line := sort.SearchInts(l, offset+1)
-	return Place{Line: line, Column: 1 + utf8.RuneCount(src[l[line-1]:offset]), Width: max(width, 1)}
+func (l *lines) place(src []byte, offset, width int) Place {
+	line := sort.SearchInts(l.starts, offset+1)
+	if line != l.line || offset < l.offset {
+		l.line, l.offset, l.column = line, l.starts[line-1], 1
+	}
+	l.column += utf8.RuneCount(src[l.offset:offset])
+	l.offset = offset
+	return Place{Line: line, Column: l.column, Width: max(width, 1)}
 }
 
 // placesOfYAML reads the nodes of a text, and says in which line it cannot be read.

@@ -221,17 +221,25 @@ func meet(a, b []token) (string, bool) {
 	return "", false
 }
 
-// alphabet has the characters of ASCII, those that patterns name, and one more.
-func alphabet(languages ...[]token) []rune {
+// ascii are its characters, those that people read best first.
+var ascii = func() []rune {
 	list := []rune("xabcdefghijklmnopqrstuvwyz0123456789-_./")
 	for c := rune(1); c < 128; c++ {
 		if !slices.Contains(list, c) {
 			list = append(list, c)
 		}
 	}
+	return list
+}()
+
+// alphabet has the characters of ASCII, those that patterns name, and one more.
+func alphabet(languages ...[]token) []rune {
+	list := slices.Clone(ascii)
+	seen := map[rune]bool{}
 	for _, tokens := range languages {
 		for _, t := range tokens {
-			if t.kind == literalChar && t.char >= 128 && !slices.Contains(list, t.char) {
+			if t.kind == literalChar && t.char >= 128 && !seen[t.char] {
+				seen[t.char] = true
 				list = append(list, t.char)
 			}
 		}
@@ -239,10 +247,42 @@ func alphabet(languages ...[]token) []rune {
 	return append(list, '\u2603')
 }
 
+// TooLong reports that two patterns are too long to be compared in a moment.
+func (p Pattern) TooLong(other Pattern) bool {
+	const most = 32 << 20 // characters that are looked at
+	for _, a := range p.languages() {
+		for _, b := range other.languages() {
+			if len(a) > 1<<16 || len(b) > 1<<16 || len(a)*len(b) > most/len(alphabet(a, b)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // accepts reports that a text is of a language.
 func accepts(language []token, text string) bool {
-	_, ok := meet(language, literals(text))
-	return ok
+	chars := []rune(text)
+	open, from, i := -1, 0, 0 // the last star, and what follows on what it stands for
+	for at := 0; at < len(chars); {
+		switch {
+		case i < len(language) && language[i].kind == star:
+			open, from = i, at
+			i++
+		case i < len(language) && language[i].takes(chars[at]):
+			i++
+			at++
+		case open >= 0:
+			from++
+			i, at = open+1, from
+		default:
+			return false
+		}
+	}
+	for i < len(language) && language[i].kind == star {
+		i++
+	}
+	return i == len(language)
 }
 
 // lineOf is a command line whose words, joined by one space, are the text.

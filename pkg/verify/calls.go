@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -206,17 +207,13 @@ func (c *checker) inputs(of *unit, lane *workflow.View, tool string, s workflow.
 	state := of.Machine.State(lane.State)
 	if !toolcall.Shell(state, tool) {
 		if s.Command != "" {
-			return commands(shell.NewPattern(s.Command).Lines()), false
+			return commands(c.meeting(anyCommand, s.Command)), false
 		}
 		return c.sample(tool), false
 	}
-	wanted := shell.NewPattern("*")
-	if s.Command != "" {
-		wanted = shell.NewPattern(s.Command)
-	}
 	judged := lane.Status == workflow.Running || lane.Status == workflow.AwaitingApproval
 	if !state.CommandsRestricted || !judged {
-		lines := wanted.Lines()
+		lines := slices.Clone(c.meeting(anyCommand, s.Command))
 		if s.Command == "" {
 			lines = []string{"ls", "true"}
 		}
@@ -225,20 +222,29 @@ func (c *checker) inputs(of *unit, lane *workflow.View, tool string, s workflow.
 		}
 		return commands(lines), false
 	}
+	exhaustive = true
 	var lines []string
 	for _, entry := range state.AllowedCommands {
-		lines = append(lines, c.meeting(entry, s.Command, wanted)...)
+		lines = append(lines, c.meeting(entry, s.Command)...)
+		exhaustive = exhaustive && !c.tooLong[[2]string{entry, s.Command}]
 	}
-	return commands(lines), true
+	return commands(lines), exhaustive
 }
 
-// meeting are lines that an entry of a list and a wanted command have in common. States
-// list the same entries again and again.
-func (c *checker) meeting(entry, command string, wanted shell.Pattern) []string {
+// anyCommand is a pattern that every command matches.
+const anyCommand = "*"
+
+// meeting are lines that an entry of a list and a wanted command, or any for the empty one,
+// have in common. States list the same entries again and again. Where the two are too long to
+// be compared, there may be others.
+func (c *checker) meeting(entry, command string) []string {
 	key := [2]string{entry, command}
 	lines, ok := c.lines[key]
 	if !ok {
-		lines = shell.NewPattern(entry).Meet(wanted)
+		a, b := shell.NewPattern(entry), shell.NewPattern(cmp.Or(command, anyCommand))
+		if c.tooLong[key] = a.TooLong(b); !c.tooLong[key] {
+			lines = a.Meet(b)
+		}
 		c.lines[key] = lines
 	}
 	return lines

@@ -26,6 +26,7 @@ type checker struct {
 	unlisted   string
 	answers    map[callKey]answer
 	lines      map[[2]string][]string // of an entry and a command
+	tooLong    map[[2]string]bool
 	assemblies map[*unit]assembly
 	// reduced: the branches of a fork are explored one after the other.
 	reduced bool
@@ -58,7 +59,7 @@ func hold(sets []*rules.Set, policy *rules.Policy) []*rules.Set {
 
 func newChecker(m *Model, o Options) *checker {
 	c := &checker{
-		model: m, o: o, units: map[string]*unit{}, answers: map[callKey]answer{}, lines: map[[2]string][]string{}, tools: map[[3]string][]string{},
+		model: m, o: o, units: map[string]*unit{}, answers: map[callKey]answer{}, lines: map[[2]string][]string{}, tooLong: map[[2]string]bool{}, tools: map[[3]string][]string{},
 		assemblies:  map[*unit]assembly{},
 		policyTools: toolsOfPolicies(m.Policies), reduced: true, stubbed: map[string]bool{},
 	}

@@ -135,3 +135,17 @@ func TestPartOfEveryCharacter(t *testing.T) {
 		t.Errorf("%v, %v", values, complete)
 	}
 }
+
+// TestLongCommands: entries that are too long to be compared are not taken to have nothing in
+// common.
+func TestLongCommands(t *testing.T) {
+	t.Parallel()
+	m := model(t, always(`allowed_tools: [Bash, Edit], allowed_commands: ["x `+strings.Repeat("a", 20_000)+`"]`))
+	for command, want := range map[string]verify.Verdict{
+		"*" + strings.Repeat("a", 20_000) + "*": verify.Undecided, "x *": verify.Refuted, "y *": verify.Proved,
+	} {
+		if r := verify.Check(m, properties(t, m, `{p: {never: {command: "`+command+`"}}}`), verify.Options{}).Results[0]; r.Verdict != want {
+			t.Errorf("%.20s: %s: %.200s", command, r.Verdict, r.Reason)
+		}
+	}
+}
