@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
@@ -46,33 +47,36 @@ type planKey struct {
 
 // PlanMigration says what moving runs from one version of a workflow to another would newly
 // allow; to 0 is the latest.
-func (a *App) PlanMigration(ctx context.Context, namespace, name string, from, to int64, states map[string]string, pairs int64) (*verify.MigrationPlan, error) {
+func (a *App) PlanMigration(ctx context.Context, caller Caller, name string, from, to int64, states map[string]string, pairs int64) (*verify.MigrationPlan, error) {
 	if to == 0 {
-		latest, err := a.Workflow(ctx, namespace, name, 0)
+		latest, err := a.Workflow(ctx, caller.Namespace, name, 0)
 		if err != nil {
 			return nil, err
 		}
 		to = latest.Number
 	}
-	old, err := a.machine(ctx, namespace, name, from)
+	old, err := a.machine(ctx, caller.Namespace, name, from)
 	if err != nil {
 		return nil, err
 	}
-	other, err := a.machine(ctx, namespace, name, to)
+	other, err := a.machine(ctx, caller.Namespace, name, to)
 	if err != nil {
 		return nil, err
 	}
 	if err := comparable(old, other, states); err != nil {
 		return nil, err
 	}
-	if pairs == 0 {
+	switch {
+	case pairs == 0:
 		pairs = defaultPairs
+	case pairs > defaultPairs && caller.Principal.Role != auth.Operator:
+		return nil, fault.New(fault.PermissionDenied, "only operators may have more than %d pairs compared, as that takes long; ask for max_states %d or less", defaultPairs, defaultPairs)
 	}
-	key := planKey{namespace, name, from, to, pairs, string(workflow.StatesData(states).AppendJSON(nil))}
+	key := planKey{caller.Namespace, name, from, to, pairs, string(workflow.StatesData(states).AppendJSON(nil))}
 	if plan, ok := a.plans.Get(key); ok {
 		return plan, nil
 	}
-	digests, err := a.digests(ctx, namespace, name, from, to)
+	digests, err := a.digests(ctx, caller.Namespace, name, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +157,7 @@ func (a *App) Migrate(ctx context.Context, caller Caller, req Migration) (*Outco
 		return nil, err
 	}
 	if from != req.To {
-		plan, err := a.PlanMigration(ctx, caller.Namespace, run.Workflow, from, req.To, req.States, 0)
+		plan, err := a.PlanMigration(ctx, caller, run.Workflow, from, req.To, req.States, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -127,7 +127,7 @@ func TestMigrateDropsEvidence(t *testing.T) {
 	g := newMoving(t)
 	run := g.startAt(1, "s")
 	g.observe(run, "green", "vetted")
-	plan, err := g.PlanMigration(t.Context(), "default", "moving", 1, 4, nil, 0)
+	plan, err := g.PlanMigration(t.Context(), operator, "moving", 1, 4, nil, 0)
 	if err != nil || plan.Verdict != verify.Refuted || strings.Join(plan.Dropped, " ") != "vetted" {
 		t.Fatalf("%+v %v", plan, err)
 	}
@@ -156,9 +156,15 @@ func TestMigrateIsAccepted(t *testing.T) {
 			t.Errorf("%+v: %+v %v", req, out, err)
 		}
 	}
-	plan, err := g.PlanMigration(t.Context(), "default", "moving", 1, 3, nil, 0)
+	plan, err := g.PlanMigration(t.Context(), operator, "moving", 1, 3, nil, 0)
 	if err != nil || plan.Verdict != verify.Refuted || len(plan.Gains) == 0 {
 		t.Fatalf("%+v %v", plan, err)
+	}
+	if _, err := g.PlanMigration(t.Context(), agent, "moving", 1, 3, nil, defaultPairs+1); fault.ReasonOf(err) != fault.PermissionDenied {
+		t.Errorf("an agent has a million pairs compared: %v", err)
+	}
+	if _, err := g.PlanMigration(t.Context(), agent, "moving", 1, 3, nil, defaultPairs); err != nil {
+		t.Error(err)
 	}
 	refused(operator, Migration{RunID: run, To: 3}, fault.FailedPrecondition, `state "ship": tool: Edit`)
 	refused(operator, Migration{RunID: run, To: 3, Accept: "0123456789abcdef"}, fault.FailedPrecondition, "another plan")
@@ -182,7 +188,7 @@ func TestMigrateIsAccepted(t *testing.T) {
 	if last := entries[len(entries)-1]; err != nil || !strings.Contains(last.Reason, plan.Digest) {
 		t.Errorf("the history does not name the plan that was accepted: %+v %v", last, err)
 	}
-	back, err := g.PlanMigration(t.Context(), "default", "moving", 3, 1, nil, 0)
+	back, err := g.PlanMigration(t.Context(), operator, "moving", 3, 1, nil, 0)
 	if err != nil || back.Verdict != verify.Proved {
 		t.Fatalf("%+v %v", back, err)
 	}
@@ -201,7 +207,7 @@ func TestMigrateOfARunThatWasMovedElsewhere(t *testing.T) {
 	other := g.replica()
 	move := func(by *App, from, to int64) {
 		t.Helper()
-		plan, err := g.PlanMigration(t.Context(), "default", "moving", from, to, nil, 0)
+		plan, err := g.PlanMigration(t.Context(), operator, "moving", from, to, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,7 +70,7 @@ func (s *Workflows) ValidateWorkflow(_ context.Context, req *enginev1.ValidateWo
 
 // PlanMigration implements WorkflowService.
 func (s *Workflows) PlanMigration(ctx context.Context, req *enginev1.PlanMigrationRequest) (*enginev1.PlanMigrationResponse, error) {
-	plan, err := s.App.PlanMigration(ctx, rpc.Namespace(ctx), req.GetWorkflow(), req.GetFromVersion(), req.GetToVersion(), req.GetStates(), req.GetMaxStates())
+	plan, err := s.App.PlanMigration(ctx, caller(ctx), req.GetWorkflow(), req.GetFromVersion(), req.GetToVersion(), req.GetStates(), req.GetMaxStates())
 	if err != nil {
 		return nil, err
 	}
