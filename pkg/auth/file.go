@@ -143,7 +143,7 @@ func replaceSecret(file string, data []byte) error {
 	return nil
 }
 
-// cause is an error without the name of the file beside the one that is written, which nobody knows.
+// cause is an error without the name of the file next to the one that is written, which nobody knows.
 func cause(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

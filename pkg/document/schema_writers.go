@@ -414,7 +414,7 @@ func (g *guard) move(root []*node, r *replay, o *operation) error {
 }
 
 // slot notes what it touches to write v into a slot, or to take out what is there, when v
-// is Missing. In a list, what comes after it moves by so many.
+// is Missing. In a list, what comes after it moves by that many.
 func (g *guard) slot(root []*node, doc Value, s slot, v Value, by int) {
 	if len(s.at) == 0 {
 		g.walk(root, doc, v, nil, true)

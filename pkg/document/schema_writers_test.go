@@ -365,7 +365,7 @@ func TestTouchedByOperation(t *testing.T) {
 		}
 		for name := range got {
 			if !want[name] && !moved { // a move in two halves may touch more for a moment
-				t.Fatalf("%s on %s touches %q beside %v", op, doc, name, want)
+				t.Fatalf("%s on %s touches %q next to %v", op, doc, name, want)
 			}
 		}
 	})

@@ -18,7 +18,7 @@ const (
 	silent = 3 * Interval
 	// forgotten is when it is listed no more.
 	forgotten = 10 * time.Minute
-	// most processes are remembered, and largest is what one may say: with so many
+	// most processes are remembered, and largest is what one may say: with that many
 	// dependencies and kinds of timers, for short words become long ones when they are shown.
 	most    = 1000
 	largest = 16 << 10

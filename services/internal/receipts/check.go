@@ -107,7 +107,7 @@ func (c *Checked) conformance() {
 	}
 }
 
-// ends says how the history leaves the run, for those who work in no branch of their own. A
+// ends says how the history leaves the run, for callers that work in no branch of their own. A
 // change in a branch says where that branch is.
 func (c *Checked) ends() (status, state string, known bool) {
 	if run := c.Conformance.Run; run != nil {

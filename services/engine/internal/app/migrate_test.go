@@ -198,7 +198,7 @@ func TestMigrateIsAccepted(t *testing.T) {
 	}
 }
 
-// What a replica remembers of a run may be old: by then it is at another version, or it was moved
+// What a replica remembers of a run may be old: since then it is at another version, or it was moved
 // there and back, so that no plan speaks of it (S17.4).
 func TestMigrateOfARunThatWasMovedElsewhere(t *testing.T) {
 	t.Parallel()
