@@ -131,7 +131,7 @@ func TestConformCountsWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	m := workflow.Compile(mustParse(t, `{"id": "w", "initial": "a", "states": {"a": {"allowed_tools": ["Bash", "Read"], "allowed_commands": ["ls"], "on": {"END": "z"}}, "z": {"type": "final"}}}`), 1)
 	start := m.Start(workflow.StartParams{ID: "r", Context: document.ObjectValue(nil)}, "agent", noon)
-	trace := &verify.Trace{RunID: "r", Version: 3, Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{start.Entry}, Decisions: []verify.Traced{
+	trace := &verify.Trace{RunID: "r", Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{start.Entry}, Decisions: []verify.Traced{
 		{Sequence: 1, RunVersion: 1, State: "a", Tool: "Bash", Digest: "unknown", Decision: toolcall.Allow},
 		{Sequence: 2, RunVersion: 1, State: "a", Tool: "Bash", Digest: "unknown", Decision: toolcall.Deny, Code: toolcall.CodeMaxIterations},
 		{Sequence: 3, RunVersion: 1, State: "a", Tool: "Read", Digest: "unknown", Decision: toolcall.Allow},
