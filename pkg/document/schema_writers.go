@@ -30,7 +30,8 @@ const (
 	BySession WriterKind = "session"
 	// ByRole: the caller has a role.
 	ByRole WriterKind = "role"
-	// ByState: the run that the acting session drives is in a state.
+	// ByState: the run that the acting session drives is in a state: NAME of any workflow, or
+	// WORKFLOW/NAME.
 	ByState WriterKind = "state"
 	// BySource: the value comes from a person.
 	BySource WriterKind = "source"
@@ -123,7 +124,7 @@ func readWriters(r *Report, v Value, at *Path) *writerList {
 
 // readWriter reads an entry of a list, or says what is wrong with it.
 func readWriter(v Value) (rule WriterRule, why string) {
-	const forms = `"session:NAME", "role:ROLE", "state:NAME" or "source:human"`
+	const forms = `"session:NAME", "role:ROLE", "state:NAME", "state:WORKFLOW/NAME" or "source:human"`
 	if v.kind != String {
 		return rule, "a writer is a text: " + forms + "; not " + article(v.kind)
 	}
@@ -482,11 +483,11 @@ func (g *guard) way(nodes []*node, v Value, segments []string, at *Path, end fun
 	if g.left--; len(nodes) == 0 || g.left < 0 {
 		return
 	}
-	switch i := 0; {
+	switch {
 	case len(segments) == 0:
 		end(nodes, v, at)
 	case v.kind == Array:
-		i, _ = arrayIndex(segments[0])
+		i, _ := arrayIndex(segments[0])
 		g.way(g.element(nodes, i), v.Index(i), segments[1:], at.At(i), end)
 	default:
 		next, _ := v.Get(segments[0])

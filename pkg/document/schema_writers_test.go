@@ -186,8 +186,10 @@ func TestMalformedWriters(t *testing.T) {
 		{`{"X-Interlock-Writers":[]}`, "/X-Interlock-Writers", "not known"},
 		{`{"x_interlock_writers":[]}`, "/x_interlock_writers", "not known"},
 		{`{"x-interlock":[]}`, "/x-interlock", "not known"},
-		{`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"a":{"$ref":"#/definitions/b","properties":{"w":{"x-interlock-writers":[]}}},"b":{}},"properties":{"a":{"$ref":"#/definitions/a"}}}`,
-			"/definitions/a/properties/w/x-interlock-writers", "applies to no value"},
+		{
+			`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"a":{"$ref":"#/definitions/b","properties":{"w":{"x-interlock-writers":[]}}},"b":{}},"properties":{"a":{"$ref":"#/definitions/a"}}}`,
+			"/definitions/a/properties/w/x-interlock-writers", "applies to no value",
+		},
 		{`{"$defs":{"a":{"then":{"x-interlock-writers":[]}}},"$ref":"#/$defs/a"}`, "/$defs/a/then/x-interlock-writers", "applies to no value"},
 		{`{"properties":{"$defs":{"properties":{"x":{"then":{"x-interlock-writers":[]}}}}}}`, "/properties/$defs/properties/x/then/x-interlock-writers", "applies to no value"},
 		{`{"contentSchema":{"x-interlock-writers":[]}}`, "/contentSchema/x-interlock-writers", "applies to no value"},

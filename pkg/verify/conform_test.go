@@ -222,8 +222,11 @@ func TestSentByAnOperator(t *testing.T) {
 	out := m.Start(workflow.StartParams{ID: "run_1", SessionID: "ses_1"}, "agent", noon)
 	trace := &verify.Trace{RunID: "run_1", SessionID: "ses_1", Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{out.Entry}}
 	for _, fire := range []workflow.Fire{
-		{Event: "SET", Data: ok, Source: evidence.Operator, Actor: "operator"}, {Event: "GO", Actor: "agent"},
-		{Event: "SET", Data: ok, Actor: "agent"}, {Event: "SET", Data: ok, Source: evidence.Operator, Actor: "operator"}, {Event: "END", Actor: "agent"},
+		{Event: "SET", Data: ok, Source: evidence.Operator, Actor: "operator"},
+		{Event: "GO", Actor: "agent"},
+		{Event: "SET", Data: ok, Actor: "agent"},
+		{Event: "SET", Data: ok, Source: evidence.Operator, Actor: "operator"},
+		{Event: "END", Actor: "agent"},
 	} {
 		if out = m.Step(&out.Run, fire, noon); !out.Changed {
 			t.Fatal(out.Rejection)

@@ -401,11 +401,10 @@ func (c *checker) atMost(p *workflow.Property) Result {
 
 // uncounted reports that max_iterations does not count all calls of a subject (S3).
 func uncounted(in *workflow.StateView, s workflow.Subject) bool {
-	prefix, wild := strings.CutSuffix(s.Tool, "*")
 	switch {
 	case toolcall.Own(s.Tool):
 		return true
-	case s.Tool == toolname.Loader, wild && strings.HasPrefix(toolname.Loader, prefix):
+	case names([]string{s.Tool}, toolname.Loader):
 		return in.Tool(toolname.Loader) != workflow.ToolDisallowed
 	default:
 		return false

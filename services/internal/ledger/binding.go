@@ -65,24 +65,25 @@ type branchIn struct {
 	Fork      *forkIn               `json:"fork"`
 }
 
-// StateIn is the state in which the record of a run has a session, as the engine sees it
-// for a caller with a binding; empty where the run moves no more, or there is no such
+// StateIn is the workflow of the record of a run, and the state in which it has a session, as the
+// engine sees it for a caller with a binding; empty where the run moves no more, or there is no such
 // branch. only is the branch that the caller's token is bound to, empty for no limit: in
 // another one, and in one that was given to another session, it works in no state.
-func StateIn(run []byte, session string, b Binding, only string) (string, error) {
+func StateIn(run []byte, session string, b Binding, only string) (workflowName, stateName string, err error) {
 	var in struct {
+		Workflow  string          `json:"workflow"`
 		Status    workflow.Status `json:"status"`
 		SessionID string          `json:"session_id"`
 		State     string          `json:"state"`
 		Fork      *forkIn         `json:"fork"`
 	}
 	if err := json.Unmarshal(run, &in); err != nil {
-		return "", fmt.Errorf("decode run: %w", err)
+		return "", "", fmt.Errorf("decode run: %w", err)
 	}
 	switch in.Status {
 	case workflow.Running, workflow.Waiting, workflow.AwaitingApproval:
 	default:
-		return "", nil
+		return "", "", nil
 	}
 	way, found := in.Fork.find(b.Branch)
 	if only != "" && found {
@@ -96,23 +97,23 @@ func StateIn(run []byte, session string, b Binding, only string) (string, error)
 		}
 	}
 	if !found {
-		return "", nil
+		return "", "", nil
 	}
 	state, fork := in.State, in.Fork
 	for i := 0; i < len(way) || fork != nil; i++ {
 		if i == len(way) { // who names no branch works in the current one
 			at := fork.place(fork.Current)
 			if at == nil {
-				return "", nil
+				return "", "", nil
 			}
 			way = append(way, at)
 		}
 		if way[i].Status != workflow.BranchActive {
-			return "", nil
+			return "", "", nil
 		}
 		state, fork = way[i].State, way[i].Fork
 	}
-	return state, nil
+	return in.Workflow, state, nil
 }
 
 // owner is the session that works in a branch.

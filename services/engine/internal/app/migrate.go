@@ -134,12 +134,12 @@ func stateNames(m definition.Compiled) []string {
 // Migrate moves a run. What a plan newly allows, and what no plan speaks of, is refused unless
 // it is accepted.
 func (a *App) Migrate(ctx context.Context, caller Caller, req Migration) (*Outcome, error) {
-	run, err := a.readableRun(ctx, caller, req.RunID)
-	if err != nil {
+	if _, err := a.readableRun(ctx, caller, req.RunID); err != nil {
 		return nil, err
 	}
 	// A remembered run may be at a version that it has left: another plan would be held against it.
-	if run, err = a.loadRun(ctx, runKey(caller.Namespace, req.RunID)); err != nil {
+	run, err := a.loadRun(ctx, runKey(caller.Namespace, req.RunID))
+	if err != nil {
 		return nil, err
 	}
 	from := run.WorkflowVersion

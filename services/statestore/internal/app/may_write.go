@@ -49,8 +49,19 @@ type writing struct {
 	acting *Member
 
 	looked bool
-	states []string // of the runs that the acting session drives; empty for one that moves no more
+	states []standing // of the runs that the acting session drives
 	guards []store.Check
+}
+
+// standing is the workflow of a run and the state that it is in; none of one that moves no more.
+type standing struct{ workflow, state string }
+
+// listed reports that a list has the state, of any workflow or of this one.
+func (s standing) listed(list []document.WriterRule) bool {
+	is := func(name string) bool {
+		return slices.Contains(list, document.WriterRule{Kind: document.ByState, Name: name})
+	}
+	return s.state != "" && (is(s.state) || is(s.workflow+"/"+s.state))
 }
 
 // may reports that a list names the writer.
@@ -81,7 +92,7 @@ func (w *writing) may(ctx context.Context, list []document.WriterRule) (bool, er
 		return false, err
 	}
 	for _, state := range w.states {
-		if state == "" || !slices.Contains(list, document.WriterRule{Kind: document.ByState, Name: state}) {
+		if !state.listed(list) {
 			return false, nil
 		}
 	}
@@ -121,9 +132,9 @@ func (w *writing) look(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		state := ""
+		state := standing{}
 		if run.Version != store.Absent {
-			if state, err = ledger.StateIn(run.Data, name, bound, w.caller.Principal.Branch); err != nil {
+			if state.workflow, state.state, err = ledger.StateIn(run.Data, name, bound, w.caller.Principal.Branch); err != nil {
 				return fault.From(err)
 			}
 		}
@@ -184,8 +195,8 @@ func (w *writing) who() string {
 		who += " without a session"
 	}
 	for _, state := range w.states {
-		if state != "" {
-			who += ` whose run is in state "` + clip(state) + `"`
+		if state.state != "" {
+			who += ` whose run of "` + clip(state.workflow) + `" is in state "` + clip(state.state) + `"`
 		}
 	}
 	return who

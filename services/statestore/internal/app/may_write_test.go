@@ -22,6 +22,7 @@ const guarded = `{"properties":{
 	"by_role":{"x-interlock-writers":["role:operator"]},
 	"by_human":{"x-interlock-writers":["source:human"]},
 	"by_state":{"x-interlock-writers":["state:reviewing","session:boss"]},
+	"by_flow":{"x-interlock-writers":["state:gate/reviewing","state:coding/gate"]},"by_another":{"x-interlock-writers":["state:other/reviewing"]},
 	"frozen":{"x-interlock-writers":[]},
 	"n":{"type":"integer"}}}`
 
@@ -45,7 +46,7 @@ func (r *rig) drives(session, run, state string) {
 	r.Helper()
 	for key, data := range map[store.Key]string{
 		ledger.BindingOf("default", session): run,
-		ledger.Run("default", run):           fmt.Sprintf(`{"id":%q,"status":"RUNNING","state":%q}`, run, state),
+		ledger.Run("default", run):           fmt.Sprintf(`{"id":%q,"workflow":"gate","status":"RUNNING","state":%q}`, run, state),
 	} {
 		if _, err := r.store.Commit(r.Context(), store.Batch{Puts: []store.Put{{Key: key, Expect: store.AnyVersion, Data: []byte(data)}}}); err != nil {
 			r.Fatal(err)
@@ -73,13 +74,13 @@ func TestMayWrite(t *testing.T) {
 			{"an agent in another session", agent("lead"), "n"},
 			{"a session of the pattern", agent("lead/rev-1"), "n by_session"},
 			{"a runtime in it", runtime, "n by_session"},
-			{"a run in the state", agent("lead/lint"), "n by_state"},
+			{"a run in the state", agent("lead/lint"), "n by_state by_flow"},
 			{"a run in another state", agent("lead/busy"), "n"},
 			{"an operator", operator, "n by_role by_human"},
 			{"an operator as a session", as("lead/rev-1"), "n by_role by_human by_session"},
 			{"an operator's token of a session", boundOperator, "n by_role"},
 		} {
-			for _, field := range []string{"n", "by_session", "by_role", "by_human", "by_state", "frozen"} {
+			for _, field := range []string{"n", "by_session", "by_role", "by_human", "by_state", "by_flow", "by_another", "frozen"} {
 				may := strings.Contains(" "+c.may+" ", " "+field+" ")
 				for way, u := range map[string]app.Update{
 					"patch":   set(field, "2"),
@@ -117,7 +118,7 @@ func TestNotAWriterTeaches(t *testing.T) {
 		u.StateID = st.Key.ID
 		_, err := r.Update(r.Context(), agent("lead"), u)
 		want := `the change touches /v, which only session:rev-*, state:reviewing may write; ` +
-			`the role agent in session "lead" whose run is in state "coding" asked, so nothing was changed. Leave it out, or let one of those write it`
+			`the role agent in session "lead" whose run of "gate" is in state "coding" asked, so nothing was changed. Leave it out, or let one of those write it`
 		if got := r.refused(err, fault.NotAWriter).Message; got != want {
 			t.Errorf("says %q", got)
 		}
