@@ -160,6 +160,10 @@ func (c *conformer) change(m *workflow.Machine, e *workflow.HistoryEntry) {
 	var out workflow.Result
 	bySource := false
 	switch {
+	case e.Type == workflow.EventStarted && c.run != nil:
+		c.differs("history", e.RunVersion, "the run starts again")
+		c.broken = true
+		return
 	case e.Type == workflow.EventStarted:
 		out = m.Start(workflow.StartParams{
 			ID: c.trace.RunID, SessionID: c.trace.SessionID, Workspace: c.trace.Workspace, Context: e.Data,
