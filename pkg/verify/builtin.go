@@ -19,7 +19,7 @@ func (c *checker) warnings(written []WrittenEvidence) []Warning {
 	if s.full {
 		return []Warning{{CodeBuiltinBound, "", fmt.Sprintf("%d states were explored, and there are more: what every workflow is asked was not decided", len(s.worlds))}}
 	}
-	b := &builtin{c: c, survey: s, reached: map[string]workflow.View{}, written: written}
+	b := &builtin{c: c, survey: s, reached: map[string]workflow.View{}, most: map[string]right{}, written: written}
 	for i := range s.worlds {
 		s.worlds[i].root.each(nil, func(_ []int, n *node) {
 			if n.of != c.main || n.run.Status.Ended() {
@@ -32,12 +32,11 @@ func (c *checker) warnings(written []WrittenEvidence) []Warning {
 			}
 		})
 	}
-	b.waysOut()
-	b.guards()
-	b.limits()
-	b.rules()
-	b.rights()
-	b.deciders()
+	for _, look := range []func(){b.waysOut, b.guards, b.limits, b.rules, b.rights, b.deciders} {
+		if look(); b.stopped {
+			return []Warning{{CodeBuiltinBound, "", "it was stopped: what every workflow is asked was not decided"}}
+		}
+	}
 	return b.found
 }
 
@@ -47,6 +46,14 @@ type builtin struct {
 	reached map[string]workflow.View // by state
 	written []WrittenEvidence
 	found   []Warning
+	most    map[string]right // that states allow
+	stopped bool
+}
+
+// going tells how far it is, and reports that it goes on.
+func (b *builtin) going() bool {
+	b.stopped = b.stopped || b.c.o.Progress != nil && !b.c.o.Progress("", len(b.survey.worlds))
+	return !b.stopped
 }
 
 func (b *builtin) warn(code, pointer, format string, args ...any) {
@@ -105,6 +112,9 @@ func (b *builtin) limits() {
 		lane, reached := b.reached[state.Name]
 		if !reached || state.Final {
 			continue
+		}
+		if !b.going() {
+			return
 		}
 		var edits, shells, any bool
 		for _, tool := range b.c.toolsOf(b.c.main, state.Name, "*") {
@@ -197,6 +207,15 @@ var (
 
 // rightOf is the most that a state allows, by what it lists.
 func (b *builtin) rightOf(name string) right {
+	most, known := b.most[name]
+	if !known {
+		most = b.findRight(name)
+		b.most[name] = most
+	}
+	return most
+}
+
+func (b *builtin) findRight(name string) right {
 	state := b.c.main.Machine.State(name)
 	most := reads
 	if state.Final {
@@ -245,6 +264,9 @@ func (b *builtin) rights() {
 		from := &def.States[i]
 		if _, reached := b.reached[from.Name]; !reached {
 			continue
+		}
+		if !b.going() {
+			return
 		}
 		before := b.rightOf(from.Name)
 		for _, t := range from.On {

@@ -372,6 +372,9 @@ func (s *suggester) settle(old *workflow.Machine, version int64, all []Proposal,
 		state := otherwise(old, m, traces)
 		if state == "" {
 			s.out.Definition, s.out.Proposals, s.out.Cut, s.out.Verdict = text, all, cutBy(old, m, traces), plan.Verdict
+			if n := undecided(m, traces); n > 0 && len(all) > 0 {
+				s.leave("how the suggestion decides %s of these runs is not known, because something is not recorded (interlock replay says what)", entriesOfRuns(n))
+			}
 			return s.out, nil
 		}
 		before := len(all)
@@ -397,6 +400,23 @@ func otherwise(old, m *workflow.Machine, traces []*Trace) string {
 		}
 	}
 	return ""
+}
+
+func entriesOfRuns(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
+// undecided counts the entries of which nobody can tell how a suggestion would have decided them.
+func undecided(m *workflow.Machine, traces []*Trace) (n int) {
+	for _, t := range traces {
+		for _, entries := range Replay(t, &Candidate{Machine: m, LimitsAsRecorded: true}).Open {
+			n += entries
+		}
+	}
+	return n
 }
 
 // cutBy are the runs in which a limit of a suggestion would have refused a call, and those of the

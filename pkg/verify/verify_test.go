@@ -181,6 +181,17 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestWarningsAreStopped: a search that is stopped while it looks for warnings says so.
+func TestWarningsAreStopped(t *testing.T) {
+	t.Parallel()
+	m := model(t, ladder(100, 0))
+	asked := 0
+	stop := verify.Options{Builtin: true, Progress: func(string, int) bool { asked++; return asked < 50 }}
+	if got := verify.Check(m, nil, stop).Warnings; len(got) != 1 || got[0].Code != verify.CodeBuiltinBound || asked != 50 {
+		t.Errorf("%v, asked %d times", got, asked)
+	}
+}
+
 // TestWarnings: what every workflow is asked.
 func TestWarnings(t *testing.T) {
 	t.Parallel()

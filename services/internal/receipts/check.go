@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/receipt"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
@@ -34,6 +36,8 @@ type Checked struct {
 	Proved map[int64][]verify.Certified
 
 	approvals []jsonview.Approval
+	terms     map[int64]consent.Terms // of approvals, by version of the definition
+	calls     []*ledger.Decision      // of the run
 	history   []jsonview.HistoryEntry
 	allowed   map[string]int // by tool
 	denied    int
@@ -46,7 +50,7 @@ func Check(text []byte, key ed25519.PublicKey, witnesses []ed25519.PublicKey) (*
 	if err != nil {
 		return nil, err
 	}
-	c := &Checked{Statement: s, Proved: map[int64][]verify.Certified{}, allowed: map[string]int{}}
+	c := &Checked{Statement: s, Proved: map[int64][]verify.Certified{}, allowed: map[string]int{}, terms: map[int64]consent.Terms{}}
 	c.Cosigned, c.Faults = f.CheckSignatures(s, key, witnesses)
 	c.Faults = append(c.Faults, s.CheckLog()...)
 	c.Faults = append(c.Faults, s.CheckRecord()...)
@@ -86,6 +90,7 @@ func (c *Checked) conformance() {
 			continue
 		}
 		r.Decisions = append(r.Decisions, recordOf(d))
+		c.calls = append(c.calls, d)
 		if d.Decision == "ALLOW" {
 			c.allowed[d.Tool]++
 		} else {
@@ -161,6 +166,7 @@ func (c *Checked) certificates() {
 			c.say("%v", err)
 			continue
 		}
+		c.terms[t.Version] = m.Meta().Approval
 		properties := m.Definition().Properties
 		if len(properties) == 0 {
 			continue
@@ -209,56 +215,186 @@ func (c *Checked) decided() {
 		c.approvals = append(c.approvals, a)
 		c.approval(&a)
 	}
+	used := map[string]string{} // by approval, who has used it
 	for i := range c.history {
-		e := &c.history[i]
-		if e.ApprovalID == "" || e.Type != workflow.EventTransitioned {
-			continue
+		if e := &c.history[i]; e.ApprovalID != "" && (e.Type == workflow.EventTransitioned || e.Type == workflow.EventParked) {
+			c.carried(e, used)
 		}
-		at := slices.IndexFunc(c.approvals, func(a jsonview.Approval) bool { return a.ApprovalID == e.ApprovalID })
-		if at < 0 {
-			continue // it is missing, which was said
-		}
-		a := &c.approvals[at]
-		subject, _ := document.Parse(a.Subject, document.Limits{})
-		event, _ := subject.Get("event")
-		switch {
-		case a.Status != "USED" && a.Status != "GRANTED":
-			c.say("version %d of the history transitions by approval %s, which is %s", e.RunVersion, a.ApprovalID, a.Status)
-		case event.Str() != e.Event:
-			c.say("version %d of the history transitions by approval %s, which is of event %q", e.RunVersion, a.ApprovalID, event.Str())
+	}
+	for i := range c.calls {
+		if d := c.calls[i]; d.ApprovalID != "" && d.LeaseID == "" && d.Decision == toolcall.Allow {
+			c.admitted(d, used)
 		}
 	}
 }
 
-// approval checks one approval by itself.
-func (c *Checked) approval(a *jsonview.Approval) {
-	data := a.Data
-	if len(a.EditedData) > 0 {
-		data = a.EditedData
+// approvalOf is an approval by its id; nil where it is missing, which was said.
+func (c *Checked) approvalOf(id string) *jsonview.Approval {
+	at := slices.IndexFunc(c.approvals, func(a jsonview.Approval) bool { return a.ApprovalID == id })
+	if at < 0 {
+		return nil
+	}
+	return &c.approvals[at]
+}
+
+// carried checks a transition that has waited for humans, or begins to: it is the one that they
+// were asked about, and what they have agreed to.
+func (c *Checked) carried(e *jsonview.HistoryEntry, used map[string]string) {
+	a := c.approvalOf(e.ApprovalID)
+	if a == nil {
+		return
 	}
 	subject, _ := document.Parse(a.Subject, document.Limits{})
-	action := consent.Action{Kind: consent.Kind(a.Kind), Subject: subject}
-	if len(data) > 0 {
-		action.Data, _ = document.Parse(data, document.Limits{})
+	text := func(name string) string { v, _ := subject.Get(name); return v.Str() }
+	does, data := "waits for", a.Data
+	if e.Type == workflow.EventTransitioned {
+		does, data = "transitions by", bound(a)
+		switch user := fmt.Sprint("version ", e.RunVersion); {
+		case a.Status != "USED" && a.Status != "GRANTED":
+			c.say("version %d of the history transitions by approval %s, which is %s", e.RunVersion, a.ApprovalID, a.Status)
+		case used[a.ApprovalID] != "":
+			c.say("version %d of the history transitions by approval %s, which %s has used", e.RunVersion, a.ApprovalID, used[a.ApprovalID])
+		default:
+			used[a.ApprovalID] = user
+		}
+	} else if v, _ := subject.Get("run_version"); v.String() != strconv.FormatInt(e.RunVersion, 10) {
+		c.say("version %d of the history waits for approval %s, which is of version %s", e.RunVersion, a.ApprovalID, v)
 	}
-	if action.Digest() != a.Digest {
+	switch {
+	case text("event") != e.Event:
+		c.say("version %d of the history %s approval %s, which is of event %q", e.RunVersion, does, a.ApprovalID, text("event"))
+	case text("state") != e.From || text("branch") != e.Branch:
+		c.say("version %d of the history %s approval %s, which is of state %q", e.RunVersion, does, a.ApprovalID, text("state"))
+	case !sameJSON(data, e.Data):
+		c.say("version %d of the history %s approval %s, which is of other data", e.RunVersion, does, a.ApprovalID)
+	}
+}
+
+// admitted checks a call that humans have allowed: it is the one that they were asked about,
+// once. A lease allows others.
+func (c *Checked) admitted(d *ledger.Decision, used map[string]string) {
+	a := c.approvalOf(d.ApprovalID)
+	if a == nil {
+		return
+	}
+	subject, _ := document.Parse(a.Subject, document.Limits{})
+	text := func(name string) string { v, _ := subject.Get(name); return v.Str() }
+	version, _ := subject.Get("run_version")
+	input, _ := document.Parse(a.Data, document.Limits{})
+	switch user := "call " + d.CallID; {
+	case a.Status != "USED" && a.Status != "GRANTED":
+		c.say("decision %d allows a call by approval %s, which is %s", d.Sequence, a.ApprovalID, a.Status)
+	case a.Kind != string(consent.ToolCall) || text("tool") != d.Tool || text("state") != d.State || text("branch") != d.Branch ||
+		version.String() != strconv.FormatInt(d.RunVersion, 10) || toolcall.InputDigest(d.Tool, inputOf(input)) != d.InputDigest:
+		c.say("decision %d allows a call by approval %s, which is of something else", d.Sequence, a.ApprovalID)
+	case used[a.ApprovalID] != "" && used[a.ApprovalID] != user:
+		c.say("decision %d allows a call by approval %s, which %s has used", d.Sequence, a.ApprovalID, used[a.ApprovalID])
+	default:
+		used[a.ApprovalID] = user
+	}
+}
+
+func inputOf(v document.Value) []byte {
+	if v.IsZero() {
+		return nil
+	}
+	return v.AppendJSON(nil)
+}
+
+// bound is the data that an approval is of in the end.
+func bound(a *jsonview.Approval) jsontext.Value {
+	if len(a.EditedData) > 0 {
+		return a.EditedData
+	}
+	return a.Data
+}
+
+// sameJSON reports that two texts say the same. Nothing is an empty object.
+func sameJSON(a, b jsontext.Value) bool {
+	read := func(text jsontext.Value) document.Value {
+		v, problem := document.Parse(text, document.Limits{})
+		if problem != nil || v.Kind() == document.Null {
+			return document.ObjectValue(nil)
+		}
+		return v
+	}
+	return document.Equal(read(a), read(b))
+}
+
+// approval checks one approval by itself: it is of what it says, and its votes are cast again
+// under the terms of the definition.
+func (c *Checked) approval(a *jsonview.Approval) {
+	subject, _ := document.Parse(a.Subject, document.Limits{})
+	action := consent.Action{Kind: consent.Kind(a.Kind), Subject: subject}
+	if len(a.Data) > 0 {
+		action.Data, _ = document.Parse(a.Data, document.Limits{})
+	}
+	final := action
+	if data := bound(a); len(data) > 0 {
+		final.Data, _ = document.Parse(data, document.Limits{})
+	}
+	if final.Digest() != a.Digest {
 		c.say("approval %s was of something else than it says", a.ApprovalID)
 	}
 	if run, _ := subject.Get("run_id"); run.Str() != c.Statement.Predicate.RunID {
 		c.say("approval %s was of another run", a.ApprovalID)
 	}
-	agreed := map[string]bool{}
+	version, _ := subject.Get("run_version")
+	terms, known := c.termsAt(version.String())
+	if !known {
+		c.say("approval %s was asked at version %s of the run, which the history does not have", a.ApprovalID, version)
+		return
+	}
+	opened, err := consent.Open(consent.Request{
+		ID: a.ApprovalID, Action: action, Editable: a.Editable, Message: a.Message, Terms: terms,
+		Asker: consent.Asker{Principal: a.Asker.Principal, SessionID: a.Asker.SessionID, RootID: a.Asker.RootSessionID},
+	}, a.CreatedAt)
+	if err != nil {
+		c.say("approval %s could not be asked for: %v", a.ApprovalID, err)
+		return
+	}
+	c.votes(a, opened.Approval)
+}
+
+// votes casts the votes of an approval again.
+func (c *Checked) votes(a *jsonview.Approval, at *consent.Approval) {
+	if is := at.Terms; int(a.Terms.Required) != is.Required || int(a.Terms.DenyThreshold) != is.DenyThreshold {
+		c.say("approval %s was decided under other terms than those of the definition", a.ApprovalID)
+	}
+	at.ExpiresAt = a.ExpiresAt // later than asked for, where it was restored from a backup
+	if a.Escalated {
+		at.EscalatesAt = at.EscalatesAt.Add(-time.Minute) // by the clock of another replica
+	}
 	for _, v := range a.Votes {
-		if v.By == a.Asker.Principal {
-			c.say("approval %s was decided by who has asked for it", a.ApprovalID)
+		d := consent.Decision{Approve: v.Approve, Digest: at.Digest, Note: v.Note}
+		if v.Approve && v.By == a.EditedBy && len(a.EditedData) > 0 {
+			d.Data, _ = document.Parse(a.EditedData, document.Limits{})
 		}
-		if v.Approve {
-			agreed[v.By] = true
+		out := at.Decide(consent.Approver{Name: v.By, Role: v.Role}, d, v.Time)
+		if out.Refusal != nil {
+			c.say("the vote of %q on approval %s does not count: %s", v.By, a.ApprovalID, out.Refusal.Message)
+			return
 		}
+		at = out.Approval
 	}
-	if granted := a.Status == "USED" || a.Status == "GRANTED"; granted && len(agreed) < int(max(a.Terms.Required, 1)) {
-		c.say("approval %s is %s by %d who agree, and needs %d", a.ApprovalID, a.Status, len(agreed), a.Terms.Required)
+	ends := map[string]consent.Status{
+		"USED": consent.Granted, "GRANTED": consent.Granted, "REJECTED": consent.Rejected, "PENDING": consent.Pending, "EXPIRED": consent.Pending,
 	}
+	if want, told := ends[a.Status]; told && at.Status != want {
+		c.say("approval %s is %s, and its votes make it %s", a.ApprovalID, a.Status, at.Status)
+	}
+}
+
+// termsAt are those of the definition by which a version of the run was decided.
+func (c *Checked) termsAt(runVersion string) (terms consent.Terms, known bool) {
+	for i := range c.history {
+		e := &c.history[i]
+		if e.ToolResult != nil || strconv.FormatInt(e.RunVersion, 10) != runVersion {
+			continue
+		}
+		terms, known = c.terms[e.WorkflowVersion]
+	}
+	return terms, known
 }
 
 // Sentences say what the receipt shows, for people. They say nothing that was not checked.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/receipt"
+	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/receipts"
 )
 
@@ -54,6 +58,9 @@ func (m *tamperer) predicate() object { return m.payload["predicate"].(object) }
 func (m *tamperer) list(name string) []any { return m.predicate()[name].([]any) }
 
 func (m *tamperer) one(name string, i int) object { return m.list(name)[i].(object) }
+
+// vote is the one on the approval.
+func (m *tamperer) vote() object { return m.one("approvals", 0)["votes"].([]any)[0].(object) }
 
 // record edits the text of a record of the log.
 func (m *tamperer) record(i int, old, with string) {
@@ -259,6 +266,31 @@ func lies() []tampering {
 		{"a call was in another state", all(func(m *tamperer) { m.record(0, `"state":"work"`, `"state":"ship"`) })},
 		{"a transition led elsewhere", all(func(m *tamperer) { m.one("history", 2)["to"] = "done"; m.one("history", 3)["from"] = "done" })},
 		{"an approval said something else", all(func(m *tamperer) { m.one("approvals", 0)["data"] = object{"target": "staging"} })},
+		{"an agent has voted", all(func(m *tamperer) { m.vote()["role"] = "agent" })},
+		{"somebody has voted who may not", all(func(m *tamperer) { m.vote()["role"] = "observer" })},
+		{"the asker has voted, in capitals", all(func(m *tamperer) {
+			m.vote()["by"] = strings.ToUpper(m.one("approvals", 0)["asker"].(object)["principal"].(string))
+		})},
+		{"somebody has rejected it before", all(func(m *tamperer) {
+			no := maps.Clone(m.vote())
+			no["by"], no["approve"] = "ann", false
+			m.one("approvals", 0)["votes"] = []any{no, m.vote()}
+		})},
+		{"it was approved after it had expired", all(func(m *tamperer) { m.one("approvals", 0)["expires_at"] = m.one("approvals", 0)["created_at"] })},
+		{"it took fewer to approve than the definition says", all(func(m *tamperer) {
+			m.one("definitions", 0)["definition"].(object)["meta"].(object)["approval"] = object{"required": float64(2)}
+			m.predicate()["certificates"] = []any{certificateOf(m.t, m.one("definitions", 0)["definition"])}
+		})},
+		{"others may approve than the definition says", all(func(m *tamperer) {
+			m.one("approvals", 0)["terms"].(object)["eligible"] = object{"roles": []any{"observer"}}
+			m.vote()["role"] = "observer"
+		})},
+		{"it was approved with other data", all(func(m *tamperer) { m.one("history", 2)["data"] = object{"target": "staging"} })},
+		{"it was asked with other data", all(func(m *tamperer) { m.one("history", 1)["data"] = object{"target": "staging"} })},
+		{"a call was allowed by the approval of an event", all(func(m *tamperer) {
+			m.record(3, `"decision":"ALLOW"`, `"decision":"ALLOW","approval_id":"`+m.one("approvals", 0)["approval_id"].(string)+`"`)
+		})},
+		{"a decision is there twice in its record", all(func(m *tamperer) { m.record(1, `"decision":"DENY"`, `"decision":"DENY","decision":"ALLOW"`) })},
 		{"a tool was always allowed", all(func(m *tamperer) {
 			m.one("definitions", 0)["definition"].(object)["states"].(object)["work"].(object)["allowed_tools"] = []any{"Bash", "Edit"}
 		})},
@@ -349,6 +381,25 @@ func independent(t *testing.T) (check func(receiptText []byte, witnessed bool) (
 	}
 }
 
+// certificateOf is one that a definition has.
+func certificateOf(t *testing.T, definition any) object {
+	t.Helper()
+	text := mustJSON(t, definition)
+	m, problems := workflow.Parse(text)
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	value, _ := document.Parse(text, document.Limits{})
+	model := &verify.Model{Main: verify.Definition{Machine: workflow.Compile(m, 1), Text: value}}
+	o := verify.Options{MaxStates: 100_000}
+	report := verify.Check(model, m.Properties, o)
+	var certificate object
+	if err := json.Unmarshal(mustJSON(t, verify.Certify(model, &report, o, "test")), &certificate); err != nil {
+		t.Fatal(err)
+	}
+	return certificate
+}
+
 // looser spells the same bytes in another base64: the last bits before "==" say nothing.
 func looser(text string) string {
 	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -403,6 +454,8 @@ func TestTampering(t *testing.T) {
 		text := hands(c.do)
 		if found := faults(text); found == "" {
 			t.Errorf("a lie: %s: interlock has not found it", c.name)
+		} else {
+			t.Logf("a lie: %s: %s", c.name, found)
 		}
 	}
 	if len(all) < 40 {

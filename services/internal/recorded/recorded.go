@@ -14,6 +14,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
@@ -69,7 +70,61 @@ func Read(name string, text []byte) (*Run, error) {
 	if r.Format != Format {
 		return nil, fmt.Errorf("%s is not an exported run of this version: its format is %q, not %q", name, r.Format, Format)
 	}
+	if why := r.mixed(); why != "" {
+		return nil, fmt.Errorf("%s is not one exported run: %s", name, why)
+	}
 	return &r, nil
+}
+
+// mixed says why the parts of an exported run are not those of one run, from its beginning on
+// and without a gap, or is empty. Whatever is said of one that has been cut, or put together of
+// several, would be said of a run that there was not.
+func (r *Run) mixed() string {
+	if r.RunID == "" {
+		return "it names no run"
+	}
+	for i, v := range r.Versions {
+		same := func(other Version) bool { return other.Version == v.Version }
+		if v.Name != r.Workflow || slices.ContainsFunc(r.Versions[:i], same) {
+			return fmt.Sprintf("version %d of workflow %q is not one of workflow %q, once", v.Version, v.Name, r.Workflow)
+		}
+	}
+	for i, v := range r.Policies {
+		same := func(other Version) bool { return other.Name == v.Name && other.Version == v.Version }
+		if slices.ContainsFunc(r.Policies[:i], same) {
+			return fmt.Sprintf("version %d of policy %q is there twice", v.Version, v.Name)
+		}
+	}
+	changes := int64(0)
+	for i := range r.History {
+		e := &r.History[i]
+		if e.ToolResult != nil {
+			continue
+		}
+		if changes++; e.RunVersion != changes {
+			return fmt.Sprintf("version %d of its history comes where version %d must be", e.RunVersion, changes)
+		}
+		if (e.Type == workflow.EventStarted) != (changes == 1) {
+			return fmt.Sprintf("version %d of its history is %q", changes, e.Type)
+		}
+	}
+	if changes == 0 {
+		return "it has no history"
+	}
+	last := int64(0)
+	for i := range r.Decisions {
+		d := &r.Decisions[i]
+		switch {
+		case d.RunID != r.RunID:
+			return fmt.Sprintf("decision %d is of run %q", d.Sequence, d.RunID)
+		case d.Sequence <= last:
+			return fmt.Sprintf("decision %d comes after decision %d", d.Sequence, last)
+		case !slices.Contains([]toolcall.Decision{toolcall.Allow, toolcall.Ask, toolcall.Deny}, toolcall.Decision(d.Decision)):
+			return fmt.Sprintf("decision %d is %q", d.Sequence, d.Decision)
+		}
+		last = d.Sequence
+	}
+	return ""
 }
 
 // Load reads a run; raw adds the log of its whole family as it is stored.
@@ -175,6 +230,9 @@ func (r *Run) Trace() (*verify.Trace, error) {
 		compiled, err := definition.Flags{}.Compile(v.Definition, v.Version)
 		if err != nil {
 			return nil, fmt.Errorf("version %d of the definition: %w", v.Version, err)
+		}
+		if compiled.Name() != r.Workflow {
+			return nil, fmt.Errorf("version %d of the definition is of workflow %q, not %q", v.Version, compiled.Name(), r.Workflow)
 		}
 		t.Definitions[v.Version] = compiled.Machine
 	}

@@ -77,6 +77,9 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
+	if c.FailOn != "none" && len(traces) == 0 { // nothing is known, so that anything may differ
+		return console.ErrNo
+	}
 	if c.FailOn == "any" && (len(s.Differences) > 0 || s.Undecided > 0) || c.FailOn == "loosened" && (s.Loosened > 0 || s.Undecided > 0) {
 		return console.ErrNo
 	}

@@ -39,11 +39,22 @@ func Compile(file string, number int64, io console.Streams) (definition.Compiled
 }
 
 // Named are the runs that a command line names: those of exported files, and the ids of the
-// others.
+// others. A run that is named twice would be counted twice, and is refused.
 func Named(names []string, io console.Streams) (traces []*verify.Trace, ids []string, err error) {
+	seen := map[string]bool{}
+	again := func(id string) error {
+		if seen[id] {
+			return console.Misusedf("run %s is named twice", id)
+		}
+		seen[id] = true
+		return nil
+	}
 	for _, name := range names {
 		if _, err := os.Stat(name); err != nil {
 			if err := noFile(name); err != nil {
+				return nil, nil, err
+			}
+			if err := again(name); err != nil {
 				return nil, nil, err
 			}
 			ids = append(ids, name)
@@ -51,6 +62,9 @@ func Named(names []string, io console.Streams) (traces []*verify.Trace, ids []st
 		}
 		t, err := FromFile(name, io)
 		if err != nil {
+			return nil, nil, err
+		}
+		if err := again(t.RunID); err != nil {
 			return nil, nil, err
 		}
 		traces = append(traces, t)
