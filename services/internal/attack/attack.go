@@ -61,6 +61,8 @@ type Counts struct {
 	Again  int `json:"decided_again"`
 	// Open are those that could not be, by why.
 	Open map[string]int `json:"open"`
+	// Reached are the states that runs of what is attacked were in: nothing is known of others.
+	Reached []string `json:"reached"`
 }
 
 // Result is what came of an attack.
@@ -276,7 +278,7 @@ func (a *Attacker) playWith(ctx context.Context, next func(*player) (attack.Step
 
 // counts of one schedule.
 func (p *player) counts() Counts {
-	c := Counts{Schedules: 1, Kills: p.lives, Again: p.again, Open: p.open, Approved: p.approved, Steps: len(p.lines)}
+	c := Counts{Schedules: 1, Kills: p.lives, Again: p.again, Open: p.open, Approved: p.approved, Steps: len(p.lines), Reached: p.reached}
 	for _, r := range p.runs {
 		c.Changes += int(r.GetVersion())
 	}
@@ -308,6 +310,7 @@ func (c *Counts) add(other *Counts) {
 	c.Writes += other.Writes
 	c.Kills += other.Kills
 	c.Again += other.Again
+	c.Reached = slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.Reached, other.Reached))))
 	if c.Open == nil {
 		c.Open = map[string]int{}
 	}

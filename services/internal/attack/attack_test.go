@@ -210,6 +210,9 @@ properties:
 	if len(r.Found) != 1 || r.Found[0].Kind != Broken || r.Found[0].Class != "only tested code ships" || len(r.Found[0].Steps) != 1 {
 		t.Fatalf("found is %+v", r.Found)
 	}
+	if want := []string{"coding", "shipped", "shipping"}; !slices.Equal(r.Reached, want) {
+		t.Errorf("reached are %q", r.Reached)
+	}
 	text := Scenario(a.cfg.Model, &r.Found[0])
 	suite, problems := scenario.Parse(scenario.Source{Name: "leaky.test.yaml", Text: text}, nil)
 	if suite == nil {

@@ -76,6 +76,7 @@ func (p *player) judge(properties []workflow.Property, proved map[string]bool) (
 	if err != nil {
 		return []Finding{{Kind: Lost, Class: "unreadable", What: "what was recorded cannot be read: " + err.Error()}}, nil
 	}
+	p.reached = p.statesOf(r)
 	all := p.found
 	all = append(all, p.chains()...)
 	all = append(all, p.events()...)
@@ -114,6 +115,22 @@ func (p *player) read() (*recorded, error) {
 		}
 	}
 	return r, nil
+}
+
+// statesOf are the states that runs of what is attacked were in.
+func (p *player) statesOf(r *recorded) []string {
+	seen := map[string]bool{}
+	for _, run := range p.runs {
+		if run.GetWorkflow() != p.model.Main.Machine.Name() {
+			continue
+		}
+		for i := range r.histories[run.GetRunId()] {
+			if to := r.histories[run.GetRunId()][i].To; to != "" {
+				seen[to] = true
+			}
+		}
+	}
+	return sorted(seen)
 }
 
 // decisions reads the log, in order.

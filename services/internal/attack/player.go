@@ -49,6 +49,7 @@ type player struct {
 	under    *ack           // what is under way
 	open     map[string]int // entries that could not be, by why
 	again    int            // entries that were decided again
+	reached  []string       // states of what is attacked that a run was in
 	found    []Finding
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -263,10 +264,24 @@ func (c *Command) print(io console.Streams, t *target, r *engine.Result, written
 	}
 	fmt.Fprintf(io.Out, "%s: %d recorded entries decided again, %d open; escapes: %d, lost: %d, doubled: %d, broken properties: %d\n", name,
 		r.Again, open, counts[engine.Escape], counts[engine.Lost], counts[engine.Doubled], counts[engine.Broken])
+	if never := neverReached(t, r); len(never) > 0 {
+		fmt.Fprintf(io.Out, "%s: no schedule reached %s, so nothing was tried there; more --seeds and --steps may get there\n", name,
+			show.Text(strings.Join(never, ", ")))
+	}
 	if len(t.properties) == 0 {
 		fmt.Fprintf(io.Out, "%s: no properties: only what the definition itself says was held against what happened\n", name)
 	}
 	return nil
+}
+
+// neverReached are the states that no run was in.
+func neverReached(t *target, r *engine.Result) (never []string) {
+	for i := range t.model.Main.Machine.Definition().States {
+		if state := t.model.Main.Machine.Definition().States[i].Name; !slices.Contains(r.Reached, state) {
+			never = append(never, state)
+		}
+	}
+	return never
 }
 
 func (c *Command) printJSON(io console.Streams, r *engine.Result, written []files) error {
