@@ -94,7 +94,7 @@ meta: {enforcement: always}
 	} {
 		m := model(t, c.src)
 		r := verify.Check(m, properties(t, m, `{p: {never: {state: applied}}}`), verify.Options{}).Results[0]
-		if r.Verdict != c.want || c.want == verify.Refuted && !strings.Contains(string(r.Counterexample.Scenario), "verdict") {
+		if r.Verdict != c.want || c.want == verify.Refuted && (!strings.Contains(string(r.Counterexample.Scenario), `given: {"evidence":{"verdict":true}}`) || !strings.Contains(r.Reason, `"verdict" demands`)) {
 			t.Errorf("%s: %s, %s", c.name, r.Verdict, r.Reason)
 		}
 	}

@@ -195,6 +195,12 @@ func (s *story) play(p *workflow.Property, r Result) Result {
 		return s.spurious(r, fmt.Sprintf("step %d, %s, is not allowed: %s", results[0].Step+1, results[0].Action,
 			results[0].Message))
 	}
+	if len(s.facts) > 0 { // no step gives it
+		r.Reason += ", once the shared state has what evidence " + document.Quote(s.facts[0]) + " demands"
+		if len(s.facts) > 1 {
+			r.Reason += fmt.Sprintf(", and %d more", len(s.facts)-1)
+		}
+	}
 	r.Verdict = Refuted
 	r.Counterexample = &Counterexample{
 		Steps: s.steps(), Stands: s.stands(), Scenario: s.scenario(p.Name, "Property "+p.Name+" is not kept: "+r.Reason+"."),
