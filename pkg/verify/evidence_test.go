@@ -66,6 +66,40 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// Evidence of the shared state that a way takes is in the scenario from its beginning, also
+// where the way takes other steps before.
+func TestWrittenEvidenceInAWay(t *testing.T) {
+	t.Parallel()
+	const src = `
+id: reviewed
+initial: coding
+evidence:
+  verdict: {state: /verdict, op: eq, value: passed}
+guards:
+  passed: {evidence: verdict}
+  failed: {not: {evidence: verdict}}
+states:
+  coding: {allowed_tools: [Read], on: {REVIEW: review}}
+  review: {allowed_tools: [Read], on: {APPLY: {target: applied, guard: passed}}}
+  applied: {type: final}
+meta: {enforcement: always}
+`
+	for _, c := range []struct {
+		name, src string
+		want      verify.Verdict
+	}{
+		{"after another step", src, verify.Refuted},
+		{"not held before, and held after", strings.Replace(src, "{REVIEW: review}", "{REVIEW: {target: review, guard: failed}}", 1), verify.Undecided},
+		{"held before, and not after", strings.NewReplacer("{REVIEW: review}", "{REVIEW: {target: review, guard: passed}}", "guard: passed}}}", "guard: failed}}}").Replace(src), verify.Undecided},
+	} {
+		m := model(t, c.src)
+		r := verify.Check(m, properties(t, m, `{p: {never: {state: applied}}}`), verify.Options{}).Results[0]
+		if r.Verdict != c.want || c.want == verify.Refuted && !strings.Contains(string(r.Counterexample.Scenario), "verdict") {
+			t.Errorf("%s: %s, %s", c.name, r.Verdict, r.Reason)
+		}
+	}
+}
+
 const named = `
 id: named
 initial: a

@@ -231,9 +231,9 @@ func gainedTerms(a, b consent.Terms) string {
 	nobody := func(a consent.Approvers) bool { return len(a.Roles)+len(a.Names) == 0 }
 	switch {
 	case max(b.Required, 1) < max(a.Required, 1):
-		return fmt.Sprintf("%d must agree, and it were %d", max(b.Required, 1), max(a.Required, 1))
+		return fmt.Sprintf("%d must agree, where %d had to", max(b.Required, 1), max(a.Required, 1))
 	case max(b.DenyThreshold, 1) > max(a.DenyThreshold, 1):
-		return fmt.Sprintf("%d must reject, and it were %d", max(b.DenyThreshold, 1), max(a.DenyThreshold, 1))
+		return fmt.Sprintf("%d must reject, where %d had to", max(b.DenyThreshold, 1), max(a.DenyThreshold, 1))
 	case nobody(a.Eligible) != nobody(b.Eligible) || !within(a.Eligible, b.Eligible):
 		return "others may decide"
 	case !nobody(b.Escalation.To) && (!within(a.Escalation.To, b.Escalation.To) || b.Escalation.After < a.Escalation.After):

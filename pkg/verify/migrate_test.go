@@ -84,7 +84,7 @@ func TestMigrationPlan(t *testing.T) {
 		{name: "no approval", to: change(`, "requires_approval": true`, ``), gains: []string{`state "work": transition: "SHIP" leads to "ship", and needs no approval any more`}},
 		{name: "one more approval", from: calm, to: strings.Replace(calm, `"READY": {"target": "work", "guard": "sized"}`, `"READY": {"target": "work", "guard": "sized", "requires_approval": true}`, 1)},
 		{name: "one more approval, while which no interrupt fires", to: change(`"READY": {"target": "work", "guard": "sized"}`, `"READY": {"target": "work", "guard": "sized", "requires_approval": true}`), gains: []string{`state "plan" (in "fix" before): transition: "READY" leads to "work"`}},
-		{name: "one who must agree", to: change(`"required": 2`, `"required": 1`), gains: []string{`everywhere: rule: meta.approval: 1 must agree, and it were 2`}},
+		{name: "one who must agree", to: change(`"required": 2`, `"required": 1`), gains: []string{`everywhere: rule: meta.approval: 1 must agree, where 2 had to`}},
 		{name: "three who must agree", to: change(`"required": 2`, `"required": 3`)},
 		{name: "no policy", to: change(`"policy": ["limits"]`, `"policy": []`), gains: []string{`everywhere: rule: policy "limits" no longer judges`}},
 		{name: "one more policy", to: change(`"policy": ["limits"]`, `"policy": ["limits", "more"]`)},

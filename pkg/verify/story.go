@@ -198,11 +198,17 @@ func (s *story) evidence(m *move, before *world, n *node) {
 	spec := &n.of.Machine.Evidence()[i]
 	switch m.why {
 	case "state":
-		if m.kind == gains && len(s.lines) == 0 {
+		// A scenario has what is gained from its beginning. Where something before needed that it
+		// is not held, the play does not come as far.
+		if m.kind == gains && len(m.path) == 0 {
 			s.facts = append(s.facts, m.event)
 			return
 		}
-		s.wrong = "the shared state would have to change, which a scenario cannot do"
+		s.wrong = "the shared state would have to lose what evidence " + document.Quote(m.event) +
+			" demands, which a scenario cannot do"
+		if m.kind == gains {
+			s.wrong = "an invoked run would need evidence " + document.Quote(m.event) + " of the shared state, which a scenario cannot give"
+		}
 	case "age":
 		s.add(member("advance", text((spec.MaxAge + time.Second).String())))
 	case "pause":

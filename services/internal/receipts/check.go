@@ -412,7 +412,14 @@ func (c *Checked) Sentences() []string {
 	}
 	for i := range c.history {
 		e := &c.history[i]
-		if e.Type != workflow.EventTransitioned || e.ApprovalID == "" && len(e.Guards) == 0 {
+		switch {
+		case e.Type == workflow.EventForced:
+			say("At %s %s forced it from %q to %q, past guards and approvals.", clock(e.Time), e.Actor, e.From, e.To)
+			continue
+		case e.Type == workflow.EventMigrated && i > 0:
+			say("At %s %s moved it from version %d to version %d.", clock(e.Time), e.Actor, c.history[i-1].WorkflowVersion, e.WorkflowVersion)
+			continue
+		case e.Type != workflow.EventTransitioned || e.ApprovalID == "" && len(e.Guards) == 0:
 			continue
 		}
 		text := fmt.Sprintf("At %s it went from %q to %q by %s", clock(e.Time), e.From, e.To, e.Event)

@@ -231,6 +231,35 @@ func TestReceiptsOfForks(t *testing.T) {
 	}
 }
 
+// A reader of a receipt is told that an operator has taken the run past its rules, or moved it to
+// other rules.
+func TestSentencesOfOperators(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	const src = `{"id": "ruled", "initial": "work", "meta": {"debug": "operator"}, "states": {"work": {"on": {"DONE": "done"%s}}, "done": {"type": "final"}}}`
+	for _, more := range []string{"", `, "STOP": "done"`} {
+		_, err := enginev1.NewWorkflowServiceClient(p.as("operator")).RegisterWorkflow(p.Context(), &enginev1.RegisterWorkflowRequest{Definition: fmt.Appendf(nil, src, more)})
+		done(p, "", err)
+	}
+	runs := enginev1.NewRunServiceClient(p.as("operator"))
+	started, err := runs.StartRun(p.Context(), &enginev1.StartRunRequest{Workflow: "ruled", SessionId: "s3", WorkflowVersion: 2})
+	run := done(p, started, err).GetRun().GetRunId()
+	_, err = runs.MigrateRun(p.Context(), &enginev1.MigrateRunRequest{RunId: run, ToVersion: 1})
+	done(p, "", err)
+	_, err = runs.ForceState(p.Context(), &enginev1.ForceStateRequest{RunId: run, State: "done"})
+	done(p, "", err)
+	checked, err := receipts.Check(p.receipt(run), keyOf(t, "deployment").Public(), nil)
+	if err != nil || len(checked.Faults) > 0 {
+		t.Fatal(err, checked)
+	}
+	text := strings.Join(checked.Sentences(), "\n")
+	for _, want := range []string{"operator moved it from version 2 to version 1.", `operator forced it from "work" to "done", past guards and approvals.`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}
+
 // BenchmarkReceipt makes and checks receipts of runs with many decisions.
 func BenchmarkReceipt(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {

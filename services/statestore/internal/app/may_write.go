@@ -161,7 +161,7 @@ func (w *writing) refuse(format string, denied []document.Restriction) error {
 	at := denied[0]
 	e := fault.New(fault.NotAWriter, format, place(at.Pointer), whoMay(at.Writers), w.who())
 	for _, d := range denied[:min(len(denied), 20)] {
-		e = e.Violate(d.Pointer, document.Code(fault.NotAWriter), place(d.Pointer)+": "+whoMay(d.Writers))
+		e = e.Violate(d.Pointer, document.Code(fault.NotAWriter), whoMay(d.Writers))
 	}
 	return e
 }

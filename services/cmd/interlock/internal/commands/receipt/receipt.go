@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -163,8 +165,8 @@ func printChecked(io console.Streams, file string, c *receipts.Checked) {
 	for _, sentence := range c.Sentences() {
 		fmt.Fprintf(io.Out, "  %s\n", show.Text(sentence))
 	}
-	for why, n := range c.Conformance.Open {
-		fmt.Fprintf(io.Out, "  not decided again: %d, because %s\n", n, why)
+	for _, why := range slices.Sorted(maps.Keys(c.Conformance.Open)) {
+		fmt.Fprintf(io.Out, "  not decided again: %d, because %s\n", c.Conformance.Open[why], why)
 	}
 }
 
