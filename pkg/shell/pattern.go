@@ -68,11 +68,11 @@ func (p Pattern) languages() [][]token {
 		}
 		return all
 	case len(p.words) > 0:
-		text := literals(strings.Join(withoutAssignments(p.words), " "))
-		if len(text) == 0 {
-			return nil // assignments alone are no command
+		all := beginning(p.words)
+		if rest := withoutAssignments(p.words); len(rest) < len(p.words) {
+			all = append(all, beginning(rest)...)
 		}
-		return [][]token{text, append(slices.Clip(text), token{char: ' '}, token{kind: star})}
+		return all
 	case p.glob != "":
 		own := tokens(p.glob)
 		first, rest, more := strings.Cut(p.glob, " ")
@@ -83,6 +83,15 @@ func (p Pattern) languages() [][]token {
 	default:
 		return nil
 	}
+}
+
+// beginning are the texts that begin with some words, each of them whole.
+func beginning(words []string) [][]token {
+	if len(words) == 0 {
+		return [][]token{{{kind: star}}}
+	}
+	text := literals(strings.Join(words, " "))
+	return [][]token{text, append(slices.Clip(text), token{char: ' '}, token{kind: star})}
 }
 
 func withoutAssignments(words []string) []string {

@@ -29,7 +29,7 @@ func TestMeet(t *testing.T) {
 		{"@inert", "kubectl", false},
 		{"@inert", "git *", false},
 		{"CI=1 go test", "go test", true},
-		{"FOO=1", "go test", false},
+		{"FOO=1", "go test", true}, // "FOO=1 go test" begins with it
 		{"* apply", "CI=1 kubectl apply", true},
 		{"go test 'a b'", "go test a*", true},
 		{"ls | wc", "ls", false},

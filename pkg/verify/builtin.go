@@ -50,7 +50,7 @@ type builtin struct {
 	stopped bool
 }
 
-// going tells how far it is, and reports that it goes on.
+// going tells how far it is, and reports that it continues.
 func (b *builtin) going() bool {
 	b.stopped = b.stopped || b.c.o.Progress != nil && !b.c.o.Progress("", len(b.survey.worlds))
 	return !b.stopped

@@ -58,6 +58,10 @@ var holes = []struct {
 		`{never: {command: "rm *"}}`, verify.Refuted, "mcp__box__",
 	},
 	{
+		"an entry that is an assignment alone", always(`allowed_tools: [Bash, Edit], allowed_commands: ["CI=1"]`),
+		`{never: {command: "*rm*"}}`, verify.Refuted, "rm",
+	},
+	{
 		"a name of somebody whom nobody knows",
 		`{id: w, initial: a, meta: {approval_mode: ui, enforcement: always}, states: {a: {on: {ASK: {target: b, requires_approval: true}}}, b: {on: {X: done}}, done: {type: final}}}`,
 		`{never: {state: b}, unless: {approval: {by: approver-1}}}`, verify.Refuted, "approver",

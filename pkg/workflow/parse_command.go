@@ -124,12 +124,22 @@ func (r *reader) command(entry string, at *document.Path) {
 			r.report.DidYouMean(entry, slices.Values([]string{"@inert"})))
 	case strings.Trim(entry, "*? \t") == "":
 		r.report.Warnf(at, CodeTooBroad, "%s allows every command; list the commands", document.Quote(entry))
+	case !slices.ContainsFunc(words, func(word string) bool { return !assigns(word) }):
+		r.report.Warnf(at, CodeTooBroad, "%s only sets variables, so it allows every command that begins so; write the command after them", document.Quote(entry))
 	case tooBroad(words):
 		r.report.Warnf(at, CodeTooBroad, "%s runs any program it is given, so it allows everything; list the commands that you trust", document.Quote(entry))
 	}
 }
 
 func unseen(c rune) bool { return !unicode.IsPrint(c) }
+
+// assigns reports a word that sets a variable.
+func assigns(word string) bool {
+	name, _, assigned := strings.Cut(word, "=")
+	return assigned && name != "" && name[0] > '9' && !strings.ContainsFunc(name, func(c rune) bool {
+		return c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+	})
+}
 
 func tooBroad(words []string) bool {
 	program := words[0][strings.LastIndexByte(words[0], '/')+1:]

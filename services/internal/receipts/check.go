@@ -443,6 +443,9 @@ func (c *Checked) Sentences() []string {
 			}
 		}
 	}
+	if c.Conformance.Open[verify.OpenSource] > 0 {
+		say("Its guards ask who has sent a value, and an operator may have done so, which is not recorded: what is proved is about agents alone.")
+	}
 	for _, w := range c.Cosigned {
 		say("Witness %s has seen this log at %s.", w.Witness, w.At.Format(time.RFC3339))
 	}

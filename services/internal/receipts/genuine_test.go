@@ -260,6 +260,33 @@ func TestSentencesOfOperators(t *testing.T) {
 	}
 }
 
+// What is proved leaves aside what operators send: a receipt of a run that may rest on that says so.
+func TestSentenceOfWhatAnOperatorSends(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	_, err := enginev1.NewWorkflowServiceClient(p.as("operator")).RegisterWorkflow(p.Context(), &enginev1.RegisterWorkflowRequest{Definition: []byte(
+		`{"id": "sent", "initial": "work", "context": {"ok": false}, "states": {"work": {"on": {"SET": "work", "GO": {"target": "done", "guard": "g"}}}, "done": {"type": "final"}},
+		"guards": {"g": {"field": "ok", "op": "eq", "value": true, "source": "operator"}}}`)})
+	done(p, "", err)
+	runs := enginev1.NewRunServiceClient(p.as("operator"))
+	started, err := runs.StartRun(p.Context(), &enginev1.StartRunRequest{Workflow: "sent", SessionId: "s4"})
+	run := done(p, started, err).GetRun().GetRunId()
+	for _, event := range []*enginev1.TransitionRunRequest{{Event: "SET", Data: []byte(`{"ok": true}`)}, {Event: "GO"}} {
+		event.RunId = run
+		moved, err := runs.TransitionRun(p.Context(), event)
+		if !done(p, moved, err).GetAccepted() {
+			t.Fatal(moved.GetRejection())
+		}
+	}
+	checked, err := receipts.Check(p.receipt(run), keyOf(t, "deployment").Public(), nil)
+	if err != nil || len(checked.Faults) > 0 {
+		t.Fatal(err, checked)
+	}
+	if text := strings.Join(checked.Sentences(), "\n"); !strings.Contains(text, "an operator may have done so") {
+		t.Error(text)
+	}
+}
+
 // BenchmarkReceipt makes and checks receipts of runs with many decisions.
 func BenchmarkReceipt(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {

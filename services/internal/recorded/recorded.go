@@ -85,8 +85,12 @@ func (r *Run) mixed() string {
 	}
 	for i, v := range r.Versions {
 		same := func(other Version) bool { return other.Version == v.Version }
-		if v.Name != r.Workflow || slices.ContainsFunc(r.Versions[:i], same) {
-			return fmt.Sprintf("version %d of workflow %q is not one of workflow %q, once", v.Version, v.Name, r.Workflow)
+		compiled, err := definition.Flags{}.Compile(v.Definition, v.Version)
+		if err != nil {
+			return fmt.Sprintf("version %d of the definition: %v", v.Version, err)
+		}
+		if v.Name != r.Workflow || compiled.Name() != r.Workflow || slices.ContainsFunc(r.Versions[:i], same) {
+			return fmt.Sprintf("version %d of workflow %q, %q, is not one of workflow %q, once", v.Version, v.Name, compiled.Name(), r.Workflow)
 		}
 	}
 	for i, v := range r.Policies {
@@ -230,9 +234,6 @@ func (r *Run) Trace() (*verify.Trace, error) {
 		compiled, err := definition.Flags{}.Compile(v.Definition, v.Version)
 		if err != nil {
 			return nil, fmt.Errorf("version %d of the definition: %w", v.Version, err)
-		}
-		if compiled.Name() != r.Workflow {
-			return nil, fmt.Errorf("version %d of the definition is of workflow %q, not %q", v.Version, compiled.Name(), r.Workflow)
 		}
 		t.Definitions[v.Version] = compiled.Machine
 	}

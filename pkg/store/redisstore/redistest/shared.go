@@ -80,7 +80,10 @@ func Main(m *testing.M) int {
 		cleanup()
 	}
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		// A proxy of the tests whose client went away in the middle of an answer never ends: nobody
+		// takes what it has left to send.
+		proxy := goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe")
+		if err := goleak.Find(proxy); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
