@@ -298,7 +298,7 @@ func (b *builtin) observed(names []string) bool {
 		}
 		switch {
 		case g.Evidence != "":
-			return !slices.ContainsFunc(b.written, func(w WrittenEvidence) bool { return w.Evidence == g.Evidence && w.anyone() })
+			return !slices.ContainsFunc(b.written, func(w WrittenEvidence) bool { return w.Evidence == g.Evidence && !w.observed() })
 		case len(g.All) > 0:
 			return each(g.All, false)
 		case len(g.Any) > 0:

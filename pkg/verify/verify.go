@@ -127,6 +127,8 @@ const (
 
 	// The codes about evidence of a shared state whose schema is known.
 	CodeAnyoneWrites  = "ANYONE_WRITES"
+	CodeSelfWritten   = "SELF_WRITTEN"
+	CodeNoSuchState   = "NO_SUCH_STATE"
 	CodeNobodyWrites  = "NOBODY_WRITES"
 	CodeWriterMayNot  = "WRITER_MAY_NOT"
 	CodeValueNeverFit = "VALUE_NEVER_FITS"

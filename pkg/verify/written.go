@@ -22,6 +22,8 @@ type WrittenEvidence struct {
 	// admitted is whether the schema lets the value be what the evidence demands.
 	admitted bool
 	demands  string
+	// of is the workflow that it guards.
+	of *workflow.Machine
 }
 
 // writtenEvidence finds out who may write what the guards of a workflow read in a state of a schema.
@@ -33,7 +35,7 @@ func writtenEvidence(m *workflow.Machine, s *document.Schema) []WrittenEvidence 
 		}
 		all = append(all, WrittenEvidence{
 			Evidence: spec.Name, Pointer: spec.State.Pointer, Writer: spec.Writer, Lists: s.WritersAt(spec.State.Pointer),
-			admitted: admits(s, spec.State), demands: spec.State.String(),
+			admitted: admits(s, spec.State), demands: spec.State.String(), of: m,
 		})
 	}
 	return all
@@ -74,14 +76,49 @@ func (w *WrittenEvidence) MayWrite() string {
 	return strings.Join(all, "; and one of ")
 }
 
-// anyone reports that the agent whose run is guarded may write the value itself, whatever its run is at.
-func (w *WrittenEvidence) anyone() bool {
+// lets reports that the agent whose run is guarded may write the value itself while its run is in
+// a state, or in whatever state for the empty one.
+func (w *WrittenEvidence) lets(state string) bool {
 	return w.Writer == "" && !slices.ContainsFunc(w.Lists, func(list document.Restriction) bool {
 		return !slices.ContainsFunc(list.Writers, func(rule document.WriterRule) bool {
-			return rule.Kind == document.ByRole && rule.Name == "agent" || rule.Kind == document.BySession && strings.Trim(rule.Name, "*") == ""
+			return rule.Kind == document.ByRole && rule.Name == "agent" || rule.Kind == document.BySession && strings.Trim(rule.Name, "*") == "" ||
+				state != "" && w.ownState(rule) == state
 		})
 	})
 }
+
+// itself is a state in which the run that is guarded may write the value; empty for none.
+func (w *WrittenEvidence) itself() string {
+	states := w.of.Definition().States
+	if i := slices.IndexFunc(states, func(s workflow.State) bool { return w.lets(s.Name) }); i >= 0 {
+		return states[i].Name
+	}
+	return ""
+}
+
+// ownState is the state of the guarded workflow that an entry names; empty for none.
+func (w *WrittenEvidence) ownState(rule document.WriterRule) string {
+	name := strings.TrimPrefix(rule.Name, w.of.Name()+"/")
+	if rule.Kind != document.ByState || !w.of.State(name).Known() {
+		return ""
+	}
+	return name
+}
+
+// misspelt is an entry that names a state which the guarded workflow does not have; empty for none.
+func (w *WrittenEvidence) misspelt() string {
+	for _, list := range w.Lists {
+		for _, rule := range list.Writers {
+			if rule.Kind == document.ByState && strings.HasPrefix(rule.Name, w.of.Name()+"/") && w.ownState(rule) == "" {
+				return rule.String()
+			}
+		}
+	}
+	return ""
+}
+
+// observed reports that it is more than the word of the agent that it guards.
+func (w *WrittenEvidence) observed() bool { return w.itself() == "" }
 
 // mayNot reports that the demanded writer is no session that a list names, and that the list
 // names nothing else by which it could be known.
@@ -107,8 +144,12 @@ func warningsOf(all []WrittenEvidence) []Warning {
 			warn(CodeValueNeverFit, "which the schema never lets be as demanded: %s", w.demands)
 		case nobody:
 			warn(CodeNobodyWrites, "which nobody may write after the state was created: it is held from the beginning, or never")
-		case w.anyone():
+		case w.lets(""):
 			warn(CodeAnyoneWrites, "which every agent of the tree may write, and so the one whose run it guards; list its writers in the schema, or name a \"writer\"")
+		case w.itself() != "":
+			warn(CodeSelfWritten, "which the run that it guards may write itself, in state %s; list other writers, or name a \"writer\"", document.Quote(w.itself()))
+		case w.misspelt() != "":
+			warn(CodeNoSuchState, "and %s names a state that the workflow does not have", document.Quote(w.misspelt()))
 		case w.mayNot():
 			warn(CodeWriterMayNot, "which %s must have written, and only %s may; name one of those, or a principal that acts in such a session",
 				document.Quote(w.Writer), w.MayWrite())

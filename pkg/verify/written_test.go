@@ -18,7 +18,16 @@ func TestWrittenEvidence(t *testing.T) {
 		{`"op": "eq", "value": "passed"`, `{"x-interlock-writers": ["role:agent"]}`, "role:agent", verify.CodeAnyoneWrites},
 		{`"op": "eq", "value": "passed", "writer": "kim"`, `{}`, "every session of the tree", ""},
 		{`"op": "eq", "value": "passed"`, `{"x-interlock-writers": ["session:gate/*"]}`, "session:gate/*", ""},
-		{`"op": "eq", "value": "passed"`, `{"x-interlock-writers": ["state:a"]}`, "state:a", ""},
+		{`"op": "eq", "value": "passed"`, `{"x-interlock-writers": ["state:a"]}`, "state:a", verify.CodeSelfWritten},
+		{`"op": "eq", "value": "passed"`, `{"x-interlock-writers": ["session:gate/*", "state:w/a"]}`, "session:gate/*, state:w/a", verify.CodeSelfWritten},
+		{`"op": "eq", "value": "passed", "writer": "kim"`, `{"x-interlock-writers": ["state:w/a"]}`, "state:w/a", ""},
+		{
+			`"op": "eq", "value": "passed"`, `{"x-interlock-writers": ["state:a"], "allOf": [{"x-interlock-writers": ["state:end"]}]}`,
+			"state:a; and one of state:end", "",
+		},
+		{`"op": "eq", "value": "passed"`, `{"x-interlock-writers": ["state:other/a"]}`, "state:other/a", ""},
+		{`"op": "eq", "value": "passed"`, `{"x-interlock-writers": ["state:b"]}`, "state:b", ""},
+		{`"op": "eq", "value": "passed"`, `{"x-interlock-writers": ["state:w/b"]}`, "state:w/b", verify.CodeNoSuchState},
 		{
 			`"op": "eq", "value": "passed"`, `{"x-interlock-writers": ["role:agent"], "allOf": [{"x-interlock-writers": ["source:human"]}]}`,
 			"role:agent; and one of source:human", "",
