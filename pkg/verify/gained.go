@@ -55,7 +55,7 @@ func (c *checker) gainedIn(old *checker, was, is workflow.View) []gain {
 	return all
 }
 
-// shown is a tool for people: any other of a prefix is shown as the prefix.
+// showTool is a tool for people: any other of a prefix is shown as the prefix.
 func (c *checker) showTool(tool string) string {
 	if prefix, ok := strings.CutSuffix(tool, c.unlisted); ok {
 		if prefix == "" {
