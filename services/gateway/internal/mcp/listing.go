@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -23,6 +24,7 @@ func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequ
 	if req.ProtocolVersion() >= protocolStateless || len(offered) == 0 {
 		return &sdk.ListToolsResult{Cacheable: perCaller, Tools: append(list, offered...)}
 	}
+	offered = slices.DeleteFunc(offered, func(tool *sdk.Tool) bool { return catalogue.Tools[tool.Name].Newer })
 	run, standing := s.listedFor(ctx, c)
 	made := listing{standing: standing}
 	if run != nil {
@@ -35,6 +37,24 @@ func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequ
 		}
 	}
 	return &sdk.ListToolsResult{Cacheable: perCaller, Tools: list}
+}
+
+// writtenTools is a list in which the tools of servers are as their servers describe them.
+func (s *Server) writtenTools(list *sdk.ListToolsResult, protocol string) sdk.Result {
+	catalogue := s.upstreams.Catalogue()
+	entries := make([]json.RawMessage, 0, len(list.Tools))
+	for _, tool := range list.Tools {
+		if text := catalogue.ToolText(tool.Name); s.own.byName[tool.Name] == nil && text != nil {
+			entries = append(entries, text)
+			continue
+		}
+		if text, err := json.Marshal(tool); err == nil {
+			entries = append(entries, text)
+		}
+	}
+	whole := *list
+	whole.Tools = []*sdk.Tool{}
+	return writtenList(&whole, "tools", entries, protocol)
 }
 
 // listedFor is the run whose state filters the list, and what it leaves open. With

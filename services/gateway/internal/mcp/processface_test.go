@@ -67,9 +67,10 @@ func TestProcessEndpoint(t *testing.T) {
 				}
 				wantOK(t, call(t, session, "process_step", `{}`), "Walk through the checklist.\n[env]")
 				wantOK(t, call(t, session, "memory_read", `{}`), "memory_read {}")
+				wantOK(t, call(t, session, "mcp__notes__memory_read", `{}`), "memory_read {}")
 				for _, tool := range []string{
 					"transition", "load_workflow", "get_status", "wait", "state_read", "force_state",
-					"task_list", "mcp__fs__write_file", "mcp__notes__memory_read", "mcp__notes__write_file", "nothing", "Process_step",
+					"task_list", "mcp__fs__write_file", "mcp__notes__task_list", "mcp__notes__write_file", "nothing", "Process_step",
 				} {
 					refused := call(t, session, tool, `{}`)
 					wantRefused(t, refused, "TOOL_NOT_ALLOWED", "the process deploy-gate may not use", "it may use memory*, process_step, get_state, wait_approval")
@@ -77,11 +78,11 @@ func TestProcessEndpoint(t *testing.T) {
 						t.Errorf("%s: %v", tool, refused.StructuredContent)
 					}
 				}
-				if got := notes.Called(); !slices.Equal(got, []string{"memory_read"}) {
+				if got := notes.Called(); !slices.Equal(got, []string{"memory_read", "memory_read"}) {
 					t.Errorf("called %v", got)
 				}
 				// What is offered is gated: so is every call.
-				if ids, _ := p.askedCalls(); len(ids) != 1 {
+				if ids, _ := p.askedCalls(); len(ids) != 2 {
 					t.Errorf("%d calls were judged", len(ids))
 				}
 			})

@@ -98,7 +98,8 @@ func TestResultIsKept(t *testing.T) {
 		t.Errorf("%s", r.JSON())
 	}
 	r.RemoveMeta(func(name string) bool { return strings.HasPrefix(name, "interlock.run/") })
-	r.Add(json.RawMessage(`{"type":"text","text":"note"}`), "interlock.run/warning", json.RawMessage(`true`))
+	r.AddContent(json.RawMessage(`{"type":"text","text":"note"}`))
+	r.SetMeta("interlock.run/warning", json.RawMessage(`true`))
 	want := `{"z":725653563933458433,"content":[{"type":"text","text":"<&>\u00e9"},{"type":"text","text":"note"}],"structuredContent":{"b":1.10,"a":1e400,"a":2},` +
 		`"_meta":{"x":1.0,"interlock.run/warning":true},"unknown":[null,{}]}`
 	if got := string(r.JSON()); got != want {

@@ -3,6 +3,7 @@ package relay
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -97,8 +98,8 @@ func textOf(raw json.RawMessage) string {
 	return text
 }
 
-// Size returns how much a result weighs in an agent's context: its content, or its structured
-// content where there is no other.
+// Size returns how much a result weighs in an agent's context: its content or its structured
+// content, of which clients show one: the larger counts.
 func (r *Result) Size() int64 {
 	var size int64
 	for _, element := range r.Content() {
@@ -108,10 +109,7 @@ func (r *Result) Size() int64 {
 			size += int64(len(element))
 		}
 	}
-	if size == 0 {
-		size = int64(len(r.Get("structuredContent")))
-	}
-	return size
+	return max(size, int64(len(r.Get("structuredContent"))))
 }
 
 // Output returns the texts of a result, one below the other. One that is longer than limit is
@@ -194,19 +192,20 @@ func (r *Result) RemoveMeta(which func(name string) bool) {
 	}
 }
 
-// Add adds an element to content, and a member to _meta. Of those that repeat it is the last,
-// and one that is neither list nor object gives way to one.
-func (r *Result) Add(element json.RawMessage, name string, value json.RawMessage) {
+// AddContent adds an element to content. A content that is no list gives way to one.
+func (r *Result) AddContent(element json.RawMessage) {
 	r.Set("content", Array(append(r.Content(), element)))
-	meta := r.Meta()
-	kept := meta[:0:0]
-	for _, m := range meta {
-		if m.Name != name {
-			kept = append(kept, m)
-		}
-	}
-	r.Set("_meta", Object(append(kept, Member{name, value})))
 }
+
+// SetMeta puts a member into _meta. A _meta that is no object gives way to one.
+func (r *Result) SetMeta(name string, value json.RawMessage) {
+	meta := Result{r.Meta()}
+	meta.Set(name, value)
+	r.Set("_meta", meta.JSON())
+}
+
+// Clone returns a result of its own, whose values are shared.
+func (r *Result) Clone() *Result { return &Result{slices.Clone(r.members)} }
 
 // JSON returns the result as bytes.
 func (r *Result) JSON() json.RawMessage { return Object(r.members) }
