@@ -10,6 +10,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 // listTools handles tools/list. Clients of the stateless protocol get everything:
@@ -32,7 +33,7 @@ func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequ
 	}
 	s.sessions.made(req.Session, made)
 	for _, tool := range offered {
-		if standing == brief.Open || standing == brief.Judged && stateAllows(run, tool.Name, catalogue.Tools[tool.Name].Other(tool.Name)) {
+		if standing == brief.Open || standing == brief.Judged && s.stateLists(run, tool.Name, catalogue.Tools[tool.Name]) {
 			list = append(list, tool)
 		}
 	}
@@ -73,6 +74,18 @@ func (s *Server) listedFor(ctx context.Context, c caller) (*enginev1.Run, brief.
 		return nil, brief.Closed
 	}
 	return at.run, brief.StandingOf(at.run)
+}
+
+// stateLists is whether a tool of a server is worth listing in a run's state. A process names it
+// as its server does (S7.8).
+func (s *Server) stateLists(run *enginev1.Run, name string, target *upstream.Tool) bool {
+	other := target.Other(name)
+	if stateAllows(run, name, other) {
+		return true
+	}
+	inProcess := s.nameInProcess(target)
+	return run.GetWorkflowMeta().GetProcess() && inProcess != "" && names(run.GetRules().GetAllowedTools(), inProcess) &&
+		stateAllows(run, inProcess, name) && stateAllows(run, inProcess, other)
 }
 
 // stateAllows is whether a tool is worth listing in a run's state (S3.1).

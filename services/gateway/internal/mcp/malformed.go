@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 // spoken turns away what is not a JSON-RPC message, or asks for a method that does not
@@ -37,7 +38,8 @@ func spoken(next http.Handler) http.Handler {
 			answerError(w, http.StatusBadRequest, why.id, why.code, why.message)
 			return
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
+		body = keepMeta(body)
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		var request struct {
 			ID json.RawMessage `json:"id"`
 		}
@@ -72,6 +74,34 @@ func unfit(text []byte) *misfit {
 	default:
 		return &misfit{relay.LooseID(text), jsonrpc.CodeInvalidRequest, "this is not a JSON-RPC 2.0 message", text[0] == '['}
 	}
+}
+
+// keepMeta puts the _meta of a request into one of its members, as text, and leaves beside it what
+// the SDK and the gate read. So its numbers reach the server as they were written.
+func keepMeta(message []byte) []byte {
+	if !bytes.Contains(message, []byte(`"_meta"`)) {
+		return message
+	}
+	whole, err := relay.ReadResult(bytes.TrimSpace(message))
+	if err != nil {
+		return message
+	}
+	params, err := relay.ReadResult(whole.Get("params"))
+	if err != nil || params.Repeats("_meta") || whole.Repeats("params") {
+		return message
+	}
+	var read []relay.Member
+	for _, m := range params.Meta() {
+		if m.Name == "progressToken" || m.Name == traceparent || strings.HasPrefix(m.Name, "io.modelcontextprotocol/") {
+			read = append(read, m)
+		}
+	}
+	if len(params.Meta()) == 0 {
+		return message
+	}
+	params.Set("_meta", relay.Object(append(read, relay.Member{Name: upstream.WrittenMeta, Value: relay.Quote(string(params.Get("_meta")))})))
+	whole.Set("params", params.JSON())
+	return whole.JSON()
 }
 
 // exact is whether an id is answered with the same one: numbers are read as floats.

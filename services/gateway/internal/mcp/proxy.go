@@ -112,15 +112,11 @@ func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest
 		As: g.name, Arguments: g.input, Meta: upstream.ForwardedMeta(req.Params.Meta), Environment: env, Via: g.caller.peer,
 		Inputs: req.Params.InputResponses, State: req.Params.RequestState, Stateless: req.ProtocolVersion() >= protocolStateless,
 	}
-	if token := req.Params.GetProgressToken(); token != nil {
-		text, err := json.Marshal(token)
-		if err != nil {
-			return nil, err // a text or a number
-		}
+	if token := upstream.ProgressToken(req.Params.Meta); token != nil {
 		box, flush := newOutbox(ctx, req.Session)
 		defer flush()
 		call.Progress = func(params *relay.Result) {
-			params.Set("progressToken", text)
+			params.Set("progressToken", token)
 			box.put(params)
 		}
 	}

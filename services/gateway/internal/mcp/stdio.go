@@ -118,6 +118,7 @@ func (f *lineFilter) pass(feed io.Writer, line []byte) error {
 		f.answerError(why.id, why.code, why.message)
 		return nil
 	}
+	line = keepMeta(line)
 	message, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
 		f.answerError(relay.LooseID(line), jsonrpc.CodeInvalidRequest, "the line is not a JSON-RPC 2.0 message")

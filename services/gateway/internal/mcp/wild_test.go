@@ -162,6 +162,44 @@ func TestBytesPass(t *testing.T) {
 	})
 }
 
+// What a client writes reaches the server as it is: arguments and _meta, but for what is between
+// the client and Interlock. Progress has the token as it was written.
+func TestRequestsPass(t *testing.T) {
+	t.Parallel()
+	const arguments = `{"id":725653563933458433,"price":1.10,"x":"<&>","nested":{"n":1E5}}`
+	bodies := make(chan string, 10)
+	script := upstreamtest.Script{
+		"tools/list": toolsOf("t"),
+		"tools/call": `data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"$TOKEN","progress":1.10,"own":1.0}}` + "\n\n" +
+			`data: {"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}` + "\n\n",
+	}
+	p := newPlane()
+	p.states["testing"] = planeState{}
+	p.start("s1")
+	at := script.Listening(t, "wild", func(method, body string) {
+		if method == "tools/call" {
+			bodies <- body
+		}
+	})
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{at} })
+	c := lineClientOf(t, s)
+	c.ask("tools/call", `{"name":"mcp__wild__t","arguments":`+arguments+`,"_meta":{"progressToken":725653563933458433,"n":1.10,"big":[1e400],"interlock.run/meta":"{}"}}`)
+	body := <-bodies
+	for _, want := range []string{`"arguments":` + arguments, `"n":1.10`, `"big":[1e400]`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the server got %s, without %s", body, want)
+		}
+	}
+	if strings.Contains(body, "interlock.run/") {
+		t.Errorf("the server got %s", body)
+	}
+	if !slices.ContainsFunc(c.notes, func(note string) bool {
+		return strings.Contains(note, `"params":{"progress":1.10,"own":1.0,"progressToken":725653563933458433}`)
+	}) {
+		t.Errorf("notes %v", c.notes)
+	}
+}
+
 func sortedKeys[V any](m map[string]V) []string {
 	var keys []string
 	for key := range m {

@@ -386,7 +386,7 @@ func (c *Catalogue) Completer(ref *sdk.CompleteReference) (*Tool, *sdk.CompleteR
 // and Interlock.
 func ForwardedMeta(meta sdk.Meta) sdk.Meta {
 	var kept sdk.Meta
-	for key, value := range meta {
+	for key, value := range asWritten(meta) {
 		// What the client can do, and which messages it wants, are for the server too.
 		said := key == sdk.MetaKeyClientCapabilities || key == sdk.MetaKeyLogLevel
 		if key == "progressToken" || strings.HasPrefix(key, "interlock.run/") || strings.HasPrefix(key, "io.modelcontextprotocol/") && !said {
@@ -398,4 +398,43 @@ func ForwardedMeta(meta sdk.Meta) sdk.Meta {
 		kept[key] = value
 	}
 	return kept
+}
+
+// WrittenMeta is the member of a request's _meta that has the whole of it as its client wrote it.
+// The edge sets it, because the SDK reads numbers anew.
+const WrittenMeta = "interlock.run/meta"
+
+// asWritten is a request's _meta as its client wrote it, but for what the SDK reads of it.
+func asWritten(meta sdk.Meta) map[string]any {
+	text, ok := meta[WrittenMeta].(string)
+	if !ok {
+		return meta
+	}
+	members, err := relay.Members([]byte(text))
+	if err != nil {
+		return meta
+	}
+	written := map[string]any{}
+	for _, m := range members {
+		if read, ok := meta[m.Name]; ok && strings.HasPrefix(m.Name, "io.modelcontextprotocol/") {
+			written[m.Name] = read
+		} else {
+			written[m.Name] = m.Value
+		}
+	}
+	return written
+}
+
+// ProgressToken is the token that a client wants to be told of progress with, as it wrote it; nil
+// for none.
+func ProgressToken(meta sdk.Meta) json.RawMessage {
+	token, ok := asWritten(meta)["progressToken"]
+	if !ok || token == nil {
+		return nil
+	}
+	text, err := json.Marshal(token)
+	if err != nil || string(text) == "null" {
+		return nil
+	}
+	return text
 }

@@ -141,7 +141,7 @@ func TestRoomForUpstreamTools(t *testing.T) {
 		many(amir, "last", 1, 1) // of the agent
 		many(bea, "last", 1, 0)
 		many(amir, "last", 1, 0) // it is known now
-		for i := range 16 { // each agent reports four servers
+		for i := range 16 {      // each agent reports four servers
 			without := 0
 			switch { // 512 and 1 are taken
 			case i == 11:

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -47,6 +48,9 @@ type request struct {
 	Method string          `json:"method"`
 	Params struct {
 		Name string `json:"name"`
+		Meta struct {
+			ProgressToken string `json:"progressToken"`
+		} `json:"_meta"`
 	} `json:"params"`
 }
 
@@ -95,19 +99,28 @@ func serveScript() {
 // data:, id: or event:. "status N" in front sets the status, and "type T" the type.
 func (s Script) OverHTTP(t *testing.T, name string) upstream.Server {
 	t.Helper()
+	return s.Listening(t, name, func(string, string) {})
+}
+
+// Listening is OverHTTP, where heard gets each request of JSON-RPC. $TOKEN stands for the token of
+// progress.
+func (s Script) Listening(t *testing.T, name string, heard func(method, body string)) upstream.Server {
+	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var asked request
+		body, _ := io.ReadAll(r.Body) // what cannot be read is no request
 		switch {
 		case r.Method == http.MethodDelete:
 			return
 		case r.Method != http.MethodPost:
 			w.WriteHeader(http.StatusMethodNotAllowed)
 			return
-		case json.NewDecoder(r.Body).Decode(&asked) != nil || asked.ID == nil:
+		case json.Unmarshal(body, &asked) != nil || asked.ID == nil:
 			w.WriteHeader(http.StatusAccepted)
 			return
 		}
-		said := s.answer(asked.Method, asked.Params.Name, asked.ID)
+		heard(asked.Method, string(body))
+		said := strings.ReplaceAll(s.answer(asked.Method, asked.Params.Name, asked.ID), "$TOKEN", asked.Params.Meta.ProgressToken)
 		kind, status := "application/json", http.StatusOK
 		if rest, ok := strings.CutPrefix(said, "status "); ok {
 			number, body, _ := strings.Cut(rest, " ")
