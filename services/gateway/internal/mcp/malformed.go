@@ -76,7 +76,7 @@ func unfit(text []byte) *misfit {
 	}
 }
 
-// keepMeta puts the _meta of a request into one of its members, as text, and leaves beside it what
+// keepMeta puts the _meta of a request into one of its members, as text, and leaves next to it what
 // the SDK and the gate read. So its numbers reach the server as they were written.
 func keepMeta(message []byte) []byte {
 	if !bytes.Contains(message, []byte(`"_meta"`)) {

@@ -182,7 +182,7 @@ func Read(text []byte) (Message, error) {
 	case m.ID != nil && !scalar(m.ID):
 		return Message{}, errors.New("its id is neither a text nor a number")
 	case m.Method == "" && m.Result == nil && m.Error == nil:
-		return Message{}, errors.New("it is no message of JSON-RPC")
+		return Message{}, errors.New("it is not a message of JSON-RPC")
 	}
 	return m, nil
 }

@@ -55,7 +55,7 @@ func (r *Result) IsError() bool {
 // NeedsInput reports whether the result asks the client for input.
 func (r *Result) NeedsInput() bool { return textOf(r.Get("resultType")) == "input_required" }
 
-// Meta returns the members of _meta; none where it is no object.
+// Meta returns the members of _meta; none where it is not an object.
 func (r *Result) Meta() []Member {
 	members, err := Members(r.Get("_meta"))
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *Result) Meta() []Member {
 	return members
 }
 
-// Content returns the elements of content; none where it is no list.
+// Content returns the elements of content; none where it is not a list.
 func (r *Result) Content() []json.RawMessage {
 	elements, err := Elements(r.Get("content"))
 	if err != nil {
@@ -178,7 +178,7 @@ func (r *Result) RemoveMeta(which func(name string) bool) {
 		}
 		inner, err := Members(m.Value)
 		if err != nil {
-			continue // it is no object, and says nothing
+			continue // it is not an object, and says nothing
 		}
 		kept := inner[:0:0]
 		for _, one := range inner {
@@ -192,12 +192,12 @@ func (r *Result) RemoveMeta(which func(name string) bool) {
 	}
 }
 
-// AddContent adds an element to content. A content that is no list gives way to one.
+// AddContent adds an element to content. A content that is not a list gives way to one.
 func (r *Result) AddContent(element json.RawMessage) {
 	r.Set("content", Array(append(r.Content(), element)))
 }
 
-// SetMeta puts a member into _meta. A _meta that is no object gives way to one.
+// SetMeta puts a member into _meta. A _meta that is not an object gives way to one.
 func (r *Result) SetMeta(name string, value json.RawMessage) {
 	meta := Result{r.Meta()}
 	meta.Set(name, value)

@@ -139,7 +139,7 @@ func entryOf(element json.RawMessage, shape map[string]check, required ...string
 		return parsed, nil, fmt.Errorf("%s: %s", problem.Code, problem.Message)
 	}
 	if parsed.Kind() != document.Object {
-		return parsed, nil, errors.New("it is no object")
+		return parsed, nil, errors.New("it is not an object")
 	}
 	written, err := relay.ReadResult(element)
 	if err != nil {
