@@ -67,8 +67,10 @@ func unfit(text []byte) *misfit {
 		}
 		return nil
 	case errors.Is(err, relay.ErrTooDeep):
-		return &misfit{relay.LooseID(text), jsonrpc.CodeInvalidRequest,
-			fmt.Sprintf("objects and arrays of the message hold one another more than %d times; flatten it", relay.MaxDepth), false}
+		return &misfit{
+			relay.LooseID(text), jsonrpc.CodeInvalidRequest,
+			fmt.Sprintf("objects and arrays of the message hold one another more than %d times; flatten it", relay.MaxDepth), false,
+		}
 	case !json.Valid(text):
 		return &misfit{nil, jsonrpc.CodeParseError, "the message is not JSON; send one JSON-RPC 2.0 message", false}
 	default:

@@ -111,7 +111,6 @@ func TestUpstreamToolsOfAgents(t *testing.T) {
 		if _, err := r.AcceptTool(r.Context(), operator, "fs", "read", "benign"); fault.ReasonOf(err) != fault.VersionConflict {
 			r.Error(err)
 		}
-
 	})
 }
 
