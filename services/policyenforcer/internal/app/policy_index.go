@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
@@ -80,18 +81,22 @@ func newPolicyIndex(namespace string, version int64, text indexText) *policyInde
 	x := &policyIndex{Version: version, namespace: namespace, text: text, attached: make(map[Attachment][]string)}
 	for name, p := range text.Policies {
 		for _, to := range p.Attachments {
+			to = to.covers()
 			x.attached[to] = append(x.attached[to], name)
 			x.sessions = x.sessions || to.Kind == AttachedToSession
 		}
 	}
-	for _, names := range x.attached {
+	for to, names := range x.attached {
 		slices.Sort(names)
+		x.attached[to] = slices.Compact(names)
 	}
 	return x
 }
 
-// key is the record that a decision by this index has to check.
-func (x *policyIndex) key() store.Key { return policyIndexKey(x.namespace) }
+// check is the precondition of a decision by this index.
+func (x *policyIndex) check() store.Check {
+	return store.Check{Key: policyIndexKey(x.namespace), Version: x.Version}
+}
 
 // live is the version of a policy that is enforced.
 func (x *policyIndex) live(name string) (version int64, ok bool) {
@@ -108,7 +113,15 @@ func (x *policyIndex) shadow(name string) (version int64, ok bool) {
 
 // attachedTo names the policies that are attached, in order. Read only.
 func (x *policyIndex) attachedTo(kind AttachmentKind, id string) []string {
-	return x.attached[Attachment{kind, id}]
+	return x.attached[Attachment{kind, id}.covers()]
+}
+
+// covers is what an attachment counts for: all sessions whose names are alike (S7.9).
+func (t Attachment) covers() Attachment {
+	if t.Kind == AttachedToSession {
+		t.ID = session.Alike(t.ID)
+	}
+	return t
 }
 
 // sessionsAttached reports that a policy is attached to any session.

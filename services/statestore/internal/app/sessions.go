@@ -52,6 +52,11 @@ func (a *App) CreateSession(ctx context.Context, caller Caller, req NewSession) 
 	}); err != nil {
 		return nil, false, err
 	}
+	if parent == nil {
+		if parent, err = a.above(ctx, caller, req); err != nil {
+			return nil, false, err
+		}
+	}
 	in, err := a.newIntent(ctx, caller, req, parent)
 	if err != nil {
 		return nil, false, err
@@ -133,6 +138,30 @@ func (a *App) parentOf(ctx context.Context, caller Caller, req NewSession) (*Mem
 		return nil, fault.New(fault.FailedPrecondition, "session %q is %d levels below its root, and a tree has at most %d", clip(parent.Name), parent.Depth, session.MaxDepth)
 	}
 	return parent, a.mayTouch(ctx, caller, parent)
+}
+
+// above returns the parent of a root to be whose caller's token is bound: the one in the token, or
+// else the nearest session that is above its name (S7.9). nil for a root, and for a session that
+// is there already.
+func (a *App) above(ctx context.Context, caller Caller, req NewSession) (*Member, error) {
+	own := caller.Principal.Session
+	if own == "" {
+		return nil, nil
+	}
+	if _, err := a.Member(ctx, caller.Namespace, own); fault.ReasonOf(err) != fault.NotFound {
+		return nil, err
+	}
+	caller.Session, caller.Principal.Session = "", "" // which is not there yet, and touches nothing else
+	if req.Parent = caller.Principal.Parent; req.Parent != "" {
+		return a.parentOf(ctx, caller, req)
+	}
+	for name := session.Above(own); name != ""; name = session.Above(name) {
+		req.Parent = name
+		if m, err := a.parentOf(ctx, caller, req); fault.ReasonOf(err) != fault.NotFound {
+			return m, err
+		}
+	}
+	return nil, nil
 }
 
 // agentSubject begins the subjects of trees that agents have made, so that none is
