@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 )
 
@@ -33,12 +34,6 @@ type Attachment struct {
 	Kind AttachmentKind `json:"kind"`
 	ID   string         `json:"id"`
 }
-
-// Kinds and ids of records.
-const (
-	kindPolicyIndex = "policy_index"
-	policyIndexID   = "policies"
-)
 
 // indexed is what the index says of one policy.
 type indexed struct {
@@ -73,9 +68,7 @@ type policyIndex struct {
 	sessions  bool
 }
 
-func policyIndexKey(namespace string) store.Key {
-	return store.Key{Namespace: namespace, Kind: kindPolicyIndex, ID: policyIndexID}
-}
+func policyIndexKey(namespace string) store.Key { return ledger.PolicyIndexOf(namespace) }
 
 func newPolicyIndex(namespace string, version int64, text indexText) *policyIndex {
 	x := &policyIndex{Version: version, namespace: namespace, text: text, attached: make(map[Attachment][]string)}

@@ -178,6 +178,9 @@ func (a *App) newIntent(ctx context.Context, caller Caller, req NewSession, pare
 		if err != nil {
 			return nil, err
 		}
+		if err := a.hasPolicy(ctx, caller.Namespace, agent); err != nil {
+			return nil, err
+		}
 		if req.StateRef == "" && len(agent.StateRefs) > 0 {
 			req.StateRef = agent.StateRefs[0]
 		}
