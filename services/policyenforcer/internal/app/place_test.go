@@ -164,17 +164,17 @@ func TestEndedSessionsMakeNoCalls(t *testing.T) {
 		r.session("s", "", "", "RUNNING") // resumed
 		expect(t, withRun(a, ""), toolcall.Allow, "")
 
-		s.engine.run.ID = "another" // no session has a run now
-		if d := in(t, a, agent, "s"); d != nil {
+		r.session("t", "", "", "RUNNING") // which drives no run
+		if d := in(t, a, agent, "t"); d != nil {
 			t.Fatalf("a session without a run or policies: %+v", d)
 		}
-		r.session("s", "", "", "ENDED")
-		for _, session := range []string{"s", "ses_s"} {
+		r.session("t", "", "", "ENDED")
+		for _, session := range []string{"t", "ses_t"} {
 			denied(in(t, a, agent, session))
 			denied(in(t, other, agent, session))
 		}
-		r.delete("s")
-		for _, session := range []string{"s", "ses_s", "ses_never"} {
+		r.delete("t")
+		for _, session := range []string{"t", "ses_t", "ses_never"} {
 			denied(in(t, a, agent, session))
 		}
 	})
