@@ -87,9 +87,9 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 	// What was agreed to is this call, as this rule asks about it.
 	consumed := digest + " " + askedBy(d)
 	if q.consumed[consumed] == "" {
-		session, root := std.root(s)
-		if s.run.SessionID == "" {
-			session, root = "", ""
+		session, root := s.run.SessionID, ""
+		if session != "" {
+			root = std.Names[0]
 		}
 		question := Ask{
 			Action: action,
