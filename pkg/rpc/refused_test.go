@@ -40,8 +40,14 @@ func TestWhatIsARefusalBeforeADecision(t *testing.T) {
 		reason fault.Reason
 		want   bool
 	}{
-		{check, fault.NotFound, true}, {get, fault.NotFound, false}, {check, fault.Unauthenticated, true}, {get, fault.Unauthenticated, true},
-		{check, fault.PermissionDenied, true}, {get, fault.PermissionDenied, true}, {check, fault.InvalidRequest, false}, {check, fault.Unavailable, false},
+		{check, fault.NotFound, true},
+		{get, fault.NotFound, false},
+		{check, fault.Unauthenticated, true},
+		{get, fault.Unauthenticated, true},
+		{check, fault.PermissionDenied, true},
+		{get, fault.PermissionDenied, true},
+		{check, fault.InvalidRequest, false},
+		{check, fault.Unavailable, false},
 	} {
 		if got := refusedBefore(tt.m, tt.reason); got != tt.want {
 			t.Errorf("%s %s: %v, want %v", tt.m.name, tt.reason, got, tt.want)
