@@ -104,7 +104,9 @@ func TestEvidenceWhileCallsAreOpen(t *testing.T) {
 		tool  string
 		input map[string]any
 	}{
-		{"mcp__db__migrate", map[string]any{}}, {"Skill", map[string]any{"skill": "x"}}, {"Bash", map[string]any{"command": "mamba run x"}},
+		{"mcp__db__migrate", map[string]any{}},
+		{"Skill", map[string]any{"skill": "x"}},
+		{"Bash", map[string]any{"command": "mamba run x"}},
 		{"Bash", map[string]any{"command": "git --git-dir=evil status"}},
 	} {
 		h.call(fmt.Sprint("x", i), call.tool, call.input, "PostToolUse")
