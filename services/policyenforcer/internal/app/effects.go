@@ -88,8 +88,11 @@ func (a *App) open(q *question, s *snapshotOf, d *Decision, record *evidence.Rec
 		call.Background = evidence.Unnamed
 	}
 	add := record.Open
-	if d.observed.Voids {
+	switch family := s.run.Parent != nil || len(s.run.Children()) > 0; {
+	case d.observed.Voids && (family || declaresEvidence(s)):
 		add = record.Changes
+	case d.observed.Voids: // nothing asks when it ends
+		add = record.Edited(evidence.Edit{At: now, CallID: d.CallID, What: call.What}).Open
 	}
 	next, fits := add(call)
 	if !fits {

@@ -34,7 +34,7 @@ func (a *App) noteEvidence(ctx context.Context, q *question, s *snapshotOf, d *D
 	if d.Verdict.Decision != toolcall.Allow || s.unbound {
 		return nil
 	}
-	declared := slices.ContainsFunc(s.all, func(d *Definition) bool { return len(d.Machine.Evidence()) > 0 })
+	declared := declaresEvidence(s)
 	deadline := effectDeadline(s)
 	if !declared && deadline == 0 && s.run.Parent == nil && len(s.run.Children()) == 0 {
 		return nil
@@ -74,6 +74,11 @@ func (a *App) noteEvidence(ctx context.Context, q *question, s *snapshotOf, d *D
 	}
 	d.observed.edits = record.Edits
 	return putEvidence(s.root, &record, version, batch)
+}
+
+// declaresEvidence reports that the run, or one that has invoked it, declares evidence.
+func declaresEvidence(s *snapshotOf) bool {
+	return slices.ContainsFunc(s.all, func(d *Definition) bool { return len(d.Machine.Evidence()) > 0 })
 }
 
 // evidence is what has been observed of a family, and the version of that.
