@@ -92,7 +92,11 @@ func (a *App) open(q *question, s *snapshotOf, d *Decision, record *evidence.Rec
 	case d.observed.Voids && (family || declaresEvidence(s)):
 		add = record.Changes
 	case d.observed.Voids: // nothing asks when it ends
-		add = record.Edited(evidence.Edit{At: now, CallID: d.CallID, What: call.What}).Open
+		*record = record.Edited(evidence.Edit{At: now, CallID: d.CallID, What: call.What})
+		if !accounted {
+			return true
+		}
+		add = record.Open
 	}
 	next, fits := add(call)
 	if !fits {
