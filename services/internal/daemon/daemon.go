@@ -159,8 +159,12 @@ func (d *Daemon) useStore(ctx context.Context, flags StoreFlags, version string)
 	}
 	stream := flags.Stream()
 	stream.Replicas = flags.StreamReplicas
+	witnessed := Witnessed(st)
+	if err := Attest(ctx, d.NATS, stream, witnessed, d.Log); err != nil {
+		return fmt.Errorf("--nats-url: %w", err)
+	}
 	relay, err := bus.NewRelay(decided.Outbox(st), bus.Config{
-		NATS: d.NATS, Stream: stream, Holder: holder(d.Name), Grace: flags.Grace, Keep: flags.EventsKeep,
+		NATS: d.NATS, Stream: stream, Witnessed: witnessed, Holder: holder(d.Name), Grace: flags.Grace, Keep: flags.EventsKeep,
 		Registerer: d.Metrics.Registerer(), Tracer: d.Tracer, Log: d.Log,
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
@@ -94,6 +95,46 @@ func awaitStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 		case <-retry.C:
 		case <-ctx.Done():
 			return nil, err
+		}
+	}
+}
+
+// Witnessed returns the store of which a mark is kept elsewhere, or nil: an SQLite file has its
+// mark next to it.
+func Witnessed(st store.Store) store.Witnessed {
+	if wrapped, ok := st.(interface{ Unwrap() store.Store }); ok {
+		st = wrapped.Unwrap()
+	}
+	witnessed, _ := st.(store.Witnessed)
+	return witnessed
+}
+
+// Attest compares a store with the mark that the stream keeps of it. It waits for NATS only where
+// the store is new, or emptied: only the stream knows which.
+func Attest(ctx context.Context, endpoint bus.Endpoint, stream bus.Stream, st store.Witnessed, log *slog.Logger) error {
+	if st == nil {
+		return nil
+	}
+	var said time.Time
+	retry := time.NewTicker(retryStore)
+	defer retry.Stop()
+	for {
+		err := endpoint.Attest(ctx, stream, st)
+		if err == nil {
+			return nil
+		}
+		if vouched, _ := st.Vouched(ctx); vouched {
+			log.Warn("the store is used without comparing it with the event stream, until that can be reached", "error", err)
+			return nil
+		}
+		if time.Since(said) >= sayStore {
+			log.Warn("waiting for NATS: the store is empty, and only the event stream says whether it always was", "error", err)
+			said = time.Now()
+		}
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			return err
 		}
 	}
 }
