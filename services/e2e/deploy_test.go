@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/nats-io/nats-server/v2/server"
@@ -16,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/services/internal/commandline"
@@ -122,7 +124,7 @@ func TestDeployedRedisUsers(t *testing.T) {
 	file := "../../deploy/redis/users.acl"
 	text := strings.TrimSpace(string(must[[]byte](t)(os.ReadFile(file))))
 	users := strings.Split(text, "\n")
-	if users[0] != "user default off" || len(users) != 6 {
+	if users[0] != redisstore.ReplayerACL || len(users) != 6 {
 		t.Errorf("%d users, and the first is %q", len(users), users[0])
 	}
 	for _, user := range users[1:] {
@@ -146,6 +148,55 @@ func TestDeployedRedisUsers(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Redis with the files of deploy/redis, of which only the place of the ACL differs, has all that
+// was acknowledged when it starts again, whether it was stopped or killed.
+func TestDeployedRedisKeepsWhatItAcknowledged(t *testing.T) {
+	t.Parallel()
+	folder := must[string](t)(filepath.Abs("../../deploy/redis"))
+	settings := string(must[[]byte](t)(os.ReadFile(filepath.Join(folder, "redis.conf"))))
+	mended := strings.Replace(settings, "# aclfile /etc/redis/users.acl", "aclfile "+filepath.Join(folder, "users.acl"), 1)
+	if mended == settings {
+		t.Fatal("redis.conf names no ACL file")
+	}
+	redis := redistest.Start(t, "--include", secret(t, mended))
+	as := func(user string) *redisstore.Store {
+		t.Helper()
+		s := must[*redisstore.Store](t)(redisstore.Open(t.Context(), redisstore.Config{
+			URL: "redis://" + redis.Addr(), Username: "interlock-" + user, PasswordFile: secret(t, "CHANGE-ME-"+user),
+		}))
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	services := []string{"engine", "policy-enforcer", "state-store", "approval", "operator"}
+	var kept []store.Key
+	for round, end := range []func() error{redis.Stop, func() error { redis.Kill(); return nil }, redis.Stop} {
+		for _, service := range services {
+			for i := range 10 {
+				key := store.Key{Namespace: "default", Kind: "run", ID: fmt.Sprintf("%s-%d-%d", service, round, i)}
+				_, err := as(service).Commit(t.Context(), store.Batch{
+					Puts:     []store.Put{{Key: key, Data: []byte(key.ID), History: []byte("h")}},
+					Counters: []store.Counter{{Owner: key, Name: "n", Delta: 1, Limit: 9, Window: time.Hour}},
+					Events:   []store.Event{{Key: key, ID: "e", Subject: "s"}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				kept = append(kept, key)
+			}
+		}
+		if err := errors.Join(end(), redis.Restart()); err != nil {
+			t.Fatal(err)
+		}
+		reader := as("engine")
+		for _, key := range kept {
+			record, err := reader.Get(t.Context(), key)
+			if err != nil || string(record.Data) != key.ID {
+				t.Fatalf("round %d: %s is %q, %v", round, key.ID, record.Data, err)
+			}
 		}
 	}
 }

@@ -58,8 +58,15 @@ func (s *Store) Compare(ctx context.Context, text string) error {
 		if !known[m.Place] {
 			continue // of a store with another prefix, or other shards
 		}
-		// An era of which no write was seen was there all the same.
-		_, gone, err := s.lookAt(ctx, m.Place, sight{id: m.Era, seen: max(m.Writes, 1)})
+		saw := sight{id: m.Era, seen: m.Writes}
+		found, err := eras(ctx, s.probe, m.Place, "look", saw, "")
+		if err == nil && found.id != saw.id && found.ended < 0 {
+			saw.seen = max(saw.seen, 1) // an era of which no write was seen was there all the same
+		}
+		gone := ""
+		if err == nil {
+			_, gone, err = s.lookAt(ctx, m.Place, saw)
+		}
 		if err != nil {
 			return readError(ctx, "compare with what was seen", err)
 		}
