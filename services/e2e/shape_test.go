@@ -182,7 +182,9 @@ func (s *separate) launch(t testing.TB, args ...string) {
 }
 
 // keepers are the processes that use the store.
-func (s *separate) keepers() []*process { return slices.Concat(s.state, s.approval, s.engine, s.policy) }
+func (s *separate) keepers() []*process {
+	return slices.Concat(s.state, s.approval, s.engine, s.policy)
+}
 
 // killAll kills all processes at once.
 func (s *separate) killAll() {

@@ -23,11 +23,23 @@ const ReplayerACL = "user default off resetpass ~* &* +@all"
 // replayed are commands as they are in an append-only file, on the key of the store.
 func replayed(key string) [][]any {
 	return [][]any{
-		{"del", key}, {"unlink", key}, {"set", key, "v"}, {"pexpireat", key, 1},
-		{"hset", key, "f", "v"}, {"hsetnx", key, "f", "v"}, {"hincrby", key, "f", 1}, {"hdel", key, "f"},
-		{"rpush", key, "v"}, {"lset", key, 0, "v"}, {"ltrim", key, 0, 1},
-		{"zadd", key, 1, "m"}, {"zrem", key, "m"},
-		{"xadd", key, "1-1", "f", "v"}, {"xtrim", key, "MAXLEN", 1}, {"xdel", key, "1-1"}, {"select", 0},
+		{"del", key},
+		{"unlink", key},
+		{"set", key, "v"},
+		{"pexpireat", key, 1},
+		{"hset", key, "f", "v"},
+		{"hsetnx", key, "f", "v"},
+		{"hincrby", key, "f", 1},
+		{"hdel", key, "f"},
+		{"rpush", key, "v"},
+		{"lset", key, 0, "v"},
+		{"ltrim", key, 0, 1},
+		{"zadd", key, 1, "m"},
+		{"zrem", key, "m"},
+		{"xadd", key, "1-1", "f", "v"},
+		{"xtrim", key, "MAXLEN", 1},
+		{"xdel", key, "1-1"},
+		{"select", 0},
 	}
 }
 
