@@ -3,10 +3,12 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -227,14 +229,24 @@ func TestDeployedNATSAccounts(t *testing.T) {
 	text := string(must[[]byte](t)(os.ReadFile("../../deploy/nats/nats.conf")))
 	text = strings.Replace(text, "store_dir: /data", fmt.Sprintf("store_dir: %q", t.TempDir()), 1)
 	text = strings.Replace(text, "http: 127.0.0.1:8222", "", 1)
-	options := must[*server.Options](t)(server.ProcessConfigFile(secret(t, text)))
-	options.Host, options.Port, options.NoLog, options.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
-	srv := must[*server.Server](t)(server.NewServer(options))
-	go srv.Start()
-	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(patience) {
-		t.Fatal("the server does not start")
+	var srv *server.Server
+	port := server.RANDOM_PORT
+	start := func() {
+		t.Helper()
+		options := must[*server.Options](t)(server.ProcessConfigFile(secret(t, text)))
+		options.Host, options.Port, options.NoLog, options.NoSigs = "127.0.0.1", port, true, true
+		srv = must[*server.Server](t)(server.NewServer(options))
+		go srv.Start()
+		if !srv.ReadyForConnections(patience) {
+			t.Fatal("the server does not start")
+		}
+		if address, ok := srv.Addr().(*net.TCPAddr); ok {
+			port = address.Port
+		}
 	}
+	stop := func() { srv.Shutdown(); srv.WaitForShutdown() }
+	start()
+	t.Cleanup(func() { stop() })
 	as := func(user string) *nats.Conn {
 		t.Helper()
 		endpoint := must[bus.Endpoint](t)(bus.Endpoint{URL: srv.ClientURL()}.With(bus.Login{Username: user, PasswordFile: secret(t, "CHANGE-ME-"+user)}))
@@ -272,6 +284,41 @@ func TestDeployedNATSAccounts(t *testing.T) {
 		}
 		if n, _, err := observed[user].Pending(); n != 0 || err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s sees %v and %d more, not %v", user, got, n, want)
+		}
+	}
+	// The stream is there after a restart, and an observer of all namespaces catches up.
+	stop()
+	start()
+	reader := must[jetstream.JetStream](t)(jetstream.NewWithAPIPrefix(as("observer"), "observe"))
+	stream := must[jetstream.Stream](t)(reader.Stream(within(t), bus.DefaultStream))
+	var missed []string
+	for seq := uint64(1); ; {
+		m, err := stream.GetMsg(within(t), seq, jetstream.WithGetMsgSubject("interlock.>"))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		missed, seq = append(missed, m.Subject), m.Sequence+1
+	}
+	if want := []string{"interlock.team-a.run.r.created", "interlock.team-b.run.r.created"}; !slices.Equal(missed, want) {
+		t.Errorf("after a break, the observer reads %v, not %v", missed, want)
+	}
+	for _, user := range []string{"observer", "team-a"} {
+		nc := as(user)
+		refusesToPublish(t, user, nc)
+		questions := []string{"$JS.API.CONSUMER.CREATE.INTERLOCK", "$JS.API.STREAM.DELETE.INTERLOCK", "$JS.API.STREAM.PURGE.INTERLOCK", "$JS.API.STREAM.UPDATE.INTERLOCK"}
+		if user == "team-a" {
+			questions = append(questions, "observe.STREAM.MSG.GET.INTERLOCK", "observe.STREAM.INFO.INTERLOCK", "$JS.API.STREAM.MSG.GET.INTERLOCK")
+		}
+		for _, question := range questions {
+			if err := errors.Join(nc.PublishRequest(question, "interlock.x", []byte(`{"seq":1}`)), nc.Flush()); err != nil {
+				t.Fatal(err)
+			}
+			if err := nc.LastError(); err == nil || !strings.Contains(err.Error(), strconv.Quote(question)) {
+				t.Errorf("%s may ask %s: %v", user, question, err)
+			}
 		}
 	}
 	// The gateway reads the stream, and cannot publish into it.

@@ -63,7 +63,7 @@ func checkReplayer(ctx context.Context, node *redis.Client, key string) (fault s
 				"allow +acl|dryrun to the user of the services, as in deploy/redis/users.acl", replayer, err), nil
 		case text != "OK":
 			return fmt.Sprintf("its user %q, as whom it replays the append-only file, may not run %s on %s (every write is lost when it restarts); "+
-				"put the line %q into its ACL file, and run ACL LOAD before it restarts",
+				"put the line %q into its ACL file before it is started again",
 				replayer, commands[i][0], key, ReplayerACL), nil
 		}
 	}

@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -88,6 +89,56 @@ func TestReplayBringsEverythingBack(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// What the runbook says of those who ran with an ACL that loses writes: with the line mended and
+// the old file, everything is back once an operator has accepted that the store was refused.
+func TestMendedACLBringsTheOldFileBack(t *testing.T) {
+	t.Parallel()
+	users := secretFile(t, "users.acl", "user default off\n"+serviceUser+redisstore.ACL+"\n")
+	server := redistest.Start(t, "--aclfile", users)
+	config := redisstore.Config{
+		URL: "redis://" + server.Addr(), Username: "service", PasswordFile: secretFile(t, "password", "secret"), Prefix: "il", AllowLossy: true,
+	}
+	s := open(t, config)
+	for _, id := range []string{"a", "b", "c"} {
+		commit(t, s, put(id, 0, id))
+	}
+	kept, err := s.Mark()
+	if err := errors.Join(err, s.Close(), server.Stop(), server.Restart()); err != nil {
+		t.Fatal(err)
+	}
+	late := open(t, config)
+	if err := late.Compare(t.Context(), kept); err != nil {
+		t.Fatal(err)
+	}
+	if late.Ping(t.Context()) == nil { // a server that checks no rights when it replays
+		if _, err := late.Get(t.Context(), key("a")); err != nil {
+			t.Errorf("a store that lacks what was acknowledged is used: %v", err)
+		}
+		return
+	}
+	rolledBack(t, late)
+	if err := errors.Join(late.Close(), server.Stop()); err != nil {
+		t.Fatal(err)
+	}
+	mended := redisstore.ReplayerACL + "\n" + serviceUser + redisstore.ACL + "\n"
+	if err := errors.Join(os.WriteFile(users, []byte(mended), 0o600), server.Restart()); err != nil {
+		t.Fatal(err)
+	}
+	config.AllowLossy = false
+	if _, err := redisstore.AcceptRollback(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	back := open(t, config)
+	if err := errors.Join(back.Compare(t.Context(), kept), back.Ping(t.Context())); err != nil {
+		t.Fatalf("after the mend: %v", err)
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		if record, err := back.Get(t.Context(), key(id)); err != nil || string(record.Data) != id {
+			t.Errorf("%s is %q, %v", id, record.Data, err)
 		}
 	}
 }
