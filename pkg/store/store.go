@@ -137,6 +137,12 @@ type Sized interface {
 	Bytes(ctx context.Context) (int64, error)
 }
 
+// Roomy is a store that knows how much more fits into it.
+type Roomy interface {
+	// Room returns the bytes that are left. They are not known where nothing bounds the store.
+	Room(ctx context.Context) (room int64, known bool, err error)
+}
+
 // Witnessed is a store of which something outside of it keeps a mark, so that processes that start
 // together with it notice that it is empty, or an older copy.
 type Witnessed interface {
