@@ -88,7 +88,7 @@ func TestOneTokenDoesNotFillTheStore(t *testing.T) {
 		"prompts-of-children": func(t *testing.T, f filler) func(int) (int, string) {
 			f.ok(t, "POST", "/sessions", `{"session_name": "prompts-of-children"}`, "")
 			return func(i int) (int, string) {
-				return f.call(t, "POST", "/sessions", fmt.Sprintf(`{"session_name": "child-%d", "parent_session_name": "prompts-of-children", "prompt": %q}`, i, pad))
+				return f.call(t, "POST", "/sessions", fmt.Sprintf(`{"session_name": "prompts-of-children/child-%d", "parent_session_name": "prompts-of-children", "prompt": %q}`, i, pad))
 			}
 		},
 	} {

@@ -354,6 +354,8 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 	// The edge drains first: its requests in flight still need the services.
 	go func() { c.grpc <- c.failing("services", server.Serve(c.ctx)) }()
 	server.SetServing(true)
+	checks := c.checks(st)
+	c.background(func(ctx context.Context) error { server.FollowReady(ctx, &checks); return nil })
 	c.Endpoints.PID = os.Getpid()
 	return nil
 }

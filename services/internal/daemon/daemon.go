@@ -240,6 +240,8 @@ func (d *Daemon) serve(ctx context.Context) error {
 	defer stop()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	d.Server.SetServing(true)
+	d.Go(func(ctx context.Context) error { d.Server.FollowReady(ctx, &d.Checks); return nil })
 	done := make(chan struct{}, len(d.background))
 	for _, work := range d.background {
 		go func() {
@@ -250,7 +252,6 @@ func (d *Daemon) serve(ctx context.Context) error {
 		}()
 	}
 	d.admin.Store(new(rpc.Admin(rpc.AdminConfig{Checks: &d.Checks, Gatherer: d.Metrics.Gatherer()})))
-	d.Server.SetServing(true)
 	d.Log.Info("serving", "service", d.Name, "grpc", d.Server.Addrs()[0].String())
 	err := d.Server.Serve(ctx)
 	stop()
