@@ -113,7 +113,8 @@ func TestGuardRunsOnlyWhatIsAllowed(t *testing.T) {
 			return &policyv1.CheckToolCallResponse{}, nil
 		}},
 		"no such run":     {failing(fault.New(fault.NotFound, "no run")), CodeUndecided, fault.NotFound},
-		"no credentials":  {failing(fault.New(fault.Unauthenticated, "who?")), CodeUndecided, fault.Unauthenticated},
+		"no credentials":  {failing(fault.New(fault.Unauthenticated, "who?")), "UNAUTHENTICATED", fault.Unauthenticated},
+		"another's run":   {failing(fault.New(fault.PermissionDenied, "not yours")), "PERMISSION_DENIED", fault.PermissionDenied},
 		"broken":          {failing(fault.New(fault.Internal, "oops")), CodeUndecided, fault.Internal},
 		"never available": {failing(fault.New(fault.Unavailable, "down")), CodeUndecided, fault.Unavailable},
 		"a plain status":  {failing(status.Error(codes.Unavailable, "proxy")), CodeUndecided, fault.Unavailable},

@@ -11,8 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
@@ -49,6 +52,13 @@ func refusedAsRolledBack(t *testing.T, base string) {
 		}
 		return nil
 	})
+}
+
+// healthOf is what gRPC health says of a process and, under that name, of its taking calls.
+func healthOf(t *testing.T, s *shape, p *process, name string) healthpb.HealthCheckResponse_ServingStatus {
+	t.Helper()
+	conn := (&world{shape: s, namespace: "default"}).dial(t, p.serving(t, "grpc"), "")
+	return must[*healthpb.HealthCheckResponse](t)(healthpb.NewHealthClient(conn).Check(within(t), &healthpb.HealthCheckRequest{Service: name})).GetStatus()
 }
 
 // runOf starts a run as an agent, and returns what reads it again.
@@ -91,6 +101,17 @@ func TestEmptiedRedisIsNeverReady(t *testing.T) {
 	s.launch(t)
 	for _, p := range s.keepers() {
 		refusedAsRolledBack(t, "http://"+p.serving(t, "admin"))
+	}
+	eventually(t, "gRPC health says it too", func() error {
+		for _, p := range s.keepers() {
+			if got := healthOf(t, &s.shape, p, ""); got != healthpb.HealthCheckResponse_NOT_SERVING {
+				return fmt.Errorf("%s is %v", p.name, got)
+			}
+		}
+		return nil
+	})
+	if got := healthOf(t, &s.shape, s.engine[0], rpc.Accepting); got != healthpb.HealthCheckResponse_SERVING {
+		t.Errorf("the engine takes no calls, and cannot say why: %v", got)
 	}
 	if err := starts(); err == nil || !strings.Contains(err.Error(), string(fault.StoreRolledBack)) {
 		t.Errorf("a run on an emptied store: %v", err)

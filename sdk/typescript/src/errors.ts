@@ -82,6 +82,14 @@ export class Unavailable extends Denied {
   }
 }
 
+/**
+ * The client's token does not permit to ask for a decision, so the tool has not run: trying again does not help. The code is
+ * UNAUTHENTICATED or PERMISSION_DENIED, and `cause` is the fault.
+ */
+export class NotPermitted extends Denied {
+  override name = "NotPermitted";
+}
+
 /** A human must approve first. The tool has not run, the transition has not been made. */
 export class AwaitingApproval extends InterlockError {
   override name = "AwaitingApproval";
