@@ -93,7 +93,7 @@ func TestReplayBringsEverythingBack(t *testing.T) {
 	}
 }
 
-// What the runbook says of those who ran with an ACL that loses writes: with the line mended and
+// What the runbook says of an ACL that loses writes: with the line corrected and
 // the old file, everything is back once an operator has accepted that the store was refused.
 func TestMendedACLBringsTheOldFileBack(t *testing.T) {
 	t.Parallel()
@@ -134,7 +134,7 @@ func TestMendedACLBringsTheOldFileBack(t *testing.T) {
 	}
 	back := open(t, config)
 	if err := errors.Join(back.Compare(t.Context(), kept), back.Ping(t.Context())); err != nil {
-		t.Fatalf("after the mend: %v", err)
+		t.Fatalf("with the corrected line: %v", err)
 	}
 	for _, id := range []string{"a", "b", "c"} {
 		if record, err := back.Get(t.Context(), key(id)); err != nil || string(record.Data) != id {

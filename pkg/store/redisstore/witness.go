@@ -15,7 +15,7 @@ import (
 // emptied store lacks it.
 const vouchedField = "vouched"
 
-// maxMarks bounds the length of a mark. So many shards of a cluster are on all of its nodes.
+// maxMarks bounds the length of a mark. The shards of that many are on every node of a cluster.
 const maxMarks = 1024
 
 // mark is what was seen of a place, as it is kept elsewhere.
