@@ -8,6 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/interlock-run/interlock/pkg/store"
 )
 
 // Config of a relay. Only Holder is required.
@@ -39,6 +41,8 @@ type Config struct {
 	// when the stream refuses what it should take: after one failed write a server may
 	// refuse everything until its files are opened again.
 	Reopen func() error
+	// Witnessed is the store, when the stream keeps a mark of it; nil for none.
+	Witnessed store.Witnessed
 	// Tracer makes a span of each publication of an event that has a trace; nil for none.
 	Tracer trace.TracerProvider
 	// Registerer takes the metrics; nil keeps them private.

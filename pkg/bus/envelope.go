@@ -153,7 +153,8 @@ func message(e *store.OutboxEntry, reply string) *nats.Msg {
 	return &nats.Msg{Subject: e.Subject, Reply: reply, Header: h, Data: e.Payload}
 }
 
-// split returns the four tokens after the root, still escaped.
+// split returns the namespace, the entity, the id and the type, still escaped. A type may have
+// several tokens.
 func split(subject string) (tokens [4]string, ok bool) {
 	rest, ok := strings.CutPrefix(subject, Root+".")
 	for i := range 3 {
@@ -163,7 +164,7 @@ func split(subject string) (tokens [4]string, ok bool) {
 		tokens[i], rest, ok = strings.Cut(rest, ".")
 	}
 	tokens[3] = rest
-	return tokens, ok && rest != "" && strings.IndexByte(rest, '.') < 0
+	return tokens, ok && !strings.Contains("."+subject+".", "..")
 }
 
 // eventTime returns when the event was decided; zero when the payload does not

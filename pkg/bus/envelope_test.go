@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -194,6 +196,53 @@ func TestCloudEventsHeaders(t *testing.T) {
 	msg = message(&store.OutboxEntry{ID: "x", Subject: "interlock.odd"}, "")
 	if msg.Header.Get("ce-id") != "x" || msg.Header.Get("ce-source") == "" || msg.Header.Get("ce-type") == "" {
 		t.Errorf("headers %v", msg.Header)
+	}
+}
+
+// Each type of event that docs/events.md shows has the headers that it promises.
+func TestCloudEventsHeadersOfEveryType(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/events.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := regexp.MustCompile("(?m)^## (`.*)$").FindAllString(string(text), -1)
+	headings := strings.Join(types, "\n")
+	dots := 0
+	for _, found := range regexp.MustCompile("(?s)```json event\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		ev, err := Decode([]byte(found[1]))
+		if err != nil {
+			t.Fatalf("%v in %s", err, found[1])
+		}
+		name := ev.Entity + "." + ev.Type
+		if !strings.Contains(headings, "`"+name+"`") {
+			t.Errorf("no heading names %s", name)
+		}
+		dots += min(strings.Count(ev.Type, "."), 1)
+		out, err := Encode(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		header := message(&store.OutboxEntry{ID: out.ID, Subject: out.Subject, Payload: out.Payload}, "").Header
+		for attribute, want := range map[string]string{
+			"ce-source": "/interlock/" + ev.Namespace, "ce-type": "interlock." + name, "ce-subject": ev.EntityId, "ce-id": ev.Id,
+		} {
+			if got, err := url.PathUnescape(header.Get(attribute)); err != nil || got != want {
+				t.Errorf("%s: %s is %q, want %q", name, attribute, got, want)
+			}
+		}
+		if at, err := time.Parse(time.RFC3339Nano, header.Get("ce-time")); err != nil || !at.Equal(ev.Time.AsTime()) {
+			t.Errorf("%s: ce-time is %q", name, header.Get("ce-time"))
+		}
+	}
+	if dots < 10 {
+		t.Errorf("only %d types have a dot", dots)
+	}
+	// What is no subject of an event has no attributes of one.
+	for _, odd := range []string{"interlock", "interlock.a.b.c", "interlock.a.b.c.", "interlock.a.b..d", "interlock..b.c.d", "interlock.a.b.c.d.", "interlock.a.b.c.d..e"} {
+		if header := message(&store.OutboxEntry{ID: "x", Subject: odd}, "").Header; header.Get("ce-subject") != "" || header.Get("ce-type") != odd {
+			t.Errorf("%s has the headers %v", odd, header)
+		}
 	}
 }
 

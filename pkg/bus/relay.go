@@ -214,6 +214,9 @@ func (r *Relay) serve(ctx context.Context) (useful bool, err error) {
 			if err := r.trim(ctx, s); err != nil {
 				return false, err
 			}
+			if err := r.attest(ctx, s); err != nil {
+				return false, err
+			}
 			r.expire(ctx)
 		}
 	}

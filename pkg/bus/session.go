@@ -23,6 +23,8 @@ type session struct {
 	stream jetstream.Stream
 	log    *slog.Logger
 	cfg    *Config
+	// attested is when the mark of the store was renewed.
+	attested time.Time
 	// failed holds the first failure.
 	failed chan error
 
@@ -99,9 +101,10 @@ func (r *Relay) prepare(ctx context.Context, s *session) error {
 	if why := unfit(ctx, s.nc); why != "" { // another server has taken the place of the one at start
 		return &UnfitError{URL: s.nc.ConnectedUrlRedacted(), Why: why}
 	}
-	if s.stream, err = r.cfg.Stream.createOrUpdate(ctx, s.js); err != nil {
+	if s.stream, err = r.cfg.Stream.attest(ctx, s.js, r.cfg.Witnessed); err != nil {
 		return err
 	}
+	s.attested = time.Now()
 	s.inbox = s.nc.NewInbox() + "."
 	_, err = s.nc.Subscribe(s.inbox+"*", func(m *nats.Msg) {
 		r.acknowledged(s, strings.TrimPrefix(m.Subject, s.inbox), readAck(m))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -28,6 +29,9 @@ type Stream struct {
 	// Duplicates is the window in which JetStream drops a second message with
 	// the same id, default 2 minutes. The relay raises it to twice its grace.
 	Duplicates time.Duration
+
+	// mark is what was seen of the store; empty leaves that of the stream as it is.
+	mark string
 }
 
 func (s Stream) withDefaults() Stream {
@@ -84,7 +88,7 @@ func (s Stream) createOrUpdate(ctx context.Context, js jetstream.JetStream) (jet
 }
 
 func (s Stream) config() jetstream.StreamConfig {
-	return jetstream.StreamConfig{
+	config := jetstream.StreamConfig{
 		Name:        s.Name,
 		Description: "Events of Interlock, derived from its store",
 		Subjects:    []string{Root + ".>"},
@@ -95,6 +99,10 @@ func (s Stream) config() jetstream.StreamConfig {
 		MaxBytes:    max(s.MaxBytes, 0),
 		Duplicates:  s.Duplicates,
 	}
+	if s.mark != "" {
+		config.Metadata = map[string]string{markKey: s.mark}
+	}
+	return config
 }
 
 // merge returns have with Interlock's own settings, and whether that differs.
@@ -121,6 +129,13 @@ func (s Stream) merge(have jetstream.StreamConfig) (want jetstream.StreamConfig,
 	}
 	if want.AllowDirect {
 		want.AllowDirect, changed = false, true
+	}
+	if s.mark != "" && want.Metadata[markKey] != s.mark {
+		want.Metadata, changed = maps.Clone(want.Metadata), true
+		if want.Metadata == nil {
+			want.Metadata = map[string]string{}
+		}
+		want.Metadata[markKey] = s.mark
 	}
 	return want, changed
 }

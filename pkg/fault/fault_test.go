@@ -37,7 +37,7 @@ func TestMappingsAreTheContract(t *testing.T) {
 		fault.EnforcementAlways: "FailedPrecondition 409",
 		fault.ApprovalDecided:   "FailedPrecondition 409",
 		fault.Locked:            "FailedPrecondition 423", fault.Fenced: "FailedPrecondition 423",
-		fault.LimitReached: "ResourceExhausted 429", fault.QuotaExceeded: "ResourceExhausted 429", fault.Unavailable: "Unavailable 503",
+		fault.LimitReached: "ResourceExhausted 429", fault.QuotaExceeded: "ResourceExhausted 429", fault.StoreFull: "ResourceExhausted 507", fault.Unavailable: "Unavailable 503",
 		fault.CommitUncertain: "Unavailable 503", fault.StoreRolledBack: "Unavailable 503", fault.DeadlineExceeded: "DeadlineExceeded 504",
 		fault.Cancelled: "Canceled 499", fault.Unimplemented: "Unimplemented 501",
 		fault.Internal: "Internal 500", "NO_SUCH_REASON": "Internal 500",

@@ -42,6 +42,7 @@ const (
 	Fenced              Reason = "FENCED"
 	LimitReached        Reason = "LIMIT_REACHED"
 	QuotaExceeded       Reason = "QUOTA_EXCEEDED"
+	StoreFull           Reason = "STORE_FULL"
 	Unavailable         Reason = "UNAVAILABLE"
 	CommitUncertain     Reason = "COMMIT_UNCERTAIN"
 	StoreRolledBack     Reason = "STORE_ROLLED_BACK"
@@ -91,6 +92,7 @@ var mappings = map[Reason]mapping{
 	Fenced:              {codes.FailedPrecondition, http.StatusLocked},
 	LimitReached:        {codes.ResourceExhausted, http.StatusTooManyRequests},
 	QuotaExceeded:       {codes.ResourceExhausted, http.StatusTooManyRequests},
+	StoreFull:           {codes.ResourceExhausted, http.StatusInsufficientStorage},
 	Unavailable:         {codes.Unavailable, http.StatusServiceUnavailable},
 	CommitUncertain:     {codes.Unavailable, http.StatusServiceUnavailable},
 	StoreRolledBack:     {codes.Unavailable, http.StatusServiceUnavailable},

@@ -52,6 +52,9 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		ctx, cancel = context.WithTimeout(ctx, s.cfg.DefaultDeadline)
 		defer cancel()
 	}
+	if onlyStops(info.FullMethod) {
+		ctx = store.WithStop(ctx)
+	}
 	ctx, leave, err := s.cfg.Gate.Enter(ctx)
 	if err != nil {
 		return nil, err

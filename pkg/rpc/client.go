@@ -76,7 +76,7 @@ func Dial(target string, cfg ClientConfig) (*grpc.ClientConn, error) {
 	}
 	if len(several) > 1 || strings.HasPrefix(target, "dns:///") {
 		options = append(options, grpc.WithDefaultServiceConfig(
-			`{"loadBalancingConfig":[{"round_robin":{}}],"healthCheckConfig":{"serviceName":""}}`))
+			`{"loadBalancingConfig":[{"round_robin":{}}],"healthCheckConfig":{"serviceName":"`+Accepting+`"}}`))
 	}
 	conn, err := grpc.NewClient(target, options...)
 	if err != nil {

@@ -207,6 +207,14 @@ func TestHealth(t *testing.T) {
 				}
 			}
 		}
+		// What the server depends on says whether it is ready, and not whether it takes calls.
+		for service, want := range map[string]bool{"": false, "interlock.engine.v1.RunService": false, rpc.Accepting: true} {
+			h.server.SetReady(false)
+			got, err := client.Check(within(t), &healthpb.HealthCheckRequest{Service: service})
+			if err != nil || (got.GetStatus() == healthpb.HealthCheckResponse_SERVING) != want {
+				t.Errorf("not ready: %q is %v, %v", service, got.GetStatus(), err)
+			}
+		}
 		_, err := client.Check(within(t), &healthpb.HealthCheckRequest{Service: "no.such"})
 		wantReason(t, err, fault.NotFound)
 	})

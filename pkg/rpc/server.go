@@ -11,12 +11,14 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/health"
+	grpchealth "google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/tap"
+
+	"github.com/interlock-run/interlock/pkg/health"
 )
 
 // Server is a gRPC server with the chain of this package. Register services on
@@ -24,7 +26,7 @@ import (
 type Server struct {
 	cfg     Config
 	grpc    *grpc.Server
-	health  *health.Server
+	health  *grpchealth.Server
 	methods map[string]*method
 	unknown *method
 	metrics *metrics
@@ -51,7 +53,7 @@ func NewServer(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, health: health.NewServer(), methods: make(map[string]*method)}
+	s := &Server{cfg: cfg, health: grpchealth.NewServer(), methods: make(map[string]*method)}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	if s.metrics, err = newMetrics(cfg.Registerer); err != nil {
 		return nil, err
@@ -142,13 +144,45 @@ func (s *Server) Addrs() []net.Addr {
 	return addrs
 }
 
-// SetServing says over the health service whether the server and each of its
-// services serve. It begins with false, and is false forever when draining.
+// Accepting is the name under which the health service says that the server takes calls, whatever
+// it depends on. Services ask each other for this: one that cannot decide says why itself.
+const Accepting = "interlock.accepting"
+
+// SetServing says over the health service whether the server takes calls, and like SetReady whether
+// it and each of its services serve. It begins with false, and is false forever when draining.
 func (s *Server) SetServing(serving bool) {
-	status := healthpb.HealthCheckResponse_NOT_SERVING
+	s.health.SetServingStatus(Accepting, servingStatus(serving))
+	s.SetReady(serving)
+}
+
+func servingStatus(serving bool) healthpb.HealthCheckResponse_ServingStatus {
 	if serving {
-		status = healthpb.HealthCheckResponse_SERVING
+		return healthpb.HealthCheckResponse_SERVING
 	}
+	return healthpb.HealthCheckResponse_NOT_SERVING
+}
+
+// FollowReady keeps the health service at what /readyz says, until ctx ends.
+func (s *Server) FollowReady(ctx context.Context, checks *health.Checks) {
+	tick := time.NewTicker(readyEvery)
+	defer tick.Stop()
+	for {
+		s.SetReady(checks.Run(ctx).Ready())
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// readyEvery is how often it is looked whether a server is ready.
+const readyEvery = time.Second
+
+// SetReady says over the health service whether the server and each of its services can do their
+// work. It changes nothing when draining.
+func (s *Server) SetReady(ready bool) {
+	status := servingStatus(ready)
 	s.health.SetServingStatus("", status)
 	for name := range s.grpc.GetServiceInfo() {
 		s.health.SetServingStatus(name, status)

@@ -141,7 +141,8 @@ func (d Decision) refusal() error {
 
 // Check gets the decision on a call that its caller makes, unlike [Client.Guard],
 // which makes it too. What was allowed must be reported, with [Client.Report]. Without
-// a decision the error is a [*DeniedError] with the code [CodeUndecided].
+// a decision the error is a [*DeniedError] with the code [CodeUndecided], or with UNAUTHENTICATED or
+// PERMISSION_DENIED where the client's token does not permit to ask.
 func (c *Client) Check(ctx context.Context, tool string, input any) (Decision, error) {
 	body, err := encode("input", input)
 	if err != nil {
@@ -162,9 +163,19 @@ func (c *Client) Check(ctx context.Context, tool string, input any) (Decision, e
 		again := Reason(err) == fault.IdempotencyMismatch || Reason(err) == fault.VersionConflict
 		wait := delay(asked, 0)
 		if !again || asked == mostAsked || time.Now().Add(wait).After(until) || pause(ctx, wait) != nil {
-			return Decision{}, undecided(id, fault.From(err).Message, err)
+			return Decision{}, refused(id, fault.From(err))
 		}
 	}
+}
+
+// refused is the denial of a call that no decision was had on: by the code of the fault where the
+// caller may not ask, which trying again does not change, and as undecided otherwise.
+func refused(id string, f *fault.Error) *DeniedError {
+	denied := undecided(id, f.Message, f)
+	if f.Reason == fault.Unauthenticated || f.Reason == fault.PermissionDenied {
+		denied.Code = string(f.Reason)
+	}
+	return denied
 }
 
 // undecided is the denial of a call that there is no decision on, or nobody to make.

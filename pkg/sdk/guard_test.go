@@ -113,7 +113,8 @@ func TestGuardRunsOnlyWhatIsAllowed(t *testing.T) {
 			return &policyv1.CheckToolCallResponse{}, nil
 		}},
 		"no such run":     {failing(fault.New(fault.NotFound, "no run")), CodeUndecided, fault.NotFound},
-		"no credentials":  {failing(fault.New(fault.Unauthenticated, "who?")), CodeUndecided, fault.Unauthenticated},
+		"no credentials":  {failing(fault.New(fault.Unauthenticated, "who?")), "UNAUTHENTICATED", fault.Unauthenticated},
+		"another's run":   {failing(fault.New(fault.PermissionDenied, "not yours")), "PERMISSION_DENIED", fault.PermissionDenied},
 		"broken":          {failing(fault.New(fault.Internal, "oops")), CodeUndecided, fault.Internal},
 		"never available": {failing(fault.New(fault.Unavailable, "down")), CodeUndecided, fault.Unavailable},
 		"a plain status":  {failing(status.Error(codes.Unavailable, "proxy")), CodeUndecided, fault.Unavailable},
@@ -141,7 +142,7 @@ func TestGuardRunsOnlyWhatIsAllowed(t *testing.T) {
 					}
 				case !errors.As(err, &denied) || denied.Code != row.code || Reason(err) != row.reason || denied.CallID == "":
 					t.Errorf("%#v: reason %q", err, Reason(err))
-				case row.code != CodeUndecided && (denied.Message != "why" || denied.LegalEvents[0].Event != "READY" || denied.AllowedTools[0] != "Read" || !denied.ToolsRestricted):
+				case row.reason == "" && row.code != CodeUndecided && (denied.Message != "why" || denied.LegalEvents[0].Event != "READY" || denied.AllowedTools[0] != "Read" || !denied.ToolsRestricted):
 					t.Errorf("the denial teaches nothing: %+v", denied)
 				}
 			})

@@ -121,6 +121,9 @@ func writeCallback(b *strings.Builder, cb *Callback, prefix string) {
 	switch reason := oneLine(cb.Error); {
 	case cb.Update == UpdateFailed:
 		fmt.Fprintf(b, "Warning: Child failed to update workflow state. Error: %s\n\n", reason)
+		if cb.StateVersion > 0 {
+			fmt.Fprintf(b, "Use %s to see current state.\n\n", tool("state_read", prefix))
+		}
 	case reason != "":
 		fmt.Fprintf(b, "Warning: the child's agent failed. Error: %s\n\n", reason)
 	}

@@ -175,7 +175,7 @@ func TestCallbackPromptSays(t *testing.T) {
 			"failed", failed,
 			[]string{
 				"Workflow State Updated: no\n", "State Update: failed\n",
-				"Warning: Child failed to update workflow state. Error: too late\n",
+				"Warning: Child failed to update workflow state. Error: too late\n", "\nUse `state_read` to see current state.\n",
 			},
 			[]string{"has been updated"},
 		},
@@ -188,7 +188,7 @@ func TestCallbackPromptSays(t *testing.T) {
 			"without a state",
 			session.Callback{ID: "ses_1.1", Name: "child-task", Update: session.UpdateNone},
 			[]string{"Session: `child-task`\n", "State Update: none\n"},
-			[]string{"Workflow State", "Warning"},
+			[]string{"Workflow State", "Warning", "state_read"},
 		},
 	}
 	for _, test := range tests {

@@ -137,6 +137,28 @@ type Sized interface {
 	Bytes(ctx context.Context) (int64, error)
 }
 
+// Roomy is a store that knows how much more fits into it.
+type Roomy interface {
+	// Room returns the bytes that are left. They are not known where nothing bounds the store.
+	Room(ctx context.Context) (room int64, known bool, err error)
+}
+
+// Witnessed is a store of which something outside of it keeps a mark, so that processes that start
+// together with it notice that it is empty, or an older copy.
+type Witnessed interface {
+	// Mark returns what this process has seen of the store; it is empty while the store is
+	// refused.
+	Mark() (string, error)
+	// Compare refuses the store, as one that has gone back in time, when it lacks what a mark
+	// says was seen of it.
+	Compare(ctx context.Context, mark string) error
+	// Vouched returns whether the store has ever been compared with the place of its mark. A
+	// new store has not, nor has one that was emptied.
+	Vouched(ctx context.Context) (bool, error)
+	// Vouch records that the store was compared, and its mark kept.
+	Vouch(ctx context.Context) error
+}
+
 // Key names a record. Records of one namespace and id, of whatever kind, live in
 // one shard, and what a batch writes but for counters does too. Ids are ordered by
 // their bytes, and have at most MaxIDBytes of them.

@@ -3,12 +3,15 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/nats-io/nats-server/v2/server"
@@ -16,6 +19,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/services/internal/commandline"
@@ -122,7 +126,7 @@ func TestDeployedRedisUsers(t *testing.T) {
 	file := "../../deploy/redis/users.acl"
 	text := strings.TrimSpace(string(must[[]byte](t)(os.ReadFile(file))))
 	users := strings.Split(text, "\n")
-	if users[0] != "user default off" || len(users) != 6 {
+	if users[0] != redisstore.ReplayerACL || len(users) != 6 {
 		t.Errorf("%d users, and the first is %q", len(users), users[0])
 	}
 	for _, user := range users[1:] {
@@ -146,6 +150,55 @@ func TestDeployedRedisUsers(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Redis with the files of deploy/redis, of which only the place of the ACL differs, has all that
+// was acknowledged when it starts again, whether it was stopped or killed.
+func TestDeployedRedisKeepsWhatItAcknowledged(t *testing.T) {
+	t.Parallel()
+	folder := must[string](t)(filepath.Abs("../../deploy/redis"))
+	settings := string(must[[]byte](t)(os.ReadFile(filepath.Join(folder, "redis.conf"))))
+	mended := strings.Replace(settings, "# aclfile /etc/redis/users.acl", "aclfile "+filepath.Join(folder, "users.acl"), 1)
+	if mended == settings {
+		t.Fatal("redis.conf names no ACL file")
+	}
+	redis := redistest.Start(t, "--include", secret(t, mended))
+	as := func(user string) *redisstore.Store {
+		t.Helper()
+		s := must[*redisstore.Store](t)(redisstore.Open(t.Context(), redisstore.Config{
+			URL: "redis://" + redis.Addr(), Username: "interlock-" + user, PasswordFile: secret(t, "CHANGE-ME-"+user),
+		}))
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	services := []string{"engine", "policy-enforcer", "state-store", "approval", "operator"}
+	var kept []store.Key
+	for round, end := range []func() error{redis.Stop, func() error { redis.Kill(); return nil }, redis.Stop} {
+		for _, service := range services {
+			for i := range 10 {
+				key := store.Key{Namespace: "default", Kind: "run", ID: fmt.Sprintf("%s-%d-%d", service, round, i)}
+				_, err := as(service).Commit(t.Context(), store.Batch{
+					Puts:     []store.Put{{Key: key, Data: []byte(key.ID), History: []byte("h")}},
+					Counters: []store.Counter{{Owner: key, Name: "n", Delta: 1, Limit: 9, Window: time.Hour}},
+					Events:   []store.Event{{Key: key, ID: "e", Subject: "s"}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				kept = append(kept, key)
+			}
+		}
+		if err := errors.Join(end(), redis.Restart()); err != nil {
+			t.Fatal(err)
+		}
+		reader := as("engine")
+		for _, key := range kept {
+			record, err := reader.Get(t.Context(), key)
+			if err != nil || string(record.Data) != key.ID {
+				t.Fatalf("round %d: %s is %q, %v", round, key.ID, record.Data, err)
+			}
 		}
 	}
 }
@@ -176,14 +229,24 @@ func TestDeployedNATSAccounts(t *testing.T) {
 	text := string(must[[]byte](t)(os.ReadFile("../../deploy/nats/nats.conf")))
 	text = strings.Replace(text, "store_dir: /data", fmt.Sprintf("store_dir: %q", t.TempDir()), 1)
 	text = strings.Replace(text, "http: 127.0.0.1:8222", "", 1)
-	options := must[*server.Options](t)(server.ProcessConfigFile(secret(t, text)))
-	options.Host, options.Port, options.NoLog, options.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
-	srv := must[*server.Server](t)(server.NewServer(options))
-	go srv.Start()
-	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(patience) {
-		t.Fatal("the server does not start")
+	var srv *server.Server
+	port := server.RANDOM_PORT
+	start := func() {
+		t.Helper()
+		options := must[*server.Options](t)(server.ProcessConfigFile(secret(t, text)))
+		options.Host, options.Port, options.NoLog, options.NoSigs = "127.0.0.1", port, true, true
+		srv = must[*server.Server](t)(server.NewServer(options))
+		go srv.Start()
+		if !srv.ReadyForConnections(patience) {
+			t.Fatal("the server does not start")
+		}
+		if address, ok := srv.Addr().(*net.TCPAddr); ok {
+			port = address.Port
+		}
 	}
+	stop := func() { srv.Shutdown(); srv.WaitForShutdown() }
+	start()
+	t.Cleanup(func() { stop() })
 	as := func(user string) *nats.Conn {
 		t.Helper()
 		endpoint := must[bus.Endpoint](t)(bus.Endpoint{URL: srv.ClientURL()}.With(bus.Login{Username: user, PasswordFile: secret(t, "CHANGE-ME-"+user)}))
@@ -221,6 +284,41 @@ func TestDeployedNATSAccounts(t *testing.T) {
 		}
 		if n, _, err := observed[user].Pending(); n != 0 || err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s sees %v and %d more, not %v", user, got, n, want)
+		}
+	}
+	// The stream is there after a restart, and an observer of all namespaces catches up.
+	stop()
+	start()
+	reader := must[jetstream.JetStream](t)(jetstream.NewWithAPIPrefix(as("observer"), "observe"))
+	stream := must[jetstream.Stream](t)(reader.Stream(within(t), bus.DefaultStream))
+	var missed []string
+	for seq := uint64(1); ; {
+		m, err := stream.GetMsg(within(t), seq, jetstream.WithGetMsgSubject("interlock.>"))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		missed, seq = append(missed, m.Subject), m.Sequence+1
+	}
+	if want := []string{"interlock.team-a.run.r.created", "interlock.team-b.run.r.created"}; !slices.Equal(missed, want) {
+		t.Errorf("after a break, the observer reads %v, not %v", missed, want)
+	}
+	for _, user := range []string{"observer", "team-a"} {
+		nc := as(user)
+		refusesToPublish(t, user, nc)
+		questions := []string{"$JS.API.CONSUMER.CREATE.INTERLOCK", "$JS.API.STREAM.DELETE.INTERLOCK", "$JS.API.STREAM.PURGE.INTERLOCK", "$JS.API.STREAM.UPDATE.INTERLOCK"}
+		if user == "team-a" {
+			questions = append(questions, "observe.STREAM.MSG.GET.INTERLOCK", "observe.STREAM.INFO.INTERLOCK", "$JS.API.STREAM.MSG.GET.INTERLOCK")
+		}
+		for _, question := range questions {
+			if err := errors.Join(nc.PublishRequest(question, "interlock.x", []byte(`{"seq":1}`)), nc.Flush()); err != nil {
+				t.Fatal(err)
+			}
+			if err := nc.LastError(); err == nil || !strings.Contains(err.Error(), strconv.Quote(question)) {
+				t.Errorf("%s may ask %s: %v", user, question, err)
+			}
 		}
 	}
 	// The gateway reads the stream, and cannot publish into it.

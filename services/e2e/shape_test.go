@@ -136,6 +136,16 @@ func startSeparateIn(t testing.TB, env, store []string, args ...string) *separat
 	s.tokensFile = filepath.Join(t.TempDir(), "tokens.json")
 	writeTokens(t, s.tokensFile)
 	s.readTokens(t)
+	s.launch(t, args...)
+	eventually(t, "the gateway is ready", func() error { return ready(s.http) })
+	return s
+}
+
+// launch starts all processes, of which none runs.
+func (s *separate) launch(t testing.TB, args ...string) {
+	t.Helper()
+	s.state, s.approval, s.engine, s.policy = nil, nil, nil, nil
+	s.states, s.approvals, s.policies = nil, nil, nil
 	for range replicaCount {
 		s.state = append(s.state, s.service(t, "interlock-state-store", s.stateArgs()...))
 	}
@@ -169,8 +179,18 @@ func startSeparateIn(t testing.TB, env, store []string, args ...string) *separat
 		"--state", strings.Join(s.states, ","), "--approval", strings.Join(s.approvals, ","),
 	}, args...)...)
 	s.http = "http://" + s.gateway.serving(t, "http")
-	eventually(t, "the gateway is ready", func() error { return ready(s.http) })
-	return s
+}
+
+// keepers are the processes that use the store.
+func (s *separate) keepers() []*process {
+	return slices.Concat(s.state, s.approval, s.engine, s.policy)
+}
+
+// killAll kills all processes at once.
+func (s *separate) killAll() {
+	for _, p := range append(s.keepers(), s.gateway) {
+		p.kill()
+	}
 }
 
 func (s *separate) storage() []string {

@@ -417,11 +417,11 @@ func Forward(r grpc.ServiceRegistrar, engine, policy, state, approval grpc.Clien
 	forward.Register(r, engine, policy, state, approval)
 }
 
-// Reachable checks that a connection leads to a service that serves. The gateway can do
+// Reachable checks that a connection leads to a service that takes calls. The gateway can do
 // without any one of them: it still answers what the others know.
 func Reachable(name string, conn grpc.ClientConnInterface) health.Check {
 	return health.Check{Name: name, Optional: true, Probe: func(ctx context.Context) error {
-		resp, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
+		resp, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{Service: rpc.Accepting})
 		if err != nil {
 			return err
 		}

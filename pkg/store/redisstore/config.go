@@ -75,7 +75,7 @@ type Config struct {
 
 // ACL is what a user of Redis must be allowed besides the keys with the prefix, as a user's
 // rules of an ACL file have it.
-const ACL = "-@all +ping +select +info +config|get +time +cluster|myid +cluster|slots +cluster|shards +cluster|nodes" +
+const ACL = "-@all +ping +select +info +config|get +acl|dryrun +time +cluster|myid +cluster|slots +cluster|shards +cluster|nodes" +
 	" +eval +evalsha +eval_ro +evalsha_ro +wait +exists +del +get +set +pexpire" +
 	" +hget +hmget +hgetall +hset +hsetnx +hincrby +hdel" +
 	" +llen +lindex +lrange +lset +ltrim +rpush" +

@@ -67,6 +67,13 @@ func checkNode(ctx context.Context, node *redis.Client, config *Config) error {
 			faults = append(faults, fmt.Sprintf("%s is %q, not %q (%s)", setting.name, value, setting.value, setting.danger))
 		}
 	}
+	fault, err := checkReplayer(ctx, node, storeKey(config))
+	if err != nil {
+		return err
+	}
+	if fault != "" {
+		faults = append(faults, fault)
+	}
 	addr := node.Options().Addr
 	if len(faults) > 0 {
 		problem := strings.Join(faults, "; ")
@@ -97,6 +104,7 @@ func (s *Store) Settings(ctx context.Context) (map[string]bool, error) {
 	for _, setting := range required {
 		safe[setting.name] = true
 	}
+	safe[replayerSetting] = true
 	look := func(ctx context.Context, node *redis.Client) error {
 		for _, setting := range required {
 			value, known, err := readSetting(ctx, node, setting.name)
@@ -108,6 +116,15 @@ func (s *Store) Settings(ctx context.Context) (map[string]bool, error) {
 				safe[setting.name] = false
 				mu.Unlock()
 			}
+		}
+		fault, err := checkReplayer(ctx, node, storeKey(&s.config))
+		if err != nil {
+			return readError(ctx, "read the settings", err)
+		}
+		if fault != "" {
+			mu.Lock()
+			safe[replayerSetting] = false
+			mu.Unlock()
 		}
 		return nil
 	}

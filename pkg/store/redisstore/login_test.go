@@ -53,7 +53,7 @@ func TestLogins(t *testing.T) {
 	t.Parallel()
 	authority, stranger := certtest.New(t), certtest.New(t)
 	cert, key := authority.Issue(t, "service")
-	_, url := secured(t, authority, "user default off", "user service on >secret resetchannels ~il:* "+redisstore.ACL)
+	_, url := secured(t, authority, redisstore.ReplayerACL, "user service on >secret resetchannels ~il:* "+redisstore.ACL)
 	password := secretFile(t, "password", "secret")
 	good := redisstore.Config{URL: url, Username: "service", PasswordFile: password, CA: authority.CA(), Cert: cert, Key: key, Prefix: "il"}
 	open(t, good)
@@ -94,7 +94,7 @@ func TestPasswordsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	authority := certtest.New(t)
 	cert, key := authority.Issue(t, "service")
-	server, url := secured(t, authority, "user admin on >admin ~* &* +@all", "user default off", "user service on >secret resetchannels ~il:* "+redisstore.ACL)
+	server, url := secured(t, authority, "user admin on >admin ~* &* +@all", redisstore.ReplayerACL, "user service on >secret resetchannels ~il:* "+redisstore.ACL)
 	password := secretFile(t, "password", "secret")
 	config := redisstore.Config{URL: url, Username: "service", PasswordFile: password, CA: authority.CA(), Cert: cert, Key: key, Prefix: "il"}
 	s := open(t, config)

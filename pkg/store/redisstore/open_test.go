@@ -192,7 +192,7 @@ func TestSettings(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	s := open(t, redisstore.Config{URL: server.URL()})
-	want := map[string]bool{"appendonly": true, "appendfsync": true, "no-appendfsync-on-rewrite": true, "maxmemory-policy": true}
+	want := map[string]bool{"acl-default-user": true, "appendonly": true, "appendfsync": true, "no-appendfsync-on-rewrite": true, "maxmemory-policy": true}
 	settings := func() map[string]bool {
 		t.Helper()
 		got, err := s.Settings(t.Context())

@@ -177,6 +177,31 @@ func (s *Store) Bytes(ctx context.Context) (int64, error) {
 	return sum.Load(), err
 }
 
+// Room is what is left below the maxmemory of the server, or of the master that has least; it is not
+// known where that is not set.
+func (s *Store) Room(ctx context.Context) (room int64, known bool, err error) {
+	var mu sync.Mutex
+	ask := func(ctx context.Context, node *redis.Client) error {
+		info, err := node.InfoMap(ctx, "memory").Result()
+		if err != nil {
+			return readError(ctx, "info", err)
+		}
+		used, err := strconv.ParseInt(info["Memory"]["used_memory"], 10, 64)
+		most, bad := strconv.ParseInt(info["Memory"]["maxmemory"], 10, 64)
+		if err := errors.Join(err, bad); err != nil {
+			return fmt.Errorf("redisstore: the room in memory: %w", err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if left := most - used; most > 0 && (!known || left < room) {
+			room, known = left, true
+		}
+		return nil
+	}
+	err = s.eachMaster(ctx, ask)
+	return room, known, err
+}
+
 // Close releases the store. Commits under way finish first, and callers that
 // wait in Tail are told that there is nothing.
 func (s *Store) Close() error {

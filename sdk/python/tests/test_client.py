@@ -92,6 +92,14 @@ async def test_nothing_runs_without_a_server() -> None:
     await client.close()
 
 
+async def test_a_token_that_may_not_ask_has_its_own_error(free: Any) -> None:
+    async with interlock.Interlock(**{**free, "token": "ilk_unknown-and-long-enough"}) as client:
+        with pytest.raises(interlock.NotPermitted) as caught:
+            await client.guard("Read", {}, lambda: pytest.fail("it ran"))
+    assert caught.value.code == "UNAUTHENTICATED"
+    assert interlock.reason(caught.value) == "UNAUTHENTICATED"
+
+
 async def test_the_caller_of_a_report_that_is_refused_has_the_result(free: Any, proxy: Proxy) -> None:
     proxy.reset("report-refused")
     async with interlock.Interlock(**free) as client:

@@ -8,7 +8,7 @@ import { StateUpdate } from "./gen/interlock/state/v1/session_pb.js";
 import { SessionService } from "./gen/interlock/state/v1/session_service_pb.js";
 import { StateService } from "./gen/interlock/state/v1/state_service_pb.js";
 import { approvalOf, changeOf, decisionOf, deletedChange, moved, noticeOf, refuse, runOf, sessionOf, stateOf } from "./convert.js";
-import { Denied, Fault, ReportError, Unavailable, faultOf, reason, transient } from "./errors.js";
+import { Denied, Fault, NotPermitted, ReportError, Unavailable, faultOf, reason, transient } from "./errors.js";
 import { callId, idempotencyKey } from "./ids.js";
 import { JsonText, decode, encode, rewrite, stringify, type Json } from "./json.js";
 import type { Op } from "./patch.js";
@@ -287,7 +287,11 @@ export class Interlock {
       const again = ["IDEMPOTENCY_MISMATCH", "VERSION_CONFLICT"].includes(fault.reason) && !options.callId;
       const wait = delay(asked, 0);
       if (!again || asked === mostAsked || deadline.endsWithin(wait) || options.signal?.aborted) {
-        throw new Unavailable("the call was not made: " + fault.message, { callId: id, cause: fault });
+        const message = "the call was not made: " + fault.message;
+        if (["UNAUTHENTICATED", "PERMISSION_DENIED"].includes(fault.reason)) {
+          throw new NotPermitted({ code: fault.reason, message, callId: id }, { cause: fault });
+        }
+        throw new Unavailable(message, { callId: id, cause: fault });
       }
       await pause(wait, options.signal).catch((err: unknown) => {
         throw new Unavailable("the call was not made: its caller has gone away", { callId: id, cause: err });

@@ -82,6 +82,14 @@ export class Unavailable extends Denied {
   }
 }
 
+/**
+ * The client's token does not permit to ask for a decision, so the tool has not run: trying again does not help. The code is
+ * UNAUTHENTICATED or PERMISSION_DENIED, and `cause` is the fault.
+ */
+export class NotPermitted extends Denied {
+  override name = "NotPermitted";
+}
+
 /** A human must approve first. The tool has not run, the transition has not been made. */
 export class AwaitingApproval extends InterlockError {
   override name = "AwaitingApproval";
@@ -175,7 +183,7 @@ const known = new Set([
   ...Object.values(ofCode),
   ..."INVALID_JSON INVALID_DEFINITION INVALID_SCHEMA SCHEMA_VIOLATION PATCH_FAILED NOT_A_WRITER TOO_LARGE IDEMPOTENCY_MISMATCH RUN_NOT_ACTIVE".split(" "),
   ..."RUN_NOT_PAUSED RUN_HELD RUN_ENDED SESSION_BUSY SESSION_REQUIRED SESSION_ENDED ENFORCEMENT_ALWAYS APPROVAL_DECIDED".split(" "),
-  ..."LOCKED FENCED QUOTA_EXCEEDED COMMIT_UNCERTAIN STORE_ROLLED_BACK INTERNAL".split(" "),
+  ..."LOCKED FENCED QUOTA_EXCEEDED STORE_FULL COMMIT_UNCERTAIN STORE_ROLLED_BACK INTERNAL".split(" "),
 ]);
 
 const domain = "interlock";

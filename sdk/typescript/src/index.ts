@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 export { Interlock, type CheckOptions, type LoadOptions, type NewSession, type OfState, type Options, type StopOptions } from "./client.js";
-export { AwaitingApproval, Denied, Fault, InterlockError, Rejected, ReportError, Unavailable, reason, type Denial, type Violation } from "./errors.js";
+export { AwaitingApproval, Denied, Fault, InterlockError, NotPermitted, Rejected, ReportError, Unavailable, reason, type Denial, type Violation } from "./errors.js";
 export { JsonText, parse, stringify, type Json } from "./json.js";
 export { add, copy, move, remove, replace, test, type Op } from "./patch.js";
 export type { CallOptions } from "./retry.js";

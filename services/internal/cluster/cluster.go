@@ -156,12 +156,16 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 		return nil, err
 	}
 	c.onClose(st.Close)
+	witnessed := daemon.Witnessed(st)
 	st = telemetry.Store(st, cfg.Tracer)
 	endpoint, grace, err := c.openNATS(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.startRelay(st, endpoint, grace); err != nil {
+	if err := daemon.Attest(ctx, endpoint, cfg.Events.Stream(), witnessed, cfg.Logger); err != nil {
+		return nil, err
+	}
+	if err := c.startRelay(st, witnessed, endpoint, grace); err != nil {
 		return nil, err
 	}
 	if err := c.startServers(st, endpoint, tokens); err != nil {
@@ -214,13 +218,13 @@ func (c *Cluster) openNATS(ctx context.Context) (bus.Endpoint, time.Duration, er
 	return server.Endpoint(), embeddedGrace, nil
 }
 
-func (c *Cluster) startRelay(st store.Store, endpoint bus.Endpoint, grace time.Duration) error {
+func (c *Cluster) startRelay(st store.Store, witnessed store.Witnessed, endpoint bus.Endpoint, grace time.Duration) error {
 	holder, err := c.holder()
 	if err != nil {
 		return err
 	}
 	relay, err := bus.NewRelay(decided.Outbox(st), bus.Config{
-		NATS: endpoint, Stream: c.cfg.Events.Stream(), Holder: holder, Grace: grace, Keep: c.cfg.Events.EventsKeep, Registerer: c.metrics.Registerer(),
+		NATS: endpoint, Stream: c.cfg.Events.Stream(), Witnessed: witnessed, Holder: holder, Grace: grace, Keep: c.cfg.Events.EventsKeep, Registerer: c.metrics.Registerer(),
 		Tracer: c.cfg.Tracer, Log: c.cfg.Logger,
 		Reopen: c.reopen,
 	})
@@ -350,6 +354,8 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 	// The edge drains first: its requests in flight still need the services.
 	go func() { c.grpc <- c.failing("services", server.Serve(c.ctx)) }()
 	server.SetServing(true)
+	checks := c.checks(st)
+	c.background(func(ctx context.Context) error { server.FollowReady(ctx, &checks); return nil })
 	c.Endpoints.PID = os.Getpid()
 	return nil
 }

@@ -36,10 +36,12 @@ type PolicyEnforcer struct {
 	State       string               `help:"Address of the state-store, which knows the trees of sessions. Without it every session is its own." env:"INTERLOCK_STATE" placeholder:"TARGET"`
 }
 
-// StateStore is the flags of interlock-state-store.
+// StateStore is the flags of interlock-state-store. It calls no other service: it takes the flags
+// for that so that one set of them serves all services.
 type StateStore struct {
 	daemon.Flags
 	daemon.StoreFlags
+	daemon.ClientFlags
 	State statestore.Flags `embed:""`
 }
 

@@ -159,8 +159,12 @@ func (d *Daemon) useStore(ctx context.Context, flags StoreFlags, version string)
 	}
 	stream := flags.Stream()
 	stream.Replicas = flags.StreamReplicas
+	witnessed := Witnessed(st)
+	if err := Attest(ctx, d.NATS, stream, witnessed, d.Log); err != nil {
+		return fmt.Errorf("--nats-url: %w", err)
+	}
 	relay, err := bus.NewRelay(decided.Outbox(st), bus.Config{
-		NATS: d.NATS, Stream: stream, Holder: holder(d.Name), Grace: flags.Grace, Keep: flags.EventsKeep,
+		NATS: d.NATS, Stream: stream, Witnessed: witnessed, Holder: holder(d.Name), Grace: flags.Grace, Keep: flags.EventsKeep,
 		Registerer: d.Metrics.Registerer(), Tracer: d.Tracer, Log: d.Log,
 	})
 	if err != nil {
@@ -236,6 +240,8 @@ func (d *Daemon) serve(ctx context.Context) error {
 	defer stop()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	d.Server.SetServing(true)
+	d.Go(func(ctx context.Context) error { d.Server.FollowReady(ctx, &d.Checks); return nil })
 	done := make(chan struct{}, len(d.background))
 	for _, work := range d.background {
 		go func() {
@@ -246,7 +252,6 @@ func (d *Daemon) serve(ctx context.Context) error {
 		}()
 	}
 	d.admin.Store(new(rpc.Admin(rpc.AdminConfig{Checks: &d.Checks, Gatherer: d.Metrics.Gatherer()})))
-	d.Server.SetServing(true)
 	d.Log.Info("serving", "service", d.Name, "grpc", d.Server.Addrs()[0].String())
 	err := d.Server.Serve(ctx)
 	stop()

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,11 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/services/internal/metrics"
 	"github.com/interlock-run/interlock/services/internal/storeguard"
+	"github.com/interlock-run/interlock/services/internal/storequota"
 )
 
 // StoreConfig says which store to open.
@@ -34,9 +37,17 @@ type StoreConfig struct {
 
 // SafetyFlags say what is done about a store that may lose what it has acknowledged, or is silent.
 type SafetyFlags struct {
-	OnRollback   string        `help:"What to do when the store has gone back in time: refuse everything until an operator accepts that, or continue." enum:"refuse,continue" default:"refuse" env:"INTERLOCK_ON_ROLLBACK"`
-	RedisWait    int           `help:"Replicas of Redis that must have a write before it is acknowledged." default:"0" env:"INTERLOCK_REDIS_WAIT" placeholder:"N"`
+	OnRollback string `help:"What to do when the store has gone back in time: refuse everything until an operator accepts that, or continue." enum:"refuse,continue" default:"refuse" env:"INTERLOCK_ON_ROLLBACK"`
+	RedisWait  int    `help:"Replicas of Redis that must have a write before it is acknowledged." default:"0" env:"INTERLOCK_REDIS_WAIT" placeholder:"N"`
+	QuotaFlags
 	StoreTimeout time.Duration `help:"How long one call of the store may take; 0 for any time." default:"2s" env:"INTERLOCK_STORE_TIMEOUT"`
+}
+
+// QuotaFlags bound what callers can fill of the store.
+type QuotaFlags struct {
+	BytesPerPrincipal int64 `help:"Bytes that an agent's principal may store in 24 hours; 0 for any number." default:"4294967296" env:"INTERLOCK_BYTES_PER_PRINCIPAL" placeholder:"BYTES"`
+	BytesPerSession   int64 `help:"Bytes that a token which is bound to a session may store in 24 hours; 0 for any number." default:"268435456" env:"INTERLOCK_BYTES_PER_SESSION" placeholder:"BYTES"`
+	MinStoreRoom      int64 `help:"Bytes of room of the store (on the disk, or below the maxmemory of Redis) that are left to what stops something; 0 for none." default:"67108864" env:"INTERLOCK_MIN_STORE_ROOM" placeholder:"BYTES"`
 }
 
 func (f SafetyFlags) goOn() bool { return f.OnRollback == "continue" }
@@ -67,7 +78,11 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 	if timeout > 0 && cfg.RedisWait > 0 {
 		timeout += redisstore.WaitTimeout // or a slow replica would look like a silent store
 	}
-	return storeguard.Wrap(st, storeguard.Config{Timeout: timeout, Observe: told.Call}), nil
+	room, _ := st.(store.Roomy)
+	guarded := storeguard.Wrap(st, storeguard.Config{Timeout: timeout, Observe: told.Call})
+	return storequota.Wrap(guarded, storequota.Config{
+		Principal: cfg.BytesPerPrincipal, Session: cfg.BytesPerSession, Least: cfg.MinStoreRoom, Room: room, Log: cmp.Or(cfg.Logger, slog.Default()),
+	}), nil
 }
 
 // Pauses of a service that waits for its store.
@@ -94,6 +109,51 @@ func awaitStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 		case <-retry.C:
 		case <-ctx.Done():
 			return nil, err
+		}
+	}
+}
+
+// Witnessed returns the store of which a mark is kept elsewhere, or nil: an SQLite file has its
+// mark next to it.
+func Witnessed(st store.Store) store.Witnessed {
+	for {
+		if witnessed, ok := st.(store.Witnessed); ok {
+			return witnessed
+		}
+		wrapped, ok := st.(interface{ Unwrap() store.Store })
+		if !ok {
+			return nil
+		}
+		st = wrapped.Unwrap()
+	}
+}
+
+// Attest compares a store with the mark that the stream keeps of it. It waits for NATS only where
+// the store is new, or emptied: only the stream knows which.
+func Attest(ctx context.Context, endpoint bus.Endpoint, stream bus.Stream, st store.Witnessed, log *slog.Logger) error {
+	if st == nil {
+		return nil
+	}
+	var said time.Time
+	retry := time.NewTicker(retryStore)
+	defer retry.Stop()
+	for {
+		err := endpoint.Attest(ctx, stream, st)
+		if err == nil {
+			return nil
+		}
+		if vouched, _ := st.Vouched(ctx); vouched {
+			log.Warn("the store is used without comparing it with the event stream, until that can be reached", "error", err)
+			return nil
+		}
+		if time.Since(said) >= sayStore {
+			log.Warn("waiting for NATS: the store is empty, and only the event stream says whether it always was", "error", err)
+			said = time.Now()
+		}
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			return err
 		}
 	}
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
@@ -51,8 +53,24 @@ func TestServicesWaitForTheirStore(t *testing.T) {
 	}
 	await("/healthz", http.StatusOK)
 	await("/readyz", http.StatusServiceUnavailable)
-	forward(t, redis, redistest.Start(t).Addr())
-	await("/readyz", http.StatusOK) // without NATS, too
+	server := redistest.Start(t)
+	forward(t, redis, server.Addr())
+	// Without NATS it does not use a store that is empty, for all that it knows.
+	st, err := redisstore.Open(t.Context(), redisstore.Config{URL: server.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if vouched, err := st.Vouched(t.Context()); vouched || err != nil {
+		t.Errorf("a store is vouched for without NATS: %v, %v", vouched, err)
+	}
+	if status("/readyz") != http.StatusServiceUnavailable {
+		t.Error("it is ready with a store that nothing vouches for")
+	}
+	// One that was used before serves without NATS, too.
+	if err := errors.Join(st.Vouch(t.Context()), st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	await("/readyz", http.StatusOK)
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)

@@ -62,7 +62,8 @@ func (g *gate) open(srv *server.Server) error {
 	}
 	// The desk answers this one.
 	err = errors.Join(err, events.AddServiceExportWithResponse(deskSubject+">", server.Streamed, nil),
-		observers.AddServiceImport(events, createSubject+">", deskSubject+">"))
+		observers.AddServiceImport(events, createSubject+">", deskSubject+">"),
+		observers.SetServiceImportSharing(events, deskSubject+">", true)) // it has to know whose a consumer is
 	for _, subject := range questions {
 		err = errors.Join(err, events.AddServiceExportWithResponse(subject, server.Streamed, nil),
 			observers.AddServiceImport(events, subject, subject))

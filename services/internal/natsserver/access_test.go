@@ -244,7 +244,7 @@ func TestObserversConsumers(t *testing.T) {
 	for err == nil {
 		_, err = reader.CreateConsumer(ctx, bus.DefaultStream, jetstream.ConsumerConfig{})
 	}
-	if !strings.Contains(err.Error(), "observers get no more") {
+	if !strings.Contains(err.Error(), "this connection has 16 consumers") {
 		t.Error(err)
 	}
 	inside, js := connect(t, srv.Endpoint())

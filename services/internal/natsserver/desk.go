@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -38,15 +37,19 @@ type desk struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
 	log  *slog.Logger
+	// connected returns whether a connection is there.
+	connected func(peer) bool
+	// owned is used by one request at a time.
+	owned owned
 }
 
 // openDesk serves until the connection ends.
-func openDesk(conn *nats.Conn, log *slog.Logger) error {
+func openDesk(conn *nats.Conn, connected func(peer) bool, log *slog.Logger) error {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return err
 	}
-	d := &desk{conn: conn, js: js, log: log}
+	d := &desk{conn: conn, js: js, log: log, connected: connected, owned: owned{}}
 	_, err = conn.Subscribe(deskSubject+">", d.serve)
 	return errors.Join(err, conn.Flush())
 }
@@ -63,14 +66,19 @@ func (d *desk) serve(msg *nats.Msg) {
 	}
 	where := strings.TrimPrefix(msg.Subject, deskSubject)
 	body, refused := request(where, msg.Data)
+	who, known := asker(msg)
+	if refused == nil && !known {
+		refused = &refusal{503, "the connection cannot be made out; try again"}
+	}
 	if refused == nil {
-		refused = d.room()
+		refused = d.room(who)
 	}
 	var answer []byte
 	if refused == nil {
 		made, err := d.conn.Request(createSubject+where, body, deskTimeout)
 		if err == nil {
 			answer = made.Data
+			d.made(who, answer)
 		} else {
 			refused = &refusal{503, "no consumer could be made; try again"}
 		}
@@ -82,21 +90,6 @@ func (d *desk) serve(msg *nats.Msg) {
 	}
 	if err := msg.Respond(answer); err != nil {
 		d.log.Debug("an observer could not be answered", "cause", err)
-	}
-}
-
-// room refuses when there are many consumers already: this process needs some too.
-func (d *desk) room() *refusal {
-	ctx, cancel := context.WithTimeout(context.Background(), deskTimeout)
-	defer cancel()
-	stream, err := d.js.Stream(ctx, bus.DefaultStream)
-	switch {
-	case err != nil:
-		return &refusal{503, "the stream cannot be read; try again"}
-	case stream.CachedInfo().State.Consumers >= maxConsumers:
-		return &refusal{429, fmt.Sprintf("the stream has %d consumers, and observers get no more; close some, or wait until unused ones are gone", maxConsumers)}
-	default:
-		return nil
 	}
 }
 

@@ -166,7 +166,14 @@ func (s *Server) open(log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	s.desk = conn
-	return errors.Join(clean(ctx, js), openDesk(conn, log))
+	return errors.Join(clean(ctx, js), openDesk(conn, s.connected, log))
+}
+
+// connected returns whether a connection is there.
+func (s *Server) connected(o peer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return connected(s.srv, o)
 }
 
 // URL is where other processes connect, to observe.

@@ -48,6 +48,9 @@ type guarded struct {
 	next time.Time
 }
 
+// Unwrap returns the store whose calls are bounded.
+func (g *guarded) Unwrap() store.Store { return g.Store }
+
 var errOpen = fmt.Errorf("%w: it has not answered", store.ErrUnavailable)
 
 // admit returns whether a call may try.

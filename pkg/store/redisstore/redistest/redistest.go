@@ -136,6 +136,18 @@ func (s *Server) Kill() {
 	s.process = nil
 }
 
+// Stop ends the server as its operator does, with SIGTERM.
+func (s *Server) Stop() error {
+	if err := s.signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	<-s.exited
+	s.process = nil
+	return nil
+}
+
 // Pause stops the server from running, without closing its connections, until
 // Resume. It returns when the server has stopped, where the system tells.
 func (s *Server) Pause() error {

@@ -19,6 +19,7 @@ from .errors import (
     Denied,
     Fault,
     InterlockError,
+    NotPermitted,
     Rejected,
     ReportError,
     Unavailable,
@@ -44,6 +45,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DEFAULT_SERVER", "TLS", "UNDECIDED", "Approval", "AwaitingApproval", "Branch", "Change", "Decision", "Denied",
-    "Evidence", "Fault", "GuardResult", "Interlock", "InterlockError", "LegalEvent", "Rejected", "ReportError", "Result", "Run",
+    "Evidence", "Fault", "GuardResult", "Interlock", "InterlockError", "LegalEvent", "NotPermitted", "Rejected",
+    "ReportError", "Result", "Run",
     "Session", "State", "Stopped", "Unavailable", "Violation", "patch", "reason",
 ]  # fmt: skip

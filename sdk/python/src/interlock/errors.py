@@ -101,6 +101,13 @@ class Unavailable(Denied):
         super().__init__(UNDECIDED, message, call_id=call_id)
 
 
+class NotPermitted(Denied):
+    """The client's token does not permit to ask for a decision, so the tool has not run: trying again does not help.
+
+    `code` is `UNAUTHENTICATED` or `PERMISSION_DENIED`. `__cause__` is the fault.
+    """
+
+
 class AwaitingApproval(InterlockError):
     """A human must approve first. The tool has not run, the transition has not been made."""
 

@@ -56,8 +56,9 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 	if !toolcall.Edits(m.Machine, call.Verdict.Tool) {
 		return nil, notAllowed(runID, callID)
 	}
-	files := slices.Concat(call.Verdict.Paths, reported)
-	name, matches := m.Watches(pathglob.RootOf(run.Workspace), files)
+	root := pathglob.RootOf(run.Workspace)
+	files := eachOnce(root, slices.Concat(call.Verdict.Paths, reported))
+	name, matches := m.Watches(root, files)
 	if !matches {
 		view, err := a.Get(ctx, caller, Target{RunID: runID, Branch: call.Branch}, true)
 		return &Interrupted{View: view}, err
@@ -73,6 +74,23 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 		return nil, err
 	}
 	return &Interrupted{View: outcome.View, Fired: outcome.Changed, Interrupt: name, From: outcome.From}, nil
+}
+
+// eachOnce leaves out further names of a file, by the name that it has in the workspace. One that
+// can be no file's stays.
+func eachOnce(root pathglob.Root, files []string) (once []string) {
+	seen := map[string]bool{}
+	for _, file := range files {
+		name, _ := root.Clean(file)
+		if name == "" {
+			name = file
+		}
+		if !seen[name] {
+			seen[name] = true
+			once = append(once, file)
+		}
+	}
+	return once
 }
 
 func notAllowed(runID, callID string) error {

@@ -1,14 +1,38 @@
 package app
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
 )
+
+// S4.1: a file that the call named and that was reported under another name is in the record once.
+func TestEachFileOfAnInterruptIsNamedOnce(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		workspace   string
+		files, want []string
+	}{
+		{"/w", []string{"db/1.sql", "db/1.sql"}, []string{"db/1.sql"}},
+		{"/w", []string{"/w/db/1.sql", "db/1.sql", "./db/1.sql", "db//x/../1.sql"}, []string{"/w/db/1.sql"}},
+		{"/w", []string{"db/1.sql", "/v/db/1.sql", "../v/db/1.sql"}, []string{"db/1.sql", "/v/db/1.sql"}},
+		{"/w", []string{"a.sql", "A.sql"}, []string{"a.sql", "A.sql"}},
+		{`C:\w`, []string{`C:\w\db\1.sql`, "db/1.sql"}, []string{`C:\w\db\1.sql`}},
+		{"", []string{"db/1.sql", "./db/1.sql"}, []string{"db/1.sql"}},
+		{"/w", []string{"", "dir/", ""}, []string{"", "dir/"}},
+		{"/w", nil, nil},
+	} {
+		if got := eachOnce(pathglob.RootOf(tt.workspace), tt.files); !slices.Equal(got, tt.want) {
+			t.Errorf("%q in %q are %q, want %q", tt.files, tt.workspace, got, tt.want)
+		}
+	}
+}
 
 // S4.1: only a call that was allowed fires an interrupt, once; and the counters of
 // the state that it leaves are over.

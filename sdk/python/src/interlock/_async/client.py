@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from .. import _convert, _ids, _json, _retry, _target, _tracing
-from ..errors import TRANSIENT, Denied, Fault, ReportError, Unavailable, fault_of
+from ..errors import TRANSIENT, Denied, Fault, NotPermitted, ReportError, Unavailable, fault_of
 from ..gen.approval.v1 import approval_pb2, approval_service_pb2, approval_service_pb2_grpc
 from ..gen.engine.v1 import run_service_pb2, run_service_pb2_grpc
 from ..gen.policy.v1 import policy_enforcer_service_pb2, policy_enforcer_service_pb2_grpc
@@ -246,7 +246,10 @@ class Interlock:
             again = fault.reason in {"IDEMPOTENCY_MISMATCH", "VERSION_CONFLICT"} and not call_id
             wait = _retry.delay(asked, 0)
             if not again or asked == _retry.MOST_ASKED or io.now() + wait > until:
-                raise Unavailable("the call was not made: " + fault.message, call_id=number) from fault
+                message = "the call was not made: " + fault.message
+                if fault.reason in {"UNAUTHENTICATED", "PERMISSION_DENIED"}:
+                    raise NotPermitted(fault.reason, message, call_id=number) from fault
+                raise Unavailable(message, call_id=number) from fault
             await io.sleep(wait)
             asked += 1
 

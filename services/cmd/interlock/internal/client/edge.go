@@ -40,7 +40,7 @@ func discover(ctx context.Context, edge *url.URL, ca string) (string, error) {
 		if wrong := Misdirected(edge, err); wrong != nil {
 			return "", wrong
 		}
-		return "", fmt.Errorf("the server cannot be reached: %w; is `interlock up` running?", err)
+		return "", fmt.Errorf("the server %s cannot be reached: %w; is `interlock up` running there?", edge.Redacted(), err)
 	}
 	defer resp.Body.Close()
 	var found struct {

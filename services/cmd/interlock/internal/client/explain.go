@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -10,6 +11,21 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
+
+// dialing is how the transport names the address that it has tried.
+var dialing = regexp.MustCompile(`(?:dial \w+:? |lookup )([^\s"]*[^\s":])`)
+
+// dialed names the address in an error of the transport, or nothing.
+func dialed(message string) string {
+	found := dialing.FindStringSubmatch(message)
+	if found == nil {
+		return ""
+	}
+	if found[1] == "lookup" {
+		return dialed(message[strings.Index(message, "lookup"):])
+	}
+	return " at " + found[1]
+}
 
 // Explain is an error as a user reads it: a service's message without the
 // trappings of the transport, every violation, and how to fix it.
@@ -26,7 +42,7 @@ func Explain(err error) string {
 		text = "the server does not speak gRPC: when that is the HTTP port, write http:// before it"
 	case st.Code() == codes.Unavailable && len(st.Details()) == 0:
 		// The transport's own: the services say more.
-		text = "the server cannot be reached: is `interlock up` running? --server names another one"
+		text = "the server" + dialed(st.Message()) + " cannot be reached: is `interlock up` running there? --server names another one"
 	case st.Code() == codes.Unauthenticated:
 		text += ": give --token or INTERLOCK_TOKEN, or --data-dir with the folder of that server's `interlock up`"
 	case f.Reason == fault.SessionRequired:

@@ -4,6 +4,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 
@@ -52,6 +53,10 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	})
 	if err != nil {
 		return err
+	}
+	if c.StateID != "" && c.Session == "" && c.RunID == "" {
+		fmt.Fprintf(streams.Err, "interlock: WORKFLOW_STATE_ID names the state %s, and nothing names a session that shares it: "+
+			"this server acts for a new session, which may not use that state; give INTERLOCK_SESSION as well\n", c.StateID)
 	}
 	var vouched grpc.ClientConnInterface
 	if witness, err := auth.FileToken(client.DataFolder(c.Data).Tokens(), auth.Runtime); err == nil && c.Token == "" {

@@ -163,6 +163,10 @@ func (c *createCommand) Run(ctx context.Context, io console.Streams) error {
 	if c.Parent == "" && !c.Root {
 		c.Parent = os.Getenv("INTERLOCK_SESSION") // the agent that starts another (S15.4)
 	}
+	if state := os.Getenv("WORKFLOW_STATE_ID"); state != "" && c.Parent == "" && !c.Root {
+		return console.Misusedf("WORKFLOW_STATE_ID names the state %s, which a session without a parent does not share: "+
+			"give --parent or INTERLOCK_SESSION with the session that shares it, or --root for a session without it", state)
+	}
 	req := &statev1.CreateSessionRequest{
 		SessionId: c.ID, Name: c.Name, Parent: c.Parent, AcceptEarlyUpdate: c.AcceptEarlyUpdate, NoCallback: c.NoCallback, Labels: c.Labels,
 		StateRef: c.StateRef, Agent: c.Agent, Subject: c.Subject, Prompt: prompt, Session: c.As,
