@@ -169,7 +169,10 @@ func (c *Call) folder() (datadir.Dir, error) {
 	case !strings.HasPrefix(c.Data, "/") && !filepath.IsAbs(c.Data):
 		return "", fmt.Errorf("--data-dir %s is not an absolute path: it would be another folder wherever the agent is", c.Data)
 	}
-	folder := datadir.Dir(c.Data)
+	folder, err := datadir.At(c.Data)
+	if err != nil {
+		return "", err
+	}
 	return folder, folder.Guarded()
 }
 

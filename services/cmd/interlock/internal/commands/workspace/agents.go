@@ -49,7 +49,7 @@ func (c *codexCommand) Run(ctx context.Context, io console.Streams) error {
 	_, err := c.write(ctx, io, []edit{{path: ".codex/hooks.json", add: hooks, remove: withoutHooks}},
 		"restart Codex and trust the hooks with /hooks: until you do, it skips them")
 	if err == nil && !c.Undo {
-		fmt.Fprintf(io.Out, "add the MCP server with: codex mcp add interlock -- %s mcp --data-dir %s --session %s\n", c.portable(), c.data, session)
+		fmt.Fprintf(io.Out, "add the MCP server with: codex mcp add interlock -- %s mcp --data-dir %s --session %s\n", c.binary(), c.data, session)
 	}
 	return err
 }
@@ -151,7 +151,7 @@ func (c *copilotCommand) Run(ctx context.Context, io console.Streams) error {
 	})
 	_, err := c.write(ctx, io, []edit{{path: ".github/hooks/interlock.json", add: versioned(hooks), remove: unversioned}}, "restart Copilot CLI")
 	if err == nil && !c.Undo {
-		fmt.Fprintf(io.Out, "add the MCP server with /mcp add: the command %s, with the arguments mcp --data-dir %s --session %s\n", c.portable(), c.data, session)
+		fmt.Fprintf(io.Out, "add the MCP server with /mcp add: the command %s, with the arguments mcp --data-dir %s --session %s\n", c.binary(), c.data, session)
 	}
 	return err
 }
