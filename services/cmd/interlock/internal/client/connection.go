@@ -130,6 +130,9 @@ func (c *Connection) Target(ctx context.Context) (target string, secure bool, er
 
 // Local is the server of the data folder on this machine.
 func (c *Connection) Local() (string, error) {
+	if _, err := datadir.At(c.Data); err != nil {
+		return "", err
+	}
 	folder := DataFolder(c.Data)
 	endpoints, err := folder.ReadEndpoints()
 	switch {
@@ -162,7 +165,7 @@ func NotServed(given string) string {
 		return datadir.Dir(datadir.Default).NotServed()
 	}
 	dir, found := datadir.Find(wd)
-	text := "no server was started in " + wd + " or above it: start `interlock up` in the workspace"
+	text := "no server runs in " + wd + " or above it: start `interlock up` in the workspace"
 	if found {
 		text = dir.NotServed()
 	}
