@@ -30,7 +30,7 @@ type agentEvent struct {
 }
 
 func (c *codexCommand) Run(ctx context.Context, io console.Streams) error {
-	if err := c.prepare(io); err != nil {
+	if err := c.prepare(ctx, io); err != nil {
 		return err
 	}
 	events := []agentEvent{
@@ -55,7 +55,7 @@ func (c *codexCommand) Run(ctx context.Context, io console.Streams) error {
 }
 
 func (c *cursorCommand) Run(ctx context.Context, io console.Streams) error {
-	if err := c.prepare(io); err != nil {
+	if err := c.prepare(ctx, io); err != nil {
 		return err
 	}
 	type entry struct {
@@ -86,7 +86,7 @@ func (c *cursorCommand) Run(ctx context.Context, io console.Streams) error {
 }
 
 func (c *geminiCommand) Run(ctx context.Context, io console.Streams) error {
-	if err := c.prepare(io); err != nil {
+	if err := c.prepare(ctx, io); err != nil {
 		return err
 	}
 	type entry struct {
@@ -130,7 +130,7 @@ func (c *geminiCommand) Run(ctx context.Context, io console.Streams) error {
 }
 
 func (c *copilotCommand) Run(ctx context.Context, io console.Streams) error {
-	if err := c.prepare(io); err != nil {
+	if err := c.prepare(ctx, io); err != nil {
 		return err
 	}
 	type entry struct {

@@ -23,7 +23,7 @@ const (
 )
 
 func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
-	if err := c.prepare(io); err != nil {
+	if err := c.prepare(ctx, io); err != nil {
 		return err
 	}
 	command, server := func(string) string { return c.hook("", "") }, c.server("")

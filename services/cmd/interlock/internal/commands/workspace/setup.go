@@ -28,7 +28,7 @@ import (
 
 // setup is what `init` has in common for all agents.
 type setup struct {
-	Workflow string `help:"Definition that sessions are put on." type:"path" placeholder:"FILE"`
+	Workflow string `help:"Definition that sessions are put on: its file, or the name of a registered workflow." type:"path" placeholder:"FILE"`
 	Dir      string `arg:"" optional:"" help:"The workspace." default:"." type:"path"`
 	Data     string `name:"data-dir" help:"Data folder of the server on this machine; by default one outside of the workspace." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Binary   string `help:"The interlock command to call; by default the absolute path of this one." placeholder:"PATH"`
@@ -157,7 +157,7 @@ func (s *setup) save(file *jsonfile.File) error {
 }
 
 // prepare reads the definition, and where the data folder is.
-func (s *setup) prepare(io console.Streams) (err error) {
+func (s *setup) prepare(ctx context.Context, io console.Streams) (err error) {
 	s.Dir = workspaceName(s.Dir)
 	folder, err := folderOf(s.Dir, s.Data)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *setup) prepare(io console.Streams) (err error) {
 	}
 	src, err := input.Definition(s.Workflow, io)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("--workflow takes the file of the definition: %w", err)
+		return s.fromServer(ctx, io, err)
 	}
 	if err != nil {
 		return err
@@ -178,6 +178,22 @@ func (s *setup) prepare(io console.Streams) (err error) {
 	def, problems := workflow.Parse(src.JSON)
 	if problems.HasErrors() {
 		return src.Refuse(problems, io)
+	}
+	s.def = def
+	return nil
+}
+
+// fromServer takes the definition from the server, where --workflow names a workflow and no file.
+func (s *setup) fromServer(ctx context.Context, io console.Streams, missing error) error {
+	name := filepath.Base(s.Workflow)
+	found, err := s.ask(ctx, io, name)
+	if err != nil {
+		return fmt.Errorf("--workflow takes the file of a definition or the name of a registered workflow: %w, and the server has no workflow %q: %v",
+			missing, name, err)
+	}
+	def, problems := workflow.Parse(found.GetDefinition())
+	if problems.HasErrors() {
+		return fmt.Errorf("the workflow %q of the server is not valid here: %v; give its file", name, problems)
 	}
 	s.def = def
 	return nil
@@ -257,16 +273,22 @@ func (s *setup) register(ctx context.Context, io console.Streams) string {
 
 // registered reports that the server of the data folder has the workflow.
 func (s *setup) registered(ctx context.Context, io console.Streams) bool {
+	_, err := s.ask(ctx, io, s.def.ID)
+	return err == nil
+}
+
+// ask returns a workflow of the server of the data folder.
+func (s *setup) ask(ctx context.Context, io console.Streams, name string) (*enginev1.Workflow, error) {
 	at := client.Connection{Data: s.data}
 	conn, err := at.Dial(ctx, io, auth.Agent)
 	if err != nil {
-		return false
+		return nil, err
 	}
 	defer conn.Close()
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_, err = enginev1.NewWorkflowServiceClient(conn).GetWorkflow(ctx, &enginev1.GetWorkflowRequest{Name: s.def.ID})
-	return err == nil
+	resp, err := enginev1.NewWorkflowServiceClient(conn).GetWorkflow(ctx, &enginev1.GetWorkflowRequest{Name: name})
+	return resp.GetWorkflow(), err
 }
 
 // binary returns the command to call, on this machine: an absolute path, since hooks and MCP
