@@ -100,7 +100,7 @@ const longestPointer = 8 << 10
 var errGone = errors.New("the data folder does not exist")
 
 // pointed returns the data folder that the pointer of a workspace names. The folder has to
-// name the workspace back: whoever can write to a workspace can write a pointer.
+// name the workspace back: anyone who can write to a workspace can write a pointer.
 func pointed(workspace string) (Dir, error) {
 	file := Dir(workspace).join(Default)
 	dir, ok := named(workspace)
