@@ -29,7 +29,7 @@ func Move(workspace string) (from, to Dir, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	defer unlock() //nolint:errcheck // the lock ends with its file
+	defer unlock()         //nolint:errcheck // the lock ends with its file
 	from.RemoveEndpoints() // of a server that did not end well
 	if err := os.MkdirAll(filepath.Dir(string(to)), 0o700); err != nil {
 		return "", "", fmt.Errorf("move the data folder: %w", err)

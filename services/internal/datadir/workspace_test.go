@@ -142,7 +142,9 @@ func TestPointers(t *testing.T) {
 		text func(t *testing.T, workspace string) string
 		want string // of the error; empty where it counts
 	}{
-		{"answered", func(t *testing.T, workspace string) string { return `{"data_dir": "` + string(made(t, workspace)) + `"}` }, ""},
+		{"answered", func(t *testing.T, workspace string) string {
+			return `{"data_dir": "` + string(made(t, workspace)) + `"}`
+		}, ""},
 		{"of another workspace", func(t *testing.T, _ string) string { return `{"data_dir": "` + string(made(t, t.TempDir())) + `"}` }, "if this is a copy, remove the file"},
 		{"without a record", func(t *testing.T, _ string) string { return `{"data_dir": "` + string(made(t, "")) + `"}` }, "the data folder of no workspace"},
 		{"to nothing", func(*testing.T, string) string { return `{"data_dir": "/nowhere/at/all"}` }, "does not exist; start `interlock up` there again"},

@@ -105,10 +105,10 @@ func TestSignInsThatAreRefused(t *testing.T) {
 		"junk cookies": {good, "state=st&code=good", func(*bench, *http.Cookie) []*http.Cookie {
 			return []*http.Cookie{{Name: attemptCookie, Value: "x"}, {Name: attemptCookie, Value: ""}}
 		}, "not-begun"},
-		"another state":      {good, "state=other&code=good", nil, "not-begun"},
-		"no state":           {good, "code=good", nil, "not-begun"},
-		"no code":            {good, "state=st", nil, "not-allowed"},
-		"the issuer refuses": {good, "state=st&error=access_denied", nil, "refused"},
+		"another state":                   {good, "state=other&code=good", nil, "not-begun"},
+		"no state":                        {good, "code=good", nil, "not-begun"},
+		"no code":                         {good, "state=st", nil, "not-allowed"},
+		"the issuer refuses":              {good, "state=st&error=access_denied", nil, "refused"},
 		"a refusal with words of its own": {good, "state=st&error=Call+0900+123&error_description=Call", nil, "refused"},
 		"too late": {good, "state=st&code=good", func(b *bench, c *http.Cookie) []*http.Cookie {
 			b.now = b.now.Add(attemptLife)
@@ -139,7 +139,8 @@ func TestSignInsThatAreRefused(t *testing.T) {
 func TestSignInLeadsNowhereElse(t *testing.T) {
 	b := newSignIn(t, issuer{})
 	b.Issuer = issuer{tokens: []oidc.Token{{Text: "observers-token"}}}
-	for _, to := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "javascript:alert(1)", "runs", "", "/#code=x", "///evil.example",
+	for _, to := range []string{
+		"//evil.example", "https://evil.example/", `/\evil.example`, "javascript:alert(1)", "runs", "", "/#code=x", "///evil.example",
 		"/../v1/runs", "/..", "/../", "/runs/../../v1/runs", "/%2e%2e/v1/runs", "/%2E./v1", "/.%2e/v1", "/./../v1", "/runs/..%2f..%2fv1", "/..%5cv1",
 		"/%5cevil.example", "/runs//..//../v1", "/runs/%00", "/runs/\t..", "/%09/evil.example", "/oidc/login?to=/", "/oidc/callback", "/session", "/api/v1/runs",
 		"/assets/x.js", "@evil.example", ".evil.example", "?x", "https:evil.example", "/%2e%2e%2fv1", "//", "/ui:8080@evil.example/../..",
