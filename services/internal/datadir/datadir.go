@@ -148,6 +148,9 @@ func (d Dir) NotServed() string {
 	if inner, ok := In(string(d)); ok { // a workspace was named instead of its folder
 		return text + "give --data-dir " + string(inner)
 	}
+	if root, err := Root(); err == nil && d.parent() == root {
+		return text + "start `interlock up` in its workspace"
+	}
 	if above, found := strings.CutSuffix(string(d), "/"+Default); found {
 		return text + "start `interlock up` in " + cmp.Or(above, "/")
 	}
