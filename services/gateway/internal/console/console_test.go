@@ -276,7 +276,7 @@ func TestSessionsAmongOtherCookies(t *testing.T) {
 }
 
 // Logging out ends the session on the server: its cookie and code are worth nothing then, and its
-// streams end. Another session goes on.
+// streams end. Another session continues.
 func TestLogoutEndsTheSession(t *testing.T) {
 	t.Parallel()
 	opened := make(chan struct{}, 2)
@@ -372,7 +372,7 @@ func TestLinksAskBeforeTheyReplaceASession(t *testing.T) {
 		t.Fatalf("with consent: %d %s", w.Code, w.Body)
 	}
 	if w := b.do("GET", "/ui/api/v1/runs", "", v.sends); w.Code != http.StatusUnauthorized {
-		t.Errorf("the session before goes on: %d", w.Code)
+		t.Errorf("the session before continues: %d", w.Code)
 	}
 }
 

@@ -50,7 +50,7 @@ type credentials struct {
 	Token     string `json:"token"`
 	Anonymous bool   `json:"anonymous"`
 	Namespace string `json:"namespace"`
-	// Replace lets a link take the place of a session that goes on.
+	// Replace lets a link take the place of a session that continues.
 	Replace bool `json:"replace"`
 }
 
