@@ -51,6 +51,9 @@ type Principal struct {
 	// Session, when not empty, is the only session that it may act in, and Branch,
 	// when not empty, the only branch of that session's run.
 	Session, Branch string
+	// Parent, when not empty, is a session that the principal's own is below, whether or not it
+	// was created there.
+	Parent string
 	// Namespace, when not empty, is the only namespace that it may call in. A
 	// principal with a session has one: a session's name means another session in
 	// another namespace.

@@ -82,6 +82,7 @@ var table = map[string]grant{
 	"/interlock.policy.v1.UpstreamService/ObserveUpstreamTools": drivers | service,
 	"/interlock.policy.v1.UpstreamService/ListUpstreamTools":    people,
 	"/interlock.policy.v1.UpstreamService/AcceptUpstreamTools":  operator,
+	"/interlock.policy.v1.UpstreamService/ForgetUpstreamTools":  operator,
 
 	"/interlock.policy.v1.PolicyService/RegisterPolicy":    operator,
 	"/interlock.policy.v1.PolicyService/GetPolicy":         readers,

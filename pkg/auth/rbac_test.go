@@ -137,6 +137,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.policy.v1.UpstreamService/ObserveUpstreamTools":      "aors",
 		"/interlock.policy.v1.UpstreamService/ListUpstreamTools":         "opv",
 		"/interlock.policy.v1.UpstreamService/AcceptUpstreamTools":       "o",
+		"/interlock.policy.v1.UpstreamService/ForgetUpstreamTools":       "o",
 		"/interlock.policy.v1.DecisionService/ListDecisions":             "opv",
 		"/interlock.policy.v1.DecisionService/GetDecision":               "opv",
 		"/interlock.policy.v1.DecisionService/VerifyDecisions":           "opv",

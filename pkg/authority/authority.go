@@ -9,6 +9,7 @@ package authority
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -74,6 +75,12 @@ const (
 	innermost             // the one whose rules are in force: the last that was invoked
 	outermost             // the one that nobody invoked, with all that it waits for
 )
+
+// Works reports that an agent works in a session by an operation, which ends with the session
+// (S11.6): it may still pause, cancel and read what is there.
+func Works(op Op) bool {
+	return slices.Contains([]Op{Transition, Answer, Force, Start, Take, Bind, Resume}, op)
+}
 
 // leaving is what an agent would leave by an operation.
 type leaving int

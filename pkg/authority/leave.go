@@ -23,7 +23,7 @@ func (s *Scene) mayLeaveFor(op Op, next Place) *Refusal {
 	case refusal != nil:
 		return refusal
 	case binding.Ended:
-		return refuse(SessionEnded, "session %q has ended: an agent begins nothing in it until it is resumed", clip(session))
+		return HasEnded(session)
 	case !drives:
 		return nil
 	case next.Run != nil && next.Run.Root() == now.Run.Root():
@@ -53,6 +53,12 @@ func (s *Scene) mayLeaveFor(op Op, next Place) *Refusal {
 			clip(session), now.Run.ID, next.Run.ID, next.Run.Workflow)
 	}
 	return refusal
+}
+
+// HasEnded refuses an agent what it would do in a session that has ended.
+func HasEnded(session string) *Refusal {
+	return refuse(SessionEnded, "session %q has ended, and an agent does nothing in it until an operator or a session above resumes it; or work in a new session",
+		clip(session))
 }
 
 // Whole is what a session gives up when it drives another run: all of the family, where

@@ -19,7 +19,9 @@ const NoUnknownEffects = "no_unknown_effects"
 // allowed (S16.1).
 const MostCalls = 256
 
-// Call is an allowed call with an effect, whose outcome nobody has reported (S16.1).
+// Call is an allowed call whose end has not been reported. It waits for one of two reasons, or
+// both: its workflow keeps account of effects (S16.1), then it has a Due; it may change files
+// (S14.6), then it has Edits.
 type Call struct {
 	ID    string `json:"id"`
 	RunID string `json:"run_id"`
@@ -31,16 +33,23 @@ type Call struct {
 	// By is who has made it.
 	By string    `json:"by"`
 	At time.Time `json:"at"`
-	// Due is when it becomes unknown.
-	Due time.Time `json:"due"`
+	// Due is when it becomes unknown; the zero time for one that is not accounted.
+	Due time.Time `json:"due,omitzero"`
 	// Unknown: nobody has reported it in time, or nobody could tell how it ended.
 	Unknown bool `json:"unknown,omitempty"`
+	// Edits: it may still change files.
+	Edits bool `json:"edits,omitempty"`
+	// Background is the client's name of the program that it leaves in the background, or
+	// Unnamed; empty for a call that ends with its report.
+	Background string `json:"background,omitempty"`
 }
+
+func (c *Call) accounted() bool { return !c.Due.IsZero() }
 
 // String names a call to people.
 func (c *Call) String() string {
 	text := document.Quote(c.ID) + " (" + c.Tool
-	if c.What != "" {
+	if c.What != "" && c.What != c.Tool {
 		text += ", " + c.What
 	}
 	return text + ")"
@@ -55,15 +64,36 @@ func (r Record) Open(c Call) (Record, bool) {
 	return r, true
 }
 
-// Close removes a call whose outcome is known. False: it is not among those that wait.
+// Close removes a call whose outcome is known from the account. False: it is not there. What may
+// still change files stays open for that.
 func (r Record) Close(id string) (Record, Call, bool) {
+	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == id && c.accounted() })
+	if i < 0 {
+		return r, Call{}, false
+	}
+	c := r.Calls[i]
+	return r.without(i, func(rest *Call) { rest.Due, rest.Unknown = time.Time{}, false }), c, true
+}
+
+// Settle removes a call for both reasons. False: it does not wait.
+func (r Record) Settle(id string) (Record, Call, bool) {
 	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == id })
 	if i < 0 {
 		return r, Call{}, false
 	}
 	c := r.Calls[i]
-	r.Calls = slices.Delete(slices.Clone(r.Calls), i, i+1)
-	return r, c, true
+	return r.without(i, func(rest *Call) { rest.Due, rest.Edits = time.Time{}, false }), c, true
+}
+
+// without changes the reasons for which a call waits, and removes it when none is left.
+func (r Record) without(i int, change func(*Call)) Record {
+	calls := slices.Clone(r.Calls)
+	change(&calls[i])
+	if !calls[i].accounted() && !calls[i].Edits {
+		calls = slices.Delete(calls, i, i+1)
+	}
+	r.Calls = calls
+	return r
 }
 
 // Doubt makes the calls unknown that are due, and those that are named.
@@ -71,7 +101,7 @@ func (r Record) Doubt(now time.Time, ids ...string) (Record, []Call) {
 	var lost []Call
 	calls := slices.Clone(r.Calls)
 	for i := range calls {
-		if c := &calls[i]; !c.Unknown && (!now.Before(c.Due) || slices.Contains(ids, c.ID)) {
+		if c := &calls[i]; c.accounted() && !c.Unknown && (!now.Before(c.Due) || slices.Contains(ids, c.ID)) {
 			c.Unknown = true
 			lost = append(lost, *c)
 		}
@@ -86,7 +116,7 @@ func (r Record) Doubt(now time.Time, ids ...string) (Record, []Call) {
 // NextDue is when the next call becomes unknown; the zero time when none does.
 func (r *Record) NextDue() (due time.Time) {
 	for i := range r.Calls {
-		if c := &r.Calls[i]; !c.Unknown && (due.IsZero() || c.Due.Before(due)) {
+		if c := &r.Calls[i]; c.accounted() && !c.Unknown && (due.IsZero() || c.Due.Before(due)) {
 			due = c.Due
 		}
 	}
@@ -97,7 +127,7 @@ func (r *Record) NextDue() (due time.Time) {
 func (r *Record) CallsOf(run, tool string) iter.Seq[Call] {
 	return func(yield func(Call) bool) {
 		for i := range r.Calls {
-			if c := &r.Calls[i]; c.RunID == run && c.Tool == tool && !yield(*c) {
+			if c := &r.Calls[i]; c.accounted() && c.RunID == run && c.Tool == tool && !yield(*c) {
 				return
 			}
 		}
@@ -115,12 +145,12 @@ func (r *Record) Repeats(digest string) *Call {
 
 // Effects tells whether the outcome of every call is known.
 func (r *Record) Effects() Standing {
-	s := Standing{Name: NoUnknownEffects, Needs: "needs the outcome of every call to be known", Held: len(r.Calls) == 0}
+	calls := slices.DeleteFunc(slices.Clone(r.Calls), func(c Call) bool { return !c.accounted() })
+	s := Standing{Name: NoUnknownEffects, Needs: "needs the outcome of every call to be known", Held: len(calls) == 0}
 	if s.Held {
 		return s
 	}
 	const most = 3
-	calls := slices.Clone(r.Calls)
 	slices.SortStableFunc(calls, func(a, b Call) int { return cmp.Compare(truth(b.Unknown), truth(a.Unknown)) })
 	whats := make([]string, 0, most+1)
 	for i := range calls[:min(most, len(calls))] {

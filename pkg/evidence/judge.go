@@ -62,9 +62,11 @@ func (b *Basis) Judge(specs []Spec) Standings {
 	if len(specs) == 0 {
 		return nil
 	}
+	now := *b
+	now.Record, _ = b.Record.Elapse(b.Now)
 	all := make(Standings, len(specs))
 	for i := range specs {
-		all[specs[i].Name] = b.judge(&specs[i])
+		all[specs[i].Name] = now.judge(&specs[i])
 	}
 	return all
 }
@@ -84,6 +86,11 @@ func (b *Basis) judge(spec *Spec) Standing {
 
 // judgeCalls counts the observations that still stand.
 func (b *Basis) judgeCalls(spec *Spec, s *Standing) {
+	if c := b.Record.atWork(); spec.AfterEdit && c != nil {
+		s.VoidedBy = "call " + c.String() + " of " + clock(c.At) + ", which may still change files"
+		s.Missing = "needs " + spec.needs() + " after call " + c.String() + ", which was allowed at " + clock(c.At) + " and may still change files: " + c.wayOut()
+		return
+	}
 	fact := b.Record.Fact(b.RunID, spec.Name)
 	standing := 0
 	for _, o := range slices.Backward(fact.Seen) {

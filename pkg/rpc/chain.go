@@ -143,6 +143,9 @@ func (s *Server) finish(ctx context.Context, m *method, begin time.Time, err err
 		}
 	default:
 	}
+	if refusedBefore(m, f.Reason) {
+		s.logRefused(ctx, m, f)
+	}
 	m.metrics.done(ctx, st.Code(), begin)
 	s.metrics.fault(f.Reason)
 	return st.Err()

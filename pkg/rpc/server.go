@@ -38,6 +38,7 @@ type Server struct {
 	drain    context.CancelFunc
 	stop     sync.Once
 	warned   throttle
+	refusals Refusals
 }
 
 // NewServer opens the listeners and makes the server. Serve or Close must follow.

@@ -41,6 +41,8 @@ type mail struct {
 	from bool
 	// wrong says why the call is denied, or is empty.
 	wrong string
+	// depth is how many texts that hold JSON the one that is read is in.
+	depth int
 }
 
 // check reads a call's input. wrong says why it must be denied, or is empty. All
@@ -82,6 +84,8 @@ func (m *mail) object(v document.Value, at *document.Path, sent bool) {
 			recipients = m.addresses(field, at.Key(name), m.rules.to, "allowed_to") > 0 || recipients
 		case either:
 			recipients = m.texts(field, at.Key(name)) > 0 || recipients
+		case unclear:
+			m.blame(at.Key(name), "only looks like the name of a sender or recipient; write the name in plain letters")
 		default:
 			if isHeaders(name) {
 				recipients = m.headers(field, at.Key(name)) > 0 || recipients
@@ -110,7 +114,38 @@ func (m *mail) inside(v document.Value, at *document.Path, sent bool) {
 		for i, element := range v.Elements() {
 			m.inside(element, at.At(i), sent)
 		}
+	case document.String:
+		m.embedded(v.Str(), at, sent)
 	default:
+	}
+}
+
+// mostEmbedded is how many texts that hold JSON may be inside of each other.
+const mostEmbedded = 8
+
+// embedded reads the JSON that a text holds: a tool may send what is written there. What looks like
+// JSON with addresses and cannot be read is in doubt.
+func (m *mail) embedded(text string, at *document.Path, sent bool) {
+	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
+	if text == "" || !strings.ContainsRune("{[\"", rune(text[0])) {
+		return
+	}
+	v, problem := document.Parse([]byte(text), document.Limits{Bytes: len(text)})
+	switch {
+	case problem != nil:
+		if text[0] != '"' && strings.Contains(text, ":") && (strings.Contains(text, "@") || strings.Contains(strings.ToLower(text), `\u0040`)) {
+			m.blame(at, "is a text that looks like JSON with addresses and cannot be read as JSON")
+		}
+	case m.depth == mostEmbedded:
+		m.blame(at, "has JSON inside of texts, too deep")
+	default:
+		m.depth++
+		before := m.count
+		m.inside(v, at, sent)
+		if m.count > before {
+			m.lines(v, at, false)
+		}
+		m.depth--
 	}
 }
 
@@ -185,49 +220,6 @@ func (m *mail) blame(at *document.Path, why string) {
 			m.wrong = document.Quote(at.String()) + " of " + m.wrong
 		}
 	}
-}
-
-// meaning of a field of an email tool's input.
-type meaning uint8
-
-const (
-	neither meaning = iota
-	sender
-	recipient
-	either // a recipient when it is a text, an email when it is an object
-)
-
-// meaningOf goes by a field's name in any spelling, as mail services write it.
-func meaningOf(name string) meaning {
-	switch folded(name) {
-	case "from", "sender", "fromaddress", "fromemail", "fromemailaddress", "senderaddress", "senderemail", "mailfrom",
-		"envelopefrom", "returnpath":
-		return sender
-	case "to", "cc", "bcc", "recipient", "recipients", "rcpt", "rcptto", "mailto", "sendto", "emailto", "envelopeto", "deliverto",
-		"toaddress", "toaddresses", "toemail", "toemails", "toemailaddress", "toemailaddresses", "torecipients",
-		"ccaddress", "ccaddresses", "ccemail", "ccemails", "ccemailaddress", "ccemailaddresses", "ccrecipients",
-		"bccaddress", "bccaddresses", "bccemail", "bccemails", "bccemailaddress", "bccemailaddresses", "bccrecipients",
-		"recipientemail", "recipientemails", "resentto", "resentcc", "resentbcc":
-		return recipient
-	case "email", "emails", "emailaddress", "emailaddresses":
-		return either
-	default:
-		return neither
-	}
-}
-
-// folded is a name without case, dashes, underscores and blanks.
-func folded(name string) string {
-	return strings.Map(func(c rune) rune {
-		switch {
-		case c == '-' || c == '_' || c == ' ':
-			return -1
-		case 'A' <= c && c <= 'Z':
-			return c + 'a' - 'A'
-		default:
-			return c
-		}
-	}, name)
 }
 
 // What sends email where a policy does not name it: all tools of servers that have

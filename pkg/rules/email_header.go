@@ -57,6 +57,8 @@ func (m *mail) header(means meaning, v document.Value, at *document.Path) (addre
 		}
 	case recipient:
 		addresses = m.addresses(v, at, m.rules.to, "allowed_to")
+	case unclear:
+		m.blame(at, "has a header whose name only looks like that of senders or recipients; write the name in plain letters")
 	default:
 	}
 	return addresses

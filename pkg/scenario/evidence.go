@@ -77,13 +77,19 @@ func (w *world) notice(s seat, at *workflow.View, a call, id string) (toolcall.N
 		t = parent
 	}
 	n := toolcall.Observe(s.of.machine, family, at, toolcall.Call{Tool: a.tool, Input: a.input}, "")
-	if n.Voids {
-		w.observed = w.observed.Edited(evidence.Edit{At: w.now, CallID: id, What: n.What})
-	}
+	w.observed, _ = w.observed.Elapse(w.now)
+	open := evidence.Call{ID: id, RunID: s.run.ID, Tool: a.tool, What: n.What, Digest: a.digest(), By: actor, At: w.now}
 	if deadline := effectDeadline(family); n.Affects && deadline > 0 {
-		w.observed, _ = w.observed.Open(evidence.Call{
-			ID: id, RunID: s.run.ID, Tool: a.tool, What: n.What, Digest: a.digest(), By: actor, At: w.now, Due: w.now.Add(deadline),
-		})
+		open.Due = w.now.Add(deadline)
+	}
+	if n.Background {
+		open.Background = evidence.Unnamed
+	}
+	switch {
+	case n.Voids:
+		w.observed, _ = w.observed.Changes(open)
+	case !open.Due.IsZero():
+		w.observed, _ = w.observed.Open(open)
 	}
 	return n, w.observed.Edits
 }
@@ -116,7 +122,7 @@ func (w *world) show(of *made, a *report) {
 		return
 	}
 	if of.notice.Voids {
-		w.observed = w.observed.Edited(evidence.Edit{At: w.now, CallID: of.id, What: of.notice.What})
+		w.observed = w.observed.Edited(evidence.Edit{At: w.now, CallID: of.id, What: of.notice.What}).Ends(of.id, "")
 	}
 	record, _ := w.observed.Doubt(w.now)
 	w.observed, _, _ = record.Close(of.id)

@@ -17,6 +17,8 @@ import (
 type Plan struct {
 	// Empty is true when there is nothing in the line but blanks and comments.
 	Empty bool
+	// Background is true when something in the line runs on while what follows it does: &, coproc.
+	Background bool
 	// Commands are the simple commands that could run, in the order of the text,
 	// those that others run (sh -c, find -exec, xargs, timeout) after what runs
 	// them.

@@ -17,6 +17,7 @@ func (p *planner) stmt(s *syntax.Stmt) {
 	if s == nil {
 		return
 	}
+	p.plan.Background = p.plan.Background || s.Background || s.Coprocess || s.Disown
 	if p.enter() {
 		outer := p.at
 		for _, r := range s.Redirs {
@@ -186,6 +187,7 @@ func (p *planner) timed(c *syntax.TimeClause) {
 // coprocess walks `coproc cmd`. Bash takes assignments before the command, which
 // the parser takes for the command.
 func (p *planner) coprocess(c *syntax.CoprocClause) {
+	p.plan.Background = true
 	if c.Name != nil {
 		w := p.word(c.Name, argument)
 		if !w.Static {

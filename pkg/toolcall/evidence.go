@@ -2,8 +2,10 @@ package toolcall
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/shell"
 	"github.com/interlock-run/interlock/pkg/toolname"
@@ -14,46 +16,46 @@ import (
 type Notice struct {
 	// Gives are the names of the evidence that the report of the call may give.
 	Gives []string
-	// Voids: it may change files, and What says which, shortened.
+	// Voids: it is not proved to only read, so it may change files, and What says which, shortened.
 	Voids bool
 	What  string
+	// Background: what it does may continue after its report (S14.6).
+	Background bool
 	// Affects: it may have an effect, in the workspace or elsewhere, so that its report is
 	// waited for where the workflow keeps account (S16.1).
 	Affects bool
 }
 
 // Observe tells what an allowed call means for evidence. family are the workflows of the
-// run and of those that have invoked it: the commands of their evidence are the author's
-// checks, and do not count as changes although what they run is not seen. qualified is
+// run and of those that have invoked it: the calls and commands of their evidence are the
+// author's checks, and do not count as changes although what they run is not seen. qualified is
 // the full name of a tool of an MCP server that is called by its plain name, or empty.
 func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View, call Call, qualified string) Notice {
 	if Own(call.Tool) || Loads(call.Tool) {
 		return Notice{}
 	}
 	state := m.State(at.State)
-	var n Notice
-	if c := measure(m, call); c != nil {
-		n.Voids = true
-		if paths := c.cleanPaths(pathglob.RootOf(at.Workspace)); len(paths) > 0 {
-			n.What = document.Quote(paths[0])
-			if len(n.What) == len(paths[0])+len(`""`) {
-				n.What = paths[0]
-			}
-		}
-	}
 	isShell := isShell(state, call.Tool)
-	n.Affects = !slices.Contains(looks, call.Tool) && !slices.Contains(toolname.Client, call.Tool) && !reconciles(m, call.Tool, qualified)
-	var line string
+	var n Notice
 	var plan *shell.Plan
 	conclusive := false
 	if isShell {
-		line, plan, conclusive = readLine(at, call)
-		n.Voids = plan == nil || changes(m, family, plan)
-		n.Affects = n.Voids || slices.ContainsFunc(plan.Commands, func(c shell.Command) bool {
-			return !c.Looks() && m.Meta().Commands[c.Program()] != workflow.CommandReads && !isCheck(family, c)
-		})
-		if n.Voids || n.Affects {
-			n.What = document.Quote(line)
+		n.What, plan, conclusive = readLine(at, call)
+		n.Voids = plan == nil || !provedToRead(m, family, plan)
+		n.Affects = n.Voids
+		n.Background = leavesRunning(call, n.What, plan)
+		n.What = document.Quote(n.What)
+	} else {
+		n.Affects = !slices.Contains(looks, call.Tool) && !slices.Contains(toolname.Client, call.Tool) && !reconciles(m, call.Tool, qualified)
+		n.Background = continues(call)
+		c := measure(m, call)
+		n.Voids = c != nil || !readsOnly(m, family, call, qualified)
+		n.What = changedBy(c, at, call.Tool)
+	}
+	if !n.Voids {
+		n.Background = false
+		if !n.Affects || !isShell {
+			n.What = ""
 		}
 	}
 	for i := range m.Evidence() {
@@ -69,8 +71,55 @@ func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View,
 	return n
 }
 
+// changedBy names the first file that a call changes, or else its tool.
+func changedBy(c *change, at *workflow.View, tool string) string {
+	what := tool
+	if c != nil {
+		if paths := c.cleanPaths(pathglob.RootOf(at.Workspace)); len(paths) > 0 {
+			what = paths[0]
+		}
+	}
+	if quoted := document.Quote(what); len(quoted) != len(what)+len(`""`) {
+		return quoted
+	}
+	return what
+}
+
 // looks are tools of clients that only look.
 var looks = []string{"Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "BashOutput"}
+
+// readsOnly reports that a call of a tool that runs no command lines changes no files: the tool
+// looks, is the client's own, is declared in meta.read_tools or meta.reconcile, or is what
+// evidence asks for. What a client's own tool does in the background is not proved.
+func readsOnly(m *workflow.Machine, family []*workflow.Machine, call Call, qualified string) bool {
+	switch {
+	case slices.Contains(toolname.Client, call.Tool):
+		return !continues(call)
+	case slices.Contains(looks, call.Tool), reconciles(m, call.Tool, qualified), isCheckTool(family, call.Tool, qualified):
+		return true
+	}
+	if slices.ContainsFunc(m.Meta().ReadTools, func(entry string) bool {
+		return named(entry, call.Tool) || qualified != "" && named(entry, qualified)
+	}) {
+		return true
+	}
+	return formsOf(call.Tool)&editor != 0 && measureKnown(formsOf(call.Tool), call.Input) == nil // it views
+}
+
+// MayChange reports that some call of a tool may change files, so that it voids evidence.
+func MayChange(m *workflow.Machine, state *workflow.StateView, tool string) bool {
+	if Own(tool) || Loads(tool) {
+		return false
+	}
+	family := []*workflow.Machine{m}
+	return Shell(state, tool) || Edits(m, tool) || !readsOnly(m, family, Call{Tool: tool}, "")
+}
+
+// named reports that an entry of a list, which may end with *, is of a tool.
+func named(entry, tool string) bool {
+	prefix, open := strings.CutSuffix(entry, "*")
+	return entry == tool || open && strings.HasPrefix(tool, prefix)
+}
 
 // reconciles reports a tool that the author has named because it only tells how calls ended.
 func reconciles(m *workflow.Machine, tool, qualified string) bool {
@@ -79,6 +128,15 @@ func reconciles(m *workflow.Machine, tool, qualified string) bool {
 
 func isCheck(family []*workflow.Machine, c shell.Command) bool {
 	return slices.ContainsFunc(family, func(of *workflow.Machine) bool { return of.IsCheck(c) })
+}
+
+// isCheckTool reports a tool that evidence asks for, of which no command line is compared.
+func isCheckTool(family []*workflow.Machine, tool, qualified string) bool {
+	return slices.ContainsFunc(family, func(of *workflow.Machine) bool {
+		return slices.ContainsFunc(of.Evidence(), func(spec evidence.Spec) bool {
+			return spec.Tool != "" && spec.Command == "" && (spec.Tool == tool || spec.Tool == qualified)
+		})
+	})
 }
 
 // isShellName reports that an evidence means the shell, by whatever name a client has it.
@@ -99,7 +157,54 @@ func waits(tool string) bool {
 	}
 }
 
-// elsewhere are the keys by which the input of a shell asks not to wait for the command.
+// monitors are tools that start a program and return while it runs.
+var monitors = []string{"Monitor"}
+
+// continues reports that the input of a call asks not to wait for its end.
+func continues(call Call) bool {
+	if slices.Contains(monitors, call.Tool) {
+		return true
+	}
+	v, problem := document.Parse(call.Input, document.Limits{Bytes: longestInput})
+	if problem != nil || v.Kind() != document.Object {
+		return false
+	}
+	return slices.ContainsFunc(elsewhere, func(key string) bool {
+		value, given := v.Get(key)
+		return given && asksBackground(value)
+	})
+}
+
+// asksBackground reports a value that asks for the background, or may do so.
+func asksBackground(v document.Value) bool {
+	switch v.Kind() {
+	case document.Null:
+		return false
+	case document.Bool:
+		return v.Bool()
+	default:
+		return true
+	}
+}
+
+// detaches are programs that leave what they run in the background.
+var detaches = []string{
+	"nohup", "gnohup", "setsid", "disown", "at", "batch", "screen", "tmux", "daemon", "daemonize", "start-stop-daemon", "systemd-run",
+	"dtach", "abduco", "zellij", "byobu", "pm2", "forever", "tsp", "crontab",
+}
+
+// leavesRunning reports that what a line runs may continue after its result. Of a line that cannot
+// be read, any & may.
+func leavesRunning(call Call, line string, plan *shell.Plan) bool {
+	if plan == nil {
+		return continues(call) || strings.Contains(line, "&")
+	}
+	return continues(call) || plan.Background || slices.ContainsFunc(plan.Commands, func(c shell.Command) bool {
+		return slices.Contains(detaches, c.Program())
+	})
+}
+
+// elsewhere are the keys by which the input of a call asks not to wait for its end.
 var elsewhere = []string{"run_in_background", "is_background", "isBackground", "background", "yield_time_ms"}
 
 // readLine reads the line of a shell. There is no plan of one that cannot be read.
@@ -132,6 +237,17 @@ func readLine(at *workflow.View, call Call) (line string, plan *shell.Plan, conc
 		}
 	}
 	return line, plan, conclusive
+}
+
+// provedToRead reports that a line changes no files: nothing in it writes, hides or is unknown, and
+// each of its commands looks, is declared to read, or is one of the authors' checks.
+func provedToRead(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan) bool {
+	if changes(m, family, plan) {
+		return false
+	}
+	return !slices.ContainsFunc(plan.Commands, func(c shell.Command) bool {
+		return !c.Looks() && m.Meta().Commands[c.Program()] != workflow.CommandReads && !isCheck(family, c)
+	})
 }
 
 // changes reports that a line may change files. It is write detection (R3) for one

@@ -15,7 +15,7 @@ func TestObserve(t *testing.T) {
 	t.Parallel()
 	def, problems := workflow.Parse([]byte(`{
 		"id": "w", "initial": "a", "states": {"a": {"on": {"GO": "z"}}, "z": {"type": "final"}},
-		"meta": {"commands": {"ourcheck": "reads", "ourgen": "writes", "ourbuild": "opaque"}, "tools": ["save"], "edit_tools": {"save": {"kind": "write", "path": "/file", "content": "/text"}}},
+		"meta": {"read_tools": ["mcp__docs__*", "mcp__db__query"], "commands": {"ourcheck": "reads", "ourgen": "writes", "ourbuild": "opaque"}, "tools": ["save"], "edit_tools": {"save": {"kind": "write", "path": "/file", "content": "/text"}}},
 		"evidence": {
 			"go": {"tool": "Bash", "command": "go test *"}, "make": {"tool": "Bash", "command": "make check", "exact": true},
 			"ci": {"tool": "mcp__ci__status"}, "any": {"tool": "Bash"}
@@ -87,8 +87,33 @@ func TestObserve(t *testing.T) {
 		{tool: "save", input: []byte(`{"file":"a.go","text":"b"}`), voids: true},
 		{tool: "Read", input: []byte(`{"file_path":"a.go"}`)},
 		{tool: "mcp__ci__status", gives: []string{"ci"}},
-		{tool: "mcp__evil__status"},
+		{tool: "mcp__evil__status", voids: true},
 		{tool: "transition"},
+		{tool: "mcp__interlock__transition"},
+		{tool: "Monitor", input: bash("sed -i s/a/b/ main.go"), voids: true},
+		{tool: "Skill", voids: true},
+		{tool: "Workflow", voids: true},
+		{tool: "stranger", voids: true},
+		{tool: "KillShell", voids: true},
+		{tool: "mcp__docs__search"},
+		{tool: "mcp__docsx__search", voids: true},
+		{tool: "mcp__db__query"},
+		{tool: "mcp__db__query_and_write", voids: true},
+		{tool: "TodoWrite"},
+		{tool: "Task"},
+		{tool: "AskUserQuestion"},
+		{tool: "BashOutput"},
+		{tool: "WebFetch"},
+		{tool: "Agent", input: []byte(`{"run_in_background": true}`), voids: true},
+		{tool: "str_replace_based_edit_tool", input: []byte(`{"command":"view","path":"a.go"}`)},
+		{tool: "str_replace_based_edit_tool", input: []byte(`{"command":"create","path":"a.go","file_text":"x"}`), voids: true},
+		{tool: "Bash", input: bash("mamba run x"), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: bash("enscript -I x"), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: bash("php -f x.php"), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: bash("git --git-dir=evil status"), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: bash("git push"), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: bash("npm publish"), gives: []string{"any"}, voids: true},
+		{tool: "Bash", input: bash("ls -l | grep x && cd a"), gives: []string{"any"}},
 	} {
 		n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: c.tool, Input: c.input, Folder: c.folder}, "")
 		if !slices.Equal(n.Gives, c.gives) || n.Voids != c.voids || n.Voids == (n.What == "") {
@@ -148,5 +173,55 @@ func TestAffects(t *testing.T) {
 	plain := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "status"}, "mcp__ci__status")
 	if plain.Affects {
 		t.Error("a tool that tells, by its plain name, is waited for")
+	}
+}
+
+// S14.6: what may continue after the report of its call. What only reads has nothing to end.
+func TestObserveBackground(t *testing.T) {
+	t.Parallel()
+	def, problems := workflow.Parse([]byte(`{"id": "w", "initial": "a", "states": {"a": {"on": {"GO": "z"}}, "z": {"type": "final"}}}`))
+	if problems.HasErrors() {
+		t.Fatal(problems.Err())
+	}
+	m := workflow.Compile(def, 1)
+	run := m.Start(workflow.StartParams{ID: "run"}, "x", time.Time{}).Run
+	at := run.At("")
+	for _, c := range []struct {
+		tool, input string
+		want        bool
+	}{
+		{"Bash", `{"command":"./gen"}`, false},
+		{"Bash", `{"command":"./gen && ./gen"}`, false},
+		{"Bash", `{"command":"./gen 2>&1"}`, false},
+		{"Bash", `{"command":"./gen","run_in_background":false}`, false},
+		{"Bash", `{"command":"./gen","run_in_background":null}`, false},
+		{"Bash", `{"command":"tail -f x &"}`, false},
+		{"Bash", `{"command":"./gen &"}`, true},
+		{"Bash", `{"command":"(./gen &) ; true"}`, true},
+		{"Bash", `{"command":"if true; then { ./gen & }; fi"}`, true},
+		{"Bash", `{"command":"sh -c './gen &'"}`, true},
+		{"Bash", `{"command":"f() { ./gen & }; f"}`, true},
+		{"Bash", `{"command":"echo $(./gen &)"}`, true},
+		{"Bash", `{"command":"coproc ./gen"}`, true},
+		{"Bash", `{"command":"nohup ./gen"}`, true},
+		{"Bash", `{"command":"timeout 5 setsid ./gen"}`, true},
+		{"Bash", `{"command":"/usr/bin/nohup ./gen"}`, true},
+		{"Bash", `{"command":"echo ./gen | at now"}`, true},
+		{"Bash", `{"command":"tmux new -d ./gen"}`, true},
+		{"Bash", `{"command":"./gen","run_in_background":true}`, true},
+		{"Bash", `{"command":"./gen","run_in_background":"yes"}`, true},
+		{"Bash", `{"command":"./gen","is_background":true}`, true},
+		{"Bash", `{"command":"./gen","yield_time_ms":1}`, true},
+		{"Bash", `{"command":"./gen & ("}`, true},
+		{"Monitor", `{"command":"./gen"}`, true},
+		{"Agent", `{"prompt":"x"}`, false},
+		{"Agent", `{"prompt":"x","run_in_background":true}`, true},
+		{"mcp__x__run", `{"background":true}`, true},
+		{"mcp__x__run", `{"text":"background"}`, false},
+		{"Edit", `{"file_path":"a.go","old_string":"a","new_string":"b"}`, false},
+	} {
+		if n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: c.tool, Input: []byte(c.input)}, ""); n.Background != c.want {
+			t.Errorf("%s %s: %+v", c.tool, c.input, n)
+		}
 	}
 }

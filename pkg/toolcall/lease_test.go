@@ -79,7 +79,8 @@ func TestLeasePatternOfCommands(t *testing.T) {
 	}
 }
 
-// S9.6: of a tool that runs no command lines, the pattern is of its input in canonical JSON.
+// S9.6: of a tool that runs no command lines, the pattern is of its input, member by member, and *
+// stays within one text.
 func TestLeasePatternOfInputs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -87,23 +88,108 @@ func TestLeasePatternOfInputs(t *testing.T) {
 		want           bool
 	}{
 		{`{"path":"docs/*"}`, `{ "path": "docs/a.md" }`, true},
+		{`{"path":"docs/*"}`, `{"path":"docs/a/b.md"}`, true},
+		{`{"path":"docs/*"}`, `{"path":"./docs/a.md"}`, true},
+		{`{"path":"docs/*"}`, `{"path":"docs/./a//b.md"}`, true},
+		{`{"path":"docs/*"}`, `{"path":"docs/a..b.md"}`, true},
+		{`{"path":"docs/*"}`, `{"path":"docs/ä.md"}`, true},
 		{`{"path":"docs/*"}`, `{"path":"src/a.go"}`, false},
-		{`{"path":"docs/*"}`, `{"path":"docs/a","x":1}`, false},
-		{`{"a":1,"b":[?]}`, `{"b":[2],"a":1.0}`, true},
-		{`{"a":"?"}`, `{"a":"ä"}`, true},
-		{`{"a":"?"}`, `{"a":"ab"}`, false},
-		{`*`, `{"a":1}`, true},
+		{`{"path":"docs/*"}`, `{"path":"/docs/a"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"Docs/a"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/../../../etc/cron.d/x"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/a/.."}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/..\\..\\x"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/a\\b"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/%2e%2e/x"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/%2e%2e%2fx"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/.. /x"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/.../x"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/\u2024\u2024/x"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/\uff0e\uff0e\uff0fx"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/a\u2215b"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/a\u0000b"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/a\nb"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/a\u200b"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/$X"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/a","path2":"/etc/passwd"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/a","Path":"/etc/passwd"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/a","path":"/etc/passwd"}`, false},
+		{`{"path":"docs/*"}`, `{"path":"docs/a","x":null}`, false},
+		{`{"path":"docs/*"}`, `{"Path":"docs/a"}`, false},
+		{`{"path":"docs/*"}`, `{"path":["docs/a"]}`, false},
+		{`{"path":"docs/*"}`, `{"path":{"docs/":"a"}}`, false},
+		{`{"path":"docs/*"}`, `{}`, false},
+		{`{"path":"docs/*.md"}`, `{"path":"docs/a.md"}`, true},
+		{`{"path":"docs/*.md"}`, `{"path":"docs/a.md.sh"}`, false},
+		{`{"path":"*"}`, `{"path":"../x"}`, false},
+		{`{"file_path":"*"}`, `{"file_path":"a/b"}`, true},
+		{`{"file_path":"*"}`, `{"file_path":"~/x"}`, false},
+		{`{"file_path":"docs/*","content":"*"}`, `{"file_path":"docs/a","content":"x\n../\\%2e \"q\""}`, true},
+		{`{"file_path":"docs/*","content":"*"}`, `{"file_path":"docs/a","content":1}`, false},
+		{`{"amount":100}`, `{"amount":1e2}`, true},
+		{`{"amount":100}`, `{"amount":100.0}`, true},
+		{`{"amount":1e2}`, `{"amount":100}`, true},
+		{`{"amount":100}`, `{"amount":1000000}`, false},
+		{`{"amount":100}`, `{"amount":"100"}`, false},
+		{`{"amount":"*"}`, `{"amount":100}`, false},
+		{`{"amount":0.1}`, `{"amount":0.1000000000000000055511151231257827}`, false},
+		{`{"amount":9007199254740993}`, `{"amount":9007199254740992}`, false},
+		{`{"a":true}`, `{"a":true}`, true},
+		{`{"a":true}`, `{"a":1}`, false},
+		{`{"a":null}`, `{"a":null}`, true},
+		{`{"a":null}`, `{}`, false},
+		{`{"to":["*@example.com"]}`, `{"to":["a@example.com"]}`, true},
+		{`{"to":["*@example.com"]}`, `{"to":["eve@evil.org","a@example.com"]}`, false},
+		{`{"to":["*@example.com"]}`, `{"to":["a@example.com","eve@evil.org"]}`, false},
+		{`{"to":["*@example.com"]}`, `{"to":["eve@evil.org,a@example.com"]}`, false},
+		{`{"to":["*@example.com"]}`, `{"to":["eve@evil.org a@example.com"]}`, false},
+		{`{"to":["*@example.com"]}`, `{"to":["eve <x> a@example.com"]}`, false},
+		{`{"to":["*@example.com"]}`, `{"to":["eve%evil.org@example.com"]}`, false},
+		{`{"to":["*@example.com"]}`, `{"to":["a@Example.com"]}`, false},
+		{`{"to":["*@example.com"]}`, `{"to":"a@example.com"}`, false},
+		{`{"to":["*@example.com"]}`, `{"to":[]}`, false},
+		{`{"a":{"b":[{"c":"x*"}]}}`, `{"a":{"b":[{"c":"xy"}]}}`, true},
+		{`{"a":{"b":[{"c":"x*"}]}}`, `{"a":{"b":[{"c":"xy","d":1}]}}`, false},
+		{`{"a":{"b":[{"c":"x*"}]}}`, `{"a":{"b":[{"c":"xy"},{"c":"xy"}]}}`, false},
+		{`{"a":{"b":[{"c":"x*"}]}}`, `{"a":{"b":[{"c":"xy"}],"e":1}}`, false},
+		{`{"url":"https://api.example.com/*"}`, `{"url":"https://api.example.com/v1/x"}`, true},
+		{`{"url":"https://api.example.com/*"}`, `{"url":"https://api.example.com/v1/../admin"}`, false},
+		{`{"url":"https://api.example.com/*"}`, `{"url":"https://api.example.com.evil.org/"}`, false},
+		{`{"url":"https://api.example.com/*"}`, `{"url":"https://api.example.com@evil.org/"}`, false},
+		{`{"url":"https://api.example.com/*"}`, `{"url":"http://api.example.com/x"}`, false},
+		{`{"url":"https://*.example.com/x"}`, `{"url":"https://a.example.com/x"}`, true},
+		{`{"url":"https://*.example.com/x"}`, `{"url":"https://evil.org/.example.com/x"}`, false},
+		{`{"url":"https://*.example.com/x"}`, `{"url":"https://evil.org?.example.com/x"}`, false},
+		{`{"url":"https://*.example.com/x"}`, `{"url":"https://u@evil.org#.example.com/x"}`, false},
+		{`{"q":"a?"}`, `{"q":"a?"}`, true},
+		{`{"q":"a?"}`, `{"q":"ab"}`, false},
+		{`{"q":"a\\*"}`, `{"q":"a*"}`, true},
+		{`{"q":"a\\*"}`, `{"q":"ab"}`, false},
+		{`{"q":"a*b*c"}`, `{"q":"axxbyyc"}`, true},
+		{`{"q":"a*b*c"}`, `{"q":"axxc"}`, false},
+		{`{"q":"ab*ba"}`, `{"q":"aba"}`, false},
 		{`{}`, ``, true},
-		{`*`, `[1]`, false},
-		{`*`, `{"a":1`, false},
-		{`{"a":[a-z]}`, `{"a":[1]}`, false},
+		{`{}`, `{"a":1}`, false},
+		{`{"a":1}`, `[1]`, false},
+		{`{"a":1}`, `{"a":1`, false},
 	} {
 		p, err := toolcall.NewLeasePattern(nil, "mcp__fs__write", c.pattern)
 		if err != nil {
-			t.Fatal(err)
+			t.Errorf("%s: %v", c.pattern, err)
+			continue
 		}
 		if got := p.Match(nil, toolcall.Call{Tool: "mcp__fs__write", Input: []byte(c.input)}); got != c.want {
 			t.Errorf("%s, %s: %t", c.pattern, c.input, got)
+		}
+	}
+	for _, pattern := range []string{
+		`*`, ``, `docs/*`, `[1]`, `"*"`, `{"amount":1*}`, `{"a":[?]}`, `{"a":1,"a":2}`, `{"a":1`, `{"path":"docs/../*"}`, `{"path":"a\\..\\b*"}`,
+		`{"url":"https://example.com*"}`, `{"url":"https://*"}`, `{"url":"*://example.com/"}`, `{"url":"https://example.*/x"}`,
+	} {
+		if _, err := toolcall.NewLeasePattern(nil, "mcp__fs__write", pattern); err == nil {
+			t.Errorf("%s is a pattern", pattern)
 		}
 	}
 	// A state may name a tool that runs command lines.
@@ -113,7 +199,7 @@ func TestLeasePatternOfInputs(t *testing.T) {
 		t.Fatal(problems)
 	}
 	state := workflow.Compile(def, 1).State("a")
-	p, err := toolcall.NewLeasePattern(nil, "mcp__fs__write", "*")
+	p, err := toolcall.NewLeasePattern(nil, "mcp__fs__write", `{"command":"*"}`)
 	if err != nil || p.Match(state, toolcall.Call{Tool: "mcp__fs__write", Input: lineInput(t, "rm x")}) {
 		t.Errorf("a pattern of inputs matches a command line: %v", err)
 	}

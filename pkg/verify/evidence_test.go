@@ -35,7 +35,7 @@ func TestEvidence(t *testing.T) {
 	}{
 		{"no way but the evidence", honest, `{p: {before: {state: shipping}, always: {evidence: green}}}`, verify.Proved, ""},
 		{"a claim is another way", gated, `{p: {before: {state: shipping}, always: {evidence: green}}}`, verify.Refuted, "CLAIM"},
-		{"a command may change files, which nobody can tell", honest, `{p: {never: {command: "kubectl apply *"}, unless: {evidence: green}}}`, verify.Undecided, ""},
+		{"a command that is not proved to read voids it", honest, `{p: {never: {command: "kubectl apply *"}, unless: {evidence: green}}}`, verify.Refuted, "kubectl apply"},
 		{
 			"an edit in the state itself voids it", strings.Replace(honest, "allowed_tools: [Bash], allowed_commands: [kubectl apply]", "allowed_tools: [Bash, Edit], allowed_commands: [kubectl apply]", 1),
 			`{p: {never: {command: "kubectl apply *"}, unless: {evidence: green}}}`, verify.Refuted, "Edit",

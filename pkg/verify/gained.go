@@ -197,6 +197,9 @@ func gainedByMeta(from, to *workflow.Machine) []gain {
 	}
 	say(b.UnknownCommands && !a.UnknownCommands, "meta.unknown_commands allows programs that nobody knows")
 	say(!reflect.DeepEqual(a.EditTools, b.EditTools), "meta.edit_tools is another one")
+	for _, name := range b.ReadTools {
+		say(!slices.Contains(a.ReadTools, name), "meta.read_tools newly has %s, whose calls void no evidence", document.Quote(name))
+	}
 	say(a.EffectDeadline > 0 && (b.EffectDeadline == 0 || b.EffectDeadline > a.EffectDeadline), "meta.effect_deadline is longer, or gone")
 	say(len(b.Reconcile) > 0 && !reflect.DeepEqual(a.Reconcile, b.Reconcile), "meta.reconcile is another one")
 	slices.SortFunc(all, func(x, y gain) int { return strings.Compare(x.what, y.what) })

@@ -172,13 +172,16 @@ func (c *checker) editable(w *world, path []int, n *node, lane *workflow.View) b
 	})
 }
 
-// changers are the tools that may change files in a state.
+// changers are the tools that may change files in a state, those first that are known to.
 func (c *checker) changers(of *unit, state string) []string {
-	var all []string
+	var all, doubtful []string
 	for _, tool := range c.toolsOf(of, state, "*") {
-		if toolcall.Edits(of.Machine, tool) || toolcall.Shell(of.Machine.State(state), tool) {
+		switch {
+		case toolcall.Edits(of.Machine, tool) || toolcall.Shell(of.Machine.State(state), tool):
 			all = append(all, tool)
+		case toolcall.MayChange(of.Machine, of.Machine.State(state), tool):
+			doubtful = append(doubtful, tool)
 		}
 	}
-	return all
+	return append(all, doubtful...)
 }

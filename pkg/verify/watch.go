@@ -303,8 +303,13 @@ func (w *watcher) counts(r *watched, at *workflow.View, d *Traced) {
 func (w *watcher) notice(r *watched, at *workflow.View, d *Traced) {
 	family := w.family(r)
 	n := toolcall.Observe(family[0], family, at, toolcall.Call{Tool: d.Tool, Input: d.Input}, d.Qualified)
+	w.record, _ = w.record.Elapse(d.Time)
 	if n.Voids {
-		w.record = w.record.Edited(evidence.Edit{At: d.Time, CallID: d.CallID, What: n.What})
+		open := evidence.Call{ID: d.CallID, RunID: r.trace.RunID, Tool: d.Tool, What: n.What, At: d.Time}
+		if n.Background {
+			open.Background = evidence.Unnamed
+		}
+		w.record, _ = w.record.Changes(open)
 	}
 	// An id that was used before is that of a new call once the log has it again.
 	w.calls[d.CallID] = &witnessed{notice: n, machine: family[0], run: r.trace.RunID, edits: w.record.Edits, entry: at.Entry}
@@ -318,6 +323,9 @@ func (w *watcher) report(t *Told) {
 	}
 	if c.notice.Voids {
 		w.record = w.record.Edited(evidence.Edit{At: t.Time, CallID: t.CallID, What: c.notice.What})
+		if t.Observed {
+			w.record = w.record.Ends(t.CallID, "")
+		}
 	}
 	c.observed = t.Observed
 	if t.Unknown {

@@ -26,7 +26,7 @@ func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Resu
 		c.Event = branchDone + ":" + run.branchAt(path).Name
 		return m.fireIn(run, &caller, c, now)
 	case path != nil:
-		return m.branchStands(run, path, name, c, now)
+		return m.branchStands(run, path, name, &caller, c, now)
 	case run.Status.Ended():
 		return rejected(run, *c, now, m.notRunning(run.whole(), what))
 	default:
@@ -35,7 +35,7 @@ func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Resu
 }
 
 // branchStands handles it for a branch whose fork has not joined.
-func (m *Machine) branchStands(run *Run, path []int, name string, c *Fire, now time.Time) Result {
+func (m *Machine) branchStands(run *Run, path []int, name string, caller *cursor, c *Fire, now time.Time) Result {
 	what := "event " + document.Quote(c.Event)
 	b, at := run.branchAt(path), run.lane(path)
 	switch b.Status {
@@ -43,6 +43,11 @@ func (m *Machine) branchStands(run *Run, path []int, name string, c *Fire, now t
 		return unchanged(run, c.Actor, now, fmt.Sprintf("branch %s is complete; the fork waits for %s.%s",
 			document.Quote(name), at.outer().Fork.open(), tooLate(c.Data)))
 	case BranchActive:
+		if len(caller.path) > 0 && !slices.Equal(caller.path, path) { // its events are not the caller's
+			return rejected(run, *c, now, m.refused(caller.View, RejectBranchNotDone,
+				"%s refused: this session works in branch %s, and branch %s is in state %s and completes in %s. %s", what,
+				document.Quote(caller.Branch), document.Quote(name), document.Quote(b.State), document.Quote(m.forkBranch(&at).Terminal), m.State(caller.State).moves))
+		}
 		return rejected(run, *c, now, m.refused(at.View, RejectBranchNotDone,
 			"%s refused: branch %s is in state %s and completes in %s. %s", what, document.Quote(name),
 			document.Quote(b.State), document.Quote(m.forkBranch(&at).Terminal), m.State(b.State).moves))

@@ -38,5 +38,6 @@ const (
 	CodeInterruptOverlap document.Code = "INTERRUPT_OVERLAP"
 	CodeFinalHasLimits   document.Code = "FINAL_HAS_LIMITS"
 	CodeClaimedRights    document.Code = "CLAIMED_RIGHTS"
+	CodeNotOfMissing     document.Code = "NOT_OF_MISSING"
 	CodeUnknownMachine   document.Code = "UNKNOWN_MACHINE"
 )

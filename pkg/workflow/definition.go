@@ -197,6 +197,8 @@ type Meta struct {
 	Reconcile []Reconcile
 	// Tools are those of the author's own, meta.tools.
 	Tools []string
+	// ReadTools are tools that change no files, meta.read_tools; an entry may end with *.
+	ReadTools []string
 	// EditTools are tools in addition to the known ones that edit files, by their exact
 	// names; nil for none.
 	EditTools map[string]EditTool

@@ -45,6 +45,24 @@ func (r *reader) editTools(meta document.Fields) {
 	}
 }
 
+// readTools reads the tools that the author declares to change no files (S14.1).
+func (r *reader) readTools(meta document.Fields) {
+	tools, ok := meta.Strings("read_tools", maxItems)
+	if !ok {
+		return
+	}
+	r.def.Meta.ReadTools = document.Texts(tools)
+	r.listed(tools, toolname.Grants)
+	for _, item := range tools {
+		switch _, edits := r.def.Meta.EditTools[item.Text]; {
+		case edits:
+			r.report.Errorf(item.At, document.CodeConflict, "%s is in \"edit_tools\" too; a tool that edits does not only read: remove one", document.Quote(item.Text))
+		case item.Text == "*" || strings.HasPrefix(item.Text, "@"):
+			r.report.Errorf(item.At, document.CodeName, "%s would declare all tools to change no files; name the tools, or a server: mcp__docs__*", document.Quote(item.Text))
+		}
+	}
+}
+
 func (r *reader) editTool(f document.Fields) EditTool {
 	f.Require("kind")
 	var kinds, all []string

@@ -40,6 +40,7 @@ func (r *reader) guardDefinitions(f document.Fields) {
 		g := Guard{Name: name}
 		if fields, ok := r.report.Object(v, at, "a guard"); ok {
 			r.guard(fields, &g, context)
+			(&negated{r, context}).walk(&g, at, false, nil)
 		}
 		r.def.Guards = append(r.def.Guards, g)
 	}

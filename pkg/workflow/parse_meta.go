@@ -10,7 +10,7 @@ import (
 
 var metaFields = []string{
 	"task_type", "estimated_steps", "danger_level", "requires_human_approval", "capture_output", "approval_mode", "debug",
-	"enforcement", "approval", "edit_tools", "tools", "policy", "commands", "unknown_commands", "effect_deadline", "reconcile",
+	"enforcement", "approval", "edit_tools", "read_tools", "tools", "policy", "commands", "unknown_commands", "effect_deadline", "reconcile",
 }
 
 func (r *reader) meta(f document.Fields) {
@@ -50,6 +50,7 @@ func (r *reader) meta(f document.Fields) {
 	meta.Tools = slices.Clone(declared)
 	r.toolNames = toolname.With(declared)
 	r.editTools(m)
+	r.readTools(m)
 	r.toolNames = toolname.With(append(declared, slices.Sorted(maps.Keys(meta.EditTools))...))
 	r.approvalTerms(m)
 	r.policies(m)

@@ -89,6 +89,13 @@ func (m *Machine) fire(run *Run, c *Fire, now time.Time) Result {
 	if name, done := strings.CutPrefix(c.Event, branchDone+":"); done {
 		return m.branchDone(run, name, c, now)
 	}
+	if c.Event == branchDone && c.Branch != "" { // a caller that is bound to a branch means that one
+		if own := run.locate(c.Branch, c.Lost); len(own.path) > 0 && m.State(own.State).ways[branchDone] == nil {
+			name := run.branchAt(own.path).Name
+			c.Event += ":" + name
+			return m.branchDone(run, name, c, now)
+		}
+	}
 	at := cursor{View: run.whole()}
 	if run.Fork != nil || c.Branch != "" {
 		var r *Rejection
@@ -188,13 +195,21 @@ func (m *Machine) admit(at *View, c *Fire) *Rejection {
 		return m.refused(*at, code, "data of event %s: %s. Nothing has changed. %s", document.Quote(c.Event), why, state.moves)
 	}
 	if strings.HasPrefix(c.Event, branchDone) && state.ways[c.Event] == nil {
-		return m.refused(*at, RejectUnknownBranch, "event %s refused: name the branch that is done, as in BRANCH_DONE:lint. %s",
-			document.Quote(c.Event), state.moves)
+		return m.refused(*at, RejectUnknownBranch, "event %s refused: name the branch that is done, as in %s. %s",
+			document.Quote(c.Event), branchDone+":"+ownBranch(at), state.moves)
 	}
 	if c.Event == "" {
 		return m.unknownEvent(*at, state, c.Event)
 	}
 	return nil
+}
+
+// ownBranch is the name of the branch that a caller works in, or of some branch outside of forks.
+func ownBranch(at *View) string {
+	if at.Branch == "" {
+		return "NAME"
+	}
+	return at.Branch[strings.LastIndex(at.Branch, branchSeparator)+1:]
 }
 
 // choose finds the first arm whose guards all pass, or nil, and the results of

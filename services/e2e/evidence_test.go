@@ -80,6 +80,60 @@ func TestEvidenceOfHooks(t *testing.T) {
 	}
 }
 
+// TestEvidenceWhileCallsAreOpen: S14.1 and S14.6 by the hook: what is not proved to read voids the tests, and
+// those that run while it may be at work show nothing.
+func TestEvidenceWhileCallsAreOpen(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	w := &world{shape: &u.shape, namespace: "default"}
+	c := w.as(t, auth.Agent)
+	w.as(t, auth.Operator).register(t, strings.Replace(provenFix, `"allowed_tools": ["Read", "Edit", "Bash"], `, "", 1))
+	run := c.begin(t, &enginev1.StartRunRequest{Workflow: "proven", SessionId: "conversation", Workspace: "/repo"}).GetRunId()
+	h := &hooked{t: t, up: u, cwd: "/repo"}
+	tested := func(id string) { h.call(id, "Bash", map[string]any{"command": "go test ./..."}, "PostToolUse") }
+	edit := map[string]any{"file_path": "/repo/main.go", "old_string": "a", "new_string": "b"}
+
+	h.before("e1", "Edit", edit)
+	tested("t1")
+	wantMissing(t, c, run, "may still change files")
+	h.after("e1", "Edit", edit, "PostToolUse")
+	wantMissing(t, c, run, "main.go")
+	tested("t2")
+	wantHeld(t, c, run, true)
+	for i, call := range []struct {
+		tool  string
+		input map[string]any
+	}{
+		{"mcp__db__migrate", map[string]any{}},
+		{"Skill", map[string]any{"skill": "x"}},
+		{"Bash", map[string]any{"command": "mamba run x"}},
+		{"Bash", map[string]any{"command": "git --git-dir=evil status"}},
+	} {
+		h.call(fmt.Sprint("x", i), call.tool, call.input, "PostToolUse")
+		wantMissing(t, c, run, "voided by")
+		tested(fmt.Sprint("xt", i))
+		wantHeld(t, c, run, true)
+	}
+	h.call("r1", "TodoWrite", map[string]any{"todos": []any{}}, "PostToolUse")
+	h.call("r2", "Task", map[string]any{"prompt": "x"}, "PostToolUse")
+	wantHeld(t, c, run, true)
+	h.call("b1", "Bash", map[string]any{"command": "./gen", "run_in_background": true}, "PostToolUse")
+	tested("t3")
+	wantMissing(t, c, run, "in the background")
+	settle := "/v1/runs/" + run + "/calls/b1/settle"
+	if got := w.send(t, http.MethodPost, settle, w.tokens[auth.Agent], `{"outcome":"ok"}`); got.status != http.StatusForbidden {
+		t.Errorf("an agent settles its own call: %v", got)
+	}
+	if got := w.send(t, http.MethodPost, settle, w.tokens[auth.Approver], `{"outcome":"ok"}`); got.status != http.StatusOK {
+		t.Errorf("an approver cannot settle it: %v", got)
+	}
+	wantMissing(t, c, run, "voided by")
+	tested("t4")
+	if moved := c.moveSession(t, "conversation", "DONE"); moved.GetState() != "shipping" {
+		t.Errorf("the run is in %s", moved.GetState())
+	}
+}
+
 // TestEvidenceCannotBeClaimed: S14.4, an agent's token shows nothing, over any face, whatever
 // else it sends; that of the runtime does.
 func TestEvidenceCannotBeClaimed(t *testing.T) {

@@ -21,7 +21,7 @@ var levels = map[string]int{
 	"pkg/visible": 0, "pkg/placeholder": 0, "services/internal/hookevent": 0, "pkg/toolname": 0, "pkg/pricing": 0, "pkg/webhook": 0, "pkg/randtest": 0, "pkg/disktest": 0, "pkg/certtest": 0, "pkg/internal/reread": 0, "pkg/internal/tlsfiles": 1,
 
 	"pkg/store": 1, "pkg/health": 1, "pkg/fault": 1, "pkg/auth": 1, "pkg/typeid": 1, "services/internal/snapshot": 1,
-	"services/internal/retry": 1, "services/internal/build": 1, "services/internal/once": 1, "services/internal/sweep": 1,
+	"services/internal/retry": 1, "services/internal/sessionread": 1, "services/internal/build": 1, "services/internal/once": 1, "services/internal/sweep": 1,
 	"services/internal/ledger": 1, "services/internal/sessionend": 1, "services/internal/storeguard": 1, "services/internal/principal": 1, "services/internal/wakeup": 1, "services/internal/definition": 1, "pkg/auth/sessiontoken": 1,
 
 	"services/engine/internal/app": 2, "services/policyenforcer/internal/app": 2, "services/statestore/internal/app": 2, "services/approval/internal/app": 2,

@@ -21,9 +21,11 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/services/engine"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
@@ -52,6 +54,11 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = st.Close() })
+	if _, err := st.Commit(t.Context(), store.Batch{Puts: []store.Put{{
+		Key: ledger.PolicyIndexOf("default"), Expect: store.Absent, Data: []byte(`{"policies": {"guard": {}}}`),
+	}}}); err != nil {
+		t.Fatal(err)
+	}
 	r := &rig{T: t, clock: clock, humans: &humans{clock: clock.Now, asked: map[string]*question{}}, numbers: map[string]string{}, counted: map[string]int{}}
 	approvals := r.serve(func(s *grpc.Server) { approvalv1.RegisterApprovalServiceServer(s, r.humans) })
 	e := engine.New(engine.Config{Store: st, Approval: approvals, Clock: clock.Now, Logger: slog.New(slog.DiscardHandler)})

@@ -170,7 +170,7 @@ func New(cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the MCP edge: %w", err)
 	}
-	door := access.Guard{Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous, Hosts: publicHosts(cfg)}
+	door := access.Guard{Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous, Hosts: publicHosts(cfg), Refused: logRefused(cfg.Logger)}
 	people := console.Config{
 		Key: cfg.Console.Key, API: door.Protect(api, api.Refuse), Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous,
 		ReadOnly: cfg.Console.ReadOnly, PublicURL: cfg.PublicURL, Logger: cfg.Logger,

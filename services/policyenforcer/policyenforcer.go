@@ -31,7 +31,7 @@ type Config struct {
 	Engine grpc.ClientConnInterface
 	// Approval and State are connections to the approval service and the
 	// state-store, with the enforcer's own credentials. Without the one whatever needs
-	// an approval is denied; without the other every session is its own tree.
+	// an approval is denied, without the other what rests on a shared state.
 	Approval, State grpc.ClientConnInterface
 	Clock           func() time.Time // default time.Now
 	Logger          *slog.Logger     // default slog.Default()
@@ -93,9 +93,6 @@ func New(cfg Config) (*Enforcer, error) {
 		others.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
 	}
 	if cfg.State != nil {
-		trees := sessiontree.New(statev1.NewSessionServiceClient(cfg.State), cfg.Clock)
-		cfg.Store.Gate().OnTurn(trees.Forget)
-		others.Sessions = trees
 		others.Shared = sessiontree.NewShared(statev1.NewSessionServiceClient(cfg.State), statev1.NewStateServiceClient(cfg.State))
 	}
 	a := app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger, others)

@@ -99,15 +99,18 @@ export function Approvals() {
           row={(a, style) => (
             <Link
               key={a.approval_id}
-              className="list-row cols-approvals"
+              className={`list-row cols-approvals${status === "" ? " cols-status" : ""}`}
               style={style}
               to="/approvals/$id"
               params={{ id: a.approval_id }}
               search={{ status: wanted }}
               aria-current={a.approval_id === chosen}
             >
-              <Chip>{a.status}</Chip>
-              <span>{titleOf(a)}</span>
+              {status === "" && <Chip>{a.status}</Chip>}
+              <span className="stack tight">
+                <span>{titleOf(a)}</span>
+                <span className="dim small clip">{detailOf(a)}</span>
+              </span>
               <span className="wide dim">
                 <Time at={a.created_at} />
               </span>
@@ -119,8 +122,11 @@ export function Approvals() {
   );
 }
 
-/** What makes approvals identical, so that one decision can be meant for all: the server compares it again. */
-const sameness = (a: Approval) =>
+/** What goes with an action, as it would be used. */
+const content = (a: Approval) => a.edited_data ?? a.data;
+
+/** Who asks for what kind of action. */
+const question = (a: Approval) =>
   JSON.stringify([
     a.kind,
     ...[
@@ -135,8 +141,25 @@ const sameness = (a: Approval) =>
       "policy_version",
       "rule",
     ].map((key) => (a.subject as Subject)[key]),
-    a.kind === "tool_call" ? "" : a.data,
   ]);
+
+/** What makes approvals identical, so that one decision can be meant for all: the server compares it again. */
+const sameness = (a: Approval) => JSON.stringify([question(a), content(a)]);
+
+/** What an approval is about, in one line: the file or the command, and the session. */
+function detailOf(a: Approval): string {
+  const data = content(a);
+  const fields = data && typeof data === "object" ? (data as Record<string, unknown>) : {};
+  const about = ["command", "file_path", "path", "notebook_path", "url", "to"]
+    .map((key) => fields[key])
+    .find((value) => typeof value === "string" && value !== "");
+  const what = typeof about === "string" ? about : data === undefined ? "" : (JSON.stringify(data) ?? "");
+  const short = what.length > longest ? `${what.slice(0, longest)}…` : what;
+  return visible([short, a.asker.session_id && `session ${a.asker.session_id}`].filter(Boolean).join(" · "));
+}
+
+/** The longest detail of a row, in characters. */
+const longest = 120;
 
 /** Decides all that ask for the same, at once or not at all. */
 function Alike({ all, chosen }: { all: Approval[]; chosen: string | undefined }) {
@@ -147,6 +170,9 @@ function Alike({ all, chosen }: { all: Approval[]; chosen: string | undefined })
   const alike = one
     ? all.filter((a) => a.status === "PENDING" && a.you?.may_decide && sameness(a) === sameness(one)).slice(0, 100)
     : [];
+  const others = one
+    ? all.filter((a) => a.status === "PENDING" && question(a) === question(one) && sameness(a) !== sameness(one))
+    : [];
   const decide = useMutation({
     mutationFn: (what: { approve: boolean; note: string; items: { approval_id: string; digest: string }[] }) =>
       change("POST", "/v1/approvals/decide", what, crypto.randomUUID()),
@@ -155,18 +181,25 @@ function Alike({ all, chosen }: { all: Approval[]; chosen: string | undefined })
       client.invalidateQueries({ queryKey: ["approval"] });
     },
   });
-  if (session.read_only || (alike.length < 2 && !decide.error)) return null;
+  const differing = one && others.length > 0 ? <Differing from={one} others={others} /> : null;
+  if (session.read_only || (alike.length < 2 && !decide.error)) return differing;
   return (
     <section className="panel stack" aria-label="Identical approvals">
       <p>
-        {alike.length} wait for the same: <strong>{one ? titleOf(one) : ""}</strong>. One decision for all of them holds
-        for all, or for none.
+        {alike.length} wait for exactly the same: <strong>{one ? titleOf(one) : ""}</strong>. One decision for all of
+        them holds for all, or for none.
       </p>
       <details>
         <summary className="small">What each of them would do</summary>
-        {alike.map((a) => (
-          <Json key={a.approval_id} value={a.data} label={`Data of ${a.approval_id}`} />
-        ))}
+        {one && <Json value={content(one)} label="Data of each of them" />}
+        <ul className="plain">
+          {alike.map((a) => (
+            <li key={a.approval_id} className="small">
+              <code>{a.approval_id}</code>{" "}
+              <span className="dim">{visible(a.asker.session_id ?? a.asker.principal)}</span>
+            </li>
+          ))}
+        </ul>
       </details>
       {decide.error ? <Failure error={decide.error} /> : null}
       <div className="row">
@@ -193,6 +226,39 @@ function Alike({ all, chosen }: { all: Approval[]; chosen: string | undefined })
         />
       )}
     </section>
+  );
+}
+
+/** The most approvals whose differences are shown. */
+const mostOthers = 10;
+
+/** Approvals of the same kind with other contents: each is decided by itself. */
+function Differing({ from, others }: { from: Approval; others: Approval[] }) {
+  return (
+    <details className="panel stack" aria-label="Approvals that differ">
+      <summary>
+        {others.length} more {others.length === 1 ? "asks" : "ask"} for {titleOf(from)} with other contents. Decide each
+        by itself.
+      </summary>
+      {others.slice(0, mostOthers).map((a) => (
+        <section key={a.approval_id} className="stack tight">
+          <p className="row">
+            <Link to="/approvals/$id" params={{ id: a.approval_id }} search={{ status: "PENDING" }}>
+              {detailOf(a) || a.approval_id}
+            </Link>
+          </p>
+          {differences(content(from), content(a)).map((d) => (
+            <div key={d.pointer}>
+              <code>
+                <Text>{d.pointer || "the whole"}</Text>
+              </code>
+              <Change before={d.before} after={d.after} />
+            </div>
+          ))}
+        </section>
+      ))}
+      {others.length > mostOthers && <p className="dim small">{others.length - mostOthers} more are in the list.</p>}
+    </details>
   );
 }
 
@@ -238,7 +304,7 @@ function Shown({ approval: a }: { approval: Approval }) {
               <code>
                 <Text>{d.pointer || "the whole"}</Text>
               </code>
-              XX
+              <Change before={d.before} after={d.after} />
             </div>
           ))}
         </section>
@@ -598,7 +664,7 @@ function Decide({ approval: a }: { approval: Approval }) {
         </label>
       )}
       {a.kind === "tool_call" && a.terms.required === 1 && (
-        <LeaseTerms terms={lease} onChange={setLease} first={firstPattern(a)} />
+        <LeaseTerms terms={lease} onChange={setLease} first={firstPattern(a)} byCommand={Boolean(a.command)} />
       )}
       <label className="field">
         Note
@@ -646,10 +712,17 @@ interface Terms {
   minutes: string;
 }
 
-/** A command line that is asked for is where the pattern begins. */
+/** The command line, or else the input that is asked for is where the pattern begins. In texts of an input, * has a meaning. */
 function firstPattern(a: Approval): string {
-  const command = (a.data as Record<string, unknown> | undefined)?.command;
-  return typeof command === "string" ? command : "";
+  if (a.command) return (a.data as Record<string, unknown> | undefined)?.command as string;
+  const literal = (value: unknown): unknown => {
+    if (typeof value === "string") return value.replaceAll("*", "\\*");
+    if (Array.isArray(value)) return value.map(literal);
+    if (value && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype)
+      return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, literal(part)]));
+    return value;
+  };
+  return a.data === undefined ? "{}" : JSON.stringify(literal(a.data));
 }
 
 /** Lets calls like this one pass for a while: no wider than the rule that asked, and only in this state. */
@@ -657,10 +730,12 @@ function LeaseTerms({
   terms,
   onChange,
   first,
+  byCommand,
 }: {
   terms: Terms | undefined;
   onChange: (terms: Terms | undefined) => void;
   first: string;
+  byCommand: boolean;
 }) {
   return (
     <fieldset className="stack tight">
@@ -675,7 +750,9 @@ function LeaseTerms({
       {terms && (
         <div className="grid">
           <label className="field">
-            Pattern, such as git push *
+            {byCommand
+              ? "Pattern, such as git push *"
+              : 'Input, with * in a text for any part of it, such as {"path": "docs/*"}'}
             <input
               required
               spellCheck={false}

@@ -42,7 +42,9 @@ type Claims struct {
 	// Namespace and Session are where the agent may act, and Branch, when not
 	// empty, the only branch of the session's run.
 	Namespace, Session, Branch string
-	IssuedAt, Expires          time.Time
+	// Parent, when not empty, is the session that Session is below.
+	Parent            string
+	IssuedAt, Expires time.Time
 	// ID names the token, for logs. Mint makes one when it is empty.
 	ID string
 }
@@ -54,10 +56,11 @@ type payload struct {
 	Namespace string `json:"namespace"`
 	Session   string `json:"session"`
 	Branch    string `json:"branch,omitempty"`
+	Parent    string `json:"parent,omitempty"`
 }
 
 func (p *payload) claims() Claims {
-	c := Claims{Name: p.Name, Namespace: p.Namespace, Session: p.Session, Branch: p.Branch, ID: p.ID}
+	c := Claims{Name: p.Name, Namespace: p.Namespace, Session: p.Session, Branch: p.Branch, Parent: p.Parent, ID: p.ID}
 	if p.IssuedAt != nil {
 		c.IssuedAt = p.IssuedAt.UTC()
 	}
@@ -78,6 +81,10 @@ func (c Claims) validate() error {
 		return errors.New("it must name a namespace")
 	case c.Session == "" || len(c.Session) > maxSession:
 		return fmt.Errorf("its session must have 1 to %d bytes", maxSession)
+	case len(c.Parent) > maxSession:
+		return fmt.Errorf("its parent must have at most %d bytes", maxSession)
+	case c.Parent == c.Session:
+		return errors.New("its parent must be another session than its own")
 	case len(c.Branch) > maxBranch:
 		return fmt.Errorf("its branch must have at most %d bytes", maxBranch)
 	case c.IssuedAt.IsZero() || c.Expires.IsZero() || ttl <= 0 || ttl > MaxTTL:
@@ -103,7 +110,7 @@ func (k Key) Mint(c Claims) (string, error) {
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: issuer, ID: c.ID, IssuedAt: jwt.NewNumericDate(c.IssuedAt), ExpiresAt: jwt.NewNumericDate(c.Expires),
 		},
-		Name: c.Name, Namespace: c.Namespace, Session: c.Session, Branch: c.Branch,
+		Name: c.Name, Namespace: c.Namespace, Session: c.Session, Branch: c.Branch, Parent: c.Parent,
 	}).SignedString(k.secret)
 	if err != nil {
 		return "", fmt.Errorf("mint a token: %w", err)
@@ -181,7 +188,7 @@ func (a *Authenticator) Authenticate(_ context.Context, token string) (auth.Prin
 		return auth.Principal{}, auth.Refused("%v", err)
 	}
 	return auth.Principal{
-		Name: c.Name, Role: auth.Agent, Session: c.Session, Branch: c.Branch, Namespace: c.Namespace,
+		Name: c.Name, Role: auth.Agent, Session: c.Session, Branch: c.Branch, Parent: c.Parent, Namespace: c.Namespace,
 	}, nil
 }
 

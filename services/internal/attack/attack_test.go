@@ -239,7 +239,9 @@ func told(t *testing.T, a *Attacker, f *Found) {
 	if results := suite.Play(nil); len(results) != 1 || !results[0].OK {
 		t.Errorf("%+v\n%s", results, text)
 	}
-	if wanted := []attack.Do{attack.Check, attack.Report, attack.Check, attack.Fire}; !slices.EqualFunc(f.Steps, wanted, func(s attack.Step, do attack.Do) bool { return s.Do == do }) {
+	// The edit voids, and it is open: it may come after the tests or before.
+	same := func(s attack.Step, do attack.Do) bool { return s.Do == do }
+	if after, before := []attack.Do{attack.Check, attack.Report, attack.Check, attack.Fire}, []attack.Do{attack.Check, attack.Check, attack.Report, attack.Fire}; !slices.EqualFunc(f.Steps, after, same) && !slices.EqualFunc(f.Steps, before, same) {
 		t.Errorf("it is shrunk to %v", f.Lines)
 	}
 }
@@ -252,6 +254,7 @@ func TestKilledCalls(t *testing.T) {
 	call := attack.Step{Do: attack.Check, As: attack.Agent, Run: 1, Tool: "Bash", Input: `{"command":"go test ./..."}`, Call: "c1"}
 	edit := attack.Step{Do: attack.Check, As: attack.Agent, Run: 1, Tool: "Edit", Input: `{"file_path":"a.go","old_string":"a","new_string":"b"}`, Call: "c2"}
 	report := attack.Step{Do: attack.Report, As: attack.Runtime, Run: 1, Tool: "Bash", Call: "c1"}
+	ended := attack.Step{Do: attack.Report, As: attack.Runtime, Run: 1, Tool: "Edit", Call: "c2"}
 	move := attack.Step{Do: attack.Fire, As: attack.Agent, Run: 1, Event: "SHIP"}
 	for _, row := range []struct {
 		steps []attack.Step
@@ -259,8 +262,8 @@ func TestKilledCalls(t *testing.T) {
 	}{
 		{[]attack.Step{{Do: attack.Kill, Commit: 1}, call, report, move}, "GUARD_FAILED"},
 		{[]attack.Step{{Do: attack.Kill, Commit: 1, Applied: true}, call, report, move}, "taken, in shipped COMPLETED"},
-		{[]attack.Step{{Do: attack.Kill, Commit: 1}, call, edit, call, report, move}, "taken, in shipped COMPLETED"},
-		{[]attack.Step{{Do: attack.Kill, Commit: 1, Applied: true}, call, edit, call, report, move}, "GUARD_FAILED"},
+		{[]attack.Step{{Do: attack.Kill, Commit: 1}, call, edit, ended, call, report, move}, "taken, in shipped COMPLETED"},
+		{[]attack.Step{{Do: attack.Kill, Commit: 1, Applied: true}, call, edit, ended, call, report, move}, "GUARD_FAILED"},
 		{[]attack.Step{call, {Do: attack.Kill, Commit: 1, Applied: true}, report, move}, "taken, in shipped COMPLETED"},
 		{[]attack.Step{call, {Do: attack.Kill, Commit: 1}, report, move}, "taken, in shipped COMPLETED"},
 		{[]attack.Step{call, report, {Do: attack.Kill}, edit, move}, "GUARD_FAILED"},

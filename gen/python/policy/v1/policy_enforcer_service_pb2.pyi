@@ -203,6 +203,8 @@ class ReportToolCallRequest(_message.Message):
     COST_USD_FIELD_NUMBER: _builtins.int
     OUTPUT_FIELD_NUMBER: _builtins.int
     OUTCOME_UNKNOWN_FIELD_NUMBER: _builtins.int
+    BACKGROUND_FIELD_NUMBER: _builtins.int
+    BACKGROUND_ENDED_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run; empty for the run that session_id drives."""
     session_id: _builtins.str
@@ -229,6 +231,14 @@ class ReportToolCallRequest(_message.Message):
     """True when nobody can tell whether the call succeeded, whatever ok says: it is no
     evidence then (S14.5).
     """
+    background: _builtins.str
+    """Set when the call has returned and its program continues in the background: the
+    client's name of that program. The call stays open (S14.6).
+    """
+    background_ended: _builtins.str
+    """Set when the result shows that a program which an earlier call has left in the
+    background has ended: the client's name of that program.
+    """
     @_builtins.property
     def files_changed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Files that the call changed, in addition to those that its input names."""
@@ -247,10 +257,12 @@ class ReportToolCallRequest(_message.Message):
         cost_usd: _builtins.str = ...,
         output: _builtins.bytes = ...,
         outcome_unknown: _builtins.bool = ...,
+        background: _builtins.str = ...,
+        background_ended: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "call_id", b"call_id", "cost_usd", b"cost_usd", "files_changed", b"files_changed", "ok", b"ok", "outcome_unknown", b"outcome_unknown", "output", b"output", "result_bytes", b"result_bytes", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["background", b"background", "background_ended", b"background_ended", "branch", b"branch", "call_id", b"call_id", "cost_usd", b"cost_usd", "files_changed", b"files_changed", "ok", b"ok", "outcome_unknown", b"outcome_unknown", "output", b"output", "result_bytes", b"result_bytes", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

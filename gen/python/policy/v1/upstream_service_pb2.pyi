@@ -55,18 +55,24 @@ class ObserveUpstreamToolsResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CHANGED_FIELD_NUMBER: _builtins.int
+    NO_ROOM_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def changed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Names of the tools that have changed since they were accepted."""
+
+    @_builtins.property
+    def no_room(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the tools that were never seen and for which there is no room."""
 
     def __init__(
         self,
         *,
         changed: _abc.Iterable[_builtins.str] | None = ...,
+        no_room: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed", b"changed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed", b"changed", "no_room", b"no_room"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -166,3 +172,53 @@ class AcceptUpstreamToolsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___AcceptUpstreamToolsResponse: _TypeAlias = AcceptUpstreamToolsResponse  # noqa: Y015
+
+@_typing.final
+class ForgetUpstreamToolsRequest(_message.Message):
+    """ForgetUpstreamToolsRequest names what to forget."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SERVER_FIELD_NUMBER: _builtins.int
+    TOOL_FIELD_NUMBER: _builtins.int
+    server: _builtins.str
+    """Name of the server."""
+    tool: _builtins.str
+    """Name of the tool; empty for all tools of the server."""
+    def __init__(
+        self,
+        *,
+        server: _builtins.str = ...,
+        tool: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["server", b"server", "tool", b"tool"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetUpstreamToolsRequest: _TypeAlias = ForgetUpstreamToolsRequest  # noqa: Y015
+
+@_typing.final
+class ForgetUpstreamToolsResponse(_message.Message):
+    """ForgetUpstreamToolsResponse is what was forgotten."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOOLS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tools(self) -> _containers.RepeatedCompositeFieldContainer[_upstream_pb2.UpstreamTool]:
+        """The tools as they stood."""
+
+    def __init__(
+        self,
+        *,
+        tools: _abc.Iterable[_upstream_pb2.UpstreamTool] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tools", b"tools"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetUpstreamToolsResponse: _TypeAlias = ForgetUpstreamToolsResponse  # noqa: Y015

@@ -52,6 +52,11 @@ class UpstreamServiceStub:
                 request_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamToolsRequest.SerializeToString,
                 response_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamToolsResponse.FromString,
                 _registered_method=True)
+        self.ForgetUpstreamTools = channel.unary_unary(
+                '/interlock.policy.v1.UpstreamService/ForgetUpstreamTools',
+                request_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ForgetUpstreamToolsRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ForgetUpstreamToolsResponse.FromString,
+                _registered_method=True)
 
 
 class UpstreamServiceServicer:
@@ -63,7 +68,7 @@ class UpstreamServiceServicer:
     def ObserveUpstreamTools(self, request, context):
         """ObserveUpstreamTools pins tools that were never seen, and returns those that have
         changed. What an agent reports changes nothing that a gateway or an operator has
-        reported. QUOTA_EXCEEDED when an agent's principal has reported 512 tools first.
+        reported. Tools for which there is no room are named, and the others are pinned.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -79,6 +84,15 @@ class UpstreamServiceServicer:
     def AcceptUpstreamTools(self, request, context):
         """AcceptUpstreamTools accepts a change of a server's tool. NOT_FOUND when it has not
         changed, and VERSION_CONFLICT when it has changed again since.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ForgetUpstreamTools(self, request, context):
+        """ForgetUpstreamTools forgets the pins of a server, or of one of its tools, and makes room
+        for others. A tool that is forgotten is pinned again when it is next seen. NOT_FOUND when
+        nothing is pinned.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -101,6 +115,11 @@ def add_UpstreamServiceServicer_to_server(servicer, server):
                     servicer.AcceptUpstreamTools,
                     request_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamToolsRequest.FromString,
                     response_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamToolsResponse.SerializeToString,
+            ),
+            'ForgetUpstreamTools': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForgetUpstreamTools,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ForgetUpstreamToolsRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ForgetUpstreamToolsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -187,6 +206,33 @@ class UpstreamService:
             '/interlock.policy.v1.UpstreamService/AcceptUpstreamTools',
             interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamToolsRequest.SerializeToString,
             interlock_dot_policy_dot_v1_dot_upstream__service__pb2.AcceptUpstreamToolsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ForgetUpstreamTools(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.UpstreamService/ForgetUpstreamTools',
+            interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ForgetUpstreamToolsRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_upstream__service__pb2.ForgetUpstreamToolsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -40,13 +40,18 @@ class UpstreamServiceStub:
     ObserveUpstreamTools: _grpc.UnaryUnaryMultiCallable[_upstream_service_pb2.ObserveUpstreamToolsRequest, _upstream_service_pb2.ObserveUpstreamToolsResponse]
     """ObserveUpstreamTools pins tools that were never seen, and returns those that have
     changed. What an agent reports changes nothing that a gateway or an operator has
-    reported. QUOTA_EXCEEDED when an agent's principal has reported 512 tools first.
+    reported. Tools for which there is no room are named, and the others are pinned.
     """
     ListUpstreamTools: _grpc.UnaryUnaryMultiCallable[_upstream_service_pb2.ListUpstreamToolsRequest, _upstream_service_pb2.ListUpstreamToolsResponse]
     """ListUpstreamTools returns all tools that were seen, by server and name."""
     AcceptUpstreamTools: _grpc.UnaryUnaryMultiCallable[_upstream_service_pb2.AcceptUpstreamToolsRequest, _upstream_service_pb2.AcceptUpstreamToolsResponse]
     """AcceptUpstreamTools accepts a change of a server's tool. NOT_FOUND when it has not
     changed, and VERSION_CONFLICT when it has changed again since.
+    """
+    ForgetUpstreamTools: _grpc.UnaryUnaryMultiCallable[_upstream_service_pb2.ForgetUpstreamToolsRequest, _upstream_service_pb2.ForgetUpstreamToolsResponse]
+    """ForgetUpstreamTools forgets the pins of a server, or of one of its tools, and makes room
+    for others. A tool that is forgotten is pinned again when it is next seen. NOT_FOUND when
+    nothing is pinned.
     """
 
 @_typing.type_check_only
@@ -60,13 +65,18 @@ class UpstreamServiceAsyncStub(UpstreamServiceStub):
     ObserveUpstreamTools: _aio.UnaryUnaryMultiCallable[_upstream_service_pb2.ObserveUpstreamToolsRequest, _upstream_service_pb2.ObserveUpstreamToolsResponse]  # type: ignore[assignment]
     """ObserveUpstreamTools pins tools that were never seen, and returns those that have
     changed. What an agent reports changes nothing that a gateway or an operator has
-    reported. QUOTA_EXCEEDED when an agent's principal has reported 512 tools first.
+    reported. Tools for which there is no room are named, and the others are pinned.
     """
     ListUpstreamTools: _aio.UnaryUnaryMultiCallable[_upstream_service_pb2.ListUpstreamToolsRequest, _upstream_service_pb2.ListUpstreamToolsResponse]  # type: ignore[assignment]
     """ListUpstreamTools returns all tools that were seen, by server and name."""
     AcceptUpstreamTools: _aio.UnaryUnaryMultiCallable[_upstream_service_pb2.AcceptUpstreamToolsRequest, _upstream_service_pb2.AcceptUpstreamToolsResponse]  # type: ignore[assignment]
     """AcceptUpstreamTools accepts a change of a server's tool. NOT_FOUND when it has not
     changed, and VERSION_CONFLICT when it has changed again since.
+    """
+    ForgetUpstreamTools: _aio.UnaryUnaryMultiCallable[_upstream_service_pb2.ForgetUpstreamToolsRequest, _upstream_service_pb2.ForgetUpstreamToolsResponse]  # type: ignore[assignment]
+    """ForgetUpstreamTools forgets the pins of a server, or of one of its tools, and makes room
+    for others. A tool that is forgotten is pinned again when it is next seen. NOT_FOUND when
+    nothing is pinned.
     """
 
 class UpstreamServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -83,7 +93,7 @@ class UpstreamServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_upstream_service_pb2.ObserveUpstreamToolsResponse, _abc.Awaitable[_upstream_service_pb2.ObserveUpstreamToolsResponse]]:
         """ObserveUpstreamTools pins tools that were never seen, and returns those that have
         changed. What an agent reports changes nothing that a gateway or an operator has
-        reported. QUOTA_EXCEEDED when an agent's principal has reported 512 tools first.
+        reported. Tools for which there is no room are named, and the others are pinned.
         """
 
     @_abc_1.abstractmethod
@@ -102,6 +112,17 @@ class UpstreamServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_upstream_service_pb2.AcceptUpstreamToolsResponse, _abc.Awaitable[_upstream_service_pb2.AcceptUpstreamToolsResponse]]:
         """AcceptUpstreamTools accepts a change of a server's tool. NOT_FOUND when it has not
         changed, and VERSION_CONFLICT when it has changed again since.
+        """
+
+    @_abc_1.abstractmethod
+    def ForgetUpstreamTools(
+        self,
+        request: _upstream_service_pb2.ForgetUpstreamToolsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_upstream_service_pb2.ForgetUpstreamToolsResponse, _abc.Awaitable[_upstream_service_pb2.ForgetUpstreamToolsResponse]]:
+        """ForgetUpstreamTools forgets the pins of a server, or of one of its tools, and makes room
+        for others. A tool that is forgotten is pinned again when it is next seen. NOT_FOUND when
+        nothing is pinned.
         """
 
 def add_UpstreamServiceServicer_to_server(servicer: UpstreamServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -137,6 +137,7 @@ class Task(_message.Message):
     ROOT_SESSION_ID_FIELD_NUMBER: _builtins.int
     DUE_AT_FIELD_NUMBER: _builtins.int
     EXECUTION_FIELD_NUMBER: _builtins.int
+    INSTRUCTIONS_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
     """Unique id of the task: the same each time it is given."""
     kind: Global___TaskKind.ValueType
@@ -167,6 +168,10 @@ class Task(_message.Message):
     """Parent of the session; empty for a root."""
     root_session_id: _builtins.str
     """Root of the session's tree."""
+    instructions: _builtins.str
+    """Instructions of the agent that the session was started from, with values for what they refer
+    to; empty for none.
+    """
     @_builtins.property
     def callbacks(self) -> _containers.RepeatedCompositeFieldContainer[_session_pb2.Callback]:
         """The callbacks to deliver; only of a callback task."""
@@ -214,10 +219,11 @@ class Task(_message.Message):
         root_session_id: _builtins.str = ...,
         due_at: _timestamp_pb2.Timestamp | None = ...,
         execution: _component_pb2.Execution | None = ...,
+        instructions: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "due_at", b"due_at", "execution", b"execution", "lease_expires_at", b"lease_expires_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "callbacks", b"callbacks", "created_at", b"created_at", "due_at", b"due_at", "error", b"error", "execution", b"execution", "given", b"given", "kind", b"kind", "labels", b"labels", "lease_expires_at", b"lease_expires_at", "lease_token", b"lease_token", "parent_session_id", b"parent_session_id", "prompt", b"prompt", "root_session_id", b"root_session_id", "runner", b"runner", "session_id", b"session_id", "session_name", b"session_name", "status", b"status", "task_id", b"task_id", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "callbacks", b"callbacks", "created_at", b"created_at", "due_at", b"due_at", "error", b"error", "execution", b"execution", "given", b"given", "instructions", b"instructions", "kind", b"kind", "labels", b"labels", "lease_expires_at", b"lease_expires_at", "lease_token", b"lease_token", "parent_session_id", b"parent_session_id", "prompt", b"prompt", "root_session_id", b"root_session_id", "runner", b"runner", "session_id", b"session_id", "session_name", b"session_name", "status", b"status", "task_id", b"task_id", "workflow_state_id", b"workflow_state_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -176,6 +176,8 @@ type likeness struct {
 	policyVersion                int64
 	workflow, state, event, into string
 	workflowVersion              int64
+	// data is the digest of what goes with the action, as it would be used.
+	data string
 }
 
 // likeness is that of the approval. known is false when it is not known what asks: nothing is
@@ -183,6 +185,9 @@ type likeness struct {
 func (r *Record) likeness() (l likeness, known bool) {
 	why := r.Because()
 	l = likeness{kind: r.Action.Kind, tool: r.subject("tool"), capability: r.subject("capability")}
+	if data := r.Bound().Data; !data.IsZero() {
+		l.data = document.Digest(data)
+	}
 	if l.kind == consent.ToolCall {
 		l.policy, l.rule, l.policyVersion = why.Policy, why.Rule, why.PolicyVersion
 		return l, l.rule != ""
@@ -206,7 +211,7 @@ func (b *Batch) alike(records []*Record) error {
 	if len(differing) == 0 {
 		return nil
 	}
-	message := "approvals that are decided together must be asked for by the same rule of the same version of a policy for the same tool, or be the same event in the same state of the same version of a workflow; not like the first: "
+	message := "approvals that are decided together must be for exactly the same: a call of the same tool with the same input, asked for by the same rule of the same version of a policy, or the same event with the same data, in the same state of the same version of a workflow; decide these apart from the first: "
 	if !known {
 		message = "it is not known which rule asks for the first of these approvals, so decide each by itself: "
 	}

@@ -22,6 +22,7 @@ func callOf(n int) func(*app.Question) {
 	return func(q *app.Question) {
 		q.Kind, q.RunID = consent.ToolCall, fmt.Sprintf("run_%d", n)
 		q.Subject = fmt.Appendf(nil, `{"run_id":"run_%d","run_version":3,"workflow":"w","state":"s","branch":"","capability":"tool:Pay","tool":"Pay"}`, n)
+		q.Data = []byte(`{"amount":1}`)
 		q.Why = app.Why{Policy: "house", PolicyVersion: 2, Rule: "/ask/0", WorkflowVersion: 1}
 	}
 }
@@ -163,6 +164,10 @@ func TestDecideAllRefuses(t *testing.T) {
 			"another policy":     {alice, with(func(q *app.Question) { q.Why.Policy = "other" }), fault.FailedPrecondition, "DIFFERS", "/items/4"},
 			"no known rule":      {alice, with(func(q *app.Question) { q.Why = app.Why{} }), fault.FailedPrecondition, "DIFFERS", "/items/4"},
 			"another tool":       {alice, with(func(q *app.Question) { q.Subject = []byte(`{"tool":"Ship","capability":"tool:Ship"}`) }), fault.FailedPrecondition, "DIFFERS", "/items/4"},
+			"another input":      {alice, with(func(q *app.Question) { q.Data = []byte(`{"amount":2}`) }), fault.FailedPrecondition, "DIFFERS", "/items/4"},
+			"another number":     {alice, with(func(q *app.Question) { q.Data = []byte(`{"amount":1.0000000000000000001}`) }), fault.FailedPrecondition, "DIFFERS", "/items/4"},
+			"a further member":   {alice, with(func(q *app.Question) { q.Data = []byte(`{"amount":1,"to":"x"}`) }), fault.FailedPrecondition, "DIFFERS", "/items/4"},
+			"no input":           {alice, with(func(q *app.Question) { q.Data = nil }), fault.FailedPrecondition, "DIFFERS", "/items/4"},
 			"another kind":       {alice, with(func(q *app.Question) { q.Kind = consent.Transition }), fault.FailedPrecondition, "DIFFERS", "/items/4"},
 			"decided before":     {alice, decided, fault.ApprovalDecided, "ALREADY_DECIDED", "/items/4"},
 			"expired":            {alice, expired, fault.ApprovalDecided, "ALREADY_DECIDED", "/items/4"},

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/verify"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/sessionread"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 	"github.com/interlock-run/interlock/services/internal/sweep"
 	"github.com/interlock-run/interlock/services/internal/wakeup"
@@ -43,6 +44,9 @@ type App struct {
 	runs     *snapshot.Cache[store.Key, *workflow.Run]
 	past     *snapshot.Cache[checkpoint, *workflow.Run]
 	changes  *wakeup.Hub
+	// sessions reads which sessions have ended; ended is what it read last, which commits check.
+	sessions *sessionread.Reader
+	ended    *snapshot.Cache[store.Key, end]
 
 	Quotas    Quotas
 	Retention Retention
@@ -69,6 +73,8 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		announce: announce,
 		clock:    clock,
 		log:      log,
+		sessions: sessionread.New(st),
+		ended:    snapshot.New[store.Key, end](65_536),
 		machines: snapshot.New[machineKey, definition.Compiled](cacheBytes),
 		plans:    snapshot.New[planKey, *verify.MigrationPlan](cacheBytes),
 		runs:     snapshot.New[store.Key, *workflow.Run](runCacheBytes),
@@ -80,6 +86,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 	}
 	st.Gate().OnTurn(a.machines.Clear)
 	st.Gate().OnTurn(a.plans.Clear)
+	st.Gate().OnTurn(a.ended.Clear)
 	st.Gate().OnTurn(a.runs.Clear)
 	st.Gate().OnTurn(a.past.Clear)
 	return a

@@ -14,9 +14,11 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // humans is an approval service in memory.
@@ -188,6 +190,11 @@ func newGated(t *testing.T) *gated {
 	t.Cleanup(func() { _ = st.Close() })
 	g := &gated{T: t, clock: clock, store: &storetest.Faulty{Store: st}, humans: newHumans(clock)}
 	g.App = g.replica()
+	if _, err := st.Commit(t.Context(), store.Batch{Puts: []store.Put{{
+		Key: ledger.PolicyIndexOf("default"), Expect: store.Absent, Data: []byte(`{"policies": {"guard": {}, "spend": {}}}`),
+	}}}); err != nil {
+		t.Fatal(err)
+	}
 	for _, definition := range []string{shipping, outer, parallel, alone} {
 		if _, _, _, err := g.Register(t.Context(), operator, []byte(definition), ""); err != nil {
 			t.Fatal(err)

@@ -17,10 +17,13 @@ import (
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
-// Validate reports every problem of a workflow.
-func (a *App) Validate(src []byte, strict bool) document.Problems {
-	_, problems := workflow.Options{Strict: strict}.Parse(src)
-	return problems
+// Validate reports every problem of a workflow, and the policies that it names and that do not exist.
+func (a *App) Validate(ctx context.Context, namespace string, src []byte, strict bool) (document.Problems, error) {
+	def, problems := workflow.Options{Strict: strict}.Parse(src)
+	if problems.HasErrors() {
+		return problems, nil
+	}
+	return a.withPolicyWarnings(ctx, namespace, problems, def.Meta.Policies)
 }
 
 // Register stores a workflow as the next version of its name. The content of the
@@ -30,6 +33,9 @@ func (a *App) Register(ctx context.Context, caller Caller, src []byte, idempoten
 	def, problems := workflow.Parse(src)
 	value, err := readable(src, problems, false)
 	if err != nil {
+		return nil, false, nil, err
+	}
+	if problems, err = a.withPolicyWarnings(ctx, caller.Namespace, problems, def.Meta.Policies); err != nil {
 		return nil, false, nil, err
 	}
 	v, created, err = a.register(ctx, caller, &Version{Name: def.ID, Digest: document.Digest(value), Definition: src}, idempotencyKey)

@@ -61,7 +61,51 @@ func (s *scene) aim(ctx context.Context, op authority.Op) (aim authority.Aim, re
 
 // permit decides whether the caller may carry an operation out.
 func (s *scene) permit(ctx context.Context, op authority.Op, aim authority.Aim) (*authority.Refusal, error) {
-	return s.decide(ctx, func() *authority.Refusal { return s.Permit(op, aim) })
+	refusal, err := s.decide(ctx, func() *authority.Refusal { return s.Permit(op, aim) })
+	if refusal != nil || err != nil || !authority.Works(op) || s.Who.Role != authority.Agent {
+		return refusal, err
+	}
+	sessions := []string{s.Who.Session, s.Target.Session}
+	if run := aim.At.Run; run != nil {
+		sessions = append(sessions, run.SessionID, run.SessionIn(aim.At.Branch))
+	}
+	slices.Sort(sessions)
+	for _, session := range slices.Compact(sessions) {
+		ended, err := s.readEnd(ctx, session)
+		if ended || err != nil {
+			return authority.HasEnded(session), err
+		}
+	}
+	return nil, nil
+}
+
+// end is whether a session had ended when that was read.
+type end struct {
+	ended  bool
+	checks []store.Check
+}
+
+// readEnd reads whether a session has ended, as the state-store has it: the binding learns of
+// that later (S11.6). From memory only where the commit checks it.
+func (s *scene) readEnd(ctx context.Context, session string) (bool, error) {
+	if session == "" {
+		return false, nil
+	}
+	key := bindingKey(s.namespace, session)
+	known, ok := s.app.ended.Get(key)
+	if !ok || s.fresh || !s.app.store.Spans() {
+		var err error
+		if known.ended, known.checks, err = s.app.sessions.Ended(ctx, s.namespace, session); err != nil {
+			return false, err
+		}
+		s.app.ended.Put(key, known, nil)
+	}
+	for _, check := range known.checks {
+		if !slices.Contains(s.checks, check) {
+			s.checks = append(s.checks, check)
+		}
+	}
+	return known.ended, nil
 }
 
 // read adds what a decision lacks.

@@ -96,6 +96,9 @@ func (a *App) prepare(ctx context.Context, caller Caller, req Start) (*starting,
 	if s.m, err = a.machine(ctx, caller.Namespace, req.Workflow, version); err != nil {
 		return nil, err
 	}
+	if err := a.havePolicies(ctx, caller.Namespace, req.Workflow, s.m.Meta().Policies); err != nil {
+		return nil, err
+	}
 	s.offer = authority.Offer{
 		Workflow: req.Workflow, Version: version, Newest: newest.Number,
 		AlwaysEnforce: s.m.AlwaysEnforce(), Claims: s.m.Claims(s.context),

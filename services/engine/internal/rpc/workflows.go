@@ -63,8 +63,11 @@ func (s *Workflows) ListWorkflows(ctx context.Context, req *enginev1.ListWorkflo
 }
 
 // ValidateWorkflow implements WorkflowService.
-func (s *Workflows) ValidateWorkflow(_ context.Context, req *enginev1.ValidateWorkflowRequest) (*enginev1.ValidateWorkflowResponse, error) {
-	problems := s.App.Validate(req.GetDefinition(), req.GetStrict())
+func (s *Workflows) ValidateWorkflow(ctx context.Context, req *enginev1.ValidateWorkflowRequest) (*enginev1.ValidateWorkflowResponse, error) {
+	problems, err := s.App.Validate(ctx, rpc.Namespace(ctx), req.GetDefinition(), req.GetStrict())
+	if err != nil {
+		return nil, err
+	}
 	return &enginev1.ValidateWorkflowResponse{Ok: !problems.HasErrors(), Problems: problemsProto(problems)}, nil
 }
 

@@ -86,6 +86,8 @@ type Guard struct {
 	// addresses, in addition to loopback names: those of a reverse proxy on this
 	// machine.
 	Hosts []string
+	// Refused is told of each request that is not let in; nil for nobody.
+	Refused func(r *http.Request, why *Refusal)
 }
 
 // Protect is next behind the door. Requests that are not let in go to refuse.
@@ -93,6 +95,9 @@ func (g Guard) Protect(next http.Handler, refuse func(http.ResponseWriter, *http
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, refusal := g.admit(r)
 		if refusal != nil {
+			if g.Refused != nil {
+				g.Refused(r, refusal)
+			}
 			refuse(w, r, refusal)
 			return
 		}

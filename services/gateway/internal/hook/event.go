@@ -111,6 +111,11 @@ func (r ran) unfinished() bool {
 	return r.cannotBeUnderstood || r.Interrupted || r.ByUser || r.AutoBackground || said(r.TaskID) || said(r.TimedOut)
 }
 
+// continues reports a command whose program runs on after its result.
+func (r ran) continues() bool {
+	return r.cannotBeUnderstood || r.ByUser || r.AutoBackground || said(r.TaskID) || said(r.TimedOut)
+}
+
 func said(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' }
 
 // ran reads the result of a shell. Tools that are none may have other fields by these names.

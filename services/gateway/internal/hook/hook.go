@@ -270,6 +270,7 @@ func (h *Handler) after(ctx context.Context, ev *event, opts Options, ok bool) (
 	// A status that Claude Code takes for an answer, such as diff's 1, is not that of a success.
 	report.Ok = ok && ev.ran().Interpretation == ""
 	report.OutcomeUnknown = ev.outcomeUnknown(opts.Agent)
+	report.Background, report.BackgroundEnded = ev.background()
 	meta := at.run.GetWorkflowMeta()
 	if meta.GetCaptureOutput() || slices.Contains(meta.GetOutputTools(), ev.Tool) {
 		report.Output = ev.output()

@@ -77,6 +77,7 @@ func (s *Server) decide(ctx context.Context, g *gated) *refusal {
 		return s.refuseUndecided(err)
 	}
 	judged := g.judgedName()
+	g.judged = judged
 	res, err := s.check(ctx, g, judged, g.callID)
 	switch {
 	case err != nil && isNotFound(err) && g.caller.RunID == "":
@@ -106,11 +107,16 @@ func (at standing) same(res *policyv1.CheckToolCallResponse) bool {
 }
 
 // judgedName is the name to judge a call by: the one that was called, unless the
-// state disallows the tool's other name.
+// state disallows the tool's other name. A process names tools as their servers do (S7.8).
 func (g *gated) judgedName() string {
+	rules := g.at.run.GetRules()
 	other := g.target.Other(g.name)
-	if other != "" && names(g.at.run.GetRules().GetDisallowedTools(), other) {
+	switch {
+	case other != "" && names(rules.GetDisallowedTools(), other):
 		return other
+	case g.at.run.GetWorkflowMeta().GetProcess() && g.inProcess != "" && rules.GetToolsRestricted() &&
+		!names(rules.GetAllowedTools(), g.name) && names(rules.GetAllowedTools(), g.inProcess):
+		return g.inProcess
 	}
 	return g.name
 }
@@ -126,7 +132,7 @@ func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal 
 			return nil
 		}
 	}
-	s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "refused: the state changed in between"}.result())
+	s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "refused: the state changed in between"}.written())
 	g.admitted = nil
 	if err != nil && !isNotFound(err) {
 		return s.refuseUndecided(err)

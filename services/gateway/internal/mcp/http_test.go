@@ -89,6 +89,8 @@ func TestHTTPRefusals(t *testing.T) {
 		{"too large", "", initialize + strings.Repeat(" ", maxBody), nil, 413, "larger than 1 MiB"},
 		{"not JSON", "", "{", nil, 400, `"code":-32700`},
 		{"empty", "", "", nil, 400, `"code":-32700`},
+		{"deep", "", `{"jsonrpc":"2.0","id":"d","method":"ping","params":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`, nil, 400, `"id":"d"`},
+		{"a large id", "", `{"jsonrpc":"2.0","id":725653563933458433,"method":"ping"}`, nil, 400, `"id":725653563933458433`},
 		{"no message", "", `{"id":3}`, nil, 400, `"code":-32600`},
 		{"an empty list", "", `[]`, nil, 400, `"code":-32600`},
 		{"unknown method", "", `{"jsonrpc":"2.0","id":"x","method":"no/such"}`, nil, 200, `{"code":-32601`},

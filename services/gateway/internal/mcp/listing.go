@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 // listTools handles tools/list. Clients of the stateless protocol get everything:
@@ -23,6 +25,7 @@ func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequ
 	if req.ProtocolVersion() >= protocolStateless || len(offered) == 0 {
 		return &sdk.ListToolsResult{Cacheable: perCaller, Tools: append(list, offered...)}
 	}
+	offered = slices.DeleteFunc(offered, func(tool *sdk.Tool) bool { return catalogue.Tools[tool.Name].Newer })
 	run, standing := s.listedFor(ctx, c)
 	made := listing{standing: standing}
 	if run != nil {
@@ -30,11 +33,29 @@ func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequ
 	}
 	s.sessions.made(req.Session, made)
 	for _, tool := range offered {
-		if standing == brief.Open || standing == brief.Judged && stateAllows(run, tool.Name, catalogue.Tools[tool.Name].Other(tool.Name)) {
+		if standing == brief.Open || standing == brief.Judged && s.stateLists(run, tool.Name, catalogue.Tools[tool.Name]) {
 			list = append(list, tool)
 		}
 	}
 	return &sdk.ListToolsResult{Cacheable: perCaller, Tools: list}
+}
+
+// writtenTools is a list in which the tools of servers are as their servers describe them.
+func (s *Server) writtenTools(list *sdk.ListToolsResult, protocol string) sdk.Result {
+	catalogue := s.upstreams.Catalogue()
+	entries := make([]json.RawMessage, 0, len(list.Tools))
+	for _, tool := range list.Tools {
+		if text := catalogue.ToolText(tool.Name); s.own.byName[tool.Name] == nil && text != nil {
+			entries = append(entries, text)
+			continue
+		}
+		if text, err := json.Marshal(tool); err == nil {
+			entries = append(entries, text)
+		}
+	}
+	whole := *list
+	whole.Tools = []*sdk.Tool{}
+	return writtenList(&whole, "tools", entries, protocol)
 }
 
 // listedFor is the run whose state filters the list, and what it leaves open. With
@@ -53,6 +74,18 @@ func (s *Server) listedFor(ctx context.Context, c caller) (*enginev1.Run, brief.
 		return nil, brief.Closed
 	}
 	return at.run, brief.StandingOf(at.run)
+}
+
+// stateLists is whether a tool of a server is worth listing in a run's state. A process names it
+// as its server does (S7.8).
+func (s *Server) stateLists(run *enginev1.Run, name string, target *upstream.Tool) bool {
+	other := target.Other(name)
+	if stateAllows(run, name, other) {
+		return true
+	}
+	inProcess := s.nameInProcess(target)
+	return run.GetWorkflowMeta().GetProcess() && inProcess != "" && names(run.GetRules().GetAllowedTools(), inProcess) &&
+		stateAllows(run, inProcess, name) && stateAllows(run, inProcess, other)
 }
 
 // stateAllows is whether a tool is worth listing in a run's state (S3.1).

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -34,14 +34,14 @@ func (s *Server) relayed(ctx context.Context, c caller, req sdk.Request) (res sd
 		return s.listPrompts(ctx, c, r), true, nil
 	case *sdk.GetPromptRequest:
 		res, err := s.getPrompt(ctx, c, r)
-		return orNil(res, err), true, err
+		return res, true, err
 	case *sdk.ListResourcesRequest:
 		return s.listResources(ctx, c, r), true, nil
 	case *sdk.ListResourceTemplatesRequest:
 		return s.listTemplates(ctx, c, r), true, nil
 	case *sdk.ReadResourceRequest:
 		res, err := s.readResource(ctx, c, r)
-		return orNil(res, err), true, err
+		return res, true, err
 	case *sdk.ServerRequest[*sdk.SetLoggingLevelParams]:
 		telling, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
 		defer cancel()
@@ -49,17 +49,9 @@ func (s *Server) relayed(ctx context.Context, c caller, req sdk.Request) (res sd
 		return nil, false, nil // the SDK sorts messages out by it
 	case *sdk.CompleteRequest:
 		res, err := s.complete(ctx, c, r)
-		return orNil(res, err), true, err
+		return res, true, err
 	}
 	return nil, false, nil
-}
-
-// orNil is no result at all for an error: a nil pointer would be one.
-func orNil[R sdk.Result](res R, err error) sdk.Result {
-	if err != nil {
-		return nil
-	}
-	return res
 }
 
 // behind is what servers offer in addition to tools on a way to the edge: nothing in a process,
@@ -125,58 +117,58 @@ func stateOffers(run *enginev1.Run, name string) bool {
 		!names(run.GetRules().GetDisallowedTools(), name) && workflow.OfferedBy(run.GetRules().GetAllowedTools()).Has(name)
 }
 
-func (s *Server) listPrompts(ctx context.Context, c caller, req *sdk.ListPromptsRequest) *sdk.ListPromptsResult {
+func (s *Server) listPrompts(ctx context.Context, c caller, req *sdk.ListPromptsRequest) sdk.Result {
 	s.upstreams.Await(ctx)
 	catalogue, offered := s.upstreams.Catalogue(), s.stateOf(ctx, c, req.ProtocolVersion())
-	res := &sdk.ListPromptsResult{Cacheable: perCaller, Prompts: []*sdk.Prompt{}}
+	var entries []json.RawMessage
 	for _, p := range catalogue.PromptList {
 		if of := catalogue.Prompts[p.Name].Offer; offered(of.Server(), of.Qualified) {
-			res.Prompts = append(res.Prompts, p)
+			entries = append(entries, catalogue.PromptText(p.Name))
 		}
 	}
-	return res
+	return writtenList(&sdk.ListPromptsResult{Cacheable: perCaller}, "prompts", entries, req.ProtocolVersion())
 }
 
-func (s *Server) listResources(ctx context.Context, c caller, req *sdk.ListResourcesRequest) *sdk.ListResourcesResult {
+func (s *Server) listResources(ctx context.Context, c caller, req *sdk.ListResourcesRequest) sdk.Result {
 	s.upstreams.Await(ctx)
 	offered := s.stateOf(ctx, c, req.ProtocolVersion())
-	res := &sdk.ListResourcesResult{Cacheable: perCaller, Resources: []*sdk.Resource{}}
+	var entries []json.RawMessage
 	for _, r := range s.upstreams.Catalogue().Resources {
 		if offered(r.Server(), upstream.Prefix+r.Server()+"__resource:"+r.URI) {
-			res.Resources = append(res.Resources, r.Resource)
+			entries = append(entries, r.Text())
 		}
 	}
-	return res
+	return writtenList(&sdk.ListResourcesResult{Cacheable: perCaller}, "resources", entries, req.ProtocolVersion())
 }
 
-func (s *Server) listTemplates(ctx context.Context, c caller, req *sdk.ListResourceTemplatesRequest) *sdk.ListResourceTemplatesResult {
+func (s *Server) listTemplates(ctx context.Context, c caller, req *sdk.ListResourceTemplatesRequest) sdk.Result {
 	s.upstreams.Await(ctx)
 	offered := s.stateOf(ctx, c, req.ProtocolVersion())
-	res := &sdk.ListResourceTemplatesResult{Cacheable: perCaller, ResourceTemplates: []*sdk.ResourceTemplate{}}
+	var entries []json.RawMessage
 	for _, t := range s.upstreams.Catalogue().Templates {
 		if offered(t.Server(), upstream.Prefix+t.Server()+"__resource:"+t.URITemplate) {
-			res.ResourceTemplates = append(res.ResourceTemplates, t.ResourceTemplate)
+			entries = append(entries, t.Text())
 		}
 	}
-	return res
+	return writtenList(&sdk.ListResourceTemplatesResult{Cacheable: perCaller}, "resourceTemplates", entries, req.ProtocolVersion())
 }
 
-func (s *Server) getPrompt(ctx context.Context, c caller, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+func (s *Server) getPrompt(ctx context.Context, c caller, req *sdk.GetPromptRequest) (sdk.Result, error) {
 	s.upstreams.Await(ctx)
 	prompt := s.upstreams.Catalogue().Prompts[req.Params.Name]
 	if prompt == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.upstreams.UnknownPrompt(req.Params.Name)}
 	}
 	input := map[string]any{"name": prompt.Name, "arguments": orEmpty(req.Params.Arguments)}
-	return relay(ctx, s, c, prompt.Offer, req.ProtocolVersion(), input, func(ctx context.Context, env *upstream.Environment) (*sdk.GetPromptResult, error) {
+	res, err := s.relay(ctx, c, prompt.Offer, input, func(ctx context.Context, env *upstream.Environment) (*relay.Result, error) {
 		params := *req.Params
 		params.Meta = upstream.ForwardedMeta(req.Params.Meta)
-		res, err := prompt.Get(ctx, env, c.peer, &params)
-		if res != nil {
-			disown(res.Meta)
-		}
-		return res, err
+		return prompt.Get(ctx, env, c.peer, &params)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return written{&sdk.GetPromptResult{}, res, req.ProtocolVersion() >= protocolStateless}, nil
 }
 
 func orEmpty(arguments map[string]string) map[string]string {
@@ -197,25 +189,26 @@ func (s *Server) reader(ctx context.Context, uri string) (*upstream.Tool, error)
 	return offer, nil
 }
 
-func (s *Server) readResource(ctx context.Context, c caller, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+func (s *Server) readResource(ctx context.Context, c caller, req *sdk.ReadResourceRequest) (sdk.Result, error) {
 	offer, err := s.reader(ctx, req.Params.URI)
 	if err != nil {
 		return nil, err
 	}
 	input := map[string]any{"uri": req.Params.URI}
-	res, err := relay(ctx, s, c, offer, req.ProtocolVersion(), input, func(ctx context.Context, env *upstream.Environment) (*sdk.ReadResourceResult, error) {
+	res, err := s.relay(ctx, c, offer, input, func(ctx context.Context, env *upstream.Environment) (*relay.Result, error) {
 		params := *req.Params
 		params.Meta = upstream.ForwardedMeta(req.Params.Meta)
-		res, err := offer.Read(ctx, env, c.peer, &params)
-		if res != nil {
-			disown(res.Meta)
-		}
-		return res, err
+		return offer.Read(ctx, env, c.peer, &params)
 	})
-	if res != nil {
-		res.Cacheable = perCaller // who may read it depends on the caller
+	if err != nil {
+		return nil, err
 	}
-	return res, err
+	stateless := req.ProtocolVersion() >= protocolStateless
+	if stateless { // who may read it depends on the caller
+		res.Set("ttlMs", json.RawMessage(`0`))
+		res.Set("cacheScope", relay.Quote(perCaller.CacheScope))
+	}
+	return written{&sdk.ReadResourceResult{}, res, stateless}, nil
 }
 
 // watch is a subscription to a resource: it is judged as reading it.
@@ -224,15 +217,15 @@ func (s *Server) watch(ctx context.Context, c caller, uri string) error {
 	if err != nil {
 		return err
 	}
-	_, err = relay(ctx, s, c, offer, "", map[string]any{"uri": uri, "subscribe": true}, func(ctx context.Context, _ *upstream.Environment) (*sdk.ReadResourceResult, error) {
-		return &sdk.ReadResourceResult{}, offer.Subscribe(ctx, uri)
+	_, err = s.relay(ctx, c, offer, map[string]any{"uri": uri, "subscribe": true}, func(ctx context.Context, _ *upstream.Environment) (*relay.Result, error) {
+		return &relay.Result{}, offer.Subscribe(ctx, uri)
 	})
 	return err
 }
 
 // complete completes arguments of what the caller may be shown. It tells the server what
 // was typed and calls nothing, so that it is not a call of its own.
-func (s *Server) complete(ctx context.Context, c caller, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
+func (s *Server) complete(ctx context.Context, c caller, req *sdk.CompleteRequest) (sdk.Result, error) {
 	s.upstreams.Await(ctx)
 	offer, ref := s.upstreams.Catalogue().Completer(req.Params.Ref)
 	if offer == nil {
@@ -246,17 +239,18 @@ func (s *Server) complete(ctx context.Context, c caller, req *sdk.CompleteReques
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
 	defer cancel()
 	res, err := offer.Complete(ctx, c.peer, &params)
-	if res != nil {
-		disown(res.Meta)
+	if err != nil {
+		return nil, asProtocol(err)
 	}
-	return res, asProtocol(err)
+	disown(res)
+	return written{&sdk.CompleteResult{}, res, req.ProtocolVersion() >= protocolStateless}, nil
 }
 
 // relay puts a request about an offer before the gate and, when it is allowed, before its
 // server, and reports what came of it.
-func relay[R sdk.Result](
-	ctx context.Context, s *Server, c caller, offer *upstream.Tool, protocol string, input any, request func(context.Context, *upstream.Environment) (R, error),
-) (res R, err error) {
+func (s *Server) relay(
+	ctx context.Context, c caller, offer *upstream.Tool, input any, request func(context.Context, *upstream.Environment) (*relay.Result, error),
+) (res *relay.Result, err error) {
 	s.life.inflight.Add(1)
 	defer s.life.inflight.Done()
 	g := &gated{caller: c, name: offer.Qualified, target: offer, callID: mint()}
@@ -274,36 +268,28 @@ func relay[R sdk.Result](
 	if err == nil {
 		res, err = request(ctx, env)
 	}
-	text, marked := encoded(res, protocol)
-	if err == nil && len(text) > s.cfg.MaxResultBytes {
-		err = fmt.Errorf("%s has %d bytes; the limit is %d", g.name, len(text), s.cfg.MaxResultBytes)
+	size := 0
+	if err == nil {
+		disown(res)
+		size = len(res.JSON())
+	}
+	if size > s.cfg.MaxResultBytes {
+		err = fmt.Errorf("%s has %d bytes; the limit is %d", g.name, size, s.cfg.MaxResultBytes)
 	}
 	if g.done = err == nil; !g.done {
-		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: err.Error()}.result())
-		return res, asProtocol(err)
+		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: err.Error()}.written())
+		return nil, asProtocol(err)
 	}
 	g.answered = true
-	s.settle(ctx, g, &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}})
-	return marked, nil
-}
-
-// encoded is a result as JSON, and as clients of a protocol want it: the stateless one wants
-// to be told that it is complete.
-func encoded[R sdk.Result](res R, protocol string) ([]byte, R) {
-	text, err := json.Marshal(res)
-	if err != nil || protocol < protocolStateless || !bytes.HasPrefix(text, []byte("{")) || bytes.Contains(text, []byte(`"resultType"`)) {
-		return text, res
-	}
-	var marked R
-	if json.Unmarshal(append([]byte(`{"resultType":"complete",`), text[1:]...), &marked) != nil {
-		return text, res
-	}
-	return text, marked
+	said := &relay.Result{}
+	said.AddContent(textElement(string(res.JSON())))
+	s.settle(ctx, g, said)
+	return res, nil
 }
 
 // refusedOffer is a refusal where no tool's result can say it.
 func refusedOffer(refused *sdk.CallToolResult) error {
-	err := &jsonrpc.Error{Code: codeRefused, Message: string(resultOutput(refused))}
+	err := &jsonrpc.Error{Code: codeRefused, Message: string(asText(refused).Output(maxOutput))}
 	if data, failed := json.Marshal(refused.StructuredContent); failed == nil {
 		err.Data = data
 	}

@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"fmt"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
@@ -14,7 +16,7 @@ import (
 
 // meet is whom servers may ask on the connection of a request, and tells what the client can
 // be asked when that is known.
-func (s *Server) meet(face face, req sdk.Request) *upstream.Peer {
+func (s *Server) meet(face face, req sdk.Request, c caller) *upstream.Peer {
 	ss, ok := req.GetSession().(*sdk.ServerSession)
 	if !ok || face.process {
 		return nil
@@ -25,6 +27,9 @@ func (s *Server) meet(face face, req sdk.Request) *upstream.Peer {
 	case peer != nil:
 	case initializes:
 		peer = upstream.NewPeer(s.life.calls, s.cfg.CallTimeout)
+		if c.Bound() {
+			peer.Owner = ownerOf(c)
+		}
 	default:
 		peer = s.sessions.peer(ss)
 	}
@@ -42,6 +47,11 @@ func (s *Server) meet(face face, req sdk.Request) *upstream.Peer {
 		peer.Meet(ss, nil) // nobody can ask it
 	}
 	return peer
+}
+
+// ownerOf names the session or the run that a caller works on, and the token that it has.
+func ownerOf(c caller) string {
+	return fmt.Sprintf("%q %q %q %q", tokenDigest(c.Token), c.Namespace, c.SessionID, c.RunID)
 }
 
 // owns gives a session the peer that was made for it.

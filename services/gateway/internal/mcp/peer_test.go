@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
 // asking is a server whose tool asks its client for everything that a client can be asked.
@@ -108,6 +109,47 @@ func TestServersAskClients(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLogsOfSharedProcess: a process that many clients share tells its log to the client that has
+// used it alone, whether or not that has set a level, and to nobody once another has called.
+func TestLogsOfSharedProcess(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.states["testing"] = planeState{}
+	p.start("s1")
+	p.start("s2")
+	at := upstreamtest.Script{
+		"tools/list": toolsOf("t"),
+		"tools/call": `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":{"id":725653563933458433}}}` + "\n" +
+			`{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}`,
+	}.OnStdio(t, "wild")
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{at} })
+	web := endpoint(t, s)
+	client := func(session string) (*sdk.ClientSession, chan string) {
+		logged := make(chan string, 10)
+		return overHTTP(t, web+"?session="+session, "2025-11-25", &sdk.ClientOptions{
+			LoggingMessageHandler: func(_ context.Context, req *sdk.LoggingMessageRequest) { logged <- string(req.Params.Level) },
+		}, nil), logged
+	}
+	ann, toAnn := client("s1")
+	wantOK(t, call(t, ann, "mcp__wild__t", `{}`))
+	if got := <-toAnn; got != "info" {
+		t.Error(got)
+	}
+	again, toAgain := client("s1") // the same session, connected anew
+	wantOK(t, call(t, again, "mcp__wild__t", `{}`))
+	if got := <-toAgain; got != "info" {
+		t.Error(got)
+	}
+	bob, toBob := client("s2")
+	for range 2 {
+		wantOK(t, call(t, bob, "mcp__wild__t", `{}`))
+		wantOK(t, call(t, ann, "mcp__wild__t", `{}`))
+	}
+	if len(toAnn)+len(toBob)+len(toAgain) > 0 {
+		t.Error("a client was told of another's calls")
 	}
 }
 

@@ -48,14 +48,17 @@ func (p *pins) hold(ctx context.Context, c caller, tools []*upstream.Tool) (held
 		}
 	}
 	for server, tools := range unknown {
-		changed, failed := p.observe(ctx, c, server, tools)
+		hidden, failed := p.observe(ctx, c, server, tools)
 		if failed != nil {
 			err = failed
 			continue
 		}
 		for _, t := range tools {
-			held[t] = !slices.Contains(changed, t.Name)
-			if held[t] {
+			switch {
+			case slices.Contains(hidden.GetNoRoom(), t.Name):
+				err = errNoRoom(server)
+			case !slices.Contains(hidden.GetChanged(), t.Name):
+				held[t] = true
 				p.learn(pinOf(c, t))
 			}
 		}
@@ -63,7 +66,7 @@ func (p *pins) hold(ctx context.Context, c caller, tools []*upstream.Tool) (held
 	return held, err
 }
 
-func (p *pins) observe(ctx context.Context, c caller, server string, tools []*upstream.Tool) (changed []string, err error) {
+func (p *pins) observe(ctx context.Context, c caller, server string, tools []*upstream.Tool) (hidden *policyv1.ObserveUpstreamToolsResponse, err error) {
 	req := &policyv1.ObserveUpstreamToolsRequest{Server: server}
 	for _, t := range tools {
 		req.Tools = append(req.Tools, &policyv1.ObservedTool{Tool: t.Name, Digest: t.Digest, Description: clipped(t.Description)})
@@ -71,8 +74,13 @@ func (p *pins) observe(ctx context.Context, c caller, server string, tools []*up
 	if ctx, err = p.on(ctx, c); err != nil {
 		return nil, err
 	}
-	resp, err := p.service.ObserveUpstreamTools(ctx, req)
-	return resp.GetChanged(), err
+	return p.service.ObserveUpstreamTools(ctx, req)
+}
+
+// errNoRoom is why a tool that was never seen cannot be used.
+func errNoRoom(server string) error {
+	return fault.New(fault.QuotaExceeded, "there is no room to remember more tools of the server %s, and a tool must be remembered before it is used; "+
+		"an operator makes room: `interlock upstream list` shows the tools, and `interlock upstream forget SERVER [TOOL]` forgets them", server)
 }
 
 // on is ctx for a report that a caller has caused. A gateway makes it as itself, because it

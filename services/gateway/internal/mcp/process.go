@@ -12,7 +12,9 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -69,16 +71,38 @@ func (s *Server) offered(ctx context.Context, c caller) (offer, *refusal) {
 	return offer{got.GetProcess().GetName(), tools}, nil
 }
 
-// has is whether a tool is offered: an own one by its name without prefix.
+// has is whether a tool is offered: an own one by its name without prefix, and one of a server
+// by either of its names, or by the one that its server gives it, which is how processes name
+// tools.
 func (o offer) has(s *Server, name string) bool {
 	if own := s.own.byName[name]; own != nil {
-		name = own.name
+		return names(o.tools, own.name)
 	}
-	return names(o.tools, name)
+	if names(o.tools, name) {
+		return true
+	}
+	target := s.upstreams.Catalogue().Tools[name]
+	return target != nil && (names(o.tools, target.Other(name)) || names(o.tools, s.nameInProcess(target)))
+}
+
+// lists is whether a tool is listed: one that has two names is, by the one that the operator has
+// given it.
+func (o offer) lists(s *Server, name string) bool {
+	target := s.upstreams.Catalogue().Tools[name]
+	return o.has(s, name) && (target == nil || name != target.Qualified || target.Other(name) == "" || !o.has(s, target.Other(name)))
+}
+
+// nameInProcess is the name by which processes name a tool of a server: the one that the server
+// gives it. It is empty where that would mean a tool of Interlock or of a client.
+func (s *Server) nameInProcess(target *upstream.Tool) string {
+	if toolname.Known(target.Name) || s.own.reserves(target.Name) {
+		return ""
+	}
+	return target.Name
 }
 
 // listProcessTools lists what the session's process may use.
-func (s *Server) listProcessTools(ctx context.Context, c caller, req *sdk.ListToolsRequest) (*sdk.ListToolsResult, error) {
+func (s *Server) listProcessTools(ctx context.Context, c caller, req *sdk.ListToolsRequest) (sdk.Result, error) {
 	list := s.listTools(ctx, c, req)
 	offer, refused := s.offered(ctx, c)
 	switch {
@@ -88,8 +112,8 @@ func (s *Server) listProcessTools(ctx context.Context, c caller, req *sdk.ListTo
 	default:
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the process of this session cannot be read: " + refused.Message}
 	}
-	list.Tools = slices.DeleteFunc(list.Tools, func(tool *sdk.Tool) bool { return !offer.has(s, tool.Name) })
-	return list, nil
+	list.Tools = slices.DeleteFunc(list.Tools, func(tool *sdk.Tool) bool { return !offer.lists(s, tool.Name) })
+	return s.writtenTools(list, req.ProtocolVersion()), nil
 }
 
 // outsideProcess refuses a tool that the session's process may not use; nil when it

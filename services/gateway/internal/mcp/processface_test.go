@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -67,9 +69,10 @@ func TestProcessEndpoint(t *testing.T) {
 				}
 				wantOK(t, call(t, session, "process_step", `{}`), "Walk through the checklist.\n[env]")
 				wantOK(t, call(t, session, "memory_read", `{}`), "memory_read {}")
+				wantOK(t, call(t, session, "mcp__notes__memory_read", `{}`), "memory_read {}")
 				for _, tool := range []string{
 					"transition", "load_workflow", "get_status", "wait", "state_read", "force_state",
-					"task_list", "mcp__fs__write_file", "mcp__notes__memory_read", "mcp__notes__write_file", "nothing", "Process_step",
+					"task_list", "mcp__fs__write_file", "mcp__notes__task_list", "mcp__notes__write_file", "nothing", "Process_step",
 				} {
 					refused := call(t, session, tool, `{}`)
 					wantRefused(t, refused, "TOOL_NOT_ALLOWED", "the process deploy-gate may not use", "it may use memory*, process_step, get_state, wait_approval")
@@ -77,12 +80,53 @@ func TestProcessEndpoint(t *testing.T) {
 						t.Errorf("%s: %v", tool, refused.StructuredContent)
 					}
 				}
-				if got := notes.Called(); !slices.Equal(got, []string{"memory_read"}) {
+				if got := notes.Called(); !slices.Equal(got, []string{"memory_read", "memory_read"}) {
 					t.Errorf("called %v", got)
 				}
 				// What is offered is gated: so is every call.
-				if ids, _ := p.askedCalls(); len(ids) != 1 {
+				if ids, _ := p.askedCalls(); len(ids) != 2 {
 					t.Errorf("%d calls were judged", len(ids))
+				}
+			})
+		}
+	}
+}
+
+// TestProcessEndpointNames: a process names tools as their servers do, also where the server's
+// tools have only their full names, and where its allowed_tools are in force (S7.8).
+func TestProcessEndpointNames(t *testing.T) {
+	t.Parallel()
+	for _, version := range versions {
+		for _, restricted := range []bool{false, true} {
+			t.Run(fmt.Sprint(version, restricted), func(t *testing.T) {
+				t.Parallel()
+				p := newPlane()
+				p.mu.Lock()
+				run := p.startGate("s1")
+				if restricted {
+					run.Rules.ToolsRestricted, run.Rules.AllowedTools = true, []string{"memory_read", "memory*", "process_step"}
+				}
+				p.mu.Unlock()
+				notes := upstreamtest.NewBackend(t, "memory_read", "task_list", "Read", "process_step")
+				at := notes.As("notes")
+				at.Names = nil
+				s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{at} })
+				session := overHTTP(t, processEndpoint(t, s)+"?session=s1", version, nil, nil)
+				want := []string{"get_state", "mcp__notes__memory_read", "process_step", "wait_approval"}
+				if got := allTools(t, session); !slices.Equal(got, want) {
+					t.Errorf("listed %v, want %v", got, want)
+				}
+				wantOK(t, call(t, session, "mcp__notes__memory_read", `{}`), "memory_read {}")
+				for _, tool := range []string{"memory_read", "mcp__notes__task_list", "mcp__notes__Read", "mcp__notes__process_step"} {
+					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					result, err := session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: map[string]any{}})
+					cancel()
+					if err == nil && !result.IsError {
+						t.Errorf("%s was called", tool)
+					}
+				}
+				if got := notes.Called(); !slices.Equal(got, []string{"memory_read"}) {
+					t.Errorf("called %v", got)
 				}
 			})
 		}

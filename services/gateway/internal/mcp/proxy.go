@@ -15,6 +15,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -25,6 +26,9 @@ type gated struct {
 	target *upstream.Tool
 	input  json.RawMessage // a JSON object
 	callID string
+	// inProcess is the name by which processes name the tool; empty for none. judged is the name
+	// that was judged; empty for the one that was called.
+	inProcess, judged string
 	// protected says why S13 is against the call; empty when it is not. linked: only
 	// because of where links lead.
 	protected string
@@ -48,33 +52,33 @@ type gated struct {
 // An error that the server answers is passed on as it is.
 func (s *Server) callUpstream(
 	ctx context.Context, c caller, req *sdk.CallToolRequest, name string, target *upstream.Tool,
-) (*sdk.CallToolResult, error) {
+) (sdk.Result, error) {
 	s.life.inflight.Add(1)
 	defer s.life.inflight.Done()
-	g := &gated{caller: c, name: name, target: target, callID: mint()}
+	g := &gated{caller: c, name: name, target: target, callID: mint(), inProcess: s.nameInProcess(target)}
 	var err error
 	if g.input, err = upstreamInput(req.Params.Arguments); err != nil {
-		return refusal{Decision: "DENY", Code: codeInvalidInput, Message: err.Error(), lead: "Denied"}.resultFor(target.Tool), nil
+		return complete(req, refusal{Decision: "DENY", Code: codeInvalidInput, Message: err.Error(), lead: "Denied"}.resultFor(target.Tool)), nil
 	}
 	s.protect(g)
 	if refused := s.changed(ctx, c, target); refused != nil {
-		return refused.resultFor(target.Tool), nil
+		return complete(req, refused.resultFor(target.Tool)), nil
 	}
 	if answer := s.admitCall(ctx, g); answer != nil {
-		return answer, nil
+		return complete(req, answer), nil
 	}
 	if ctx.Err() != nil {
 		// Nobody waits any more: the tool is not run.
-		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "the caller cancelled the request before the tool was called"}.result())
-		return s.refuseUndecided(ctx.Err()).resultFor(target.Tool), nil
+		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "the caller cancelled the request before the tool was called"}.written())
+		return complete(req, s.refuseUndecided(ctx.Err()).resultFor(target.Tool)), nil
 	}
 	result, err := s.forward(ctx, g, req)
 	if err != nil {
-		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: err.Error()}.result())
+		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: err.Error()}.written())
 		return nil, err
 	}
 	s.settle(ctx, g, result).addTo(result)
-	return result, nil
+	return written{&sdk.CallToolResult{}, result, req.ProtocolVersion() >= protocolStateless}, nil
 }
 
 // upstreamInput is the arguments as a JSON object that reads the same to everyone:
@@ -95,24 +99,24 @@ func upstreamInput(raw json.RawMessage) (json.RawMessage, error) {
 
 // forward calls the upstream tool. Its failures are results, but for what the server
 // answers as an error.
-func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest) (*relay.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.life.calls, cancel)()
 	env, err := g.environment()
 	if err != nil {
 		r := refusal{Decision: "DENY", Code: codeUpstreamFailed, Message: g.name + " was not called: " + err.Error(), CallID: g.callID, lead: "Denied"}
-		return r.resultFor(g.target.Tool), nil
+		return asText(r.resultFor(g.target.Tool)), nil
 	}
 	call := upstream.Call{
 		As: g.name, Arguments: g.input, Meta: upstream.ForwardedMeta(req.Params.Meta), Environment: env, Via: g.caller.peer,
 		Inputs: req.Params.InputResponses, State: req.Params.RequestState, Stateless: req.ProtocolVersion() >= protocolStateless,
 	}
-	if token := req.Params.GetProgressToken(); token != nil {
+	if token := upstream.ProgressToken(req.Params.Meta); token != nil {
 		box, flush := newOutbox(ctx, req.Session)
 		defer flush()
-		call.Progress = func(params *sdk.ProgressNotificationParams) {
-			params.ProgressToken = token
+		call.Progress = func(params *relay.Result) {
+			params.Set("progressToken", token)
 			box.put(params)
 		}
 	}
@@ -122,10 +126,10 @@ func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest
 		return nil, protocol
 	}
 	if err != nil {
-		return g.failed(err).resultFor(g.target.Tool), nil
+		return asText(g.failed(err).resultFor(g.target.Tool)), nil
 	}
 	g.answered = true
-	g.done, g.cost = !result.IsError, s.costOf(result.Meta, g.name)
+	g.done, g.cost = !result.IsError(), s.costOf(result.Meta(), g.name)
 	return s.bounded(g, result), nil
 }
 
@@ -144,26 +148,23 @@ func (g *gated) failed(err error) refusal {
 }
 
 // bounded passes an upstream's result on, unless it is too large to.
-func (s *Server) bounded(g *gated, result *sdk.CallToolResult) *sdk.CallToolResult {
-	if size := resultBytes(result); size > int64(s.cfg.MaxResultBytes) {
-		return refusal{Code: codeResultTooLarge, CallID: g.callID, lead: "Withheld", Message: fmt.Sprintf(
-			"%s was called and returned %d bytes; the limit is %d. Ask for a part of it.", g.name, size, s.cfg.MaxResultBytes)}.resultFor(g.target.Tool)
+func (s *Server) bounded(g *gated, result *relay.Result) *relay.Result {
+	if size := result.Size(); size > int64(s.cfg.MaxResultBytes) {
+		return asText(refusal{Code: codeResultTooLarge, CallID: g.callID, lead: "Withheld", Message: fmt.Sprintf(
+			"%s was called and returned %d bytes; the limit is %d. Ask for a part of it.", g.name, size, s.cfg.MaxResultBytes)}.resultFor(g.target.Tool))
 	}
-	disown(result.Meta)
+	disown(result)
 	if !result.NeedsInput() {
-		result.InputRequests, result.RequestState = nil, ""
+		result.Remove("inputRequests")
+		result.Remove("requestState")
 	}
 	return result
 }
 
 // disown takes an upstream's word on who it is, and on what Interlock says, out of its result:
 // that is not ours to repeat.
-func disown(meta sdk.Meta) {
-	for key := range meta {
-		if key == sdk.MetaKeyServerInfo || strings.HasPrefix(key, ownMeta) {
-			delete(meta, key)
-		}
-	}
+func disown(result *relay.Result) {
+	result.RemoveMeta(func(key string) bool { return key == sdk.MetaKeyServerInfo || strings.HasPrefix(key, ownMeta) })
 }
 
 // ownServer is whether the call is for a process that serves this caller alone.

@@ -10,6 +10,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -118,6 +119,9 @@ func (r refusal) result() *sdk.CallToolResult {
 		StructuredContent: structure(r),
 	}
 }
+
+// written is result as text.
+func (r refusal) written() *relay.Result { return asText(r.result()) }
 
 // resultFor is result for an upstream tool: clients check structured content
 // against the output schema of a tool that has one.

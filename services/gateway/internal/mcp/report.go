@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/grpc/codes"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
@@ -18,6 +17,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/realpath"
+	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -64,12 +64,12 @@ type settled struct {
 
 // settle reports the result of a call that was admitted. The client may be gone:
 // the report is not.
-func (s *Server) settle(ctx context.Context, g *gated, result *sdk.CallToolResult) settled {
+func (s *Server) settle(ctx context.Context, g *gated, result *relay.Result) settled {
 	if g.admitted.GetRunId() == "" {
 		return settled{} // it was not judged by a run's rules, and reports are a run's
 	}
 	report := &policyv1.ReportToolCallRequest{
-		RunId: g.at.asked, CallId: g.callID, Tool: g.name, Ok: g.done, ResultBytes: resultBytes(result), CostUsd: g.cost,
+		RunId: g.at.asked, CallId: g.callID, Tool: cmp.Or(g.judged, g.name), Ok: g.done, ResultBytes: result.Size(), CostUsd: g.cost,
 		OutcomeUnknown: !g.answered,
 	}
 	if g.at.asked == g.admitted.GetRunId() {
@@ -79,10 +79,12 @@ func (s *Server) settle(ctx context.Context, g *gated, result *sdk.CallToolResul
 		report.FilesChanged = realNames(g.caller.Workspace, g.name, g.input)
 	}
 	switch {
-	case g.evident() && result.StructuredContent != nil:
+	case g.evident() && ambiguous(result):
+		// The agent may read another result than evidence would.
+	case g.evident() && structured(result) != nil:
 		report.Output = structuredOutput(result)
 	case g.captured() || g.evident():
-		report.Output = resultOutput(result)
+		report.Output = result.Output(maxOutput)
 	}
 	noted := func(res *policyv1.ReportToolCallResponse) { s.noteReport(g, res) }
 	res, way := s.reports.deliver(g.caller.outgoing(context.WithoutCancel(ctx)), report, noted)
@@ -101,11 +103,24 @@ func (g *gated) evident() bool {
 	return slices.Contains(tools, g.name) || slices.Contains(tools, g.target.Qualified) || g.at.run.GetRunId() != g.admitted.GetRunId()
 }
 
+// ambiguous is whether readers of a result differ in what it says.
+func ambiguous(result *relay.Result) bool {
+	return result.Repeats("content") || result.Repeats("structuredContent") || result.Repeats("isError")
+}
+
+// structured is the structured content of a result; nil for none.
+func structured(result *relay.Result) json.RawMessage {
+	if content := result.Get("structuredContent"); string(content) != "null" {
+		return content
+	}
+	return nil
+}
+
 // structuredOutput is the structured content of a result, as the servers' form has it.
-func structuredOutput(result *sdk.CallToolResult) []byte {
-	out, err := json.Marshal(map[string]any{"structuredContent": result.StructuredContent})
-	if err != nil || len(out) > maxOutput {
-		return resultOutput(result)
+func structuredOutput(result *relay.Result) []byte {
+	out := relay.Object([]relay.Member{{Name: "structuredContent", Value: structured(result)}})
+	if len(out) > maxOutput {
+		return result.Output(maxOutput)
 	}
 	return out
 }
@@ -251,7 +266,7 @@ const (
 
 // addTo adds to a call's result what its agent must know: an interrupt that it has
 // fired (S4.3), a warning (S3.7), or that its report is late.
-func (n settled) addTo(result *sdk.CallToolResult) {
+func (n settled) addTo(result *relay.Result) {
 	if in := n.interrupt; in != nil {
 		n.add(result, in.GetNotice(), interruptMeta, structure(jsonview.InterruptedOf(in)))
 	}
@@ -266,10 +281,7 @@ func (n settled) addTo(result *sdk.CallToolResult) {
 	}
 }
 
-func (settled) add(result *sdk.CallToolResult, text, key string, details jsontext.Value) {
-	result.Content = append(result.Content, &sdk.TextContent{Text: text})
-	if result.Meta == nil {
-		result.Meta = sdk.Meta{}
-	}
-	result.Meta[key] = details
+func (settled) add(result *relay.Result, text, key string, details jsontext.Value) {
+	result.AddContent(textElement(text))
+	result.SetMeta(key, json.RawMessage(details))
 }

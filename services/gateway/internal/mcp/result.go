@@ -1,15 +1,16 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
-	"strings"
 	"sync"
-	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 )
 
 // perCaller says that a list is for anyone who asked for it: it may depend on the
@@ -46,70 +47,21 @@ func complete(req *sdk.CallToolRequest, result *sdk.CallToolResult) *sdk.CallToo
 // maxOutput bounds the output that history keeps (S6.4).
 const maxOutput = 64 << 10
 
-// resultBytes is what a result weighs in the agent's context: its content, or its
-// structured content when there is no other.
-func resultBytes(result *sdk.CallToolResult) int64 {
-	var size int64
-	for _, content := range result.Content {
-		if text, ok := content.(*sdk.TextContent); ok {
-			size += int64(len(text.Text))
-			continue
-		}
-		if raw, err := json.Marshal(content); err == nil {
-			size += int64(len(raw))
-		}
-	}
-	if size == 0 && result.StructuredContent != nil {
-		if raw, err := json.Marshal(result.StructuredContent); err == nil {
-			size = int64(len(raw))
-		}
-	}
-	return size
-}
-
-// resultOutput is the text of a result. One that is longer than maxOutput is cut
-// behind it, so that anyone who keeps it sees that it was.
-func resultOutput(result *sdk.CallToolResult) []byte {
-	var b strings.Builder
-	for _, content := range result.Content {
-		text, ok := content.(*sdk.TextContent)
-		if !ok {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(text.Text)
-		if b.Len() > maxOutput {
-			break
-		}
-	}
-	out := strings.ToValidUTF8(b.String(), "\uFFFD")
-	if len(out) > maxOutput {
-		cut := maxOutput + 1
-		for cut < len(out) && !utf8.RuneStart(out[cut]) {
-			cut++
-		}
-		out = out[:cut]
-	}
-	return []byte(out)
-}
-
 // costKeys are where a result says, in its _meta, what its call has cost: the first of
 // them that is there counts.
 var costKeys = []string{"interlock/cost_usd", "cost_usd"}
 
 // costOf is what a result says that its call has cost, in US dollars as reports have
 // it (S7.5); empty for nothing, and for what is not an amount.
-func (s *Server) costOf(meta sdk.Meta, tool string) string {
+func (s *Server) costOf(meta []relay.Member, tool string) string {
 	for _, key := range costKeys {
-		told, ok := meta[key]
-		if !ok {
+		i := slices.IndexFunc(meta, func(m relay.Member) bool { return m.Name == key })
+		if i < 0 {
 			continue
 		}
-		cost, ok := rules.ParseCost(decimal(told))
-		if !ok {
-			s.log.Warn("mcp: a cost is ignored: it must be a plain decimal of US dollars, 0 or more", "tool", tool, "key", key)
+		cost, ok := rules.ParseCost(decimal(meta[i].Value))
+		if !ok || slices.ContainsFunc(meta[i+1:], func(m relay.Member) bool { return m.Name == key }) {
+			s.log.Warn("mcp: a cost is ignored: it must be one plain decimal of US dollars, 0 or more", "tool", tool, "key", key)
 			return ""
 		}
 		return cost.String()
@@ -118,15 +70,14 @@ func (s *Server) costOf(meta sdk.Meta, tool string) string {
 }
 
 // decimal writes a JSON number without exponent, and a text as it is.
-func decimal(value any) string {
-	switch v := value.(type) {
-	case string:
-		return v
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	case json.Number:
-		return v.String()
-	default:
-		return ""
+func decimal(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
 	}
+	var number float64
+	if !bytes.ContainsAny(value, "eE") || json.Unmarshal(value, &number) != nil {
+		return string(value)
+	}
+	return strconv.FormatFloat(number, 'f', -1, 64)
 }

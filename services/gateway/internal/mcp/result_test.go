@@ -62,20 +62,3 @@ func TestCostOfWithheldResult(t *testing.T) {
 		t.Errorf("reported %v", last)
 	}
 }
-
-func TestResultSizes(t *testing.T) {
-	t.Parallel()
-	structured := &sdk.CallToolResult{StructuredContent: map[string]any{"a": 1}}
-	image := &sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{Data: make([]byte, 300), MIMEType: "image/png"}}}
-	if n := resultBytes(structured); n != int64(len(`{"a":1}`)) {
-		t.Errorf("structured: %d", n)
-	}
-	if n := resultBytes(image); n < 400 {
-		t.Errorf("image: %d, less than its base64", n)
-	}
-	long := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "a" + strings.Repeat("é", maxOutput)}}}
-	out := resultOutput(long)
-	if len(out) <= maxOutput || len(out) > maxOutput+4 || strings.Contains(string(out), "\uFFFD") {
-		t.Errorf("output of %d bytes", len(out))
-	}
-}

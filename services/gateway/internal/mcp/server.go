@@ -149,6 +149,7 @@ func (s *Server) newSDKServer(face face) *sdk.Server {
 			},
 			UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		})
+	srv.AddSendingMiddleware(upstream.Writing)
 	srv.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			return s.serve(ctx, method, req, face, srv, next)
@@ -170,13 +171,13 @@ func (s *Server) serve(
 	ctx, end := s.inTrace(ctx, method, req)
 	defer end()
 	c := callerFor(req, face.fixed)
-	c.peer = s.meet(face, req)
+	c.peer = s.meet(face, req, c)
 	switch r := req.(type) {
 	case *sdk.ListToolsRequest:
 		if face.process {
 			return s.listProcessTools(ctx, c, r)
 		}
-		return s.listTools(ctx, c, r), nil
+		return s.writtenTools(s.listTools(ctx, c, r), r.ProtocolVersion()), nil
 	case *sdk.CallToolRequest:
 		if r.Params == nil {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "tools/call needs params"}
@@ -229,7 +230,7 @@ func callerFor(req sdk.Request, fixed *caller) caller {
 }
 
 // callTool runs an own tool or an upstream one.
-func (s *Server) callTool(ctx context.Context, c caller, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+func (s *Server) callTool(ctx context.Context, c caller, req *sdk.CallToolRequest) (sdk.Result, error) {
 	s.sessions.rebind(req.Session, c)
 	c.call = req
 	name := req.Params.Name
@@ -244,8 +245,7 @@ func (s *Server) callTool(ctx context.Context, c caller, req *sdk.CallToolReques
 	if target == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.upstreams.Unknown(name)}
 	}
-	result, err := s.callUpstream(ctx, c, req, name, target)
-	return complete(req, result), err
+	return s.callUpstream(ctx, c, req, name, target)
 }
 
 // protocolStateless is the first version without initialize and sessions.

@@ -16,6 +16,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 )
 
 // ServeStdio serves one client on newline-delimited JSON until in ends or ctx
@@ -92,7 +94,7 @@ func (f *lineFilter) copy(feed io.Writer, in io.Reader) error {
 		line, tooLong, err := readLine(reader)
 		switch {
 		case tooLong:
-			f.answerError(jsonrpc.CodeInvalidRequest, "the message is larger than 1 MiB; send less")
+			f.answerError(relay.LooseID(line), jsonrpc.CodeInvalidRequest, "the message is larger than 1 MiB; send less")
 		case len(bytes.TrimSpace(line)) > 0:
 			if werr := f.pass(feed, line); werr != nil {
 				return werr
@@ -108,30 +110,32 @@ func (f *lineFilter) copy(feed io.Writer, in io.Reader) error {
 }
 
 func (f *lineFilter) pass(feed io.Writer, line []byte) error {
-	line = bytes.TrimSpace(line)
-	if !json.Valid(line) {
-		f.answerError(jsonrpc.CodeParseError, "the line is not JSON; send one JSON-RPC message per line")
+	line = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("\uFEFF")))
+	if why := unfit(line); why != nil {
+		if why.batch {
+			why.message = "batches are not supported on stdio; send one message per line"
+		}
+		f.answerError(why.id, why.code, why.message)
 		return nil
 	}
-	if line[0] == '[' {
-		f.answerError(jsonrpc.CodeInvalidRequest, "batches are not supported on stdio; send one message per line")
-		return nil
-	}
+	line = keepMeta(line)
 	message, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
-		f.answerError(jsonrpc.CodeInvalidRequest, "the line is not a JSON-RPC 2.0 message")
+		f.answerError(relay.LooseID(line), jsonrpc.CodeInvalidRequest, "the line is not a JSON-RPC 2.0 message")
 		return nil
 	}
-	if r, ok := message.(*jsonrpc.Request); ok {
-		f.opened(r)
+	if r, ok := message.(*jsonrpc.Request); ok && !f.opened(r) {
+		f.answerError(relay.LooseID(line), jsonrpc.CodeInvalidRequest, "a request with this id is still under way; send this one again with an id of its own")
+		return nil
 	}
 	_, err = feed.Write(append(line, '\n'))
 	return err
 }
 
-// opened counts a request. One that its client cancels may go without an answer,
-// and one that only listens never has one.
-func (f *lineFilter) opened(r *jsonrpc.Request) {
+// opened counts a request, and returns false for one whose id another has that is not answered
+// yet. One that its client cancels may go without an answer, and one that only listens never
+// has one.
+func (f *lineFilter) opened(r *jsonrpc.Request) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -140,28 +144,28 @@ func (f *lineFilter) opened(r *jsonrpc.Request) {
 			RequestID any `json:"requestId"`
 		}
 		if json.Unmarshal(r.Params, &cancelled) != nil {
-			return
+			return true
 		}
 		if id, err := jsonrpc.MakeID(cancelled.RequestID); err == nil {
 			delete(f.open, id.Raw())
 			f.changed.Broadcast()
 		}
+	case r.IsCall() && f.open[r.ID.Raw()]:
+		return false
 	case r.IsCall() && r.Method != "subscriptions/listen":
 		f.open[r.ID.Raw()] = true
 	}
+	return true
 }
 
-// readLine reads a line of at most maxBody bytes, and over the rest of a longer
-// one.
+// readLine reads a line of at most maxBody bytes, and the beginning of a longer one.
 func readLine(r *bufio.Reader) (line []byte, tooLong bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
 		if !tooLong {
 			line = append(line, part...)
 		}
-		if len(line) > maxBody {
-			line, tooLong = nil, true
-		}
+		tooLong = tooLong || len(line) > maxBody
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, tooLong, err
 		}
@@ -186,9 +190,9 @@ func (f *lineFilter) Write(line []byte) (int, error) {
 // Close leaves the output open: it is not ours.
 func (f *lineFilter) Close() error { return nil }
 
-func (f *lineFilter) answerError(code int64, message string) {
+func (f *lineFilter) answerError(id json.RawMessage, code int64, message string) {
 	line, _ := json.Marshal(map[string]any{ //nolint:errchkjson // strings and numbers
-		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message},
+		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message},
 	})
 	f.mu.Lock()
 	defer f.mu.Unlock()

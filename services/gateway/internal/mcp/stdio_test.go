@@ -48,6 +48,65 @@ func TestStdioBadLines(t *testing.T) {
 	ask(`{"jsonrpc":"2.0","id":"a\/b","method":"ping"}`, `"result":{}`)
 	ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"nope","arguments":{}}}`, `unknown tool`)
 	ask(`{"jsonrpc":"2.0","id":4,"method":"no/such"}`, `"code":-32601`)
+	for _, depth := range []int{1_001, 9_000, 20_000, 200_000} {
+		deep := strings.Repeat("[", depth) + strings.Repeat("]", depth)
+		ask(`{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"name":"x","arguments":{"a":`+deep+`}}}`, `"id":"deep","jsonrpc":"2.0"`)
+		ask(`{"params":`+deep+`,"method":"ping","id":77}`, `"id":77`)
+	}
+	ask(`{"jsonrpc":"2.0","id":725653563933458433,"method":"ping"}`, `"id":725653563933458433`)
+	ask(`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `"id":1.5`)
+	ask(`{"id":5,"method":"ping"}`, `"id":5`)
+	ask("\uFEFF"+`{"jsonrpc":"2.0","id":6,"method":"ping"}`, `"result":{}`)
+	send.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	out.Close()
+}
+
+// TestStdioRepeatedID: a request whose id another has that is under way is answered with an error
+// of that id, and the first one with its result.
+func TestStdioRepeatedID(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.start("s1")
+	began, goOn := make(chan struct{}), make(chan struct{})
+	fs := upstreamtest.NewBackend(t)
+	fs.Add("read_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		close(began)
+		<-goOn
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "the first"}}}, nil
+	})
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
+	in, send := io.Pipe()
+	out, answers := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- s.ServeStdio(t.Context(), in, answers) }()
+	lines := bufio.NewScanner(out)
+	say := func(line string) { io.WriteString(send, line+"\n") }
+	hear := func(parts ...string) {
+		t.Helper()
+		for lines.Scan() && strings.Contains(lines.Text(), `"method"`) { // notices
+		}
+		for _, part := range parts {
+			if !strings.Contains(lines.Text(), part) {
+				t.Errorf("%s: lacks %s", lines.Text(), part)
+			}
+		}
+	}
+	go say(initialize)
+	hear(`"protocolVersion"`)
+	const one = `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"mcp__fs__read_file","arguments":{}}}`
+	go say(one)
+	<-began
+	go say(one)
+	hear(`"id":9`, `"error"`, "still under way")
+	go say(`{"jsonrpc":"2.0","id":10,"method":"ping"}`)
+	hear(`"id":10`)
+	close(goOn)
+	hear(`"id":9`, "the first")
+	go say(`{"jsonrpc":"2.0","id":9,"method":"ping"}`) // it is free again
+	hear(`"id":9`, `"result":{}`)
 	send.Close()
 	if err := <-served; err != nil {
 		t.Error(err)

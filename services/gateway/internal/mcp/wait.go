@@ -11,6 +11,8 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/relay"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 const (
@@ -82,10 +84,10 @@ func (s *Server) countProgress(ctx context.Context, call *sdk.CallToolRequest, l
 		tick := time.NewTicker(s.cfg.progressEvery)
 		defer tick.Stop()
 		for began := time.Now(); ; {
-			box.put(&sdk.ProgressNotificationParams{
+			box.put(asParams(&sdk.ProgressNotificationParams{
 				ProgressToken: call.Params.GetProgressToken(), Message: message,
 				Progress: time.Since(began).Seconds(), Total: limit.Seconds(),
-			})
+			}))
 			select {
 			case <-tick.C:
 			case <-ended:
@@ -102,7 +104,7 @@ func (s *Server) countProgress(ctx context.Context, call *sdk.CallToolRequest, l
 
 // outbox sends progress to a client that may not read. What it has no room for is
 // dropped.
-type outbox chan *sdk.ProgressNotificationParams
+type outbox chan *relay.Result
 
 // newOutbox sends until flush, which gives what is in it a moment to go out. Nothing
 // may be put into it afterwards.
@@ -112,7 +114,7 @@ func newOutbox(ctx context.Context, session *sdk.ServerSession) (box outbox, flu
 	go func() {
 		defer close(sent)
 		for params := range box {
-			session.NotifyProgress(ctx, params) //nolint:errcheck // progress is a courtesy
+			upstream.Notify(ctx, session, "notifications/progress", params) //nolint:errcheck // progress is a courtesy
 		}
 	}()
 	return box, func() {
@@ -124,7 +126,7 @@ func newOutbox(ctx context.Context, session *sdk.ServerSession) (box outbox, flu
 	}
 }
 
-func (box outbox) put(params *sdk.ProgressNotificationParams) {
+func (box outbox) put(params *relay.Result) {
 	select {
 	case box <- params:
 	default:

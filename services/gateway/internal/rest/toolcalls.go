@@ -37,6 +37,9 @@ type ReportRequest struct {
 	Branch       string         `json:"branch,omitzero" doc:"As in the check."`
 	// OutcomeUnknown is for clients that are not told how a call ended.
 	OutcomeUnknown bool `json:"outcome_unknown,omitzero" doc:"Nobody can tell whether the call succeeded: it is no evidence then."`
+	// Background and BackgroundEnded are the client's names of programs.
+	Background      string `json:"background,omitzero" maxLength:"256" doc:"The call has returned, and its program continues in the background: the client's name of that program."`
+	BackgroundEnded string `json:"background_ended,omitzero" maxLength:"256" doc:"The result shows that a program of the background has ended: the client's name of that program."`
 }
 
 // ReportResponse is the run after a report.
@@ -170,7 +173,7 @@ func (e *edge) report(c *call, in ReportRequest) (*answer, error) {
 	resp, err := e.Policy.ReportToolCall(c.ctx, &policyv1.ReportToolCallRequest{
 		RunId: c.path("id"), CallId: in.CallID, Tool: in.Tool, Ok: *in.OK, FilesChanged: in.FilesChanged,
 		ResultBytes: in.ResultBytes, CostUsd: string(in.CostUSD), Output: output,
-		Branch: in.Branch, OutcomeUnknown: in.OutcomeUnknown,
+		Branch: in.Branch, OutcomeUnknown: in.OutcomeUnknown, Background: in.Background, BackgroundEnded: in.BackgroundEnded,
 	})
 	if err != nil {
 		return nil, err

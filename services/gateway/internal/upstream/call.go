@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 )
 
 // Call is one call of a tool.
@@ -33,7 +36,7 @@ type Call struct {
 	Environment *Environment
 	// Progress gets what the server tells of the call until Call returns, and does not
 	// block; nil where nobody asked for it.
-	Progress func(*sdk.ProgressNotificationParams)
+	Progress func(*relay.Result)
 }
 
 // Failure is why a call has no result.
@@ -49,7 +52,7 @@ type Failure struct {
 func (f *Failure) Error() string { return f.message }
 
 // Call calls the tool. Its error is a *Failure, or the *jsonrpc.Error that the server answers.
-func (t *Tool) Call(ctx context.Context, call Call) (*sdk.CallToolResult, error) {
+func (t *Tool) Call(ctx context.Context, call Call) (*relay.Result, error) {
 	started := time.Now()
 	var env environment
 	if call.Environment != nil {
@@ -66,16 +69,19 @@ func (t *Tool) Call(ctx context.Context, call Call) (*sdk.CallToolResult, error)
 		defer done()
 		params.SetProgressToken(token)
 	}
-	result, err := session.CallTool(ctx, params)
+	asking, got := expecting(ctx)
+	_, err = session.CallTool(asking, params)
 	failed := func(format string, args ...any) error { return &Failure{message: fmt.Sprintf(format, args...)} }
 	var protocol *jsonrpc.Error
 	switch {
-	case err == nil && result == nil:
+	case err == nil && got.failure != nil:
+		return nil, failed("the server %s failed during %s: %v; its effect is not known", t.Server(), call.As, got.failure)
+	case err == nil && got.result == nil:
 		return nil, failed("the server %s returned nothing", t.Server())
-	case err == nil && result.NeedsInput() && !call.Stateless:
+	case err == nil && got.result.NeedsInput() && !call.Stateless:
 		return nil, failed("the server %s asks the client for input, which the protocol of this client cannot carry", t.Server())
 	case err == nil:
-		return result, nil
+		return got.result, nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return nil, &Failure{Late: true, message: fmt.Sprintf(
 			"the server %s did not respond to %s within %s; its effect is not known",
@@ -93,15 +99,15 @@ func (t *Tool) Call(ctx context.Context, call Call) (*sdk.CallToolResult, error)
 // are our own, so that no server can speak of another's call.
 type progress struct {
 	mu      sync.Mutex
-	waiting map[string]func(*sdk.ProgressNotificationParams)
+	waiting map[string]func(*relay.Result)
 }
 
 func newProgress() *progress {
-	return &progress{waiting: map[string]func(*sdk.ProgressNotificationParams){}}
+	return &progress{waiting: map[string]func(*relay.Result){}}
 }
 
 // forward makes a token for a call, until done: to is not called afterwards.
-func (p *progress) forward(to func(*sdk.ProgressNotificationParams)) (token string, done func()) {
+func (p *progress) forward(to func(*relay.Result)) (token string, done func()) {
 	token = rand.Text()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,15 +121,18 @@ func (p *progress) forward(to func(*sdk.ProgressNotificationParams)) (token stri
 
 // relay handles a server's notification.
 func (p *progress) relay(text json.RawMessage) {
-	var params sdk.ProgressNotificationParams
-	if json.Unmarshal(text, &params) != nil {
+	params, err := relay.ReadResult(bytes.Clone(text))
+	if err != nil {
 		return // a server that cannot write one says nothing
 	}
-	token, _ := params.ProgressToken.(string)
+	var token string
+	if json.Unmarshal(params.Get("progressToken"), &token) != nil {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if to := p.waiting[token]; to != nil {
-		params.ProgressToken = nil
-		to(&params)
+		params.Remove("progressToken")
+		to(params)
 	}
 }

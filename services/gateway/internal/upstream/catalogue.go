@@ -1,8 +1,6 @@
 package upstream
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/toolname"
+	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 )
 
 // Prefix begins the full name of a tool, mcp__SERVER__TOOL.
@@ -25,6 +24,8 @@ type Tool struct {
 	*sdk.Tool         // as the server wrote it
 	Qualified  string // its full name
 	Digest     string // of all that an agent reads of it
+	Newer      bool   // only clients of the stateless protocol can read its outputSchema
+	text       *relay.Result
 	plain      string // the name that the operator has given it; empty for none
 	connection *connection
 }
@@ -47,12 +48,15 @@ func (t *Tool) Other(name string) string {
 // called. It is immutable.
 type Catalogue struct {
 	Tools map[string]*Tool
-	List  []*sdk.Tool         // under each of their names, sorted by it
-	bare  map[string][]string // a tool's name at its server: its full names
+	List  []*sdk.Tool              // under each of their names, sorted by it
+	texts map[string]*relay.Result // of the tools and prompts in lists, by their names there
+	left  map[string]string        // why a tool is left out, by its full name
+	bare  map[string][]string      // a tool's name at its server: its full names
 
 	// Prompts by the name that agents use, and in the order in which they are listed.
-	Prompts    map[string]*Prompt
-	PromptList []*sdk.Prompt
+	Prompts     map[string]*Prompt
+	promptTexts map[string]*relay.Result
+	PromptList  []*sdk.Prompt
 	// Resources and templates, in the order of their servers' names.
 	Resources []*Resource
 	Templates []*Template
@@ -77,7 +81,10 @@ var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 func (s *Set) rebuild() {
 	s.rebuilding.Lock()
 	defer s.rebuilding.Unlock()
-	c := &Catalogue{Tools: map[string]*Tool{}, bare: map[string][]string{}, Prompts: map[string]*Prompt{}}
+	c := &Catalogue{
+		Tools: map[string]*Tool{}, bare: map[string][]string{}, Prompts: map[string]*Prompt{},
+		texts: map[string]*relay.Result{}, promptTexts: map[string]*relay.Result{}, left: map[string]string{},
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.connections)) {
 		from := s.connections[name]
 		o := from.offered()
@@ -86,6 +93,9 @@ func (s *Set) rebuild() {
 		}
 		for _, prompt := range o.prompts {
 			s.addPrompt(c, from, prompt)
+		}
+		for tool, why := range o.leftOut {
+			c.left[Prefix+name+"__"+tool] = why
 		}
 		c.addResources(from, o)
 		if o.instructions != "" {
@@ -99,6 +109,7 @@ func (s *Set) rebuild() {
 		listed := *t.Tool
 		listed.Name = name
 		c.List = append(c.List, &listed)
+		c.texts[name] = named(t.text, name)
 	}
 	slices.SortFunc(c.List, func(a, b *sdk.Tool) int { return strings.Compare(a.Name, b.Name) })
 	for _, names := range c.bare {
@@ -107,13 +118,26 @@ func (s *Set) rebuild() {
 	s.catalogue.Store(c)
 }
 
-func (s *Set) addTool(c *Catalogue, from *connection, tool *sdk.Tool) {
-	if !toolName().MatchString(tool.Name) || namesOffer(tool.Name) {
-		s.options.Logger.Warn("upstream: a tool is ignored: its name has unusual characters, is too long, or begins as those of prompts and resources do",
-			"upstream", from.server.Name, "tool", fmt.Sprintf("%.64s", tool.Name))
-		return
+// named is a text with another name.
+func named(text *relay.Result, name string) *relay.Result {
+	text = text.Clone()
+	text.Set("name", relay.Quote(name))
+	return text
+}
+
+// ToolText is a tool of the list as its server describes it; nil for one that is not there.
+func (c *Catalogue) ToolText(name string) json.RawMessage {
+	if text := c.texts[name]; text != nil {
+		return text.JSON()
 	}
-	t := &Tool{Tool: tool, Qualified: Prefix + from.server.Name + "__" + tool.Name, Digest: digest(tool), connection: from}
+	return nil
+}
+
+// PromptText is a prompt of the list as its server describes it.
+func (c *Catalogue) PromptText(name string) json.RawMessage { return c.promptTexts[name].JSON() }
+
+func (s *Set) addTool(c *Catalogue, from *connection, tool Described) {
+	t := &Tool{Tool: tool.Tool, Qualified: Prefix + from.server.Name + "__" + tool.Name, Digest: tool.digest, Newer: tool.newer, text: tool.text, connection: from}
 	if c.Tools[t.Qualified] != nil || toolcall.Own(t.Qualified) {
 		return // the same tool twice in one list, or one that the gate would take for ours
 	}
@@ -141,23 +165,14 @@ func (s *Set) mayBePlain(name string) bool {
 	return !toolname.Known(name) && !s.options.Reserved(name) && !strings.HasPrefix(name, Prefix)
 }
 
-// digest is that of what an agent reads of a tool, and decides by.
-func digest(tool *sdk.Tool) string {
-	shown := *tool
-	shown.Meta, shown.Icons = nil, nil
-	text, err := json.Marshal(shown)
-	if err != nil {
-		text = []byte(err.Error()) // it cannot be listed either
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
 // Unknown says why a name cannot be called.
 func (s *Set) Unknown(name string) string {
 	message := fmt.Sprintf("unknown tool %.128q", name)
 	if full := s.Catalogue().bare[name]; len(full) > 0 {
 		return message + ": tools of servers are called by their full names; call " + strings.Join(full, " or ")
+	}
+	if why := s.Catalogue().left[name]; why != "" {
+		return message + ": its server offers it, and it is left out because of how it is described: " + why
 	}
 	if server, _, ok := strings.Cut(strings.TrimPrefix(name, Prefix), "__"); ok && strings.HasPrefix(name, Prefix) {
 		if c := s.connections[server]; c != nil {

@@ -59,8 +59,8 @@ type connection struct {
 	moved   chan struct{}      // closed and replaced when one of session, err and calls changes
 	offers  offers             // as last listed, kept while the server is down
 	said    Kinds              // lists that the server says have changed since
-	// onlyAsTask are the tools that can only be called as tasks.
-	onlyAsTask map[string]bool
+	only    *Peer              // the client that has used the process alone since it was started
+	many    bool               // several have
 }
 
 func newConnection(server Server, options Options, progress *progress, changed func(Kinds), updated func(uri string)) *connection {
@@ -135,6 +135,9 @@ func (c *connection) serve(ctx context.Context, protocol string, env environment
 	if err := c.list(starting, session); err != nil {
 		return fmt.Errorf("list its tools: %w", whyEnded(ended, err))
 	}
+	c.mu.Lock()
+	c.only, c.many = nil, false
+	c.mu.Unlock()
 	c.set(session, env, nil)
 	c.watchAgain(starting, session)
 	if c.options.Alone != nil {
@@ -324,6 +327,9 @@ func (c *connection) begin(ctx context.Context, env environment, via *Peer) (ses
 	if session, err = c.connected(ctx); err != nil {
 		return nil, nil, err
 	}
+	c.mu.Lock()
+	c.used(via)
+	c.mu.Unlock()
 	c.count(1)
 	return session, func() { c.count(-1); leave() }, nil
 }

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"reflect"
-	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 )
 
 // Bounds of what one server offers: things of one kind, and what it says of them, as JSON.
@@ -24,10 +24,11 @@ var anyObject = json.RawMessage(`{"type":"object"}`)
 
 // offers is all that a server offers.
 type offers struct {
-	tools        []*sdk.Tool
-	prompts      []*sdk.Prompt
-	resources    []*sdk.Resource
-	templates    []*sdk.ResourceTemplate
+	tools        []Described
+	prompts      []offered[sdk.Prompt]
+	resources    []offered[sdk.Resource]
+	templates    []offered[sdk.ResourceTemplate]
+	leftOut      map[string]string // why a tool is not listed, by its name
 	capabilities sdk.ServerCapabilities
 	instructions string
 }
@@ -53,80 +54,149 @@ func (o offers) differ(from offers) Kinds {
 func (c *connection) ask(ctx context.Context, session *sdk.ClientSession) (o offers, err error) {
 	about := session.InitializeResult()
 	o.instructions = about.Instructions
-	c.mu.Lock()
-	c.onlyAsTask = nil // the list says it anew
-	c.mu.Unlock()
 	if about.Capabilities != nil {
 		o.capabilities = *about.Capabilities
 	}
 	if about.Capabilities == nil || o.capabilities.Tools != nil {
-		if o.tools, err = collect(c, "tools", session.Tools(ctx, nil)); err != nil {
+		all, err := list(ctx, c, "tools", readTool, func(ctx context.Context, cursor string) error {
+			_, err := session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+			return err
+		})
+		if err != nil {
 			return o, err
 		}
-		// Tasks are not relayed.
-		o.tools = slices.DeleteFunc(o.tools, func(tool *sdk.Tool) bool { return c.needsTask(tool.Name) })
-		for _, tool := range o.tools {
-			if tool.InputSchema == nil {
-				tool.InputSchema = anyObject
-			}
-		}
+		o.tools, o.leftOut = c.usable(all)
 	}
 	if o.capabilities.Prompts != nil {
-		if o.prompts, err = collect(c, "prompts", session.Prompts(ctx, nil)); err != nil && !unknownMethod(err) {
+		o.prompts, err = collect(ctx, c, "prompts", readPrompt, func(ctx context.Context, cursor string) error {
+			_, err := session.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: cursor})
+			return err
+		})
+		if err != nil && !unknownMethod(err) {
 			return o, err
 		}
 	}
 	if o.capabilities.Resources != nil {
-		if o.resources, err = collect(c, "resources", session.Resources(ctx, nil)); err != nil && !unknownMethod(err) {
+		o.resources, err = collect(ctx, c, "resources", readResource, func(ctx context.Context, cursor string) error {
+			_, err := session.ListResources(ctx, &sdk.ListResourcesParams{Cursor: cursor})
+			return err
+		})
+		if err != nil && !unknownMethod(err) {
 			return o, err
 		}
-		if o.templates, err = collect(c, "resource templates", session.ResourceTemplates(ctx, nil)); err != nil && !unknownMethod(err) {
+		o.templates, err = collect(ctx, c, "resourceTemplates", readTemplate, func(ctx context.Context, cursor string) error {
+			_, err := session.ListResourceTemplates(ctx, &sdk.ListResourceTemplatesParams{Cursor: cursor})
+			return err
+		})
+		if err != nil && !unknownMethod(err) {
 			return o, err
 		}
 	}
 	return o, nil
 }
 
-// needTask notes tools that can only be called as tasks.
-func (c *connection) needTask(names []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, name := range names {
-		if c.onlyAsTask[name] || len(c.onlyAsTask) == maxOffers {
+// usable parts the tools that can be called from those that cannot.
+func (c *connection) usable(all []listed[Described]) (tools []Described, leftOut map[string]string) {
+	leftOut = map[string]string{}
+	seen := map[string]bool{}
+	for _, one := range all {
+		name, why := one.name, ""
+		switch {
+		case one.err != nil:
+			why = one.err.Error()
+		case !toolName().MatchString(one.item.Name) || namesOffer(one.item.Name):
+			why = "its name has unusual characters, is too long, or begins as those of prompts and resources do"
+		case one.item.onlyAsTask:
+			why = "it can only be called as a task, and tasks are not relayed"
+		case seen[one.item.Name]:
+			why = "the server has listed a tool of this name before"
+		default:
+			seen[one.item.Name] = true
+			tools = append(tools, one.item)
 			continue
 		}
-		if c.onlyAsTask == nil {
-			c.onlyAsTask = map[string]bool{}
+		c.log.Warn("upstream: a tool is left out", "tool", fmt.Sprintf("%.64s", name), "why", why)
+		if len(leftOut) < maxLeftOut && !seen[name] {
+			leftOut[name] = why
 		}
-		c.onlyAsTask[name] = true
-		c.log.Warn("upstream: a tool is not listed: it can only be called as a task, and tasks are not relayed", "tool", fmt.Sprintf("%.64s", name))
 	}
+	return tools, leftOut
 }
 
-func (c *connection) needsTask(name string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.onlyAsTask[name]
+// maxLeftOut bounds the tools of a server of which it is remembered why they are left out.
+const maxLeftOut = 256
+
+// listed is an entry of a list, or why it cannot be used.
+type listed[T any] struct {
+	item T
+	name string // as far as it can be read
+	err  error
 }
 
-// collect lists things of one kind, up to the bounds.
-func collect[T any](c *connection, kind string, all iter.Seq2[*T, error]) (list []*T, err error) {
-	size := 0
-	for one, err := range all {
-		if err != nil {
+// list asks for the pages of a list, up to the bounds, and reads each entry.
+func list[T any](
+	ctx context.Context, c *connection, kind string, read func(json.RawMessage) (T, error), page func(context.Context, string) error,
+) ([]listed[T], error) {
+	var all []listed[T]
+	size, cursor := 0, ""
+	for {
+		asking, got := expecting(ctx)
+		if err := page(asking, cursor); err != nil {
 			return nil, err
 		}
-		text, err := json.Marshal(one)
+		if got.failure != nil {
+			return nil, got.failure
+		}
+		if got.result == nil {
+			return all, nil
+		}
+		elements, err := relay.Elements(got.result.Get(kind))
 		if err != nil {
-			return nil, fmt.Errorf("one of its %s: %w", kind, err)
+			return nil, fmt.Errorf("its list of %s: %w", kind, err)
 		}
-		if size += len(text); len(list) == maxOffers || size > maxOfferBytes {
-			c.log.Warn("upstream: a server offers too much; the rest is ignored", "kind", kind, "limit", maxOffers, "bytes", maxOfferBytes)
-			break
+		for _, element := range elements {
+			if size += len(element); len(all) == maxOffers || size > maxOfferBytes {
+				c.log.Warn("upstream: a server offers too much; the rest is ignored", "kind", kind, "limit", maxOffers, "bytes", maxOfferBytes)
+				return all, nil
+			}
+			one := listed[T]{name: nameIn(element)}
+			one.item, one.err = read(element)
+			all = append(all, one)
 		}
-		list = append(list, one)
+		next := readable(got.result.Get("nextCursor"))
+		if next == "" || next == "null" || next == cursor {
+			return all, nil
+		}
+		cursor = next
 	}
-	return list, nil
+}
+
+// nameIn is the name in an entry, as far as it has one.
+func nameIn(element json.RawMessage) string {
+	written, err := relay.ReadResult(element)
+	if err != nil {
+		return ""
+	}
+	var name string
+	if json.Unmarshal(written.Get("name"), &name) != nil {
+		return ""
+	}
+	return name
+}
+
+// collect lists what can be used of one kind.
+func collect[T any](
+	ctx context.Context, c *connection, kind string, read func(json.RawMessage) (T, error), page func(context.Context, string) error,
+) (items []T, err error) {
+	all, err := list(ctx, c, kind, read, page)
+	for _, one := range all {
+		if one.err != nil {
+			c.log.Warn("upstream: an entry of a list is left out", "kind", kind, "name", fmt.Sprintf("%.64s", one.name), "why", one.err)
+			continue
+		}
+		items = append(items, one.item)
+	}
+	return items, err
 }
 
 // unknownMethod is whether a server declares more than it answers.

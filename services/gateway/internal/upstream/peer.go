@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -16,6 +15,10 @@ import (
 // messages. A server has one where it serves one client alone: on stdio, and over HTTP by a
 // session of its own. The zero Peer can nothing yet; Meet says who it is.
 type Peer struct {
+	// Owner says whose the client is: connections of one owner may be told of one another's
+	// calls. It is empty where that is not known.
+	Owner string
+
 	mu    sync.Mutex
 	met   chan struct{} // closed once the client is known
 	ready chan struct{} // closed once it may be asked
@@ -132,28 +135,19 @@ func (p *Peer) relay(next sdk.MethodHandler) sdk.MethodHandler {
 func (p *Peer) ask(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 	switch r := req.(type) {
 	case *sdk.ClientRequest[*sdk.ListRootsParams]:
-		return result(p.to.ListRoots(ctx, r.Params))
+		return orNone(p.to.ListRoots(ctx, r.Params))
 	case *sdk.CreateMessageWithToolsRequest:
-		return result(p.to.CreateMessageWithTools(ctx, r.Params))
+		return orNone(p.to.CreateMessageWithTools(ctx, r.Params))
 	case *sdk.ElicitRequest:
-		return result(p.to.Elicit(ctx, r.Params))
+		return orNone(p.to.Elicit(ctx, r.Params))
 	case *sdk.ElicitationCompleteNotificationRequest:
 		return nil, p.to.NotifyElicitationComplete(ctx, r.Params)
 	}
 	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not relayed", method)}
 }
 
-// message passes a message for logs on.
-func (p *Peer) message(text json.RawMessage) {
-	var params sdk.LoggingMessageParams
-	if !closed(p.ready) || json.Unmarshal(text, &params) != nil {
-		return // before the client can be told anything, or nothing that it could read
-	}
-	p.to.Log(p.newest(), &params) //nolint:errcheck // a courtesy
-}
-
-// result keeps a nil pointer from being a result.
-func result[R sdk.Result](res R, err error) (sdk.Result, error) {
+// orNone keeps a nil pointer from being a result.
+func orNone[R sdk.Result](res R, err error) (sdk.Result, error) {
 	if err != nil {
 		return nil, err
 	}

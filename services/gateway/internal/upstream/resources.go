@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -15,6 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/yosida95/uritemplate/v3"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 )
 
 // Prompt is one prompt of a server.
@@ -29,11 +32,13 @@ type (
 	// Resource is one resource of a server.
 	Resource struct {
 		*sdk.Resource
+		text       *relay.Result
 		connection *connection
 	}
 	// Template is a template of URIs of resources.
 	Template struct {
 		*sdk.ResourceTemplate
+		text       *relay.Result
 		connection *connection
 	}
 )
@@ -44,22 +49,29 @@ func (r *Resource) Server() string { return r.connection.server.Name }
 // Server is the name of its server.
 func (t *Template) Server() string { return t.connection.server.Name }
 
+// Text is the resource as its server describes it.
+func (r *Resource) Text() json.RawMessage { return r.text.JSON() }
+
+// Text is the template as its server describes it.
+func (t *Template) Text() json.RawMessage { return t.text.JSON() }
+
 // promptName is what a prompt may be called: a name that people can read.
 var promptName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\pC\s]([^\pC]{0,126}[^\pC\s])?$`) })
 
-func (s *Set) addPrompt(c *Catalogue, from *connection, prompt *sdk.Prompt) {
-	name := Prefix + from.server.Name + "__" + prompt.Name
-	if from.server.Plain && !strings.HasPrefix(prompt.Name, Prefix) && c.Prompts[prompt.Name] == nil {
-		name = prompt.Name // one with the prefix would be that of another server
+func (s *Set) addPrompt(c *Catalogue, from *connection, prompt offered[sdk.Prompt]) {
+	name := Prefix + from.server.Name + "__" + prompt.item.Name
+	if from.server.Plain && !strings.HasPrefix(prompt.item.Name, Prefix) && c.Prompts[prompt.item.Name] == nil {
+		name = prompt.item.Name // one with the prefix would be that of another server
 	}
-	if !promptName().MatchString(prompt.Name) || c.Prompts[name] != nil {
+	if !promptName().MatchString(prompt.item.Name) || c.Prompts[name] != nil {
 		s.options.Logger.Warn("upstream: a prompt is ignored: its name has unusual characters, is too long, or is there already",
-			"upstream", from.server.Name, "prompt", fmt.Sprintf("%.64s", prompt.Name))
+			"upstream", from.server.Name, "prompt", fmt.Sprintf("%.64s", prompt.item.Name))
 		return
 	}
-	c.Prompts[name] = &Prompt{Prompt: prompt, Offer: from.offer(promptOffer + prompt.Name), connection: from}
-	listed := *prompt
+	c.Prompts[name] = &Prompt{Prompt: prompt.item, Offer: from.offer(promptOffer + prompt.item.Name), connection: from}
+	listed := *prompt.item
 	listed.Name = name
+	c.promptTexts[name] = named(prompt.text, name)
 	c.PromptList = append(c.PromptList, &listed)
 	c.Capabilities.Prompts = &sdk.PromptCapabilities{ListChanged: true}
 }
@@ -98,10 +110,10 @@ func (c *connection) offer(name string) *Tool {
 
 func (c *Catalogue) addResources(from *connection, o offers) {
 	for _, resource := range o.resources {
-		c.Resources = append(c.Resources, &Resource{resource, from})
+		c.Resources = append(c.Resources, &Resource{resource.item, resource.text, from})
 	}
 	for _, template := range o.templates {
-		c.Templates = append(c.Templates, &Template{template, from})
+		c.Templates = append(c.Templates, &Template{template.item, template.text, from})
 	}
 	if resources := o.capabilities.Resources; resources != nil {
 		if c.Capabilities.Resources == nil {
@@ -237,19 +249,40 @@ func ask[R any](ctx context.Context, t *Tool, env *Environment, via *Peer, reque
 }
 
 // Get gets a prompt.
-func (p *Prompt) Get(ctx context.Context, env *Environment, via *Peer, params *sdk.GetPromptParams) (*sdk.GetPromptResult, error) {
+func (p *Prompt) Get(ctx context.Context, env *Environment, via *Peer, params *sdk.GetPromptParams) (*relay.Result, error) {
 	at := *params
 	at.Name = p.Name
-	return ask(ctx, p.Offer, env, via, func(ctx context.Context, session *sdk.ClientSession) (*sdk.GetPromptResult, error) {
-		return session.GetPrompt(ctx, &at)
+	return result(ctx, p.Offer, env, via, func(ctx context.Context, session *sdk.ClientSession) error {
+		_, err := session.GetPrompt(ctx, &at)
+		return err
 	})
 }
 
 // Read reads the resource that an offer stands for.
-func (t *Tool) Read(ctx context.Context, env *Environment, via *Peer, params *sdk.ReadResourceParams) (*sdk.ReadResourceResult, error) {
-	return ask(ctx, t, env, via, func(ctx context.Context, session *sdk.ClientSession) (*sdk.ReadResourceResult, error) {
-		return session.ReadResource(ctx, params)
+func (t *Tool) Read(ctx context.Context, env *Environment, via *Peer, params *sdk.ReadResourceParams) (*relay.Result, error) {
+	return result(ctx, t, env, via, func(ctx context.Context, session *sdk.ClientSession) error {
+		_, err := session.ReadResource(ctx, params)
+		return err
 	})
+}
+
+// result asks for something whose result passes as the server wrote it.
+func result(
+	ctx context.Context, t *Tool, env *Environment, via *Peer, request func(context.Context, *sdk.ClientSession) error,
+) (*relay.Result, error) {
+	got, err := ask(ctx, t, env, via, func(ctx context.Context, session *sdk.ClientSession) (*answer, error) {
+		asking, got := expecting(ctx)
+		return got, request(asking, session)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case got.failure != nil:
+		return nil, &Failure{message: fmt.Sprintf("the server %s failed: %v", t.Server(), got.failure)}
+	case got.result == nil:
+		return nil, &Failure{message: "the server " + t.Server() + " returned nothing"}
+	}
+	return got.result, nil
 }
 
 // maxWatched bounds the resources of one server that are watched at once: the oldest goes.
@@ -316,9 +349,10 @@ func (c *connection) watchAgain(ctx context.Context, session *sdk.ClientSession)
 }
 
 // Complete completes an argument of a prompt or a template of the offer's server.
-func (t *Tool) Complete(ctx context.Context, via *Peer, params *sdk.CompleteParams) (*sdk.CompleteResult, error) {
-	return ask(ctx, t, nil, via, func(ctx context.Context, session *sdk.ClientSession) (*sdk.CompleteResult, error) {
-		return session.Complete(ctx, params)
+func (t *Tool) Complete(ctx context.Context, via *Peer, params *sdk.CompleteParams) (*relay.Result, error) {
+	return result(ctx, t, nil, via, func(ctx context.Context, session *sdk.ClientSession) error {
+		_, err := session.Complete(ctx, params)
+		return err
 	})
 }
 
@@ -352,7 +386,7 @@ func (c *Catalogue) Completer(ref *sdk.CompleteReference) (*Tool, *sdk.CompleteR
 // and Interlock.
 func ForwardedMeta(meta sdk.Meta) sdk.Meta {
 	var kept sdk.Meta
-	for key, value := range meta {
+	for key, value := range asWritten(meta) {
 		// What the client can do, and which messages it wants, are for the server too.
 		said := key == sdk.MetaKeyClientCapabilities || key == sdk.MetaKeyLogLevel
 		if key == "progressToken" || strings.HasPrefix(key, "interlock.run/") || strings.HasPrefix(key, "io.modelcontextprotocol/") && !said {
@@ -364,4 +398,43 @@ func ForwardedMeta(meta sdk.Meta) sdk.Meta {
 		kept[key] = value
 	}
 	return kept
+}
+
+// WrittenMeta is the member of a request's _meta that has the whole of it as its client wrote it.
+// The edge sets it, because the SDK reads numbers anew.
+const WrittenMeta = "interlock.run/meta"
+
+// asWritten is a request's _meta as its client wrote it, but for what the SDK reads of it.
+func asWritten(meta sdk.Meta) map[string]any {
+	text, ok := meta[WrittenMeta].(string)
+	if !ok {
+		return meta
+	}
+	members, err := relay.Members([]byte(text))
+	if err != nil {
+		return meta
+	}
+	written := map[string]any{}
+	for _, m := range members {
+		if read, ok := meta[m.Name]; ok && strings.HasPrefix(m.Name, "io.modelcontextprotocol/") {
+			written[m.Name] = read
+		} else {
+			written[m.Name] = m.Value
+		}
+	}
+	return written
+}
+
+// ProgressToken is the token that a client wants to be told of progress with, as it wrote it; nil
+// for none.
+func ProgressToken(meta sdk.Meta) json.RawMessage {
+	token, ok := asWritten(meta)["progressToken"]
+	if !ok || token == nil {
+		return nil
+	}
+	text, err := json.Marshal(token)
+	if err != nil || string(text) == "null" {
+		return nil
+	}
+	return text
 }

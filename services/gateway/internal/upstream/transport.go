@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,17 +16,17 @@ import (
 // that it serves alone, if it does. ended stops
 // what was started for it, or, when not told to stop, says how it ended by itself.
 func (c *connection) transport(env environment, peer *Peer) (t sdk.Transport, ended func(stop bool) error, err error) {
-	frame := 4*c.options.MaxResultBytes + 1<<20
-	heard := heard{notices: map[string]func(json.RawMessage){"notifications/progress": c.progress.relay}, needTask: c.needTask}
+	in := &inbound{log: c.log, limit: 4*c.options.MaxResultBytes + 1<<20}
+	in.notices = map[string]func(json.RawMessage){"notifications/progress": c.progress.relay, "notifications/message": c.message}
 	if peer != nil {
-		heard.notices["notifications/message"] = peer.message
+		in.notices["notifications/message"] = peer.message
 	}
 	if len(c.server.Command) > 0 {
 		p, err := startProcess(c.server, c.options, env)
 		if err != nil {
 			return nil, nil, err
 		}
-		return &sdk.IOTransport{Reader: &tap{ReadCloser: p.stdout, heard: heard}, Writer: p.stdin, MaxLineLength: frame}, p.end, nil
+		return newLines(in, p.stdout, p.stdin), p.end, nil
 	}
 	endpoint, err := url.Parse(c.server.URL)
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
@@ -36,7 +35,7 @@ func (c *connection) transport(env environment, peer *Peer) (t sdk.Transport, en
 	pool := http.DefaultTransport.(*http.Transport).Clone() // it is one
 	client := &http.Client{
 		Transport: &headerTransport{
-			base: pool, endpoint: endpoint, headers: c.server.Headers, limit: int64(frame), heard: heard,
+			base: pool, endpoint: endpoint, headers: c.server.Headers, in: in,
 			patience: c.options.ConnectTimeout / 4,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
@@ -45,7 +44,7 @@ func (c *connection) transport(env environment, peer *Peer) (t sdk.Transport, en
 	}
 	// Errors name the URL, and are for agents and logs: it may hold a secret.
 	shown := url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host}
-	return &sdk.StreamableClientTransport{Endpoint: shown.String(), HTTPClient: client, MaxEventSize: frame},
+	return &sdk.StreamableClientTransport{Endpoint: shown.String(), HTTPClient: client, MaxEventSize: in.limit + 1<<10},
 		func(stop bool) error {
 			if stop {
 				pool.CloseIdleConnections()
@@ -55,13 +54,12 @@ func (c *connection) transport(env environment, peer *Peer) (t sdk.Transport, en
 }
 
 // headerTransport adds the rest of an upstream's URL and its headers, for its own host only,
-// and bounds what it answers.
+// and reads what it answers.
 type headerTransport struct {
 	base     http.RoundTripper
 	endpoint *url.URL
 	headers  map[string]string
-	limit    int64
-	heard    heard // takes what is answered
+	in       *inbound // reads the answers
 	// patience is how long a server may take to begin the stream on which it may speak first.
 	patience time.Duration
 }
@@ -79,16 +77,15 @@ func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.Header.Set(name, value)
 		}
 	}
+	exchange, err := t.in.begin(r)
+	if err != nil {
+		return nil, err
+	}
 	res, err := t.begin(r)
 	if err != nil {
 		return nil, err
 	}
-	// Streams are bounded event by event instead.
-	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-		res.Body = http.MaxBytesReader(nil, res.Body, t.limit)
-	}
-	res.Body = &tap{ReadCloser: res.Body, heard: t.heard}
-	return res, nil
+	return exchange.end(res)
 }
 
 // begin makes a request. The SDK waits for the beginning of a server's stream before anything

@@ -58,11 +58,11 @@ func call(t *testing.T, s *upstream.Set, name string) (string, error) {
 	if tool == nil {
 		t.Fatal(s.Unknown(name))
 	}
-	result, err := tool.Call(within(t), upstream.Call{As: name, Arguments: json.RawMessage(`{}`)})
+	got, err := tool.Call(within(t), upstream.Call{As: name, Arguments: json.RawMessage(`{}`)})
 	if err != nil {
 		return "", err
 	}
-	return result.Content[0].(*sdk.TextContent).Text, nil
+	return string(got.Output(1 << 20)), nil
 }
 
 func number(t *testing.T, s *upstream.Set, name string) int {
@@ -207,7 +207,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("look is %+v", tool)
 	}
 	// The schema is passed on as it is.
-	if raw, _ := json.Marshal(tool.InputSchema); string(raw) != `{"properties":{"path":{"type":"string","x-kept":[1,2]}},"type":"object"}` {
+	if raw, _ := json.Marshal(tool.InputSchema); string(raw) != `{"type":"object","properties":{"path":{"type":"string","x-kept":[1,2]}}}` {
 		t.Errorf("schema: %s", raw)
 	}
 	for name, want := range map[string]string{"search": "call mcp__fs__search or mcp__git__search", "Read": "call mcp__fs__Read"} {

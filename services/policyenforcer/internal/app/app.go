@@ -21,6 +21,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/principal"
+	"github.com/interlock-run/interlock/services/internal/sessionread"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 	"github.com/interlock-run/interlock/services/internal/sweep"
 )
@@ -98,6 +99,8 @@ type App struct {
 	ancestry *snapshot.Cache[store.Key, []*Definition]
 	caches   policyCaches
 	lastSeen *snapshot.Cache[counterName, seenValue]
+	// places are how sessions stood when they were read; commits check that.
+	places *snapshot.Cache[placeOf, *sessionread.Place]
 
 	// latest is how many records of a partition are looked at for one call; less in tests.
 	latest int
@@ -110,7 +113,7 @@ type App struct {
 type Config struct {
 	// Approvals asks humans; nil when nobody can be asked, which denies.
 	Approvals Approvals
-	// Sessions tells their trees; nil when there are none: each is its own.
+	// Sessions reads how sessions stand; nil reads that from the store.
 	Sessions Sessions
 	// Shared reads what approvals rest on; without it a call whose approval rests on
 	// something is denied.
@@ -178,14 +181,15 @@ const (
 // New makes the use cases. clock is time.Now outside of tests.
 func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time, log *slog.Logger, cfg Config) *App {
 	if cfg.Sessions == nil {
-		cfg.Sessions = strangers{}
+		cfg.Sessions = sessionread.New(st)
 	}
 	a := &App{
 		Config: cfg, store: st, engine: engine, announce: announce, clock: clock, log: log,
 		runs: snapshot.New[lane, *snapshotOf](cachedRuns), ancestry: snapshot.New[store.Key, []*Definition](cachedRuns),
 		caches: newPolicyCaches(), latest: scanned, lastSeen: snapshot.New[counterName, seenValue](seenCounters),
+		places: snapshot.New[placeOf, *sessionread.Place](65_536),
 	}
-	for _, forget := range []func(){a.runs.Clear, a.ancestry.Clear, a.caches.indexes.Clear, a.caches.sets.Clear, a.caches.machines.Clear, a.caches.dropped.Clear, a.lastSeen.Clear} {
+	for _, forget := range []func(){a.runs.Clear, a.ancestry.Clear, a.caches.indexes.Clear, a.caches.sets.Clear, a.caches.machines.Clear, a.caches.dropped.Clear, a.lastSeen.Clear, a.places.Clear} {
 		st.Gate().OnTurn(forget)
 	}
 	return a
@@ -196,13 +200,6 @@ func (a *App) Caches() []snapshot.Use {
 	return []snapshot.Use{
 		a.runs.Use("enforcer_runs"), a.caches.sets.UseBytes("enforcer_policies"), a.caches.machines.UseBytes("enforcer_shadow_workflows"),
 	}
-}
-
-// strangers are sessions of which nothing is known.
-type strangers struct{}
-
-func (strangers) Lineage(_ context.Context, _, session string) ([]string, error) {
-	return []string{session}, nil
 }
 
 // load asks the engine for what is in force now, and caches it.

@@ -87,9 +87,9 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 	// What was agreed to is this call, as this rule asks about it.
 	consumed := digest + " " + askedBy(d)
 	if q.consumed[consumed] == "" {
-		session, root := std.root(s)
-		if s.run.SessionID == "" {
-			session, root = "", ""
+		session, root := s.run.SessionID, ""
+		if session != "" {
+			root = std.Names[0]
 		}
 		question := Ask{
 			Action: action,
@@ -120,10 +120,7 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 			// Policies and the run are judged by as they are remembered. An approval is used up
 			// only by those that hold now: for a run that has changed it admits nothing, and would
 			// be said to be used.
-			if err := a.unchanged(ctx, std.index); err != nil {
-				return err
-			}
-			if err := a.stands(ctx, s); err != nil {
+			if err := a.unmoved(ctx, append(std.checks(), store.Check{Key: s.key, Version: s.run.Version})...); err != nil {
 				return err
 			}
 			err := a.Approvals.Consume(ctx, q.caller.Namespace, asked.ID, digest, q.req.CallID, insteadOf)

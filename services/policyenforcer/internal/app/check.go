@@ -109,7 +109,11 @@ func (a *App) again(ctx context.Context, caller Caller, target Target) (*snapsho
 	if _, err := a.refreshPolicies(ctx, caller.Namespace); err != nil {
 		return nil, err
 	}
-	return a.load(ctx, caller.Namespace, target)
+	s, err := a.load(ctx, caller.Namespace, target)
+	if err != nil {
+		return nil, err
+	}
+	return s, a.freshen(ctx, caller, s, target)
 }
 
 // attempt judges a call by a snapshot and makes the answer durable.
@@ -118,9 +122,13 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 	if s.superseded != "" && lifted(state, q.req.Tool) {
 		state = toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeRunNotActive, Tool: q.req.Tool}
 	}
-	std, err := a.standardOf(ctx, q.caller, s, q.req.Tool)
+	std, err := a.standardOf(ctx, q.caller, s, q.req.Target, q.req.Tool)
 	if err != nil {
 		return nil, err
+	}
+	denied, ended := std.verdict(q.req.Tool)
+	if ended {
+		state = denied
 	}
 	d := &Decision{
 		CallID: q.req.CallID, Tool: q.req.Tool, Capability: capabilityOf(s, q.req), InputDigest: q.digest,
@@ -133,6 +141,9 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 	if s.superseded != "" && d.Verdict.Code == toolcall.CodeRunNotActive {
 		d.Message = fmt.Sprintf("Tool %s is denied: run %s is %s, and its session now drives run %s. Name that run, or the session.",
 			document.Quote(q.req.Tool), s.run.ID, s.run.Status, s.superseded)
+	}
+	if ended {
+		d.Message = std.message(q.req.Tool)
 	}
 	if q.req.Explain { // before anything is counted
 		if d.Explanation, err = a.explain(ctx, q, s, std, state); err != nil {
@@ -149,7 +160,7 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 	}
 	d.Shadows = a.shadows(ctx, q, s, std, d.combined)
 	if d.Verdict.Decision == toolcall.Ask {
-		if known, err := a.repeated(ctx, q, s, d); known || err != nil {
+		if known, err := a.repeated(ctx, q, s, std, d); known || err != nil {
 			return d, err
 		}
 		if err = a.ask(ctx, q, s, std, d); exceeded(d, err) {
@@ -175,7 +186,7 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 
 // repeated handles a call whose id has been decided already: what would be asked now
 // has been admitted then.
-func (a *App) repeated(ctx context.Context, q *question, s *snapshotOf, d *Decision) (bool, error) {
+func (a *App) repeated(ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision) (bool, error) {
 	first, err := a.firstCall(ctx, s, d.CallID)
 	if first == nil || err != nil {
 		return false, err
@@ -183,7 +194,7 @@ func (a *App) repeated(ctx context.Context, q *question, s *snapshotOf, d *Decis
 	if !first.GivenUp() && first.InputDigest != d.InputDigest {
 		return false, fault.From(&store.ReplayMismatchError{Owner: s.root, Name: d.CallID})
 	}
-	return true, a.repeat(ctx, q.caller, s, d, first)
+	return true, a.repeat(ctx, q.caller, s, std, d, first)
 }
 
 // combine takes the strictest of what the state and the policies say.
@@ -276,7 +287,13 @@ func (d *Decision) denyByState(v toolcall.Verdict) {
 // long as the run is what that was made on. Otherwise it would be a decision on
 // an old state, and the caller must ask about a new call; so must one whose call
 // was made and reported.
-func (a *App) repeat(ctx context.Context, caller Caller, s *snapshotOf, d *Decision, first *ledger.Call) error {
+func (a *App) repeat(ctx context.Context, caller Caller, s *snapshotOf, std *standard, d *Decision, first *ledger.Call) error {
+	if _, ended := std.verdict(d.Tool); ended {
+		return nil // the denial stands, whatever was allowed before the end
+	}
+	if err := a.unmoved(ctx, std.Checks...); err != nil {
+		return err
+	}
 	if first.GivenUp() {
 		return fault.New(fault.IdempotencyMismatch,
 			"call %q was given up before it was decided, and its approval went to another call; use a new call_id", d.CallID)

@@ -59,7 +59,7 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 		if !first.GivenUp() && first.InputDigest != d.InputDigest {
 			return fault.From(&store.ReplayMismatchError{Owner: s.root, Name: batch.Idempotency.Name})
 		}
-		return a.repeat(ctx, q.caller, s, d, first)
+		return a.repeat(ctx, q.caller, s, std, d, first)
 	case v.Counted:
 		d.Iterations = result.Counters[0]
 	}
@@ -115,7 +115,7 @@ func (a *App) commit(
 			return store.Result{}, err
 		}
 	}
-	batch.Checks = append(batch.Checks, store.Check{Key: std.index.key(), Version: std.index.Version})
+	batch.Checks = append(batch.Checks, std.checks()...)
 	own := len(batch.Counters)
 	batch.Counters = append(batch.Counters, counters...)
 	result, err := a.store.Commit(ctx, batch)
@@ -138,7 +138,7 @@ func (a *App) commitReserved(
 	}
 	log.Time = admitted(spends)
 	batch.Appends = []store.Append{logged(q.caller.Namespace, s.root.ID, log)}
-	err := a.unchanged(ctx, std.index)
+	err := a.unmoved(ctx, std.checks()...)
 	if err == nil {
 		var result store.Result
 		if result, err = a.store.Commit(ctx, batch); err == nil && !result.Replayed {
@@ -166,28 +166,10 @@ func admitted(spends []rules.Spend) (at time.Time) {
 	return at.UTC()
 }
 
-// unchanged reports a conflict when policies are not what was judged by.
-func (a *App) unchanged(ctx context.Context, index *policyIndex) error {
-	record, err := a.store.Get(ctx, index.key())
-	if errors.Is(err, store.ErrNotFound) {
-		record, err = store.Record{Version: store.Absent}, nil
-	}
-	if err == nil && record.Version != index.Version {
-		err = &store.ConflictError{Key: index.key(), Want: index.Version, Have: record.Version}
-	}
-	return err
-}
-
-// stands loses the race when the run is not at the version any more that is judged.
-func (a *App) stands(ctx context.Context, s *snapshotOf) error {
-	record, err := a.store.Get(ctx, s.key)
-	if errors.Is(err, store.ErrNotFound) {
-		record, err = store.Record{Version: store.Absent}, nil
-	}
-	if err == nil && record.Version != s.run.Version {
-		err = &store.ConflictError{Key: s.key, Want: s.run.Version, Have: record.Version}
-	}
-	return err
+// checks are the preconditions of a decision besides the run: the policies and sessions that it
+// was judged by.
+func (std *standard) checks() []store.Check {
+	return append([]store.Check{std.index.check()}, std.Checks...)
 }
 
 func limitOr(limit int64) int64 {

@@ -77,11 +77,11 @@ func (a *App) ReportCost(ctx context.Context, caller Caller, req Costs) (*Costed
 		}
 		amounts[i] = amount
 	}
-	lineage, err := a.Sessions.Lineage(ctx, caller.Namespace, session)
+	place, err := a.place(ctx, caller, session, true)
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	l := a.costsOf(caller.Namespace, lineage[0], session, req.Source)
+	l := a.costsOf(caller.Namespace, place.Account, session, req.Source)
 	costed := &Costed{}
 	for i := range req.Costs {
 		spent, err := a.paidFor(ctx, caller, session, req.Costs[i].Tools, amounts[i])
@@ -244,7 +244,7 @@ func (a *App) paidFor(ctx context.Context, caller Caller, session string, tools 
 		if toolcall.Own(use.Tool) || part == 0 {
 			continue
 		}
-		std, err := a.standardOf(ctx, caller, s, use.Tool)
+		std, err := a.standardOf(ctx, caller, s, Target{SessionID: session}, use.Tool)
 		if err != nil {
 			return nil, err
 		}

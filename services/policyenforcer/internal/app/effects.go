@@ -71,22 +71,43 @@ func (std *standard) asksRepeats() bool {
 	return false
 }
 
-// open adds a call to the record, and the time at which it becomes unknown. False: there are
-// too many, and the decision is a denial.
+// open adds a call to the record: one that may change files voids evidence, and one that is
+// accounted has a time at which it becomes unknown. False: there are too many, and the decision
+// is a denial.
 func (a *App) open(q *question, s *snapshotOf, d *Decision, record *evidence.Record, deadline time.Duration, batch *store.Batch) bool {
 	now := a.clock().UTC()
 	call := evidence.Call{
 		ID: d.CallID, RunID: s.run.ID, Tool: q.req.Tool, What: a.Masks.Text(d.observed.What), Digest: q.digest,
-		By: q.caller.Principal.Name, At: now, Due: now.Add(deadline),
+		By: q.caller.Principal.Name, At: now,
 	}
-	next, fits := record.Open(call)
+	accounted := deadline > 0 && d.observed.Affects
+	if accounted {
+		call.Due = now.Add(deadline)
+	}
+	if d.observed.Background {
+		call.Background = evidence.Unnamed
+	}
+	add := record.Open
+	switch family := s.run.Parent != nil || len(s.run.Children()) > 0; {
+	case d.observed.Voids && (family || declaresEvidence(s)):
+		add = record.Changes
+	case d.observed.Voids: // nothing asks when it ends
+		*record = record.Edited(evidence.Edit{At: now, CallID: d.CallID, What: call.What})
+		if !accounted {
+			return true
+		}
+		add = record.Open
+	}
+	next, fits := add(call)
 	if !fits {
 		d.observed = observed{}
 		d.denyByState(toolcall.TooManyOpen(evidence.MostCalls))
 		return false
 	}
 	*record = next
-	batch.SetTimers = append(batch.SetTimers, effectTimer(s.root, record))
+	if accounted {
+		batch.SetTimers = append(batch.SetTimers, effectTimer(s.root, record))
+	}
 	return true
 }
 
@@ -192,7 +213,7 @@ func (a *App) announceSettled(root store.Key, settled []Settled, batch *store.Ba
 	return nil
 }
 
-// Calls are those of a run's family that wait for their reports (S16.1).
+// Calls are those of a run's family that wait for their reports (S14.6, S16.1).
 func (a *App) Calls(ctx context.Context, caller Caller, target Target) ([]evidence.Call, error) {
 	s, err := a.cached(ctx, caller, target)
 	if err != nil {
@@ -202,7 +223,8 @@ func (a *App) Calls(ctx context.Context, caller Caller, target Target) ([]eviden
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	return read.record.Calls, nil
+	record, _ := read.record.Elapse(a.clock().UTC())
+	return record.Calls, nil
 }
 
 // Settle records how a call ended of which nobody has reported it (S16.4).
@@ -222,12 +244,15 @@ func (a *App) Settle(ctx context.Context, caller Caller, target Target, callID, 
 		if err != nil {
 			return nil, err
 		}
-		next, call, open := read.record.Close(callID)
+		next, call, open := read.record.Settle(callID)
+		if open && call.Edits && outcome != OutcomeNotExecuted { // it may have changed files until now
+			next = next.Edited(evidence.Edit{At: a.clock().UTC(), CallID: callID, What: call.What})
+		}
 		if !open {
 			if first, err := a.settledBefore(ctx, s.root, callID); first != nil || err != nil {
 				return again(first, outcome, err)
 			}
-			return nil, fault.New(fault.NotFound, "no call %q of this run waits for its outcome: it was reported or settled, or it has no effect that the workflow keeps account of; `interlock call list %s` lists those that do", callID, s.run.ID)
+			return nil, fault.New(fault.NotFound, "no call %q of this run waits for its outcome: it was reported or settled, or it neither may change files nor has an effect that the workflow keeps account of; `interlock call list %s` lists those that do", callID, s.run.ID)
 		}
 		settled := Settled{Call: call, Outcome: outcome, By: caller.Principal.Name, Note: note}
 		answer, err := json.Marshal(settled)

@@ -34,7 +34,7 @@ func (a *App) noteEvidence(ctx context.Context, q *question, s *snapshotOf, d *D
 	if d.Verdict.Decision != toolcall.Allow || s.unbound {
 		return nil
 	}
-	declared := slices.ContainsFunc(s.all, func(d *Definition) bool { return len(d.Machine.Evidence()) > 0 })
+	declared := declaresEvidence(s)
 	deadline := effectDeadline(s)
 	if !declared && deadline == 0 && s.run.Parent == nil && len(s.run.Children()) == 0 {
 		return nil
@@ -56,24 +56,29 @@ func (a *App) noteEvidence(ctx context.Context, q *question, s *snapshotOf, d *D
 			return err
 		}
 	}
-	record, version := read.record, read.version
-	if opens && !a.open(q, s, d, &record, deadline, batch) {
-		return nil
-	}
+	version := read.version
+	record, elapsed := read.record.Elapse(a.clock().UTC())
 	switch {
 	case !declared && !opens && version == store.Absent: // nothing to void, as long as that is so
 		d.observed = observed{}
 		batch.Checks = append(batch.Checks, store.Check{Key: ledger.EvidenceOf(s.root), Version: version})
 		return nil
-	case d.observed.Voids:
-		record = record.Edited(evidence.Edit{At: a.clock().UTC(), CallID: d.CallID, What: a.Masks.Text(d.observed.What)})
-	case version != store.Absent && !opens:
+	case opens || d.observed.Voids:
+		if !a.open(q, s, d, &record, deadline, batch) {
+			return nil
+		}
+	case version != store.Absent && !elapsed:
 		d.observed.edits = record.Edits
 		batch.Checks = append(batch.Checks, store.Check{Key: ledger.EvidenceOf(s.root), Version: version})
 		return nil
 	}
 	d.observed.edits = record.Edits
 	return putEvidence(s.root, &record, version, batch)
+}
+
+// declaresEvidence reports that the run, or one that has invoked it, declares evidence.
+func declaresEvidence(s *snapshotOf) bool {
+	return slices.ContainsFunc(s.all, func(d *Definition) bool { return len(d.Machine.Evidence()) > 0 })
 }
 
 // evidence is what has been observed of a family, and the version of that.
@@ -114,7 +119,7 @@ func reportedBy(caller Caller) []byte {
 // a test may end otherwise than the agent has said. again is what the store said of the
 // repeat; it stands where nothing is left to take.
 func (a *App) observeClaimed(ctx context.Context, caller Caller, root store.Key, s *snapshotOf, call *ledger.Call, r *Reported, again error) error {
-	if !caller.Observes || call == nil || !call.Voids && len(call.Gives) == 0 && effectDeadline(s) == 0 {
+	if !caller.Observes || call == nil || !call.Voids && len(call.Gives) == 0 && effectDeadline(s) == 0 && r.BackgroundEnded == "" {
 		return again
 	}
 	first, err := a.store.Answer(ctx, root, ledger.ReportName(r.CallID))
@@ -151,7 +156,8 @@ func (a *App) takeEvidence(ctx context.Context, caller Caller, root store.Key, s
 		call = &moved
 	}
 	keeps := effectDeadline(s) > 0
-	if !call.Voids && len(call.Gives) == 0 && !keeps {
+	ends := caller.Observes && r.BackgroundEnded != ""
+	if !call.Voids && len(call.Gives) == 0 && !keeps && !ends {
 		return nil
 	}
 	record, version, err := a.evidence(ctx, root)
@@ -159,10 +165,11 @@ func (a *App) takeEvidence(ctx context.Context, caller Caller, root store.Key, s
 		return err
 	}
 	now := a.clock().UTC()
+	record, _ = record.Elapse(now)
 	if keeps {
 		lost, closed := closeReported(caller, r, &record)
 		settled := reconcile(caller, s, r, &record)
-		if !closed && len(settled) == 0 && !call.Voids && len(call.Gives) == 0 {
+		if !closed && len(settled) == 0 && !call.Voids && len(call.Gives) == 0 && !ends {
 			return nil
 		}
 		if err := a.announceLost(root, lost, batch); err != nil {
@@ -174,6 +181,12 @@ func (a *App) takeEvidence(ctx context.Context, caller Caller, root store.Key, s
 	}
 	if call.Voids { // it was being made until now
 		record = record.Edited(evidence.Edit{At: now, CallID: r.CallID, What: record.Last.What})
+		if caller.Observes {
+			record = record.Ends(r.CallID, r.Background)
+		}
+	}
+	if ends {
+		record = record.EndsBackground(call.RunID, r.BackgroundEnded, now)
 	}
 	if !r.Unknown {
 		specs := s.Machine.Evidence()

@@ -315,7 +315,7 @@ func (a *App) ExplainRecorded(ctx context.Context, namespace string, r *ledger.D
 	was.Now = a.clock().UTC()
 	// The log names who called and not in which role: nearly all are agents.
 	caller := Caller{Namespace: namespace, Principal: auth.Principal{Name: r.Principal, Role: auth.Agent}}
-	std, err := a.standardOf(ctx, caller, s, r.Tool)
+	std, err := a.standardOf(ctx, caller, s, Target{}, r.Tool)
 	if err != nil {
 		return nil, fault.From(err)
 	}

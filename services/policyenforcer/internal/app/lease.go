@@ -29,7 +29,7 @@ func (a *App) leased(ctx context.Context, q *question, s *snapshotOf, std *stand
 		Policy: d.By.Policy, PolicyVersion: d.By.Version, Rule: d.By.Pointer(), Capability: d.Capability,
 	}
 	if s.run.SessionID != "" {
-		_, scope.RootID = std.root(s)
+		scope.RootID = std.Names[0]
 	}
 	for after := ""; ; {
 		page, err := a.store.List(ctx, store.Query{

@@ -10,8 +10,10 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 )
 
@@ -32,12 +34,6 @@ type Attachment struct {
 	Kind AttachmentKind `json:"kind"`
 	ID   string         `json:"id"`
 }
-
-// Kinds and ids of records.
-const (
-	kindPolicyIndex = "policy_index"
-	policyIndexID   = "policies"
-)
 
 // indexed is what the index says of one policy.
 type indexed struct {
@@ -72,26 +68,28 @@ type policyIndex struct {
 	sessions  bool
 }
 
-func policyIndexKey(namespace string) store.Key {
-	return store.Key{Namespace: namespace, Kind: kindPolicyIndex, ID: policyIndexID}
-}
+func policyIndexKey(namespace string) store.Key { return ledger.PolicyIndexOf(namespace) }
 
 func newPolicyIndex(namespace string, version int64, text indexText) *policyIndex {
 	x := &policyIndex{Version: version, namespace: namespace, text: text, attached: make(map[Attachment][]string)}
 	for name, p := range text.Policies {
 		for _, to := range p.Attachments {
+			to = to.covers()
 			x.attached[to] = append(x.attached[to], name)
 			x.sessions = x.sessions || to.Kind == AttachedToSession
 		}
 	}
-	for _, names := range x.attached {
+	for to, names := range x.attached {
 		slices.Sort(names)
+		x.attached[to] = slices.Compact(names)
 	}
 	return x
 }
 
-// key is the record that a decision by this index has to check.
-func (x *policyIndex) key() store.Key { return policyIndexKey(x.namespace) }
+// check is the precondition of a decision by this index.
+func (x *policyIndex) check() store.Check {
+	return store.Check{Key: policyIndexKey(x.namespace), Version: x.Version}
+}
 
 // live is the version of a policy that is enforced.
 func (x *policyIndex) live(name string) (version int64, ok bool) {
@@ -108,7 +106,15 @@ func (x *policyIndex) shadow(name string) (version int64, ok bool) {
 
 // attachedTo names the policies that are attached, in order. Read only.
 func (x *policyIndex) attachedTo(kind AttachmentKind, id string) []string {
-	return x.attached[Attachment{kind, id}]
+	return x.attached[Attachment{kind, id}.covers()]
+}
+
+// covers is what an attachment counts for: all sessions whose names are alike (S7.9).
+func (t Attachment) covers() Attachment {
+	if t.Kind == AttachedToSession {
+		t.ID = session.Alike(t.ID)
+	}
+	return t
 }
 
 // sessionsAttached reports that a policy is attached to any session.

@@ -44,7 +44,7 @@ func (a *App) rehearse(ctx context.Context, q *question, s *snapshotOf, std *sta
 	own, spends := len(batch.Counters), d.combined.Spends
 	counters := a.counters(q.caller.Namespace, spends)
 	if a.store.Spans() {
-		batch.Checks = append(batch.Checks, store.Check{Key: std.index.key(), Version: std.index.Version})
+		batch.Checks = append(batch.Checks, std.checks()...)
 		batch.Counters = append(batch.Counters, counters...)
 		return spendOf(own, nil, a.offer(ctx, s.entry, batch))
 	}
@@ -57,7 +57,7 @@ func (a *App) rehearse(ctx context.Context, q *question, s *snapshotOf, std *sta
 			return spendOf(0, at, err)
 		}
 	}
-	if err := a.unchanged(ctx, std.index); err != nil {
+	if err := a.unmoved(ctx, std.checks()...); err != nil {
 		return err
 	}
 	return a.offer(ctx, s.entry, batch)

@@ -33,6 +33,9 @@ type Report struct {
 	Output []byte
 	// Unknown: nobody can tell how the call ended, whatever OK says. It shows nothing.
 	Unknown bool
+	// Background is the client's name of the program that the call leaves in the background, and
+	// BackgroundEnded that of one whose end the result shows; empty for none.
+	Background, BackgroundEnded string
 }
 
 // maxResultBytes is far above the size of any result, and so far below what a counter holds that the

@@ -19,6 +19,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/sessionread"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/rpc"
 )
@@ -209,11 +210,11 @@ func (e *engine) Definition(context.Context, string, string, int64) (*app.Defini
 // trees are sessions of which "child" is below "s".
 type trees struct{}
 
-func (trees) Lineage(_ context.Context, _, session string) ([]string, error) {
+func (trees) Place(_ context.Context, _, session, _ string) (*sessionread.Place, error) {
 	if session == "child" {
-		return []string{"s", "child"}, nil
+		return &sessionread.Place{Names: []string{"s", "child"}, Account: "s"}, nil
 	}
-	return []string{session}, nil
+	return &sessionread.Place{Names: []string{session}, Account: session}, nil
 }
 
 // sqlite is a store in a file, which belongs to one process: all replicas share it.

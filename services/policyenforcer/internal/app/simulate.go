@@ -121,11 +121,11 @@ func (c *recorder) call(ctx context.Context, r *ledger.Decision) (rules.Recorded
 	}
 	root, ok := c.roots[r.SessionID]
 	if !ok {
-		lineage, err := c.app.Sessions.Lineage(ctx, c.namespace, r.SessionID)
+		place, err := c.app.Sessions.Place(ctx, c.namespace, r.SessionID, "")
 		if err != nil {
 			return recorded, err
 		}
-		root = lineage[0]
+		root = place.Account
 		c.roots[r.SessionID] = root
 	}
 	recorded.Root = root

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/sessionread"
 )
 
 // narrow is a store that does not span shards, as a Redis Cluster.
@@ -113,7 +114,7 @@ func (a *approvals) decide(id string, s consent.Status) {
 // tree is sessions: the parent of each.
 type tree map[string]string
 
-func (t tree) Lineage(_ context.Context, _, session string) ([]string, error) {
+func (t tree) Place(_ context.Context, _, session, _ string) (*sessionread.Place, error) {
 	if session == "unreachable" {
 		return nil, errDown
 	}
@@ -121,7 +122,7 @@ func (t tree) Lineage(_ context.Context, _, session string) ([]string, error) {
 	for parent := t[session]; parent != ""; parent = t[parent] {
 		names = append([]string{parent}, names...)
 	}
-	return names, nil
+	return &sessionread.Place{Names: names, Account: names[0]}, nil
 }
 
 // stage is a run under policies, and the enforcers that judge its calls.

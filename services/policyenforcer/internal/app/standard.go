@@ -9,20 +9,12 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// Sessions is the state-store as the enforcer sees it.
-type Sessions interface {
-	// Lineage names a session and all above it, the root's name first. A session that is
-	// not registered is its own root.
-	Lineage(ctx context.Context, namespace, session string) ([]string, error)
-}
-
 // standard is what a call is held to in addition to its state: policies, and their shadows.
 type standard struct {
 	index *policyIndex
-	// lineage of the session, the root first; nil when there is none, or when no
-	// policy asks for it.
-	lineage []string
-	live    []*rules.Set
+	// standing is how the sessions of the call stand.
+	*standing
+	live []*rules.Set
 	// because is what each of live holds for.
 	because []string
 	// shadows are policies that are judged alongside others: replaces is the index in
@@ -39,15 +31,19 @@ type shadowSet struct {
 
 // standardOf finds the policies that hold for a call: those of its process or
 // workflow and of all that have invoked it, those attached to its session or one
-// above, and those of the caller's role. They hold whatever the run's status: what a
+// above, those of the agents that these were started from, and those of the caller's role. They hold whatever the run's status: what a
 // state enforces ends with the run, or while it is paused; a policy does not. What is
 // named and cannot be had denies.
-func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool string) (*standard, error) {
+func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, target Target, tool string) (*standard, error) {
 	index, err := a.knownPolicies(ctx, caller.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	std, role := &standard{index: index}, string(caller.Principal.Role)
+	sessions, err := a.standingOf(ctx, caller, s, target)
+	if err != nil {
+		return nil, err
+	}
+	std, role := &standard{index: index, standing: sessions}, string(caller.Principal.Role)
 	if caller.Principal.Role.Drives() { // what runs agents is held to what agents are
 		role = string(auth.Agent)
 	}
@@ -78,13 +74,12 @@ func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool
 	for _, r := range []string{string(caller.Principal.Role), role} {
 		name(AttachedToRole, r, index.attachedTo(AttachedToRole, r)...)
 	}
-	session := s.run.SessionID
-	if session != "" && (len(std.live) > 0 || len(names) > 0 || index.sessionsAttached()) {
-		if std.lineage, err = a.Sessions.Lineage(ctx, caller.Namespace, session); err != nil {
-			return nil, err
-		}
-		for _, above := range std.lineage {
-			name(AttachedToSession, above, index.attachedTo(AttachedToSession, above)...)
+	for _, above := range std.Names {
+		name(AttachedToSession, above, index.attachedTo(AttachedToSession, above)...)
+	}
+	for _, of := range std.Agents {
+		if of.Policy != "" {
+			name("agent", of.Name, of.Policy)
 		}
 	}
 	for i, n := range names {
@@ -132,12 +127,8 @@ func (a *App) hold(ctx context.Context, namespace string, std *standard, name, r
 // root is whose limits per session are spent: the session tree's, or without a
 // session the runs' that invoke each other.
 func (std *standard) root(s *snapshotOf) (session, root string) {
-	switch {
-	case s.run.SessionID == "":
+	if s.run.SessionID == "" {
 		return s.root.ID, s.root.ID
-	case len(std.lineage) > 0:
-		return s.run.SessionID, std.lineage[0]
-	default:
-		return s.run.SessionID, s.run.SessionID
 	}
+	return s.run.SessionID, std.Account
 }

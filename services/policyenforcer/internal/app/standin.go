@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -65,14 +66,14 @@ func incomplete(run *workflow.View, err error) error {
 }
 
 // heldWithoutRun reports that policies hold for the caller, or for a session or one
-// above it, whatever it does.
+// above it, whatever it does; or that the session has ended.
 func (a *App) heldWithoutRun(ctx context.Context, caller Caller, session string) (bool, error) {
 	index, err := a.knownPolicies(ctx, caller.Namespace)
 	if err != nil {
 		return false, err
 	}
 	// The index may be old, and nothing is committed that would tell.
-	if err := a.unchanged(ctx, index); err != nil {
+	if err := a.unmoved(ctx, index.check()); err != nil {
 		if index, err = a.refreshPolicies(ctx, caller.Namespace); err != nil {
 			return false, err
 		}
@@ -80,19 +81,13 @@ func (a *App) heldWithoutRun(ctx context.Context, caller Caller, session string)
 	if len(index.attachedTo(AttachedToRole, string(caller.Principal.Role))) > 0 {
 		return true, nil
 	}
-	if !index.sessionsAttached() {
-		return false, nil
-	}
-	lineage, err := a.Sessions.Lineage(ctx, caller.Namespace, session)
+	// Nothing is committed that would tell of an old answer.
+	place, err := a.place(ctx, caller, session, true)
 	if err != nil {
 		return false, err
 	}
-	for _, above := range lineage {
-		if len(index.attachedTo(AttachedToSession, above)) > 0 {
-			return true, nil
-		}
-	}
-	return false, nil
+	attached := func(above string) bool { return len(index.attachedTo(AttachedToSession, above)) > 0 }
+	return heldBySession(place) || slices.ContainsFunc(place.Names, attached), nil
 }
 
 // standIn stands in for the run of a session that drives none. It is in no store, and

@@ -17,12 +17,14 @@ const (
 	kindUpstreams = "upstream_tools"
 	upstreamsID   = "tools"
 	// maxUpstreamTools bounds the tools of a namespace that gateways have reported, which
-	// are in one record with those of agents.
+	// are in one record with those of agents, and maxServerTools those of one server.
 	maxUpstreamTools = 4096
-	// maxAgentsTools bounds those that only agents have reported, and maxAgentTools those
-	// of one principal.
-	maxAgentsTools = 2048
-	maxAgentTools  = 512
+	maxServerTools   = 2048
+	// maxAgentsTools bounds those that only agents have reported, maxAgentTools those of one
+	// principal, and maxAgentServerTools those of a server that one principal has reported.
+	maxAgentsTools      = 2048
+	maxAgentTools       = 512
+	maxAgentServerTools = 128
 	// maxAccepted bounds the digests of a tool that hold at once: replicas of a server are
 	// updated one after the other.
 	maxAccepted = 4
@@ -65,31 +67,32 @@ type pins map[string]map[string]pin
 // UpstreamChange is a change of a server's tools, as it is announced.
 type UpstreamChange struct {
 	Server  string
-	Type    string // changed or accepted
+	Type    string // changed, accepted or forgotten
 	Tools   []string
 	Version int64 // counts the changes of the namespace
 }
 
-// ObserveTools pins the tools of a server that were never seen, and returns the names of
-// those that are not as they were accepted.
-func (a *App) ObserveTools(ctx context.Context, caller Caller, server string, seen []ObservedTool) (changed []string, err error) {
+// HiddenTools is what must not be used of a server's tools.
+type HiddenTools struct {
+	Changed []string // not as they were accepted
+	NoRoom  []string // never seen, and not remembered
+}
+
+// ObserveTools pins the tools of a server that were never seen, as far as there is room, and
+// returns the names of those that must not be used.
+func (a *App) ObserveTools(ctx context.Context, caller Caller, server string, seen []ObservedTool) (HiddenTools, error) {
 	by := ""
 	if caller.Principal.Role.Drives() {
 		by = caller.Principal.Name
 	}
-	return retry.Do(ctx, "the tools of "+server, func() ([]string, error) {
+	return retry.Do(ctx, "the tools of "+server, func() (HiddenTools, error) {
 		known, version, err := a.pins(ctx, caller.Namespace)
 		if err != nil {
-			return nil, err
+			return HiddenTools{}, err
 		}
 		change, hidden, pinned := known.observe(server, by, seen)
 		if change == nil && !pinned {
 			return hidden, nil
-		}
-		if pinned {
-			if err := known.full(by); err != nil {
-				return nil, err
-			}
 		}
 		return hidden, retry.Fault(a.putPins(ctx, caller, known, version, change))
 	})
@@ -102,12 +105,17 @@ func (a *App) ObserveTools(ctx context.Context, caller Caller, server string, se
 // The word of an agent counts less: a gateway is what operators have configured, and an agent
 // can report what it likes, about any server. So a gateway's first sight replaces an agent's,
 // and an agent replaces nothing of a gateway's.
-func (p pins) observe(server, by string, seen []ObservedTool) (change *UpstreamChange, hidden []string, pinned bool) {
+func (p pins) observe(server, by string, seen []ObservedTool) (change *UpstreamChange, hidden HiddenTools, pinned bool) {
 	var news []string
+	room := p.room(server, by)
 	for _, tool := range seen {
 		now, known := p[server][tool.Tool]
 		switch {
+		case (!known || by == "" && now.By != "") && room == 0:
+			hidden.NoRoom = append(hidden.NoRoom, tool.Tool)
+			continue
 		case !known, by == "" && now.By != "":
+			room--
 			if p[server] == nil {
 				p[server] = map[string]pin{}
 			}
@@ -122,7 +130,7 @@ func (p pins) observe(server, by string, seen []ObservedTool) (change *UpstreamC
 			p[server][tool.Tool] = now
 			news = append(news, tool.Tool)
 		}
-		hidden = append(hidden, tool.Tool)
+		hidden.Changed = append(hidden.Changed, tool.Tool)
 	}
 	if len(news) > 0 {
 		change = &UpstreamChange{Server: server, Type: "changed", Tools: news}
@@ -130,11 +138,11 @@ func (p pins) observe(server, by string, seen []ObservedTool) (change *UpstreamC
 	return change, hidden, pinned
 }
 
-// full refuses more tools than are remembered, after one was pinned for an agent, or for a
-// gateway when by is empty.
-func (p pins) full(by string) error {
-	gateways, agents, own := 0, 0, 0
-	for _, tools := range p {
+// room is how many more tools of a server can be pinned for an agent, or for a gateway when by
+// is empty. Agents and gateways take no places from one another.
+func (p pins) room(server, by string) int {
+	gateways, agents, own, here := 0, 0, 0, 0
+	for name, tools := range p {
 		for _, one := range tools {
 			switch one.By {
 			case "":
@@ -145,19 +153,48 @@ func (p pins) full(by string) error {
 			default:
 				agents++
 			}
+			if name == server && one.By == by {
+				here++
+			}
 		}
 	}
-	switch {
-	case by == "" && gateways > maxUpstreamTools:
-		return fault.New(fault.LimitReached, "a namespace remembers at most %d tools of upstream servers", maxUpstreamTools)
-	case by != "" && own > maxAgentTools:
-		return fault.New(fault.QuotaExceeded, "a namespace remembers at most %d tools of upstream servers that %q was the first to report",
-			maxAgentTools, by)
-	case by != "" && agents > maxAgentsTools:
-		return fault.New(fault.LimitReached, "a namespace remembers at most %d tools of upstream servers that only agents have reported",
-			maxAgentsTools)
+	if by == "" {
+		return max(0, min(maxUpstreamTools-gateways, maxServerTools-here))
 	}
-	return nil
+	return max(0, min(maxAgentsTools-agents, maxAgentTools-own, maxAgentServerTools-here))
+}
+
+// ForgetTools forgets the tools of a server, or one of them, and returns what they were.
+func (a *App) ForgetTools(ctx context.Context, caller Caller, server, tool string) ([]UpstreamTool, error) {
+	return retry.Do(ctx, "the tools of "+server, func() ([]UpstreamTool, error) {
+		known, version, err := a.pins(ctx, caller.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		gone := known.forget(server, tool)
+		if len(gone) == 0 {
+			return nil, fault.New(fault.NotFound, "no such tool of the server %q is pinned; `interlock upstream list` shows those that are", server)
+		}
+		change := &UpstreamChange{Server: server, Type: "forgotten"}
+		for _, one := range gone {
+			change.Tools = append(change.Tools, one.Tool)
+		}
+		return gone, retry.Fault(a.putPins(ctx, caller, known, version, change))
+	})
+}
+
+// forget removes the pins of a server, or of one of its tools, and returns them.
+func (p pins) forget(server, tool string) (gone []UpstreamTool) {
+	for _, name := range slices.Sorted(maps.Keys(p[server])) {
+		if tool == "" || tool == name {
+			gone = append(gone, UpstreamTool{server, name, p[server][name]})
+			delete(p[server], name)
+		}
+	}
+	if len(p[server]) == 0 {
+		delete(p, server)
+	}
+	return gone
 }
 
 // UpstreamTools returns all tools that were seen, by server and name.

@@ -26,7 +26,7 @@ func (r *rig) observe(caller app.Caller, tools string, want ...string) {
 		seen = append(seen, app.ObservedTool{Tool: name, Digest: digest, Description: "is " + digest + " says " + caller.Principal.Name})
 	}
 	got, err := r.replica(r.store).ObserveTools(r.Context(), caller, "fs", seen)
-	if err != nil || !slices.Equal(got, want) {
+	if err != nil || !slices.Equal(got.Changed, want) || len(got.NoRoom) > 0 {
 		r.Errorf("%s: %v, %v; want %v", tools, got, err, want)
 	}
 }
@@ -111,26 +111,80 @@ func TestUpstreamToolsOfAgents(t *testing.T) {
 		if _, err := r.AcceptTool(r.Context(), operator, "fs", "read", "benign"); fault.ReasonOf(err) != fault.VersionConflict {
 			r.Error(err)
 		}
+	})
+}
 
-		many := func(caller app.Caller, server string, n int) error {
+// Tools take room of their server, of the agent that reported them, and of all agents: what
+// there is no room for is hidden, and nothing else. An operator makes room.
+func TestRoomForUpstreamTools(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		many := func(caller app.Caller, server string, n, without int) {
+			r.Helper()
 			seen := make([]app.ObservedTool, n)
 			for i := range seen {
 				seen[i] = app.ObservedTool{Tool: fmt.Sprint(i), Digest: "1"}
 			}
-			_, err := r.ObserveTools(r.Context(), caller, server, seen)
-			return err
-		}
-		r.refused(many(amir, "many", 513), fault.QuotaExceeded)
-		for i := range 4 {
-			one := app.Caller{Namespace: ns, Principal: auth.Principal{Name: fmt.Sprint("agent", i), Role: auth.Agent}}
-			if err := many(one, fmt.Sprint("many", i), 512); err != nil {
-				r.Error(err)
+			got, err := r.ObserveTools(r.Context(), caller, server, seen)
+			if err != nil || len(got.Changed) > 0 || len(got.NoRoom) != without {
+				r.Errorf("%d of %s by %s: %d without room, %v; want %d", n, server, caller.Principal.Name, len(got.NoRoom), err, without)
 			}
 		}
-		r.refused(many(amir, "more", 1), fault.LimitReached)
-		if err := many(theGateway, "many", 4095); err != nil { // with fs's
+		agent := func(i int) app.Caller {
+			return app.Caller{Namespace: ns, Principal: auth.Principal{Name: fmt.Sprint("agent", i), Role: auth.Agent}}
+		}
+		many(amir, "one", 130, 2) // of a server
+		for i := range 3 {
+			many(amir, fmt.Sprint("next", i), 128, 0)
+		}
+		many(amir, "last", 1, 1) // of the agent
+		many(bea, "last", 1, 0)
+		many(amir, "last", 1, 0) // it is known now
+		for i := range 16 {      // each agent reports four servers
+			without := 0
+			switch { // 512 and 1 are taken
+			case i == 11:
+				without = 1
+			case i > 11:
+				without = 128
+			}
+			many(agent(i/4), fmt.Sprint("of", i), 128, without)
+		}
+		many(agent(9), "late", 1, 1) // of all agents
+		many(theGateway, "big", 2049, 1)
+		many(theGateway, "one", 2048, 0) // agents take no places from it, and lose theirs
+		many(theGateway, "more", 1, 1)
+
+		if _, err := r.ForgetTools(r.Context(), operator, "big", "2048"); fault.ReasonOf(err) != fault.NotFound {
 			r.Error(err)
 		}
-		r.refused(many(theGateway, "more", 1), fault.LimitReached)
+		if gone, err := r.ForgetTools(r.Context(), operator, "big", "7"); err != nil || len(gone) != 1 || gone[0].Tool != "7" {
+			r.Error(gone, err)
+		}
+		many(theGateway, "more", 1, 0)
+		if gone, err := r.ForgetTools(r.Context(), operator, "next0", ""); err != nil || len(gone) != 128 {
+			r.Error(len(gone), err)
+		}
+		many(amir, "next9", 128, 0)
+		if _, err := r.ForgetTools(r.Context(), operator, "next0", ""); fault.ReasonOf(err) != fault.NotFound {
+			r.Error(err)
+		}
+		if got := r.events(); len(got) != 2 || got[0] != "interlock.default.upstream.big.forgotten" {
+			r.Errorf("announced %v", got)
+		}
+	})
+}
+
+// A tool that was forgotten is pinned anew.
+func TestForgottenToolIsPinnedAnew(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.observe(theGateway, "read:1 write:1")
+		r.observe(theGateway, "read:2", "read")
+		if _, err := r.ForgetTools(r.Context(), operator, "fs", "read"); err != nil {
+			r.Fatal(err)
+		}
+		r.observe(theGateway, "read:2 write:1")
+		r.observe(theGateway, "read:1 write:2", "read", "write")
 	})
 }

@@ -34,11 +34,11 @@ func (a *App) Usage(ctx context.Context, caller Caller, name, spender, session s
 	}
 	root := ""
 	if session != "" {
-		lineage, err := a.Sessions.Lineage(ctx, caller.Namespace, session)
+		place, err := a.place(ctx, caller, session, true)
 		if err != nil {
 			return nil, fault.From(err)
 		}
-		root = lineage[0]
+		root = place.Account
 	}
 	usages := limitsOf(policy, spender, root, a.clock())
 	for i := range usages {

@@ -89,6 +89,7 @@ func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolC
 		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		CallID: req.GetCallId(), Tool: req.GetTool(), OK: req.GetOk(), FilesChanged: req.GetFilesChanged(),
 		ResultBytes: req.GetResultBytes(), CostUSD: req.GetCostUsd(), Output: req.GetOutput(), Unknown: req.GetOutcomeUnknown(),
+		Background: req.GetBackground(), BackgroundEnded: req.GetBackgroundEnded(),
 	})
 	if err != nil {
 		return nil, err
@@ -145,10 +146,13 @@ func (s *Enforcer) SettleToolCall(ctx context.Context, req *policyv1.SettleToolC
 }
 
 func openCall(c *evidence.Call) *policyv1.OpenCall {
-	return &policyv1.OpenCall{
-		CallId: c.ID, RunId: c.RunID, Tool: c.Tool, What: c.What, MadeBy: c.By,
-		AllowedAt: timestamppb.New(c.At), DueAt: timestamppb.New(c.Due), Unknown: c.Unknown,
+	open := &policyv1.OpenCall{
+		CallId: c.ID, RunId: c.RunID, Tool: c.Tool, What: c.What, MadeBy: c.By, AllowedAt: timestamppb.New(c.At), Unknown: c.Unknown,
 	}
+	if !c.Due.IsZero() {
+		open.DueAt = timestamppb.New(c.Due)
+	}
+	return open
 }
 
 // CheckToolCalls implements PolicyEnforcerService. Messages are worked on

@@ -30,11 +30,11 @@ func (s *Upstreams) ObserveUpstreamTools(
 	for i, t := range req.GetTools() {
 		seen[i] = app.ObservedTool{Tool: t.GetTool(), Digest: t.GetDigest(), Description: t.GetDescription()}
 	}
-	changed, err := s.App.ObserveTools(ctx, caller(ctx), req.GetServer(), seen)
+	hidden, err := s.App.ObserveTools(ctx, caller(ctx), req.GetServer(), seen)
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.ObserveUpstreamToolsResponse{Changed: changed}, nil
+	return &policyv1.ObserveUpstreamToolsResponse{Changed: hidden.Changed, NoRoom: hidden.NoRoom}, nil
 }
 
 // ListUpstreamTools implements UpstreamService.
@@ -55,6 +55,17 @@ func (s *Upstreams) AcceptUpstreamTools(
 		return nil, err
 	}
 	return &policyv1.AcceptUpstreamToolsResponse{Tools: upstreamTools([]app.UpstreamTool{*accepted})}, nil
+}
+
+// ForgetUpstreamTools implements UpstreamService.
+func (s *Upstreams) ForgetUpstreamTools(
+	ctx context.Context, req *policyv1.ForgetUpstreamToolsRequest,
+) (*policyv1.ForgetUpstreamToolsResponse, error) {
+	gone, err := s.App.ForgetTools(ctx, caller(ctx), req.GetServer(), req.GetTool())
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.ForgetUpstreamToolsResponse{Tools: upstreamTools(gone)}, nil
 }
 
 func upstreamTools(all []app.UpstreamTool) []*policyv1.UpstreamTool {

@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -25,8 +26,8 @@ type AgentSpec struct {
 	EnableConversations bool     `json:"enable_conversations,omitempty"`
 }
 
-// Agent is an agent as it is stored. The record of one that was deleted stays, without an id,
-// so that no version of a name means two things.
+// Agent is an agent as it is stored. The record of one that was deleted stays, without an id
+// and with its policy, so that no version of a name means two things.
 type Agent struct {
 	AgentSpec
 
@@ -159,9 +160,10 @@ func (a *App) UpdateAgent(ctx context.Context, caller Caller, spec AgentSpec, ex
 	return a.changeAgent(ctx, caller.Namespace, spec.Name, expected, func(agent *Agent) { agent.AgentSpec = spec })
 }
 
-// DeleteAgent removes an agent. Sessions that have started from it stay.
+// DeleteAgent removes an agent. Sessions that have started from it stay, and so does its policy for
+// them (S15.10).
 func (a *App) DeleteAgent(ctx context.Context, caller Caller, name string, expected int64) error {
-	_, err := a.changeAgent(ctx, caller.Namespace, name, expected, func(agent *Agent) { *agent = Agent{} })
+	_, err := a.changeAgent(ctx, caller.Namespace, name, expected, func(agent *Agent) { *agent = Agent{AgentSpec: AgentSpec{Policy: agent.Policy}} })
 	return err
 }
 
@@ -179,4 +181,25 @@ func (a *App) changeAgent(ctx context.Context, namespace, name string, expected 
 		agent.UpdatedAt = a.now()
 		return agent, a.putAgent(ctx, namespace, name, version, agent)
 	})
+}
+
+// hasPolicy refuses a session of an agent whose policy does not exist: every call in it would be
+// denied.
+func (a *App) hasPolicy(ctx context.Context, namespace string, agent *Agent) error {
+	if agent.Policy == "" {
+		return nil
+	}
+	index, err := a.store.Get(ctx, ledger.PolicyIndexOf(namespace))
+	if err != nil && !notFound(err) {
+		return fault.From(err)
+	}
+	missing, err := ledger.MissingPolicies(index, []string{agent.Policy})
+	switch {
+	case err != nil:
+		return fault.From(err)
+	case len(missing) > 0:
+		return fault.New(fault.FailedPrecondition, "agent %q names policy %q, which does not exist, so no session was created: "+
+			"store it with `interlock policy put FILE`, or change the agent", clip(agent.Name), clip(agent.Policy))
+	}
+	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 )
 
@@ -34,6 +36,13 @@ func TestAgentsAreObjects(t *testing.T) {
 		_, err = r.CreateAgent(r.Context(), operator, other)
 		r.refused(err, fault.NameTaken)
 
+		_, _, err = r.CreateSession(r.Context(), operator, app.NewSession{Name: "case-1", Agent: "support"})
+		r.refused(err, fault.FailedPrecondition) // its policy does not exist (S7.10)
+		if _, err := r.store.Commit(r.Context(), store.Batch{Puts: []store.Put{{
+			Key: ledger.PolicyIndexOf(operator.Namespace), Expect: store.Absent, Data: []byte(`{"policies": {"careful": {}}}`),
+		}}}); err != nil {
+			r.Fatal(err)
+		}
 		s := r.session(app.NewSession{Name: "case-1", Agent: "support"})
 		if s.Agent != "support" || s.StateRef != "support-session-state" {
 			r.Errorf("the session is of %q, its component is %q", s.Agent, s.StateRef)
@@ -52,6 +61,10 @@ func TestAgentsAreObjects(t *testing.T) {
 		}
 		if err := r.DeleteAgent(r.Context(), operator, "support", 2); err != nil {
 			r.Fatal(err)
+		}
+		deleted, err := r.store.Get(r.Context(), ledger.AgentOf(operator.Namespace, "support"))
+		if policy, bad := ledger.ReadAgentPolicy(deleted); err != nil || bad != nil || policy != "careful" {
+			r.Errorf("the policy of the deleted agent's sessions is %q: %v, %v", policy, err, bad)
 		}
 		_, err = r.Agent(r.Context(), operator.Namespace, "support")
 		r.refused(err, fault.NotFound)

@@ -29,12 +29,12 @@ const (
 	kindLock = "state_lock"
 	// KindSession is under a session's home, an id that lives in the shard of its
 	// tree. See ref.
-	KindSession = "session"
+	KindSession = ledger.KindSession
 	// kindRef maps a name, or an id that a caller chose, to a session's home.
-	kindRef = "session_ref"
+	kindRef = ledger.KindSessionRef
 
 	kindComponent = "component"
-	kindAgent     = "agent"
+	kindAgent     = ledger.KindAgent
 	// kindValues are the values of a component that are kept.
 	kindValues = "component_values"
 	// kindExecution is a use of a component that has begun.

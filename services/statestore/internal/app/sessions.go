@@ -52,6 +52,11 @@ func (a *App) CreateSession(ctx context.Context, caller Caller, req NewSession) 
 	}); err != nil {
 		return nil, false, err
 	}
+	if parent == nil {
+		if parent, err = a.above(ctx, caller, req); err != nil {
+			return nil, false, err
+		}
+	}
 	in, err := a.newIntent(ctx, caller, req, parent)
 	if err != nil {
 		return nil, false, err
@@ -135,6 +140,30 @@ func (a *App) parentOf(ctx context.Context, caller Caller, req NewSession) (*Mem
 	return parent, a.mayTouch(ctx, caller, parent)
 }
 
+// above returns the parent of a root to be whose caller's token is bound: the one in the token, or
+// else the nearest session that is above its name (S7.9). nil for a root, and for a session that
+// is there already.
+func (a *App) above(ctx context.Context, caller Caller, req NewSession) (*Member, error) {
+	own := caller.Principal.Session
+	if own == "" {
+		return nil, nil
+	}
+	if _, err := a.Member(ctx, caller.Namespace, own); fault.ReasonOf(err) != fault.NotFound {
+		return nil, err
+	}
+	caller.Session, caller.Principal.Session = "", "" // which is not there yet, and touches nothing else
+	if req.Parent = caller.Principal.Parent; req.Parent != "" {
+		return a.parentOf(ctx, caller, req)
+	}
+	for name := session.Above(own); name != ""; name = session.Above(name) {
+		req.Parent = name
+		if m, err := a.parentOf(ctx, caller, req); fault.ReasonOf(err) != fault.NotFound {
+			return m, err
+		}
+	}
+	return nil, nil
+}
+
 // agentSubject begins the subjects of trees that agents have made, so that none is
 // one that an operator has chosen, such as a user's name.
 const agentSubject = "session:"
@@ -147,6 +176,9 @@ func (a *App) newIntent(ctx context.Context, caller Caller, req NewSession, pare
 	if req.Agent != "" {
 		agent, err := a.Agent(ctx, caller.Namespace, req.Agent)
 		if err != nil {
+			return nil, err
+		}
+		if err := a.hasPolicy(ctx, caller.Namespace, agent); err != nil {
 			return nil, err
 		}
 		if req.StateRef == "" && len(agent.StateRefs) > 0 {

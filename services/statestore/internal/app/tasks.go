@@ -24,8 +24,9 @@ var anyTask = store.Key{Kind: "task"}
 type Task struct {
 	*session.Task
 	Member *Member
-	// Prompt is what to tell the agent, as things stood when the task was given.
-	Prompt string
+	// Prompt is what to tell the agent, as things stood when the task was given, and Instructions
+	// those of the agent that the session was started from.
+	Prompt, Instructions string
 	// Execution is the use of the component that the session refers to; nil for
 	// none (S12.4).
 	Execution *Execution
@@ -159,6 +160,10 @@ func (a *App) leaseTask(ctx context.Context, caller Caller, r Runner, m *Member)
 	if err != nil {
 		return nil, err
 	}
+	instructions, err := a.instructionsOf(ctx, m)
+	if err != nil {
+		return nil, err
+	}
 	execution, err := a.beginFor(ctx, caller, m, result.Session)
 	if err != nil {
 		return nil, err
@@ -172,7 +177,7 @@ func (a *App) leaseTask(ctx context.Context, caller Caller, r Runner, m *Member)
 		return nil, err
 	}
 	next := t.now[0]
-	return &Task{Task: next.Task, Member: next, Prompt: prompt, Execution: execution}, nil
+	return &Task{Task: next.Task, Member: next, Prompt: prompt, Instructions: instructions, Execution: execution}, nil
 }
 
 // withdraw ends the task of a session that was to update a state which is gone.
@@ -196,6 +201,19 @@ func (a *App) promptOf(ctx context.Context, m *Member, next *session.Session) (s
 	default:
 		return a.filled(ctx, m, next.Prompt)
 	}
+}
+
+// instructionsOf are the instructions of the agent that a session was started from, filled in as a
+// prompt is; empty for none, and of an agent that was deleted.
+func (a *App) instructionsOf(ctx context.Context, m *Member) (string, error) {
+	if m.Agent == "" {
+		return "", nil
+	}
+	_, agent, err := a.findAgent(ctx, m.Key.Namespace, m.Agent)
+	if agent == nil || err != nil {
+		return "", err
+	}
+	return a.filled(ctx, m, agent.Instructions)
 }
 
 // filled puts values of the state and of components into the places of a prompt that refer

@@ -81,7 +81,7 @@ func taskProto(t *app.Task) *statev1.Task {
 	m := t.Member
 	out := &statev1.Task{
 		TaskId: t.ID, Kind: taskKinds[t.Kind], SessionId: m.ID, SessionName: m.Name, WorkflowStateId: m.StateID,
-		Prompt: t.Prompt, Attempt: int32(t.Attempt), Callbacks: callbackProtos(t.Callbacks), Labels: m.Labels, // bounded
+		Prompt: t.Prompt, Instructions: t.Instructions, Attempt: int32(t.Attempt), Callbacks: callbackProtos(t.Callbacks), Labels: m.Labels, // bounded
 		Status: taskStatuses[app.StatusOf(t.Task)], Given: int32(t.Given), Runner: t.Runner, LeaseToken: t.Token, // bounded
 		LeaseExpiresAt: stamp(t.Expires), CreatedAt: timestamppb.New(t.CreatedAt), Error: t.Error,
 		ParentSessionId: m.ParentID, RootSessionId: m.RootID, DueAt: stamp(t.Due),

@@ -370,8 +370,14 @@ type ReportToolCallRequest struct {
 	// True when nobody can tell whether the call succeeded, whatever ok says: it is no
 	// evidence then (S14.5).
 	OutcomeUnknown bool `protobuf:"varint,11,opt,name=outcome_unknown,json=outcomeUnknown,proto3" json:"outcome_unknown,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Set when the call has returned and its program continues in the background: the
+	// client's name of that program. The call stays open (S14.6).
+	Background string `protobuf:"bytes,12,opt,name=background,proto3" json:"background,omitempty"`
+	// Set when the result shows that a program which an earlier call has left in the
+	// background has ended: the client's name of that program.
+	BackgroundEnded string `protobuf:"bytes,13,opt,name=background_ended,json=backgroundEnded,proto3" json:"background_ended,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ReportToolCallRequest) Reset() {
@@ -479,6 +485,20 @@ func (x *ReportToolCallRequest) GetOutcomeUnknown() bool {
 		return x.OutcomeUnknown
 	}
 	return false
+}
+
+func (x *ReportToolCallRequest) GetBackground() string {
+	if x != nil {
+		return x.Background
+	}
+	return ""
+}
+
+func (x *ReportToolCallRequest) GetBackgroundEnded() string {
+	if x != nil {
+		return x.BackgroundEnded
+	}
+	return ""
 }
 
 // ReportToolCallResponse is what follows from the result of a tool call.
@@ -1383,7 +1403,7 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"iterations\x18\r \x01(\x03R\n" +
 	"iterations\x12%\n" +
 	"\x0emax_iterations\x18\x0e \x01(\x03R\rmaxIterations\x12B\n" +
-	"\vexplanation\x18\x0f \x01(\v2 .interlock.policy.v1.ExplanationR\vexplanation\"\x99\x03\n" +
+	"\vexplanation\x18\x0f \x01(\v2 .interlock.policy.v1.ExplanationR\vexplanation\"\xf8\x03\n" +
 	"\x15ReportToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -1399,7 +1419,11 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\bcost_usd\x18\t \x01(\tB\a\xbaH\x04r\x02\x18 R\acostUsd\x12\x16\n" +
 	"\x06output\x18\n" +
 	" \x01(\fR\x06output\x12'\n" +
-	"\x0foutcome_unknown\x18\v \x01(\bR\x0eoutcomeUnknown\"\xd8\x01\n" +
+	"\x0foutcome_unknown\x18\v \x01(\bR\x0eoutcomeUnknown\x12(\n" +
+	"\n" +
+	"background\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\n" +
+	"background\x123\n" +
+	"\x10background_ended\x18\r \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0fbackgroundEnded\"\xd8\x01\n" +
 	"\x16ReportToolCallResponse\x12*\n" +
 	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12\x1c\n" +
 	"\taccounted\x18\x02 \x01(\bR\taccounted\x12>\n" +

@@ -81,7 +81,9 @@ func (x *ObserveUpstreamToolsRequest) GetTools() []*ObservedTool {
 type ObserveUpstreamToolsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names of the tools that have changed since they were accepted.
-	Changed       []string `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
+	Changed []string `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
+	// Names of the tools that were never seen and for which there is no room.
+	NoRoom        []string `protobuf:"bytes,2,rep,name=no_room,json=noRoom,proto3" json:"no_room,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -119,6 +121,13 @@ func (*ObserveUpstreamToolsResponse) Descriptor() ([]byte, []int) {
 func (x *ObserveUpstreamToolsResponse) GetChanged() []string {
 	if x != nil {
 		return x.Changed
+	}
+	return nil
+}
+
+func (x *ObserveUpstreamToolsResponse) GetNoRoom() []string {
+	if x != nil {
+		return x.NoRoom
 	}
 	return nil
 }
@@ -316,6 +325,107 @@ func (x *AcceptUpstreamToolsResponse) GetTools() []*UpstreamTool {
 	return nil
 }
 
+// ForgetUpstreamToolsRequest names what to forget.
+type ForgetUpstreamToolsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the server.
+	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
+	// Name of the tool; empty for all tools of the server.
+	Tool          string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForgetUpstreamToolsRequest) Reset() {
+	*x = ForgetUpstreamToolsRequest{}
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForgetUpstreamToolsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForgetUpstreamToolsRequest) ProtoMessage() {}
+
+func (x *ForgetUpstreamToolsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForgetUpstreamToolsRequest.ProtoReflect.Descriptor instead.
+func (*ForgetUpstreamToolsRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ForgetUpstreamToolsRequest) GetServer() string {
+	if x != nil {
+		return x.Server
+	}
+	return ""
+}
+
+func (x *ForgetUpstreamToolsRequest) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+// ForgetUpstreamToolsResponse is what was forgotten.
+type ForgetUpstreamToolsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tools as they stood.
+	Tools         []*UpstreamTool `protobuf:"bytes,1,rep,name=tools,proto3" json:"tools,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForgetUpstreamToolsResponse) Reset() {
+	*x = ForgetUpstreamToolsResponse{}
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForgetUpstreamToolsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForgetUpstreamToolsResponse) ProtoMessage() {}
+
+func (x *ForgetUpstreamToolsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_upstream_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForgetUpstreamToolsResponse.ProtoReflect.Descriptor instead.
+func (*ForgetUpstreamToolsResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_upstream_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ForgetUpstreamToolsResponse) GetTools() []*UpstreamTool {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
 var File_interlock_policy_v1_upstream_service_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_upstream_service_proto_rawDesc = "" +
@@ -323,9 +433,10 @@ const file_interlock_policy_v1_upstream_service_proto_rawDesc = "" +
 	"*interlock/policy/v1/upstream_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/policy/v1/upstream.proto\"\x84\x01\n" +
 	"\x1bObserveUpstreamToolsRequest\x12!\n" +
 	"\x06server\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x06server\x12B\n" +
-	"\x05tools\x18\x02 \x03(\v2!.interlock.policy.v1.ObservedToolB\t\xbaH\x06\x92\x01\x03\x10\x80 R\x05tools\"8\n" +
+	"\x05tools\x18\x02 \x03(\v2!.interlock.policy.v1.ObservedToolB\t\xbaH\x06\x92\x01\x03\x10\x80 R\x05tools\"Q\n" +
 	"\x1cObserveUpstreamToolsResponse\x12\x18\n" +
-	"\achanged\x18\x01 \x03(\tR\achanged\"\x1a\n" +
+	"\achanged\x18\x01 \x03(\tR\achanged\x12\x17\n" +
+	"\ano_room\x18\x02 \x03(\tR\x06noRoom\"\x1a\n" +
 	"\x18ListUpstreamToolsRequest\"T\n" +
 	"\x19ListUpstreamToolsResponse\x127\n" +
 	"\x05tools\x18\x01 \x03(\v2!.interlock.policy.v1.UpstreamToolR\x05tools\"\x81\x01\n" +
@@ -335,11 +446,17 @@ const file_interlock_policy_v1_upstream_service_proto_rawDesc = "" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04tool\x12 \n" +
 	"\x06digest\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x98\x01@R\x06digest\"V\n" +
 	"\x1bAcceptUpstreamToolsResponse\x127\n" +
-	"\x05tools\x18\x01 \x03(\v2!.interlock.policy.v1.UpstreamToolR\x05tools2\xfc\x02\n" +
+	"\x05tools\x18\x01 \x03(\v2!.interlock.policy.v1.UpstreamToolR\x05tools\"]\n" +
+	"\x1aForgetUpstreamToolsRequest\x12!\n" +
+	"\x06server\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x06server\x12\x1c\n" +
+	"\x04tool\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x04tool\"V\n" +
+	"\x1bForgetUpstreamToolsResponse\x127\n" +
+	"\x05tools\x18\x01 \x03(\v2!.interlock.policy.v1.UpstreamToolR\x05tools2\xf6\x03\n" +
 	"\x0fUpstreamService\x12{\n" +
 	"\x14ObserveUpstreamTools\x120.interlock.policy.v1.ObserveUpstreamToolsRequest\x1a1.interlock.policy.v1.ObserveUpstreamToolsResponse\x12r\n" +
 	"\x11ListUpstreamTools\x12-.interlock.policy.v1.ListUpstreamToolsRequest\x1a..interlock.policy.v1.ListUpstreamToolsResponse\x12x\n" +
-	"\x13AcceptUpstreamTools\x12/.interlock.policy.v1.AcceptUpstreamToolsRequest\x1a0.interlock.policy.v1.AcceptUpstreamToolsResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
+	"\x13AcceptUpstreamTools\x12/.interlock.policy.v1.AcceptUpstreamToolsRequest\x1a0.interlock.policy.v1.AcceptUpstreamToolsResponse\x12x\n" +
+	"\x13ForgetUpstreamTools\x12/.interlock.policy.v1.ForgetUpstreamToolsRequest\x1a0.interlock.policy.v1.ForgetUpstreamToolsResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_interlock_policy_v1_upstream_service_proto_rawDescOnce sync.Once
@@ -353,7 +470,7 @@ func file_interlock_policy_v1_upstream_service_proto_rawDescGZIP() []byte {
 	return file_interlock_policy_v1_upstream_service_proto_rawDescData
 }
 
-var file_interlock_policy_v1_upstream_service_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_interlock_policy_v1_upstream_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_interlock_policy_v1_upstream_service_proto_goTypes = []any{
 	(*ObserveUpstreamToolsRequest)(nil),  // 0: interlock.policy.v1.ObserveUpstreamToolsRequest
 	(*ObserveUpstreamToolsResponse)(nil), // 1: interlock.policy.v1.ObserveUpstreamToolsResponse
@@ -361,24 +478,29 @@ var file_interlock_policy_v1_upstream_service_proto_goTypes = []any{
 	(*ListUpstreamToolsResponse)(nil),    // 3: interlock.policy.v1.ListUpstreamToolsResponse
 	(*AcceptUpstreamToolsRequest)(nil),   // 4: interlock.policy.v1.AcceptUpstreamToolsRequest
 	(*AcceptUpstreamToolsResponse)(nil),  // 5: interlock.policy.v1.AcceptUpstreamToolsResponse
-	(*ObservedTool)(nil),                 // 6: interlock.policy.v1.ObservedTool
-	(*UpstreamTool)(nil),                 // 7: interlock.policy.v1.UpstreamTool
+	(*ForgetUpstreamToolsRequest)(nil),   // 6: interlock.policy.v1.ForgetUpstreamToolsRequest
+	(*ForgetUpstreamToolsResponse)(nil),  // 7: interlock.policy.v1.ForgetUpstreamToolsResponse
+	(*ObservedTool)(nil),                 // 8: interlock.policy.v1.ObservedTool
+	(*UpstreamTool)(nil),                 // 9: interlock.policy.v1.UpstreamTool
 }
 var file_interlock_policy_v1_upstream_service_proto_depIdxs = []int32{
-	6, // 0: interlock.policy.v1.ObserveUpstreamToolsRequest.tools:type_name -> interlock.policy.v1.ObservedTool
-	7, // 1: interlock.policy.v1.ListUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
-	7, // 2: interlock.policy.v1.AcceptUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
-	0, // 3: interlock.policy.v1.UpstreamService.ObserveUpstreamTools:input_type -> interlock.policy.v1.ObserveUpstreamToolsRequest
-	2, // 4: interlock.policy.v1.UpstreamService.ListUpstreamTools:input_type -> interlock.policy.v1.ListUpstreamToolsRequest
-	4, // 5: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:input_type -> interlock.policy.v1.AcceptUpstreamToolsRequest
-	1, // 6: interlock.policy.v1.UpstreamService.ObserveUpstreamTools:output_type -> interlock.policy.v1.ObserveUpstreamToolsResponse
-	3, // 7: interlock.policy.v1.UpstreamService.ListUpstreamTools:output_type -> interlock.policy.v1.ListUpstreamToolsResponse
-	5, // 8: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:output_type -> interlock.policy.v1.AcceptUpstreamToolsResponse
-	6, // [6:9] is the sub-list for method output_type
-	3, // [3:6] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	8, // 0: interlock.policy.v1.ObserveUpstreamToolsRequest.tools:type_name -> interlock.policy.v1.ObservedTool
+	9, // 1: interlock.policy.v1.ListUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
+	9, // 2: interlock.policy.v1.AcceptUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
+	9, // 3: interlock.policy.v1.ForgetUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
+	0, // 4: interlock.policy.v1.UpstreamService.ObserveUpstreamTools:input_type -> interlock.policy.v1.ObserveUpstreamToolsRequest
+	2, // 5: interlock.policy.v1.UpstreamService.ListUpstreamTools:input_type -> interlock.policy.v1.ListUpstreamToolsRequest
+	4, // 6: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:input_type -> interlock.policy.v1.AcceptUpstreamToolsRequest
+	6, // 7: interlock.policy.v1.UpstreamService.ForgetUpstreamTools:input_type -> interlock.policy.v1.ForgetUpstreamToolsRequest
+	1, // 8: interlock.policy.v1.UpstreamService.ObserveUpstreamTools:output_type -> interlock.policy.v1.ObserveUpstreamToolsResponse
+	3, // 9: interlock.policy.v1.UpstreamService.ListUpstreamTools:output_type -> interlock.policy.v1.ListUpstreamToolsResponse
+	5, // 10: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:output_type -> interlock.policy.v1.AcceptUpstreamToolsResponse
+	7, // 11: interlock.policy.v1.UpstreamService.ForgetUpstreamTools:output_type -> interlock.policy.v1.ForgetUpstreamToolsResponse
+	8, // [8:12] is the sub-list for method output_type
+	4, // [4:8] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_upstream_service_proto_init() }
@@ -393,7 +515,7 @@ func file_interlock_policy_v1_upstream_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_upstream_service_proto_rawDesc), len(file_interlock_policy_v1_upstream_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,7 @@ const (
 	UpstreamService_ObserveUpstreamTools_FullMethodName = "/interlock.policy.v1.UpstreamService/ObserveUpstreamTools"
 	UpstreamService_ListUpstreamTools_FullMethodName    = "/interlock.policy.v1.UpstreamService/ListUpstreamTools"
 	UpstreamService_AcceptUpstreamTools_FullMethodName  = "/interlock.policy.v1.UpstreamService/AcceptUpstreamTools"
+	UpstreamService_ForgetUpstreamTools_FullMethodName  = "/interlock.policy.v1.UpstreamService/ForgetUpstreamTools"
 )
 
 // UpstreamServiceClient is the client API for UpstreamService service.
@@ -34,13 +35,17 @@ const (
 type UpstreamServiceClient interface {
 	// ObserveUpstreamTools pins tools that were never seen, and returns those that have
 	// changed. What an agent reports changes nothing that a gateway or an operator has
-	// reported. QUOTA_EXCEEDED when an agent's principal has reported 512 tools first.
+	// reported. Tools for which there is no room are named, and the others are pinned.
 	ObserveUpstreamTools(ctx context.Context, in *ObserveUpstreamToolsRequest, opts ...grpc.CallOption) (*ObserveUpstreamToolsResponse, error)
 	// ListUpstreamTools returns all tools that were seen, by server and name.
 	ListUpstreamTools(ctx context.Context, in *ListUpstreamToolsRequest, opts ...grpc.CallOption) (*ListUpstreamToolsResponse, error)
 	// AcceptUpstreamTools accepts a change of a server's tool. NOT_FOUND when it has not
 	// changed, and VERSION_CONFLICT when it has changed again since.
 	AcceptUpstreamTools(ctx context.Context, in *AcceptUpstreamToolsRequest, opts ...grpc.CallOption) (*AcceptUpstreamToolsResponse, error)
+	// ForgetUpstreamTools forgets the pins of a server, or of one of its tools, and makes room
+	// for others. A tool that is forgotten is pinned again when it is next seen. NOT_FOUND when
+	// nothing is pinned.
+	ForgetUpstreamTools(ctx context.Context, in *ForgetUpstreamToolsRequest, opts ...grpc.CallOption) (*ForgetUpstreamToolsResponse, error)
 }
 
 type upstreamServiceClient struct {
@@ -81,6 +86,16 @@ func (c *upstreamServiceClient) AcceptUpstreamTools(ctx context.Context, in *Acc
 	return out, nil
 }
 
+func (c *upstreamServiceClient) ForgetUpstreamTools(ctx context.Context, in *ForgetUpstreamToolsRequest, opts ...grpc.CallOption) (*ForgetUpstreamToolsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ForgetUpstreamToolsResponse)
+	err := c.cc.Invoke(ctx, UpstreamService_ForgetUpstreamTools_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // UpstreamServiceServer is the server API for UpstreamService service.
 // All implementations must embed UnimplementedUpstreamServiceServer
 // for forward compatibility.
@@ -91,13 +106,17 @@ func (c *upstreamServiceClient) AcceptUpstreamTools(ctx context.Context, in *Acc
 type UpstreamServiceServer interface {
 	// ObserveUpstreamTools pins tools that were never seen, and returns those that have
 	// changed. What an agent reports changes nothing that a gateway or an operator has
-	// reported. QUOTA_EXCEEDED when an agent's principal has reported 512 tools first.
+	// reported. Tools for which there is no room are named, and the others are pinned.
 	ObserveUpstreamTools(context.Context, *ObserveUpstreamToolsRequest) (*ObserveUpstreamToolsResponse, error)
 	// ListUpstreamTools returns all tools that were seen, by server and name.
 	ListUpstreamTools(context.Context, *ListUpstreamToolsRequest) (*ListUpstreamToolsResponse, error)
 	// AcceptUpstreamTools accepts a change of a server's tool. NOT_FOUND when it has not
 	// changed, and VERSION_CONFLICT when it has changed again since.
 	AcceptUpstreamTools(context.Context, *AcceptUpstreamToolsRequest) (*AcceptUpstreamToolsResponse, error)
+	// ForgetUpstreamTools forgets the pins of a server, or of one of its tools, and makes room
+	// for others. A tool that is forgotten is pinned again when it is next seen. NOT_FOUND when
+	// nothing is pinned.
+	ForgetUpstreamTools(context.Context, *ForgetUpstreamToolsRequest) (*ForgetUpstreamToolsResponse, error)
 	mustEmbedUnimplementedUpstreamServiceServer()
 }
 
@@ -116,6 +135,9 @@ func (UnimplementedUpstreamServiceServer) ListUpstreamTools(context.Context, *Li
 }
 func (UnimplementedUpstreamServiceServer) AcceptUpstreamTools(context.Context, *AcceptUpstreamToolsRequest) (*AcceptUpstreamToolsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AcceptUpstreamTools not implemented")
+}
+func (UnimplementedUpstreamServiceServer) ForgetUpstreamTools(context.Context, *ForgetUpstreamToolsRequest) (*ForgetUpstreamToolsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ForgetUpstreamTools not implemented")
 }
 func (UnimplementedUpstreamServiceServer) mustEmbedUnimplementedUpstreamServiceServer() {}
 func (UnimplementedUpstreamServiceServer) testEmbeddedByValue()                         {}
@@ -192,6 +214,24 @@ func _UpstreamService_AcceptUpstreamTools_Handler(srv interface{}, ctx context.C
 	return interceptor(ctx, in, info, handler)
 }
 
+func _UpstreamService_ForgetUpstreamTools_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ForgetUpstreamToolsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UpstreamServiceServer).ForgetUpstreamTools(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: UpstreamService_ForgetUpstreamTools_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UpstreamServiceServer).ForgetUpstreamTools(ctx, req.(*ForgetUpstreamToolsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // UpstreamService_ServiceDesc is the grpc.ServiceDesc for UpstreamService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -210,6 +250,10 @@ var UpstreamService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "AcceptUpstreamTools",
 			Handler:    _UpstreamService_AcceptUpstreamTools_Handler,
+		},
+		{
+			MethodName: "ForgetUpstreamTools",
+			Handler:    _UpstreamService_ForgetUpstreamTools_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

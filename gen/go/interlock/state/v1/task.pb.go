@@ -191,7 +191,10 @@ type Task struct {
 	// When it becomes or became ready. Absent when it was ready at once.
 	DueAt *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=due_at,json=dueAt,proto3" json:"due_at,omitempty"`
 	// The use of the component that the session refers to (S12.4). Absent without one.
-	Execution     *Execution `protobuf:"bytes,20,opt,name=execution,proto3" json:"execution,omitempty"`
+	Execution *Execution `protobuf:"bytes,20,opt,name=execution,proto3" json:"execution,omitempty"`
+	// Instructions of the agent that the session was started from, with values for what they refer
+	// to; empty for none.
+	Instructions  string `protobuf:"bytes,21,opt,name=instructions,proto3" json:"instructions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -366,11 +369,18 @@ func (x *Task) GetExecution() *Execution {
 	return nil
 }
 
+func (x *Task) GetInstructions() string {
+	if x != nil {
+		return x.Instructions
+	}
+	return ""
+}
+
 var File_interlock_state_v1_task_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_task_proto_rawDesc = "" +
 	"\n" +
-	"\x1dinterlock/state/v1/task.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"interlock/state/v1/component.proto\x1a interlock/state/v1/session.proto\"\x88\a\n" +
+	"\x1dinterlock/state/v1/task.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"interlock/state/v1/component.proto\x1a interlock/state/v1/session.proto\"\xac\a\n" +
 	"\x04Task\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x120\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1c.interlock.state.v1.TaskKindR\x04kind\x12\x1d\n" +
@@ -395,7 +405,8 @@ const file_interlock_state_v1_task_proto_rawDesc = "" +
 	"\x11parent_session_id\x18\x11 \x01(\tR\x0fparentSessionId\x12&\n" +
 	"\x0froot_session_id\x18\x12 \x01(\tR\rrootSessionId\x121\n" +
 	"\x06due_at\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampR\x05dueAt\x12;\n" +
-	"\texecution\x18\x14 \x01(\v2\x1d.interlock.state.v1.ExecutionR\texecution\x1a9\n" +
+	"\texecution\x18\x14 \x01(\v2\x1d.interlock.state.v1.ExecutionR\texecution\x12\"\n" +
+	"\finstructions\x18\x15 \x01(\tR\finstructions\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\x84\x01\n" +

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/upstream_service.proto.
  */
 export const file_interlock_policy_v1_upstream_service: GenFile = /*@__PURE__*/
-  fileDesc("CippbnRlcmxvY2svcG9saWN5L3YxL3Vwc3RyZWFtX3NlcnZpY2UucHJvdG8SE2ludGVybG9jay5wb2xpY3kudjEiXwobT2JzZXJ2ZVVwc3RyZWFtVG9vbHNSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCRIwCgV0b29scxgCIAMoCzIhLmludGVybG9jay5wb2xpY3kudjEuT2JzZXJ2ZWRUb29sIi8KHE9ic2VydmVVcHN0cmVhbVRvb2xzUmVzcG9uc2USDwoHY2hhbmdlZBgBIAMoCSIaChhMaXN0VXBzdHJlYW1Ub29sc1JlcXVlc3QiTQoZTGlzdFVwc3RyZWFtVG9vbHNSZXNwb25zZRIwCgV0b29scxgBIAMoCzIhLmludGVybG9jay5wb2xpY3kudjEuVXBzdHJlYW1Ub29sIkoKGkFjY2VwdFVwc3RyZWFtVG9vbHNSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCRIMCgR0b29sGAIgASgJEg4KBmRpZ2VzdBgDIAEoCSJPChtBY2NlcHRVcHN0cmVhbVRvb2xzUmVzcG9uc2USMAoFdG9vbHMYASADKAsyIS5pbnRlcmxvY2sucG9saWN5LnYxLlVwc3RyZWFtVG9vbDL8AgoPVXBzdHJlYW1TZXJ2aWNlEnsKFE9ic2VydmVVcHN0cmVhbVRvb2xzEjAuaW50ZXJsb2NrLnBvbGljeS52MS5PYnNlcnZlVXBzdHJlYW1Ub29sc1JlcXVlc3QaMS5pbnRlcmxvY2sucG9saWN5LnYxLk9ic2VydmVVcHN0cmVhbVRvb2xzUmVzcG9uc2UScgoRTGlzdFVwc3RyZWFtVG9vbHMSLS5pbnRlcmxvY2sucG9saWN5LnYxLkxpc3RVcHN0cmVhbVRvb2xzUmVxdWVzdBouLmludGVybG9jay5wb2xpY3kudjEuTGlzdFVwc3RyZWFtVG9vbHNSZXNwb25zZRJ4ChNBY2NlcHRVcHN0cmVhbVRvb2xzEi8uaW50ZXJsb2NrLnBvbGljeS52MS5BY2NlcHRVcHN0cmVhbVRvb2xzUmVxdWVzdBowLmludGVybG9jay5wb2xpY3kudjEuQWNjZXB0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlQkhaRmdpdGh1Yi5jb20vaW50ZXJsb2NrLXJ1bi9pbnRlcmxvY2svZ2VuL2dvL2ludGVybG9jay9wb2xpY3kvdjE7cG9saWN5djFiBnByb3RvMw", [file_interlock_policy_v1_upstream]);
+  fileDesc("CippbnRlcmxvY2svcG9saWN5L3YxL3Vwc3RyZWFtX3NlcnZpY2UucHJvdG8SE2ludGVybG9jay5wb2xpY3kudjEiXwobT2JzZXJ2ZVVwc3RyZWFtVG9vbHNSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCRIwCgV0b29scxgCIAMoCzIhLmludGVybG9jay5wb2xpY3kudjEuT2JzZXJ2ZWRUb29sIkAKHE9ic2VydmVVcHN0cmVhbVRvb2xzUmVzcG9uc2USDwoHY2hhbmdlZBgBIAMoCRIPCgdub19yb29tGAIgAygJIhoKGExpc3RVcHN0cmVhbVRvb2xzUmVxdWVzdCJNChlMaXN0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlEjAKBXRvb2xzGAEgAygLMiEuaW50ZXJsb2NrLnBvbGljeS52MS5VcHN0cmVhbVRvb2wiSgoaQWNjZXB0VXBzdHJlYW1Ub29sc1JlcXVlc3QSDgoGc2VydmVyGAEgASgJEgwKBHRvb2wYAiABKAkSDgoGZGlnZXN0GAMgASgJIk8KG0FjY2VwdFVwc3RyZWFtVG9vbHNSZXNwb25zZRIwCgV0b29scxgBIAMoCzIhLmludGVybG9jay5wb2xpY3kudjEuVXBzdHJlYW1Ub29sIjoKGkZvcmdldFVwc3RyZWFtVG9vbHNSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCRIMCgR0b29sGAIgASgJIk8KG0ZvcmdldFVwc3RyZWFtVG9vbHNSZXNwb25zZRIwCgV0b29scxgBIAMoCzIhLmludGVybG9jay5wb2xpY3kudjEuVXBzdHJlYW1Ub29sMvYDCg9VcHN0cmVhbVNlcnZpY2USewoUT2JzZXJ2ZVVwc3RyZWFtVG9vbHMSMC5pbnRlcmxvY2sucG9saWN5LnYxLk9ic2VydmVVcHN0cmVhbVRvb2xzUmVxdWVzdBoxLmludGVybG9jay5wb2xpY3kudjEuT2JzZXJ2ZVVwc3RyZWFtVG9vbHNSZXNwb25zZRJyChFMaXN0VXBzdHJlYW1Ub29scxItLmludGVybG9jay5wb2xpY3kudjEuTGlzdFVwc3RyZWFtVG9vbHNSZXF1ZXN0Gi4uaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0VXBzdHJlYW1Ub29sc1Jlc3BvbnNlEngKE0FjY2VwdFVwc3RyZWFtVG9vbHMSLy5pbnRlcmxvY2sucG9saWN5LnYxLkFjY2VwdFVwc3RyZWFtVG9vbHNSZXF1ZXN0GjAuaW50ZXJsb2NrLnBvbGljeS52MS5BY2NlcHRVcHN0cmVhbVRvb2xzUmVzcG9uc2USeAoTRm9yZ2V0VXBzdHJlYW1Ub29scxIvLmludGVybG9jay5wb2xpY3kudjEuRm9yZ2V0VXBzdHJlYW1Ub29sc1JlcXVlc3QaMC5pbnRlcmxvY2sucG9saWN5LnYxLkZvcmdldFVwc3RyZWFtVG9vbHNSZXNwb25zZUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svcG9saWN5L3YxO3BvbGljeXYxYgZwcm90bzM", [file_interlock_policy_v1_upstream]);
 
 /**
  * ObserveUpstreamToolsRequest is what a server offers.
@@ -54,6 +54,13 @@ export type ObserveUpstreamToolsResponse = Message<"interlock.policy.v1.ObserveU
    * @generated from field: repeated string changed = 1;
    */
   changed: string[];
+
+  /**
+   * Names of the tools that were never seen and for which there is no room.
+   *
+   * @generated from field: repeated string no_room = 2;
+   */
+  noRoom: string[];
 };
 
 /**
@@ -156,6 +163,55 @@ export const AcceptUpstreamToolsResponseSchema: GenMessage<AcceptUpstreamToolsRe
   messageDesc(file_interlock_policy_v1_upstream_service, 5);
 
 /**
+ * ForgetUpstreamToolsRequest names what to forget.
+ *
+ * @generated from message interlock.policy.v1.ForgetUpstreamToolsRequest
+ */
+export type ForgetUpstreamToolsRequest = Message<"interlock.policy.v1.ForgetUpstreamToolsRequest"> & {
+  /**
+   * Name of the server.
+   *
+   * @generated from field: string server = 1;
+   */
+  server: string;
+
+  /**
+   * Name of the tool; empty for all tools of the server.
+   *
+   * @generated from field: string tool = 2;
+   */
+  tool: string;
+};
+
+/**
+ * Describes the message interlock.policy.v1.ForgetUpstreamToolsRequest.
+ * Use `create(ForgetUpstreamToolsRequestSchema)` to create a new message.
+ */
+export const ForgetUpstreamToolsRequestSchema: GenMessage<ForgetUpstreamToolsRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_upstream_service, 6);
+
+/**
+ * ForgetUpstreamToolsResponse is what was forgotten.
+ *
+ * @generated from message interlock.policy.v1.ForgetUpstreamToolsResponse
+ */
+export type ForgetUpstreamToolsResponse = Message<"interlock.policy.v1.ForgetUpstreamToolsResponse"> & {
+  /**
+   * The tools as they stood.
+   *
+   * @generated from field: repeated interlock.policy.v1.UpstreamTool tools = 1;
+   */
+  tools: UpstreamTool[];
+};
+
+/**
+ * Describes the message interlock.policy.v1.ForgetUpstreamToolsResponse.
+ * Use `create(ForgetUpstreamToolsResponseSchema)` to create a new message.
+ */
+export const ForgetUpstreamToolsResponseSchema: GenMessage<ForgetUpstreamToolsResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_upstream_service, 7);
+
+/**
  * UpstreamService remembers the tools of MCP servers behind the gate. The schema and the
  * description of a tool are pinned when they are first seen; a tool that has changed
  * since then is hidden until an operator accepts it.
@@ -166,7 +222,7 @@ export const UpstreamService: GenService<{
   /**
    * ObserveUpstreamTools pins tools that were never seen, and returns those that have
    * changed. What an agent reports changes nothing that a gateway or an operator has
-   * reported. QUOTA_EXCEEDED when an agent's principal has reported 512 tools first.
+   * reported. Tools for which there is no room are named, and the others are pinned.
    *
    * @generated from rpc interlock.policy.v1.UpstreamService.ObserveUpstreamTools
    */
@@ -195,6 +251,18 @@ export const UpstreamService: GenService<{
     methodKind: "unary";
     input: typeof AcceptUpstreamToolsRequestSchema;
     output: typeof AcceptUpstreamToolsResponseSchema;
+  },
+  /**
+   * ForgetUpstreamTools forgets the pins of a server, or of one of its tools, and makes room
+   * for others. A tool that is forgotten is pinned again when it is next seen. NOT_FOUND when
+   * nothing is pinned.
+   *
+   * @generated from rpc interlock.policy.v1.UpstreamService.ForgetUpstreamTools
+   */
+  forgetUpstreamTools: {
+    methodKind: "unary";
+    input: typeof ForgetUpstreamToolsRequestSchema;
+    output: typeof ForgetUpstreamToolsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_interlock_policy_v1_upstream_service, 0);

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/status"
 
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/setup"
@@ -16,7 +17,7 @@ import (
 type Agents struct {
 	Sessions statev1.SessionServiceClient
 	Agents   statev1.AgentServiceClient
-	Setup    setup.Services
+	Runs     enginev1.RunServiceClient
 }
 
 // setUp makes the session what its agent says, and returns what the agent's runtime is told
@@ -35,7 +36,7 @@ func (j *job) setUp(ctx context.Context) ([]string, error) {
 		return nil, said(err)
 	}
 	spec := agent.GetAgent().GetSpec()
-	if err := j.Agents.Setup.Session(ctx, j.task.GetSessionName(), spec); err != nil {
+	if err := setup.Session(ctx, j.Agents.Runs, j.task.GetSessionName(), spec); err != nil {
 		return nil, said(err)
 	}
 	tools, err := json.Marshal(append([]string{}, spec.GetToolRefs()...))
@@ -46,8 +47,8 @@ func (j *job) setUp(ctx context.Context) ([]string, error) {
 	if spec.GetModelRef() != "" {
 		variables = append(variables, "INTERLOCK_MODEL="+spec.GetModelRef())
 	}
-	if spec.GetInstructions() != "" {
-		variables = append(variables, "INTERLOCK_INSTRUCTIONS="+spec.GetInstructions())
+	if instructions := j.task.GetInstructions(); instructions != "" {
+		variables = append(variables, "INTERLOCK_INSTRUCTIONS="+instructions)
 	}
 	if spec.GetEnableConversations() {
 		variables = append(variables, "INTERLOCK_CONVERSATIONS=true")

@@ -71,6 +71,9 @@ var anyObject = json.RawMessage(`{"type":"object"}`)
 
 func serve(mode string) {
 	switch {
+	case mode == "scripted":
+		serveScript()
+		return
 	case mode == "broken":
 		os.Exit(3)
 	case mode == "fails when staging" && os.Getenv("NODE_ENV") == "staging":

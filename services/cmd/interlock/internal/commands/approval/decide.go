@@ -37,7 +37,7 @@ type approveCommand struct {
 	Note    string `help:"Note for the agent, and for the record." placeholder:"TEXT"`
 	Input   string `help:"JSON object that replaces the data of what is asked for; @FILE reads a file." placeholder:"JSON"`
 	Digest  string `help:"Fail unless this is the digest of what is asked for, as it was shown before." placeholder:"HEX"`
-	Lease   string `help:"Let later calls pass too whose command matches this entry of allowed_commands; with --calls, --minutes or both." placeholder:"PATTERN"`
+	Lease   string `help:"Let later calls pass too whose command matches this entry of allowed_commands, or whose input matches this JSON object with * in texts; with --calls, --minutes or both." placeholder:"PATTERN"`
 	Calls   int64  `help:"With --lease: how many calls." placeholder:"N"`
 	Minutes int64  `help:"With --lease: for how long." placeholder:"N"`
 	Yes     bool   `short:"y" help:"Do not show it and ask on a terminal."`

@@ -16,7 +16,7 @@ import (
 
 // Command is the family of commands on calls whose outcome is not known.
 type Command struct {
-	List   listCommand   `cmd:"" help:"List the calls of a run whose outcome nobody has reported."`
+	List   listCommand   `cmd:"" help:"List the calls of a run whose end is not reported."`
 	Settle settleCommand `cmd:"" set:"caller=approver" help:"Say how such a call has ended."`
 }
 
@@ -73,6 +73,10 @@ func (c *settleCommand) Run(ctx context.Context, io console.Streams) error {
 
 func table(p show.Printer, io console.Streams, all []jsonview.OpenCall) error {
 	return show.Table(p, io.Out, "CALL\tRUN\tTOOL\tWHAT\tMADE BY\tALLOWED\tDUE\tUNKNOWN", all, func(c *jsonview.OpenCall) []any {
-		return []any{show.ID(c.CallID), show.ID(c.RunID), c.Tool, c.What, c.MadeBy, c.AllowedAt, c.DueAt, c.Unknown}
+		due := any("-")
+		if !c.DueAt.IsZero() {
+			due = c.DueAt
+		}
+		return []any{show.ID(c.CallID), show.ID(c.RunID), c.Tool, c.What, c.MadeBy, c.AllowedAt, due, c.Unknown}
 	})
 }

@@ -12,13 +12,11 @@ import (
 	"time"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
-	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/runner"
-	"github.com/interlock-run/interlock/services/cmd/interlock/internal/setup"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
@@ -73,7 +71,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 		Tasks: statev1.NewTaskServiceClient(conn), Components: statev1.NewComponentServiceClient(conn),
 		Runs: enginev1.NewRunServiceClient(conn), Agents: &runner.Agents{
 			Sessions: statev1.NewSessionServiceClient(conn), Agents: statev1.NewAgentServiceClient(conn),
-			Setup: setup.Services{Runs: enginev1.NewRunServiceClient(conn), Policies: policyv1.NewPolicyServiceClient(conn)},
+			Runs: enginev1.NewRunServiceClient(conn),
 		},
 		Name: c.Name, Labels: c.Labels, Max: c.Max,
 		Command: c.Exec, Dir: c.Workdir, Environ: environ, Grace: c.Grace, Out: out, Err: errs, Tell: tell,

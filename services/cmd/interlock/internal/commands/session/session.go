@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
-	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
@@ -193,8 +192,7 @@ func setUp(ctx context.Context, conn grpc.ClientConnInterface, session *statev1.
 	if err != nil {
 		return err
 	}
-	by := setup.Services{Runs: enginev1.NewRunServiceClient(conn), Policies: policyv1.NewPolicyServiceClient(conn)}
-	return by.Session(ctx, session.GetName(), agent.GetAgent().GetSpec())
+	return setup.Session(ctx, enginev1.NewRunServiceClient(conn), session.GetName(), agent.GetAgent().GetSpec())
 }
 
 type getCommand struct{ oneSession }

@@ -27,6 +27,7 @@ type inspected struct {
 	Namespace string    `json:"namespace"`
 	Session   string    `json:"session"`
 	Branch    string    `json:"branch,omitzero"`
+	Parent    string    `json:"parent,omitzero"`
 	IssuedAt  time.Time `json:"issued_at"`
 	ExpiresAt time.Time `json:"expires_at"`
 	ID        string    `json:"id"`
@@ -63,7 +64,7 @@ func (c *inspectCommand) Run(streams console.Streams) error {
 	}
 	view := inspected{
 		Status: status, Name: claims.Name, Role: auth.Agent, Namespace: claims.Namespace, Session: claims.Session,
-		Branch: claims.Branch, IssuedAt: claims.IssuedAt, ExpiresAt: claims.Expires, ID: claims.ID,
+		Branch: claims.Branch, Parent: claims.Parent, IssuedAt: claims.IssuedAt, ExpiresAt: claims.Expires, ID: claims.ID,
 	}
 	if err := c.Print(streams.Out, view, func(w *show.Sheet) { printRows(w, &view) }); err != nil {
 		return err
@@ -106,6 +107,7 @@ func printRows(w *show.Sheet, v *inspected) {
 	t.Row("namespace", v.Namespace)
 	t.Row("session", v.Session)
 	t.Row("branch", v.Branch)
+	t.Row("parent", v.Parent)
 	t.Time("issued", v.IssuedAt)
 	t.Time("expires", v.ExpiresAt)
 	t.Row("id", v.ID)

@@ -1,4 +1,5 @@
-// Package upstream shows the tools of MCP servers behind the gate, and accepts changes.
+// Package upstream shows the tools of MCP servers behind the gate, accepts changes, and forgets
+// tools.
 package upstream
 
 import (
@@ -19,6 +20,7 @@ import (
 type Command struct {
 	List   listCommand   `cmd:"" help:"List the tools that were seen, and what has changed of them."`
 	Accept acceptCommand `cmd:"" help:"Accept what has changed of a server's tools."`
+	Forget forgetCommand `cmd:"" help:"Forget a server's tools, or one of them: they are pinned again when they are next seen."`
 }
 
 // tool is the JSON of a tool.
@@ -104,6 +106,23 @@ func (c *acceptCommand) Run(ctx context.Context, io console.Streams) error {
 			accepted = append(accepted, resp.GetTools()...)
 		}
 		return print(c.Printer, io, accepted)
+	})
+}
+
+type forgetCommand struct {
+	client.Connection
+	show.Printer
+	Server string `arg:"" help:"Name of the server."`
+	Tool   string `arg:"" optional:"" help:"Name of its tool; all of its tools by default."`
+}
+
+func (c *forgetCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := policyv1.NewUpstreamServiceClient(conn).ForgetUpstreamTools(ctx, &policyv1.ForgetUpstreamToolsRequest{Server: c.Server, Tool: c.Tool})
+		if err != nil {
+			return err
+		}
+		return print(c.Printer, io, resp.GetTools())
 	})
 }
 

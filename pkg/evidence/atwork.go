@@ -1,0 +1,85 @@
+package evidence
+
+import (
+	"slices"
+	"time"
+)
+
+// AtWork is how long an allowed call that may change files is taken to be at work when nothing
+// reports its end (S14.6). What it leaves in the background has no such bound.
+const AtWork = 15 * time.Minute
+
+// Unnamed is the Background of a call whose client gives its program no name.
+const Unnamed = "?"
+
+// Changes is the record after a call was allowed that may change files: it voids, and is at work
+// until its end is known. False: too many calls wait.
+func (r Record) Changes(c Call) (Record, bool) {
+	c.Edits = true
+	return r.Edited(Edit{At: c.At, CallID: c.ID, What: c.What}).Open(c)
+}
+
+// Ends is the record after the observed report of a call that may change files. A call that leaves
+// a program in the background is at work until that has ended.
+func (r Record) Ends(id, background string) Record {
+	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == id && c.Edits })
+	switch {
+	case i < 0:
+		return r
+	case background != "" || r.Calls[i].Background != "":
+		r.Calls = slices.Clone(r.Calls)
+		if background != "" {
+			r.Calls[i].Background = background
+		}
+		return r
+	default:
+		return r.without(i, func(c *Call) { c.Edits = false })
+	}
+}
+
+// EndsBackground is the record after a program of the background was observed to have ended. It may
+// have changed files until then.
+func (r Record) EndsBackground(run, background string, now time.Time) Record {
+	if background == "" || background == Unnamed {
+		return r
+	}
+	for i := len(r.Calls) - 1; i >= 0; i-- {
+		if c := r.Calls[i]; c.Edits && c.RunID == run && c.Background == background {
+			r = r.Edited(Edit{At: now, CallID: c.ID, What: c.What}).without(i, func(c *Call) { c.Edits = false })
+		}
+	}
+	return r
+}
+
+// Elapse ends the calls that have been at work for AtWork, and reports whether there were any. They
+// may have changed files until then.
+func (r Record) Elapse(now time.Time) (Record, bool) {
+	elapsed := false
+	for i := len(r.Calls) - 1; i >= 0; i-- {
+		if c := r.Calls[i]; c.Edits && c.Background == "" && now.Sub(c.At) >= AtWork {
+			r = r.Edited(Edit{At: c.At.Add(AtWork), CallID: c.ID, What: c.What}).without(i, func(c *Call) { c.Edits = false })
+			elapsed = true
+		}
+	}
+	return r, elapsed
+}
+
+// atWork is a call that may still change files: one of the background before others, because only
+// its end helps; nil for none.
+func (r *Record) atWork() *Call {
+	var found *Call
+	for i := range r.Calls {
+		if c := &r.Calls[i]; c.Edits && (found == nil || c.Background != "" && found.Background == "") {
+			found = c
+		}
+	}
+	return found
+}
+
+// wayOut says how a call ends that may still change files.
+func (c *Call) wayOut() string {
+	if c.Background != "" {
+		return "stop what it runs in the background, or read how that ended, or have an operator or approver settle it (`interlock call settle`)"
+	}
+	return "report its end, wait until " + clock(c.At.Add(AtWork)) + ", or have an operator or approver settle it (`interlock call settle`)"
+}

@@ -1,0 +1,63 @@
+package mcp
+
+import (
+	"encoding/json"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/relay"
+)
+
+// written is a result that the client gets as its server wrote it. The SDK's result gives it
+// the type, and takes what the SDK adds.
+type written struct {
+	sdk.Result
+	text      *relay.Result
+	stateless bool // the protocol of the client
+}
+
+// MarshalJSON implements json.Marshaler.
+func (w written) MarshalJSON() ([]byte, error) {
+	text := w.text.Clone()
+	if w.stateless && text.Get("resultType") == nil {
+		text.Set("resultType", json.RawMessage(`"complete"`))
+	}
+	for name, value := range w.GetMeta() {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		text.SetMeta(name, raw)
+	}
+	return text.JSON(), nil
+}
+
+// asText is a result of ours as text.
+func asText(res sdk.Result) *relay.Result { return encoded(res) }
+
+// asParams is a notification of ours as text.
+func asParams(params sdk.Params) *relay.Result { return encoded(params) }
+
+func encoded(own any) *relay.Result {
+	raw, err := json.Marshal(own)
+	if err != nil {
+		panic("mcp: a result of Interlock's own cannot be written: " + err.Error())
+	}
+	text, err := relay.ReadResult(raw)
+	if err != nil {
+		panic("mcp: a result of Interlock's own cannot be read: " + err.Error())
+	}
+	return text
+}
+
+// textElement is an element of content.
+func textElement(text string) json.RawMessage {
+	return relay.Object([]relay.Member{{Name: "type", Value: json.RawMessage(`"text"`)}, {Name: "text", Value: relay.Quote(text)}})
+}
+
+// writtenList is a list whose entries are as their servers describe them.
+func writtenList(list sdk.Result, kind string, entries []json.RawMessage, protocol string) sdk.Result {
+	text := asText(list)
+	text.Set(kind, relay.Array(entries))
+	return written{list, text, protocol >= protocolStateless}
+}
