@@ -118,6 +118,71 @@ describe("log in", () => {
     await context.close();
   });
 
+  test("logging out ends the session on the server, with its stream and in other tabs", async () => {
+    const { page, context } = await visit();
+    await logIn(page, server.tokens.observer, "/runs");
+    const code = await page.evaluate(() => localStorage.getItem("interlock-code"));
+    const cookie = (await context.cookies()).map((c) => `${c.name}=${c.value}`).join("; ");
+    const read = () => fetch(`${server.url}/ui/api/v1/runs`, { headers: { Cookie: cookie, "X-Interlock-CSRF": code } });
+    assert.equal((await read()).status, 200);
+    const stream = await fetch(`${server.url}/ui/api/v1/events`, {
+      headers: { Cookie: cookie, "X-Interlock-CSRF": code },
+    });
+    assert.equal(stream.status, 200);
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByLabel("Token").waitFor();
+    assert.equal((await read()).status, 401); // a copy of the cookie and the code
+    await stream.text().catch(() => undefined); // it ends
+    await context.close();
+  });
+
+  test("cookies of other ports keep nobody out", async () => {
+    const { page, context, problems } = await visit();
+    const foreign = { name: "interlock_console", value: "x", domain: new URL(server.url).hostname };
+    await context.addCookies(["/", "/ui/", "/ui/api", "/ui/session"].map((path) => ({ ...foreign, path })));
+    await logIn(page, server.tokens.observer, "/runs");
+    await page.getByRole("heading", { name: "Runs" }).waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.reload();
+    await page.getByRole("heading", { name: "Runs" }).waitFor();
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+
+  test("a link asks before it replaces a session", async () => {
+    const { page, context } = await visit();
+    await logIn(page, server.tokens.observer, "/runs");
+    const link = server.link();
+    for (const choice of ["Stay as I am", "Use the link"]) {
+      await page.goto("about:blank");
+      await page.goto(link);
+      await page.getByText("this link would end that").waitFor();
+      assert.equal(new URL(page.url()).hash, "");
+      await page.getByRole("button", { name: choice }).click();
+      await page
+        .getByText(choice === "Use the link" ? "as approver, operator" : "observer")
+        .first()
+        .waitFor();
+    }
+    await context.close();
+  });
+
+  test("the address says nothing in words of its own", async () => {
+    const { page, context, problems } = await visit();
+    const evil = "Call 0900 123 to log in";
+    for (const text of [evil, `too-late ${evil}`, "__proto__", "constructor", "toString"]) {
+      await page.goto("about:blank");
+      await page.goto(`${server.url}/ui/#problem=${encodeURIComponent(text)}`);
+      await page.getByRole("alert").getByText("You are not logged in.").waitFor();
+      assert.equal(await page.getByText("0900").count(), 0);
+    }
+    await page.goto("about:blank");
+    await page.goto(`${server.url}/ui/#problem=too-late`);
+    await page.getByRole("alert").getByText("Signing in took too long").waitFor();
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+
   test("people sign in at an identity provider, and may do what their role may", async () => {
     const id = await issuer({ sub: "olga", interlock_role: "approver" });
     const port = await freePort();
@@ -280,6 +345,10 @@ describe("approvals", () => {
     // Broken JSON cannot be sent.
     await page.goto(`${server.url}/ui/approvals/${approval}`);
     await page.getByRole("button", { name: "Edit" }).click();
+    assert.doesNotMatch(
+      await page.getByLabel("Data to approve instead").inputValue(),
+      /[\u200b-\u200f\u202a-\u202e\u2066-\u2069]/, // they are escaped there
+    );
     await page.getByLabel("Data to approve instead").fill("{");
     assert.ok(await page.getByRole("button", { name: "Approve with these data" }).isDisabled());
     assert.deepEqual(problems, []);

@@ -11,10 +11,11 @@ import {
   logout,
   onSession,
   type Schemas,
+  signedIn,
 } from "./api/client";
 import { follow, useLive } from "./api/live";
 import { Login } from "./screens/login";
-import { Failure } from "./ui/basics";
+import { Failure, Text } from "./ui/basics";
 
 const menu = [
   ["/", "Now"],
@@ -38,11 +39,41 @@ function takeFragment(): { code?: string; problem?: string } {
   return { code, problem };
 }
 
+/** Why nobody was logged in, by the code in the address. A text of the address could be anybody's. */
+const problems: Record<string, string> = {
+  namespace: "That is not a valid namespace: write 1 to 63 lower-case letters, digits and hyphens.",
+  unreachable: "The identity provider cannot be reached. Try again.",
+  broken: "Signing in does not work here. An operator finds the reason in the server's log.",
+  "not-begun": "Signing in was not begun in this browser, or took too long. Try again.",
+  "too-late": "Signing in took too long. Try again.",
+  refused: "The identity provider refused. An operator finds its reason in the server's log.",
+  "not-allowed": "You may not log in here. An operator finds the reason in the server's log.",
+  "not-for-here": "You may not log in here: your token is not for this installation.",
+};
+
+/** A link that would take the place of the session that goes on. */
+class Replaces extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
 async function begin() {
   const { code, problem } = takeFragment();
-  if (code) return login({ code });
+  if (code)
+    return login({ code }).catch((e) => {
+      throw e instanceof CallError && e.code === signedIn ? new Replaces(code, e.message) : e;
+    });
   await loadSession();
-  if (problem) throw new CallError(401, "", problem);
+  if (problem)
+    throw new CallError(
+      401,
+      "",
+      Object.hasOwn(problems, problem) ? (problems[problem] ?? "") : "You are not logged in.",
+    );
 }
 
 let entering: Promise<unknown> | undefined;
@@ -67,7 +98,32 @@ export function Shell() {
   }, []);
   if (!entered) return <div className="skeleton" aria-busy="true" role="status" aria-label="Loading" />;
   if (!session.authenticated) return <Login problem={error} />;
+  if (error instanceof Replaces) return <Replace link={error} done={() => setError(undefined)} />;
   return <Frame />;
+}
+
+/** Asks before a link logs somebody else in. */
+function Replace({ link, done }: { link: Replaces; done: () => void }) {
+  const [error, setError] = useState<unknown>();
+  return (
+    <main className="login">
+      <section className="panel stack" aria-label="Log in by the link?">
+        <h1>Log in by the link?</h1>
+        <p className="notice warn">
+          <Text>{link.message}</Text>
+        </p>
+        {error ? <Failure error={error} /> : null}
+        <div className="row">
+          <button type="button" className="primary" onClick={done}>
+            Stay as I am
+          </button>
+          <button type="button" onClick={() => login({ code: link.code, replace: true }).then(done).catch(setError)}>
+            Use the link
+          </button>
+        </div>
+      </section>
+    </main>
+  );
 }
 
 function Frame() {

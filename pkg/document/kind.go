@@ -19,7 +19,7 @@ func KindOf(v Value) string {
 			return "process"
 		}
 		return "workflow"
-	case v.hasAny("role", "allow", "ask", "deny", "default"):
+	case v.hasAny("role", "allow", "ask", "deny", "default", "rules"):
 		return "policy"
 	case v.hasAny("initial_prompt"):
 		return "process"

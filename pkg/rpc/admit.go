@@ -28,8 +28,8 @@ func (s *Server) admit(ctx context.Context, m *method) (context.Context, error) 
 			return ctx, errUnknownMethod()
 		}
 		if !auth.Allowed(m.name, p.Role) {
-			return ctx, fault.New(fault.PermissionDenied, "the role %s may not call %s; %s",
-				p.Role, m.name, whoMay(m.name))
+			return ctx, fault.New(fault.PermissionDenied, "the role %s may not %s; %s",
+				p.Role, inWords(m.name), whoMay(m.name))
 		}
 		ctx = auth.WithPrincipal(ctx, p)
 		ctx = s.vouched(ctx)
@@ -106,6 +106,27 @@ func Unauthenticated(err error) error {
 	default:
 		return fault.New(fault.Unavailable, "the credentials cannot be checked now").Wrap(err)
 	}
+}
+
+// inWords returns what a method does: "register policies (RegisterPolicy)".
+func inWords(method string) string {
+	name := method[strings.LastIndexByte(method, '/')+1:]
+	var words []byte
+	for i := range len(name) {
+		if 'A' <= name[i] && name[i] <= 'Z' && i > 0 {
+			words = append(words, ' ')
+		}
+		words = append(words, name[i])
+	}
+	text := strings.ToLower(string(words))
+	switch stem, consonantY := strings.CutSuffix(text, "y"); {
+	case strings.HasSuffix(text, "s"), !strings.Contains(text, " "):
+	case consonantY && !strings.ContainsRune("aeiou", rune(stem[len(stem)-1])):
+		text = stem + "ies"
+	default:
+		text += "s"
+	}
+	return text + " (" + name + ")"
 }
 
 // whoMay says which roles may call.

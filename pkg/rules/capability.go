@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // Shell is the capability of every tool that runs command lines (S7.1).
@@ -76,7 +77,7 @@ func kindFix(parts []string, wild bool) string {
 	}
 	switch {
 	case !slices.Contains(kinds, parts[0]):
-		return "begin with bash, mcp:<server>:<tool> or tool:<name>"
+		return "begin with bash, mcp:<server>:<tool> or tool:<name>" + meant(parts)
 	case parts[0] == "bash" && len(parts) > 1:
 		return "bash has no parts; limit commands with \"allowed_commands\" of a workflow"
 	case parts[0] == "mcp" && len(parts) > 1:
@@ -85,6 +86,22 @@ func kindFix(parts []string, wild bool) string {
 		return toolFix(strings.Join(parts[1:], ":"), wild)
 	}
 	return ""
+}
+
+// meant suggests the capability of a tool whose name stands alone.
+func meant(parts []string) string {
+	near := ""
+	if len(parts) == 1 {
+		near = toolname.Near(parts[0])
+	}
+	if near == "" {
+		return ""
+	}
+	wanted := "tool:" + near
+	if fix := capabilityFix(wanted); fix != "" { // a shell has another
+		wanted = "bash"
+	}
+	return fmt.Sprintf("; did you mean %q?", wanted)
 }
 
 // toolFix is about names whose calls have another capability, or none.

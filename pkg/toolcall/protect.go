@@ -68,12 +68,21 @@ const (
 	unreadable  = "its command line cannot be read, and could reach Interlock itself: %s"
 )
 
-// dataFolder is the name of the data folder unless people choose another.
+// dataFolder is the name of the pointer in a workspace to its data folder, and of a data folder
+// that is in the workspace. Writing the pointer would change which server judges.
 const dataFolder = ".interlock"
+
+// The data folders of a user's workspaces are by default in state/interlock of the home folder,
+// or in the folder interlock of a variable.
+const (
+	stateFolder = "state"
+	stateHome   = "$xdg_state_home"
+	stateBraces = "${xdg_state_home"
+)
 
 // ownFiles are what a data folder has. They give away a folder whose own name is not
 // known.
-var ownFiles = []string{"tokens.json", "token.key", "endpoints.json", "interlock.db", "hook.sock", "grpc.sock", "webhook.secret", "contexts.json"}
+var ownFiles = []string{"tokens.json", "token.key", "endpoints.json", "interlock.db", "hook.sock", "grpc.sock", "webhook.secret", "contexts.json", "receipt.key"}
 
 // settings are files that hook Interlock into clients, by the folder that they are in
 // and the beginning of their name; those of no folder are anywhere.
@@ -311,6 +320,9 @@ func (p Places) text(line string) (Code, string) {
 			return CodeSelfProtected, ownFolder
 		}
 	}
+	if strings.Contains(text, stateHome) || strings.Contains(text, stateBraces) {
+		return CodeSelfProtected, ownFolder
+	}
 	for _, folder := range p.Data {
 		if strings.Contains(text, strings.ToLower(folder)) {
 			return CodeSelfProtected, ownFolder
@@ -477,7 +489,7 @@ func (p Places) namesData(name string, whole bool) bool {
 		fixed := strings.ReplaceAll(part, string(shell.Unknown), "")
 		holdsOwn := i+1 < len(parts) && isOwnFile(parts[i+1])
 		switch {
-		case part == dataFolder, holdsOwn && p.couldBeData(part):
+		case part == dataFolder, i > 0 && part == program && parts[i-1] == stateFolder, holdsOwn && p.couldBeData(part):
 			return true
 		case fixed == part:
 		case (part[0] == '.' || len(fixed) >= 3) && shell.CouldBe(part, dataFolder), holdsOwn && strings.Trim(fixed, ".") == "",
@@ -496,9 +508,13 @@ func (p Places) inData(name string) bool {
 	return slices.ContainsFunc(p.Data, func(folder string) bool { return within(name, plainName(folder)) })
 }
 
-// couldBeData reports a part of a path that is, or could be, the name of a data folder.
+// couldBeData reports a part of a path that is, or could be, the name of a data folder. That of
+// the folder of all default ones is too common a word.
 func (p Places) couldBeData(part string) bool {
-	return slices.ContainsFunc(p.Data, func(folder string) bool { return shell.CouldBe(part, path.Base(plainName(folder))) })
+	return slices.ContainsFunc(p.Data, func(folder string) bool {
+		base := path.Base(plainName(folder))
+		return base != program && shell.CouldBe(part, base)
+	})
 }
 
 // isOwnFile reports a name that a file of the data folder has, or could.

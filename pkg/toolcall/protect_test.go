@@ -37,6 +37,11 @@ func TestProtectedLines(t *testing.T) {
 		"curl -H 'Authorization: Bearer " + tokenText + "' http://127.0.0.1:7420/v1/approvals",
 		"cd ..; cd gate; cat tokens.json", "cat ../ga*/tokens.json", "x=ga; cat ../${x}te/tokens.json", "cd gat?; jq . tokens.json", "cd /x/gate && cat *.json",
 		"curl -H 'Authorization: Bearer " + tokenText[:9] + "''" + tokenText[9:] + "' x",
+		// The default data folders, of this and of other workspaces, and the pointer.
+		"cp -r ~/.local/state/interlock x", "ls ~/.local/state/interlock/shop-0123456789ab", "tar c ~/.local/state/./interlock", "cat ~/.local/state/*/*/tokens.json",
+		"cat ~/.local/state/*/*/receipt.key", "cp -r $XDG_STATE_HOME/interlock x", "cp -r \"${XDG_STATE_HOME:-$HOME/.local/state}\"/interlock x",
+		"cat ~/.local/STATE/Interlock/x/y", "cat \"$HOME\"/.local/state/interlock/a/token.key", "grep -r ilk ../../home/me/.local/state/interlock",
+		"echo '{\"data_dir\": \"/tmp/x\"}' > .interlock", "rm .interlock", "mv x .interlock", "ln -sf /tmp/x .interlock", "mkdir .interlock", "interlock data move", "interlock data path",
 		// What hooks it in, and the program.
 		"echo '{}' > .claude/settings.json", "rm -rf .claude", "sed -i s/a/b/ .claude/settings.local.json", "mv .mcp.json x", "rm ~/.claude/settings.json",
 		"cd .claude && rm settings.json", "python3 fix.py .claude/settings.json", "cp x .codex/hooks.json", "rm .github/hooks/interlock.json", "cp x .github/copilot/settings.json", "tee .cursor/mcp.json", "rm -rf .c*",
@@ -117,6 +122,11 @@ func TestProtectedFiles(t *testing.T) {
 		{"Write", "{\"file_path\": \".claude/\u017fettings.json\", \"content\": \"{}\"}", "SELF_PROTECTED"},
 		{"Read", "{\"file_path\": \".interloc\u212a/tokens.json\"}", "SELF_PROTECTED"},
 		{"Read", `{"uri": "file:///var/lib/%67ate/tokens.json"}`, "SELF_PROTECTED"},
+		{"Write", `{"file_path": ".interlock", "content": "{\"data_dir\": \"/tmp/x\"}"}`, "SELF_PROTECTED"},
+		{"Read", `{"file_path": "/home/me/.local/state/interlock/shop-0123456789ab/workspace"}`, "SELF_PROTECTED"},
+		{"Grep", `{"pattern": "ilk", "path": "~/.local/state/interlock"}`, "SELF_PROTECTED"},
+		{"Glob", `{"pattern": "/home/*/.local/state/interlock/**"}`, "SELF_PROTECTED"},
+		{"Grep", `{"pattern": "x", "path": "services/cmd/interlock"}`, ""},
 		{"Read", `{"file_path": ".claude/settings.json"}`, ""},
 		{"Write", `{"file_path": "docs/a.md", "content": "Look at .interlock/tokens.json and .claude/settings.json"}`, ""},
 		{"Write", `{"file_path": ".claude/agents/a.md", "content": "x"}`, ""},

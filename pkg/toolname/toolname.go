@@ -128,6 +128,12 @@ func mcp(name string) bool {
 // longest is the longest name that is compared.
 const longest = 64
 
+// Near returns the known tool whose name differs only in case, or else by one edit; or "".
+func Near(name string) string {
+	near, _ := Names{}.near(name)
+	return near
+}
+
 // near is the tool whose name differs only in case, or else by one edit.
 func (n Names) near(name string) (string, bool) {
 	if len(name) > longest {

@@ -32,11 +32,18 @@ func (d *guide) transcript(t *testing.T, _, body string) {
 }
 
 // session runs the commands of a block in the document's one shell, next to the
-// document's one server, which keeps its data in the shell's folder.
+// document's one server, which is that of the shell's folder.
 func (d *guide) session(t *testing.T, _, body string) {
 	if d.shell == nil {
-		up := &together{shape: shape{name: "up"}, data: datadir.Dir(filepath.Join(d.folder, string(datadir.Default)))}
+		data, err := datadir.Of(d.folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		up := &together{shape: shape{name: "up"}, data: data}
 		up.restart(t)
+		if err := data.Claim(d.folder); err != nil { // as a server does that starts in the folder
+			t.Fatal(err)
+		}
 		d.shell = startShell(t, d.folder)
 	}
 	d.replay(t, body, func(command string) string { return d.shell.run(t, command) })

@@ -39,6 +39,10 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(workspace)
+	if err := os.Setenv("XDG_STATE_HOME", filepath.Join(workspace, "state")); err != nil { // not the developer's
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
 	return m.Run()
 }
 

@@ -83,11 +83,20 @@ export async function loadSession(): Promise<Session> {
   return session;
 }
 
+/** The code of the refusal of a link that would take the place of a session. */
+export const signedIn = "SIGNED_IN";
+
 /** Logs in by a link's code, a token, or without either where the server allows that. */
-export async function login(credentials: { code?: string; token?: string; anonymous?: boolean; namespace?: string }) {
+export async function login(credentials: {
+  code?: string;
+  token?: string;
+  anonymous?: boolean;
+  namespace?: string;
+  replace?: boolean;
+}) {
   const response = await send("/session", {
     method: "POST",
-    headers: { "Content-Type": "application/json" },
+    headers: { "Content-Type": "application/json", "X-Interlock-CSRF": sessionCode() },
     body: JSON.stringify(credentials),
   });
   const begun = (await response.json()) as Session;
@@ -96,7 +105,7 @@ export async function login(credentials: { code?: string; token?: string; anonym
 }
 
 export async function logout() {
-  await send("/session", { method: "DELETE" });
+  await send("/session", { method: "DELETE", headers: { "X-Interlock-CSRF": sessionCode() } });
   localStorage.removeItem(codeKey);
   await loadSession();
 }

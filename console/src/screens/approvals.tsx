@@ -9,7 +9,7 @@ import { Change } from "../ui/change";
 import { Command } from "../ui/command";
 import { Confirm } from "../ui/dialog";
 import { List, usePages } from "../ui/list";
-import { visible } from "../ui/visible";
+import { escaped, visible } from "../ui/visible";
 
 type Subject = Record<string, unknown>;
 const of = (a: Approval, key: string) => {
@@ -631,7 +631,7 @@ function Decide({ approval: a }: { approval: Approval }) {
       // The buttons get the focus; Enter or Space decides. One key alone decides nothing.
       if (e.key === "a") approve.current?.focus();
       if (e.key === "r") rejectIt.current?.focus();
-      if (e.key === "e" && a.editable) setEdit((now) => now ?? pretty(a.edited_data ?? a.data ?? {}));
+      if (e.key === "e" && a.editable) setEdit((now) => now ?? escaped(pretty(a.edited_data ?? a.data ?? {})));
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
@@ -691,7 +691,7 @@ function Decide({ approval: a }: { approval: Approval }) {
           Reject
         </button>
         {a.editable && edit === undefined && (
-          <button type="button" onClick={() => setEdit(pretty(a.edited_data ?? a.data ?? {}))}>
+          <button type="button" onClick={() => setEdit(escaped(pretty(a.edited_data ?? a.data ?? {})))}>
             Edit
           </button>
         )}

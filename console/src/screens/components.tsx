@@ -6,6 +6,7 @@ import { parse, pretty } from "../api/json";
 import { useSession } from "../shell";
 import { Chip, Facts, Failure, Json, Loaded, Text, Time, useTitle } from "../ui/basics";
 import { List, usePages } from "../ui/list";
+import { escaped } from "../ui/visible";
 
 type Component = Schemas["Component"];
 
@@ -130,8 +131,8 @@ function Form({ component: c, onDone }: { component?: Component; onDone: () => v
   const [about, setAbout] = useState(c?.description ?? "");
   const [persistence, setPersistence] = useState<string>(c?.persistence ?? "session");
   const [tags, setTags] = useState(c?.tags?.join(", ") ?? "");
-  const [schema, setSchema] = useState(pretty(c?.schema_definition ?? { type: "object", properties: {} }));
-  const [values, setValues] = useState(pretty(c?.initial_values ?? {}));
+  const [schema, setSchema] = useState(escaped(pretty(c?.schema_definition ?? { type: "object", properties: {} })));
+  const [values, setValues] = useState(escaped(pretty(c?.initial_values ?? {})));
   const save = useMutation({
     mutationFn: async () => {
       const body = {

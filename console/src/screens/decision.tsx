@@ -5,7 +5,7 @@ import { ask, get, type Run, type Schemas, segment } from "../api/client";
 import { parse, pretty } from "../api/json";
 import { Chip, CopyId, Facts, Failure, Json, Loaded, Names, Scroll, Text, Time, useTitle } from "../ui/basics";
 import { Command } from "../ui/command";
-import { visible } from "../ui/visible";
+import { escaped, visible } from "../ui/visible";
 
 /** One call: what was decided, and by what. */
 export function DecisionPage() {
@@ -305,7 +305,7 @@ function Step({ title, verdict, children }: { title: string; verdict?: string; c
 /** Asks what would be decided now on other arguments; nothing is counted, logged or asked. */
 function Try({ record, run }: { record: Decision; run: Run }) {
   const [tool, setTool] = useState(record.tool);
-  const [input, setInput] = useState(pretty(record.input ?? {}));
+  const [input, setInput] = useState(escaped(pretty(record.input ?? {})));
   const attempt = useMutation({
     mutationFn: () =>
       ask<Schemas["Decision"]>(`/v1/runs/${segment(run.run_id)}/check`, {

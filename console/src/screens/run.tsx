@@ -65,6 +65,7 @@ function Shown({ run }: { run: Run }) {
       get<Schemas["DecisionList"]>("/v1/decisions", { run_id: run.run_id, decision: "DENY", page_size: 200 }, signal),
   });
   const entries = useMemo(() => history.data?.pages.flatMap((p) => p.entries) ?? [], [history.data]);
+  const scenario = useMemo(() => scenarioOf(run, entries), [run, entries]);
   const [at, setAt] = useState<number>();
   const [selected, setSelected] = useState<string>();
   const [tab, setTab] = useState("Events");
@@ -298,8 +299,9 @@ function Shown({ run }: { run: Run }) {
       <div className="row">
         <button
           type="button"
-          disabled={entries.length === 0}
-          onClick={() => download(`${visible(run.workflow)}.test.yaml`, scenarioOf(run, entries), "application/yaml")}
+          disabled={scenario === undefined}
+          title={scenario === undefined ? "The run made no transition, so there is nothing to test." : undefined}
+          onClick={() => scenario && download(`${visible(run.workflow)}.test.yaml`, scenario, "application/yaml")}
         >
           Save as a test (*.test.yaml)
         </button>

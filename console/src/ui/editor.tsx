@@ -55,7 +55,7 @@ const colours = HighlightStyle.define([
 const special = highlightSpecialChars({
   addSpecialChars:
     // biome-ignore lint/suspicious/noMisleadingCharacterClass: the characters themselves are meant
-    /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2028-\u202f\u2060-\u206f\u3164\ufe00-\ufe0f\uffa0]/,
+    /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\u{1bca0}-\u{1bca3}\u{1d159}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/u,
 });
 
 type Node = { from: number; to: number };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { differences, Exact, lineDiff, parse, pretty } from "../api/json";
-import { visible } from "./visible";
+import { escaped, visible } from "./visible";
 
 describe("JSON as it is written", () => {
   test.each(["12345678901234567890", "0.1000", "1e3", "-0"])("%s keeps its form", (text) => {
@@ -44,4 +44,11 @@ describe("nothing hides in text", () => {
   });
   test("marks do not pile up", () =>
     expect(visible(`a${"\u0301".repeat(6)}`)).toBe(`a${"\u0301".repeat(4)}${"⟦U+0301⟧".repeat(2)}`));
+  test("in JSON that is edited it is escaped, which means the same", () => {
+    for (const value of ["a\u202eb", "\u200b", "\u{e0041}x", "\u2066a\u2069", "⟦", "é", "a\nb"]) {
+      const text = escaped(pretty({ [value]: [value] }));
+      expect(JSON.parse(text)).toEqual({ [value]: [value] });
+      expect(visible(text, true)).toBe(text);
+    }
+  });
 });

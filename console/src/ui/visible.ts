@@ -53,6 +53,18 @@ export function pieces(text: string, lines: boolean): Piece[] {
   return found;
 }
 
+/** JSON in which what does not show is escaped, for fields to edit it in: it means the same. */
+export const escaped = (json: string) =>
+  pieces(json, true)
+    .map((p) => (p.code ? unicodeEscape(Number.parseInt(p.text.slice(3, -1), 16)) : p.text))
+    .join("");
+
+const unicodeEscape = (code: number) =>
+  String.fromCodePoint(code)
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
+
 /** The same as one text, for places that take no elements: titles, attributes, editors. */
 export const visible = (text: string, lines = false) =>
   pieces(text, lines)

@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/component"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/config"
 	contexts "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/context"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/data"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/decisions"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/demo"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/env"
@@ -101,6 +102,7 @@ var commands = []command{
 	{"hook", "Answer one hook event of a coding agent (stdin, stdout, exit 2 blocks).", of[hook.Command], nil},
 	{"init", "Set a workspace up.", of[workspace.Init], nil},
 	{"doctor", "Check a workspace's set-up: hooks, server, and what the agent's user could undo.", func() any { return &workspace.Doctor{Ask: hook.OverHTTP} }, nil},
+	{"data", "Show the data folder of a workspace, and move it out of the workspace.", of[data.Command], nil},
 	{"env", "Print the variables of a server and a role, for a shell to read.", of[env.Command], nil},
 	{"context", "Keep servers and tokens by name, and choose one.", of[contexts.Command], nil},
 	{"token", "Add tokens of people and programs; make and read tokens that are bound to a session.", of[token.Command], nil},

@@ -46,6 +46,8 @@ func main() {
 // run executes one command line and returns its exit code.
 func run(ctx context.Context, args []string, io console.Streams) int {
 	switch {
+	case len(args) == 0:
+		args = []string{"--help"}
 	case slices.Equal(args, []string{"--version"}):
 		args = []string{"version"}
 	case len(args) > 0 && args[0] == "help":

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -93,8 +94,9 @@ const (
 // TestScripts replays testdata/script. In addition to testscript's own commands:
 //
 //	code N CMD...      run a command that ends with N
-//	ready DIR          wait until the server with that data folder serves, and set HTTP, GRPC,
-//	                   NATS, and to their tokens AGENT, OPERATOR, APPROVER and OBSERVER
+//	ready DIR          wait until the server with that data folder serves, and set DATA to the
+//	                   folder, HTTP, GRPC, NATS, and to their tokens AGENT, OPERATOR, APPROVER
+//	                   and OBSERVER
 //	term DIR           send SIGTERM to the server with that data folder
 //	get NAME REGEXP    set a variable to what REGEXP's group matches in stdout
 //	clean [stderr]     write the last output to the file out, with ids and times replaced
@@ -112,6 +114,7 @@ func TestScripts(t *testing.T) {
 		Files: scripts(t), WorkdirRoot: memoryFolder(t), UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_PROXY", "*")
+			env.Setenv("XDG_STATE_HOME", filepath.Join(filepath.Dir(env.WorkDir), "state")) // outside of the workspace
 			env.Setenv("PATH", built+string(os.PathListSeparator)+env.Getenv("PATH"))
 			return nil
 		},
@@ -193,8 +196,11 @@ func helps(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func ready(ts *testscript.TestScript, _ bool, args []string) {
-	dir := datadir.Dir(ts.MkAbs(args[0]))
 	eventually(ts, soon, "the server of "+args[0]+" serves", func() bool {
+		dir, err := datadirAt(ts, args[0])
+		if err != nil {
+			return false
+		}
 		e, err := dir.ReadEndpoints()
 		if err != nil || e.HTTP == "" {
 			return false
@@ -204,6 +210,7 @@ func ready(ts *testscript.TestScript, _ bool, args []string) {
 			return false
 		}
 		resp.Body.Close()
+		ts.Setenv("DATA", string(dir))
 		ts.Setenv("HTTP", e.HTTP)
 		ts.Setenv("GRPC", e.GRPC)
 		ts.Setenv("NATS", e.NATS)
@@ -217,8 +224,27 @@ func ready(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
+// datadirAt returns the data folder that a path names; the pointer of a workspace is followed
+// without its checks, which know nothing of the script's environment.
+func datadirAt(ts *testscript.TestScript, name string) (datadir.Dir, error) {
+	path := ts.MkAbs(name)
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
+		return datadir.Dir(path), err
+	}
+	var pointer struct {
+		DataDir datadir.Dir `json:"data_dir"`
+	}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &pointer)
+	}
+	return pointer.DataDir, err
+}
+
 func term(ts *testscript.TestScript, _ bool, args []string) {
-	e, err := datadir.Dir(ts.MkAbs(args[0])).ReadEndpoints()
+	dir, err := datadirAt(ts, args[0])
+	ts.Check(err)
+	e, err := dir.ReadEndpoints()
 	ts.Check(err)
 	if e.PID == 0 {
 		ts.Fatalf("no server")

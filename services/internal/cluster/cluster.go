@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -136,6 +138,11 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 			err = errors.Join(err, c.shutDown())
 		}
 	}()
+	if _, err := os.Stat(cfg.Data.Tokens()); errors.Is(err, fs.ErrNotExist) {
+		if err := cfg.portsFree(); err != nil {
+			return nil, err
+		}
+	}
 	if err := cfg.Data.Make(); err != nil {
 		return nil, err
 	}
@@ -181,6 +188,27 @@ func (c Config) withDefaults() Config {
 	}
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
+}
+
+// portsFree reports the first address in use, before a data folder with tokens is made for a
+// server that cannot start.
+func (c Config) portsFree() (err error) {
+	addresses := []string{c.HTTP, c.GRPC}
+	if c.NATSURL == "" {
+		addresses = append(addresses, c.NATS)
+	}
+	var held []net.Listener
+	defer func() { err = errors.Join(err, closeAll(held)) }()
+	for _, address := range addresses {
+		lis, err := net.Listen("tcp", address)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return err
+		}
+		if err == nil { // what else is wrong with an address is said where it is used
+			held = append(held, lis)
+		}
+	}
+	return nil
 }
 
 func (c *Cluster) onClose(fn func() error) { c.closers = append(c.closers, fn) }

@@ -17,7 +17,8 @@ import (
 	"strings"
 )
 
-// Default is the data folder unless told otherwise.
+// Default is the name of the pointer in a workspace to its data folder, and of a data folder
+// that is in the workspace.
 const Default = ".interlock"
 
 // maxSocketPath is the longest path of a unix socket that every system takes.
@@ -138,13 +139,17 @@ func (d Dir) ReadEndpoints() (Endpoints, error) {
 	return e, nil
 }
 
-// NotServed says that no server runs in the folder, and where to start one. A folder that holds
-// a data folder, such as a workspace, was named instead of it.
+// NotServed says that no server runs in the folder, and where to start one.
 func (d Dir) NotServed() string {
 	text := "no server runs in " + string(d) + ": "
-	inner := Dir(d.join(Default))
-	if _, err := os.Stat(inner.Tokens()); err == nil {
+	if workspace := d.Workspace(); workspace != "" {
+		return text + "start `interlock up` in " + workspace
+	}
+	if inner, ok := In(string(d)); ok { // a workspace was named instead of its folder
 		return text + "give --data-dir " + string(inner)
+	}
+	if root, err := Root(); err == nil && d.parent() == root {
+		return text + "start `interlock up` in its workspace"
 	}
 	if above, found := strings.CutSuffix(string(d), "/"+Default); found {
 		return text + "start `interlock up` in " + cmp.Or(above, "/")
@@ -152,11 +157,11 @@ func (d Dir) NotServed() string {
 	return text + "start `interlock up --data-dir " + string(d) + "`"
 }
 
-// Served is the nearest data folder in or above a folder where a server runs, or empty.
+// Served returns the nearest data folder in or above a folder where a server runs, or empty.
 func Served(start string) Dir {
 	for folder := Dir(start); folder != ""; folder = folder.parent() {
-		dir := Dir(folder.join(Default))
-		if e, err := dir.ReadEndpoints(); err == nil && e.GRPC != "" && ours(string(dir)) {
+		dir, ok := In(string(folder))
+		if e, err := dir.ReadEndpoints(); ok && err == nil && e.GRPC != "" {
 			return dir
 		}
 	}
@@ -173,20 +178,18 @@ func (d Dir) parent() Dir {
 	return Dir(trimmed[:max(cut, 1)])
 }
 
-// Find is the data folder of a server that serves folder start: the nearest
-// .interlock there or upwards that a server has used, else the one that a server
-// started in start would use. Agents run commands in whatever folder they are in.
+// Find returns the data folder of the nearest workspace, here or upwards, that a server has
+// served, and false when there is none. Agents run commands in whatever folder they are in.
 //
 // Folders of other users do not count: their owner could answer every question
 // with yes.
-func Find(start string) Dir {
+func Find(start string) (Dir, bool) {
 	for folder := Dir(start); folder != ""; folder = folder.parent() {
-		dir := Dir(folder.join(Default))
-		if _, err := os.Stat(dir.Tokens()); err == nil && ours(string(dir)) {
-			return dir
+		if dir, ok := In(string(folder)); ok {
+			return dir, true
 		}
 	}
-	return Dir(Dir(start).join(Default))
+	return "", false
 }
 
 // Digest is a text in the form that SetInstalled keeps.

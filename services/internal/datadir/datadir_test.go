@@ -117,12 +117,12 @@ func TestFind(t *testing.T) {
 	expect := func(want string) {
 		t.Helper()
 		for _, start := range []string{deep, deep + "/"} {
-			if got := filepath.Clean(string(datadir.Find(start))); got != want {
-				t.Errorf("got %s, want %s", got, want)
+			if got, found := datadir.Find(start); found != (want != "") || want != "" && filepath.Clean(string(got)) != want {
+				t.Errorf("got %s, %v, want %s", got, found, want)
 			}
 		}
 	}
-	expect(filepath.Join(deep, datadir.Default)) // none: where one would be
+	expect("")
 	top := used(root)
 	expect(top)
 	// A folder that no server has used is not one.
@@ -132,11 +132,10 @@ func TestFind(t *testing.T) {
 	expect(top)
 	expect(used(filepath.Join(root, "a")))
 	expect(used(deep))
-	if got := datadir.Find("/"); string(got) != "/.interlock" {
-		t.Errorf("at the top: %s", got)
-	}
-	if got := datadir.Find(""); string(got) != ".interlock" {
-		t.Errorf("nowhere: %s", got)
+	for _, start := range []string{"/", ""} {
+		if got, found := datadir.Find(start); found {
+			t.Errorf("above %q: %s", start, got)
+		}
 	}
 }
 
@@ -170,7 +169,7 @@ func TestServed(t *testing.T) {
 	if got := datadir.Served(below); got != "" {
 		t.Errorf("without a server: %s", got)
 	}
-	if err := errors.Join(dir.Make(), dir.WriteEndpoints(datadir.Endpoints{GRPC: "127.0.0.1:1"})); err != nil {
+	if err := errors.Join(dir.Make(), os.WriteFile(dir.Tokens(), []byte("{}"), 0o600), dir.WriteEndpoints(datadir.Endpoints{GRPC: "127.0.0.1:1"})); err != nil {
 		t.Fatal(err)
 	}
 	if got := datadir.Served(below); got != dir {

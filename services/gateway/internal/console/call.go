@@ -32,7 +32,9 @@ func (c *console) call(w http.ResponseWriter, r *http.Request) {
 	case change && c.ReadOnly && !asks(r):
 		refuse(w, http.StatusForbidden, string(fault.PermissionDenied), "this console is read-only (--console-read-only); nothing was done")
 	default:
-		c.API.ServeHTTP(w, forwarded(r, s, path))
+		ctx, release := c.ended.follow(r.Context(), s.id(), s.Until.Sub(c.now()))
+		defer release()
+		c.API.ServeHTTP(w, forwarded(r.WithContext(ctx), s, path))
 	}
 }
 

@@ -3,8 +3,9 @@
 //
 // Everything is below /ui, and so is the cookie: a browser sends it nowhere else. The
 // pages call /ui/api/PATH, which is PATH of the REST API in the name of who has logged in.
-// The console holds no rule and no state: a session is in its cookie, sealed, so that it
-// survives restarts and every replica with the same key knows it.
+// The console holds no rule. A session is in its cookie, sealed, so that it survives restarts and
+// every replica with the same key knows it. A process remembers only links that were used,
+// sessions that were ended and log-ins that failed.
 package console
 
 import (
@@ -53,6 +54,8 @@ type console struct {
 	secure bool // browsers come by HTTPS, whatever this server sees
 	public string
 	used   *usedLinks
+	ended  *endedSessions
+	wrong  *wrongLogins
 	pages  *http.ServeMux
 }
 
@@ -70,7 +73,7 @@ func newConsole(cfg Config) (*console, error) {
 	if cfg.now == nil {
 		cfg.now = time.Now
 	}
-	c := &console{Config: cfg, used: &usedLinks{until: map[[nonceSize]byte]time.Time{}}}
+	c := &console{Config: cfg, used: &usedLinks{until: map[[nonceSize]byte]time.Time{}}, ended: newEndedSessions(), wrong: newWrongLogins()}
 	if cfg.PublicURL != "" {
 		public, err := url.Parse(cfg.PublicURL)
 		if err != nil || public.Host == "" || public.Scheme != "https" && public.Scheme != "http" {

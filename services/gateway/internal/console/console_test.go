@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -191,7 +192,7 @@ func TestForgedCallsAreRefused(t *testing.T) {
 	}{
 		"no cookie":           {"GET", "/ui/api/v1/runs", nil, 401},
 		"a tampered cookie":   {"GET", "/ui/api/v1/runs", func(r *http.Request) { r.AddCookie(&tampered) }, 401},
-		"two cookies":         {"GET", "/ui/api/v1/runs", func(r *http.Request) { v.sends(r); r.AddCookie(v.cookie) }, 401},
+		"two that are forged": {"GET", "/ui/api/v1/runs", func(r *http.Request) { r.AddCookie(&tampered); r.AddCookie(&tampered) }, 401},
 		"another site":        {"GET", "/ui/api/v1/runs", header("Sec-Fetch-Site", "cross-site"), 403},
 		"another port":        {"GET", "/ui/api/v1/runs", header("Sec-Fetch-Site", "same-site"), 403},
 		"another origin":      {"POST", "/ui/api/v1/runs/r/cancel", header("Origin", "https://evil.example"), 403},
@@ -241,6 +242,165 @@ func TestSessionsNeedNoMemory(t *testing.T) {
 	w := b.do("DELETE", "/ui/session", "", v.sends)
 	if c := w.Result().Cookies(); w.Code != http.StatusOK || len(c) != 1 || c[0].MaxAge >= 0 {
 		t.Errorf("logout: %d %v", w.Code, c)
+	}
+}
+
+// Cookies that other programs on the host set, for any path, keep nobody out.
+func TestSessionsAmongOtherCookies(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	v, _ := b.login(b.link(both))
+	other, _ := b.login(`{"token":"observers-token"}`)
+	foreign, _ := newBench(t, func(c *Config) { c.Key = Key{2} }).login(`{"token":"observers-token"}`)
+	for name, values := range map[string][]string{
+		"junk": {"x"}, "empty": {""}, "several": {"x", "y", "z"}, "another session": {other.cookie.Value}, "another server's": {foreign.cookie.Value},
+		"many": slices.Repeat([]string{"x"}, 180),
+	} {
+		for _, first := range []bool{true, false} {
+			w := b.do("GET", "/ui/api/v1/runs", "", func(r *http.Request) {
+				if !first {
+					v.sends(r)
+				}
+				for _, value := range values {
+					r.AddCookie(&http.Cookie{Name: cookieName, Value: value})
+				}
+				if first {
+					v.sends(r)
+				}
+			})
+			if w.Code != http.StatusTeapot || b.got.Header.Get("Authorization") != "Bearer operators-token" {
+				t.Errorf("%s, first %v: %d %s", name, first, w.Code, w.Body)
+			}
+		}
+	}
+}
+
+// Logging out ends the session on the server: its cookie and code are worth nothing then, and its
+// streams end. Another session continues.
+func TestLogoutEndsTheSession(t *testing.T) {
+	t.Parallel()
+	opened := make(chan struct{}, 2)
+	b := newBench(t, func(c *Config) {
+		c.API = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			opened <- struct{}{}
+			<-r.Context().Done()
+		})
+	})
+	v, _ := b.login(b.link(both))
+	other, _ := b.login(`{"token":"observers-token"}`)
+	streams := make(chan string, 2)
+	stop, cancel := context.WithCancel(t.Context())
+	for name, who := range map[string]visitor{"ended": v, "other": other} {
+		r := httptest.NewRequest("GET", "http://"+host+"/ui/api/v1/events", nil).WithContext(stop)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		who.sends(r)
+		go func() { b.ServeHTTP(httptest.NewRecorder(), r); streams <- name }()
+		<-opened
+	}
+	// The cookie alone ends nothing, and neither does another code.
+	for _, code := range []string{"", "guess"} {
+		b.do("DELETE", "/ui/session", "", func(r *http.Request) { r.AddCookie(v.cookie); r.Header.Set("X-Interlock-CSRF", code) })
+	}
+	if len(streams) > 0 || b.ended.has(sessionID{}) {
+		t.Error("the cookie alone ends the session")
+	}
+	b.do("DELETE", "/ui/session", "", v.sends)
+	if got := <-streams; got != "ended" {
+		t.Errorf("the stream of the %s session has ended", got)
+	}
+	for _, path := range []string{"/ui/api/v1/runs", "/ui/api/v1/events"} {
+		if w := b.do("GET", path, "", v.sends); w.Code != http.StatusUnauthorized {
+			t.Errorf("%s after the log-out: %d", path, w.Code)
+		}
+	}
+	if w := b.do("GET", "/ui/session", "", v.sends); strings.Contains(w.Body.String(), `"authenticated":true`) {
+		t.Errorf("after the log-out: %s", w.Body)
+	}
+	if w := b.do("GET", "/ui/session", "", other.sends); !strings.Contains(w.Body.String(), `"authenticated":true`) {
+		t.Errorf("the other session: %s", w.Body)
+	}
+	cancel()
+	<-streams
+	if len(b.ended.calls) != 0 {
+		t.Errorf("calls that are over are remembered: %v", b.ended.calls)
+	}
+	// It is forgotten when the cookie would be worth nothing.
+	b.now = b.now.Add(maxAge)
+	b.ended.end(other.session(t, b).id(), b.now.Add(maxAge), b.now)
+	if len(b.ended.until) != 1 {
+		t.Errorf("%d ended sessions are remembered", len(b.ended.until))
+	}
+}
+
+// session is what is in a visitor's cookie.
+func (v visitor) session(t *testing.T, b *bench) (s session) {
+	t.Helper()
+	if _, err := b.Key.open(useOfCookies, v.cookie.Value, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Streams end when the session does.
+func TestStreamsEndWithTheSession(t *testing.T) {
+	t.Parallel()
+	e := newEndedSessions()
+	ctx, release := e.follow(t.Context(), sessionID{1}, 0)
+	defer release()
+	<-ctx.Done()
+	e.end(sessionID{2}, time.Now().Add(time.Hour), time.Now())
+	late, releaseLate := e.follow(t.Context(), sessionID{2}, time.Hour)
+	defer releaseLate()
+	<-late.Done() // it was ended between the check and the call
+}
+
+// A link does not replace a session unless its person says so, and is not used up by the question.
+func TestLinksAskBeforeTheyReplaceASession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	v, _ := b.login(`{"token":"observers-token"}`)
+	link := b.link(both)
+	w := b.do("POST", "/ui/session", link, v.sends)
+	if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), `"SIGNED_IN"`) || !strings.Contains(w.Body.String(), "olga") || len(w.Result().Cookies()) > 0 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if w := b.do("GET", "/ui/api/v1/runs", "", v.sends); w.Code != http.StatusTeapot {
+		t.Errorf("the session is gone: %d", w.Code)
+	}
+	w = b.do("POST", "/ui/session", strings.TrimSuffix(link, "}")+`,"replace":true}`, v.sends)
+	if w.Code != http.StatusOK || len(w.Result().Cookies()) != 1 {
+		t.Fatalf("with consent: %d %s", w.Code, w.Body)
+	}
+	if w := b.do("GET", "/ui/api/v1/runs", "", v.sends); w.Code != http.StatusUnauthorized {
+		t.Errorf("the session before continues: %d", w.Code)
+	}
+}
+
+// Log-ins that fail are limited, and never those that are right.
+func TestWrongLogins(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	codes := map[int]int{}
+	for i := range 300 {
+		body := []string{`{"token":"nobodys"}`, `{"code":"x"}`, `{}`}[i%3]
+		_, w := b.login(body)
+		codes[w.Code]++
+		if w.Code == http.StatusTooManyRequests && w.Header().Get("Retry-After") == "" {
+			t.Fatal("it is not said when to try again")
+		}
+	}
+	if codes[401] != maxWrong || codes[429] != 300-maxWrong {
+		t.Errorf("the answers are %v", codes)
+	}
+	if _, w := b.login(`{"token":"observers-token"}`); w.Code != http.StatusOK {
+		t.Errorf("the right token: %d", w.Code)
+	}
+	if w := b.do("POST", "/ui/session", `{"token":"nobodys"}`, func(r *http.Request) { r.RemoteAddr = "192.0.2.7:1" }); w.Code != http.StatusUnauthorized {
+		t.Errorf("another address: %d", w.Code)
+	}
+	b.now = b.now.Add(wrongWindow)
+	if _, w := b.login(`{"token":"nobodys"}`); w.Code != http.StatusUnauthorized {
+		t.Errorf("a minute later: %d", w.Code)
 	}
 }
 

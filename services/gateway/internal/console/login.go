@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -16,6 +17,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
+
+// codeSignedIn refuses a link that would replace a session.
+const codeSignedIn = "SIGNED_IN"
 
 // maxLogin is the longest body of a login, in bytes.
 const maxLogin = 64 << 10
@@ -46,6 +50,8 @@ type credentials struct {
 	Token     string `json:"token"`
 	Anonymous bool   `json:"anonymous"`
 	Namespace string `json:"namespace"`
+	// Replace lets a link take the place of a session that continues.
+	Replace bool `json:"replace"`
 }
 
 // about tells a page of its session.
@@ -87,12 +93,28 @@ func (c *console) login(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, string(fault.InvalidRequest), `send JSON: {"code": ...}, {"token": ...} or {"anonymous": true}`)
 		return
 	}
+	current, signedIn := c.sessionOf(r)
+	if signedIn && given.Code != "" && !given.Replace {
+		// Anyone can send a link to somebody, who would act in the name of another person then.
+		refuse(w, http.StatusConflict, codeSignedIn, fmt.Sprintf("you are logged in as %s; this link would end that and log you in "+
+			"in its own name: use it only if you asked for it", cmp.Or(current.Name, "a person of this server")))
+		return
+	}
 	s, err := c.begin(r, given)
 	if err == nil {
 		err = c.keep(w, r, s)
 	}
+	if err == nil && signedIn {
+		c.ended.end(current.id(), current.Until, c.now())
+	}
 	if err != nil {
 		f := fault.From(err)
+		if f.Reason == fault.Unauthenticated && c.wrong.tooMany(r.RemoteAddr, c.now()) {
+			w.Header().Set("Retry-After", retryAfter)
+			refuse(w, http.StatusTooManyRequests, string(fault.LimitReached), "too many log-ins from your address have failed; "+
+				"one with the right token or link works at any time")
+			return
+		}
 		if f.HTTPStatus() >= http.StatusInternalServerError {
 			c.Logger.LogAttrs(r.Context(), slog.LevelWarn, "login to the console", slog.Any("error", err))
 		}
@@ -161,11 +183,14 @@ func (c *console) identify(r *http.Request, token string) (auth.Principal, error
 	return who, nil
 }
 
-// logout ends the session: the browser forgets it.
+// logout ends the session, here and in the browser. The cookie alone ends nothing.
 func (c *console) logout(w http.ResponseWriter, r *http.Request) {
 	if !c.ours(r) {
 		refuse(w, http.StatusForbidden, "CROSS_ORIGIN", "a page of another site sent this, and nothing was done; open the console itself")
 		return
+	}
+	if s, ok := c.sessionOf(r); ok {
+		c.ended.end(s.id(), s.Until, c.now())
 	}
 	c.setCookie(w, r, "", -1)
 	c.show(w, nil)

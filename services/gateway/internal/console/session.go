@@ -1,6 +1,7 @@
 package console
 
 import (
+	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
 	"time"
@@ -30,22 +31,33 @@ type session struct {
 	Until time.Time `json:"u"`
 }
 
-// sessionOf is the session of a request, by its cookie and the session's code.
-func (c *console) sessionOf(r *http.Request) (session, bool) {
-	cookies := r.CookiesNamed(cookieName)
-	if len(cookies) != 1 {
-		return session{}, false
-	}
-	var s session
-	if _, err := c.Key.open(useOfCookies, cookies[0].Value, &s); err != nil || !c.now().Before(s.Until) {
-		return session{}, false
-	}
-	given := []byte(r.Header.Get("X-Interlock-CSRF"))
-	if s.CSRF == "" || subtle.ConstantTimeCompare(given, []byte(s.CSRF)) != 1 {
-		return session{}, false
-	}
-	return s, true
+// maxCookies is how many cookies of one name are tried: more than a browser keeps for a host.
+const maxCookies = 256
+
+// cookiesOf returns the cookies of a name. Other programs on the host, on any port, can add some,
+// of any path, and browsers send those of longer paths first: each is tried.
+func cookiesOf(r *http.Request, name string) []*http.Cookie {
+	cookies := r.CookiesNamed(name)
+	return cookies[:min(len(cookies), maxCookies)]
 }
+
+// sessionOf returns the session of a request, by a cookie and the session's code.
+func (c *console) sessionOf(r *http.Request) (session, bool) {
+	given := []byte(r.Header.Get("X-Interlock-CSRF"))
+	for _, cookie := range cookiesOf(r, cookieName) {
+		var s session
+		if _, err := c.Key.open(useOfCookies, cookie.Value, &s); err != nil || !c.now().Before(s.Until) {
+			continue
+		}
+		if s.CSRF != "" && subtle.ConstantTimeCompare(given, []byte(s.CSRF)) == 1 && !c.ended.has(s.id()) {
+			return s, true
+		}
+	}
+	return session{}, false
+}
+
+// id names a session without giving away its code.
+func (s session) id() sessionID { return sha256.Sum256([]byte(s.CSRF)) }
 
 // keep gives a session to the browser.
 func (c *console) keep(w http.ResponseWriter, r *http.Request, s session) error {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,20 +46,20 @@ type attempt struct {
 func (c *console) signIn(w http.ResponseWriter, r *http.Request) {
 	namespace := strings.TrimSpace(r.URL.Query().Get("namespace"))
 	if namespace != "" && !rpc.ValidNamespace(namespace) {
-		c.failed(w, r, "that is not a valid namespace: write 1 to 63 lower-case letters, digits and hyphens")
+		c.failed(w, r, problemNamespace)
 		return
 	}
 	to, begun, err := c.Issuer.Begin(r.Context())
 	if err != nil {
 		c.Logger.LogAttrs(r.Context(), slog.LevelWarn, "sign in to the console", slog.Any("error", err))
-		c.failed(w, r, "the identity provider cannot be reached; try again")
+		c.failed(w, r, problemUnreachable)
 		return
 	}
 	sealed, err := c.Key.sealed(useOfAttempts, attempt{
 		Attempt: begun, To: pageOf(r.URL.Query().Get("to")), Namespace: namespace, Until: c.now().Add(attemptLife),
 	})
 	if err != nil {
-		c.failed(w, r, "signing in does not work here; an operator finds the reason in the log")
+		c.failed(w, r, problemBroken)
 		return
 	}
 	c.setAttempt(w, r, sealed, int(attemptLife.Seconds()))
@@ -69,19 +70,15 @@ func (c *console) signIn(w http.ResponseWriter, r *http.Request) {
 // with it: what the session's calls must repeat is told to pages alone.
 func (c *console) signedIn(w http.ResponseWriter, r *http.Request) {
 	c.setAttempt(w, r, "", -1)
-	var begun attempt
-	cookies := r.CookiesNamed(attemptCookie)
-	if len(cookies) != 1 {
-		c.failed(w, r, "signing in was not begun in this browser, or took too long; try again")
-		return
-	}
-	if _, err := c.Key.open(useOfAttempts, cookies[0].Value, &begun); err != nil || !c.now().Before(begun.Until) {
-		c.failed(w, r, "signing in took too long; try again")
-		return
-	}
 	query := r.URL.Query()
+	begun, why := c.attemptOf(r, query.Get("state"))
+	if why != "" {
+		c.failed(w, r, why)
+		return
+	}
 	if refused := query.Get("error"); refused != "" {
-		c.failed(w, r, "the identity provider says: "+refused)
+		c.Logger.LogAttrs(r.Context(), slog.LevelWarn, "sign in to the console", slog.String("issuer_says", refused))
+		c.failed(w, r, problemRefused)
 		return
 	}
 	tokens, err := c.Issuer.Finish(r.Context(), begun.Attempt, query.Get("state"), query.Get("code"))
@@ -93,15 +90,33 @@ func (c *console) signedIn(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	c.Logger.LogAttrs(r.Context(), slog.LevelWarn, "sign in to the console", slog.Any("error", err))
-	var why *auth.Refusal
+	var refusal *auth.Refusal
 	switch {
-	case errors.As(err, &why):
-		c.failed(w, r, "you may not log in here: "+why.Why)
+	case errors.As(err, &refusal):
+		c.failed(w, r, problemNotAllowed)
 	case errors.Is(err, auth.ErrUnauthenticated):
-		c.failed(w, r, "you may not log in here: your token is not for this installation")
+		c.failed(w, r, problemNotForHere)
 	default:
-		c.failed(w, r, "the identity provider cannot be reached; try again")
+		c.failed(w, r, problemUnreachable)
 	}
+}
+
+// attemptOf returns the attempt that a browser comes back from: of its cookies, the one that this
+// server sealed and whose state came back. Without one, it returns the problem.
+func (c *console) attemptOf(r *http.Request, state string) (found attempt, problem string) {
+	problem = problemNotBegun
+	for _, cookie := range cookiesOf(r, attemptCookie) {
+		var begun attempt
+		_, err := c.Key.open(useOfAttempts, cookie.Value, &begun)
+		switch {
+		case err != nil:
+		case !c.now().Before(begun.Until):
+			problem = problemTooLate
+		case begun.State == state:
+			return begun, ""
+		}
+	}
+	return attempt{}, problem
 }
 
 // invite makes the code of a link from the first token that counts here.
@@ -120,9 +135,22 @@ func (c *console) invite(ctx context.Context, tokens []oidc.Token, namespace str
 	return "", err
 }
 
+// Problems of signing in, as codes: the page has their texts. It shows no text of its address,
+// which anyone can write who makes a link.
+const (
+	problemNamespace   = "namespace"
+	problemUnreachable = "unreachable"
+	problemBroken      = "broken"
+	problemNotBegun    = "not-begun"
+	problemTooLate     = "too-late"
+	problemRefused     = "refused"
+	problemNotAllowed  = "not-allowed"
+	problemNotForHere  = "not-for-here"
+)
+
 // failed shows a page that says why nobody was logged in.
-func (c *console) failed(w http.ResponseWriter, r *http.Request, why string) {
-	http.Redirect(w, r, Path+"/#problem="+url.QueryEscape(why), http.StatusFound)
+func (c *console) failed(w http.ResponseWriter, r *http.Request, problem string) {
+	http.Redirect(w, r, Path+"/#problem="+problem, http.StatusFound)
 }
 
 func (c *console) setAttempt(w http.ResponseWriter, r *http.Request, value string, age int) {
@@ -133,11 +161,22 @@ func (c *console) setAttempt(w http.ResponseWriter, r *http.Request, value strin
 	})
 }
 
-// pageOf is a page of the console to return to: a path below Path, and no other address.
+// pageOf returns the page of the console to return to: a plain path below Path, and no other
+// address. What is below Path and no page must not get the log-in code, which is in the fragment:
+// browsers keep that over redirects.
 func pageOf(to string) string {
 	page, err := url.Parse(to)
-	if err != nil || page.Scheme != "" || page.Host != "" || page.User != nil || page.Fragment != "" ||
-		!strings.HasPrefix(page.Path, "/") || strings.HasPrefix(page.Path, "//") || strings.Contains(to, `\`) {
+	if err != nil || page.Scheme != "" || page.Host != "" || page.User != nil || page.Fragment != "" || !strings.HasPrefix(page.Path, "/") ||
+		strings.ContainsFunc(page.Path+to, func(c rune) bool { return c < ' ' || c == '\\' || c == 0x7f }) {
+		return "/"
+	}
+	parts := strings.Split(page.Path, "/")[1:]
+	for i, part := range parts {
+		if part == "." || part == ".." || part == "" && i < len(parts)-1 {
+			return "/"
+		}
+	}
+	if slices.Contains([]string{"api", "session", "oidc", "assets"}, parts[0]) {
 		return "/"
 	}
 	return page.String()

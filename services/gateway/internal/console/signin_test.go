@@ -101,22 +101,26 @@ func TestSignInsThatAreRefused(t *testing.T) {
 		change func(b *bench, c *http.Cookie) []*http.Cookie
 		says   string
 	}{
-		"without the cookie": {good, "state=st&code=good", func(*bench, *http.Cookie) []*http.Cookie { return nil }, "not begun in this browser"},
-		"two cookies":        {good, "state=st&code=good", func(_ *bench, c *http.Cookie) []*http.Cookie { return []*http.Cookie{c, c} }, "not begun"},
-		"another state":      {good, "state=other&code=good", nil, "begun elsewhere"},
-		"no code":            {good, "state=st", nil, "begun elsewhere"},
-		"the issuer refuses": {good, "state=st&error=access_denied", nil, "access_denied"},
+		"without the cookie": {good, "state=st&code=good", func(*bench, *http.Cookie) []*http.Cookie { return nil }, "not-begun"},
+		"junk cookies": {good, "state=st&code=good", func(*bench, *http.Cookie) []*http.Cookie {
+			return []*http.Cookie{{Name: attemptCookie, Value: "x"}, {Name: attemptCookie, Value: ""}}
+		}, "not-begun"},
+		"another state":                   {good, "state=other&code=good", nil, "not-begun"},
+		"no state":                        {good, "code=good", nil, "not-begun"},
+		"no code":                         {good, "state=st", nil, "not-allowed"},
+		"the issuer refuses":              {good, "state=st&error=access_denied", nil, "refused"},
+		"a refusal with words of its own": {good, "state=st&error=Call+0900+123&error_description=Call", nil, "refused"},
 		"too late": {good, "state=st&code=good", func(b *bench, c *http.Cookie) []*http.Cookie {
 			b.now = b.now.Add(attemptLife)
 			return []*http.Cookie{c}
-		}, "too long"},
+		}, "too-late"},
 		"a session's cookie": {good, "state=st&code=good", func(b *bench, c *http.Cookie) []*http.Cookie {
 			v, _ := b.login(`{"token":"observers-token"}`)
 			return []*http.Cookie{{Name: attemptCookie, Value: v.cookie.Value}}
-		}, "too long"},
-		"nobody here": {issuer{tokens: []oidc.Token{{Text: "a-strangers-token"}}}, "state=st&code=good", nil, "not for this installation"},
-		"no token":    {issuer{}, "state=st&code=good", nil, "not for this installation"},
-		"down":        {issuer{err: errors.New("dial tcp: refused")}, "state=st&code=good", nil, "cannot be reached"},
+		}, "not-begun"},
+		"nobody here": {issuer{tokens: []oidc.Token{{Text: "a-strangers-token"}}}, "state=st&code=good", nil, "not-for-here"},
+		"no token":    {issuer{}, "state=st&code=good", nil, "not-for-here"},
+		"down":        {issuer{err: errors.New("dial tcp: refused")}, "state=st&code=good", nil, "unreachable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newSignIn(t, good)
@@ -125,7 +129,7 @@ func TestSignInsThatAreRefused(t *testing.T) {
 			if test.change != nil {
 				cookies = test.change(b, cookies[0])
 			}
-			if got := problemOf(b.back(test.query, cookies...)); !strings.Contains(got, test.says) {
+			if got := problemOf(b.back(test.query, cookies...)); got != test.says {
 				t.Errorf("the page is told %q, not that it is %q", got, test.says)
 			}
 		})
@@ -135,10 +139,39 @@ func TestSignInsThatAreRefused(t *testing.T) {
 func TestSignInLeadsNowhereElse(t *testing.T) {
 	b := newSignIn(t, issuer{})
 	b.Issuer = issuer{tokens: []oidc.Token{{Text: "observers-token"}}}
-	for _, to := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "javascript:alert(1)", "runs", "", "/#code=x", "///evil.example"} {
+	for _, to := range []string{
+		"//evil.example", "https://evil.example/", `/\evil.example`, "javascript:alert(1)", "runs", "", "/#code=x", "///evil.example",
+		"/../v1/runs", "/..", "/../", "/runs/../../v1/runs", "/%2e%2e/v1/runs", "/%2E./v1", "/.%2e/v1", "/./../v1", "/runs/..%2f..%2fv1", "/..%5cv1",
+		"/%5cevil.example", "/runs//..//../v1", "/runs/%00", "/runs/\t..", "/%09/evil.example", "/oidc/login?to=/", "/oidc/callback", "/session", "/api/v1/runs",
+		"/assets/x.js", "@evil.example", ".evil.example", "?x", "https:evil.example", "/%2e%2e%2fv1", "//", "/ui:8080@evil.example/../..",
+	} {
 		if at := b.back("state=st&code=good", b.away(to)); at.Path != Path+"/" {
 			t.Errorf("to=%q leads to %q", to, at)
 		}
+	}
+}
+
+// What other programs on the host put next to the cookie does not keep anybody out, and does not
+// sign anybody in.
+func TestSignInAmongOtherCookies(t *testing.T) {
+	good := issuer{tokens: []oidc.Token{{Text: "observers-token"}}}
+	b := newSignIn(t, good)
+	own := b.away("/runs")
+	old, err := b.Key.sealed(useOfAttempts, attempt{Attempt: oidc.Attempt{State: "st"}, To: "/", Until: b.now})
+	other, errOther := b.Key.sealed(useOfAttempts, attempt{Attempt: oidc.Attempt{State: "theirs", Verifier: "x"}, To: "/", Until: b.now.Add(time.Hour)})
+	if err != nil || errOther != nil {
+		t.Fatal(err, errOther)
+	}
+	cookie := func(value string) *http.Cookie { return &http.Cookie{Name: attemptCookie, Value: value} }
+	for name, cookies := range map[string][]*http.Cookie{
+		"before": {cookie("junk"), own}, "after": {own, cookie("")}, "twice": {own, own}, "old": {cookie(old), own}, "another attempt": {cookie(other), own},
+	} {
+		if at := b.back("state=st&code=good", cookies...); at.Path != Path+"/runs" {
+			t.Errorf("%s: the browser is sent to %s", name, at)
+		}
+	}
+	if got := problemOf(b.back("state=st&code=good", cookie(other))); got != problemNotBegun {
+		t.Errorf("another attempt alone: %q", got)
 	}
 }
 
@@ -153,7 +186,7 @@ func TestSignInIsOfferedWhereThereIsAnIssuer(t *testing.T) {
 		if err := json.Unmarshal(b.do(http.MethodGet, Path+"/session", "", nil).Body.Bytes(), &v); err != nil || v.Login.Issuer != offered {
 			t.Errorf("offered is %v, want %v (%v)", v.Login.Issuer, offered, err)
 		}
-		if w := b.do(http.MethodGet, Path+"/oidc/login", "", nil); offered && !strings.Contains(w.Header().Get("Location"), "cannot+be+reached") {
+		if w := b.do(http.MethodGet, Path+"/oidc/login", "", nil); offered && !strings.HasSuffix(w.Header().Get("Location"), "#problem=unreachable") {
 			t.Errorf("an issuer that is down leads to %q", w.Header().Get("Location"))
 		}
 	}

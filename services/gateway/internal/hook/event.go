@@ -48,7 +48,7 @@ func parse(data []byte, into any) error {
 
 // sorted checks an event whose fields are read, and tells its kind. An event that is not
 // known is ignored, but not with a call of a tool: it could be the question whether that may
-// be made.
+// be made. Handle looks at what else of it could be one.
 func (ev *event) sorted(agent Agent) (*event, error) {
 	ev.kind = hookevent.Of(string(agent), ev.Name)
 	switch {

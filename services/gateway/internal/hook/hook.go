@@ -83,6 +83,9 @@ func (h *Handler) Handle(ctx context.Context, data []byte, opts Options) Answer 
 		return block(fmt.Errorf("unknown agent %q: use %s", opts.Agent, strings.Join(Agents(), ", ")))
 	}
 	ev, err := d.read(data)
+	if err == nil && ev.kind == hookevent.Unknown && hookevent.CallLike(data) {
+		err = fmt.Errorf("unknown hook event %q, which could be about a call of a tool: remove the hook for it", ev.Name)
+	}
 	if err != nil {
 		return block(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 
 	"google.golang.org/grpc"
 
@@ -28,7 +29,7 @@ type Connection struct {
 	Server    string `help:"The server: a gRPC address, the http:// address of its edge, or the name of a context. Found in the data folder by default." env:"INTERLOCK_SERVER" placeholder:"ADDRESS"`
 	Token     string `help:"Token to call with. By default that of the ${caller} in the data folder." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
 	Namespace string `help:"Namespace." env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
-	Data      string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Data      string `name:"data-dir" help:"Data folder of the server on this machine; by default that of the nearest workspace, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Insecure  bool   `help:"Talk to another machine without TLS, where the network itself is trusted." env:"INTERLOCK_INSECURE"`
 	CA        string `name:"ca" help:"CA of the server's certificate (PEM); turns TLS on." env:"INTERLOCK_CA" type:"path" placeholder:"FILE"`
 }
@@ -129,6 +130,9 @@ func (c *Connection) Target(ctx context.Context) (target string, secure bool, er
 
 // Local is the server of the data folder on this machine.
 func (c *Connection) Local() (string, error) {
+	if _, err := datadir.At(c.Data); err != nil {
+		return "", err
+	}
 	folder := DataFolder(c.Data)
 	endpoints, err := folder.ReadEndpoints()
 	switch {
@@ -149,13 +153,21 @@ func (c *Connection) Local() (string, error) {
 // NotServed says that no server runs in the data folder as given, or else the nearest one, and
 // how to get to one: a folder that a server has used before may hide one above where one runs.
 func NotServed(given string) string {
-	text := DataFolder(given).NotServed()
 	if given != "" {
-		return text
+		dir, err := datadir.At(given)
+		if err != nil {
+			return err.Error()
+		}
+		return dir.NotServed()
 	}
 	wd, err := os.Getwd()
 	if err != nil {
-		return text
+		return datadir.Dir(datadir.Default).NotServed()
+	}
+	dir, found := datadir.Find(wd)
+	text := "no server runs in " + wd + " or above it: start `interlock up` in the workspace"
+	if found {
+		text = dir.NotServed()
 	}
 	if served := datadir.Served(wd); served != "" {
 		return text + ", give --data-dir " + string(served) + ", where one runs"
@@ -163,14 +175,37 @@ func NotServed(given string) string {
 	return text
 }
 
-// DataFolder is the data folder as given, or else the nearest one.
+// DataFolder returns the data folder as given, or else that of the nearest workspace, or else
+// the one that a server would use that starts here.
 func DataFolder(given string) datadir.Dir {
 	if given != "" {
+		if dir, err := datadir.At(given); err == nil {
+			return dir
+		}
 		return datadir.Dir(given)
 	}
 	wd, err := os.Getwd()
 	if err != nil {
 		return datadir.Default
 	}
-	return datadir.Find(wd)
+	if dir, found := datadir.Find(wd); found {
+		return dir
+	}
+	if dir, err := datadir.New(wd); err == nil {
+		return dir
+	}
+	return datadir.Dir(filepath.Join(wd, datadir.Default))
+}
+
+// ServerFolder returns the data folder as given, or else the one of a server that starts in the
+// current folder.
+func ServerFolder(given string) (datadir.Dir, error) {
+	if given != "" {
+		return datadir.At(given)
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the workspace: %w; give --data-dir", err)
+	}
+	return datadir.New(wd)
 }

@@ -169,7 +169,10 @@ func (c *Call) folder() (datadir.Dir, error) {
 	case !strings.HasPrefix(c.Data, "/") && !filepath.IsAbs(c.Data):
 		return "", fmt.Errorf("--data-dir %s is not an absolute path: it would be another folder wherever the agent is", c.Data)
 	}
-	folder := datadir.Dir(c.Data)
+	folder, err := datadir.At(c.Data)
+	if err != nil {
+		return "", err
+	}
 	return folder, folder.Guarded()
 }
 
@@ -272,15 +275,15 @@ func (c *Call) kind(event []byte) hookevent.Kind {
 }
 
 // passes is whether nobody has to be asked about an event: it gates nothing that Interlock
-// judges, and tells nothing that it keeps. One that is not known passes when it is not about
-// a call of a tool. The server judges what cannot be read.
+// judges, and tells nothing that it keeps. One that is not known passes when it cannot be about
+// a call of a tool (S13.9). The server judges what cannot be read.
 func (c *Call) passes(event []byte) bool {
 	h, ok := headerOf(event)
 	switch kind := hookevent.Of(c.Agent, h.Name); {
 	case !ok:
 		return false
 	case kind == hookevent.Unknown:
-		return h.Name != "" && h.Tool == "" && h.OwnTool == ""
+		return h.Name != "" && h.Tool == "" && h.OwnTool == "" && !hookevent.CallLike(event)
 	default:
 		return kind == hookevent.Ignored && h.Tool == ""
 	}

@@ -493,6 +493,7 @@ func TestAmbiguousEventsAreAskedAbout(t *testing.T) {
 			`{"hook_event_name":"PreToolUse","tool_name":"Bash","hook_event_name":"UserPromptSubmit"}`,
 			`{"hook_event_name":"Nix","hook_event_name":"Notification"}`,
 		},
+		hookevent.Gemini:  {`{"hook_event_name":"ShellStart","command":"rm -rf x"}`, `{"hook_event_name":"New","toolName":"x"}`, `{"hook_event_name":"New","data":{"args":[]}}`},
 		hookevent.Copilot: {`{"toolName":"bash","HOOK_EVENT_NAME":"Notification","TOOLNAME":""}`},
 	} {
 		c := Call{Agent: agent, Server: "http://edge", Token: token}

@@ -20,9 +20,9 @@ type Command struct {
 }
 
 // config is that of the store of a command.
-func config(url string, login daemon.StoreLogin, data, version string) daemon.StoreConfig {
+func config(url string, login daemon.StoreLogin, data datadir.Dir, version string) daemon.StoreConfig {
 	return daemon.StoreConfig{
-		URL: url, StoreLogin: login, Path: datadir.Dir(data).Database(), AllowLossy: true,
+		URL: url, StoreLogin: login, Path: data.Database(), AllowLossy: true,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Program: version,
 	}
 }

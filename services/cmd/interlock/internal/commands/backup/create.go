@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/store/backup"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/daemon"
@@ -16,7 +17,7 @@ type createCommand struct {
 	show.Printer
 	daemon.StoreLogin
 	File  string `arg:"" help:"File to write; it must not exist." type:"path" placeholder:"FILE"`
-	Data  string `name:"data-dir" help:"Data folder of interlock up, which may be running." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Data  string `name:"data-dir" help:"Data folder of interlock up, which may be running; by default that of this workspace." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Store string `help:"sqlite, or the Redis of the services: redis://HOST:PORT/DB." default:"sqlite" env:"INTERLOCK_STORE" placeholder:"STORE"`
 }
 
@@ -29,9 +30,13 @@ type created struct {
 
 // Run writes a backup.
 func (c *createCommand) Run(ctx context.Context, streams console.Streams, version console.Version) error {
+	data, err := client.ServerFolder(c.Data)
+	if err != nil {
+		return err
+	}
 	began := time.Now()
-	err := backup.Create(c.File, func(out *bufio.Writer) error {
-		_, err := daemon.BackUp(ctx, config(c.Store, c.StoreLogin, c.Data, string(version)), out)
+	err = backup.Create(c.File, func(out *bufio.Writer) error {
+		_, err := daemon.BackUp(ctx, config(c.Store, c.StoreLogin, data, string(version)), out)
 		return err
 	})
 	if err != nil {

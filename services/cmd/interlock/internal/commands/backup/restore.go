@@ -10,11 +10,11 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/backup"
 	"github.com/interlock-run/interlock/services/approval"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/events"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/daemon"
-	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
 type restoreCommand struct {
@@ -61,8 +61,11 @@ func (c *restoreCommand) restore(ctx context.Context, version string) (view *res
 		return nil, err
 	}
 	defer file.Close()
+	data, err := client.ServerFolder(c.Data)
+	if err != nil {
+		return nil, err
+	}
 	if c.Store == "sqlite" {
-		data := datadir.Dir(c.Data)
 		if err := data.Make(); err != nil {
 			return nil, err
 		}
@@ -74,7 +77,7 @@ func (c *restoreCommand) restore(ctx context.Context, version string) (view *res
 	}
 	began := time.Now()
 	from := &asking{Source: file, of: file.Tail.At, now: began, waits: map[store.Key]bool{}}
-	if err := daemon.Restore(ctx, config(c.Store, c.StoreLogin, c.Data, version), from); err != nil {
+	if err := daemon.Restore(ctx, config(c.Store, c.StoreLogin, data, version), from); err != nil {
 		return nil, err
 	}
 	view = &restoredView{about: aboutOf(c.File, &file.Head, &file.Tail, file.Bytes), AskedAgain: len(from.waits)}

@@ -15,7 +15,7 @@ import (
 type Command struct {
 	Role  string `arg:"" optional:"" help:"Whose token: agent, operator, approver, observer or runtime." enum:"agent,operator,approver,observer,runtime" default:"agent"`
 	Shell string `help:"Shell that is to read them." enum:"sh,fish,powershell" default:"sh" placeholder:"SHELL"`
-	Data  string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Data  string `name:"data-dir" help:"Data folder of the server on this machine; by default that of the nearest workspace, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 }
 
 // Run prints the server and the token. As in all commands, only a person at a terminal is

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/decisions"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/daemon"
-	"github.com/interlock-run/interlock/services/internal/datadir"
 	"github.com/interlock-run/interlock/services/internal/decided"
 	"github.com/interlock-run/interlock/services/internal/natsserver"
 )
@@ -38,7 +38,7 @@ type rebuildCommand struct {
 type Where struct {
 	daemon.StoreLogin
 	daemon.NATSLogin
-	Data    string `name:"data-dir" help:"Data folder of interlock up, which must not be running." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Data    string `name:"data-dir" help:"Data folder of interlock up, which must not be running; by default that of this workspace." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Store   string `help:"sqlite, or the Redis of the services: redis://HOST:PORT/DB." default:"sqlite" env:"INTERLOCK_STORE" placeholder:"STORE"`
 	NATSURL string `name:"nats-url" help:"NATS of the services; the embedded one of the data folder by default." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 }
@@ -106,15 +106,18 @@ func (c *Where) Rebuild(ctx context.Context, cfg bus.RebuildConfig, version stri
 func (c *Where) rebuild(
 	ctx context.Context, cfg bus.RebuildConfig, version string,
 ) (found *bus.Rebuilt, err error) {
-	data := datadir.Dir(c.Data)
+	data, err := client.ServerFolder(c.Data)
+	if err != nil {
+		return nil, err
+	}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	endpoint, err := c.Endpoint(c.NATSURL)
 	if err != nil {
 		return nil, err
 	}
 	if c.Store == "sqlite" || c.NATSURL == "" {
-		if _, err := os.Stat(c.Data); err != nil {
-			return nil, fmt.Errorf("there is no data folder %s: name it with --data-dir, or the services' --store and --nats-url", c.Data)
+		if _, err := os.Stat(string(data)); err != nil {
+			return nil, fmt.Errorf("there is no data folder %s: name it with --data-dir, or the services' --store and --nats-url", data)
 		}
 		unlock, err := data.Lock()
 		if err != nil {

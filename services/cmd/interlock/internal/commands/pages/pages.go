@@ -17,7 +17,7 @@ import (
 
 // Command prints a link that logs in once.
 type Command struct {
-	Data string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Data string `name:"data-dir" help:"Data folder of the server on this machine; by default that of the nearest workspace, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Key  string `name:"token-key" help:"Key of session tokens, as the server has it. That in the data folder by default." env:"INTERLOCK_TOKEN_KEY" type:"path" placeholder:"FILE"`
 	Open bool   `help:"Open the link in the browser, too."`
 }

@@ -93,7 +93,7 @@ func write(io console.Streams, file string, f *receipt.File) error {
 
 type verifyCommand struct {
 	File    string   `arg:"" help:"The receipt." placeholder:"FILE"`
-	Key     string   `required:"" help:"Public key of the deployment." type:"path" placeholder:"FILE"`
+	Key     string   `help:"Public key of the deployment; by default that in the data folder of the nearest workspace." type:"path" placeholder:"FILE"`
 	Witness []string `help:"Public key of a witness that must have cosigned it; may be repeated." type:"path" sep:"none" placeholder:"FILE"`
 	Format  string   `help:"Output: text or json." enum:"text,json" default:"text"`
 }
@@ -103,7 +103,10 @@ func (c *verifyCommand) Run(io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	key, err := public(c.Key)
+	key, err := public(cmp.Or(c.Key, client.DataFolder("").ReceiptKey()+".pub"))
+	if c.Key == "" && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; name the deployment's public key with --key FILE", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,9 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/internal/daemon"
-	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
 // Command is the family of commands on the store.
@@ -19,15 +19,19 @@ type Command struct {
 
 type acceptCommand struct {
 	daemon.StoreLogin
-	Data  string `name:"data-dir" help:"Data folder of interlock up, which must not be running." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Data  string `name:"data-dir" help:"Data folder of interlock up, which must not be running; by default that of this workspace." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Store string `help:"sqlite, or the Redis of the services: redis://HOST:PORT/DB." default:"sqlite" env:"INTERLOCK_STORE" placeholder:"STORE"`
 }
 
 // Run accepts the rollback of a store. Services that refuse everything continue within a
 // second.
 func (c *acceptCommand) Run(ctx context.Context, streams console.Streams, version console.Version) error {
+	data, err := client.ServerFolder(c.Data)
+	if err != nil {
+		return err
+	}
 	lost, err := daemon.AcceptRollback(ctx, daemon.StoreConfig{
-		URL: c.Store, StoreLogin: c.StoreLogin, Path: datadir.Dir(c.Data).Database(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		URL: c.Store, StoreLogin: c.StoreLogin, Path: data.Database(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Program: string(version),
 	})
 	if err != nil {

@@ -26,7 +26,7 @@ type Command struct {
 	daemon.NATSLogin
 	Subject string `arg:"" optional:"" help:"NATS subject, wildcards allowed." default:"interlock.>"`
 	NATSURL string `name:"nats-url" help:"NATS; found in the data folder by default." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
-	Data    string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Data    string `name:"data-dir" help:"Data folder of the server on this machine; by default that of the nearest workspace, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Last    int    `help:"Begin with this many of the stream's last events." default:"0"`
 	Count   int    `help:"End after this many events; 0 for never." default:"0"`
 }

@@ -8,7 +8,7 @@ import (
 // keyFlags say which key session tokens are signed with.
 type keyFlags struct {
 	Key  string `help:"Key of session tokens, as the server has it. That in the data folder by default." env:"INTERLOCK_TOKEN_KEY" type:"path" placeholder:"FILE"`
-	Data string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Data string `name:"data-dir" help:"Data folder of the server on this machine; by default that of the nearest workspace, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 }
 
 // file is the key's file, and the folder that it is in by default.

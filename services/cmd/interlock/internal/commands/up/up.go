@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 	"syscall"
 	"text/tabwriter"
 
 	"github.com/interlock-run/interlock/pkg/telemetry"
 	"github.com/interlock-run/interlock/services/approval"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/pages"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/gateway"
@@ -43,7 +45,7 @@ type Command struct {
 	Policy          policyenforcer.Flags    `embed:""`
 	Approval        approval.Flags          `embed:""`
 	Definitions     cluster.DefinitionFlags `embed:""`
-	Data            string                  `name:"data-dir" help:"Folder for everything that is kept." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Data            string                  `name:"data-dir" help:"Folder for everything that is kept; by default one for this workspace, outside of it." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	HTTP            string                  `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
 	GRPC            string                  `name:"grpc" help:"Address of the gRPC services." default:"127.0.0.1:7421" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
 	NATS            string                  `name:"nats" help:"Address of the embedded NATS." default:"127.0.0.1:7422" env:"INTERLOCK_NATS" placeholder:"HOST:PORT"`
@@ -73,8 +75,12 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	if err != nil {
 		return err
 	}
+	data, err := client.ServerFolder(c.Data)
+	if err != nil {
+		return err
+	}
 	running, err := cluster.Start(ctx, cluster.Config{
-		Data: datadir.Dir(c.Data), HTTP: c.HTTP, GRPC: c.GRPC, NATS: c.NATS, TLS: c.TLS(), Insecure: c.InsecurePlaintext,
+		Data: data, HTTP: c.HTTP, GRPC: c.GRPC, NATS: c.NATS, TLS: c.TLS(), Insecure: c.InsecurePlaintext,
 		Auth:  c.AuthFlags,
 		Store: c.Store, AllowLossyStore: c.AllowLossyStore, Safety: c.SafetyFlags, StoreLogin: c.StoreLogin,
 		Events: c.EventFlags, NATSURL: c.NATSURL, NATSLogin: c.NATSLogin,
@@ -89,10 +95,13 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	if err != nil {
 		return err
 	}
+	if err := c.claim(streams, data); err != nil {
+		return errors.Join(err, running.Close())
+	}
 	if c.Config != "" {
 		go daemon.FollowFile(ctx, log, again)
 	}
-	c.greet(streams, running)
+	c.greet(streams, running, data)
 	select {
 	case <-ctx.Done():
 	case <-running.Failed():
@@ -101,27 +110,40 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	return running.Close()
 }
 
+// claim makes the data folder known as that of the workspace, and warns of one in the workspace.
+func (c *Command) claim(streams console.Streams, data datadir.Dir) error {
+	workspace, err := os.Getwd()
+	if err != nil {
+		return nil //nolint:nilerr // then a folder was given
+	}
+	if data.Inside(workspace) {
+		fmt.Fprintf(streams.Err, "interlock: the data folder %s is in the workspace, where searches of all files read its tokens: "+
+			"stop this server, and run `interlock data move`\n", data)
+	}
+	return data.Claim(workspace)
+}
+
 // greet says where things are, and how to try them.
-func (c *Command) greet(streams console.Streams, running *cluster.Cluster) {
+func (c *Command) greet(streams console.Streams, running *cluster.Cluster, data datadir.Dir) {
 	out, at := streams.Out, running.Endpoints
 	fmt.Fprint(out, "Interlock is up.\n\n")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "  console\t%s\n", c.console(streams, at.HTTP))
+	fmt.Fprintf(w, "  console\t%s\n", c.console(streams, at.HTTP, data))
 	fmt.Fprintf(w, "  REST, MCP, hooks\t%s%s\n", at.HTTP, elsewhere(c.HTTP))
 	fmt.Fprintf(w, "  gRPC\t%s%s\n", at.GRPC, elsewhere(c.GRPC))
 	fmt.Fprintf(w, "  NATS\t%s\n", withoutPasswords(at.NATS))
-	fmt.Fprintf(w, "  data\t%s\n", c.Data)
+	fmt.Fprintf(w, "  data\t%s\n", data)
 	fmt.Fprintf(w, "  tokens\t%s\n", running.TokensFile)
 	w.Flush()
 	fmt.Fprintf(out, tryIt, at.HTTP)
 }
 
 // console is the link to the console. It logs in, so only a person gets it.
-func (c *Command) console(streams console.Streams, server string) string {
+func (c *Command) console(streams console.Streams, server string, data datadir.Dir) string {
 	if !streams.Attended() {
 		return server + gateway.ConsolePath + "  (`interlock console` prints a link that logs in)"
 	}
-	link, err := pages.Link(datadir.Dir(c.Data), server, c.TokenKey)
+	link, err := pages.Link(data, server, c.TokenKey)
 	if err == nil && c.Open {
 		err = pages.Open(link)
 	}

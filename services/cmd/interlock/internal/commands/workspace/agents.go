@@ -30,7 +30,7 @@ type agentEvent struct {
 }
 
 func (c *codexCommand) Run(ctx context.Context, io console.Streams) error {
-	if err := c.prepare(io); err != nil {
+	if err := c.prepare(ctx, io); err != nil {
 		return err
 	}
 	events := []agentEvent{
@@ -49,13 +49,13 @@ func (c *codexCommand) Run(ctx context.Context, io console.Streams) error {
 	_, err := c.write(ctx, io, []edit{{path: ".codex/hooks.json", add: hooks, remove: withoutHooks}},
 		"restart Codex and trust the hooks with /hooks: until you do, it skips them")
 	if err == nil && !c.Undo {
-		fmt.Fprintf(io.Out, "add the MCP server with: codex mcp add interlock -- %s mcp --data-dir %s --session %s\n", c.portable(), c.data, session)
+		fmt.Fprintf(io.Out, "add the MCP server with: codex mcp add interlock -- %s mcp --data-dir %s --session %s\n", c.binary(), c.data, session)
 	}
 	return err
 }
 
 func (c *cursorCommand) Run(ctx context.Context, io console.Streams) error {
-	if err := c.prepare(io); err != nil {
+	if err := c.prepare(ctx, io); err != nil {
 		return err
 	}
 	type entry struct {
@@ -86,7 +86,7 @@ func (c *cursorCommand) Run(ctx context.Context, io console.Streams) error {
 }
 
 func (c *geminiCommand) Run(ctx context.Context, io console.Streams) error {
-	if err := c.prepare(io); err != nil {
+	if err := c.prepare(ctx, io); err != nil {
 		return err
 	}
 	type entry struct {
@@ -130,7 +130,7 @@ func (c *geminiCommand) Run(ctx context.Context, io console.Streams) error {
 }
 
 func (c *copilotCommand) Run(ctx context.Context, io console.Streams) error {
-	if err := c.prepare(io); err != nil {
+	if err := c.prepare(ctx, io); err != nil {
 		return err
 	}
 	type entry struct {
@@ -151,7 +151,7 @@ func (c *copilotCommand) Run(ctx context.Context, io console.Streams) error {
 	})
 	_, err := c.write(ctx, io, []edit{{path: ".github/hooks/interlock.json", add: versioned(hooks), remove: unversioned}}, "restart Copilot CLI")
 	if err == nil && !c.Undo {
-		fmt.Fprintf(io.Out, "add the MCP server with /mcp add: the command %s, with the arguments mcp --data-dir %s --session %s\n", c.portable(), c.data, session)
+		fmt.Fprintf(io.Out, "add the MCP server with /mcp add: the command %s, with the arguments mcp --data-dir %s --session %s\n", c.binary(), c.data, session)
 	}
 	return err
 }

@@ -2,7 +2,7 @@ package workspace
 
 import (
 	"context"
-	"path/filepath"
+	"errors"
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/jsonfile"
@@ -23,7 +23,7 @@ const (
 )
 
 func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
-	if err := c.prepare(io); err != nil {
+	if err := c.prepare(ctx, io); err != nil {
 		return err
 	}
 	command, server := func(string) string { return c.hook("", "") }, c.server("")
@@ -55,7 +55,7 @@ func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
 		}
 		return folder.SetInstalled(c.Dir, "")
 	}
-	if err := folder.Make(); err != nil {
+	if err := errors.Join(folder.Make(), folder.Claim(c.Dir)); err != nil {
 		return err
 	}
 	// Kept where nobody but people can write, so that doctor can tell when the hooks change.
@@ -94,5 +94,5 @@ func (c *claudeCodeCommand) sharedServer() change {
 
 // everyones reports that each copy of the project has its own data folder.
 func (c *claudeCodeCommand) everyones() bool {
-	return c.Data == "" && c.data == filepath.Join(c.Dir, datadir.Default)
+	return c.Data == ""
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"runtime"
@@ -35,7 +36,7 @@ import (
 // server can be trusted, and whether the agent's user could undo it (S13.7).
 type Doctor struct {
 	Dir       string `arg:"" optional:"" help:"The workspace." default:"." type:"path"`
-	Data      string `name:"data-dir" help:"Data folder of the server on this machine; by default that of the hooks, or .interlock in the workspace." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Data      string `name:"data-dir" help:"Data folder of the server on this machine; by default that of the hooks, or else of the workspace." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	AgentUser string `help:"User that the agent runs as; by default the one who runs this." placeholder:"NAME"`
 
 	// Ask is how the server is asked to prove itself; nil where that is not possible.
@@ -49,6 +50,7 @@ type level string
 
 const (
 	fine    level = "ok"
+	note    level = "note" // as it is meant to be, and good to know
 	warning level = "warn" // it holds, and could be undone
 	failure level = "FAIL" // it looks enforced, and is not
 )
@@ -84,16 +86,23 @@ func (c *Doctor) examine(ctx context.Context, io console.Streams) ([]finding, er
 	if err != nil {
 		return nil, err
 	}
-	data := cmp.Or(c.Data, hooks.data, filepath.Join(c.Dir, datadir.Default))
-	folder := datadir.Dir(data)
+	folder, err := folderOf(c.Dir, cmp.Or(c.Data, hooks.data))
+	if err != nil {
+		return append(findings, finding{failure, err.Error(), ""}), nil //nolint:nilerr // it is a finding
+	}
 	findings = append(findings, c.folder(folder, hooks)...)
+	findings = append(findings, c.server(folder)...)
 	findings = append(findings, changedSince(folder, workspaceName(c.Dir), hooks)...)
-	who, bad, err := c.agentUser()
+	who, err := c.agentUser()
 	if err != nil {
 		return nil, err
 	}
-	findings = append(findings, agent(folder, who, bad)...)
-	findings = append(findings, undone(hooks, who, bad)...)
+	if c.AgentUser == "" {
+		findings = append(findings, sameUser(who))
+	} else {
+		findings = append(findings, agent(folder, who)...)
+		findings = append(findings, undone(hooks, who)...)
+	}
 	findings = append(findings, inWorkspace(folder, c.Dir)...)
 	findings = append(findings, inherited(folder, os.Getenv("INTERLOCK_TOKEN"))...)
 	return append(findings, openShell(ctx, io, folder, hooks.workflow)...), nil
@@ -202,7 +211,7 @@ func (c *Doctor) others(g *gating) []finding {
 		if len(commands) > 0 {
 			g.files = append(g.files, filepath.Join(c.Dir, agent.file))
 			findings = append(findings, finding{
-				warning, fmt.Sprintf("%s calls the hook (%s), and only hooks of Claude Code are checked", agent.name, agent.file), "",
+				note, fmt.Sprintf("%s calls the hook (%s), and only hooks of Claude Code are checked", agent.name, agent.file), "",
 			})
 		}
 	}
@@ -249,11 +258,11 @@ func (c *Doctor) hook(event string, stop bool, commands []string, g *gating) []f
 			findings = append(findings, finding{failure, event + ": the hook's command cannot be read: " + command, again})
 			continue
 		}
-		if program := words[0]; filepath.IsAbs(program) {
-			g.files = append(g.files, program)
-			if info, err := os.Stat(program); err != nil || info.Mode()&0o111 == 0 {
-				findings = append(findings, finding{failure, event + ": there is no program " + program, again})
-			}
+		if err := resolves(words[0]); err != nil {
+			findings = append(findings, finding{failure, event + ": " + err.Error(), again})
+		}
+		if filepath.IsAbs(words[0]) {
+			g.files = append(g.files, words[0])
 		}
 		g.workflow = cmp.Or(call.Workflow, g.workflow)
 		switch {
@@ -275,8 +284,10 @@ func (c *Doctor) folder(folder datadir.Dir, hooks gating) []finding {
 		return []finding{{failure, err.Error(), "start `interlock up` with that folder, and keep it to its owner (chmod 700)"}}
 	}
 	var findings []finding
-	if hooks.data != "" && c.Data != "" && hooks.data != c.Data {
-		findings = append(findings, finding{failure, fmt.Sprintf("the hooks use the data folder %s, and not %s", hooks.data, c.Data), again})
+	if hooks.data != "" && c.Data != "" {
+		if theirs, err := datadir.At(hooks.data); err != nil || theirs != folder {
+			findings = append(findings, finding{failure, fmt.Sprintf("the hooks use the data folder %s, and not %s", hooks.data, folder), again})
+		}
 	}
 	entries, err := os.ReadDir(string(folder))
 	if err != nil {
@@ -318,33 +329,39 @@ func changedSince(folder datadir.Dir, dir string, hooks gating) []finding {
 // apart is how to keep an agent from what its user could undo.
 const apart = "run the agent as another user or in a container (docs/security.md)"
 
-// agentUser is the user that the agent runs as, and how bad it is what that one may do.
-func (c *Doctor) agentUser() (who *user.User, bad level, err error) {
-	bad = warning
+// agentUser returns the user that the agent runs as.
+func (c *Doctor) agentUser() (who *user.User, err error) {
 	if who, err = user.Current(); c.AgentUser != "" {
 		who, err = user.Lookup(c.AgentUser)
-		bad = failure
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("find the agent's user: %w; give --agent-user", err)
+		return nil, fmt.Errorf("find the agent's user: %w; give --agent-user", err)
 	}
-	return who, bad, nil
+	return who, nil
+}
+
+// sameUser notes the level of protection where the agent runs as the user of the server.
+func sameUser(who *user.User) finding {
+	return finding{
+		note, fmt.Sprintf("level of protection: mistakes. The agent runs as your user %s, so a program that it starts could read the tokens "+
+			"and change the hooks; against an agent that attacks, %s, and check with --agent-user", who.Username, apart), "",
+	}
 }
 
 // agent checks whether the agent's user could do what is for people.
-func agent(folder datadir.Dir, who *user.User, bad level) []finding {
+func agent(folder datadir.Dir, who *user.User) []finding {
 	info, err := os.Stat(folder.Tokens())
 	switch {
 	case err != nil:
 		return nil // no folder, which has been said
 	case mayRead(info, who):
-		return []finding{{bad, fmt.Sprintf("an agent of user %s could read %s, and so give approvals", who.Username, folder.Tokens()), apart}}
+		return []finding{{failure, fmt.Sprintf("an agent of user %s could read %s, and so give approvals", who.Username, folder.Tokens()), apart}}
 	}
 	return []finding{{fine, fmt.Sprintf("an agent of user %s cannot read %s", who.Username, folder.Tokens()), ""}}
 }
 
 // undone checks whether the agent's user could change the hooks, or the program that they run.
-func undone(hooks gating, who *user.User, bad level) []finding {
+func undone(hooks gating, who *user.User) []finding {
 	var within []string
 	for _, file := range slices.Compact(slices.Sorted(slices.Values(hooks.files))) {
 		if mayChange(file, who) {
@@ -356,35 +373,75 @@ func undone(hooks gating, who *user.User, bad level) []finding {
 		return nil // which has been said
 	case len(within) > 0:
 		return []finding{{
-			bad, fmt.Sprintf("an agent of user %s could change %s, and so turn the hooks off", who.Username, strings.Join(within, ", ")),
+			failure, fmt.Sprintf("an agent of user %s could change %s, and so turn the hooks off", who.Username, strings.Join(within, ", ")),
 			"put the hooks into managed settings that belong to root, and " + apart,
 		}}
 	}
 	return []finding{{fine, fmt.Sprintf("an agent of user %s cannot change the hooks", who.Username), ""}}
 }
 
+// server checks that the MCP server of the workspace can be started, and is that of the hooks.
+func (c *Doctor) server(folder datadir.Dir) []finding {
+	const name = ".mcp.json"
+	text, err := os.ReadFile(filepath.Join(c.Dir, name))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	var doc struct {
+		Servers map[string]struct {
+			Command string   `json:"command"`
+			Args    []string `json:"args"`
+		} `json:"mcpServers"`
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &doc)
+	}
+	if err != nil {
+		return []finding{{failure, fmt.Sprintf("read %s: %v", name, err), again}}
+	}
+	ours, ok := doc.Servers["interlock"]
+	if !ok || len(ours.Args) == 0 || ours.Args[0] != "mcp" {
+		return nil
+	}
+	var findings []finding
+	if err := resolves(ours.Command); err != nil {
+		findings = append(findings, finding{failure, name + ": " + err.Error() + ", so the agent has no tool to make transitions", again})
+	}
+	if at := slices.Index(ours.Args, "--data-dir"); at >= 0 && at+1 < len(ours.Args) {
+		if other, err := datadir.At(ours.Args[at+1]); err != nil || other != folder {
+			findings = append(findings, finding{failure, fmt.Sprintf("%s: the MCP server uses the data folder %s, and the hooks %s", name, ours.Args[at+1], folder), again})
+		}
+	}
+	return findings
+}
+
+// resolves reports that a command of the settings cannot be started.
+func resolves(program string) error {
+	if !filepath.IsAbs(program) {
+		if _, err := exec.LookPath(program); err != nil {
+			return fmt.Errorf("there is no program %s on the PATH", program)
+		}
+		return nil
+	}
+	if info, err := os.Stat(program); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
+		return fmt.Errorf("there is no program %s", program)
+	}
+	return nil
+}
+
 // inWorkspace warns of a data folder in the workspace: what reads all of the workspace reads its
 // tokens, too, whatever its command line says.
 func inWorkspace(folder datadir.Dir, dir string) []finding {
-	at, workspace := resolved(string(folder)), resolved(dir)
-	if at != workspace && !strings.HasPrefix(at, workspace+string(filepath.Separator)) {
+	if !folder.Inside(dir) {
 		return nil
 	}
+	fix := "start `interlock up` with a --data-dir elsewhere, and run `interlock init` again with that --data-dir"
+	if filepath.Base(string(folder)) == datadir.Default {
+		fix = "stop the server, and run `interlock data move`"
+	}
 	return []finding{{
-		warning, fmt.Sprintf("the data folder %s is in the workspace: a search of all files, such as grep -r, reads its tokens", folder),
-		"start `interlock up --data-dir` with a folder elsewhere, and run `interlock init` again with that --data-dir",
+		warning, fmt.Sprintf("the data folder %s is in the workspace: a search of all files, such as grep -r, reads its tokens", folder), fix,
 	}}
-}
-
-// resolved is an absolute path without links, as far as that is known.
-func resolved(path string) string {
-	if full, err := filepath.Abs(path); err == nil {
-		path = full
-	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		return target
-	}
-	return path
 }
 
 // inherited warns of a person's token in the environment, which programs that are started from

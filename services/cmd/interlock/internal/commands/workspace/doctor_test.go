@@ -15,9 +15,13 @@ import (
 func TestManagedHooks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	program := filepath.Join(dir, "interlock")
+	if err := os.WriteFile(program, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	var events []string
 	for _, event := range hookEvents {
-		command := "interlock hook --server http://127.0.0.1:1"
+		command := program + " hook --server http://127.0.0.1:1"
 		if !event.stop {
 			command += " || exit 2"
 		}

@@ -83,9 +83,12 @@ func addHooks(doc []jsonfile.Member, command func(event string) string, wait int
 	return jsonfile.Set(doc, "hooks", jsonfile.Write(hooks, jsontext.KindBeginObject, indent, 1)), nil
 }
 
-// denials keep the agent's file tools out of the data folder, which holds the
-// tokens of every role.
-var denials = []string{"Read(./.interlock/**)", "Edit(./.interlock/**)", "Write(./.interlock/**)"}
+// denials keep the agent's file tools out of the data folder, which holds the tokens of every
+// role, and from its pointer. They are the same on every machine, since settings may be shared.
+var denials = []string{
+	"Read(./.interlock)", "Edit(./.interlock)", "Write(./.interlock)",
+	"Read(~/.local/state/interlock)", "Edit(~/.local/state/interlock)", "Write(~/.local/state/interlock)",
+}
 
 // addDenials adds our permission rules to those that are there.
 func addDenials(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
@@ -274,9 +277,9 @@ func ourServer(servers []jsonfile.Member) bool {
 	return i >= 0 && json.Unmarshal(servers[i].Value, &there) == nil && len(there.Args) > 0 && there.Args[0] == "mcp"
 }
 
-// withFolderOf are the arguments of a server that is there, with the data folder of other ones.
-// One that names none finds it in another way, and keeps doing so.
-func withFolderOf(wanted []string, server []jsonfile.Member) (args []string, changed bool) {
+// withFolderOf returns the arguments of a server that is there, with the data folder of other
+// ones. One that names none finds it in another way, and keeps doing so.
+func withFolderOf(wanted []string, server []jsonfile.Member) (args []string) {
 	const flag = "--data-dir"
 	folder := func(args []string) (at int, value string) {
 		if at = slices.Index(args, flag); at < 0 || at+1 == len(args) {
@@ -285,22 +288,29 @@ func withFolderOf(wanted []string, server []jsonfile.Member) (args []string, cha
 		return at, args[at+1]
 	}
 	if json.Unmarshal(server[jsonfile.Find(server, "args")].Value, &args) != nil {
-		return nil, false
+		return nil
 	}
 	at, is := folder(args)
 	_, want := folder(wanted)
 	switch {
 	case at < 0 || is == want:
-		return nil, false
+		return nil
 	case want == "":
-		return slices.Delete(args, at, at+2), true
+		return slices.Delete(args, at, at+2)
 	}
 	args[at+1] = want
-	return args, true
+	return args
+}
+
+// withProgramOf reports that a server that is there calls another program of ours than the hooks.
+func withProgramOf(wanted string, server []jsonfile.Member) bool {
+	at := jsonfile.Find(server, "command")
+	var command string
+	return at >= 0 && json.Unmarshal(server[at].Value, &command) == nil && command != wanted && isOurs(filepath.Base(command), nil)
 }
 
 // addServer adds our MCP server. One that is there is kept with all its options, but for the
-// data folder: it must be that of the hooks.
+// data folder and the program: they must be those of the hooks.
 func addServer(doc []jsonfile.Member, binary string, args []string, indent string) ([]jsonfile.Member, error) {
 	servers, err := inside(doc, "mcpServers", jsontext.KindBeginObject)
 	if err != nil {
@@ -315,11 +325,16 @@ func addServer(doc []jsonfile.Member, binary string, args []string, indent strin
 		if err != nil {
 			return nil, err
 		}
-		kept, changed := withFolderOf(args, there)
-		if !changed {
+		kept, moved := withFolderOf(args, there), withProgramOf(binary, there)
+		if kept == nil && !moved {
 			return doc, nil
 		}
-		there = jsonfile.Set(there, "args", jsonfile.Render(kept, indent, 3))
+		if kept != nil {
+			there = jsonfile.Set(there, "args", jsonfile.Render(kept, indent, 3))
+		}
+		if moved {
+			there = jsonfile.Set(there, "command", jsonfile.Render(binary, indent, 3))
+		}
 		servers = jsonfile.Set(servers, "interlock", jsonfile.Write(there, jsontext.KindBeginObject, indent, 2))
 		return jsonfile.Set(doc, "mcpServers", jsonfile.Write(servers, jsontext.KindBeginObject, indent, 1)), nil
 	}

@@ -1,13 +1,11 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -30,10 +28,10 @@ import (
 
 // setup is what `init` has in common for all agents.
 type setup struct {
-	Workflow string `help:"Definition that sessions are put on." type:"path" placeholder:"FILE"`
+	Workflow string `help:"Definition that sessions are put on: its file, or the name of a registered workflow." type:"path" placeholder:"FILE"`
 	Dir      string `arg:"" optional:"" help:"The workspace." default:"." type:"path"`
-	Data     string `name:"data-dir" help:"Data folder of the server on this machine; by default .interlock in the workspace." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
-	Binary   string `help:"The interlock command to call; by default this one, by its name where that finds it." placeholder:"PATH"`
+	Data     string `name:"data-dir" help:"Data folder of the server on this machine; by default one outside of the workspace." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Binary   string `help:"The interlock command to call; by default the absolute path of this one." placeholder:"PATH"`
 	Yes      bool   `short:"y" help:"Write without asking."`
 	Undo     bool   `help:"Take out what init has written, and nothing else."`
 
@@ -159,17 +157,19 @@ func (s *setup) save(file *jsonfile.File) error {
 }
 
 // prepare reads the definition, and where the data folder is.
-func (s *setup) prepare(io console.Streams) (err error) {
+func (s *setup) prepare(ctx context.Context, io console.Streams) (err error) {
 	s.Dir = workspaceName(s.Dir)
-	if s.data, err = filepath.Abs(cmp.Or(s.Data, filepath.Join(s.Dir, datadir.Default))); err != nil {
-		return fmt.Errorf("find the data folder: %w", err)
+	folder, err := folderOf(s.Dir, s.Data)
+	if err != nil {
+		return err
 	}
+	s.data = string(folder)
 	if s.Workflow == "" || s.Undo {
 		return nil
 	}
 	src, err := input.Definition(s.Workflow, io)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("--workflow takes the file of the definition: %w", err)
+		return s.fromServer(ctx, io, err)
 	}
 	if err != nil {
 		return err
@@ -181,6 +181,30 @@ func (s *setup) prepare(io console.Streams) (err error) {
 	}
 	s.def = def
 	return nil
+}
+
+// fromServer takes the definition from the server, where --workflow names a workflow and no file.
+func (s *setup) fromServer(ctx context.Context, io console.Streams, missing error) error {
+	name := filepath.Base(s.Workflow)
+	found, err := s.ask(ctx, io, name)
+	if err != nil {
+		return fmt.Errorf("--workflow takes the file of a definition or the name of a registered workflow: %w, and the server has no workflow %q: %v",
+			missing, name, err)
+	}
+	def, problems := workflow.Parse(found.GetDefinition())
+	if problems.HasErrors() {
+		return fmt.Errorf("the workflow %q of the server is not valid here: %v; give its file", name, problems)
+	}
+	s.def = def
+	return nil
+}
+
+// folderOf returns the data folder as given, or else that of the workspace.
+func folderOf(workspace, given string) (datadir.Dir, error) {
+	if given != "" {
+		return datadir.At(given)
+	}
+	return datadir.New(workspace)
 }
 
 // hook is the command of the hook: of an agent, if that is not Claude Code, and for a session
@@ -233,7 +257,7 @@ func (s *setup) session(agent string) string {
 
 // upHere is how to start the server after the words `interlock up`.
 func (s *setup) upHere() string {
-	if s.data == filepath.Join(s.Dir, datadir.Default) {
+	if s.Data == "" {
 		return "` in this workspace"
 	}
 	return " --data-dir " + shellwords.Join([]string{s.data}) + "`"
@@ -249,19 +273,26 @@ func (s *setup) register(ctx context.Context, io console.Streams) string {
 
 // registered reports that the server of the data folder has the workflow.
 func (s *setup) registered(ctx context.Context, io console.Streams) bool {
+	_, err := s.ask(ctx, io, s.def.ID)
+	return err == nil
+}
+
+// ask returns a workflow of the server of the data folder.
+func (s *setup) ask(ctx context.Context, io console.Streams, name string) (*enginev1.Workflow, error) {
 	at := client.Connection{Data: s.data}
 	conn, err := at.Dial(ctx, io, auth.Agent)
 	if err != nil {
-		return false
+		return nil, err
 	}
 	defer conn.Close()
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_, err = enginev1.NewWorkflowServiceClient(conn).GetWorkflow(ctx, &enginev1.GetWorkflowRequest{Name: s.def.ID})
-	return err == nil
+	resp, err := enginev1.NewWorkflowServiceClient(conn).GetWorkflow(ctx, &enginev1.GetWorkflowRequest{Name: name})
+	return resp.GetWorkflow(), err
 }
 
-// binary is the command to call, on this machine.
+// binary returns the command to call, on this machine: an absolute path, since hooks and MCP
+// servers are started with the PATH of the agent's client.
 func (s *setup) binary() string {
 	if s.Binary != "" {
 		return s.Binary
@@ -272,22 +303,6 @@ func (s *setup) binary() string {
 	return "interlock"
 }
 
-// portable is the command to call by its name, where that finds this program: for files
-// that others may share.
-func (s *setup) portable() string {
-	own := s.binary()
-	if found, err := exec.LookPath("interlock"); err == nil && sameFile(found, own) {
-		return "interlock"
-	}
-	return own
-}
-
-func sameFile(a, b string) bool {
-	first, err := os.Stat(a)
-	second, other := os.Stat(b)
-	return err == nil && other == nil && os.SameFile(first, second)
-}
-
 // server adds our MCP server, and withoutServer takes it out.
 func (s *setup) server(session string) change {
 	args := []string{"mcp", "--data-dir", s.data}
@@ -295,7 +310,7 @@ func (s *setup) server(session string) change {
 		args = append(args, "--session", session)
 	}
 	return func(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
-		return addServer(doc, s.portable(), args, indent)
+		return addServer(doc, s.binary(), args, indent)
 	}
 }
 

@@ -1,0 +1,48 @@
+// Package data shows where the data of a workspace is, and moves it out of the workspace.
+package data
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/internal/datadir"
+)
+
+// Command is the family of commands on data folders.
+type Command struct {
+	Path pathCommand `cmd:"" help:"Print the data folder of this workspace."`
+	Move moveCommand `cmd:"" help:"Move the data folder out of the workspace, or after the workspace when that has moved."`
+}
+
+type pathCommand struct {
+	Data string `name:"data-dir" help:"Data folder of the server on this machine; by default that of the nearest workspace, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+}
+
+// Run prints the folder.
+func (c *pathCommand) Run(io console.Streams) error {
+	_, err := fmt.Fprintln(io.Out, client.DataFolder(c.Data))
+	return err
+}
+
+type moveCommand struct {
+	Dir string `arg:"" optional:"" help:"The workspace." default:"." type:"path"`
+}
+
+// Run moves the folder. Its server has to be stopped.
+func (c *moveCommand) Run(io console.Streams) error {
+	if _, err := os.Stat(c.Dir); err != nil {
+		return fmt.Errorf("find the workspace: %w", err)
+	}
+	from, to, err := datadir.Move(c.Dir)
+	switch {
+	case err != nil:
+		return err
+	case from == to:
+		fmt.Fprintf(io.Out, "nothing to move: the data folder is %s\n", to)
+	default:
+		fmt.Fprintf(io.Out, "moved %s to %s\n", from, to)
+	}
+	return nil
+}

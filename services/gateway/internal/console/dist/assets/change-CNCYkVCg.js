@@ -1,1 +1,0 @@
-import{N as e,d as t,j as n}from"./basics-DlfzW16o.js";import{t as r}from"./jsx-runtime-DyZJNswf.js";var i=r();function a({before:r,after:a}){let o=t=>typeof t==`string`?t:e(t);return(0,i.jsx)(`pre`,{className:`doc diff`,children:n(o(r),o(a)).map((e,n)=>(0,i.jsx)(`span`,{className:e.kind,children:(0,i.jsx)(t,{lines:!0,children:e.text})},n))})}export{a as t};
