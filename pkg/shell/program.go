@@ -80,6 +80,7 @@ func (p *planner) tabled(name string, c, at int) *scan {
 		opaque = false
 	case s.inline:
 		sc.inlineCode(at)
+		sc.databaseShell()
 	case s.code:
 		sc.interpret(at)
 	case s.wraps:

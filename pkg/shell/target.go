@@ -38,9 +38,16 @@ const plainCharacters = nameCharacters + "/+*@"
 // choices are values that choose one of few ways.
 var choices = wordSet(`on off true false yes no y n -o0 -o1 -o2 -o3 -os -g debug release relwithdebinfo minsizerel all none auto always never default plain`)
 
-// settings judges operands NAME=VALUE of a builder.
+// publishing are the beginnings of targets of builders for Java that send what they build elsewhere.
+var publishing = strings.Fields(`deploy publish upload site-deploy release close nexus-`)
+
+// settings judges operands NAME=VALUE of a builder, and targets that send something elsewhere.
 func (s *scan) settings() {
 	for _, i := range s.operands {
+		target := s.words[i].Text[strings.LastIndexByte(s.words[i].Text, ':')+1:]
+		if (s.spec.name == "mvn" || s.spec.name == "gradle") && slices.ContainsFunc(publishing, func(begin string) bool { return strings.HasPrefix(target, begin) }) {
+			s.note(Elsewhere, s.c, i, actsElsewhere)
+		}
 		if w := s.words[i]; (strings.Contains(w.Text, "=") || !w.Static && s.spec.name == "make") && !harmlessProperty(w) {
 			s.note(Code, s.c, i, givesSetting)
 		}
@@ -241,4 +248,35 @@ func sameOption(name string, w Word) bool {
 			return len(other) == 2 && !strings.HasPrefix(given, "--") && strings.HasPrefix(given, other) // -nprod
 		}
 	})
+}
+
+// databaseShells are clients of databases that have commands of their own which run programs.
+var databaseShells = wordSet(`psql pgcli mysql mariadb mycli sqlite3 sqlcmd mongosh mongo duckdb clickhouse-client cqlsh sqlplus`)
+
+// databaseShell finds words by which a client of a database runs a program: an entry of a list that
+// lets it take statements does not mean those.
+func (s *scan) databaseShell() {
+	if !databaseShells[programName(s.name)] && !databaseShells[s.spec.name] && !databaseShells[s.name] {
+		return
+	}
+	for i, w := range s.words {
+		text := strings.ToLower(w.Text)
+		first := strings.TrimLeft(text, " \t\n")
+		switch {
+		case strings.Contains(text, "\\") && !describes(first), strings.Contains(text, "program"), strings.Contains(text, "xp_cmdshell"),
+			strings.HasPrefix(first, "."), strings.HasPrefix(first, "system "), strings.HasPrefix(first, "!!"), strings.HasPrefix(first, "host "):
+			s.note(Hidden, s.c, i, "gives a client of a database a command that may run a program")
+		}
+	}
+}
+
+// describes reports a command of psql that shows tables and the like.
+func describes(text string) bool {
+	command, ok := strings.CutPrefix(text, "\\")
+	if !ok {
+		return false
+	}
+	letters, pattern, _ := strings.Cut(command, " ")
+	return letters != "" && (letters[0] == 'd' || letters[0] == 'l' || letters == "x" || letters == "timing" || letters == "conninfo") &&
+		strings.Trim(letters, "abcdefghijklmnopqrstuvwxyz+") == "" && strings.Trim(pattern, "abcdefghijklmnopqrstuvwxyz0123456789_.* \"") == "" && !strings.HasPrefix(letters, "lo")
 }

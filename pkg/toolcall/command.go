@@ -308,7 +308,7 @@ func (o *objections) compare(state *workflow.StateView, list *shell.List, plan *
 			if o.about(f, CodeCommandNotAllowed, fmt.Sprintf("it %s, which is not compared with the list. %s", describe(f), listed(state))) {
 				return nil
 			}
-		case f.Kind == shell.Hidden:
+		case f.Kind == shell.Hidden, f.Own():
 			if o.about(f, CodeCommandNotAllowed, fmt.Sprintf("it %s, so the program that it runs cannot be compared with the list. %s", describe(f), listed(state))) {
 				return nil
 			}
