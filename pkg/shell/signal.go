@@ -95,8 +95,8 @@ func (p *planner) kill(c, at int) {
 		return
 	}
 	for ; i < len(words); i++ {
-		if !p.ownProcess(words[i], p.finding(Signals, c, i, signalsOthers)) {
-			p.note(Signals, c, i, signalsOthers)
+		if !p.ownProcess(words[i], p.finding(Signals, c, at, signalsOthers)) {
+			p.note(Signals, c, at, signalsOthers)
 		}
 	}
 }

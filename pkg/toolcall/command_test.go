@@ -81,7 +81,7 @@ func commandCases(t testing.TB) []commandCase {
 	return cases
 }
 
-// TestCommands: S3.3, R1 to R4, line by line.
+// TestCommands: S3.3, R1 to R5, line by line.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	states := map[string]*workflow.Machine{}
