@@ -185,10 +185,21 @@ func (s *spec) optionOf(w Word) (o option, known bool, attached int) {
 
 // aliases are options of clients that name one thing.
 var aliases = [][]string{
-	{"-n", "--namespace", "-A", "--all-namespaces"}, {"-h", "-H", "--host", "--hostname"}, {"-R", "--repo", "--repository"},
-	{"-p", "-P", "--port", "--project", "--profile"}, {"-C", "--directory", "--context", "--cwd"}, {"-c", "--context", "--container", "--config"},
-	{"-U", "-u", "--user", "--username"}, {"-d", "-D", "--dbname", "--database"}, {"-f", "--file", "--filename"}, {"-s", "--server"},
-	{"-g", "--resource-group"}, {"-t", "--target", "--tag"}, {"-w", "--workspace"}, {"-a", "--app"}, {"-S", "--socket"},
+	{"-n", "--namespace", "-A", "--all-namespaces"},
+	{"-h", "-H", "--host", "--hostname"},
+	{"-R", "--repo", "--repository"},
+	{"-p", "-P", "--port", "--project", "--profile"},
+	{"-C", "--directory", "--context", "--cwd"},
+	{"-c", "--context", "--container", "--config"},
+	{"-U", "-u", "--user", "--username"},
+	{"-d", "-D", "--dbname", "--database"},
+	{"-f", "--file", "--filename"},
+	{"-s", "--server"},
+	{"-g", "--resource-group"},
+	{"-t", "--target", "--tag"},
+	{"-w", "--workspace"},
+	{"-a", "--app"},
+	{"-S", "--socket"},
 }
 
 // retargets reports that words behind those that an entry names give an option of them again.
