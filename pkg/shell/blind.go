@@ -7,7 +7,7 @@ func (f Finding) Blind() bool {
 		return false
 	}
 	switch f.What {
-	case hiddenScript, hiddenName, hiddenInput, hiddenShell, hiddenProcess, hiddenForeign, hiddenLines, hiddenArguments, hiddenOwn,
+	case hiddenScript, hiddenName, hiddenInput, hiddenShell, hiddenProcess, hiddenForeign, hiddenLines, hiddenArguments,
 		hiddenWord, hiddenOption:
 		return true
 	default:
@@ -33,8 +33,14 @@ const (
 	hiddenArguments = "runs its arguments as commands"
 	hiddenWord      = "runs a shell with a word that may be an option or a script"
 	hiddenOption    = "runs a shell with an option that cannot be judged"
-	hiddenOwn       = "runs a file that the same line writes"
 )
+
+// ownScript is said of a file that a line writes and then runs. It is code of which no list can
+// tell, and nothing more: in two calls it would be a file of the workspace.
+const ownScript = "runs a file that the same line writes"
+
+// Own reports a finding of a file that the line writes and then runs.
+func (f Finding) Own() bool { return f.What == ownScript }
 
 // CouldBe reports that a text with unknown parts could be a word.
 func CouldBe(text, word string) bool { return couldBe(text, word) }

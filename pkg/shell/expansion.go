@@ -56,7 +56,7 @@ func (p *planner) held(e *syntax.ParamExp, quoted, all bool) hole {
 	name := e.Param.Value
 	switch {
 	case e.Length, countsOnly(name) && e.Exp == nil && e.Repl == nil && e.Slice == nil:
-		return hole{start: startsSafe, integer: true}
+		return hole{start: startsSafe, integer: true, child: name == "!" && !e.Length}
 	case e.Excl && all && e.Exp == nil:
 		return hole{start: startsSafe, many: true, dep: keysOf + name}
 	case !syntax.ValidName(name), e.Excl, e.Repl != nil, e.Slice != nil, e.Exp != nil && !trims(e.Exp.Op) && !orNumber(e.Exp):
@@ -133,6 +133,8 @@ func (p *planner) substitution(s *syntax.CmdSubst, quoted bool) hole {
 		return hole{start: startsSafe, many: !quoted, integer: true}
 	case printsPlain:
 		return hole{start: startsSafe, many: !quoted}
+	case printsChildren:
+		return hole{start: startsSafe, many: !quoted, integer: true, child: true}
 	}
 	return h
 }
@@ -154,6 +156,7 @@ const (
 	printsAnything output = iota
 	printsPlain           // one word that is not an option: a path, a commit, a branch
 	printsNumbers
+	printsChildren // processes that the line has started
 )
 
 // outputOf knows commands that lines take numbers and commits from.
@@ -167,6 +170,8 @@ func outputOf(c Command) output {
 	}
 	line := strings.Join(words, " ")
 	switch {
+	case line == "jobs -p":
+		return printsChildren
 	case slices.Contains([]string{"nproc", "wc -l", "wc -c", "wc -w", "id -u", "id -g", "date +%s", "date +%Y", "date +%s%N"}, line),
 		len(words) == 4 && words[0] == "git" && words[1] == "rev-list" && words[2] == "--count" && words[3] != "" && words[3][0] != '-':
 		return printsNumbers

@@ -53,13 +53,19 @@ func (s *scan) gitOperands(sub string, at int) {
 // at is the place of "push".
 func (s *scan) gitPush(at int) {
 	push := s.scanWords(specOf("git push"), "git push", s.c, at)
+	here := false
 	for i := at + 1; i < len(s.words); i++ {
 		if address, ok := strings.CutPrefix(s.words[i].Text, "--repo="); ok && isLocal(address) || i > at+1 && s.words[i-1].Text == "--repo" && isLocal(s.words[i].Text) {
 			s.note(Writes, s.c, i, pushesHere)
+			here = true
 		}
 	}
 	if len(push.operands) > 0 && isLocal(s.words[push.operands[0]].Text) {
 		s.note(Writes, s.c, push.operands[0], pushesHere)
+		here = true
+	}
+	if !here && !push.quiet {
+		s.note(Elsewhere, s.c, at, actsElsewhere)
 	}
 }
 

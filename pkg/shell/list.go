@@ -136,7 +136,7 @@ func (l *List) Entry(c Command) (text string, named int, ok bool) {
 
 func (l *List) matchWords(words []Word) (text string, named int, ok bool) {
 	for _, entry := range l.plain[words[0].Text] {
-		if len(entry.words) > named && covers(entry.words, words) {
+		if len(entry.words) > named && covers(entry.words, words) && !exceeds(words, len(entry.words)) {
 			text, named, ok = entry.text, len(entry.words), true
 		}
 	}
@@ -145,11 +145,17 @@ func (l *List) matchWords(words []Word) (text string, named int, ok bool) {
 	}
 	line, _ := joined(words)
 	for _, g := range l.globs {
-		if (g.named > named || !ok) && matchGlob(g.pattern, line) {
+		if (g.named > named || !ok) && matchGlob(g.pattern, line) && !retargets(words, g.named) {
 			text, named, ok = g.text, g.named, true
 		}
 	}
 	return text, named, ok
+}
+
+// exceeds reports that a command has a further target, or another target by an option, behind the
+// words that an entry names: the entry ends there.
+func exceeds(words []Word, named int) bool {
+	return moreTargets(words, named) || retargets(words, named)
 }
 
 // covers reports that the entry's words are the first words of a command.

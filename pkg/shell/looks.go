@@ -28,3 +28,26 @@ func (c Command) Looks() bool {
 		return isInert(words) || readers()[name] && !slices.Contains(acts, name)
 	}
 }
+
+// gitChanges are the commands of git that write no file of the workspace, and change what git keeps.
+var gitChanges = wordSet(`add stage commit fetch credential-cache push remote column`)
+
+// OnlyReads reports that the line is proved only to read: every command is known, and none writes a
+// file, runs code that is not seen, acts elsewhere, signals a process or changes a repository.
+func (p *Plan) OnlyReads() bool {
+	for _, f := range p.Findings {
+		if f.Kind != Dumps {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(p.Commands, func(c Command) bool {
+		words := c.Words[c.Assigns:]
+		if len(words) == 0 || c.Looks() {
+			return false
+		}
+		if c.Program() == "git" {
+			return slices.ContainsFunc(words[1:], func(w Word) bool { return !w.Static || gitChanges[w.Text] })
+		}
+		return c.Program() == "" || slices.Contains(acts, c.Program()) || !Knows(c.Program())
+	})
+}

@@ -61,6 +61,13 @@ const (
 	roleGoFlags        // its argument is options of a tool of go, which can write
 	roleModMode        // its argument is -mod of go, which can write go.mod
 	roleConfig         // its argument is a file whose settings say what runs
+	roleElsewhere      // the program acts on another machine or service
+	roleSends          // it sends data, which acts elsewhere unless the address is of this machine
+	roleMethod         // its argument is the method of a request
+	roleDryRun         // the program only says what it would do, as far as its argument says so
+	roleSignals        // it reaches processes that the line did not start
+	roleProperty       // its argument is a setting of a build, NAME=VALUE
+	roleVirtual        // its argument is an option of a virtual machine of Java
 )
 
 var roles = sync.OnceValue(func() map[string]role {
@@ -71,6 +78,7 @@ var roles = sync.OnceValue(func() map[string]role {
 		"stop": roleStop, "script_file": roleFile, "datacode": roleData, "loads": roleLoads, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
 		"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "folder": roleFolder, "checks": roleChecks, "setting": roleSetting, "report": roleReport, "project": roleProject,
 		"isolates": roleIsolates, "config": roleConfig, "switch": roleSwitch, "goflags": roleGoFlags, "modmode": roleModMode,
+		"elsewhere": roleElsewhere, "sends": roleSends, "method": roleMethod, "dryrun": roleDryRun, "signals": roleSignals, "property": roleProperty, "virtual": roleVirtual,
 	}
 })
 
@@ -130,6 +138,13 @@ type spec struct {
 	expands      bool // --expand-x is as --x, with variables in its argument
 	response     bool // an operand @file holds further options
 	opaque       bool // it builds or tests by what files of the workspace say
+	elsewhere    bool // it acts on another machine or service
+	client       bool // a subcommand without a line acts elsewhere
+	listed       bool // an option without a line is not known to be harmless
+	signals      bool // it reaches processes that the line did not start
+	cloud        bool // a client whose verbs tell whether it reads, see verbs.go
+	targets      int  // its operands from this one on are targets, each of which does something; 0 is never
+	prefixes     []string
 	doubt        Kind // what a word is found for that may be any option
 }
 
@@ -138,7 +153,7 @@ func specOf(name string) *spec { return specs()[name] }
 
 var specs = sync.OnceValue(func() map[string]*spec {
 	all := make(map[string]*spec, 1024)
-	for _, table := range []string{writerTable, coreTable, networkTable, formatterTable, packageTable, gitTable, interpreterTable, wrapperTable, toolTable} {
+	for _, table := range []string{writerTable, coreTable, networkTable, formatterTable, packageTable, gitTable, interpreterTable, wrapperTable, toolTable, runnerTable, clientTable} {
 		for line := range strings.Lines(table) {
 			names, text, ok := strings.Cut(strings.TrimSpace(line), "::")
 			if !ok {
@@ -178,6 +193,10 @@ func newSpec(line string) *spec {
 		names, o := newOption(token)
 		s.doubt = either(s.doubt, o.role.doubt())
 		for name := range strings.SplitSeq(names, ",") {
+			if begin, ok := strings.CutSuffix(name, "*"); ok { // all that begin so; the rest is the argument
+				s.prefixes = append(s.prefixes, begin)
+				name = begin
+			}
 			s.options[name] = o
 			if strings.HasPrefix(name, "--") && (o.role != roleNone || o.takes != takesNothing) {
 				s.long = append(s.long, name)
@@ -189,6 +208,8 @@ func newSpec(line string) *spec {
 		s.doubt = Hidden
 	case s.code:
 		s.doubt = Code
+	case s.listed:
+		s.doubt = either(s.doubt, Writes)
 	case s.outs > 0:
 		s.doubt = either(s.doubt, Writes)
 	}
@@ -209,8 +230,11 @@ func either(a, b Kind) Kind {
 // doubt is what a word is found for that may be an option with the role.
 func (r role) doubt() Kind {
 	switch r {
-	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleScript, roleRun, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode:
+	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleScript, roleRun, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode,
+		roleProperty, roleVirtual:
 		return Writes
+	case roleElsewhere, roleSends, roleMethod:
+		return Elsewhere
 	case rolePlugin, roleCode, roleProgram, roleData, roleName, roleSSH:
 		return Code
 	case roleDump, roleFilter:
@@ -284,6 +308,13 @@ var properties = sync.OnceValue(func() map[string]func(*spec) {
 		"@response":     func(s *spec) { s.response = true },
 		"@colons":       func(s *spec) { s.colons = true },
 		"@opaque":       func(s *spec) { s.opaque = true },
+		"@elsewhere":    func(s *spec) { s.elsewhere = true },
+		"@client":       func(s *spec) { s.client, s.closed = true, true },
+		"@cloud":        func(s *spec) { s.cloud = true },
+		"@listed":       func(s *spec) { s.listed, s.strict = true, true },
+		"@signals":      func(s *spec) { s.signals = true },
+		"@targets":      func(s *spec) { s.targets = 1 },
+		"@targets1":     func(s *spec) { s.targets = 2 },
 	}
 })
 

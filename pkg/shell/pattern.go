@@ -58,6 +58,18 @@ func (p Pattern) Meet(other Pattern) []string {
 	return lines
 }
 
+// Matching returns the lines of Meet that the entry allows in a list: an entry ends where another
+// target begins, which the patterns do not tell.
+func (p Pattern) Matching(lines []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		words := []Word{}
+		if plan, err := Parse(line); err == nil && len(plan.Commands) > 0 {
+			words = plan.Commands[0].Words
+		}
+		return len(p.words) > 0 && len(words) > len(p.words) && exceeds(words, len(p.words))
+	})
+}
+
 // languages are what the words of a command, joined by one space, must be.
 func (p Pattern) languages() [][]token {
 	switch {

@@ -80,6 +80,7 @@ func (p *planner) tabled(name string, c, at int) *scan {
 		opaque = false
 	case s.inline:
 		sc.inlineCode(at)
+		sc.databaseShell()
 	case s.code:
 		sc.interpret(at)
 	case s.wraps:
@@ -97,7 +98,13 @@ func (p *planner) tabled(name string, c, at int) *scan {
 		sc.note(Opaque, c, at, runsProject)
 		sc.scriptArguments(at)
 	}
+	if s.targets > 0 {
+		sc.settings()
+	}
 	sc.base(at)
+	if s.cloud {
+		sc.verb(at)
+	}
 	if runsScripts[name] {
 		sc.scriptShell(at)
 	}
@@ -156,6 +163,7 @@ func (s *scan) scriptShell(at int) {
 
 // base finds what a program writes whatever its options are.
 func (s *scan) base(at int) {
+	s.elsewhere(at)
 	switch {
 	case s.quiet, s.spec.compiler && s.onlyAsks(at):
 	case s.spec.remote:
@@ -163,6 +171,7 @@ func (s *scan) base(at int) {
 		if len(s.operands) > 0 && s.spec.name == "ssh" {
 			place = s.operands[0] // an entry of a list has to name the machine, which may be this one
 		}
+		s.note(Elsewhere, s.c, place, actsElsewhere)
 		s.note(Writes, s.c, place, "runs a command elsewhere, which may do anything")
 	case s.spec.writes, s.spec.operands > 0 && len(s.operands) >= s.spec.operands, s.spec.bare && len(s.operands) == 0:
 		s.note(Writes, s.c, at, "changes files")
@@ -276,6 +285,8 @@ func (s *scan) subcommand() bool {
 		s.tabled(name, s.c, at)
 	case s.spec.programs == 1 && hasLine(programName(path.Base(w.Text))):
 		s.program(programName(path.Base(w.Text)), s.c, at)
+	case s.spec.client:
+		s.note(Elsewhere, s.c, at, "has a subcommand that is not known to only read, and may act on another machine or service")
 	case s.spec.closed:
 		s.note(Writes, s.c, at, "has a subcommand that is not known to only read")
 	default:
@@ -327,6 +338,10 @@ func (s *scan) interpret(at int) {
 		default:
 			s.ran = append(s.ran, ran{w.Text, s.c, place})
 			s.note(Opaque, s.c, place, runsWorkspace)
+			if strings.Contains(w.Text, ":") && addressOfCode(w.Text) {
+				s.note(Code, s.c, place, "runs code from an address")
+			}
+			s.console(place)
 			if OfSystem(w.Text) {
 				s.note(Code, s.c, place, runsSystem)
 			}
@@ -367,6 +382,9 @@ func (s *scan) module() {
 		s.tabled(name, s.c, s.rest)
 	} else if s.moduleOf == "-m" {
 		s.note(Opaque, s.c, min(s.rest, len(s.words)-1), runsWorkspace)
+		if libraryModules()[strings.SplitN(w.Text, ".", 2)[0]] {
+			s.note(Code, s.c, min(s.rest, len(s.words)-1), "runs a module of the library that is not known to be harmless")
+		}
 		s.program(w.Text, s.c, s.rest)
 	}
 }

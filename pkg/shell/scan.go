@@ -21,6 +21,9 @@ type scan struct {
 	moduleName Word
 	unclear    bool
 	uploads    int  // the place of an option that sends, or 0
+	sends      int  // the same, of any data
+	asks       bool // a method that only reads is given
+	acts       int  // the place of a method that changes something, or 0
 	loose      bool // an option that is not known, which may have an argument
 	isolated   bool // nothing is loaded from the folder that it runs in
 }
@@ -88,6 +91,9 @@ func (s *scan) option(w Word, at int) int {
 	if o, ok := s.spec.options[w.Text]; ok && len(w.Text) > 2 { // -pe, --exec of an odd program
 		return s.argument(o, Word{Static: true}, false, at)
 	}
+	if begin := s.spec.prefixOf(w.Text); begin != "" {
+		return s.argument(s.spec.options[begin], part(w, len(begin)), true, at)
+	}
 	for i := 1; i < len(w.Text); i++ {
 		if w.Text[i] == Unknown {
 			s.unknownOption(at)
@@ -132,6 +138,11 @@ func (s *scan) longOption(w Word, at int) int {
 			next = s.words[at+1]
 		}
 		s.unknownLook(s.c, at, w, next)
+	}
+	if !known {
+		if begin := s.spec.prefixOf(w.Text); begin != "" {
+			return s.argument(s.spec.options[begin], part(w, len(begin)), true, at)
+		}
 	}
 	if !known && s.spec.clusters {
 		for _, letter := range strings.TrimLeft(name, "-") {
@@ -205,7 +216,11 @@ func part(w Word, from int) Word {
 // unknownOption is a word that is an option, but not known which.
 func (s *scan) unknownOption(at int) {
 	if s.spec.doubt != 0 {
-		s.note(s.spec.doubt, s.c, at, "has an option that cannot be judged")
+		what := "has an option that cannot be judged"
+		if s.spec.listed {
+			what = "has an option that is not known to be harmless"
+		}
+		s.note(s.spec.doubt, s.c, at, what)
 	}
 	s.unclear = true
 }
@@ -251,8 +266,31 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 		s.note(Dumps, s.c, at, "shows the environment")
 	case roleUploads:
 		s.uploads = at
+		s.sends = at
+	case roleElsewhere:
+		s.note(Elsewhere, s.c, at, actsElsewhere)
+	case roleSends:
+		s.sends = at
+	case roleMethod:
+		if !arg.Static || !readingMethods[strings.ToUpper(arg.Text)] {
+			s.acts = at
+		} else {
+			s.asks = true
+		}
+	case roleDryRun:
+		s.quiet = arg.Static && (arg.Text == "" || arg.Text == "client" || arg.Text == "server" || arg.Text == "true")
+	case roleSignals:
+		s.note(Signals, s.c, at, signalsOthers)
 	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode:
 		s.applyWriting(o, arg, at)
+	case roleProperty:
+		if !harmlessProperty(arg) {
+			s.note(Code, s.c, at, givesSetting)
+		}
+	case roleVirtual:
+		if !harmlessVirtual(o.name, arg) {
+			s.note(Code, s.c, at, "has an option of the virtual machine that is not known to be harmless")
+		}
 	default:
 		s.applyCode(o, arg, at, argAt)
 	}
@@ -326,6 +364,8 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 		s.note(Hidden, s.c, at, hiddenShell)
 	case roleFile:
 		s.coded = true
+		s.ran = append(s.ran, ran{arg.Text, s.c, argAt})
+		s.note(Opaque, s.c, at, runsWorkspace)
 		if !arg.Static || isStream(arg.Text) {
 			s.note(Code, s.c, at, "runs code that is known only when the line runs")
 		}
@@ -409,4 +449,14 @@ func splitPlain(text string) []Word {
 		words = append(words, Word{Text: field, Static: true})
 	}
 	return words
+}
+
+// prefixOf is the beginning of an option of which only the beginning is known, or is empty.
+func (s *spec) prefixOf(text string) string {
+	for _, begin := range s.prefixes {
+		if strings.HasPrefix(text, begin) {
+			return begin
+		}
+	}
+	return ""
 }

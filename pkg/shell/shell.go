@@ -93,6 +93,7 @@ type Word struct {
 	first   string   // the variable that it begins with, for startsWithVariable
 	loose   []string // variables that are split into words
 	integer bool     // it can only be integers
+	child   bool     // it is $!, a process that the line has started
 	numbers int      // how many of its unknown parts are integers
 	deps    []string // variables whose values it holds
 	opaque  bool     // it holds something else that is not known
@@ -129,6 +130,10 @@ const (
 	// Variable is a variable in the environment of a program that is not known to
 	// change nothing about what the program does: R3 and R4. About is its name.
 	Variable
+	// Elsewhere acts on another machine or service, or may: R3, in a state that only reads.
+	Elsewhere
+	// Signals reaches processes that the line did not start, or may: refused in every state.
+	Signals
 )
 
 // Finding is one thing that a line would do.

@@ -87,7 +87,7 @@ func (p *planner) assignment(a *syntax.Assign) Word {
 	p.set(name, w, byAssignment)
 	w.Static = w.Static && a.Index == nil
 	w.Text = text + "=" + w.Text
-	w.start, w.integer = startsKnown, false
+	w.start, w.integer, w.child = startsKnown, false, false
 	return w
 }
 
@@ -165,6 +165,7 @@ func (p *planner) run(c, at int) {
 	}
 	file := name
 	name = p.programName(file)
+	p.signals(file, name, c, at)
 	p.meet(file, name, c, at)
 	p.tree(name, p.plan.Commands[c].Words[at+1:])
 	p.program(name, c, at)
@@ -177,6 +178,7 @@ func (p *planner) meet(file, name string, c, at int) {
 	switch f := p.finding(Stranger, c, at, "runs a program that is not known to leave files alone"); {
 	case strings.Contains(w.Text, "/") && !OfSystem(w.Text) && (w.Text[0] != '/' || known(name)):
 		p.note(Opaque, c, at, runsWorkspace)
+		p.console(c, at)
 	case projectTools()[name]:
 		p.note(Opaque, c, at, runsProject)
 	case known(name):

@@ -56,8 +56,14 @@ flake8|pyright|bandit|pydocstyle|pycodestyle:: @opaque --output-file=out -o=out 
 rustfmt:: @writes --check:quiet --emit=tostdout --print-config=writes --edition= --config=
 clang-format|clang-tidy:: @single @response -i,-fix,-fix-errors,-fix-notes:writes -export-fixes=out -load=unseen -style= -checks= -p= -vfsoverlay=
 astyle|uncrustify|shfmt|buf|tombi|yamlfmt|nixpkgs-fmt|gersemi|cmake-format:: -i:writes -w,--write:writes --fix:writes --fix-errors:writes --in-place:writes --replace:writes --no-backup:writes -style= --style= -export-fixes=out
-dart|flutter|swift|mix|zig|gleam|elm|crystal|nim|php-cs-fixer|rubocop|standardrb|erb-lint|sqlfluff|taplo|ktlint|swiftlint|dotnet|fourmolu|ormolu|hindent|stylish-haskell|google-java-format|cljfmt|sqlformat|pg_format|perltidy|jsonnetfmt|cue|terraform-docs|tflint|mdformat|remark:: @opaque @sub -a,-A,--auto-correct,--autocorrect,--auto-correct-all,--autocorrect-all,--fix:writes -F:writes -i,--inplace,--in-place,--replace:writes -w,--write:writes -b=
-mix run:: -e,--eval=code -r=
+dart|flutter|mix|zig|gleam|elm|crystal|nim|php-cs-fixer|rubocop|standardrb|erb-lint|sqlfluff|taplo|ktlint|swiftlint|dotnet|fourmolu|ormolu|hindent|stylish-haskell|google-java-format|cljfmt|sqlformat|pg_format|perltidy|jsonnetfmt|cue|terraform-docs|tflint|mdformat|remark:: @opaque @sub -a,-A,--auto-correct,--autocorrect,--auto-correct-all,--autocorrect-all,--fix:writes -F:writes -i,--inplace,--in-place,--replace:writes -w,--write:writes -b=
+mix run:: @opaque -e,--eval=code -r=loads
+mix cmd|mix do:: @hidden
+mix eval:: @inline
+mix escript.install|mix escript.build|mix archive.install|mix archive.build|mix local.hex|mix local.rebar|mix deps.update|mix deps.clean|mix deps.unlock|mix release|mix clean:: @writes
+mix hex.publish:: @elsewhere
+swift:: @opaque @sub @listed @bare -e=code -v,--version,-version,--help,-h:quiet
+swift repl:: @inline
 crystal eval|dotnet fsi:: @inline
 dart format|dart fix|dart create|flutter format|flutter create|flutter pub|swift format|swift package|mix format|mix deps.get|mix new|zig fmt|zig init|gleam format|gleam new|elm init|elm install|crystal tool|php-cs-fixer fix|sqlfluff fix|sqlfluff format|taplo fmt|taplo format|dotnet format|dotnet new|dotnet add|dotnet remove|dotnet restore|cue fmt:: @writes --dry-run:quiet --check:quiet --check-formatted:quiet --set-exit-if-changed -o= --verify-no-changes:quiet
 phpcbf|elm-format|scalafmt|swiftformat|stylua|nixfmt|alejandra|fantomas|csharpier|rufo:: @operands --check:quiet --test:quiet --validate:quiet --lint:quiet --dryrun:quiet --dry-run:quiet -c:quiet

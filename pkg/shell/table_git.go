@@ -4,12 +4,12 @@ package shell
 // options decide. git add, commit, push and fetch are no edits of files. A
 // subcommand of git without a line is refused.
 const gitTable = `
-git:: @sub @closed -C= -c=eval --git-dir= --work-tree= --namespace= --super-prefix= --attr-source= --list-cmds= --exec-path?=unseen --config-env=reads
+git:: @sub @closed -C= -c=eval --git-dir=config --work-tree=config --namespace= --super-prefix= --attr-source= --list-cmds= --exec-path?=unseen --config-env=reads
 git status|git ls-files|git ls-tree|git rev-parse|git rev-list|git describe|git name-rev|git merge-base|git cat-file|git show-ref|git show-branch|git for-each-ref|git shortlog|git cherry|git count-objects|git var|git version|git check-ignore|git check-attr|git check-mailmap|git check-ref-format|git verify-commit|git verify-tag|git verify-pack|git patch-id|git stripspace|git column|git get-tar-commit-id|git fmt-merge-msg|git merge-tree|git blame|git annotate|git add|git commit|git stage|git credential-cache|git diff-pairs:: --output=out --ext-diff:writes
 git help:: -w,--web:writes -i,--info:writes
 git log|git show|git diff|git diff-tree|git diff-index|git diff-files|git whatchanged|git range-diff|git request-pull:: --output=out --ext-diff:writes -O= -S= -G= -n= -L= -l= -U= --since= --until= --author= --grep= --format= --diff-filter=
 git grep:: -O?=run --open-files-in-pager?=run --ext-grep:writes -e= -f= -A= -B= -C= -m= --max-depth= --threads=
-git push:: --receive-pack=run --exec=run -o,--push-option= --repo=
+git push:: -n,--dry-run:quiet --receive-pack=run --exec=run -o,--push-option= --repo=
 git fetch|git ls-remote:: --upload-pack=run --exec=run -o,--server-option= --sort= --refmap= -j= --depth= --deepen= --shallow-since= --negotiation-tip=
 git archive:: -o,--output=out --exec=run --remote= --format= --prefix= --add-file=
 git branch:: @operands -l,--list,-a,--all,-r,--remotes,--show-current,--contains,--no-contains,--merged,--no-merged,--points-at:quiet -d,-D,--delete:writes -m,-M,--move:writes -c,-C,--copy:writes -f,--force:writes --edit-description:writes -u,--set-upstream-to=writes --unset-upstream:writes --sort= --format=

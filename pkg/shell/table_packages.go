@@ -3,8 +3,10 @@ package shell
 // packageTable holds package managers: what installs, removes or publishes writes;
 // what runs scripts of the project is opaque, and what runs a program is a wrapper.
 const packageTable = `
-npm:: @sub --prefix= -w= --workspace= -C= --loglevel= --registry= --userconfig=workspace --cache=writes -g,--global -s,--silent -d -q,--quiet -y,--yes
+npm:: @sub @closed --prefix= -w= --workspace= -C= --loglevel= --registry= --userconfig=workspace --cache=writes -g,--global -s,--silent -d -q,--quiet -y,--yes
 npm install|npm i|npm in|npm ci|npm clean-install|npm add|npm uninstall|npm un|npm remove|npm rm|npm r|npm update|npm up|npm upgrade|npm dedupe|npm ddp|npm prune|npm link|npm ln|npm unlink|npm rebuild|npm rb|npm init|npm create|npm innit|npm version|npm pack|npm shrinkwrap|npm install-test|npm it|npm cit|npm set|npm login|npm logout|npm edit|npm isntall|npm add-user:: @writes --dry-run:quiet
+npm publish|npm unpublish|npm deprecate|npm undeprecate|npm owner|npm author|npm dist-tag|npm dist-tags|npm access|npm token|npm team|npm hook|npm org|npm profile|npm star|npm unstar|npm trust|npm adduser:: @elsewhere --dry-run:quiet
+npm ls|npm list|npm ll|npm la|npm view|npm v|npm info|npm show|npm outdated|npm ping|npm root|npm prefix|npm bin|npm search|npm find|npm s|npm se|npm help|npm hlep|npm help-search|npm get|npm explain|npm why|npm fund|npm doctor|npm whoami|npm query|npm sbom|npm diff|npm docs|npm stars|npm completion|npm licenses|npm issues|npm bugs|npm repo|npm home|npm config ls|npm config list|npm config get|npm pkg get|npm cache ls|npm cache verify|npm c ls|npm c list|npm c get:: --json
 npm audit:: @sub
 npm audit fix:: @writes --dry-run:quiet
 npm config|npm pkg|npm cache|npm c:: @sub
@@ -25,7 +27,7 @@ yarn config set|yarn config unset|yarn config delete:: @writes
 pnpm:: @opaque @sub @programs -r,--recursive -w,--workspace-root --silent -C= --dir= --filter= -F=
 pnpm add|pnpm install|pnpm i|pnpm ci|pnpm remove|pnpm rm|pnpm uninstall|pnpm un|pnpm update|pnpm up|pnpm upgrade|pnpm link|pnpm ln|pnpm unlink|pnpm import|pnpm prune|pnpm rebuild|pnpm rb|pnpm dedupe|pnpm fetch|pnpm init|pnpm create|pnpm store|pnpm env|pnpm patch|pnpm patch-commit|pnpm setup|pnpm publish|pnpm pack|pnpm deploy:: @writes
 bun install|bun i|bun add|bun a|bun remove|bun rm|bun update|bun link|bun unlink|bun create|bun c|bun init|bun upgrade|bun build|bun patch|bun publish|bun pm:: @writes
-corepack|nvm|fnm|volta|n|asdf|mise|rtx|pyenv|rbenv|nodenv|goenv|sdk|rustup|ghcup|conda|mamba|micromamba|poetry|pdm|pipenv|hatch|rye|pixi|pipx|gem|luarocks|opam|stack|cabal|nuget|pod|carthage|vcpkg|conan|apk|brew|port|snap|flatpak|nix|guix|opkg|choco|winget|scoop|mas:: @sub -C= --manifest-path= --directory= --project= -q -y
+corepack|nvm|fnm|volta|n|asdf|mise|rtx|pyenv|rbenv|nodenv|goenv|sdk|rustup|ghcup|conda|mamba|micromamba|poetry|pdm|pipenv|hatch|rye|pixi|pipx|gem|luarocks|opam|stack|cabal|nuget|pod|carthage|vcpkg|conan|apk|brew|port|snap|flatpak|nix|guix|opkg|choco|winget|scoop|mas:: @sub @closed --version,-V,-h,--help:quiet --prefix,--cellar,--repository:quiet -n= -C= --manifest-path= --directory= --project= -q -y
 nvm install|nvm uninstall|nvm use|nvm alias|fnm install|fnm use|volta install|volta pin|asdf install|asdf local|asdf global|asdf set|mise install|mise use|mise set|pyenv install|pyenv local|pyenv global|rbenv install|rbenv local|rbenv global|sdk install|rustup update|rustup install|rustup default|rustup self|corepack enable|corepack disable|corepack prepare|corepack use:: @writes
 rustup toolchain|rustup target|rustup component|rustup override:: @sub @closed
 rustup toolchain list|rustup target list|rustup component list|rustup override list::
@@ -43,16 +45,14 @@ poetry add|poetry install|poetry remove|poetry update|poetry lock|poetry init|po
 uv pip|uv tool|poetry config|poetry env:: @sub
 uv pip install|uv pip uninstall|uv pip sync|uv pip compile|uv tool install|uv tool uninstall|uv tool upgrade|poetry env use|poetry env remove:: @writes
 uv run|poetry run|pdm run|pipenv run|hatch run|rye run|pixi run|bundle exec|bundler exec|uvx|uv tool run|pipx run|rye tool:: @runs0 --with= -p,--python= --from= --spec= --env-file= --extra= --group= --package= --project= --directory=folder -m,--module=module
-poetry shell|pipenv shell|pdm venv|hatch shell|conda run|mise exec|mise x|asdf exec|direnv exec|nix run|nix shell|nix develop|nix-shell|cargo watch:: @hidden
+poetry shell|pipenv shell|pdm venv|hatch shell|conda run|mamba run|micromamba run|mise exec|mise x|asdf exec|direnv exec|nix run|nix shell|nix develop|nix-shell|cargo watch:: @hidden
 direnv:: @sub
 direnv dump|direnv export|direnv show_dump|mise env|asdf env:: @dumps
 opam exec|stack exec|cabal exec|dune exec:: @runs0 --switch= --set-root --set-switch --root= -q -v
 dune:: @opaque @sub --root=
 pyenv exec|rbenv exec|nodenv exec|goenv exec|volta run:: @runs0
 rustup run|nvm exec|nvm run:: @runs1
-yarn node|pnpm node|rails runner|rails r|rails console|rails c|rails dbconsole:: @inline
-mvn:: @opaque @sub
-mvn help:system:: @dumps
+yarn node|pnpm node:: @inline
 gem install|gem uninstall|gem update|gem build|gem push|gem cleanup|bundle install|bundle update|bundle add|bundle remove|bundle lock|bundle init|bundle clean|bundle package|bundle cache|bundle binstubs|bundle config|composer install|composer update|composer require|composer remove|composer init|composer create-project|composer dump-autoload|composer dumpautoload|composer dump|composer global|composer bump|composer archive|composer self-update|composer selfupdate|composer clear-cache|composer i|composer u|composer upgrade|composer r|composer reinstall|composer config|luarocks install|luarocks remove|opam install|opam remove|opam switch|stack install|stack new|stack setup|cabal install|cabal init|nuget install|pod install|pod update|carthage update|vcpkg install|conan install:: @writes
 bundle|bundler:: @opaque @sub @bare -v,--version,-h,--help:quiet
 cargo add|cargo rm|cargo remove|cargo install|cargo uninstall|cargo update|cargo clean|cargo new|cargo init|cargo fix|cargo publish|cargo package|cargo vendor|cargo fetch|cargo generate-lockfile|cargo login|cargo yank:: @writes --dry-run:quiet -n:quiet --list:quiet
@@ -63,7 +63,8 @@ cargo audit:: @sub
 cargo audit fix:: @writes
 cargo fmt:: @writes @through --check:quiet -p= --manifest-path=
 cargo clippy|cargo check|cargo c:: @opaque --fix:writes --config=unseen --target-dir=out -p= --manifest-path=
-apt install|apt remove|apt purge|apt update|apt upgrade|apt full-upgrade|apt autoremove|apt clean|apt autoclean|apt edit-sources|apt reinstall|apt build-dep|apt source|apt download|apt-get install|apt-get remove|apt-get purge|apt-get update|apt-get upgrade|apt-get dist-upgrade|apt-get autoremove|apt-get clean|apt-get autoclean|apt-get build-dep|apt-get source|apt-get download|apt-get reinstall|aptitude install|aptitude remove|aptitude update|yum install|yum remove|yum update|yum upgrade|dnf install|dnf remove|dnf update|dnf upgrade|dnf reinstall|microdnf install|zypper install|zypper in|zypper remove|zypper update|apk add|apk del|apk update|apk upgrade|apk fix|brew install|brew uninstall|brew remove|brew upgrade|brew update|brew link|brew unlink|brew tap|brew untap|brew cleanup|brew reinstall|brew services|port install|port uninstall|snap install|snap remove|snap refresh|flatpak install|flatpak uninstall|flatpak update|nix build|nix profile|guix install|guix remove|choco install|winget install|scoop install|opkg install:: @writes -s:quiet --simulate:quiet --dry-run:quiet
+apt install|apt remove|apt purge|apt update|apt upgrade|apt full-upgrade|apt autoremove|apt clean|apt autoclean|apt edit-sources|apt reinstall|apt build-dep|apt source|apt download|apt-get install|apt-get remove|apt-get purge|apt-get update|apt-get upgrade|apt-get dist-upgrade|apt-get autoremove|apt-get clean|apt-get autoclean|apt-get build-dep|apt-get source|apt-get download|apt-get reinstall|aptitude install|aptitude remove|aptitude update:: @writes -s:quiet --simulate:quiet --dry-run:quiet
+yum install|yum remove|yum update|yum upgrade|dnf install|dnf remove|dnf update|dnf upgrade|dnf reinstall|microdnf install|zypper install|zypper in|zypper remove|zypper update|apk add|apk del|apk update|apk upgrade|apk fix|brew install|brew uninstall|brew remove|brew upgrade|brew update|brew link|brew unlink|brew tap|brew untap|brew cleanup|brew reinstall|brew services|port install|port uninstall|snap install|snap remove|snap refresh|flatpak install|flatpak uninstall|flatpak update|nix build|nix profile|guix install|guix remove|choco install|winget install|scoop install|opkg install:: @writes --simulate:quiet --dry-run:quiet
 apt|apt-get|aptitude|apt-cache|apt-mark|yum|dnf|microdnf|zypper:: @sub @closed -o,--option=unseen -c,--config-file,--config=unseen --setopt=unseen -q -y -s,--simulate,--dry-run:quiet -V,-v,--version,-h,--help:quiet
 apt list|apt show|apt search|apt policy|apt depends|apt rdepends|apt madison|apt-get check|apt-get changelog|aptitude search|aptitude show|apt-cache search|apt-cache show|apt-cache showpkg|apt-cache policy|apt-cache depends|apt-cache rdepends|apt-cache madison|apt-cache pkgnames|apt-cache stats|apt-mark showmanual|apt-mark showauto|apt-mark showhold|yum list|yum info|yum search|yum repolist|yum provides|yum deplist|dnf list|dnf info|dnf search|dnf repolist|dnf provides|dnf repoquery|microdnf repoquery|zypper search|zypper se|zypper info|zypper lr|zypper repos:: -o,--option=unseen -c,--config-file,--config=unseen --setopt=unseen
 composer:: @opaque @sub -d,--working-dir= -n -q -v --no-interaction --no-plugins --no-scripts -V,--version,-h,--help:quiet
@@ -73,10 +74,10 @@ gem open|gem exec:: @hidden
 apt-key|add-apt-repository|xbps-install|xbps-remove|emerge|nix-env|nix-build|nix-store|dpkg-reconfigure|easy_install|cpanm|install-info|update-rc.d:: @writes
 dpkg:: -i,--install:writes -r,--remove:writes -P,--purge:writes --unpack:writes --configure:writes -x,--extract:writes -X,--vextract:writes -e,--control:writes -b,--build:writes -R:writes --set-selections:writes --add-architecture=writes --update-avail:writes -a
 dpkg-deb:: -x,--extract:writes -X,--vextract:writes -R,--raw-extract:writes -e,--control:writes -b,--build:writes
-rake:: @opaque -e,--execute=code -E,--execute-continue=code -p,--execute-print=code -r= -f= -I= -C= -j=
 rpm:: -E,--eval=code -D,--define,--predefine=code --pipe=script --load,--rcfile,--macros=unseen -i,--install:writes -U,--upgrade:writes -F,--freshen:writes -e,--erase:writes --import:writes --rebuilddb:writes -q,--query:quiet
 pacman|yay|paru:: -S?=writes -R?=writes -U?=writes -D?=writes --sync:writes --remove:writes --upgrade:writes
 rails|django-admin|ng|vue|copier:: @opaque @sub
+django-admin shell|django-admin dbshell|rails runner|rails r|rails console|rails c|rails dbconsole|rails db:: @inline
 create-react-app|yo|cookiecutter|degit|plop|hygen:: @writes
 rails new|rails generate|rails g|rails destroy|rails d|ng new|ng generate|ng g|ng add|ng update|vue create|django-admin startproject|django-admin startapp|copier copy|copier update:: @writes
 `

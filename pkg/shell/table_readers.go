@@ -33,8 +33,8 @@ hadolint yamllint shellcheck checkbashisms proselint kube-score
 
 // opaqueTable names programs that build or test a project by what its files say.
 const opaqueTable = `
-ninja samu bazel bazelisk buck buck2 pants scons waf gradle gradlew mvnw mvnd ant rebar3
-tox nox invoke unit2 nosetests nosetests3 nose2 trial stestr behave robot
+buck buck2 pants scons waf rebar3
+unit2 nosetests nosetests3 nose2 trial stestr behave robot
 tap tape jasmine karma uvu phpunit pest behat codecept phpspec rspec cucumber minitest testrb
 godog mage busted bats shellspec phan phpcs phpmd reek brakeman fasterer elm-test xcodebuild wasm-pack
 `
@@ -49,7 +49,6 @@ ldd|lddtree:: @opaque
 nm|objdump|size|llvm-nm:: @response --plugin=unseen
 zstdcat|lz4cat|brcat:: -o,--output=out --rm:writes -j:writes -D= -S= -T=
 ctest:: @opaque -O,--output-log=out --output-junit=out --build-and-test:hidden --test-command=hidden -S=workspace -R= -E= -L= -C= -j=
-just:: @opaque --shell=unseen --shell-arg=unseen -c,--command:hidden --init:writes --fmt:writes -e,--edit:writes --chooser=run -E= -f= -d= --set==
 meson:: @sub @closed
 meson test|meson compile:: @opaque --wrapper=run --logbase= -C=
 meson introspect|meson configure:: -D=writes

@@ -49,7 +49,7 @@ hostname:: @operands -F,--file=writes -b,--boot:writes -I -i -f -s -d -A
 date:: -s,--set=writes -d,--date= -f,--file= -r,--reference=
 logrotate|updatedb|mandb|texhash|mktexlsr|fc-cache:: @writes
 lpr|lp|wall|write:: @writes
-mail|mailx|mutt|sendmail|msmtp:: @writes @inline
+mail|mailx|mutt|sendmail|msmtp:: @writes @elsewhere @inline
 ctags|etags:: @writes -f,-o=out -x:quiet
 cscope:: @writes
 strip|objcopy|patchelf|ranlib|prelink|chrpath|install_name_tool|codesign|lipo:: @writes
@@ -99,7 +99,7 @@ docker compose:: @sub @closed -f= -p= --profile= --env-file= --project-directory
 docker run|docker create|docker exec|docker container run|docker container exec|podman run|podman exec:: @writes -e,--env=passes -u= -w= -v= -p= --name= --env-file= -l= -h= -m=
 docker-compose:: @sub @closed -f= -p=
 docker-compose ps|docker-compose logs|docker-compose images|docker-compose top|docker-compose version::
-eksctl:: @sub
+eksctl:: @sub @cloud --region= --profile= -n,--name= -c,--cluster= -f= -o,--output=
 vagrant|packer|pulumi|cdk|serverless|sls|skaffold|tilt:: @opaque @sub
 terragrunt:: @opaque @sub @single
 terraform|tofu:: @sub @single -chdir=
@@ -110,19 +110,16 @@ terraform providers lock|terraform providers mirror|tofu providers lock|tofu pro
 terraform test|tofu test:: @opaque @single -junit-xml=out
 terraform plan|tofu plan:: @opaque @single -out=out -generate-config-out=out
 terraform fmt|tofu fmt|terragrunt hclfmt|packer fmt:: @writes @single -check:quiet
-kubectl|oc:: @sub @closed --kubeconfig=config --cache-dir,--profile,--profile-output,--log-file,--log-dir=writes --context= --cluster= --user= -n,--namespace= -s,--server= --token= --as= --request-timeout= -v=
-kubectl get|kubectl describe|kubectl logs|kubectl explain|kubectl api-resources|kubectl api-versions|kubectl version|kubectl top|kubectl auth|kubectl diff|kubectl events|kubectl wait|kubectl rollout|kubectl options|kubectl completion|kubectl port-forward|kubectl proxy|kubectl apply|kubectl create|kubectl delete|kubectl replace|kubectl patch|kubectl scale|kubectl autoscale|kubectl annotate|kubectl label|kubectl set|kubectl expose|kubectl run|kubectl drain|kubectl cordon|kubectl uncordon|kubectl taint|kubectl certificate|kubectl help|oc get|oc describe|oc logs|oc explain|oc version|oc whoami|oc project|oc projects|oc status|oc adm|oc login|oc apply|oc create|oc delete:: --kubeconfig=config --cache-dir,--profile,--profile-output,--unix-socket=writes -o,--output= -f= -n= -l= -c=
+kubectl|oc:: @sub @client --kubeconfig=config --cache-dir,--profile,--profile-output,--log-file,--log-dir=writes --context= --cluster= --user= -n,--namespace= -s,--server= --token= --as= --request-timeout= -v=
 kubectl cp|kubectl edit|kubectl config set|kubectl config set-context|kubectl config set-cluster|kubectl config set-credentials|kubectl config use-context|kubectl config use|kubectl config unset|kubectl config delete-context|kubectl config delete-cluster|kubectl config delete-user|kubectl config rename-context|kubectl plugin|kubectl debug|kubectl attach|kubectl krew|oc cp|oc edit|oc rsync|oc extract:: @writes
-kubectl config:: @sub --kubeconfig=
+kubectl config:: @sub @closed --kubeconfig=
 kubectl exec|oc exec|oc rsh:: @runs1 @remote -n,--namespace= -c,--container= -f,--filename= --context= --pod-running-timeout= -i,--stdin -t,--tty -q,--quiet
 kubectl cluster-info:: @sub
 kubectl cluster-info dump:: --output-directory=out
 kubectl kustomize|kustomize build:: -o,--output=out --enable-exec:writes --enable-alpha-plugins:writes --helm-command=run
 kustomize:: @sub
 kustomize edit|kustomize create|kustomize localize:: @writes
-helm:: @sub @closed --kubeconfig=config --repository-cache,--content-cache,--registry-config,--repository-config=writes --kube-context= -n,--namespace=
-helm list|helm ls|helm status|helm get|helm history|helm show|helm inspect|helm search|helm lint|helm version|helm env|helm help|helm verify|helm test|helm uninstall|helm delete|helm rollback|helm completion:: --kubeconfig=config --repository-cache,--content-cache,--registry-config,--repository-config=writes --post-renderer=run -o,--output=
-helm install|helm upgrade|helm template:: --post-renderer=writes --post-renderer-args=writes --output-dir=out -f,--values= --set= --set-string= --set-file= --version= -n,--namespace= --repo= --keyring= --timeout= -o=
-helm create|helm pull|helm fetch|helm package|helm plugin install|helm plugin update|helm plugin uninstall|helm repo add|helm repo update|helm repo remove|helm repo index|helm dependency update|helm dependency build|helm dep update|helm dep build|helm dep up|helm registry login|helm push:: @writes
+helm:: @sub @client --kubeconfig=config --repository-cache,--content-cache,--registry-config,--repository-config=writes --kube-context= -n,--namespace=
+helm create|helm pull|helm fetch|helm package|helm plugin install|helm plugin update|helm plugin uninstall|helm repo add|helm repo update|helm repo remove|helm repo index|helm dependency update|helm dependency build|helm dep update|helm dep build|helm dep up|helm registry login:: @writes
 helm plugin|helm repo|helm dependency|helm dep|helm registry:: @sub
 `

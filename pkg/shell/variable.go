@@ -19,6 +19,7 @@ const (
 	noOption           // does not begin with -
 	oneWord            // not split into words
 	nearBy             // not a folder of the system
+	aChild             // a process that the line has started
 )
 
 // variable is what the line does with one.
@@ -102,6 +103,9 @@ func lacking(w Word) property {
 	}
 	if w.opaque || strings.ContainsAny(w.Text, " \t\n") {
 		l |= oneWord
+	}
+	if !w.child && !taken && w.Text != "" {
+		l |= aChild
 	}
 	if w.opaque || OfSystem(w.Text) || strings.Contains(w.Text, "..") {
 		l |= nearBy
@@ -199,7 +203,7 @@ func (p *planner) missing(name string) property {
 	return outside
 }
 
-const everyProperty = anInteger | aName | noOption | oneWord | nearBy
+const everyProperty = anInteger | aName | noOption | oneWord | nearBy | aChild
 
 // spread gives each variable what the variables lack that it takes values from.
 func (p *planner) spread() {

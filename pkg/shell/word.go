@@ -103,6 +103,7 @@ type hole struct {
 	opaque  bool
 	loose   string // a variable that is split into words
 	dep     string // a variable whose value it is
+	child   bool   // it is $!
 }
 
 func (b *wordBuilder) unknown(h hole) {
@@ -116,6 +117,7 @@ func (b *wordBuilder) unknown(h hole) {
 func (b *wordBuilder) note(h hole) {
 	w := &b.word
 	w.integer = h.integer && !b.parted
+	w.child = h.child && !b.parted
 	b.parted = true
 	w.Static = false
 	w.opaque = w.opaque || h.opaque
@@ -133,14 +135,14 @@ func (b *wordBuilder) note(h hole) {
 
 func (b *wordBuilder) add(s ...byte) {
 	b.parted = true
-	b.word.integer = false
+	b.word.integer, b.word.child = false, false
 	b.text = append(b.text, s...)
 }
 
 // quoted adds text in double quotes or a here-document.
 func (b *wordBuilder) quoted(s string) {
 	b.suspect(s, true)
-	b.parted, b.word.integer = true, false
+	b.parted, b.word.integer, b.word.child = true, false, false
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' && i+1 < len(s) {
 			if s[i+1] == '\n' { // after an escape, the parser leaves it here

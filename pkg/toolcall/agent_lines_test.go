@@ -46,7 +46,7 @@ func agentLines(t *testing.T) (lines []string) {
 	return lines
 }
 
-// TestAgentLines: of the lines that agents run, at most 0.5 % are denied only
+// TestAgentLines: of the lines that agents run, at most 0.3 % are denied only
 // because a program is not known. It logs them, and how long a judgement takes.
 func TestAgentLines(t *testing.T) {
 	m, run := inState(t, `{"allowed_tools": ["Read", "Bash"]}`, `{}`)
@@ -65,7 +65,7 @@ func TestAgentLines(t *testing.T) {
 	}
 	slices.Sort(took)
 	t.Logf("%d lines, by code: %v; p50 %s, p99 %s", len(lines), denied, took[len(took)/2], took[len(took)*99/100])
-	if unknown := denied[toolcall.CodeCommandUnknown]; len(lines) < 30 || unknown*200 > len(lines) {
+	if unknown := denied[toolcall.CodeCommandUnknown]; len(lines) < 30 || unknown*1000 > 3*len(lines) {
 		t.Errorf("%d of %d lines are denied only because a program is not known", unknown, len(lines))
 	}
 }

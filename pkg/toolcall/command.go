@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -22,6 +23,9 @@ const otherLanguage = "its command lines are not written for bash and cannot be 
 // checkCommand applies allowed_commands, write detection and blocked_env to calls
 // of a shell (S3.3, rules R1 to R4). Every rule that applies must pass.
 func checkCommand(m *workflow.Machine, at *workflow.View, call Call) (Code, string) {
+	if state := m.State(at.State); !restrictsCommands(state) && !isShell(state, call.Tool) {
+		return "", ""
+	}
 	var o objections
 	o.command(m, at, call)
 	if len(o.found) == 0 {
@@ -30,15 +34,29 @@ func checkCommand(m *workflow.Machine, at *workflow.View, call Call) (Code, stri
 	return o.found[0].code, o.found[0].why
 }
 
+// restrictsCommands reports a state with rules for command lines.
+func restrictsCommands(state *workflow.StateView) bool {
+	return state.CommandsRestricted || len(state.BlockedEnv) > 0 || readsOnly(state)
+}
+
+// readsOnly reports a state to which write detection applies.
+func readsOnly(state *workflow.StateView) bool { return state.ToolsRestricted && !state.Editable() }
+
 // command judges a call of a shell.
 func (o *objections) command(m *workflow.Machine, at *workflow.View, call Call) {
 	state := m.State(at.State)
-	reading := state.ToolsRestricted && !state.Editable()
-	if !state.CommandsRestricted && !reading && len(state.BlockedEnv) == 0 || !isShell(state, call.Tool) {
+	restricted := restrictsCommands(state)
+	if !isShell(state, call.Tool) && !(restricted && o.takesLine(m, call)) {
 		return
 	}
 	if speaksOther(call.Tool) {
-		o.line(CodeCommandUnparsable, otherLanguage)
+		if restricted {
+			o.line(CodeCommandUnparsable, otherLanguage)
+		}
+		return
+	}
+	if !restricted {
+		o.free(call)
 		return
 	}
 	line, why := commandLine(call.Input)
@@ -62,9 +80,96 @@ func (o *objections) command(m *workflow.Machine, at *workflow.View, call Call) 
 			return
 		}
 	}
-	if reading {
-		o.writes(m, at, plan, named)
+	if readsOnly(state) {
+		if o.writes(m, at, plan, named); o.enough() {
+			return
+		}
 	}
+	o.signals(plan, named)
+}
+
+// free judges a line where the state restricts no commands. One that cannot be read is refused by
+// Protected.
+func (o *objections) free(call Call) {
+	line, why := commandLine(call.Input)
+	if why != "" {
+		return
+	}
+	if plan, err := shell.Parse(line); err == nil {
+		o.signals(plan, nil)
+	}
+}
+
+// signals refuses signals to processes that the line has not started, among which is what enforces
+// the state (R5).
+func (o *objections) signals(plan *shell.Plan, named []int) {
+	for _, f := range plan.Findings {
+		if f.Kind == shell.Signals && !names(named, f) &&
+			o.about(f, CodeSignals, fmt.Sprintf("it %s%s. A line may end jobs that it has started itself (kill %%1, kill $!); to end others, ask the user, or have the author list the command in allowed_commands", describe(f), inCommand(plan, f))) {
+			return
+		}
+	}
+}
+
+// takesLine reports a tool that is not known and takes a command line or code by the names of its
+// input, and refuses code that cannot be judged.
+func (o *objections) takesLine(m *workflow.Machine, call Call) bool {
+	if formsOf(call.Tool) != 0 || Edits(m, call.Tool) || toolname.Known(call.Tool) && !takesCode(call.Tool) {
+		return false
+	}
+	if takesCode(call.Tool) {
+		o.line(CodeCommandUnparsable, otherLanguage)
+		return false
+	}
+	v, problem := document.Parse(call.Input, document.Limits{})
+	if problem != nil {
+		return false
+	}
+	for key, value := range v.Members() {
+		switch {
+		case slices.Contains(lineKeys, strings.ToLower(key)):
+			return true
+		case codeKeys[strings.ToLower(key)] && !isMark(value):
+			o.line(CodeCommandUnparsable, "its input has "+document.Quote(key)+", which looks like code that the tool runs and cannot be judged, and the state restricts commands; use a bash tool")
+			return false
+		}
+	}
+	return false
+}
+
+// lineKeys are the names by which tools take a command line.
+var lineKeys = []string{"command", "cmd", "commands", "command_line", "commandline", "cmdline", "shell_command", "shellcommand", "bash", "shell", "shell_cmd", "bash_command", "terminal_command", "exec"}
+
+// codeKeys are the names by which tools take code.
+var codeKeys = map[string]bool{
+	"code": true, "script": true, "source_code": true, "sourcecode": true, "python": true, "python_code": true, "javascript": true,
+	"js": true, "program": true, "snippet": true, "keystrokes": true, "argv": true, "scriptpath": true, "script_path": true,
+}
+
+// isMark reports a value that is no code: a number, or a mark such as EUR or SAVE-10.
+func isMark(v document.Value) bool {
+	switch v.Kind() {
+	case document.String:
+		return len(v.Str()) <= 32 && strings.Trim(v.Str(), "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+	case document.Array, document.Object:
+		return false
+	default:
+		return true
+	}
+}
+
+// takesCode reports tools that run code which is no command line.
+func takesCode(tool string) bool {
+	var buf [longestFolded]byte
+	return coders[string(folded(&buf, tool))]
+}
+
+// coders are the names that tools which run code are known by, as folded gives them.
+var coders = map[string]bool{
+	"workflow": true, "repl": true, "executecode": true, "runcode": true, "executepython": true, "runpython": true, "python": true,
+	"pythonrepl": true, "noderepl": true, "jsrepl": true, "executejavascript": true, "runjavascript": true, "codeinterpreter": true,
+	"evaluate": true, "eval": true, "exec_code": true, "browserruncode": true, "browserevaluate": true, "evaluatescript": true, "runnode": true,
+	"executescript": true, "executepythoncode": true, "runpythoncode": true, "pythonexec": true, "jupyterexecute": true, "executecell": true,
 }
 
 // isShell reports that a tool runs command lines: the one that the state names in
@@ -90,6 +195,11 @@ var shells = map[string]bool{
 	"executebash": true, "executecmd": true, "executecommand": true, "executeshell": true, "executeshellcommand": true,
 	"runbash": true, "runcommand": true, "runshell": true, "runshellcommand": true,
 	"runinterminal": true, "runterminalcmd": true, "runterminalcommand": true,
+	"monitor": true, "execute": true, "run": true, "runscript": true, "sendkeys": true, "writetoterminal": true,
+	"executeterminalcommand": true, "runinshell": true, "shellrun": true, "shellexecute": true, "bashexec": true, "bashtool": true,
+	"processstart": true, "processexec": true, "runcmd": true, "terminalexec": true, "terminalexecute": true, "terminalrun": true, "sshexec": true,
+	"sendinput": true, "sendterminalinput": true, "terminalinput": true, "sendtoterminal": true, "typeinterminal": true, "writebash": true,
+	"commandexec": true, "commandrun": true, "executecommands": true, "runcommands": true, "system": true, "spawn": true, "subprocess": true,
 }
 
 // Shells are the names by which tools that run command lines are known, in one spelling each,
@@ -121,13 +231,19 @@ func commandLine(input []byte) (line, why string) {
 	if problem != nil {
 		return "", noCommand
 	}
-	command, _ := v.Get("command")
+	command, given := v.Get("command")
+	if !given {
+		command, _ = v.Get("cmd")
+	}
 	if command.Kind() != document.String {
 		return "", noCommand
 	}
 	line = command.Str()
 	for key, value := range v.Members() {
 		kind := value.Kind()
+		if key == "cmd" && !given {
+			continue
+		}
 		switch want, known := inputKeys[key]; {
 		case !known || kind != want && kind != document.Null, key == unsandboxed && value.Bool():
 			return "", "its input has " + document.Quote(key) + oddInput
@@ -155,7 +271,7 @@ var inputKeys = map[string]document.Kind{
 	"workdir": document.String, "cwd": document.String, "directory": document.String, "dir_path": document.String, "working_directory": document.String,
 	"description": document.String, "explanation": document.String, "justification": document.String, "goal": document.String,
 	"timeout": document.Number, "timeout_ms": document.Number, "timeoutMs": document.Number, "timeout_seconds": document.Number,
-	"yield_time_ms": document.Number, "max_output_tokens": document.Number,
+	"persistent": document.Bool, "yield_time_ms": document.Number, "max_output_tokens": document.Number,
 	"run_in_background": document.Bool, "is_background": document.Bool, "isBackground": document.Bool, "background": document.Bool,
 	"requires_approval": document.Bool, "require_user_approval": document.Bool, unsandboxed: document.Bool,
 }
@@ -192,7 +308,7 @@ func (o *objections) compare(state *workflow.StateView, list *shell.List, plan *
 			if o.about(f, CodeCommandNotAllowed, fmt.Sprintf("it %s, which is not compared with the list. %s", describe(f), listed(state))) {
 				return nil
 			}
-		case f.Kind == shell.Hidden:
+		case f.Kind == shell.Hidden, f.Own():
 			if o.about(f, CodeCommandNotAllowed, fmt.Sprintf("it %s, so the program that it runs cannot be compared with the list. %s", describe(f), listed(state))) {
 				return nil
 			}
@@ -266,9 +382,14 @@ func (o *objections) writes(m *workflow.Machine, at *workflow.View, plan *shell.
 		}
 		var why string
 		switch {
-		case f.Kind == shell.Dumps, f.Kind == shell.Opaque && !state.OpaqueDenied:
+		case f.Kind == shell.Dumps, f.Kind == shell.Signals, f.Kind == shell.Opaque && !state.OpaqueDenied:
 			continue
 		case f.Kind != shell.Hidden && names(named, f) && (f.Kind != shell.Code || !bare(plan, named, f)):
+			continue
+		case f.Kind == shell.Elsewhere:
+			if o.about(f, CodeActsElsewhere, fmt.Sprintf("it %s%s. The state allows no tool that writes files, so its commands may only read, there as well as here; subcommands that only ask (get, list, view, describe) may run, and commands that are in allowed_commands", describe(f), inCommand(plan, f))) {
+				return
+			}
 			continue
 		case f.Kind == shell.Opaque:
 			why = fmt.Sprintf("it %s%s. The state has \"opaque_commands\": \"deny\", so only programs that are known to read may run, and commands that are in allowed_commands", describe(f), inCommand(plan, f))
@@ -360,7 +481,7 @@ func (o *objections) environment(state *workflow.StateView, plan *shell.Plan, na
 			continue
 		}
 		switch f.Kind {
-		case shell.Writes, shell.Opaque, shell.Stranger:
+		case shell.Writes, shell.Opaque, shell.Stranger, shell.Elsewhere, shell.Signals:
 		default:
 			why := fmt.Sprintf("it %s, which could show variables that are blocked in this state; name the variables you need, and run plain commands", describe(f))
 			if o.about(f, CodeEnvBlocked, why) {

@@ -81,7 +81,7 @@ func commandCases(t testing.TB) []commandCase {
 	return cases
 }
 
-// TestCommands: S3.3, R1 to R4, line by line.
+// TestCommands: S3.3, R1 to R5, line by line.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	states := map[string]*workflow.Machine{}
@@ -162,7 +162,7 @@ func TestCommandScope(t *testing.T) {
 		{`{"allowed_commands": ["ls"]}`, "RunInTerminal", rm, notListed, ""},
 		{`{"allowed_commands": ["ls"]}`, "mcp__desktop__execute_command", rm, notListed, ""},
 		{`{"allowed_commands": ["ls"]}`, "mcp__desktop__execute_command", ls, "", ""},
-		{`{"allowed_commands": ["ls"]}`, "mcp__db__execute", rm, "", ""},
+		{`{"allowed_commands": ["ls"]}`, "mcp__db__execute", rm, notListed, ""},
 		// Shells of other languages.
 		{`{"allowed_commands": ["ls"]}`, "powershell", ls, unparsed, "not written for bash"},
 		{`{"allowed_commands": ["ls"]}`, "zsh", ls, unparsed, "not written for bash"},
@@ -173,7 +173,9 @@ func TestCommandScope(t *testing.T) {
 		// An input that is not a command line.
 		{`{"allowed_commands": ["ls"]}`, "Bash", ``, input, "command"},
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{}`, input, "command"},
-		{`{"allowed_commands": ["ls"]}`, "Bash", `{"cmd": "ls"}`, input, "command"},
+		{`{"allowed_commands": ["ls"]}`, "Bash", `{"cmd": "ls"}`, "", ""},
+		{`{"allowed_commands": ["ls"]}`, "Bash", `{"cmd": "rm x"}`, notListed, ""},
+		{`{"allowed_commands": ["ls"]}`, "Bash", `{"cmd": "rm x", "command": "ls"}`, input, ""},
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{"command": ["ls"]}`, input, "command"},
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{"command": ["bash", "-lc", "ls"]}`, input, "command"},
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{"command": {"x": 1}}`, input, "command"},

@@ -264,8 +264,8 @@ func changes(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan) 
 	for _, f := range plan.Findings {
 		opaque := f.Kind == shell.Opaque
 		switch f.Kind {
-		case shell.Dumps:
-			continue
+		case shell.Dumps, shell.Elsewhere, shell.Signals:
+			continue // no file of the workspace
 		case shell.Stranger:
 			class := meta.Commands[f.About]
 			if class == workflow.CommandReads {

@@ -28,12 +28,16 @@ const (
 	CodeCommandWrites     Code = "COMMAND_WRITES"
 	CodeCommandUnknown    Code = "COMMAND_UNKNOWN"
 	CodeEnvBlocked        Code = "ENV_BLOCKED"
-	CodeEditTooLarge      Code = "EDIT_TOO_LARGE"
-	CodeTooManyFiles      Code = "TOO_MANY_FILES"
-	CodeMaxIterations     Code = "MAX_ITERATIONS"
-	CodeContextBudget     Code = "CONTEXT_BUDGET"
-	CodeRunNotActive      Code = "RUN_NOT_ACTIVE"
-	CodeInvalidInput      Code = "INVALID_INPUT"
+	// CodeActsElsewhere: a command acts on another machine or service in a state that only reads (R3).
+	CodeActsElsewhere Code = "ACTS_ELSEWHERE"
+	// CodeSignals: a command reaches processes that its line has not started (R5).
+	CodeSignals       Code = "SIGNALS_PROCESS"
+	CodeEditTooLarge  Code = "EDIT_TOO_LARGE"
+	CodeTooManyFiles  Code = "TOO_MANY_FILES"
+	CodeMaxIterations Code = "MAX_ITERATIONS"
+	CodeContextBudget Code = "CONTEXT_BUDGET"
+	CodeRunNotActive  Code = "RUN_NOT_ACTIVE"
+	CodeInvalidInput  Code = "INVALID_INPUT"
 	// CodeEffectsUnknown: it is not known how earlier calls have ended (S16).
 	CodeEffectsUnknown    Code = "EFFECTS_UNKNOWN"
 	CodePolicyDenied      Code = "POLICY_DENIED"

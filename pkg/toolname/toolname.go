@@ -20,9 +20,9 @@ const CodeUnknownTool document.Code = "UNKNOWN_TOOL"
 var known = []string{
 	"Agent", "AskUserQuestion", "Bash", "BashOutput", "CronCreate", "CronDelete", "CronList", "Edit", "EnterPlanMode",
 	"EnterWorktree", "ExitPlanMode", "ExitWorktree", "Glob", "Grep", "KillBash", "KillShell", "ListMcpResourcesTool", "LS",
-	"LSP", "Monitor", "MultiEdit", "NotebookEdit", "NotebookRead", "PowerShell", "Read", "ReadMcpResourceTool",
+	"LSP", "Monitor", "MultiEdit", "NotebookEdit", "NotebookRead", "PowerShell", "REPL", "Read", "ReadMcpResourceTool",
 	"SendMessage", "Skill", "SlashCommand", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop",
-	"TaskUpdate", "TeamCreate", "TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Write",
+	"TaskUpdate", "TeamCreate", "TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Workflow", "Write",
 
 	"apply_patch", "create_file", "delete_file", "edit_file", "exec_command", "execute_command", "list_directory",
 	"local_shell", "move_file", "read_file", "replace_in_file", "resend-email", "run_in_terminal", "run_shell_command", "run_terminal_cmd",

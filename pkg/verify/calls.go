@@ -243,7 +243,10 @@ func (c *checker) meeting(entry, command string) []string {
 	if !ok {
 		a, b := shell.NewPattern(entry), shell.NewPattern(cmp.Or(command, anyCommand))
 		if c.tooLong[key] = a.TooLong(b); !c.tooLong[key] {
-			lines = a.Meet(b)
+			all := a.Meet(b)
+			if lines = a.Matching(all); len(lines) == 0 && len(all) > 0 {
+				c.tooLong[key] = true // longer ones may match
+			}
 		}
 		c.lines[key] = lines
 	}

@@ -105,6 +105,10 @@ class _DecisionCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Decision
     """The call would reach Interlock's own files, commands or processes, which no
     state and no policy allows.
     """
+    DECISION_CODE_ACTS_ELSEWHERE: _DecisionCode.ValueType  # 24
+    """The command acts on another machine or service, where the state only reads."""
+    DECISION_CODE_SIGNALS_PROCESS: _DecisionCode.ValueType  # 25
+    """The command signals processes that its line has not started."""
 
 class DecisionCode(_DecisionCode, metaclass=_DecisionCodeEnumTypeWrapper):
     """DecisionCode is why a tool call was not allowed."""
@@ -155,6 +159,10 @@ DECISION_CODE_SELF_PROTECTED: DecisionCode.ValueType  # 21
 """The call would reach Interlock's own files, commands or processes, which no
 state and no policy allows.
 """
+DECISION_CODE_ACTS_ELSEWHERE: DecisionCode.ValueType  # 24
+"""The command acts on another machine or service, where the state only reads."""
+DECISION_CODE_SIGNALS_PROCESS: DecisionCode.ValueType  # 25
+"""The command signals processes that its line has not started."""
 Global___DecisionCode: _TypeAlias = DecisionCode  # noqa: Y015
 
 @_typing.final

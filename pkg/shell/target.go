@@ -1,0 +1,293 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Builders run several targets that one line names, each of which may do anything. Settings that
+// the line gives them become part of what they run.
+
+const givesSetting = "gives a setting to a build, which may become code"
+
+// harmlessPropertyNames are the beginnings of names of settings that choose what is built or tested,
+// and never how.
+var harmlessPropertyNames = strings.Fields(`test Test TEST it.test skip groups excludedGroups spring.profiles failIfNo surefire.failIfNo maven.test. style color
+pkg PKG package PACKAGE run RUN filter FILTER module MODULE version VERSION count COUNT verbose VERBOSE`)
+
+// harmlessProperty reports NAME=VALUE with a value that chooses and runs nothing.
+func harmlessProperty(w Word) bool {
+	name, v, _ := strings.Cut(w.Text, "=")
+	name = strings.TrimRight(name, ":+?")
+	if !w.Static || strings.Trim(name, nameCharacters) != "" || name == "" || name[0] == '.' || strings.Trim(v, plainCharacters) != "" {
+		return false
+	}
+	if what, _ := influence(name); what != "" {
+		return false
+	}
+	if choices[strings.ToLower(v)] || strings.Trim(v, "0123456789.") == "" {
+		return true
+	}
+	return slices.ContainsFunc(harmlessPropertyNames, func(begin string) bool { return strings.HasPrefix(name, begin) })
+}
+
+// plainCharacters make a value that neither a shell nor a build expands.
+const plainCharacters = nameCharacters + "/+*@"
+
+// choices are values that choose one of few ways.
+var choices = wordSet(`on off true false yes no y n -o0 -o1 -o2 -o3 -os -g debug release relwithdebinfo minsizerel all none auto always never default plain`)
+
+// publishing are the beginnings of targets of builders for Java that send what they build elsewhere.
+var publishing = strings.Fields(`deploy publish upload site-deploy release close nexus-`)
+
+// settings judges operands NAME=VALUE of a builder, and targets that send something elsewhere.
+func (s *scan) settings() {
+	for _, i := range s.operands {
+		target := s.words[i].Text[strings.LastIndexByte(s.words[i].Text, ':')+1:]
+		if (s.spec.name == "mvn" || s.spec.name == "gradle") && slices.ContainsFunc(publishing, func(begin string) bool { return strings.HasPrefix(target, begin) }) {
+			s.note(Elsewhere, s.c, i, actsElsewhere)
+		}
+		if w := s.words[i]; (strings.Contains(w.Text, "=") || !w.Static && s.spec.name == "make") && !harmlessProperty(w) {
+			s.note(Code, s.c, i, givesSetting)
+		}
+	}
+}
+
+// virtualBeginnings are options of -XX and -Xlog that write and run nothing.
+var virtualBeginnings = strings.Fields(`+Use -Use MaxRAM InitialRAM MinRAM MaxMetaspace MetaspaceSize MaxHeap TieredStopAtLevel +TieredCompilation -TieredCompilation
++ExitOnOutOfMemoryError +ShowCodeDetails MaxGCPauseMillis ReservedCodeCache ParallelGCThreads ActiveProcessorCount +EnableDynamicAgentLoading`)
+
+// harmlessVirtual judges -XX:option and -Xlog:what.
+func harmlessVirtual(name string, w Word) bool {
+	switch {
+	case !w.Static, strings.Trim(w.Text, plainCharacters) != "":
+		return false
+	case name == "-Xlog":
+		return !strings.Contains(w.Text, "file") && strings.Count(w.Text, ":") == 0
+	default:
+		return slices.ContainsFunc(virtualBeginnings, func(begin string) bool { return strings.HasPrefix(w.Text, begin) })
+	}
+}
+
+// consoles are subcommands of programs of a workspace that run code which the line or its input has.
+var consoles = wordSet(`shell shell_plus dbshell tinker eval console repl runner runscript`)
+
+// console finds a program of the workspace that is told to run code. at is the place of the program.
+func (p *planner) console(c, at int) {
+	words := p.plan.Commands[c].Words
+	if at+1 >= len(words) || !words[at+1].Static {
+		return
+	}
+	if name, _, _ := strings.Cut(words[at+1].Text, ":"); consoles[name] {
+		p.note(Code, c, at+1, "has a subcommand that runs code which is given to it")
+	}
+}
+
+// console is planner.console for a script that an interpreter runs.
+func (s *scan) console(at int) { s.planner.console(s.c, at) }
+
+// addressOfCode reports an address from which some interpreters take code.
+func addressOfCode(text string) bool {
+	scheme, _, _ := strings.Cut(text, ":")
+	return slices.Contains([]string{"http", "https", "npm", "jsr", "data", "blob", "node"}, strings.ToLower(scheme))
+}
+
+// libraryModules are those of python's library that no line of a table tells.
+var libraryModules = sync.OnceValue(func() map[string]bool { return wordSet(libraryNames) })
+
+// moreTargets reports that a command has a further target behind the words that an entry of a list names.
+func moreTargets(words []Word, named int) bool {
+	first := words[0]
+	if !first.Static {
+		return false
+	}
+	name := programName(first.Text[strings.LastIndexByte(first.Text, '/')+1:])
+	s := specOf(name)
+	if s == nil || s.targets == 0 {
+		return false
+	}
+	targets := 0
+	for i := 1; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case w.Static && w.Text == "--":
+			if i >= named && targets >= s.targets && i+1 < len(words) {
+				return true
+			}
+			continue
+		case isOption(w):
+			o, known, attached := s.optionOf(w)
+			if !known && i >= named && targets >= s.targets {
+				return true
+			}
+			if (o.role == roleProperty) && i >= named && targets >= s.targets {
+				arg := part(w, len(w.Text))
+				if attached >= 0 {
+					arg = part(w, attached)
+				} else if i+1 < len(words) {
+					arg = words[i+1]
+				}
+				if !harmlessProperty(arg) {
+					return true
+				}
+			}
+			if o.role != roleNone && o.role != roleProperty && o.role != roleQuiet && i >= named && targets >= s.targets {
+				return true
+			}
+			if known && o.takes == takesNext && attached < 0 {
+				i++
+			}
+			continue
+		case strings.Contains(w.Text, "="):
+			if i >= named && targets >= s.targets && !harmlessProperty(w) {
+				return true
+			}
+			continue
+		}
+		if i >= named && targets >= s.targets {
+			return true
+		}
+		targets++
+	}
+	return false
+}
+
+// optionOf finds an option, and where in the word its argument begins: -1 when the next word is it.
+func (s *spec) optionOf(w Word) (o option, known bool, attached int) {
+	if begin := s.prefixOf(w.Text); begin != "" {
+		return s.options[begin], true, len(begin)
+	}
+	name, _, has := strings.Cut(w.Text, "=")
+	if o, known = s.options[name]; known {
+		if has {
+			return o, true, len(name) + 1
+		}
+		return o, true, -1
+	}
+	if s.single || strings.HasPrefix(w.Text, "--") {
+		return option{}, false, -1
+	}
+	for i := 1; i < len(w.Text); i++ {
+		o, known = s.options["-"+w.Text[i:i+1]]
+		if !known {
+			return option{}, false, -1
+		}
+		if o.takes != takesNothing || o.role != roleNone {
+			if i+1 < len(w.Text) {
+				return o, true, i + 1
+			}
+			return o, true, -1
+		}
+	}
+	return option{}, true, -1
+}
+
+// aliases are options of clients that name one thing.
+var aliases = [][]string{
+	{"-n", "--namespace", "-A", "--all-namespaces"},
+	{"-h", "-H", "--host", "--hostname"},
+	{"-R", "--repo", "--repository"},
+	{"-p", "-P", "--port", "--project", "--profile"},
+	{"-C", "--directory", "--context", "--cwd"},
+	{"-c", "--context", "--container", "--config"},
+	{"-U", "-u", "--user", "--username"},
+	{"-d", "-D", "--dbname", "--database"},
+	{"-f", "--file", "--filename"},
+	{"-s", "--server"},
+	{"-g", "--resource-group"},
+	{"-t", "--target", "--tag"},
+	{"-w", "--workspace"},
+	{"-a", "--app"},
+	{"-S", "--socket"},
+}
+
+// retargets reports that words behind those that an entry names give an option of them again.
+func retargets(words []Word, named int) bool {
+	if named < 2 || !slices.ContainsFunc(words[1:named], isOption) || runsOthers(words[0]) {
+		return false
+	}
+	for i := 1; i < named; i++ {
+		given := words[i].Text
+		name, _, attached := strings.Cut(given, "=")
+		if len(name) < 2 || name[0] != '-' || name == "--" {
+			continue
+		}
+		if !attached && (i+1 >= named || strings.HasPrefix(words[i+1].Text, "-")) {
+			continue // it has no value in the entry
+		}
+		for j := named; j < len(words); j++ {
+			if words[j].Static && words[j].Text == "--" {
+				break
+			}
+			if sameOption(name, words[j]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// runsOthers reports a program behind whose operand the options of another one begin.
+func runsOthers(w Word) bool {
+	name := programName(w.Text[strings.LastIndexByte(w.Text, '/')+1:])
+	if s := specOf(name); s != nil && (s.wraps || s.code) {
+		return true
+	}
+	return slices.Contains([]string{"env", "shell", "xargs", "find", "fd", "parallel", "flock", "script"}, walkers()[name])
+}
+
+// sameOption reports a word that gives an option, or one that names the same thing.
+func sameOption(name string, w Word) bool {
+	if !strings.HasPrefix(w.Text, "-") {
+		return !w.Static && w.start >= startsWithVariable
+	}
+	given, _, _ := strings.Cut(w.Text, "=")
+	names := []string{name}
+	for _, group := range aliases {
+		if slices.Contains(group, name) {
+			names = append(names, group...)
+		}
+	}
+	return slices.ContainsFunc(names, func(other string) bool {
+		switch {
+		case given == other:
+			return true
+		case strings.HasPrefix(other, "--"):
+			return len(given) > 3 && strings.HasPrefix(other, given) // getopt takes beginnings
+		default:
+			return len(other) == 2 && !strings.HasPrefix(given, "--") && strings.HasPrefix(given, other) // -nprod
+		}
+	})
+}
+
+// databaseShells are clients of databases that have commands of their own which run programs.
+var databaseShells = wordSet(`psql pgcli mysql mariadb mycli sqlite3 sqlcmd mongosh mongo duckdb clickhouse-client cqlsh sqlplus`)
+
+// databaseShell finds words by which a client of a database runs a program: an entry of a list that
+// lets it take statements does not mean those.
+func (s *scan) databaseShell() {
+	if !databaseShells[programName(s.name)] && !databaseShells[s.spec.name] && !databaseShells[s.name] {
+		return
+	}
+	for i, w := range s.words {
+		text := strings.ToLower(w.Text)
+		first := strings.TrimLeft(text, " \t\n")
+		switch {
+		case strings.Contains(text, "\\") && !describes(first), strings.Contains(text, "program"), strings.Contains(text, "xp_cmdshell"),
+			strings.HasPrefix(first, "."), strings.HasPrefix(first, "system "), strings.HasPrefix(first, "!!"), strings.HasPrefix(first, "host "):
+			s.note(Hidden, s.c, i, "gives a client of a database a command that may run a program")
+		}
+	}
+}
+
+// describes reports a command of psql that shows tables and the like.
+func describes(text string) bool {
+	command, ok := strings.CutPrefix(text, "\\")
+	if !ok {
+		return false
+	}
+	letters, pattern, _ := strings.Cut(command, " ")
+	return letters != "" && (letters[0] == 'd' || letters[0] == 'l' || letters == "x" || letters == "timing" || letters == "conninfo") &&
+		strings.Trim(letters, "abcdefghijklmnopqrstuvwxyz+") == "" && strings.Trim(pattern, "abcdefghijklmnopqrstuvwxyz0123456789_.* \"") == "" && !strings.HasPrefix(letters, "lo")
+}
