@@ -36,11 +36,11 @@ func checkCommand(m *workflow.Machine, at *workflow.View, call Call) (Code, stri
 
 // restrictsCommands reports a state with rules for command lines.
 func restrictsCommands(state *workflow.StateView) bool {
-	return state.CommandsRestricted || len(state.BlockedEnv) > 0 || readsOnly(state)
+	return state.CommandsRestricted || len(state.BlockedEnv) > 0 || detectsWrites(state)
 }
 
-// readsOnly reports a state to which write detection applies.
-func readsOnly(state *workflow.StateView) bool { return state.ToolsRestricted && !state.Editable() }
+// detectsWrites reports a state to which write detection applies.
+func detectsWrites(state *workflow.StateView) bool { return state.ToolsRestricted && !state.Editable() }
 
 // command judges a call of a shell.
 func (o *objections) command(m *workflow.Machine, at *workflow.View, call Call) {
@@ -80,7 +80,7 @@ func (o *objections) command(m *workflow.Machine, at *workflow.View, call Call) 
 			return
 		}
 	}
-	if readsOnly(state) {
+	if detectsWrites(state) {
 		if o.writes(m, at, plan, named); o.enough() {
 			return
 		}
