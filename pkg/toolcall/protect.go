@@ -59,6 +59,7 @@ func ProtectedMessage(tool, why string) string {
 // What denials say.
 const (
 	ownFolder   = "it names Interlock's data folder, which calls neither read nor change"
+	ownSearch   = "its pattern could be a file of Interlock's data folder, which is below the folder that it searches; search a folder below, or for a narrower pattern"
 	ownSettings = "it may change files that hook Interlock in, or Interlock itself: %s"
 	ownProcess  = "it may read the environment or the memory of a process"
 	holdsToken  = "its input holds a token of Interlock"
@@ -110,7 +111,9 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 	if c != nil {
 		named = c.paths
 	}
-	eachName(input, c != nil, &named)
+	if !textTools[toolWord(call.Tool)] {
+		eachName(input, c != nil, toolWord(call.Tool) == "grep", &named)
+	}
 	if c != nil && c.wrong != "" { // a tool may still find in it what it is to change
 		var texts []string
 		eachText(input, &texts)
@@ -118,10 +121,24 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 			named = slices.AppendSeq(named, strings.FieldsFuncSeq(text, betweenNames))
 		}
 	}
+	if is, found := p.inTexts(call.Tool, input, c != nil); found {
+		switch {
+		case p.isProcess(is):
+			return CodeSelfProtected, ownProcess
+		case p.isDataText(is):
+			return CodeSelfProtected, ownFolder
+		}
+		return CodeSelfProtected, fmt.Sprintf(ownSettings, document.Quote(is))
+	}
+	if p.searchesData(call.Tool, input) {
+		return CodeSelfProtected, ownSearch
+	}
 	for _, name := range named {
 		switch {
 		case p.isData(name, true):
 			return CodeSelfProtected, ownFolder
+		case p.isProcess(name):
+			return CodeSelfProtected, ownProcess
 		case reads(call.Tool):
 		case p.isSetting(name, true):
 			return CodeSelfProtected, fmt.Sprintf(ownSettings, document.Quote(name))
@@ -133,7 +150,7 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 // hints are in every input that names a file which is protected, in any letter case,
 // or could: escapes of JSON hide letters, patterns stand for them, and some file systems
 // take the last ones for letters of ASCII.
-var hints = []string{"interlock", "claude", "mcp.json", "codex", "cursor", "gemini", ".github", "file:", `\u`, "*", "?", "\u017f", "\u212a", "\u0130"}
+var hints = []string{"interlock", "claude", "mcp.json", "codex", "cursor", "gemini", ".github", "file:", "proc", "/fd", "%", `\x`, `\u`, "*", "?", "[", "{", "\u017f", "\u212a", "\u0130"}
 
 // hintsBy are the hints by their first byte, in either letter case.
 var hintsBy = func() (by [256][]string) {
@@ -213,7 +230,7 @@ const longestName = 4096
 
 // eachName adds the texts in a value that could be the name of a file. The contents of
 // an edit are not.
-func eachName(v document.Value, edits bool, names *[]string) {
+func eachName(v document.Value, edits, grep bool, names *[]string) {
 	switch v.Kind() {
 	case document.String:
 		if s := v.Str(); len(s) <= longestName && !strings.ContainsRune(s, '\n') {
@@ -221,14 +238,14 @@ func eachName(v document.Value, edits bool, names *[]string) {
 		}
 	case document.Array:
 		for _, e := range v.Elements() {
-			eachName(e, edits, names)
+			eachName(e, edits, grep, names)
 		}
 	case document.Object:
 		for key, e := range v.Members() {
 			switch m := meaningOf(key); {
-			case edits && (m == oldText || m == newText || m == contentText || m == patchText), m == note:
+			case edits && (m == oldText || m == newText || m == contentText || m == patchText), m == note, grep && key == "pattern":
 			default:
-				eachName(e, edits, names)
+				eachName(e, edits, grep, names)
 			}
 		}
 	}
@@ -277,6 +294,12 @@ func (p Places) shellCall(call Call) (Code, string) {
 	return "", ""
 }
 
+// toolWord is the last part of a tool's name, folded.
+func toolWord(tool string) string {
+	var buf [longestFolded]byte
+	return string(folded(&buf, tool))
+}
+
 func eachText(v document.Value, texts *[]string) {
 	switch v.Kind() {
 	case document.String:
@@ -321,6 +344,10 @@ func (p Places) text(line string) (Code, string) {
 
 // line judges a command line by what bash would do with it.
 func (p Places) line(line string) (Code, string) {
+	if isToken(squeezed(line)) {
+		return CodeSelfProtected, holdsToken
+	}
+	line = withoutProse(line)
 	if code, why := p.text(line); code != "" {
 		return code, why
 	}
@@ -333,7 +360,7 @@ func (p Places) line(line string) (Code, string) {
 		switch {
 		case f.Process():
 			return CodeSelfProtected, ownProcess
-		case f.Blind() && !otherName(plan, f):
+		case f.Blind() && !otherName(plan, f) && !knownCode(line, plan, f):
 			return CodeSelfProtected, fmt.Sprintf(anyProgram, describe(f))
 		case f.Kind == shell.Code, f.Kind == shell.Hidden:
 			unseen = true
@@ -469,10 +496,15 @@ func (p Places) namesData(name string, whole bool) bool {
 	if p.inData(name) {
 		return true
 	}
-	parts := strings.Split(name, "/")
 	if whole {
-		parts = strings.Split(unknowns.Replace(name), "/")
+		return slices.ContainsFunc(spread(name), p.partsNameData)
 	}
+	return p.partsNameData(name)
+}
+
+// partsNameData is namesData for a plain name in which all that is open is unknown.
+func (p Places) partsNameData(name string) bool {
+	parts := strings.Split(name, "/")
 	for i, part := range parts {
 		fixed := strings.ReplaceAll(part, string(shell.Unknown), "")
 		holdsOwn := i+1 < len(parts) && isOwnFile(parts[i+1])
@@ -506,10 +538,6 @@ func isOwnFile(part string) bool {
 	return strings.Trim(part, string(shell.Unknown)) != "" &&
 		slices.ContainsFunc(ownFiles, func(file string) bool { return shell.CouldBe(part, file) })
 }
-
-// unknowns makes what a pattern leaves open unknown.
-var unknowns = strings.NewReplacer("*", string(shell.Unknown), "?", string(shell.Unknown), "[", string(shell.Unknown), "]", string(shell.Unknown),
-	"{", string(shell.Unknown), "}", string(shell.Unknown))
 
 // isSetting reports a path that is a file which hooks Interlock in, the folder of one,
 // or a program of Interlock.
