@@ -11,7 +11,7 @@ import (
 )
 
 // Words that no program reads as a path name no file: messages of commits, what echo
-// prints, the values of options that leave files out (S13.8). A line is judged
+// prints, the values of options that leave files out (S13.2). A line is judged
 // without them.
 
 // excluders take --exclude=PATTERN and the like.
@@ -58,6 +58,19 @@ type cut struct {
 type prose struct {
 	line string
 	cuts []cut
+}
+
+// cutHere takes out the text of a here-document, and leaves the line that ends it.
+func (p *prose) cutHere(text *syntax.Word) {
+	from, to := int(text.Pos().Offset()), int(text.Pos().Offset())
+	for _, part := range text.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			to += len(lit.Value)
+		}
+	}
+	if to <= len(p.line) && from < to && p.line[to-1] == '\n' {
+		p.cuts = append(p.cuts, cut{from, to, "x\n"})
+	}
 }
 
 func (p *prose) cut(n syntax.Node, skip int, by string) {
@@ -120,7 +133,7 @@ func (p *prose) texts(n syntax.Node) bool {
 		}
 		for _, r := range n.Redirs {
 			if r.Hdoc != nil && literal(r.Hdoc) {
-				p.cut(r.Hdoc, 0, "x\n")
+				p.cutHere(r.Hdoc)
 			}
 		}
 	case *syntax.CallExpr:

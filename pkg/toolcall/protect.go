@@ -150,7 +150,7 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 // hints are in every input that names a file which is protected, in any letter case,
 // or could: escapes of JSON hide letters, patterns stand for them, and some file systems
 // take the last ones for letters of ASCII.
-var hints = []string{"interlock", "claude", "mcp.json", "codex", "cursor", "gemini", ".github", "file:", "proc", "/fd", "%", `\x`, `\u`, "*", "?", "[", "{", "\u017f", "\u212a", "\u0130"}
+var hints = []string{"interlock", "claude", "mcp.json", "codex", "cursor", "gemini", ".github", "file:", "proc", "/fd", "%", `\x`, `\u`, "*", "?", "\u017f", "\u212a", "\u0130"}
 
 // hintsBy are the hints by their first byte, in either letter case.
 var hintsBy = func() (by [256][]string) {
@@ -169,6 +169,9 @@ func (p Places) mayName(input []byte) bool {
 		return true
 	}
 	for i, b := range input {
+		if opensPattern(input, i) {
+			return true
+		}
 		for _, hint := range hintsBy[b] {
 			if beginsFold(input[i:], hint) {
 				return true
@@ -177,6 +180,19 @@ func (p Places) mayName(input []byte) bool {
 	}
 	own := func(file string) bool { return containsFold(input, path.Base(file)) }
 	return slices.ContainsFunc(p.Data, own) || slices.ContainsFunc(p.Programs, own)
+}
+
+// opensPattern reports a bracket in a text of an input, which could be a class or a list of
+// alternatives of a pattern. Those of JSON itself stand beside other signs.
+func opensPattern(input []byte, i int) bool {
+	const signs = " \t\r\n:,[]{}"
+	switch input[i] {
+	case '[', '{':
+		return i > 0 && strings.IndexByte(signs, input[i-1]) < 0
+	case ']', '}':
+		return i+1 < len(input) && strings.IndexByte(signs, input[i+1]) < 0
+	}
+	return false
 }
 
 // beginsFold reports that a text begins with a word, in any case of its ASCII letters.
