@@ -1,5 +1,7 @@
 package shell
 
+import "strings"
+
 // Blind reports a finding of a program or a script that may be any: nothing in the
 // line tells what would run.
 func (f Finding) Blind() bool {
@@ -44,3 +46,19 @@ func (f Finding) Own() bool { return f.What == ownScript }
 
 // CouldBe reports that a text with unknown parts could be a word.
 func CouldBe(text, word string) bool { return couldBe(text, word) }
+
+// OfProcess reports an absolute path in /proc that could be the environment or the memory
+// of a process, or leads to its open files and folders.
+func OfProcess(path string) bool {
+	parts := strings.Split(strings.TrimPrefix(path, "/proc/"), "/")
+	if isProcess(parts[0]) && len(parts) > 1 {
+		for _, part := range parts[1:] {
+			for _, word := range []string{"fd", "root", "cwd", "map_files", "exe"} {
+				if couldBe(part, word) {
+					return true
+				}
+			}
+		}
+	}
+	return mayBeEnvironment(path)
+}

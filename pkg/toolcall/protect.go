@@ -59,6 +59,7 @@ func ProtectedMessage(tool, why string) string {
 // What denials say.
 const (
 	ownFolder   = "it names Interlock's data folder, which calls neither read nor change"
+	ownSearch   = "its pattern could be a file of Interlock's data folder, which is below the folder that it searches; search a folder below, or for a narrower pattern"
 	ownSettings = "it may change files that hook Interlock in, or Interlock itself: %s"
 	ownProcess  = "it may read the environment or the memory of a process"
 	holdsToken  = "its input holds a token of Interlock"
@@ -119,7 +120,9 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 	if c != nil {
 		named = c.paths
 	}
-	eachName(input, c != nil, &named)
+	if !textTools[toolWord(call.Tool)] {
+		eachName(input, c != nil, toolWord(call.Tool) == "grep", &named)
+	}
 	if c != nil && c.wrong != "" { // a tool may still find in it what it is to change
 		var texts []string
 		eachText(input, &texts)
@@ -127,10 +130,24 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 			named = slices.AppendSeq(named, strings.FieldsFuncSeq(text, betweenNames))
 		}
 	}
+	if is, found := p.inTexts(call.Tool, input, c != nil); found {
+		switch {
+		case p.isProcess(is):
+			return CodeSelfProtected, ownProcess
+		case p.isDataText(is):
+			return CodeSelfProtected, ownFolder
+		}
+		return CodeSelfProtected, fmt.Sprintf(ownSettings, document.Quote(is))
+	}
+	if p.searchesData(call.Tool, input) {
+		return CodeSelfProtected, ownSearch
+	}
 	for _, name := range named {
 		switch {
 		case p.isData(name, true):
 			return CodeSelfProtected, ownFolder
+		case p.isProcess(name):
+			return CodeSelfProtected, ownProcess
 		case reads(call.Tool):
 		case p.isSetting(name, true):
 			return CodeSelfProtected, fmt.Sprintf(ownSettings, document.Quote(name))
@@ -142,7 +159,7 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 // hints are in every input that names a file which is protected, in any letter case,
 // or could: escapes of JSON hide letters, patterns stand for them, and some file systems
 // take the last ones for letters of ASCII.
-var hints = []string{"interlock", "claude", "mcp.json", "codex", "cursor", "gemini", ".github", "file:", `\u`, "*", "?", "\u017f", "\u212a", "\u0130"}
+var hints = []string{"interlock", "claude", "mcp.json", "codex", "cursor", "gemini", ".github", "file:", "proc", "/fd", "%", `\x`, `\u`, "*", "?", "\u017f", "\u212a", "\u0130"}
 
 // hintsBy are the hints by their first byte, in either letter case.
 var hintsBy = func() (by [256][]string) {
@@ -161,6 +178,9 @@ func (p Places) mayName(input []byte) bool {
 		return true
 	}
 	for i, b := range input {
+		if opensPattern(input, i) {
+			return true
+		}
 		for _, hint := range hintsBy[b] {
 			if beginsFold(input[i:], hint) {
 				return true
@@ -169,6 +189,19 @@ func (p Places) mayName(input []byte) bool {
 	}
 	own := func(file string) bool { return containsFold(input, path.Base(file)) }
 	return slices.ContainsFunc(p.Data, own) || slices.ContainsFunc(p.Programs, own)
+}
+
+// opensPattern reports a bracket in a text of an input, which could be a class or a list of
+// alternatives of a pattern. Those of JSON itself stand beside other signs.
+func opensPattern(input []byte, i int) bool {
+	const signs = " \t\r\n:,[]{}"
+	switch input[i] {
+	case '[', '{':
+		return i > 0 && strings.IndexByte(signs, input[i-1]) < 0
+	case ']', '}':
+		return i+1 < len(input) && strings.IndexByte(signs, input[i+1]) < 0
+	}
+	return false
 }
 
 // beginsFold reports that a text begins with a word, in any case of its ASCII letters.
@@ -222,7 +255,7 @@ const longestName = 4096
 
 // eachName adds the texts in a value that could be the name of a file. The contents of
 // an edit are not.
-func eachName(v document.Value, edits bool, names *[]string) {
+func eachName(v document.Value, edits, grep bool, names *[]string) {
 	switch v.Kind() {
 	case document.String:
 		if s := v.Str(); len(s) <= longestName && !strings.ContainsRune(s, '\n') {
@@ -230,14 +263,14 @@ func eachName(v document.Value, edits bool, names *[]string) {
 		}
 	case document.Array:
 		for _, e := range v.Elements() {
-			eachName(e, edits, names)
+			eachName(e, edits, grep, names)
 		}
 	case document.Object:
 		for key, e := range v.Members() {
 			switch m := meaningOf(key); {
-			case edits && (m == oldText || m == newText || m == contentText || m == patchText), m == note:
+			case edits && (m == oldText || m == newText || m == contentText || m == patchText), m == note, grep && key == "pattern":
 			default:
-				eachName(e, edits, names)
+				eachName(e, edits, grep, names)
 			}
 		}
 	}
@@ -284,6 +317,12 @@ func (p Places) shellCall(call Call) (Code, string) {
 		}
 	}
 	return "", ""
+}
+
+// toolWord is the last part of a tool's name, folded.
+func toolWord(tool string) string {
+	var buf [longestFolded]byte
+	return string(folded(&buf, tool))
 }
 
 func eachText(v document.Value, texts *[]string) {
@@ -333,6 +372,10 @@ func (p Places) text(line string) (Code, string) {
 
 // line judges a command line by what bash would do with it.
 func (p Places) line(line string) (Code, string) {
+	if isToken(squeezed(line)) {
+		return CodeSelfProtected, holdsToken
+	}
+	line = withoutProse(line)
 	if code, why := p.text(line); code != "" {
 		return code, why
 	}
@@ -345,7 +388,7 @@ func (p Places) line(line string) (Code, string) {
 		switch {
 		case f.Process():
 			return CodeSelfProtected, ownProcess
-		case f.Blind() && !otherName(plan, f):
+		case f.Blind() && !otherName(plan, f) && !knownCode(line, plan, f):
 			return CodeSelfProtected, fmt.Sprintf(anyProgram, describe(f))
 		case f.Kind == shell.Code, f.Kind == shell.Hidden:
 			unseen = true
@@ -481,10 +524,15 @@ func (p Places) namesData(name string, whole bool) bool {
 	if p.inData(name) {
 		return true
 	}
-	parts := strings.Split(name, "/")
 	if whole {
-		parts = strings.Split(unknowns.Replace(name), "/")
+		return slices.ContainsFunc(spread(name), p.partsNameData)
 	}
+	return p.partsNameData(name)
+}
+
+// partsNameData is namesData for a plain name in which all that is open is unknown.
+func (p Places) partsNameData(name string) bool {
+	parts := strings.Split(name, "/")
 	for i, part := range parts {
 		fixed := strings.ReplaceAll(part, string(shell.Unknown), "")
 		holdsOwn := i+1 < len(parts) && isOwnFile(parts[i+1])
@@ -522,10 +570,6 @@ func isOwnFile(part string) bool {
 	return strings.Trim(part, string(shell.Unknown)) != "" &&
 		slices.ContainsFunc(ownFiles, func(file string) bool { return shell.CouldBe(part, file) })
 }
-
-// unknowns makes what a pattern leaves open unknown.
-var unknowns = strings.NewReplacer("*", string(shell.Unknown), "?", string(shell.Unknown), "[", string(shell.Unknown), "]", string(shell.Unknown),
-	"{", string(shell.Unknown), "}", string(shell.Unknown))
 
 // isSetting reports a path that is a file which hooks Interlock in, the folder of one,
 // or a program of Interlock.
