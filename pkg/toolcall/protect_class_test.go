@@ -13,24 +13,40 @@ func TestProtectedInTexts(t *testing.T) {
 	inside := places
 	inside.Data = []string{"/work/repo/.interlock"}
 	for _, tc := range []struct{ tool, input string }{
-		{"Read", `{"file_path": "/proc/1/environ"}`}, {"Read", `{"file_path": "/proc/self/mem"}`}, {"Read", `{"file_path": "/proc/12/fd/3"}`},
-		{"Read", `{"file_path": "/proc/12/root/etc/passwd"}`}, {"Read", `{"file_path": "/proc/12/cwd/x"}`}, {"Read", `{"file_path": "../../proc/1/environ"}`},
-		{"Grep", `{"pattern": "x", "path": "/proc/1/environ"}`}, {"Grep", `{"pattern": "x", "path": "/proc/self/task/2/environ"}`},
-		{"mcp__fs__read_file", `{"path": "file:///proc/1/environ"}`}, {"mcp__fs__read_file", `{"path": "/proc/[0-9]*/environ"}`},
+		{"Read", `{"file_path": "/proc/1/environ"}`},
+		{"Read", `{"file_path": "/proc/self/mem"}`},
+		{"Read", `{"file_path": "/proc/12/fd/3"}`},
+		{"Read", `{"file_path": "/proc/12/root/etc/passwd"}`},
+		{"Read", `{"file_path": "/proc/12/cwd/x"}`},
+		{"Read", `{"file_path": "../../proc/1/environ"}`},
+		{"Grep", `{"pattern": "x", "path": "/proc/1/environ"}`},
+		{"Grep", `{"pattern": "x", "path": "/proc/self/task/2/environ"}`},
+		{"mcp__fs__read_file", `{"path": "file:///proc/1/environ"}`},
+		{"mcp__fs__read_file", `{"path": "/proc/[0-9]*/environ"}`},
 		{"mcp__py__execute_python", `{"code": "open('.interlock/tokens.json').read()"}`},
 		{"mcp__py__execute_python", `{"code": "open('/proc/1/environ').read()"}`},
 		{"mcp__py__execute_python", `{"code": "a\nopen(\"\\x2einterlock/tokens.json\")"}`},
 		{"mcp__py__execute_python", `{"code": "os.path.join('.interlock', 'tokens.json')"}`},
 		{"mcp__py__execute_python", `{"code": "glob.glob('.i*/tokens.json')"}`},
 		{"mcp__py__execute_python", `{"code": "open('.claude/settings.json','w')"}`},
-		{"mcp__sh__execute", `{"command": "cat .interlock/tokens.json"}`}, {"mcp__db__query", `{"sql": "ATTACH '.interlock/interlock.db' AS x"}`},
-		{"mcp__x__y", `{"files": "a.txt,.interlock/tokens.json"}`}, {"mcp__x__y", `{".interlock/tokens.json": true}`},
-		{"mcp__x__y", `{"a": [{"b": {"c/.interlock": 1}}]}`}, {"WebFetch", `{"url": "file:///work/repo/%2einterlock/tokens.json"}`},
-		{"mcp__web__get", `{"url": "http://localhost/@fs/.interlock/tokens.json?x"}`}, {"mcp__b__navigate", `{"url": "view-source:file:///w/%252einterlock/x"}`},
-		{"Grep", `{"pattern": "ilk", "glob": "*.json"}`}, {"Grep", `{"pattern": "ilk", "glob": "{.interlock,x}/tokens.json"}`},
-		{"Grep", `{"pattern": "ilk", "glob": ".[!a]nterlock/tokens.json"}`}, {"Grep", `{"pattern": "ilk", "glob": "*.key"}`},
-		{"Grep", `{"pattern": "ilk", "glob": "*.{js,json}"}`}, {"Grep", `{"pattern": "ilk", "glob": "@(.interlock)/*"}`}, {"Grep", `{"pattern": "ilk", "type": "json"}`},
-		{"Grep", `{"pattern": "ilk", "path": "..", "glob": "tok*"}`}, {"Glob", `{"pattern": "**/*.json"}`}, {"Glob", `{"pattern": ".[^a]nterlock/tokens.json"}`},
+		{"mcp__sh__execute", `{"command": "cat .interlock/tokens.json"}`},
+		{"mcp__db__query", `{"sql": "ATTACH '.interlock/interlock.db' AS x"}`},
+		{"mcp__x__y", `{"files": "a.txt,.interlock/tokens.json"}`},
+		{"mcp__x__y", `{".interlock/tokens.json": true}`},
+		{"mcp__x__y", `{"a": [{"b": {"c/.interlock": 1}}]}`},
+		{"WebFetch", `{"url": "file:///work/repo/%2einterlock/tokens.json"}`},
+		{"mcp__web__get", `{"url": "http://localhost/@fs/.interlock/tokens.json?x"}`},
+		{"mcp__b__navigate", `{"url": "view-source:file:///w/%252einterlock/x"}`},
+		{"Grep", `{"pattern": "ilk", "glob": "*.json"}`},
+		{"Grep", `{"pattern": "ilk", "glob": "{.interlock,x}/tokens.json"}`},
+		{"Grep", `{"pattern": "ilk", "glob": ".[!a]nterlock/tokens.json"}`},
+		{"Grep", `{"pattern": "ilk", "glob": "*.key"}`},
+		{"Grep", `{"pattern": "ilk", "glob": "*.{js,json}"}`},
+		{"Grep", `{"pattern": "ilk", "glob": "@(.interlock)/*"}`},
+		{"Grep", `{"pattern": "ilk", "type": "json"}`},
+		{"Grep", `{"pattern": "ilk", "path": "..", "glob": "tok*"}`},
+		{"Glob", `{"pattern": "**/*.json"}`},
+		{"Glob", `{"pattern": ".[^a]nterlock/tokens.json"}`},
 	} {
 		call := toolcall.Call{Tool: tc.tool, Input: []byte(tc.input), Places: inside}
 		if code, why := toolcall.Protected(nil, nil, call); code != toolcall.CodeSelfProtected {
@@ -38,10 +54,16 @@ func TestProtectedInTexts(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ tool, input string }{
-		{"TodoWrite", `{"todos": [{"content": "ignore .interlock/tokens.json", "status": "pending"}]}`}, {"WebSearch", `{"query": ".interlock/tokens.json"}`},
-		{"Grep", `{"pattern": "\\.interlock/", "path": "src"}`}, {"Grep", `{"pattern": "x", "glob": "*.go"}`}, {"Grep", `{"pattern": "x", "glob": "*.{ts,tsx}"}`},
-		{"Grep", `{"pattern": "x", "glob": "*.json", "path": "src"}`}, {"Glob", `{"pattern": "src/[a-z]*.go"}`}, {"Read", `{"file_path": "/proc/cpuinfo"}`},
-		{"Edit", `{"file_path": "a.go", "old_string": "x", "new_string": "/proc/1/environ .interlock/x"}`}, {"mcp__py__execute_python", `{"code": "print(1)"}`},
+		{"TodoWrite", `{"todos": [{"content": "ignore .interlock/tokens.json", "status": "pending"}]}`},
+		{"WebSearch", `{"query": ".interlock/tokens.json"}`},
+		{"Grep", `{"pattern": "\\.interlock/", "path": "src"}`},
+		{"Grep", `{"pattern": "x", "glob": "*.go"}`},
+		{"Grep", `{"pattern": "x", "glob": "*.{ts,tsx}"}`},
+		{"Grep", `{"pattern": "x", "glob": "*.json", "path": "src"}`},
+		{"Glob", `{"pattern": "src/[a-z]*.go"}`},
+		{"Read", `{"file_path": "/proc/cpuinfo"}`},
+		{"Edit", `{"file_path": "a.go", "old_string": "x", "new_string": "/proc/1/environ .interlock/x"}`},
+		{"mcp__py__execute_python", `{"code": "print(1)"}`},
 	} {
 		call := toolcall.Call{Tool: tc.tool, Input: []byte(tc.input), Places: inside}
 		if code, why := toolcall.Protected(nil, nil, call); code != "" {
