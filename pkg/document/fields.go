@@ -222,10 +222,15 @@ func (r *Report) Misplaced(at *Path, what, name string) {
 	r.Errorf(at, CodeUnknownField, "%s has no field %q: it belongs elsewhere, and protects nothing here; remove it", what, shorten(name))
 }
 
-// Hint warns of a field that is kept and that nobody here reads (S1.4). A name
-// that begins with x- says as much itself: then there is nothing to warn of.
+// Hint warns of a field that is kept and has no effect (S1.4). A name that begins with x- is a
+// note, and gives no warning. A name that sounds like protection is an error.
 func (r *Report) Hint(at *Path, name string) {
-	if !strings.HasPrefix(name, "x-") {
+	if strings.HasPrefix(name, "x-") {
+		return
+	}
+	if advice := soundsProtective(name); advice != "" {
+		r.Errorf(at, CodeUnknownField, "%q protects nothing here, although it sounds like it: %s; as a note, begin its name with x-", shorten(name), advice)
+	} else {
 		r.Warnf(at, CodeUnknownHint, "%q is kept and has no effect here; if that is intended, begin its name with x-", shorten(name))
 	}
 }

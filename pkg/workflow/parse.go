@@ -105,7 +105,7 @@ type reader struct {
 }
 
 var (
-	topFields = []string{"$schema", "id", "initial", "context", "inputs", "states", "guards", "evidence", "interrupts", "meta", "properties"}
+	topFields = []string{"$schema", "id", "initial", "context", "inputs", "states", "guards", "evidence", "interrupts", "meta", "properties", "requires"}
 	// annotations are fields that people write on top of a document for other
 	// people and programs. Everything else there is refused: it may be a mistake
 	// that drops protection.
@@ -123,6 +123,7 @@ func (r *reader) definition(v document.Value) {
 	r.topFields(f)
 	r.id(f)
 	f.Str("$schema") // any URL, never fetched (S1.7)
+	r.requires(f)
 	f.Require("initial", "states")
 	states, haveStates := f.Object("states")
 	r.learnStates(states)
@@ -143,6 +144,22 @@ func (r *reader) definition(v document.Value) {
 	r.properties(f)
 	if haveStates {
 		r.graph(states.At)
+	}
+}
+
+// features are names that "requires" can list: parts of the language that this version enforces.
+var features = []string{
+	"approvals", "branches", "commands", "effects", "evidence", "inputs", "interrupts", "invoke", "policies", "properties", "read_tools",
+}
+
+// requires refuses a document that names a feature which this version does not enforce (S1.4).
+func (r *reader) requires(f document.Fields) {
+	listed, _ := f.Strings("requires", maxItems)
+	for _, item := range listed {
+		if !slices.Contains(features, item.Text) {
+			r.report.Errorf(item.At, document.CodeEnum, "this version of Interlock does not know the feature %s; known: %s. Use a newer version, or remove it",
+				document.Quote(item.Text), strings.Join(features, ", "))
+		}
 	}
 }
 
