@@ -9,7 +9,7 @@ func (f Finding) Blind() bool {
 		return false
 	}
 	switch f.What {
-	case hiddenScript, hiddenName, hiddenInput, hiddenShell, hiddenProcess, hiddenForeign, hiddenLines, hiddenArguments,
+	case hiddenScript, hiddenName, hiddenInput, hiddenShell, hiddenProcess, hiddenForeign, hiddenLines, hiddenArguments, ownScript,
 		hiddenWord, hiddenOption:
 		return true
 	default:

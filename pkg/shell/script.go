@@ -267,7 +267,7 @@ func (p *planner) checkOwnScripts() {
 	}
 	for _, r := range p.ran {
 		if written[path.Clean(r.file)] {
-			p.add(Finding{Kind: Code, Command: r.command, Word: r.at, What: ownScript, About: r.file})
+			p.add(Finding{Kind: Hidden, Command: r.command, Word: r.at, What: ownScript, About: r.file})
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 const signalsOthers = "sends a signal to processes that the line has not started"
 
@@ -37,9 +40,9 @@ func (p *planner) signals(file, name string, c, at int) {
 				p.note(Signals, c, at+1+i, "changes limits of processes that the line has not started")
 			}
 		}
-	case manages[name] != nil:
+	case manages()[name] != nil:
 		for i, w := range args {
-			if !w.Static || manages[name][w.Text] || name == "screen" && (w.Text == "-X" || strings.HasPrefix(w.Text, "-X")) {
+			if !w.Static || manages()[name][w.Text] || name == "screen" && (w.Text == "-X" || strings.HasPrefix(w.Text, "-X")) {
 				p.note(Signals, c, at+1+i, signalsOthers)
 				return
 			}
@@ -53,20 +56,22 @@ func onlyTells(args []Word) bool {
 }
 
 // manages are programs that end processes by a subcommand.
-var manages = map[string]map[string]bool{
-	"systemctl": wordSet(`stop kill restart try-restart reload-or-restart try-reload-or-restart isolate rescue emergency halt poweroff reboot kexec soft-reboot
+var manages = sync.OnceValue(func() map[string]map[string]bool {
+	return map[string]map[string]bool{
+		"systemctl": wordSet(`stop kill restart try-restart reload-or-restart try-reload-or-restart isolate rescue emergency halt poweroff reboot kexec soft-reboot
 suspend hibernate exit freeze daemon-reexec condrestart condstop force-reload`),
-	"service":       wordSet(`stop restart reload force-reload try-restart condrestart force-stop`),
-	"loginctl":      wordSet(`terminate-session terminate-user terminate-seat kill-session kill-user`),
-	"machinectl":    wordSet(`terminate poweroff reboot kill stop`),
-	"launchctl":     wordSet(`kill stop remove unload bootout kickstart`),
-	"rc-service":    wordSet(`stop restart`),
-	"initctl":       wordSet(`stop restart`),
-	"tmux":          wordSet(`kill-pane kill-server kill-session kill-window killp killw kill-p kill-se respawn-pane respawn-window send-keys send respawnp respawnw`),
-	"screen":        wordSet(`-X`),
-	"supervisorctl": wordSet(`stop restart signal shutdown`),
-	"pm2":           wordSet(`stop kill delete del restart reload sendSignal`),
-}
+		"service":       wordSet(`stop restart reload force-reload try-restart condrestart force-stop`),
+		"loginctl":      wordSet(`terminate-session terminate-user terminate-seat kill-session kill-user`),
+		"machinectl":    wordSet(`terminate poweroff reboot kill stop`),
+		"launchctl":     wordSet(`kill stop remove unload bootout kickstart`),
+		"rc-service":    wordSet(`stop restart`),
+		"initctl":       wordSet(`stop restart`),
+		"tmux":          wordSet(`kill-pane kill-server kill-session kill-window killp killw kill-p kill-se respawn-pane respawn-window send-keys send respawnp respawnw`),
+		"screen":        wordSet(`-X`),
+		"supervisorctl": wordSet(`stop restart signal shutdown`),
+		"pm2":           wordSet(`stop kill delete del restart reload sendSignal`),
+	}
+})
 
 // kill judges the operands of kill.
 func (p *planner) kill(c, at int) {

@@ -308,7 +308,7 @@ func (o *objections) compare(state *workflow.StateView, list *shell.List, plan *
 			if o.about(f, CodeCommandNotAllowed, fmt.Sprintf("it %s, which is not compared with the list. %s", describe(f), listed(state))) {
 				return nil
 			}
-		case f.Kind == shell.Hidden, f.Own():
+		case f.Kind == shell.Hidden:
 			if o.about(f, CodeCommandNotAllowed, fmt.Sprintf("it %s, so the program that it runs cannot be compared with the list. %s", describe(f), listed(state))) {
 				return nil
 			}
@@ -386,6 +386,8 @@ func (o *objections) writes(m *workflow.Machine, at *workflow.View, plan *shell.
 			continue
 		case f.Kind != shell.Hidden && names(named, f) && (f.Kind != shell.Code || !bare(plan, named, f)):
 			continue
+		case f.Kind == shell.Elsewhere && f.Command >= 0 && f.Command < len(named) && named[f.Command] > plan.Commands[f.Command].Assigns:
+			continue // the author has named the program
 		case f.Kind == shell.Elsewhere:
 			if o.about(f, CodeActsElsewhere, fmt.Sprintf("it %s%s. The state allows no tool that writes files, so its commands may only read, there as well as here; subcommands that only ask (get, list, view, describe) may run, and commands that are in allowed_commands", describe(f), inCommand(plan, f))) {
 				return

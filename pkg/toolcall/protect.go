@@ -159,7 +159,7 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 // hints are in every input that names a file which is protected, in any letter case,
 // or could: escapes of JSON hide letters, patterns stand for them, and some file systems
 // take the last ones for letters of ASCII.
-var hints = []string{"interlock", "claude", "mcp.json", "codex", "cursor", "gemini", ".github", "file:", "proc", "/fd", "%", `\x`, `\u`, "*", "?", "\u017f", "\u212a", "\u0130"}
+var hints = []string{"interlock", "claude", "mcp.json", "codex", "cursor", "gemini", ".github", "file:", "json", "proc", "/fd", "%", `\x`, `\u`, "*", "?", "\u017f", "\u212a", "\u0130"}
 
 // hintsBy are the hints by their first byte, in either letter case.
 var hintsBy = func() (by [256][]string) {
@@ -192,7 +192,7 @@ func (p Places) mayName(input []byte) bool {
 }
 
 // opensPattern reports a bracket in a text of an input, which could be a class or a list of
-// alternatives of a pattern. Those of JSON itself stand beside other signs.
+// alternatives of a pattern. Those of JSON itself stand next to other signs.
 func opensPattern(input []byte, i int) bool {
 	const signs = " \t\r\n:,[]{}"
 	switch input[i] {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/shell"
@@ -64,21 +65,23 @@ func alternatives(text string) (from, to int, options []string) {
 }
 
 // openParts are the parts of a pattern that stand for several texts.
-var openParts = regexp.MustCompile(`[@!+?*]\([^)]*\)?|\[[!^]?\]?[^\]]*\]?|[*?]+`)
+var openParts = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[@!+?*]\([^)]*\)?|\[[!^]?\]?[^\]]*\]?|[*?]+`) })
 
 func opened(pattern string) string {
-	return openParts.ReplaceAllString(pattern, string(shell.Unknown))
+	return openParts().ReplaceAllString(pattern, string(shell.Unknown))
 }
 
 // escapes are how code and addresses write characters.
-var escapes = regexp.MustCompile(`%[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[0-7]{3}`)
+var escapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`%[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[0-7]{3}`)
+})
 
 // unescaped is a text with such characters written out.
 func unescaped(text string) string {
 	if !strings.ContainsAny(text, `%\`) {
 		return text
 	}
-	return escapes.ReplaceAllStringFunc(text, func(e string) string {
+	return escapes().ReplaceAllStringFunc(text, func(e string) string {
 		base, digits := 16, strings.TrimLeft(e, `%\xu`)
 		if e[0] == '\\' && e[1] != 'x' && e[1] != 'u' {
 			base = 8

@@ -117,7 +117,7 @@ func TestAgentsDoNotLiftAnEnd(t *testing.T) {
 				w.refuses(t, who, opPause, a, fault.RunHeld)
 				w.refuses(t, who, opCancel, a, fault.RunHeld)
 				w.refuses(t, who, opStart, a, fault.SessionEnded)
-				w.refuses(t, who, opFire, a, "RUN_NOT_RUNNING")
+				w.refuses(t, who, opFire, a, fault.SessionEnded)
 				a.resume = true
 				w.refuses(t, who+" that asks for its run", opStart, a, fault.SessionEnded)
 				a.workflow, a.resume = "ping-pong", false

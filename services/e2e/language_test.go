@@ -77,7 +77,7 @@ func limitsOnInputs(t *testing.T, w *world) {
 	ask(1, "Bash", `{"command": "go test && rm -rf /"}`, deny, "COMMAND_NOT_ALLOWED")
 	ask(0, "Bash", `{"command": "go test $TOKEN"}`, deny, "ENV_BLOCKED")
 	ask(1, "Bash", `{"command": "go test ("}`, deny, "COMMAND_UNPARSABLE")
-	ask(0, "Bash", `{"cmd": "go test"}`, deny, "INVALID_INPUT")
+	ask(0, "Bash", `{"line": "go test"}`, deny, "INVALID_INPUT")
 	ask(1, "Write", `{"file_path": "/repo/a.go", "content": "1\n2\n3\n4\n"}`, deny, "EDIT_TOO_LARGE")
 	ask(0, "Write", `{"file_path": "/repo/a.go", "content": "1\n2\n3\n"}`, allow, "")
 	ask(1, "Edit", `{"file_path": "./a.go", "old_string": "1", "new_string": "2"}`, allow, "")

@@ -111,6 +111,7 @@ func examples() map[string][]string {
 		"runner":                 {"interlock runner --exec './agent.sh' --label os=linux --max 4"},
 		"mcp":                    {"interlock mcp", "interlock mcp --upstream fs='npx -y @modelcontextprotocol/server-filesystem .'"},
 		"upstream list":          {"interlock upstream list"},
+		"upstream forget":        {"interlock upstream forget fs", "interlock upstream forget fs read_file"},
 		"upstream accept":        {"interlock upstream accept fs", "interlock upstream accept fs read_file --digest cb0aa923"},
 		"hook":                   {"interlock hook --data-dir /home/me/shop/.interlock --workflow bugfix"},
 		"init claude-code":       {"interlock init claude-code --workflow bugfix.json", "interlock init claude-code --undo"},

@@ -115,6 +115,7 @@ type Task struct {
 	RootSessionID   string            `json:"root_session_id"`
 	WorkflowStateID string            `json:"workflow_state_id,omitzero"`
 	Prompt          string            `json:"prompt" doc:"What to tell the agent."`
+	Instructions    string            `json:"instructions,omitzero" doc:"Instructions of the agent, filled as the prompt is."`
 	Attempt         int32             `json:"attempt,omitzero" doc:"Which attempt to have the state updated it is, from 1."`
 	Callbacks       []Callback        `json:"callbacks,omitempty" doc:"The children that have called back."`
 	Labels          map[string]string `json:"labels"`
@@ -131,7 +132,7 @@ func TaskOf(t *statev1.Task) Task {
 	return Task{
 		TaskID: t.GetTaskId(), Kind: lower(t.GetKind().String(), "TASK_KIND_"), Status: lower(t.GetStatus().String(), "TASK_STATUS_"),
 		SessionID: t.GetSessionId(), SessionName: t.GetSessionName(), ParentSessionID: t.GetParentSessionId(),
-		RootSessionID: t.GetRootSessionId(), WorkflowStateID: t.GetWorkflowStateId(), Prompt: t.GetPrompt(),
+		RootSessionID: t.GetRootSessionId(), WorkflowStateID: t.GetWorkflowStateId(), Prompt: t.GetPrompt(), Instructions: t.GetInstructions(),
 		Attempt: t.GetAttempt(), Callbacks: callbacksOf(t.GetCallbacks()), Labels: t.GetLabels(), Given: t.GetGiven(),
 		Runner: t.GetRunner(), LeaseExpiresAt: Time(t.GetLeaseExpiresAt()), CreatedAt: Time(t.GetCreatedAt()),
 		DueAt: Time(t.GetDueAt()), Error: t.GetError(),

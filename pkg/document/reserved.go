@@ -1,0 +1,64 @@
+package document
+
+import "strings"
+
+// reserved are names that authors expect to protect something. In an object that does not
+// read them they are errors, so that no document seems to restrict what it leaves open, and
+// so that a later version can give them a meaning. The value says how to get the effect.
+var reserved = map[string]string{
+	"calls": "list tools in \"allowed_tools\", or write a policy", "only": "list tools in \"allowed_tools\", or write a policy",
+	"when": "use a guard of a transition, or a policy", "unless": "use a guard of a transition, or a policy",
+	"facets":  "list tools and commands in \"allowed_tools\" and \"allowed_commands\"",
+	"timeout": adviceTime, "timeout_seconds": adviceTime, "after": adviceTime, "deadline": adviceTime, "max_duration": adviceTime,
+	"stale": adviceTime, "remind": adviceTime, "not_before": adviceTime, "window": adviceTime, "change_freeze": adviceTime, "freeze": adviceTime,
+	"time_limit": adviceTime, "expires": adviceTime,
+	"allowed_paths": advicePaths, "denied_paths": advicePaths, "allowed_files": advicePaths, "denied_files": advicePaths, "paths": advicePaths,
+	"readonly": "leave tools that write out of \"allowed_tools\": then command lines may only read, too", "sandbox": "run the agent in a container",
+	"allowed_domains": adviceHosts, "denied_domains": adviceHosts, "allowed_hosts": adviceHosts, "denied_hosts": adviceHosts,
+	"allowed_urls": adviceHosts, "network": adviceHosts,
+	"budget_usd": adviceMoney, "max_cost": adviceMoney, "max_cost_usd": adviceMoney, "budget": adviceMoney, "cost_limit": adviceMoney, "max_budget": adviceMoney,
+	"max_tokens": "set \"context_budget_bytes\" in the state", "rate": "write \"rate_limit\" in a rule of a policy",
+	"approvers": adviceApprovers, "approval_required": adviceApprovers, "requires_review": adviceApprovers, "permissions": adviceDefault,
+	"default": adviceDefault, "default_action": adviceDefault, "default_decision": adviceDefault, "fail_closed": adviceDefault,
+	"requires": "it stands at the top of a workflow only",
+}
+
+const (
+	adviceTime      = "a state has no limit of time; bound its calls by \"max_iterations\", or end the run from outside"
+	advicePaths     = "files are not restricted by name here; leave edit tools out of \"allowed_tools\", or use an interrupt with \"file_pattern\""
+	adviceHosts     = "hosts are not restricted here; leave network tools out of \"allowed_tools\" and network programs out of \"allowed_commands\""
+	adviceMoney     = "write \"budget_limit\" in a policy, or \"session_budget\" in a process"
+	adviceApprovers = "name approvers in \"meta.approval\", and write \"requires_approval\" at the transition"
+	adviceDefault   = "write \"default\" in a policy; a state allows what \"allowed_tools\" lists"
+)
+
+var reservedFolded = foldedNames(reserved)
+
+// protectiveStarts begin names that sound like a restriction, folded.
+var protectiveStarts = []string{
+	"allow", "allowed", "denied", "deny", "disallow", "forbid", "forbidden", "block", "blocked", "restrict", "protect", "require", "timeout",
+	"deadline", "max", "limit", "readonly", "approv", "quota", "whitelist", "blacklist", "prohibit", "prevent",
+}
+
+func foldedNames(names map[string]string) map[string]string {
+	out := make(map[string]string, len(names))
+	for name, advice := range names {
+		out[strings.TrimSuffix(fold(name), "s")] = advice
+	}
+	return out
+}
+
+// soundsProtective returns how to get the effect that a field's name promises, in any spelling of
+// case, separators and plural, or the empty text if the name promises none.
+func soundsProtective(name string) string {
+	folded := strings.TrimSuffix(fold(name), "s")
+	if advice, ok := reservedFolded[folded]; ok {
+		return advice
+	}
+	for _, start := range protectiveStarts {
+		if strings.HasPrefix(folded, start) {
+			return "use one of the fields that the reference of workflows lists"
+		}
+	}
+	return ""
+}
