@@ -46,7 +46,7 @@ func detectsWrites(state *workflow.StateView) bool { return state.ToolsRestricte
 func (o *objections) command(m *workflow.Machine, at *workflow.View, call Call) {
 	state := m.State(at.State)
 	restricted := restrictsCommands(state)
-	if !isShell(state, call.Tool) && !(restricted && o.takesLine(m, call)) {
+	if !isShell(state, call.Tool) && (!restricted || !o.takesLine(m, call)) {
 		return
 	}
 	if speaksOther(call.Tool) {

@@ -73,8 +73,8 @@ func (p *prose) cutHere(text *syntax.Word) {
 	}
 }
 
-func (p *prose) cut(n syntax.Node, skip int, by string) {
-	p.cuts = append(p.cuts, cut{int(n.Pos().Offset()) + skip, int(n.End().Offset()), by})
+func (p *prose) cut(n syntax.Node, skip int) {
+	p.cuts = append(p.cuts, cut{int(n.Pos().Offset()) + skip, int(n.End().Offset()), "x"})
 }
 
 // exclusions finds the values of options that leave files out.
@@ -91,7 +91,7 @@ func (p *prose) exclusions(n syntax.Node) bool {
 		text := p.line[w.Pos().Offset():w.End().Offset()]
 		for _, option := range excluding {
 			if strings.HasPrefix(text, option) && literal(w) {
-				p.cut(w, len(option), "x")
+				p.cut(w, len(option))
 			}
 		}
 	}
@@ -141,11 +141,11 @@ func (p *prose) texts(n syntax.Node) bool {
 			switch text := p.line[w.Pos().Offset():w.End().Offset()]; {
 			case i == 0 || !literal(w) && !message(w):
 			case n.Args[0].Lit() == "echo", n.Args[0].Lit() == "printf":
-				p.cut(w, 0, "x")
+				p.cut(w, 0)
 			case messages(n, i):
-				p.cut(w, 0, "x")
+				p.cut(w, 0)
 			case commits(n) && strings.HasPrefix(text, "--message="):
-				p.cut(w, len("--message="), "x")
+				p.cut(w, len("--message="))
 			}
 		}
 	}

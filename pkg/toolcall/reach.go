@@ -83,12 +83,13 @@ func unescaped(text string) string {
 	}
 	return escapes().ReplaceAllStringFunc(text, func(e string) string {
 		base, digits := 16, strings.TrimLeft(e, `%\xu`)
-		if e[0] == '\\' && e[1] != 'x' && e[1] != 'u' {
-			base = 8
-		} else if e[0] == '%' {
+		switch {
+		case e[0] == '%':
 			digits = e[1:]
-		} else {
+		case e[1] == 'x', e[1] == 'u':
 			digits = e[2:]
+		default:
+			base = 8
 		}
 		n, err := strconv.ParseInt(digits, base, 32)
 		if err != nil {

@@ -19,5 +19,5 @@ func (s *Store) Room(context.Context) (room int64, known bool, err error) {
 	if err := syscall.Statfs(filepath.Dir(s.path), &disk); err != nil {
 		return 0, true, fmt.Errorf("sqlitestore: the room on the disk: %w", err)
 	}
-	return int64(disk.Bavail) * int64(disk.Bsize), true, nil //nolint:gosec // no disk has more
+	return int64(disk.Bavail) * int64(disk.Bsize), true, nil //nolint:gosec,unconvert // no disk has more; the types differ by system
 }
