@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,7 +154,7 @@ func TestLittleRoomIsForWhatStops(t *testing.T) {
 			with := func(more ...string) func() {
 				return func() {
 					u.process.drain(t)
-					u.args = append(args[:len(args):len(args)], more...)
+					u.args = slices.Concat(args, more)
 					u.restart(t)
 				}
 			}

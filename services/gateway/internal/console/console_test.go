@@ -291,7 +291,7 @@ func TestLogoutEndsTheSession(t *testing.T) {
 	streams := make(chan string, 2)
 	stop, cancel := context.WithCancel(t.Context())
 	for name, who := range map[string]visitor{"ended": v, "other": other} {
-		r := httptest.NewRequest("GET", "http://"+host+"/ui/api/v1/events", nil).WithContext(stop)
+		r := httptest.NewRequest(http.MethodGet, "http://"+host+"/ui/api/v1/events", nil).WithContext(stop)
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		who.sends(r)
 		go func() { b.ServeHTTP(httptest.NewRecorder(), r); streams <- name }()

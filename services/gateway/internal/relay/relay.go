@@ -72,9 +72,9 @@ func within(text []byte, kind jsontext.Kind, other error, each func(*jsontext.De
 		return ErrTooDeep
 	}
 	d := decoder(text)
-	switch begin := d.PeekKind(); {
-	case begin == kind:
-	case begin == 0:
+	switch d.PeekKind() {
+	case kind:
+	case 0:
 		_, err := d.ReadToken()
 		return err
 	default:

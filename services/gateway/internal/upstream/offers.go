@@ -100,7 +100,8 @@ func (c *connection) usable(all []listed[Described]) (tools []Described, leftOut
 	leftOut = map[string]string{}
 	seen := map[string]bool{}
 	for _, one := range all {
-		name, why := one.name, ""
+		name := one.name
+		var why string
 		switch {
 		case one.err != nil:
 			why = one.err.Error()

@@ -22,7 +22,8 @@ func dialed(message string) string {
 		return ""
 	}
 	if found[1] == "lookup" {
-		return dialed(message[strings.Index(message, "lookup"):])
+		_, after, _ := strings.Cut(message, "lookup")
+		return dialed("lookup" + after)
 	}
 	return " at " + found[1]
 }
