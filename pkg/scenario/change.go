@@ -104,7 +104,7 @@ func (pause) act(w *world) outcome {
 	first := w.outermost()
 	if stays := first.of.machine.AlwaysEnforce() || first.of.process != nil; stays && !first.run.Status.Ended() {
 		return outcome{
-			rejected: "ENFORCEMENT_ALWAYS",
+			rejected: "ENFORCEMENT_KEPT",
 			message:  "pause refused: an agent cannot leave a process, or a workflow with enforcement \"always\", before its end.",
 		}
 	}

@@ -14,7 +14,7 @@ var metaFields = []string{
 }
 
 func (r *reader) meta(f document.Fields) {
-	r.def.Meta.ApprovalMode = "none"
+	r.def.Meta.ApprovalMode, r.def.Meta.Enforcement = "ui", UntilSuccess
 	m, ok := f.Object("meta")
 	if !ok {
 		return
@@ -36,8 +36,13 @@ func (r *reader) meta(f document.Fields) {
 	if mode, ok := m.Enum("approval_mode", "ui", "none"); ok {
 		meta.ApprovalMode = mode
 	}
-	enforcement, _ := m.Enum("enforcement", "always")
-	meta.AlwaysEnforce = enforcement == "always"
+	if word, ok := m.Enum("enforcement", string(UntilSuccess), string(Always), string(WhileRunning)); ok {
+		meta.Enforcement = Enforcement(word)
+	}
+	if meta.Enforcement == WhileRunning {
+		r.report.Warnf(m.At.Key("enforcement"), CodeWhileRunning, "an agent lifts enforcement when it pauses the run or reaches any final state; "+
+			"remove it to keep enforcement until the run has succeeded")
+	}
 	if meta.Debug && danger == "dangerous" {
 		r.report.Warnf(m.At.Key("debug"), CodeDebugDangerous, "any state of a dangerous workflow can be forced, past guards and approvals; remove it for production")
 	}
