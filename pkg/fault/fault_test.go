@@ -34,7 +34,7 @@ func TestMappingsAreTheContract(t *testing.T) {
 		fault.RunNotActive: "FailedPrecondition 409", fault.RunNotPaused: "FailedPrecondition 409",
 		fault.RunHeld: "FailedPrecondition 409", fault.RunEnded: "FailedPrecondition 409",
 		fault.SessionBusy: "FailedPrecondition 409", fault.NameTaken: "FailedPrecondition 409",
-		fault.EnforcementAlways: "FailedPrecondition 409",
+		fault.EnforcementKept: "FailedPrecondition 409",
 		fault.ApprovalDecided:   "FailedPrecondition 409",
 		fault.Locked:            "FailedPrecondition 423", fault.Fenced: "FailedPrecondition 423",
 		fault.LimitReached: "ResourceExhausted 429", fault.QuotaExceeded: "ResourceExhausted 429", fault.StoreFull: "ResourceExhausted 507", fault.Unavailable: "Unavailable 503",

@@ -95,17 +95,17 @@ func (a advance) act(w *world) outcome {
 }
 
 // pause is the agent's own (S6.2). It cannot leave a process, nor a workflow with
-// meta.enforcement "always" (S6.6).
+// enforcement that keeps its agents (S6.6).
 type pause struct{}
 
 func (pause) String() string { return "pause" }
 
 func (pause) act(w *world) outcome {
 	first := w.outermost()
-	if stays := first.of.machine.AlwaysEnforce() || first.of.process != nil; stays && !first.run.Status.Ended() {
+	if stays := first.of.machine.Enforcement().Keeps() || first.of.process != nil; stays && !first.run.Status.Ended() {
 		return outcome{
-			rejected: "ENFORCEMENT_ALWAYS",
-			message:  "pause refused: an agent cannot leave a process, or a workflow with enforcement \"always\", before its end.",
+			rejected: "ENFORCEMENT_KEPT",
+			message:  "pause refused: an agent cannot leave a process, or a workflow that keeps its agents, before its end.",
 		}
 	}
 	out := w.family(workflow.Pause{Actor: actor})

@@ -61,7 +61,10 @@ func notActive(m *workflow.Machine, at *workflow.View, state *workflow.StateView
 	case at.Held():
 		return workflow.HeldBy(at.Holds) + "."
 	case at.Status == workflow.Paused:
-		return "the run is PAUSED and its workflow has enforcement \"always\". Resume it first."
+		return fmt.Sprintf("the run is PAUSED and its workflow has enforcement %q. Resume it first.", m.Enforcement())
+	case standingOf(m, at, state) == reading:
+		return "the run has FAILED. Only tools that read and Interlock's own are allowed; " +
+			"start a new run of the same workflow, or ask an operator."
 	case at.Status.Ended():
 		return fmt.Sprintf("the run is %s. Only Interlock's own tools are allowed; start a new run.", at.Status)
 	default:

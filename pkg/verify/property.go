@@ -328,7 +328,7 @@ func begunIn(cond *workflow.Condition, state string) bool {
 
 // leaves reports that the agent may pause the run, which lifts enforcement.
 func (c *checker) leaves(w *world) bool {
-	return !w.root.of.Machine.AlwaysEnforce() && w.root.of.Process == nil
+	return !w.root.of.Machine.Enforcement().Keeps() && w.root.of.Process == nil
 }
 
 // atMost decides how often a call can be allowed in one run. A state admits as many in

@@ -46,7 +46,7 @@ func (c *checker) refute(p *workflow.Property, g *graph, o *offence, r Result) R
 			document.Quote(n.run.At(o.branch).State), unmet(p))
 		switch {
 		case o.paused:
-			r.Reason += `, because the agent may pause the run, which lifts enforcement; "enforcement": "always" in meta keeps it, and "while": "running" leaves that aside`
+			r.Reason += `, because the agent may pause the run, which lifts enforcement; "enforcement": "until_success" in meta keeps it, and "while": "running" leaves that aside`
 		case last.root.run.Status.Ended():
 			r.Reason += `, because the run has ended, which lifts enforcement; "enforcement": "always" in meta keeps it, and "while": "running" leaves that aside`
 		}

@@ -394,11 +394,11 @@ func judging(m *workflow.Machine, s *workflow.StateView) any {
 	state.On, state.Instructions, state.Model, state.ThinkingLevel, state.SafeNext = nil, "", "", "", ""
 	return struct {
 		State    workflow.State
-		Always   bool
+		Enforced workflow.Enforcement
 		Commands map[string]workflow.CommandClass
 		Unknown  bool
 		Edits    map[string]workflow.EditTool
-	}{state, meta.AlwaysEnforce, meta.Commands, meta.UnknownCommands, meta.EditTools}
+	}{state, meta.Enforcement, meta.Commands, meta.UnknownCommands, meta.EditTools}
 }
 
 // strict orders decisions; anything else is as strict as a denial.

@@ -153,7 +153,7 @@ func TestWhatReachesAgents(t *testing.T) {
 	use(t, agent, false, "statewright_load_workflow", `{"name": "kept"}`)
 	use(t, agent, true, "statewright_force_state", `{"state": "done"}`, "DEBUG_DISABLED", "only operators")
 	use(t, agent, false, "statewright_load_workflow", `{"name": "always"}`)
-	use(t, agent, true, "statewright_force_state", `{"state": "done"}`, "ENFORCEMENT_ALWAYS")
+	use(t, agent, true, "statewright_force_state", `{"state": "done"}`, "ENFORCEMENT_KEPT")
 	for workflow, status := range map[string]int{"greeting": http.StatusOK, "always": http.StatusConflict} {
 		run := ok(http.MethodPost, "/v1/runs", fmt.Sprintf(`{"workflow": %q}`, workflow)).field("run_id")
 		got := w.send(t, http.MethodPost, fmt.Sprintf("/v1/runs/%s/force-state", run), w.tokens[auth.Agent], `{"state": "done"}`)

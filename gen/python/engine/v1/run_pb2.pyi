@@ -980,7 +980,7 @@ class WorkflowMeta(_message.Message):
     PROCESS_FIELD_NUMBER: _builtins.int
     DEBUG_FIELD_NUMBER: _builtins.int
     CAPTURE_OUTPUT_FIELD_NUMBER: _builtins.int
-    ALWAYS_ENFORCED_FIELD_NUMBER: _builtins.int
+    ENFORCEMENT_FIELD_NUMBER: _builtins.int
     POLICIES_FIELD_NUMBER: _builtins.int
     APPROVAL_WAIT_FIELD_NUMBER: _builtins.int
     OUTPUT_TOOLS_FIELD_NUMBER: _builtins.int
@@ -992,9 +992,9 @@ class WorkflowMeta(_message.Message):
     """
     capture_output: _builtins.bool
     """True when the history keeps tool results (meta.capture_output)."""
-    always_enforced: _builtins.bool
-    """True when neither the agent's pause nor the end of the run opens its tools
-    (meta.enforcement).
+    enforcement: _builtins.str
+    """When the run stops to enforce its rules: "until_success", "always" or
+    "while_running" (meta.enforcement, S2.9).
     """
     @_builtins.property
     def policies(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -1016,14 +1016,14 @@ class WorkflowMeta(_message.Message):
         process: _builtins.bool = ...,
         debug: _builtins.bool = ...,
         capture_output: _builtins.bool = ...,
-        always_enforced: _builtins.bool = ...,
+        enforcement: _builtins.str = ...,
         policies: _abc.Iterable[_builtins.str] | None = ...,
         approval_wait: _duration_pb2.Duration | None = ...,
         output_tools: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["approval_wait", b"approval_wait"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["always_enforced", b"always_enforced", "approval_wait", b"approval_wait", "capture_output", b"capture_output", "debug", b"debug", "output_tools", b"output_tools", "policies", b"policies", "process", b"process"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_wait", b"approval_wait", "capture_output", b"capture_output", "debug", b"debug", "enforcement", b"enforcement", "output_tools", b"output_tools", "policies", b"policies", "process", b"process"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -317,7 +317,7 @@ func TestSessionDrivesOneRun(t *testing.T) {
 		"pause":  func() error { _, err := a.Pause(t.Context(), agent, second.Run.ID, "", ""); return err },
 		"cancel": func() error { _, err := a.Cancel(t.Context(), agent, second.Run.ID, "", ""); return err },
 	} {
-		if err := leave(); fault.ReasonOf(err) != fault.EnforcementAlways {
+		if err := leave(); fault.ReasonOf(err) != fault.EnforcementKept {
 			t.Errorf("%s by an agent: %v", name, err)
 		}
 	}

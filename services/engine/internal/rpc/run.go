@@ -109,7 +109,7 @@ func metaProto(v *app.View) *enginev1.WorkflowMeta {
 	meta := v.Machine.Meta()
 	out := &enginev1.WorkflowMeta{
 		Process: v.Process != nil, Debug: meta.Debug, CaptureOutput: meta.CaptureOutput,
-		AlwaysEnforced: meta.AlwaysEnforce, Policies: meta.Policies, OutputTools: v.Machine.ReadsOutput(),
+		Enforcement: meta.Enforcement.String(), Policies: meta.Policies, OutputTools: v.Machine.ReadsOutput(),
 	}
 	if meta.ApprovalWait > 0 {
 		out.ApprovalWait = durationpb.New(meta.ApprovalWait)

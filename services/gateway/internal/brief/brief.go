@@ -170,8 +170,8 @@ func Note(run *enginev1.Run, prefix string) string {
 			return "It is paused with the run that invoked it, and is resumed with that run."
 		}
 		enforced := "Nothing is enforced while it is paused."
-		if run.GetWorkflowMeta().GetAlwaysEnforced() {
-			enforced = "Its workflow has enforcement \"always\", so only Interlock's own tools are allowed."
+		if run.GetWorkflowMeta().GetEnforcement() != "while_running" {
+			enforced = "Its workflow keeps its agents, so only Interlock's own tools are allowed."
 		}
 		return fmt.Sprintf("%s Resume it with %sload_workflow(name=%q, resume=true).", enforced, prefix, name(run.GetWorkflow()))
 	case enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL:

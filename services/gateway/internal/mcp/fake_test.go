@@ -368,7 +368,7 @@ func (r planeRuns) CancelRun(ctx context.Context, in *enginev1.CancelRunRequest,
 func (r planeRuns) leave(ctx context.Context, runID string, status enginev1.RunStatus) (*enginev1.Run, error) {
 	defer r.enter(ctx)()
 	if r.always {
-		return nil, fault.New(fault.EnforcementAlways, "this workflow is enforced until it ends; an operator can stop it").GRPCStatus().Err()
+		return nil, fault.New(fault.EnforcementKept, "this workflow is enforced until it ends; an operator can stop it").GRPCStatus().Err()
 	}
 	run, err := r.find(runID, "")
 	if err != nil {

@@ -77,8 +77,8 @@ func walk(t *testing.T, p *plane, session *sdk.ClientSession) {
 	p.mu.Lock()
 	p.always = true
 	p.mu.Unlock()
-	wantRefused(t, call(t, session, "deactivate", `{}`), "ENFORCEMENT_ALWAYS", "enforced until it ends")
-	wantRefused(t, call(t, session, "pause", `{"reason":"tired"}`), "ENFORCEMENT_ALWAYS")
+	wantRefused(t, call(t, session, "deactivate", `{}`), "ENFORCEMENT_KEPT", "enforced until it ends")
+	wantRefused(t, call(t, session, "pause", `{"reason":"tired"}`), "ENFORCEMENT_KEPT")
 	p.mu.Lock()
 	p.always = false
 	p.mu.Unlock()

@@ -1704,9 +1704,9 @@ type WorkflowMeta struct {
 	Debug bool `protobuf:"varint,2,opt,name=debug,proto3" json:"debug,omitempty"`
 	// True when the history keeps tool results (meta.capture_output).
 	CaptureOutput bool `protobuf:"varint,3,opt,name=capture_output,json=captureOutput,proto3" json:"capture_output,omitempty"`
-	// True when neither the agent's pause nor the end of the run opens its tools
-	// (meta.enforcement).
-	AlwaysEnforced bool `protobuf:"varint,4,opt,name=always_enforced,json=alwaysEnforced,proto3" json:"always_enforced,omitempty"`
+	// When the run stops to enforce its rules: "until_success", "always" or
+	// "while_running" (meta.enforcement, S2.9).
+	Enforcement string `protobuf:"bytes,4,opt,name=enforcement,proto3" json:"enforcement,omitempty"`
 	// Policies of the registry that judge its calls too (meta.policy).
 	Policies []string `protobuf:"bytes,5,rep,name=policies,proto3" json:"policies,omitempty"`
 	// How long a hook or tool may wait for the humans' decision before it denies
@@ -1769,11 +1769,11 @@ func (x *WorkflowMeta) GetCaptureOutput() bool {
 	return false
 }
 
-func (x *WorkflowMeta) GetAlwaysEnforced() bool {
+func (x *WorkflowMeta) GetEnforcement() string {
 	if x != nil {
-		return x.AlwaysEnforced
+		return x.Enforcement
 	}
-	return false
+	return ""
 }
 
 func (x *WorkflowMeta) GetPolicies() []string {
@@ -2893,12 +2893,12 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"iterations\x18\x01 \x01(\x03R\n" +
 	"iterations\x12#\n" +
 	"\rcontext_bytes\x18\x02 \x01(\x03R\fcontextBytes\x12#\n" +
-	"\rfiles_changed\x18\x03 \x01(\x03R\ffilesChanged\"\x8d\x02\n" +
+	"\rfiles_changed\x18\x03 \x01(\x03R\ffilesChanged\"\x86\x02\n" +
 	"\fWorkflowMeta\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\bR\aprocess\x12\x14\n" +
 	"\x05debug\x18\x02 \x01(\bR\x05debug\x12%\n" +
-	"\x0ecapture_output\x18\x03 \x01(\bR\rcaptureOutput\x12'\n" +
-	"\x0falways_enforced\x18\x04 \x01(\bR\x0ealwaysEnforced\x12\x1a\n" +
+	"\x0ecapture_output\x18\x03 \x01(\bR\rcaptureOutput\x12 \n" +
+	"\venforcement\x18\x04 \x01(\tR\venforcement\x12\x1a\n" +
 	"\bpolicies\x18\x05 \x03(\tR\bpolicies\x12>\n" +
 	"\rapproval_wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\fapprovalWait\x12!\n" +
 	"\foutput_tools\x18\a \x03(\tR\voutputTools\"\xc8\x02\n" +
