@@ -188,8 +188,8 @@ func (s *setup) fromServer(ctx context.Context, io console.Streams, missing erro
 	name := filepath.Base(s.Workflow)
 	found, err := s.ask(ctx, io, name)
 	if err != nil {
-		return fmt.Errorf("--workflow takes the file of a definition or the name of a registered workflow: %w, and the server has no workflow %q: %w",
-			missing, name, err)
+		return fmt.Errorf("--workflow takes the file of a definition or the name of a registered workflow: %w, and the server has no workflow %q: %s",
+			missing, name, status.Convert(err).Message())
 	}
 	def, problems := workflow.Parse(found.GetDefinition())
 	if problems.HasErrors() {
