@@ -15,7 +15,7 @@ func (s *Scene) mayLeaveFor(op Op, next Place) *Refusal {
 	if session == "" && next.Run != nil {
 		session = next.Run.SessionID
 	}
-	if session == "" || op == Resume && next.Run.Status != workflow.Paused {
+	if session == "" || op == Resume && !next.Run.Status.Stopped() {
 		return nil
 	}
 	binding, now, drives, refusal := s.drives(session)
@@ -74,7 +74,7 @@ func Whole(b Binding, run, root *workflow.Run) (Binding, *workflow.Run) {
 // Left reports that a session which drives a run may drive another one without pausing
 // the first: that has ended, its agent has paused it, or another session has resumed it.
 func Left(b Binding, run *workflow.Run) bool {
-	return run.Status.Ended() || run.Status == workflow.Paused && !run.Held() || run.SessionID != b.Session
+	return run.Status.Ended() || run.Status == workflow.Paused || run.SessionID != b.Session
 }
 
 // HoldsAtEnd reports that a run is held when a session that drives it ends (S11.1), so
@@ -88,7 +88,7 @@ func HoldsAtEnd(b Binding, run *workflow.Run) bool {
 // next instead, which is nil for one that is not there yet.
 func Pauses(b Binding, now, next *workflow.Run) bool {
 	sameFamily := next != nil && next.Root() == now.Root()
-	return !sameFamily && !Left(b, now) && now.Status != workflow.Paused
+	return !sameFamily && !Left(b, now) && !now.Status.Stopped()
 }
 
 // mayMove refuses a session another branch of the family that it works in, when it would

@@ -15,10 +15,12 @@ const noTool = "it names no tool"
 const mostTools = 32
 
 // Message says what was refused, why, and what is possible instead, for an agent
-// to act on. It is empty for an allowed call. m and at are those of the verdict;
+// to act on. For an allowed call it is empty, or the reason for which nothing is enforced. m and at are those of the verdict;
 // either may be nil when nothing could be learnt of the run.
 func (v Verdict) Message(m *workflow.Machine, at *workflow.View) string {
 	switch {
+	case v.Code == CodeNotEnforced:
+		return v.Detail
 	case v.Decision == Allow:
 		return ""
 	case v.Code == CodePolicyUnavailable || m == nil || at == nil:

@@ -130,11 +130,11 @@ func standingOf(m *workflow.Machine, at *workflow.View, state *workflow.StateVie
 			return reading
 		}
 	case workflow.Paused:
-		if at.Held() || m.Enforcement().Keeps() {
+		if m.Enforcement().Keeps() {
 			return closed
 		}
 		return open
-	default: // waiting for others, blocked, cancelled, and whatever is not known here
+	default: // held, waiting for others, blocked, cancelled, and whatever is not known here
 		return closed
 	}
 }

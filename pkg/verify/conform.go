@@ -431,7 +431,7 @@ func (c *conformer) decision(d *Traced) {
 		input = nil
 	}
 	state := toolcall.Decide(m, &at, toolcall.Call{Tool: d.Tool, Input: input})
-	if run.Status == workflow.Paused && c.observed == nil {
+	if run.Status.Stopped() && c.observed == nil {
 		c.open(OpenPause)
 		return
 	}
@@ -444,7 +444,7 @@ func (c *conformer) decision(d *Traced) {
 	case state.Decision == d.Decision && state.Code == d.Code && certain, state.Decision == toolcall.Allow &&
 		d.Decision == toolcall.Allow && !takesInput(m, &at, d.Tool):
 		c.out.Decisions++
-	case (run.Status.Ended() || run.Status == workflow.Paused) && d.Decision == toolcall.Deny && d.Code == toolcall.CodeRunNotActive:
+	case (run.Status.Ended() || run.Status.Stopped()) && d.Decision == toolcall.Deny && d.Code == toolcall.CodeRunNotActive:
 		c.open(OpenDriven)
 	case certain:
 		c.out.Decisions++

@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 
@@ -49,16 +48,16 @@ func (e Enforcement) String() string {
 	return string(e)
 }
 
-// ParseEnforcement reads a deployment's default.
-func ParseEnforcement(word string) (Enforcement, error) {
-	switch e := Enforcement(word); e {
-	case "", UntilSuccess:
-		return UntilSuccess, nil
-	case WhileRunning:
-		return e, nil
-	default:
-		return "", fmt.Errorf("the default of enforcement is %s; write until_success or while_running", document.Quote(word))
+// Write is Effective for the text of a definition. A text that is not JSON stays as it is.
+func (e Enforcement) Write(src []byte) []byte {
+	if e != WhileRunning {
+		return src
 	}
+	v, problem := document.Parse(src, document.Limits{})
+	if problem != nil {
+		return src
+	}
+	return e.Effective(v).AppendJSON(nil)
 }
 
 // Effective writes a deployment's default into a workflow that names no enforcement, so that a

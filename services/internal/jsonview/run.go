@@ -41,7 +41,6 @@ type Run struct {
 
 	// SupersededBy is told where it matters: of runs that judge nothing any more.
 	SupersededBy string        `json:"superseded_by,omitzero" doc:"The run that the session drives now, when that is another."`
-	Held         bool          `json:"held,omitzero" doc:"True while the run is held: tool calls are denied until no hold is left."`
 	Holds        []Hold        `json:"holds,omitempty" doc:"What it is held for."`
 	Branch       string        `json:"branch,omitzero" doc:"The branch that state, context, counters and limits are of."`
 	BranchOver   bool          `json:"branch_over,omitzero" doc:"True when that branch has ended."`
@@ -129,7 +128,7 @@ func RunOf(r *enginev1.Run) Run {
 		Instructions: rules.GetInstructions(), Model: rules.GetModel(), ThinkingLevel: rules.GetThinkingLevel(), LegalEvents: LegalEvents(rules.GetLegalEvents()),
 		CreatedAt: Time(r.GetCreatedAt()), UpdatedAt: Time(r.GetUpdatedAt()),
 
-		SupersededBy: r.GetSupersededBy(), Held: r.GetHeld(), Holds: holdsOf(r.GetHolds()), Branch: r.GetBranch(), BranchOver: r.GetBranchOver(), Interrupt: interruptionOf(r.GetInterrupt()),
+		SupersededBy: r.GetSupersededBy(), Holds: holdsOf(r.GetHolds()), Branch: r.GetBranch(), BranchOver: r.GetBranchOver(), Interrupt: interruptionOf(r.GetInterrupt()),
 		Fork: forkOf(r.GetFork()), Child: invocationOf(r.GetChild()), ParentRunID: r.GetParentRunId(),
 		DisallowedTools: rules.GetDisallowedTools(), AllowedCommands: ListOf(rules.GetCommandsRestricted(), rules.GetAllowedCommands()),
 		BlockedEnv: rules.GetBlockedEnv(), EnvOverrides: variablesOf(rules.GetEnvOverrides()),

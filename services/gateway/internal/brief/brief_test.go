@@ -104,18 +104,18 @@ func TestStatus(t *testing.T) {
 			[]string{"invoked by the run run_0", "is resumed with that run"},
 		},
 		{
-			"held", func(r *enginev1.Run) { r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true }, brief.Closed, false,
+			"held", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_HELD }, brief.Closed, false,
 			[]string{none, "An operator holds it"},
 		},
 		{
 			"held for its session", func(r *enginev1.Run) {
-				r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true
+				r.Status = enginev1.RunStatus_RUN_STATUS_HELD
 				r.Holds = []*enginev1.Hold{{Cause: enginev1.HoldCause_HOLD_CAUSE_SESSION_END}}
 			}, brief.Closed, false, []string{none, "Its session has ended: calls are denied until the session or an operator resumes it."},
 		},
 		{
 			"held for both", func(r *enginev1.Run) {
-				r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true
+				r.Status = enginev1.RunStatus_RUN_STATUS_HELD
 				r.Holds = []*enginev1.Hold{{Cause: enginev1.HoldCause_HOLD_CAUSE_SESSION_END}, {Cause: enginev1.HoldCause_HOLD_CAUSE_OPERATOR}}
 			}, brief.Closed, false, []string{none, "An operator holds it"},
 		},

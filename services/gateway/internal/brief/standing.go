@@ -26,7 +26,7 @@ func StandingOf(run *enginev1.Run) Standing {
 	case enginev1.RunStatus_RUN_STATUS_RUNNING, enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL:
 		return Judged
 	case enginev1.RunStatus_RUN_STATUS_PAUSED:
-		return openUnless(run.GetHeld() || run.GetWorkflowMeta().GetEnforcement() != "while_running")
+		return openUnless(run.GetWorkflowMeta().GetEnforcement() != "while_running")
 	case enginev1.RunStatus_RUN_STATUS_FAILED:
 		return openUnless(len(run.GetRules().GetLegalEvents()) > 0 || run.GetWorkflowMeta().GetEnforcement() != "while_running")
 	case enginev1.RunStatus_RUN_STATUS_COMPLETED:

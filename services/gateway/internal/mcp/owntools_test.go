@@ -219,7 +219,7 @@ func TestBindingFromEnv(t *testing.T) {
 // TestHeldRun: the text says what an operator's pause means.
 func TestHeldRun(t *testing.T) {
 	t.Parallel()
-	text := brief.State(&enginev1.Run{Status: enginev1.RunStatus_RUN_STATUS_PAUSED, Held: true, State: "a"}, "")
+	text := brief.State(&enginev1.Run{Status: enginev1.RunStatus_RUN_STATUS_HELD, State: "a"}, "")
 	if !strings.Contains(text, "An operator holds it") {
 		t.Error(text)
 	}

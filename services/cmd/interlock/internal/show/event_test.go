@@ -65,7 +65,7 @@ func TestEvent(t *testing.T) {
 			Type: "completed", Payload: &eventv1.Event_RunEnded{RunEnded: &eventv1.RunEnded{Status: "COMPLETED", State: "shipped"}},
 		},
 		head + "paused  held, \"lunch\"  by agent": {
-			Type: "paused", Payload: &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Held: true, Reason: "lunch"}},
+			Type: "paused", Payload: &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Reason: "lunch"}},
 		},
 		head + "joined  GO, a -> b, not succeeded, branches x FAILED y CANCELLED, conflicts k  by agent": {
 			Type: "joined", Payload: &eventv1.Event_RunJoined{RunJoined: &eventv1.RunJoined{

@@ -38,7 +38,7 @@ func TestHistoryDetails(t *testing.T) {
 // nested is a run seen from a branch of a fork in a branch.
 func nested() *enginev1.Run {
 	return &enginev1.Run{
-		RunId: "run_1", Workflow: "ci\x1b", WorkflowVersion: 1, Status: enginev1.RunStatus_RUN_STATUS_PAUSED, State: "s", Held: true,
+		RunId: "run_1", Workflow: "ci\x1b", WorkflowVersion: 1, Status: enginev1.RunStatus_RUN_STATUS_HELD, State: "s",
 		Holds: []*enginev1.Hold{
 			{By: "olga", Cause: enginev1.HoldCause_HOLD_CAUSE_OPERATOR, Reason: "lunch"}, {By: "interlock", Cause: enginev1.HoldCause_HOLD_CAUSE_SESSION_END},
 		},
