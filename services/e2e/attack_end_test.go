@@ -53,8 +53,8 @@ func (c *caller) judged(t testing.TB, session, tool string) *policyv1.CheckToolC
 func (c *caller) heldBySession(t testing.TB, run string, held bool) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("run %s is held: %t", run, held), func() error {
-		if now := c.get(t, run); (now.GetStatus() == held) != held {
-			return fmt.Errorf("it is %s, held %t", now.GetStatus(), (now.GetStatus() == held))
+		if now := c.get(t, run); (now.GetStatus() == heldNow) != held {
+			return fmt.Errorf("it is %s, held %t", now.GetStatus(), (now.GetStatus() == heldNow))
 		}
 		return nil
 	})
@@ -132,7 +132,7 @@ func TestAgentsDoNotLiftAnEnd(t *testing.T) {
 					t.Errorf("a call of %s: %v", who, d)
 				}
 			}
-			if now := operator.get(t, run); !(now.GetStatus() == held) {
+			if now := operator.get(t, run); !(now.GetStatus() == heldNow) {
 				t.Errorf("the run is held no more: %v", now)
 			}
 

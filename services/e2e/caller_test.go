@@ -22,7 +22,7 @@ const (
 
 	running   = enginev1.RunStatus_RUN_STATUS_RUNNING
 	paused    = enginev1.RunStatus_RUN_STATUS_PAUSED
-	held      = enginev1.RunStatus_RUN_STATUS_HELD
+	heldNow   = enginev1.RunStatus_RUN_STATUS_HELD
 	completed = enginev1.RunStatus_RUN_STATUS_COMPLETED
 	cancelled = enginev1.RunStatus_RUN_STATUS_CANCELLED
 )

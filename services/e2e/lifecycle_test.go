@@ -54,7 +54,7 @@ func pauseAndResume(t *testing.T, w *world) {
 	agent.expect(t, id, "Edit", allow, "")
 
 	run := must[*enginev1.PauseRunResponse](t)(agent.runs.PauseRun(within(t), &enginev1.PauseRunRequest{RunId: id})).GetRun()
-	if run.GetStatus() != paused || (run.GetStatus() == held) {
+	if run.GetStatus() != paused || (run.GetStatus() == heldNow) {
 		t.Errorf("paused as %v", run)
 	}
 	operator.expect(t, id, "Bash", allow, "")
@@ -68,7 +68,7 @@ func pauseAndResume(t *testing.T, w *world) {
 	agent.expect(t, id, "Bash", deny, "TOOL_NOT_ALLOWED")
 
 	run = must[*enginev1.PauseRunResponse](t)(operator.runs.PauseRun(within(t), &enginev1.PauseRunRequest{RunId: id, Reason: "review"})).GetRun()
-	if !(run.GetStatus() == held) {
+	if !(run.GetStatus() == heldNow) {
 		t.Errorf("an operator's pause does not hold: %v", run)
 	}
 	agent.expect(t, id, "Edit", deny, "RUN_NOT_ACTIVE")

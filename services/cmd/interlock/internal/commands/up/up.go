@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/interlock-run/interlock/pkg/telemetry"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/approval"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/pages"
