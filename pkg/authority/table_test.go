@@ -81,7 +81,7 @@ func sceneOf(op authority.Op, role authority.Role, binding, enforcement string, 
 		if held == nil || n.Run.Status.Ended() {
 			continue
 		}
-		n.Run.Status = workflow.Paused
+		n.Run.Status = workflow.Held
 		for _, cause := range held {
 			n.Run.Holds = append(n.Run.Holds, workflow.Hold{By: "olga", Cause: cause})
 		}

@@ -160,7 +160,7 @@ func (s *stage) run(t *testing.T, id string, words []string) {
 			run.Child = &workflow.Invocation{RunID: value}
 			run.Status = workflow.Waiting
 		case "hold":
-			run.Status = workflow.Paused
+			run.Status = workflow.Held
 			for cause := range strings.SplitSeq(value, ",") {
 				by := "olga"
 				if cause == string(workflow.HoldSessionEnd) {
