@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { useEffect, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { CallError, change, get, type Run, type Schemas, segment } from "../api/client";
 import { useSession } from "../shell";
 import {
@@ -22,6 +22,7 @@ import { Confirm } from "../ui/dialog";
 import { GraphView } from "../ui/graph";
 import { visible } from "../ui/visible";
 import { scenarioOf } from "./scenario";
+import { bannerOf, enforcementOf, type Standing, standingOf, toolsOf } from "./standing";
 import { Timeline } from "./timeline";
 
 type Entry = Schemas["HistoryEntry"];
@@ -64,6 +65,8 @@ function Shown({ run }: { run: Run }) {
     queryFn: ({ signal }) =>
       get<Schemas["DecisionList"]>("/v1/decisions", { run_id: run.run_id, decision: "DENY", page_size: 200 }, signal),
   });
+  const definition = useDefinition(run);
+  const enforcement = definition.data && enforcementOf(definition.data.definition);
   const entries = useMemo(() => history.data?.pages.flatMap((p) => p.entries) ?? [], [history.data]);
   const scenario = useMemo(() => scenarioOf(run, entries), [run, entries]);
   const [at, setAt] = useState<number>();
@@ -98,7 +101,8 @@ function Shown({ run }: { run: Run }) {
         <span className="grow" />
         <Actions run={run} />
       </div>
-      {run.held && (
+      <Standstill run={run} enforcement={enforcement} entries={entries} />
+      {run.status === "HELD" && (
         <div className="notice warn">
           Held, so no tool call is allowed:{" "}
           {run.holds?.map((h) => (
@@ -180,26 +184,11 @@ function Shown({ run }: { run: Run }) {
             {selected && selected !== run.state ? (
               <StateOf run={run} state={selected} />
             ) : past ? (
-              <Past version={past} />
+              <Past version={past} standing={standingOf(past, enforcement)} />
             ) : (
               <Facts
                 facts={[
-                  [
-                    "Allowed tools",
-                    run.allowed_tools ? (
-                      <Names key="a" names={run.allowed_tools} none="none" />
-                    ) : (
-                      "any that no rule forbids"
-                    ),
-                  ],
-                  [
-                    "Forbidden tools",
-                    run.disallowed_tools?.length ? <Names key="d" names={run.disallowed_tools} none="" /> : "",
-                  ],
-                  [
-                    "Allowed commands",
-                    run.allowed_commands ? <Names key="c" names={run.allowed_commands} none="none" /> : "",
-                  ],
+                  ...toolFacts(run, standingOf(run, enforcement)),
                   [
                     "Legal events",
                     <ul className="plain tight" key="e">
@@ -395,18 +384,60 @@ function Evidence({ evidence }: { evidence: NonNullable<Run["evidence"]> }) {
   );
 }
 
+/** What a run that is paused or has ended still enforces. */
+function Standstill({ run, enforcement, entries }: { run: Run; enforcement: string | undefined; entries: Entry[] }) {
+  const banner = bannerOf(run, enforcement, entries);
+  if (!banner) return null;
+  return (
+    <div className="notice warn" role="status">
+      {banner.text}
+      {banner.since && (
+        <>
+          {" since "}
+          <Time at={banner.since} />
+        </>
+      )}
+      {banner.by && (
+        <>
+          , paused by <Text>{banner.by}</Text>
+        </>
+      )}
+      {run.superseded_by && (
+        <>
+          {" "}
+          <Link to="/runs/$id" params={{ id: run.superseded_by }}>
+            That run
+          </Link>
+        </>
+      )}
+    </div>
+  );
+}
+
+type Lists = Pick<Run, "allowed_tools" | "allowed_commands" | "disallowed_tools" | "superseded_by">;
+
+/** Which tools pass: the lists of the state only where they are enforced. */
+function toolFacts(run: Lists, standing: Standing | undefined): [string, ReactNode][] {
+  if (run.superseded_by || !standing) return [];
+  if (standing !== "state") return [["Allowed tools", toolsOf[standing]]];
+  return [
+    [
+      "Allowed tools",
+      run.allowed_tools ? <Names key="a" names={run.allowed_tools} none="none" /> : "any that no rule forbids",
+    ],
+    ["Forbidden tools", run.disallowed_tools?.length ? <Names key="d" names={run.disallowed_tools} none="" /> : ""],
+    ["Allowed commands", run.allowed_commands ? <Names key="c" names={run.allowed_commands} none="none" /> : ""],
+  ];
+}
+
 /** The run as it was at a version: what its state allowed then. */
-function Past({ version: v }: { version: Schemas["RunVersion"] }) {
+function Past({ version: v, standing }: { version: Schemas["RunVersion"]; standing: Standing | undefined }) {
   return (
     <Facts
       facts={[
         ["At", <Time key="t" at={v.at} />],
         ["Status", <Chip key="s">{v.status}</Chip>],
-        [
-          "Allowed tools",
-          v.allowed_tools ? <Names key="a" names={v.allowed_tools} none="none" /> : "any that no rule forbids",
-        ],
-        ["Allowed commands", v.allowed_commands ? <Names key="c" names={v.allowed_commands} none="none" /> : ""],
+        ...toolFacts(v, standing),
         [
           "Limits",
           visible(
@@ -436,14 +467,20 @@ function Past({ version: v }: { version: Schemas["RunVersion"] }) {
   );
 }
 
-/** A state as its definition has it. */
-function StateOf({ run, state }: { run: Run; state: string }) {
+/** The definition that a run follows; a version never changes. */
+function useDefinition(run: Run) {
   const kind = run.process ? "processes" : "workflows";
-  const query = useQuery({
+  return useQuery({
     queryKey: [run.process ? "process" : "workflow", run.workflow, run.workflow_version],
     queryFn: ({ signal }) =>
       get<Schemas["Workflow"]>(`/v1/${kind}/${segment(run.workflow)}/versions/${run.workflow_version}`, {}, signal),
+    staleTime: Number.POSITIVE_INFINITY,
   });
+}
+
+/** A state as its definition has it. */
+function StateOf({ run, state }: { run: Run; state: string }) {
+  const query = useDefinition(run);
   return (
     <Loaded query={query}>
       {(w) => (
@@ -483,7 +520,7 @@ function Actions({ run }: { run: Run }) {
     return work.error ? <Failure error={work.error} /> : null;
   return (
     <div className="row">
-      {run.status === "PAUSED" ? (
+      {run.status === "PAUSED" || run.status === "HELD" ? (
         <button type="button" className="primary" onClick={() => setAsked("resume")}>
           Resume
         </button>

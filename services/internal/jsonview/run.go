@@ -22,7 +22,7 @@ type Run struct {
 	RunID           string         `json:"run_id"`
 	Workflow        string         `json:"workflow"`
 	WorkflowVersion int64          `json:"workflow_version"`
-	Status          string         `json:"status" enum:"RUNNING,WAITING,AWAITING_APPROVAL,PAUSED,COMPLETED,FAILED,BLOCKED,CANCELLED"`
+	Status          string         `json:"status" enum:"RUNNING,WAITING,AWAITING_APPROVAL,PAUSED,HELD,COMPLETED,FAILED,BLOCKED,CANCELLED"`
 	State           string         `json:"state"`
 	Context         jsontext.Value `json:"context" doc:"A JSON object, as the callers wrote it."`
 	Iterations      int64          `json:"iterations" doc:"Allowed tool calls in this entry of the state."`
