@@ -132,8 +132,8 @@ func checkStatus(run *workflow.Run) error {
 	if run.Status.Ended() && (open || run.Interrupt != nil) {
 		return fmt.Errorf("%s, and there is more to do: %+v", run.Status, run)
 	}
-	if run.Held() && run.Status != workflow.Paused {
-		return fmt.Errorf("held while %s", run.Status)
+	if held := run.Status == workflow.Held; run.Held() != held && !run.Status.Ended() {
+		return fmt.Errorf("%s with holds %+v", run.Status, run.Holds)
 	}
 	waits, asks := run.Child != nil, run.Approval.Pending()
 	for f := run.Fork; f != nil; {
@@ -155,7 +155,7 @@ func checkStatus(run *workflow.Run) error {
 	case waits:
 		want = workflow.Waiting
 	}
-	if moves := !run.Status.Ended() && run.Status != workflow.Paused; moves && run.Status != want {
+	if moves := !run.Status.Ended() && !run.Status.Stopped(); moves && run.Status != want {
 		return fmt.Errorf("the run is %s, and its unbound callers wait: %t, for humans: %t", run.Status, waits, asks)
 	}
 	return nil
