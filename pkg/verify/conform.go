@@ -415,7 +415,7 @@ func (c *conformer) decision(d *Traced) {
 			document.Quote(d.State), d.RunVersion, document.Quote(at.State))
 		return
 	}
-	if d.Decision == toolcall.Allow && d.Code != "" {
+	if d.Decision == toolcall.Allow && d.Code != "" && d.Code != toolcall.CodeNotEnforced {
 		c.differs("decision", d.Sequence, "%s %s: %s was recorded, and what is allowed has no code", d.Tool, d.CallID, said(d.Decision, d.Code))
 		return
 	}
@@ -442,7 +442,7 @@ func (c *conformer) decision(d *Traced) {
 	certain := exact || whateverInput(rules.Combined{State: state})
 	switch {
 	case state.Decision == d.Decision && state.Code == d.Code && certain, state.Decision == toolcall.Allow &&
-		d.Decision == toolcall.Allow && !takesInput(m, &at, d.Tool):
+		d.Decision == toolcall.Allow && state.Code == d.Code && !takesInput(m, &at, d.Tool):
 		c.out.Decisions++
 	case (run.Status.Ended() || run.Status.Stopped()) && d.Decision == toolcall.Deny && d.Code == toolcall.CodeRunNotActive:
 		c.open(OpenDriven)

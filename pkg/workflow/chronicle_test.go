@@ -126,13 +126,14 @@ func checkEntries(before, after *workflow.Run) error {
 	return nil
 }
 
-// checkStatus: what cannot move waits, what has ended keeps nothing (S6.1).
+// checkStatus: what cannot move waits, a run is HELD exactly while it has holds, what has ended
+// keeps nothing (S6.1, S6.2).
 func checkStatus(run *workflow.Run) error {
 	open := run.Fork != nil || run.Child != nil
 	if run.Status.Ended() && (open || run.Interrupt != nil) {
 		return fmt.Errorf("%s, and there is more to do: %+v", run.Status, run)
 	}
-	if held := run.Status == workflow.Held; run.Held() != held && !run.Status.Ended() {
+	if held := run.Status == workflow.Held; run.Held() != held {
 		return fmt.Errorf("%s with holds %+v", run.Status, run.Holds)
 	}
 	waits, asks := run.Child != nil, run.Approval.Pending()
