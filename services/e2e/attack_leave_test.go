@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 // short allows one tool until its end, with what is put into its meta.
 func short(id, tool, meta string) string {
+	meta = cmp.Or(meta, `"enforcement": "while_running"`)
 	return fmt.Sprintf(`{"id": %q, "initial": "a", "meta": {%s}, "states": {
 		"a": {"allowed_tools": [%q], "on": {"END": "z", "FAIL": "y"}}, "z": {"type": "final"}, "y": {"type": "final", "outcome": "failure"}}}`,
 		id, meta, tool)
@@ -126,7 +128,7 @@ func TestAgentsClaimNothingAtTheStart(t *testing.T) {
 	w := &world{shape: &u.shape, namespace: "default"}
 	operator := w.as(t, auth.Operator)
 	gate := func(id, inputs string) string {
-		return fmt.Sprintf(`{"id": %q, "initial": "a", "context": {"ok": "no", "review": {"done": false}, "ticket": 0}, %s
+		return fmt.Sprintf(`{"id": %q, "initial": "a", "meta": {"enforcement": "while_running"}, "context": {"ok": "no", "review": {"done": false}, "ticket": 0}, %s
 			"states": {"a": {"on": {"SHIP": {"target": "z", "guards": ["ok", "reviewed"]}}}, "z": {"type": "final"}},
 			"guards": {"ok": {"field": "ok", "op": "eq", "value": "yes"}, "reviewed": {"field": "review.done", "op": "eq", "value": true}}}`, id, inputs)
 	}

@@ -16,7 +16,7 @@ import (
 
 // greeting refers to what it is started with, to what its session shares, and to what that
 // keeps, and agents can force it.
-const greeting = `{"id": "greeting", "initial": "work", "meta": {"debug": true}, "context": {"who": "ann"},
+const greeting = `{"id": "greeting", "initial": "work", "meta": {"debug": true, "enforcement": "while_running"}, "context": {"who": "ann"},
   "states": {
     "work": {"allowed_tools": ["Read"], "model": "opus", "thinking_level": "high",
       "instructions": "Greet {{context.who}} in {{component.prefs.language}} for {{state./goal}}, {{state./none}}.", "on": {"DONE": "done"}},

@@ -39,6 +39,7 @@ type Run struct {
 	CreatedAt     time.Time    `json:"created_at"`
 	UpdatedAt     time.Time    `json:"updated_at"`
 
+	Enforcement string `json:"enforcement,omitzero" enum:"until_success,always,while_running" doc:"When the run stops to enforce its rules: once it has succeeded, never, or also while its agent pauses it and after a failure."`
 	// SupersededBy is told where it matters: of runs that judge nothing any more.
 	SupersededBy string        `json:"superseded_by,omitzero" doc:"The run that the session drives now, when that is another."`
 	Holds        []Hold        `json:"holds,omitempty" doc:"What it is held for."`
@@ -135,7 +136,7 @@ func RunOf(r *enginev1.Run) Run {
 		MaxIterations: rules.GetMaxIterations(), MaxEditLines: rules.GetMaxEditLines(),
 		MaxFilesPerState: rules.GetMaxFilesPerState(), FilesChanged: used.GetFilesChanged(),
 		ContextBudgetBytes: rules.GetContextBudgetBytes(), ContextBytes: used.GetContextBytes(),
-		ApprovalWaitSeconds: secondsOf(meta.GetApprovalWait()), Process: meta.GetProcess(), Policies: meta.GetPolicies(),
+		ApprovalWaitSeconds: secondsOf(meta.GetApprovalWait()), Process: meta.GetProcess(), Enforcement: meta.GetEnforcement(), Policies: meta.GetPolicies(),
 		Evidence: EvidenceOf(r.GetEvidence()), OutputTools: meta.GetOutputTools(),
 	}
 	run.PendingApproval, run.LastApproval = runApprovals(r.GetApproval())

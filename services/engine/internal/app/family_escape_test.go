@@ -163,7 +163,7 @@ func TestPauseByAStaleReplica(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	outcome, err := a.Pause(ctx, operator, run.ID, "stop", "")
-	if err != nil || outcome.Rejection != nil || load(t, b, run.ID).Status != workflow.Paused {
+	if err != nil || outcome.Rejection != nil || load(t, b, run.ID).Status != workflow.Held {
 		t.Errorf("%+v, %v", outcome, err)
 	}
 	run = mustStart(t, a, agent, Start{Workflow: "release", SessionID: "S2"})

@@ -213,7 +213,7 @@ func (p *plane) startLocked(workflow, session string) *enginev1.Run {
 	run := &enginev1.Run{
 		RunId: fmt.Sprintf("run_%d", p.next), Workflow: workflow, WorkflowVersion: 3, SessionId: session,
 		Status: enginev1.RunStatus_RUN_STATUS_RUNNING, Context: []byte(`{"big":12345678901234567890}`),
-		Rules: &enginev1.StateRules{}, Usage: &enginev1.Usage{}, WorkflowMeta: &enginev1.WorkflowMeta{CaptureOutput: true},
+		Rules: &enginev1.StateRules{}, Usage: &enginev1.Usage{}, WorkflowMeta: &enginev1.WorkflowMeta{CaptureOutput: true, Enforcement: "while_running"},
 	}
 	p.enterState(run, "testing")
 	p.runs[run.GetRunId()] = run

@@ -164,7 +164,7 @@ func TestListingFollows(t *testing.T) {
 			wantRefused(t, call(t, other, "mcp__fs__read_file", `{}`), "RUN_NOT_ACTIVE")
 		}},
 		{"its end, by a call", func() {
-			p.change("run_1", func(r *enginev1.Run) { r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_RUNNING, false })
+			p.change("run_1", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_RUNNING })
 			wantOK(t, call(t, other, "mcp__fs__read_file", `{}`))
 		}},
 		{"a child", func() { p.invoke("run_1"); wantOK(t, call(t, other, "get_status", `{}`)) }},

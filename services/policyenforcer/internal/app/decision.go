@@ -64,6 +64,9 @@ func (d *Decision) settle(c rules.Combined) {
 				break
 			}
 		}
+		if d.Unbound && d.By != nil { // without a run, the rule has judged
+			d.Verdict.Code, d.Message = "", ""
+		}
 		return
 	}
 	d.Verdict = toolcall.Verdict{Decision: c.Decision, Code: c.Code, Tool: d.Tool}

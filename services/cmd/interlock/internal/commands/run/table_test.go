@@ -63,7 +63,7 @@ func TestNestedForkInATable(t *testing.T) {
 	}
 	const want = `run         run_1
 workflow    ci⟦U+001B⟧ (version 1)
-status      PAUSED
+status      HELD
 held        by operator olga: lunch
 held        its session has ended
 state       s
