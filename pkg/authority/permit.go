@@ -60,7 +60,7 @@ func kept(n Node) *Refusal {
 			n.Run.Workflow)
 	}
 	return refuse(EnforcementKept,
-		"workflow %q has enforcement %q: an agent cannot leave it before a final state; go on by its events, or ask an operator",
+		"workflow %q has enforcement %q: an agent cannot leave it before a final state; continue by its events, or ask an operator",
 		n.Run.Workflow, n.Enforcement)
 }
 

@@ -1,6 +1,9 @@
 package shell
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // acts are programs of readerTable that write no file and do something all the same.
 var acts = []string{"kill", "killall", "pkill", "skill", "eval", "exec", "source", ".", "ping", "ping6", "ifconfig", "route", "stty"}
@@ -29,13 +32,26 @@ func (c Command) Looks() bool {
 	}
 }
 
-// asks are readers that ask other machines, and can thereby carry data away.
-var asks = []string{"host", "dig", "nslookup", "whois", "traceroute", "traceroute6", "tracepath"}
+// doubtful are commands that look, and that can do more than to read files of this machine: ask
+// others and thereby carry data away, change how later commands of the line run, load code of the
+// workspace, or run a program of their own, whose text is read for what it writes alone.
+var doubtful = []string{
+	"host", "dig", "nslookup", "whois", "traceroute", "traceroute6", "tracepath", "getent", "finger", "showmount", "rpcinfo", "netstat",
+	"arp", "iwconfig", "alias", "bind", "complete", "compopt", "declare", "enable", "export", "hash", "let", "local", "readonly", "set",
+	"shopt", "trap", "typeset", "unalias", "unset", "depcheck", "knip", "luacheck", "ts-prune", "awk",
+}
 
 // OnlyReads reports that the line is proved to read files of this machine and to do nothing else:
-// nothing in it was found that writes, runs other code or acts elsewhere, and all its commands look.
+// nothing in it was found that writes, runs other code or acts elsewhere, it sets no variable that
+// could be of a program, and all its commands look.
 func (p *Plan) OnlyReads() bool {
-	return !p.Empty && len(p.Findings) == 0 && !slices.ContainsFunc(p.Commands, func(c Command) bool {
-		return c.Assigns > 0 || !c.Looks() || slices.Contains(asks, c.Program())
+	if p.Empty || p.connects || len(p.Findings) > 0 || slices.ContainsFunc(p.Sets, isSetting) {
+		return false
+	}
+	return !slices.ContainsFunc(p.Commands, func(c Command) bool {
+		return c.Assigns > 0 || !c.Looks() || slices.Contains(doubtful, c.Program())
 	})
 }
+
+// isSetting reports the name of a variable that programs or the shell may read: in capitals.
+func isSetting(name string) bool { return strings.ToLower(name) != name }
