@@ -377,7 +377,7 @@ describe("approvals", () => {
     await api("operator", "POST", "/v1/workflows", {
       id: "pushes",
       initial: "work",
-      states: { work: { allowed_tools: ["Bash"], on: { DONE: "end" } }, end: { type: "final" } },
+      states: { work: { allowed_tools: ["Bash", "Edit"], on: { DONE: "end" } }, end: { type: "final" } },
     });
     await api("operator", "POST", "/v1/policies?name=pushes", {
       role: "agent",
@@ -544,11 +544,11 @@ describe("work", () => {
 
     await logIn(page, server.tokens.operator, `/runs/${lenient.run_id}`);
     await page.getByRole("heading", { name: "In plan" }).waitFor();
-    assert.equal(await enforced.innerText(), "Read");
+    assert.equal(await enforced.textContent(), "Read");
     assert.equal(await page.getByText("nothing is enforced").count(), 0);
     await api("agent", "POST", `/v1/runs/${lenient.run_id}/pause`, {});
     await page.getByText(/^Paused: nothing is enforced since .*, paused by agent$/).waitFor();
-    assert.equal(await enforced.innerText(), "any: nothing is enforced");
+    assert.equal(await enforced.textContent(), "any: nothing is enforced");
     await page.getByRole("button", { name: "Resume", exact: true }).waitFor();
     assert.deepEqual((({ decision, code }) => [decision, code])(await check(lenient, "while-paused")), [
       "ALLOW",
@@ -559,8 +559,8 @@ describe("work", () => {
     await page.getByRole("heading", { name: "Allowed, not enforced: WebFetch" }).waitFor();
     await page.getByText("Not enforced: run paused by agent").waitFor();
     const state = page.locator(".proof li", { hasText: "In which state" });
-    assert.match(await state.innerText(), /not enforced/);
-    assert.doesNotMatch(await state.innerText(), /passes/);
+    assert.match(await state.textContent(), /not enforced/);
+    assert.doesNotMatch(await state.textContent(), /passes/);
     await page.goto(`${server.url}/ui/decisions?run_id=${lenient.run_id}`);
     await page.getByText("run paused by agent").waitFor();
     await page.goto(`${server.url}/ui/`);

@@ -22,7 +22,7 @@ import { Confirm } from "../ui/dialog";
 import { GraphView } from "../ui/graph";
 import { visible } from "../ui/visible";
 import { scenarioOf } from "./scenario";
-import { bannerOf, enforcementOf, type Standing, standingOf, toolsOf } from "./standing";
+import { bannerOf, type Standing, standingOf, toolsOf } from "./standing";
 import { Timeline } from "./timeline";
 
 type Entry = Schemas["HistoryEntry"];
@@ -65,8 +65,6 @@ function Shown({ run }: { run: Run }) {
     queryFn: ({ signal }) =>
       get<Schemas["DecisionList"]>("/v1/decisions", { run_id: run.run_id, decision: "DENY", page_size: 200 }, signal),
   });
-  const definition = useDefinition(run);
-  const enforcement = definition.data && enforcementOf(definition.data.definition);
   const entries = useMemo(() => history.data?.pages.flatMap((p) => p.entries) ?? [], [history.data]);
   const scenario = useMemo(() => scenarioOf(run, entries), [run, entries]);
   const [at, setAt] = useState<number>();
@@ -101,7 +99,7 @@ function Shown({ run }: { run: Run }) {
         <span className="grow" />
         <Actions run={run} />
       </div>
-      <Standstill run={run} enforcement={enforcement} entries={entries} />
+      <Standstill run={run} entries={entries} />
       {run.status === "HELD" && (
         <div className="notice warn">
           Held, so no tool call is allowed:{" "}
@@ -184,11 +182,11 @@ function Shown({ run }: { run: Run }) {
             {selected && selected !== run.state ? (
               <StateOf run={run} state={selected} />
             ) : past ? (
-              <Past version={past} standing={standingOf(past, enforcement)} />
+              <Past version={past} standing={standingOf(past, run.enforcement)} />
             ) : (
               <Facts
                 facts={[
-                  ...toolFacts(run, standingOf(run, enforcement)),
+                  ...toolFacts(run, standingOf(run, run.enforcement)),
                   [
                     "Legal events",
                     <ul className="plain tight" key="e">
@@ -385,8 +383,8 @@ function Evidence({ evidence }: { evidence: NonNullable<Run["evidence"]> }) {
 }
 
 /** What a run that is paused or has ended still enforces. */
-function Standstill({ run, enforcement, entries }: { run: Run; enforcement: string | undefined; entries: Entry[] }) {
-  const banner = bannerOf(run, enforcement, entries);
+function Standstill({ run, entries }: { run: Run; entries: Entry[] }) {
+  const banner = bannerOf(run, entries);
   if (!banner) return null;
   return (
     <div className="notice warn" role="status">
@@ -467,20 +465,14 @@ function Past({ version: v, standing }: { version: Schemas["RunVersion"]; standi
   );
 }
 
-/** The definition that a run follows; a version never changes. */
-function useDefinition(run: Run) {
+/** A state as its definition has it. */
+function StateOf({ run, state }: { run: Run; state: string }) {
   const kind = run.process ? "processes" : "workflows";
-  return useQuery({
+  const query = useQuery({
     queryKey: [run.process ? "process" : "workflow", run.workflow, run.workflow_version],
     queryFn: ({ signal }) =>
       get<Schemas["Workflow"]>(`/v1/${kind}/${segment(run.workflow)}/versions/${run.workflow_version}`, {}, signal),
-    staleTime: Number.POSITIVE_INFINITY,
   });
-}
-
-/** A state as its definition has it. */
-function StateOf({ run, state }: { run: Run; state: string }) {
-  const query = useDefinition(run);
   return (
     <Loaded query={query}>
       {(w) => (

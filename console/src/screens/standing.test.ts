@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Run, Schemas } from "../api/client";
-import { bannerOf, enforcementOf, standingOf } from "./standing";
+import { bannerOf, standingOf } from "./standing";
 
 const run = (r: Partial<Run>) =>
   ({ run_id: "run_1", status: "RUNNING", updated_at: "2026-01-01T10:00:00Z", ...r }) as Run;
@@ -30,18 +30,12 @@ test.each([
 test("what depends on an enforcement that is not known yet is not known", () => {
   for (const status of ["PAUSED", "COMPLETED", "FAILED"] as const) {
     expect(standingOf({ status }, undefined)).toBeUndefined();
-    expect(bannerOf(run({ status }), undefined, [])).toBeUndefined();
+    expect(bannerOf(run({ status }), [])).toBeUndefined();
   }
 });
 
 test("a run that has failed in a state with events opens nothing", () => {
   expect(standingOf({ status: "FAILED", legal_events: [{}] }, "while_running")).toBe("own");
-});
-
-test("a definition without the word enforces until a success", () => {
-  for (const definition of [undefined, null, {}, { meta: {} }, { meta: null }, { meta: { enforcement: 1 } }])
-    expect(enforcementOf(definition)).toBe("until_success");
-  expect(enforcementOf({ meta: { enforcement: "while_running" } })).toBe("while_running");
 });
 
 test("a pause that lifts enforcement says since when, and by whom", () => {
@@ -50,18 +44,19 @@ test("a pause that lifts enforcement says since when, and by whom", () => {
     entry({ type: "resumed", time: "2026-01-01T08:30:00Z", actor: "agent" }),
     entry({ type: "paused", time: "2026-01-01T09:00:00Z", actor: "agent" }),
   ];
-  expect(bannerOf(run({ status: "PAUSED" }), "while_running", entries)).toEqual({
+  expect(bannerOf(run({ status: "PAUSED", enforcement: "while_running" }), entries)).toEqual({
     text: "Paused: nothing is enforced",
     since: "2026-01-01T09:00:00Z",
     by: "agent",
   });
-  expect(bannerOf(run({ status: "PAUSED" }), "until_success", entries)?.text).toBe(
+  expect(bannerOf(run({ status: "PAUSED", enforcement: "until_success" }), entries)?.text).toBe(
     "Paused: only Interlock's own tools are allowed.",
   );
 });
 
 test("an end says what is left", () => {
-  const text = (status: Run["status"], enforcement: string) => bannerOf(run({ status }), enforcement, [])?.text;
+  const text = (status: Run["status"], enforcement: Run["enforcement"]) =>
+    bannerOf(run({ status, enforcement }), [])?.text;
   expect(text("COMPLETED", "until_success")).toBe("The run has ended: nothing is enforced.");
   expect(text("COMPLETED", "always")).toBe("The run has ended: only Interlock's own tools are allowed.");
   expect(text("FAILED", "until_success")).toMatch(/^The run has failed: only tools that read /);
@@ -71,7 +66,7 @@ test("an end says what is left", () => {
 });
 
 test("a run that its session has left judges nothing, whatever its status", () => {
-  expect(bannerOf(run({ status: "COMPLETED", superseded_by: "run_2" }), "until_success", [])?.text).toMatch(
-    /another run/,
-  );
+  expect(
+    bannerOf(run({ status: "COMPLETED", enforcement: "until_success", superseded_by: "run_2" }), [])?.text,
+  ).toMatch(/another run/);
 });

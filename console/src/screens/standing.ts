@@ -1,19 +1,13 @@
 // What the rules of a run's state mean for its tool calls. It is for showing: the services decide.
 import type { Run, Schemas } from "../api/client";
 
-/** meta.enforcement of a definition; a registered one has the word of its deployment in it. */
-export function enforcementOf(definition: unknown): string {
-  const meta = (definition as { meta?: { enforcement?: unknown } } | undefined)?.meta;
-  return typeof meta?.enforcement === "string" ? meta.enforcement : "until_success";
-}
-
 /** Which calls pass: those that the state allows, tools that read, Interlock's own tools, or all. */
 export type Standing = "state" | "reading" | "own" | "open";
 
 type Stopped = { status: string; legal_events?: unknown[] | null };
 
-/** The standing of a run; undefined when it depends on an enforcement that is not known yet. */
-export function standingOf(run: Stopped, enforcement: string | undefined): Standing | undefined {
+/** The standing of a run; undefined when it depends on an enforcement that is not known. */
+export function standingOf(run: Stopped, enforcement: Run["enforcement"]): Standing | undefined {
   if (["HELD", "BLOCKED", "CANCELLED"].includes(run.status)) return "own";
   if (!["PAUSED", "COMPLETED", "FAILED"].includes(run.status)) return "state";
   if (!enforcement) return undefined;
@@ -46,13 +40,9 @@ export interface Banner {
 }
 
 /** The banner of a run; undefined where its state is enforced, and for a run that is held, whose holds say more. */
-export function bannerOf(
-  run: Run,
-  enforcement: string | undefined,
-  entries: Schemas["HistoryEntry"][],
-): Banner | undefined {
+export function bannerOf(run: Run, entries: Schemas["HistoryEntry"][]): Banner | undefined {
   if (run.superseded_by) return { text: "The session drives another run, whose rules judge its calls." };
-  const standing = standingOf(run, enforcement);
+  const standing = standingOf(run, run.enforcement);
   if (!standing || standing === "state" || run.status === "HELD") return undefined;
   if (run.status === "PAUSED") {
     if (standing === "own") return { text: "Paused: only Interlock's own tools are allowed." };
