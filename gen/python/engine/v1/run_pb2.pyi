@@ -275,7 +275,7 @@ class _HoldCauseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HoldCause.V
     HOLD_CAUSE_UNSPECIFIED: _HoldCause.ValueType  # 0
     """Not set."""
     HOLD_CAUSE_OPERATOR: _HoldCause.ValueType  # 1
-    """An operator paused it. An operator lifts that."""
+    """An operator holds it. An operator lifts that."""
     HOLD_CAUSE_SESSION_END: _HoldCause.ValueType  # 2
     """Its session has ended. The session, when it is resumed, or an operator lifts that."""
 
@@ -285,7 +285,7 @@ class HoldCause(_HoldCause, metaclass=_HoldCauseEnumTypeWrapper):
 HOLD_CAUSE_UNSPECIFIED: HoldCause.ValueType  # 0
 """Not set."""
 HOLD_CAUSE_OPERATOR: HoldCause.ValueType  # 1
-"""An operator paused it. An operator lifts that."""
+"""An operator holds it. An operator lifts that."""
 HOLD_CAUSE_SESSION_END: HoldCause.ValueType  # 2
 """Its session has ended. The session, when it is resumed, or an operator lifts that."""
 Global___HoldCause: _TypeAlias = HoldCause  # noqa: Y015
@@ -403,9 +403,9 @@ class _HistoryTypeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HistoryTy
     HISTORY_TYPE_FORCED: _HistoryType.ValueType  # 8
     """"forced": an operator set the state."""
     HISTORY_TYPE_PAUSED: _HistoryType.ValueType  # 9
-    """"paused": the run was paused."""
+    """"paused": the agent paused the run, or an operator started another one in its session."""
     HISTORY_TYPE_HELD: _HistoryType.ValueType  # 10
-    """"held": a paused run is held for one more cause."""
+    """"held": the run is held, or is held for one more cause."""
     HISTORY_TYPE_HOLD_LIFTED: _HistoryType.ValueType  # 11
     """"hold.lifted": a hold was lifted, and others remain."""
     HISTORY_TYPE_RESUMED: _HistoryType.ValueType  # 12
@@ -449,9 +449,9 @@ HISTORY_TYPE_INVOKE_ENDED: HistoryType.ValueType  # 7
 HISTORY_TYPE_FORCED: HistoryType.ValueType  # 8
 """"forced": an operator set the state."""
 HISTORY_TYPE_PAUSED: HistoryType.ValueType  # 9
-""""paused": the run was paused."""
+""""paused": the agent paused the run, or an operator started another one in its session."""
 HISTORY_TYPE_HELD: HistoryType.ValueType  # 10
-""""held": a paused run is held for one more cause."""
+""""held": the run is held, or is held for one more cause."""
 HISTORY_TYPE_HOLD_LIFTED: HistoryType.ValueType  # 11
 """"hold.lifted": a hold was lifted, and others remain."""
 HISTORY_TYPE_RESUMED: HistoryType.ValueType  # 12
@@ -817,7 +817,7 @@ Global___Run: _TypeAlias = Run  # noqa: Y015
 
 @_typing.final
 class Hold(_message.Message):
-    """Hold keeps a run paused until its cause is lifted (S6.2). A run has at most one for
+    """Hold keeps a run HELD until its cause is lifted (S6.2). A run has at most one for
     each cause.
     """
 
@@ -991,8 +991,8 @@ class WorkflowMeta(_message.Message):
     process: _builtins.bool
     """True when the workflow is a process (S8)."""
     debug: _builtins.bool
-    """True when ForceState may be used (meta.debug); the engine refuses agents where
-    only operators may.
+    """True when ForceState may be used (meta.debug); the engine refuses agents unless
+    enforcement is "while_running" and meta.debug is not "operator".
     """
     capture_output: _builtins.bool
     """True when the history keeps tool results (meta.capture_output)."""

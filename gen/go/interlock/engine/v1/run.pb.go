@@ -380,7 +380,7 @@ type HoldCause int32
 const (
 	// Not set.
 	HoldCause_HOLD_CAUSE_UNSPECIFIED HoldCause = 0
-	// An operator paused it. An operator lifts that.
+	// An operator holds it. An operator lifts that.
 	HoldCause_HOLD_CAUSE_OPERATOR HoldCause = 1
 	// Its session has ended. The session, when it is resumed, or an operator lifts that.
 	HoldCause_HOLD_CAUSE_SESSION_END HoldCause = 2
@@ -624,9 +624,9 @@ const (
 	HistoryType_HISTORY_TYPE_INVOKE_ENDED HistoryType = 7
 	// "forced": an operator set the state.
 	HistoryType_HISTORY_TYPE_FORCED HistoryType = 8
-	// "paused": the run was paused.
+	// "paused": the agent paused the run, or an operator started another one in its session.
 	HistoryType_HISTORY_TYPE_PAUSED HistoryType = 9
-	// "held": a paused run is held for one more cause.
+	// "held": the run is held, or is held for one more cause.
 	HistoryType_HISTORY_TYPE_HELD HistoryType = 10
 	// "hold.lifted": a hold was lifted, and others remain.
 	HistoryType_HISTORY_TYPE_HOLD_LIFTED HistoryType = 11
@@ -1379,7 +1379,7 @@ func (x *Run) GetEvidence() []*Evidence {
 	return nil
 }
 
-// Hold keeps a run paused until its cause is lifted (S6.2). A run has at most one for
+// Hold keeps a run HELD until its cause is lifted (S6.2). A run has at most one for
 // each cause.
 type Hold struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1695,8 +1695,8 @@ type WorkflowMeta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// True when the workflow is a process (S8).
 	Process bool `protobuf:"varint,1,opt,name=process,proto3" json:"process,omitempty"`
-	// True when ForceState may be used (meta.debug); the engine refuses agents where
-	// only operators may.
+	// True when ForceState may be used (meta.debug); the engine refuses agents unless
+	// enforcement is "while_running" and meta.debug is not "operator".
 	Debug bool `protobuf:"varint,2,opt,name=debug,proto3" json:"debug,omitempty"`
 	// True when the history keeps tool results (meta.capture_output).
 	CaptureOutput bool `protobuf:"varint,3,opt,name=capture_output,json=captureOutput,proto3" json:"capture_output,omitempty"`

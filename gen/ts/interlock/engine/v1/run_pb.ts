@@ -450,7 +450,7 @@ export const RunSchema: GenMessage<Run> = /*@__PURE__*/
   messageDesc(file_interlock_engine_v1_run, 4);
 
 /**
- * Hold keeps a run paused until its cause is lifted (S6.2). A run has at most one for
+ * Hold keeps a run HELD until its cause is lifted (S6.2). A run has at most one for
  * each cause.
  *
  * @generated from message interlock.engine.v1.Hold
@@ -661,8 +661,8 @@ export type WorkflowMeta = Message<"interlock.engine.v1.WorkflowMeta"> & {
   process: boolean;
 
   /**
-   * True when ForceState may be used (meta.debug); the engine refuses agents where
-   * only operators may.
+   * True when ForceState may be used (meta.debug); the engine refuses agents unless
+   * enforcement is "while_running" and meta.debug is not "operator".
    *
    * @generated from field: bool debug = 2;
    */
@@ -1735,7 +1735,7 @@ export enum HoldCause {
   UNSPECIFIED = 0,
 
   /**
-   * An operator paused it. An operator lifts that.
+   * An operator holds it. An operator lifts that.
    *
    * @generated from enum value: HOLD_CAUSE_OPERATOR = 1;
    */
@@ -1955,14 +1955,14 @@ export enum HistoryType {
   FORCED = 8,
 
   /**
-   * "paused": the run was paused.
+   * "paused": the agent paused the run, or an operator started another one in its session.
    *
    * @generated from enum value: HISTORY_TYPE_PAUSED = 9;
    */
   PAUSED = 9,
 
   /**
-   * "held": a paused run is held for one more cause.
+   * "held": the run is held, or is held for one more cause.
    *
    * @generated from enum value: HISTORY_TYPE_HELD = 10;
    */
