@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
@@ -95,14 +96,13 @@ func (a advance) act(w *world) outcome {
 }
 
 // pause is the agent's own (S6.2). It cannot leave a process, nor a workflow with
-// enforcement that keeps its agents (S6.6).
+// enforcement that keeps its agents, whichever run of the family that is (S6.6).
 type pause struct{}
 
 func (pause) String() string { return "pause" }
 
 func (pause) act(w *world) outcome {
-	first := w.outermost()
-	if stays := first.of.machine.Enforcement().Keeps() || first.of.process != nil; stays && !first.run.Status.Ended() {
+	if slices.ContainsFunc(w.members(), (*tracked).keeps) {
 		return outcome{
 			rejected: "ENFORCEMENT_KEPT",
 			message:  "pause refused: an agent cannot leave a process, or a workflow that keeps its agents, before its end.",
@@ -110,6 +110,11 @@ func (pause) act(w *world) outcome {
 	}
 	out := w.family(workflow.Pause{Actor: actor})
 	return answered(&out)
+}
+
+// keeps reports that an agent cannot leave the run now.
+func (t *tracked) keeps() bool {
+	return !t.run.Status.Ended() && (t.of.machine.Enforcement().Keeps() || t.of.process != nil)
 }
 
 // resume continues what was paused.
