@@ -66,7 +66,7 @@ func TestAfterFailure(t *testing.T) {
 		{"Skill", `{"skill": "deploy"}`, false},
 		{"SlashCommand", `{"command": "/deploy"}`, false},
 		{"KillShell", `{}`, false},
-		{"Task", `{"prompt": "go on", "run_in_background": true}`, false},
+		{"Task", `{"prompt": "continue", "run_in_background": true}`, false},
 		{"Monitor", `{"command": "ls"}`, false},
 		{"Save", `{}`, false},
 		{"Unheard", `{}`, false},

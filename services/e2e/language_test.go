@@ -294,7 +294,7 @@ func forceState(t *testing.T, w *world) {
 		t.Errorf("without debug: %v", got)
 	}
 	id := c.start(t, "debugged").GetRunId()
-	c.register(t, strings.Replace(strings.Replace(bugfix, `"id": "bugfix"`, `"id": "kept"`, 1), `"context"`, `"meta": {"debug": "operator"}, "context"`, 1))
+	c.register(t, strings.Replace(strings.Replace(bugfix, `"id": "bugfix"`, `"id": "kept"`, 1), `"context"`, `"meta": {"debug": "operator", "enforcement": "while_running"}, "context"`, 1))
 	agent := w.as(t, auth.Agent).runs
 	for workflow, accepted := range map[string]bool{"debugged": true, "kept": false} {
 		got := must[*enginev1.ForceStateResponse](t)(agent.ForceState(within(t),

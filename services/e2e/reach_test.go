@@ -68,8 +68,8 @@ func TestWhatReachesAgents(t *testing.T) {
 	ok(http.MethodPost, "/v1/components", `{"name": "Prefs", "slug": "prefs", "persistence": "long_term",
 		"schema_definition": {"language": {"type": "string"}, "seen": {"type": "integer"}}, "initial_values": {"language": "en"}}`)
 	ok(http.MethodPost, "/v1/workflows", greeting)
-	for id, meta := range map[string]string{"kept": `"debug": "operator"`, "always": `"debug": true, "enforcement": "always"`} {
-		ok(http.MethodPost, "/v1/workflows", strings.NewReplacer(`"id": "greeting"`, fmt.Sprintf(`"id": %q`, id), `"debug": true`, meta).Replace(greeting))
+	for id, meta := range map[string]string{"kept": `"debug": "operator", "enforcement": "while_running"`, "always": `"debug": true, "enforcement": "always"`} {
+		ok(http.MethodPost, "/v1/workflows", strings.NewReplacer(`"id": "greeting"`, fmt.Sprintf(`"id": %q`, id), `"debug": true, "enforcement": "while_running"`, meta).Replace(greeting))
 	}
 	agent := stdioAgent(t, u, []string{
 		"INTERLOCK_SESSION=lead", "INTERLOCK_TASK_ID=task_1", "INTERLOCK_TASK_KIND=callback",

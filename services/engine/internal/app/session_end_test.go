@@ -65,7 +65,7 @@ func TestSessionEndHoldsTheRun(t *testing.T) {
 	for _, e := range entries {
 		types = append(types, e.Type)
 	}
-	if got := strings.Join(types, " "); got != "started paused resumed paused held hold.lifted held resumed" {
+	if got := strings.Join(types, " "); got != "started held resumed held held hold.lifted held resumed" {
 		t.Errorf("history: %s", got)
 	}
 }
