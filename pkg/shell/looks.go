@@ -22,15 +22,18 @@ func (c Command) Looks() bool {
 	if len(words) == 0 {
 		return true // variables of the line
 	}
-	switch name := c.Program(); name {
-	case "git":
+	switch name := c.Program(); {
+	case name == "git":
 		return len(words) > 1 && words[1].Static && slices.Contains(gitLooks, words[1].Text)
-	case "find", "sed", "awk", "sort", "uniq", "tree", "jq", "rg":
+	case slices.Contains(filters, name):
 		return true
 	default:
 		return isInert(words) || readers()[name] && !slices.Contains(acts, name)
 	}
 }
+
+// filters are programs that look, as far as their options and programs write no file.
+var filters = []string{"find", "sed", "awk", "sort", "uniq", "tree", "jq", "rg"}
 
 // doubtful are commands that look, and that can do more than to read files of this machine: ask
 // others and thereby carry data away, change how later commands of the line run, load code of the
@@ -55,3 +58,26 @@ func (p *Plan) OnlyReads() bool {
 
 // isSetting reports the name of a variable that programs or the shell may read: in capitals.
 func isSetting(name string) bool { return strings.ToLower(name) != name }
+
+// MayRead reports that a line which only reads may have a command that matches: false is certain.
+func (p Pattern) MayRead() bool {
+	words := p.words
+	if p.glob != "" {
+		words = strings.Split(p.glob, " ")
+	}
+	if len(words) == 0 {
+		return p.inert
+	}
+	name := words[0][strings.LastIndexByte(words[0], '/')+1:]
+	switch {
+	case isGlob(words[0]), strings.Contains(words[0], "="):
+		return true
+	case slices.Contains(doubtful, name):
+		return false
+	case name == "git":
+		return len(words) == 1 || isGlob(words[1]) || slices.Contains(gitLooks, words[1])
+	default:
+		return slices.Contains(filters, name) || slices.Contains(inertCommands, name) || slices.Contains(inertWrappers, name) ||
+			readers()[name] && !slices.Contains(acts, name)
+	}
+}

@@ -1,6 +1,9 @@
 package shell
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestPatternsEndAtTargets: R2. Lines that two entries have in common are only those that a list
 // with the entry allows.
@@ -75,6 +78,41 @@ func TestOnlyReads(t *testing.T) {
 			}
 			if plan.OnlyReads() != want {
 				t.Errorf("%q: only reads: %t", line, !want)
+			}
+			if !want {
+				continue
+			}
+			for _, c := range plan.Commands {
+				var words []string
+				for _, w := range c.Words[:min(2, len(c.Words))] {
+					words = append(words, strings.ReplaceAll(w.Text, string(Unknown), "*"))
+				}
+				for _, entry := range []string{words[0], strings.Join(words, " "), strings.Join(words, " ") + " *", "*"} {
+					if !NewPattern(entry).MayRead() {
+						t.Errorf("%q has a command of %q, which may not read", line, entry)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestPatternsThatMayRead: S2.9. Of these no line only reads, whatever follows.
+func TestPatternsThatMayRead(t *testing.T) {
+	t.Parallel()
+	for want, entries := range map[bool][]string{
+		false: {
+			"git push", "git push *", "git commit", "git -C * log", "rm", "rm -rf *", "rm *", "make deploy", "kubectl", "kubectl delete *", "curl", "/usr/bin/curl *", "dig *",
+			"awk", "go test", "./deploy.sh", "npm run *", "export *", "",
+		},
+		true: {
+			"*", "l*", "?s", "ls", "ls *", "cat *", "git", "git *", "git l*", "git log", "git log *", "/bin/cat *", "find", "find * -delete", "sed -i *", "timeout *", "echo", "@inert",
+			"X=1 ls", "[lr]m *",
+		},
+	} {
+		for _, entry := range entries {
+			if got := NewPattern(entry).MayRead(); got != want {
+				t.Errorf("%q may read: %t", entry, got)
 			}
 		}
 	}

@@ -439,7 +439,7 @@ func (c *conformer) decision(d *Traced) {
 		c.byPolicy(m, &at, d, input, exact, state)
 		return
 	}
-	certain := exact || whateverInput(rules.Combined{State: state})
+	certain := exact || whateverInput(m, &at, d.Tool, "", rules.Combined{State: state})
 	switch {
 	case state.Decision == d.Decision && state.Code == d.Code && certain, state.Decision == toolcall.Allow &&
 		d.Decision == toolcall.Allow && state.Code == d.Code && !takesInput(m, &at, d.Tool):
@@ -458,7 +458,7 @@ func (c *conformer) decision(d *Traced) {
 // takesInput reports that the answer of a state depends on more than the tool.
 func takesInput(m *workflow.Machine, at *workflow.View, tool string) bool {
 	state := m.State(at.State)
-	return toolcall.Shell(state, tool) || toolcall.Edits(m, tool)
+	return toolcall.Shell(state, tool) || toolcall.Edits(m, tool) || toolcall.MayRead(m, at, tool, "")
 }
 
 func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, input []byte, exact bool,
@@ -469,7 +469,7 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 		c.open(OpenPolicy)
 		return
 	}
-	if state.Decision == toolcall.Deny && whateverInput(rules.Combined{State: state}) && d.Decision != toolcall.Deny {
+	if state.Decision == toolcall.Deny && whateverInput(m, at, d.Tool, "", rules.Combined{State: state}) && d.Decision != toolcall.Deny {
 		c.differs("decision", d.Sequence, "%s %s: the state denies it (%s), and %s was recorded", d.Tool, d.CallID,
 			state.Code, said(d.Decision, d.Code))
 		return

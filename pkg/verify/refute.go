@@ -47,6 +47,8 @@ func (c *checker) refute(p *workflow.Property, g *graph, o *offence, r Result) R
 		switch {
 		case o.paused:
 			r.Reason += `, because the agent may pause the run, which lifts enforcement; "enforcement": "until_success" in meta keeps it, and "while": "running" leaves that aside`
+		case last.root.run.Status == workflow.Failed && last.root.of.Machine.Enforcement() != workflow.WhileRunning:
+			r.Reason += `, because the run has failed, and tools that read are allowed; "enforcement": "always" in meta denies them, and "while": "running" leaves that aside`
 		case last.root.run.Status.Ended():
 			r.Reason += `, because the run has ended, which lifts enforcement; "enforcement": "always" in meta keeps it, and "while": "running" leaves that aside`
 		}

@@ -241,7 +241,7 @@ func (r *replay) call(d *Traced) bool {
 	}
 	state := toolcall.Decide(m, &at, toolcall.Call{Tool: d.Tool, Input: input})
 	said := decision{state.Decision, state.Code, "state " + document.Quote(at.State)}
-	if !exact && takesInput(m, &at, d.Tool) && !whateverInput(rules.Combined{State: state}) {
+	if !exact && takesInput(m, &at, d.Tool) && !whateverInput(m, &at, d.Tool, "", rules.Combined{State: state}) {
 		if d.Code == toolcall.CodeToolNotAllowed || d.Code == toolcall.CodeToolDisallowed { // whatever the input was
 			return r.callDiffers(d, Loosened, "state "+document.Quote(d.State), "decided by its input")
 		}
