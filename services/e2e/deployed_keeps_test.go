@@ -44,6 +44,20 @@ func (e *edge) done(t testing.TB, role auth.Role, method, path, body string) rep
 	return got
 }
 
+// serves waits until the gateway has reached each service.
+func (e *edge) serves(t testing.TB) {
+	t.Helper()
+	for _, path := range []string{"/v1/runs", "/v1/decisions", "/v1/approvals", "/sessions"} {
+		eventually(t, path+" is served", func() error {
+			got, err := e.ask(t, auth.Operator, "GET", path, "")
+			if err == nil && got.status != http.StatusOK {
+				err = errors.New(got.String())
+			}
+			return err
+		})
+	}
+}
+
 const deployedWorkflow = `{"id": "deployed", "initial": "a", "meta": {"approval_mode": "ui"}, "states": {
 	"a": {"allowed_tools": ["Read", "Write"], "on": {"GO": "b"}},
 	"b": {"allowed_tools": ["Read"], "on": {"ASK": {"target": "c", "requires_approval": true}}},
@@ -55,8 +69,10 @@ type acknowledged struct{ run, approval, state string }
 // write uses each service of a deployment: a policy, a run with decisions, an approval, a state.
 func (e *edge) write(t testing.TB) (a acknowledged) {
 	t.Helper()
+	e.serves(t)
 	e.done(t, auth.Operator, "POST", "/v1/workflows", deployedWorkflow)
-	e.done(t, auth.Operator, "POST", "/v1/policies", `{"name":"deployed","role":"agent","allow":[{"capability":"tool:Read"}],"deny":[{"capability":"tool:Write"}]}`)
+	e.done(t, auth.Operator, "POST", "/v1/policies",
+		`{"name":"deployed","role":"agent","allow":[{"capability":"tool:Read","rate_limit":{"max_calls":9,"window_seconds":3600}}],"deny":[{"capability":"tool:Write"}]}`)
 	e.done(t, auth.Operator, "PUT", "/v1/policies/deployed/attachments/role/agent", "")
 	a.run = fmt.Sprint(e.done(t, auth.Agent, "POST", "/v1/runs", `{"workflow":"deployed"}`).field("run_id"))
 	e.decides(t, a, "Read", "call-read", "ALLOW")
@@ -106,24 +122,25 @@ func (e *edge) decides(t testing.TB, a acknowledged, tool, call, want string) {
 // read requires that a deployment has all that it has acknowledged, and still enforces it.
 func (e *edge) read(t testing.TB, a acknowledged) {
 	t.Helper()
+	e.serves(t)
 	if err := e.in(t, a, "c"); err != nil {
 		t.Error(err)
 	}
 	e.decides(t, a, "Read", "call-last", "ALLOW")
 	e.decides(t, a, "Write", "", "DENY")
 	for path, words := range map[string][]string{
-		"/v1/runs/" + a.run + "/history":     {`"GO"`, `"ASK"`},
-		"/v1/approvals/" + a.approval:        {`"approver"`},
-		"/v1/decisions?run_id=" + a.run:      {`"call-read"`, `"call-write"`},
-		"/v1/policies/deployed":              {`"tool:Write"`},
-		"/workflow-states/" + a.state:        {`"kept"`},
-		"/v1/workflows/deployed":             {`"deployed"`},
-		"/v1/decisions?decision=DENY":        {`"call-write"`},
-		"/v1/approvals?status=PENDING":       {`"approvals"`},
-		"/workflow-schemas":    {`"deployed"`},
-		"/v1/runs?workflow=deployed":         {a.run},
-		"/v1/policies":                       {`"deployed"`},
-		"/workflow-states?session_name=lead": {a.state},
+		"/v1/runs/" + a.run + "/history":   {`"GO"`, `"ASK"`},
+		"/v1/approvals/" + a.approval:      {`"approver"`},
+		"/v1/decisions?run_id=" + a.run:    {`"call-read"`, `"call-write"`},
+		"/v1/policies/deployed":            {`"tool:Write"`},
+		"/workflow-states/" + a.state:      {`"kept"`},
+		"/v1/workflows/deployed":           {`"deployed"`},
+		"/v1/decisions?decision=DENY":      {`"call-write"`},
+		"/v1/approvals?status=PENDING":     {`"approvals"`},
+		"/workflow-schemas":                {`"deployed"`},
+		"/v1/runs?workflow=deployed":       {a.run},
+		"/v1/policies":                     {`"deployed"`},
+		"/workflow-states?schema=deployed": {a.state},
 	} {
 		got := e.done(t, auth.Operator, "GET", path, "")
 		for _, word := range words {

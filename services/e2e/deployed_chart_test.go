@@ -1,0 +1,247 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/interlock-run/interlock/pkg/certtest"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
+)
+
+// container is what tests read of a container of the chart.
+type container struct {
+	Image         string
+	Command, Args []string
+	Env           []struct {
+		Name, Value string
+		ValueFrom   struct {
+			SecretKeyRef struct{ Name, Key string } `yaml:"secretKeyRef"`
+		} `yaml:"valueFrom"`
+	}
+	Ports []struct {
+		Name          string
+		ContainerPort int `yaml:"containerPort"`
+	}
+	VolumeMounts []struct {
+		Name      string
+		MountPath string `yaml:"mountPath"`
+	} `yaml:"volumeMounts"`
+}
+
+// PodSpec is what tests read of a pod of the chart.
+type PodSpec struct {
+	Containers []container
+	Volumes    []struct {
+		Name   string
+		Secret struct {
+			SecretName  string `yaml:"secretName"`
+			DefaultMode int    `yaml:"defaultMode"`
+		}
+	}
+}
+
+// manifest is one object that the chart renders.
+type manifest struct {
+	Kind     string
+	Metadata struct {
+		Name   string
+		Labels map[string]string
+	}
+	StringData map[string]string `yaml:"stringData"`
+	Spec       struct {
+		PodSpec `yaml:",inline"`
+		Ports   []struct {
+			Name string
+			Port int
+		}
+		Template struct{ Spec PodSpec }
+	}
+}
+
+func (m manifest) component() string { return m.Metadata.Labels["app.kubernetes.io/component"] }
+
+// chart are the objects that the chart renders with values of tools/chart/testdata, whose test
+// holds the file against the templates.
+func chart(t testing.TB, golden string) (all []manifest) {
+	t.Helper()
+	text := string(must[[]byte](t)(os.ReadFile("../../tools/chart/testdata/golden/" + golden + ".txt")))
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		var m manifest
+		if err := yaml.Unmarshal([]byte(document), &m); err != nil {
+			t.Fatalf("%s: %v", golden, err)
+		}
+		if m.Kind != "" {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// installed is a chart's deployment. secrets are what its Secrets hold.
+type installed struct {
+	*deployment
+	objects []manifest
+	secrets map[string]map[string][]byte
+}
+
+// unitOf makes the program of a pod, with its files.
+func (r *installed) unitOf(t testing.TB, name string, p PodSpec) *unit {
+	t.Helper()
+	c := p.Containers[0]
+	program, _, _ := strings.Cut(path.Base(c.Image), "@")
+	program, _, _ = strings.Cut(program, ":")
+	u := &unit{name: name, program: program, args: slices.Clone(c.Args), mounts: map[string]string{}}
+	for _, variable := range c.Env {
+		value := variable.Value
+		if from := variable.ValueFrom.SecretKeyRef; from.Name != "" {
+			value = string(r.key(t, from.Name, from.Key))
+		}
+		u.env = append(u.env, variable.Name+"="+value)
+	}
+	for _, mount := range c.VolumeMounts {
+		u.mounts[mount.MountPath] = t.TempDir()
+		for _, volume := range p.Volumes {
+			if volume.Name != mount.Name || volume.Secret.SecretName == "" {
+				continue
+			}
+			content, there := r.secrets[volume.Secret.SecretName]
+			if !there {
+				t.Errorf("%s: there is no Secret %s", name, volume.Secret.SecretName)
+			}
+			u.mounts[mount.MountPath] = folderWith(t, os.FileMode(volume.Secret.DefaultMode), content)
+		}
+	}
+	return u
+}
+
+func (r *installed) key(t testing.TB, secret, key string) []byte {
+	t.Helper()
+	value, there := r.secrets[secret][key]
+	if !there {
+		t.Errorf("the Secret %s has no key %s", secret, key)
+	}
+	return value
+}
+
+// install places all Deployments of the chart, which find each other by its Services.
+func (r *installed) install(t testing.TB) {
+	t.Helper()
+	ports := map[string]map[string]int{}
+	for _, m := range r.objects {
+		if m.Kind == "Secret" && m.StringData != nil {
+			r.secrets[m.Metadata.Name] = map[string][]byte{}
+			for key, value := range m.StringData {
+				r.secrets[m.Metadata.Name][key] = []byte(value)
+			}
+		}
+	}
+	for _, m := range r.objects {
+		if m.Kind != "Deployment" {
+			continue
+		}
+		r.units = append(r.units, r.unitOf(t, m.component(), m.Spec.Template.Spec))
+		ports[m.component()] = map[string]int{}
+		for _, port := range m.Spec.Template.Spec.Containers[0].Ports {
+			ports[m.component()][port.Name] = port.ContainerPort
+		}
+	}
+	r.listen(t)
+	for _, m := range r.objects {
+		if of, ours := ports[m.component()]; m.Kind == "Service" && ours {
+			for _, port := range m.Spec.Ports {
+				at := r.at[fmt.Sprintf("%s:%d", m.component(), of[port.Name])]
+				if at == "" {
+					t.Errorf("Service %s: no program listens at %s", m.Metadata.Name, port.Name)
+				}
+				r.at[fmt.Sprintf("%s:%d", m.Metadata.Name, port.Port)] = at
+			}
+		}
+	}
+	for _, u := range r.units {
+		r.place(t, u)
+	}
+}
+
+// keeps writes, kills everything, and reads.
+func (r *installed) keeps(t *testing.T, e *edge, redis *redistest.Server, events ...*eventServer) {
+	t.Helper()
+	r.start(t)
+	told := e.write(t)
+	r.kill()
+	redis.Kill()
+	for _, s := range events {
+		s.stop()
+	}
+	if err := redis.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range events {
+		s.start(t)
+	}
+	r.start(t)
+	e.read(t, told)
+}
+
+// bootstrapped are the files that hold tokens and the key of session tokens.
+func bootstrapped(t testing.TB) (folder string, files map[string][]byte) {
+	t.Helper()
+	folder, files = t.TempDir(), map[string][]byte{}
+	if out, err := exec.CommandContext(within(t), binary(t, "interlock"), "token", "bootstrap", "--dir", folder).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range []string{"tokens.json", "token.key"} {
+		files[name] = must[[]byte](t)(os.ReadFile(filepath.Join(folder, name)))
+	}
+	for role, token := range tokensOf(t, filepath.Join(folder, "tokens.json")) {
+		files[string(role)] = []byte(token)
+	}
+	return folder, files
+}
+
+// certificate are the files of a Secret with a certificate.
+func certificate(t testing.TB, authority *certtest.Authority, name string, hosts ...string) map[string][]byte {
+	t.Helper()
+	cert, key := authority.Issue(t, name, hosts...)
+	return map[string][]byte{
+		"tls.crt": must[[]byte](t)(os.ReadFile(cert)), "tls.key": must[[]byte](t)(os.ReadFile(key)),
+		"ca.crt": must[[]byte](t)(os.ReadFile(authority.CA())),
+	}
+}
+
+// The chart with its own Valkey and NATS has what it acknowledged after all of it was killed.
+func TestChartsTrialKeepsWhatItAcknowledges(t *testing.T) {
+	t.Parallel()
+	tokens, files := bootstrapped(t)
+	authority := certtest.New(t)
+	r := &installed{deployment: &deployment{at: map[string]string{}}, objects: chart(t, "trial"), secrets: map[string]map[string][]byte{"il-interlock-tokens": files}}
+	for _, service := range []string{"engine", "policy-enforcer", "state-store", "approval", "gateway"} {
+		r.secrets["il-interlock-"+service+"-tls"] = certificate(t, authority, service)
+	}
+	var redis *redistest.Server
+	var nats *eventServer
+	for _, m := range r.objects {
+		if m.Kind != "StatefulSet" {
+			continue
+		}
+		switch c := m.Spec.Template.Spec.Containers[0]; m.component() {
+		case "valkey":
+			redis = redistest.Start(t, setFlag(t, c.Args, "--dir", t.TempDir())...)
+			r.at["il-interlock-valkey:6379"] = redis.Addr()
+		case "nats":
+			nats = startEvents(t, commandOf(setFlag(t, c.Args, "-sd", t.TempDir())...))
+			r.at["il-interlock-nats:4222"] = nats.address()
+		}
+	}
+	r.install(t)
+	ca := must[[]byte](t)(os.ReadFile(authority.CA()))
+	e := &edge{url: "https://" + r.at["gateway:7420"], client: trustingOnly(t, ca), tokens: tokensOf(t, filepath.Join(tokens, "tokens.json"))}
+	r.keeps(t, e, redis, nats)
+}
