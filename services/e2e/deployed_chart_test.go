@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/interlock-run/interlock/pkg/certtest"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
@@ -44,6 +45,7 @@ type PodSpec struct {
 		Secret struct {
 			SecretName  string `yaml:"secretName"`
 			DefaultMode int    `yaml:"defaultMode"`
+			Items       []struct{ Key, Path string }
 		}
 	}
 }
@@ -115,6 +117,12 @@ func (r *installed) unitOf(t testing.TB, name string, p PodSpec) *unit {
 			content, there := r.secrets[volume.Secret.SecretName]
 			if !there {
 				t.Errorf("%s: there is no Secret %s", name, volume.Secret.SecretName)
+			}
+			if volume.Secret.Items != nil {
+				content = map[string][]byte{}
+				for _, item := range volume.Secret.Items {
+					content[item.Path] = r.key(t, volume.Secret.SecretName, item.Key)
+				}
 			}
 			u.mounts[mount.MountPath] = folderWith(t, os.FileMode(volume.Secret.DefaultMode), content)
 		}
@@ -244,4 +252,57 @@ func TestChartsTrialKeepsWhatItAcknowledges(t *testing.T) {
 	ca := must[[]byte](t)(os.ReadFile(authority.CA()))
 	e := &edge{url: "https://" + r.at["gateway:7420"], client: trustingOnly(t, ca), tokens: tokensOf(t, filepath.Join(tokens, "tokens.json"))}
 	r.keeps(t, e, redis, nats)
+}
+
+// eventCluster are three servers with deploy/nats, the TLS that it offers, and one JetStream.
+func eventCluster(t *testing.T, authority *certtest.Authority) (all []*eventServer) {
+	t.Helper()
+	cert, key := authority.Issue(t, "nats")
+	routes := freeAddresses(t, 3)
+	for i, route := range routes {
+		text := deployedNATS(t) + fmt.Sprintf("tls { cert_file: %q, key_file: %q, ca_file: %q, verify: true }\n", cert, key, authority.CA()) +
+			fmt.Sprintf("server_name: n%d\ncluster { name: c, listen: %q, routes: [nats://%s] }\n", i, route, strings.Join(routes, ", nats://"))
+		file := secret(t, text)
+		all = append(all, startEvents(t, func() (*server.Options, error) { return server.ProcessConfigFile(file) }))
+	}
+	return all
+}
+
+// The chart in production, with the Redis of deploy/redis and a replica of it, a cluster of the
+// NATS of deploy/nats, TLS and logins everywhere, has what it acknowledged after all of it was
+// killed. The issuer and the MCP server that it names are not there.
+func TestChartInProductionKeepsWhatItAcknowledges(t *testing.T) {
+	t.Parallel()
+	tokens, files := bootstrapped(t)
+	inside, outside := certtest.New(t), certtest.New(t)
+	r := &installed{
+		deployment: &deployment{at: map[string]string{}, elsewhere: []string{"collector.observe:4317"}}, objects: chart(t, "production"),
+		secrets: map[string]map[string][]byte{
+			"given-tokens": files, "given-gateway": certificate(t, outside, "gateway", "interlock.example.com"),
+			"given-redis-tls": certificate(t, inside, "redis-client"), "given-nats-tls": certificate(t, inside, "nats-client"),
+			"given-oidc": certificate(t, outside, "oidc"), "given-console": {"secret": []byte("of the console")},
+			"given-webhook": {"urls": []byte("https://hooks.example.com/x"), "secret": []byte("a secret of webhooks, which is long")},
+			"given-nats":    {}, "given-redis": {},
+		},
+	}
+	for _, service := range []string{"engine", "policy-enforcer", "state-store", "approval", "gateway"} {
+		r.secrets["il-interlock-"+service+"-tls"] = certificate(t, inside, service)
+		r.secrets["given-redis"][service] = []byte("CHANGE-ME-" + service)
+	}
+	for _, user := range []string{"services", "gateway"} {
+		r.secrets["given-nats"][user] = []byte("CHANGE-ME-" + user)
+	}
+	cert, key := inside.Issue(t, "redis")
+	logins := deployedRedis(t, "masteruser interlock-replica", "masterauth CHANGE-ME-replica", "min-replicas-to-write 1")
+	r.at["redis.data:6380"] = freeAddresses(t, 1)[0]
+	_, port, _ := strings.Cut(r.at["redis.data:6380"], ":")
+	redis := redistest.Start(t, append(logins, "--repl-diskless-sync-delay", "0", "--tls-port", port, "--tls-cert-file", cert,
+		"--tls-key-file", key, "--tls-ca-cert-file", inside.CA(), "--tls-auth-clients", "yes")...)
+	redistest.Start(t, append(logins, "--replicaof", strings.ReplaceAll(redis.Addr(), ":", " "))...)
+	nats := eventCluster(t, inside)
+	r.at["nats-0.data:4223"], r.at["nats-1.data:4223"] = nats[0].address(), nats[1].address()
+	r.install(t)
+	ca := must[[]byte](t)(os.ReadFile(outside.CA()))
+	e := &edge{url: "https://" + r.at["gateway:7420"], client: trustingOnly(t, ca), tokens: tokensOf(t, filepath.Join(tokens, "tokens.json"))}
+	r.keeps(t, e, redis, nats...)
 }
