@@ -125,7 +125,7 @@ func TestDeployedRedisUsers(t *testing.T) {
 	file := "../../deploy/redis/users.acl"
 	text := strings.TrimSpace(string(must[[]byte](t)(os.ReadFile(file))))
 	users := strings.Split(text, "\n")
-	if users[0] != redisstore.ReplayerACL || len(users) != 8 {
+	if users[0] != redisstore.ReplayerACL || len(users) != 9 {
 		t.Fatalf("%d users, and the first is %q", len(users), users[0])
 	}
 	users = users[:6] // the others are of Redis itself
@@ -154,11 +154,10 @@ func TestDeployedRedisUsers(t *testing.T) {
 	}
 }
 
-// deployedRedis are the settings of deploy/redis, of which only the place of the ACL differs, with
-// what they offer in comments.
-func deployedRedis(t *testing.T, offered ...string) (settings []string) {
+// deployedRedis is the file of settings in deploy/redis, or in a copy of that folder, of which only
+// the place of the ACL differs, with what it offers in comments.
+func deployedRedis(t testing.TB, folder string, offered ...string) (settings []string) {
 	t.Helper()
-	folder := must[string](t)(filepath.Abs("../../deploy/redis"))
 	text := string(must[[]byte](t)(os.ReadFile(filepath.Join(folder, "redis.conf"))))
 	for _, line := range append(offered, "aclfile /etc/redis/users.acl") {
 		if !strings.Contains(text, "\n# "+line+"\n") {
@@ -166,14 +165,14 @@ func deployedRedis(t *testing.T, offered ...string) (settings []string) {
 		}
 		text = strings.Replace(text, "# "+line, line, 1)
 	}
-	return []string{"--include", secret(t, strings.Replace(text, "/etc/redis", folder, 1))}
+	return []string{secret(t, strings.Replace(text, "/etc/redis", folder, 1))}
 }
 
 // Redis with the files of deploy/redis has all that was acknowledged when it starts again,
 // whether it was stopped or killed.
 func TestDeployedRedisKeepsWhatItAcknowledged(t *testing.T) {
 	t.Parallel()
-	redis := redistest.Start(t, deployedRedis(t)...)
+	redis := redistest.Start(t, deployedRedis(t, must[string](t)(filepath.Abs("../../deploy/redis")))...)
 	as := func(user string) *redisstore.Store {
 		t.Helper()
 		s := must[*redisstore.Store](t)(redisstore.Open(t.Context(), redisstore.Config{
@@ -212,7 +211,7 @@ func TestDeployedRedisKeepsWhatItAcknowledged(t *testing.T) {
 	}
 }
 
-func secret(t *testing.T, content string) (file string) {
+func secret(t testing.TB, content string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/certtest"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
+	"github.com/interlock-run/interlock/services/internal/commandline"
 )
 
 // container is what tests read of a container of the chart.
@@ -152,7 +153,7 @@ func (r *installed) install(t testing.TB) {
 		}
 	}
 	for _, m := range r.objects {
-		if m.Kind != "Deployment" {
+		if m.Kind != "Deployment" && m.component() != "all-in-one" || m.Kind == "Service" || m.Spec.Template.Spec.Containers == nil {
 			continue
 		}
 		r.units = append(r.units, r.unitOf(t, m.component(), m.Spec.Template.Spec))
@@ -176,26 +177,6 @@ func (r *installed) install(t testing.TB) {
 	for _, u := range r.units {
 		r.place(t, u)
 	}
-}
-
-// keeps writes, kills everything, and reads.
-func (r *installed) keeps(t *testing.T, e *edge, redis *redistest.Server, events ...*eventServer) {
-	t.Helper()
-	r.start(t)
-	told := e.write(t)
-	r.kill()
-	redis.Kill()
-	for _, s := range events {
-		s.stop()
-	}
-	if err := redis.Restart(); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range events {
-		s.start(t)
-	}
-	r.start(t)
-	e.read(t, told)
 }
 
 // bootstrapped are the files that hold tokens and the key of session tokens.
@@ -251,6 +232,7 @@ func TestChartsTrialKeepsWhatItAcknowledges(t *testing.T) {
 	r.install(t)
 	ca := must[[]byte](t)(os.ReadFile(authority.CA()))
 	e := &edge{url: "https://" + r.at["gateway:7420"], client: trustingOnly(t, ca), tokens: tokensOf(t, filepath.Join(tokens, "tokens.json"))}
+	r.start(t)
 	r.keeps(t, e, redis, nats)
 }
 
@@ -293,7 +275,8 @@ func TestChartInProductionKeepsWhatItAcknowledges(t *testing.T) {
 		r.secrets["given-nats"][user] = []byte("CHANGE-ME-" + user)
 	}
 	cert, key := inside.Issue(t, "redis")
-	logins := deployedRedis(t, "masteruser interlock-replica", "masterauth CHANGE-ME-replica", "min-replicas-to-write 1")
+	folder := must[string](t)(filepath.Abs("../../deploy/redis"))
+	logins := deployedRedis(t, folder, "masteruser interlock-replica", "masterauth CHANGE-ME-replica", "min-replicas-to-write 1")
 	r.at["redis.data:6380"] = freeAddresses(t, 1)[0]
 	_, port, _ := strings.Cut(r.at["redis.data:6380"], ":")
 	redis := redistest.Start(t, append(logins, "--repl-diskless-sync-delay", "0", "--tls-port", port, "--tls-cert-file", cert,
@@ -304,5 +287,60 @@ func TestChartInProductionKeepsWhatItAcknowledges(t *testing.T) {
 	r.install(t)
 	ca := must[[]byte](t)(os.ReadFile(outside.CA()))
 	e := &edge{url: "https://" + r.at["gateway:7420"], client: trustingOnly(t, ca), tokens: tokensOf(t, filepath.Join(tokens, "tokens.json"))}
+	r.start(t)
 	r.keeps(t, e, redis, nats...)
+}
+
+// The chart in one pod has what it acknowledged after it was killed.
+func TestChartsOnePodKeepsWhatItAcknowledges(t *testing.T) {
+	t.Parallel()
+	r := &installed{deployment: &deployment{at: map[string]string{}}, objects: chart(t, "all-in-one"), secrets: map[string]map[string][]byte{}}
+	r.install(t)
+	if len(r.units) != 1 {
+		t.Fatalf("there are %d units", len(r.units))
+	}
+	r.units[0].args = append(r.units[0].args, "--nats", "127.0.0.1:0") // a pod has this port for itself
+	r.start(t)
+	e := &edge{url: "http://" + r.at["all-in-one:7420"], client: trustingOnly(t, nil), tokens: tokensOf(t, filepath.Join(r.units[0].mounts["/data"], "tokens.json"))}
+	r.keeps(t, e, nil)
+}
+
+// The commands of docs/operations.md start the separate services, where the network is trusted.
+func TestDocumentedServicesKeepWhatTheyAcknowledge(t *testing.T) {
+	t.Parallel()
+	_, block, _ := strings.Cut(string(must[[]byte](t)(os.ReadFile("../../docs/operations.md"))), "## Separate services")
+	block, _, _ = strings.Cut(block[strings.Index(block, "    SHARED="):], "\n\n")
+	bin := t.TempDir()
+	for name := range commandline.Programs() {
+		script := "#!/bin/sh\nprintf '%s\\n' \"" + name + "\" \"$@\" ''\n"
+		if err := os.WriteFile(filepath.Join(bin, "interlock-"+name), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reader := exec.CommandContext(within(t), "bash", "-euc", block)
+	reader.Env = append(cleanEnv(), "PATH="+bin+":"+os.Getenv("PATH"))
+	commands := strings.Split(strings.TrimSpace(string(must[[]byte](t)(reader.Output()))), "\n\n")
+	tokens, _ := bootstrapped(t)
+	redis, nats := redistest.Start(t), startEvents(t, commandOf("-js", "-sd", t.TempDir()))
+	d := &deployment{at: map[string]string{"redis:6379": redis.Addr(), "nats:4222": nats.address()}}
+	for _, command := range commands {
+		words := strings.Split(command, "\n")
+		u := &unit{name: words[0], program: "interlock-" + words[0], args: append(words[1:], "--insecure-plaintext"), mounts: map[string]string{}}
+		for i, word := range u.args {
+			if word == "tokens.json" || word == "token.key" {
+				u.args[i] = filepath.Join(tokens, word)
+			}
+		}
+		d.units = append(d.units, u)
+	}
+	if len(d.units) != 5 {
+		t.Fatalf("the documentation starts %d services", len(d.units))
+	}
+	d.listen(t)
+	for _, u := range d.units {
+		d.place(t, u)
+	}
+	d.start(t)
+	e := &edge{url: "http://" + d.at["gateway:7420"], client: trustingOnly(t, nil), tokens: tokensOf(t, filepath.Join(tokens, "tokens.json"))}
+	d.keeps(t, e, redis, nats)
 }

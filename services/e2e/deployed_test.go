@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
 // unit is one program as a file of a deployment starts it. Its paths and addresses are those of
@@ -34,6 +36,8 @@ type deployment struct {
 	units []*unit
 	// at is where each "NAME:PORT" is on this machine.
 	at map[string]string
+	// used is called between the writes and the end, unless it is nil.
+	used func()
 	// elsewhere are addresses that belong to no part of the deployment.
 	elsewhere []string
 }
@@ -136,11 +140,36 @@ func (d *deployment) ready(t testing.TB, u *unit, at string) {
 	})
 }
 
-// kill ends all units at once.
-func (d *deployment) kill() {
+// keeps uses a deployment that was started, kills everything, and requires what it acknowledged of
+// what starts again.
+func (d *deployment) keeps(t *testing.T, e *edge, redis *redistest.Server, events ...*eventServer) {
+	t.Helper()
+	told := e.write(t)
+	if d.used != nil {
+		d.used()
+	}
 	for _, u := range d.units {
+		if log := u.process.log.String(); strings.Contains(log, "a call was refused before a decision") {
+			t.Errorf("%s: ordinary use leaves warnings: %s", u.name, log)
+		}
 		u.process.kill()
 	}
+	if redis != nil {
+		redis.Kill()
+	}
+	for _, s := range events {
+		s.stop()
+	}
+	if redis != nil {
+		if err := redis.Restart(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range events {
+		s.start(t)
+	}
+	d.start(t)
+	e.read(t, told)
 }
 
 // eventServer is a NATS server with the settings of a deployment, at one address.
