@@ -234,6 +234,26 @@ func TestChartsTrialKeepsWhatItAcknowledges(t *testing.T) {
 	e := &edge{url: "https://" + r.at["gateway:7420"], client: trustingOnly(t, ca), tokens: tokensOf(t, filepath.Join(tokens, "tokens.json"))}
 	r.start(t)
 	r.keeps(t, e, redis, nats)
+	r.tested(t)
+}
+
+// tested runs what helm test runs.
+func (r *installed) tested(t *testing.T) {
+	t.Helper()
+	for _, m := range r.objects {
+		if m.Kind != "Pod" || m.component() != "test" {
+			continue
+		}
+		u := r.unitOf(t, "test", m.Spec.PodSpec)
+		r.place(t, u)
+		cmd := exec.CommandContext(within(t), binary(t, u.program), u.args...)
+		cmd.Env = append(cleanEnv(), u.env...)
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "deployed") {
+			t.Errorf("helm test: %v: %s", err, out)
+		}
+		return
+	}
+	t.Error("there is nothing for helm test")
 }
 
 // eventCluster are three servers with deploy/nats, the TLS that it offers, and one JetStream.

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"os"
@@ -180,5 +181,129 @@ func (d *deployment) observed(t *testing.T, compose composed) {
 				t.Errorf("no %s has the label %s", match[1], label[1])
 			}
 		}
+	}
+}
+
+// Grafana finds the dashboard and Prometheus where the compose file puts them.
+func TestComposeShowsTheDashboard(t *testing.T) {
+	t.Parallel()
+	compose := readCompose(t)
+	grafana := compose.Services["grafana"]
+	here := func(path string) string {
+		t.Helper()
+		for _, volume := range grafana.Volumes {
+			from, to, _ := strings.Cut(strings.TrimSuffix(volume, ":ro"), ":")
+			if below, is := strings.CutPrefix(path+"/", to+"/"); is {
+				return filepath.Join(filepath.Dir(composeFile), from, below)
+			}
+		}
+		t.Fatalf("grafana has no %s", path)
+		return ""
+	}
+	if _, err := os.Stat(here(grafana.Environment["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])); err != nil {
+		t.Error(err)
+	}
+	var dashboards struct {
+		Providers []struct{ Options struct{ Path string } }
+	}
+	var sources struct {
+		Datasources []struct{ URL, Type string }
+	}
+	for kind, into := range map[string]any{"dashboards/interlock.yaml": &dashboards, "datasources/prometheus.yaml": &sources} {
+		if err := yaml.Unmarshal(must[[]byte](t)(os.ReadFile(here("/etc/grafana/provisioning/"+kind))), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, provider := range dashboards.Providers {
+		if files := must[[]string](t)(filepath.Glob(here(provider.Options.Path) + "/*.json")); len(files) != 1 {
+			t.Errorf("%s has %q", provider.Options.Path, files)
+		}
+	}
+	host, port, _ := strings.Cut(strings.TrimPrefix(sources.Datasources[0].URL, "http://"), ":")
+	if _, there := compose.Services[host]; !there || port != "9090" || sources.Datasources[0].Type != "prometheus" || len(dashboards.Providers) != 1 {
+		t.Errorf("grafana asks %v, with %v", sources, dashboards)
+	}
+}
+
+// The images are of the programs that there are, from files that there are.
+func TestImagesAreOfThePrograms(t *testing.T) {
+	t.Parallel()
+	var programs []string
+	for _, entry := range must[[]os.DirEntry](t)(os.ReadDir("../cmd")) {
+		programs = append(programs, entry.Name())
+	}
+	var ko struct {
+		Builds []struct {
+			ID, Main string
+		}
+	}
+	folder := "../../deploy/images/"
+	if err := yaml.Unmarshal(must[[]byte](t)(os.ReadFile(folder+"ko.yaml")), &ko); err != nil {
+		t.Fatal(err)
+	}
+	var built []string
+	for _, build := range ko.Builds {
+		built = append(built, build.ID)
+		if build.Main != "./cmd/"+build.ID {
+			t.Errorf("%s is made of %s", build.ID, build.Main)
+		}
+	}
+	slices.Sort(built)
+	if !slices.Equal(built, programs) {
+		t.Errorf("ko builds %q, and there are %q", built, programs)
+	}
+	text := string(must[[]byte](t)(os.ReadFile(folder + "Dockerfile")))
+	for _, program := range programs {
+		if !strings.Contains(text, program) {
+			t.Errorf("the Dockerfile does not name %s", program)
+		}
+	}
+	for _, match := range regexp.MustCompile(`(?m)^COPY ([^-].*) \S+$`).FindAllStringSubmatch(text, -1) {
+		for _, from := range strings.Fields(match[1]) {
+			if _, err := os.Stat("../../" + from); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// Each file of deploy/ is one that a test starts or reads: a new one has to be added here, with
+// its test.
+func TestEveryDeployedFileHasItsTest(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"compose/compose.yaml":                        "TestComposeKeepsWhatItAcknowledges",
+		"compose/prometheus.yaml":                     "TestComposeKeepsWhatItAcknowledges",
+		"compose/grafana/dashboards/interlock.yaml":   "TestComposeShowsTheDashboard",
+		"compose/grafana/datasources/prometheus.yaml": "TestComposeShowsTheDashboard",
+		"grafana/interlock.json":                      "TestComposeKeepsWhatItAcknowledges; tools/promtool",
+		"images/Dockerfile":                           "TestImagesAreOfThePrograms",
+		"images/ko.yaml":                              "TestImagesAreOfThePrograms",
+		"images/prebuilt.Dockerfile":                  "tools/cluster",
+		"nats/nats.conf":                              "TestDeployedNATSAccounts, TestChartInProductionKeepsWhatItAcknowledges",
+		"prometheus/alerts.yaml":                      "TestComposeKeepsWhatItAcknowledges; tools/promtool",
+		"prometheus/alerts_test.yaml":                 "tools/promtool",
+		"redis/redis.conf":                            "TestDeployedRedisKeepsWhatItAcknowledged, TestChartInProductionKeepsWhatItAcknowledges",
+		"redis/users.acl":                             "TestDeployedRedisUsers, TestRunbookCommandsOfRedis",
+	}
+	source := ""
+	for _, file := range must[[]string](t)(filepath.Glob("*_test.go")) {
+		source += string(must[[]byte](t)(os.ReadFile(file)))
+	}
+	for file, named := range tests {
+		for _, test := range regexp.MustCompile(`Test\w+`).FindAllString(named, -1) {
+			if !strings.Contains(source, "func "+test+"(") {
+				t.Errorf("%s: there is no %s", file, test)
+			}
+		}
+	}
+	err := filepath.WalkDir("../../deploy", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && tests[strings.TrimPrefix(filepath.ToSlash(path), "../../deploy/")] == "" {
+			t.Errorf("no test starts %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
