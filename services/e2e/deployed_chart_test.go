@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -299,7 +300,8 @@ func TestChartInProductionKeepsWhatItAcknowledges(t *testing.T) {
 	logins := deployedRedis(t, folder, "masteruser interlock-replica", "masterauth CHANGE-ME-replica", "min-replicas-to-write 1")
 	r.at["redis.data:6380"] = freeAddresses(t, 1)[0]
 	_, port, _ := strings.Cut(r.at["redis.data:6380"], ":")
-	redis := redistest.Start(t, append(logins, "--repl-diskless-sync-delay", "0", "--tls-port", port, "--tls-cert-file", cert,
+	dir := t.TempDir()
+	redis := redistest.StartIn(t, dir, append(logins, "--repl-diskless-sync-delay", "0", "--tls-port", port, "--tls-cert-file", cert,
 		"--tls-key-file", key, "--tls-ca-cert-file", inside.CA(), "--tls-auth-clients", "yes")...)
 	redistest.Start(t, append(logins, "--replicaof", strings.ReplaceAll(redis.Addr(), ":", " "))...)
 	nats := eventCluster(t, inside)
@@ -308,7 +310,38 @@ func TestChartInProductionKeepsWhatItAcknowledges(t *testing.T) {
 	ca := must[[]byte](t)(os.ReadFile(outside.CA()))
 	e := &edge{url: "https://" + r.at["gateway:7420"], client: trustingOnly(t, ca), tokens: tokensOf(t, filepath.Join(tokens, "tokens.json"))}
 	r.start(t)
-	r.keeps(t, e, redis, nats...)
+	told := r.keeps(t, e, redis, nats...)
+
+	// An operator's commands with the logins that are made for them, and the drill.
+	cert, key = inside.Issue(t, "operator")
+	file := filepath.Join(t.TempDir(), "backup")
+	store := []string{
+		"--store", "rediss://" + r.at["redis.data:6380"] + "/0", "--store-username", "interlock-operator", "--store-password-file",
+		secret(t, "CHANGE-ME-operator"), "--store-ca", inside.CA(), "--store-client-cert", cert, "--store-client-key", key,
+	}
+	stream := []string{
+		"--nats-url", "tls://" + r.at["nats-0.data:4223"], "--nats-username", "services", "--nats-password-file", secret(t, "CHANGE-ME-services"),
+		"--nats-ca", inside.CA(), "--nats-client-cert", cert, "--nats-client-key", key,
+	}
+	runCommand(t, 0, append([]string{"backup", "create", file}, store...)...)
+	runCommand(t, 0, slices.Concat([]string{"events", "rebuild"}, store, stream)...)
+	for _, u := range r.units {
+		u.process.kill()
+	}
+	redis.Kill()
+	if err := errors.Join(os.RemoveAll(filepath.Join(dir, "appendonlydir")), redis.Restart()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the replica follows", func() error {
+		if info := (&administered{Server: redis}).cli(t, "info", "replication"); !strings.Contains(info, "min_slaves_good_slaves:1") {
+			return errors.New(info)
+		}
+		return nil
+	})
+	runCommand(t, 0, slices.Concat([]string{"backup", "restore", file}, store, stream)...)
+	runCommand(t, 0, append([]string{"store", "accept-rollback"}, store...)...)
+	r.start(t)
+	e.read(t, told)
 }
 
 // The chart in one pod has what it acknowledged after it was killed.

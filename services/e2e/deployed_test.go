@@ -142,9 +142,9 @@ func (d *deployment) ready(t testing.TB, u *unit, at string) {
 
 // keeps uses a deployment that was started, kills everything, and requires what it acknowledged of
 // what starts again.
-func (d *deployment) keeps(t *testing.T, e *edge, redis *redistest.Server, events ...*eventServer) {
+func (d *deployment) keeps(t *testing.T, e *edge, redis *redistest.Server, events ...*eventServer) (told acknowledged) {
 	t.Helper()
-	told := e.write(t)
+	told = e.write(t)
 	if d.used != nil {
 		d.used()
 	}
@@ -170,6 +170,7 @@ func (d *deployment) keeps(t *testing.T, e *edge, redis *redistest.Server, event
 	}
 	d.start(t)
 	e.read(t, told)
+	return told
 }
 
 // eventServer is a NATS server with the settings of a deployment, at one address.
