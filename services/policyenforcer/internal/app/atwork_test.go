@@ -86,12 +86,12 @@ func TestNotExecutedVoidsNothing(t *testing.T) {
 		ends  string
 		held  bool
 	}{
-		"allowed before the tests":         {[]func(*testing.T, *App){write, tests}, OutcomeNotExecuted, true},
-		"allowed after the tests":          {[]func(*testing.T, *App){tests, write}, OutcomeNotExecuted, true},
-		"claimed by its agent":             {[]func(*testing.T, *App){tests, write, reports(agent, "", false)}, OutcomeNotExecuted, true},
-		"it was made":                      {[]func(*testing.T, *App){tests, write}, OutcomeOK, false},
-		"it was made, before the tests":    {[]func(*testing.T, *App){write, tests}, OutcomeOK, false},
-		"it failed":                        {[]func(*testing.T, *App){tests, write}, OutcomeFailed, false},
+		"allowed before the tests":          {[]func(*testing.T, *App){write, tests}, OutcomeNotExecuted, true},
+		"allowed after the tests":           {[]func(*testing.T, *App){tests, write}, OutcomeNotExecuted, true},
+		"claimed by its agent":              {[]func(*testing.T, *App){tests, write, reports(agent, "", false)}, OutcomeNotExecuted, true},
+		"it was made":                       {[]func(*testing.T, *App){tests, write}, OutcomeOK, false},
+		"it was made, before the tests":     {[]func(*testing.T, *App){write, tests}, OutcomeOK, false},
+		"it failed":                         {[]func(*testing.T, *App){tests, write}, OutcomeFailed, false},
 		"it left something, as it was seen": {[]func(*testing.T, *App){tests, write, reports(witnessed, "b1", false)}, OutcomeNotExecuted, false},
 	} {
 		t.Run(name, func(t *testing.T) {
