@@ -33,7 +33,7 @@ func (s Style) Event(ev *eventv1.Event, home string) string {
 var factWords = map[protoreflect.Name]string{
 	"event": "%s", "tool": "%s", "workflow": "%s", "code": "%s", "interrupt": "%s", "status": "%s", "name": "%s",
 	"state": "in %s", "session_id": "session %s", "workflow_version": "version %s", "child_run_id": "child %s",
-	"files_changed": "changed %s", "result_bytes": "%s bytes", "cost_usd": "%s USD",
+	"files_changed": "changed %s", "result_bytes": "%s bytes", "cost_usd": "$%s",
 	"schema_name": "schema %s", "session_name": "session %s", "pointers": "at %s", "expires_at": "until %s",
 	"parent_session_id": "parent %s", "workflow_state_id": "state %s", "state_id": "state %s", "attempts": "attempt %s",
 	"state_update_status": "state update %s", "child_session_id": "of %s",
