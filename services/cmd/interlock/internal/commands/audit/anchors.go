@@ -38,7 +38,11 @@ func (c *verifyCommand) anchors(ctx context.Context) (map[string]anchor, error) 
 		return nil, err
 	}
 	if c.NATSURL == "" && c.Server == "" {
-		endpoints, err := client.DataFolder(c.Data).ReadEndpoints()
+		folder, err := client.DataFolder(c.Data)
+		if err != nil {
+			return nil, err
+		}
+		endpoints, err := folder.ReadEndpoints()
 		if err != nil {
 			return nil, err
 		}

@@ -116,7 +116,10 @@ func (c *Command) source() (bus.Endpoint, error) {
 	if c.NATSURL != "" {
 		return c.Endpoint(c.NATSURL)
 	}
-	folder := client.DataFolder(c.Data)
+	folder, err := client.DataFolder(c.Data)
+	if err != nil {
+		return bus.Endpoint{}, err
+	}
 	endpoints, err := folder.ReadEndpoints()
 	if err != nil {
 		return bus.Endpoint{}, err
