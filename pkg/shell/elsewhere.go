@@ -18,8 +18,8 @@ var readingMethods = wordSet(`GET HEAD OPTIONS TRACE PROPFIND REPORT`)
 
 // elsewhere finds what a command does on another machine or service.
 func (s *scan) elsewhere(at int) {
-	if s.spec.elsewhere && !s.quiet {
-		s.note(Elsewhere, s.c, at, actsElsewhere)
+	if s.spec.elsewhere {
+		s.unlessHarmless(Elsewhere, at, actsElsewhere)
 	}
 	switch s.spec.name {
 	case "curl":
@@ -146,7 +146,7 @@ failover rotate generate abandon apply bind unbind install uninstall upgrade mig
 // verb finds the verb of a client of a cloud: the first word of its operands that is one of reading,
 // behind words that name groups of commands. Any other command acts.
 func (s *scan) verb(at int) {
-	if s.quiet || len(s.words) == at+2 && s.words[at+1].Static && asked[s.words[at+1].Text] {
+	if s.looksOnly() || len(s.words) == at+2 && s.words[at+1].Static && asked[s.words[at+1].Text] {
 		return
 	}
 	leading := s.operands

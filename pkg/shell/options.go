@@ -57,7 +57,9 @@ const (
 	roleProject        // the program does what files of the workspace say, and reads no code from its input
 	roleReport         // its argument is a report of pytest-cov, which can name a file
 	roleIsolates       // the program loads nothing from the folder that it is in
-	roleSwitch         // as roleQuiet, unless false follows
+	roleSwitch         // as roleQuiet, and the next word may be its value
+	roleActs           // the program acts after all, whatever option before it said otherwise
+	rolePipes          // it writes to its output and nowhere else, also next to roleActs
 	roleGoFlags        // its argument is options of a tool of go, which can write
 	roleModMode        // its argument is -mod of go, which can write go.mod
 	roleConfig         // its argument is a file whose settings say what runs
@@ -67,6 +69,7 @@ const (
 	roleDryRun         // the program only says what it would do, as far as its argument says so
 	roleSignals        // it reaches processes that the line did not start
 	roleProperty       // its argument is a setting of a build, NAME=VALUE
+	roleOverride       // its argument is a file of settings, or a setting of ruff
 	roleVirtual        // its argument is an option of a virtual machine of Java
 )
 
@@ -77,8 +80,8 @@ var roles = sync.OnceValue(func() map[string]role {
 		"dump": roleDump, "reads": roleReads, "passes": rolePasses, "module": roleModule, "eval": roleEval, "split": roleSplit,
 		"stop": roleStop, "script_file": roleFile, "datacode": roleData, "loads": roleLoads, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
 		"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "folder": roleFolder, "checks": roleChecks, "setting": roleSetting, "report": roleReport, "project": roleProject,
-		"isolates": roleIsolates, "config": roleConfig, "switch": roleSwitch, "goflags": roleGoFlags, "modmode": roleModMode,
-		"elsewhere": roleElsewhere, "sends": roleSends, "method": roleMethod, "dryrun": roleDryRun, "signals": roleSignals, "property": roleProperty, "virtual": roleVirtual,
+		"isolates": roleIsolates, "config": roleConfig, "switch": roleSwitch, "acts": roleActs, "pipes": rolePipes, "goflags": roleGoFlags, "modmode": roleModMode,
+		"elsewhere": roleElsewhere, "sends": roleSends, "method": roleMethod, "dryrun": roleDryRun, "signals": roleSignals, "property": roleProperty, "virtual": roleVirtual, "override": roleOverride,
 	}
 })
 
@@ -231,7 +234,7 @@ func either(a, b Kind) Kind {
 func (r role) doubt() Kind {
 	switch r {
 	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleScript, roleRun, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode,
-		roleProperty, roleVirtual:
+		roleProperty, roleVirtual, roleOverride:
 		return Writes
 	case roleElsewhere, roleSends, roleMethod:
 		return Elsewhere

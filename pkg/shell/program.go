@@ -88,11 +88,12 @@ func (p *planner) tabled(name string, c, at int) *scan {
 	case s.programs == 2 && len(sc.operands) > 1 && sc.words[sc.operands[1]].Static:
 		sc.program(programName(sc.words[sc.operands[1]].Text), c, sc.operands[1])
 	}
-	if s.compiler && sc.quiet {
+	if s.compiler && sc.looksOnly() {
 		sc.onlyChecks(at)
 	}
 	if s.asks {
-		sc.quiet = sc.onlyAsks(at) || sc.quiet && len(sc.operands) == 0
+		sc.quiet = sc.onlyAsks(at) || sc.looksOnly() && len(sc.operands) == 0
+		sc.pipes = false
 	}
 	if opaque {
 		sc.note(Opaque, c, at, runsProject)
@@ -165,7 +166,7 @@ func (s *scan) scriptShell(at int) {
 func (s *scan) base(at int) {
 	s.elsewhere(at)
 	switch {
-	case s.quiet, s.spec.compiler && s.onlyAsks(at):
+	case s.looksOnly(), s.spec.compiler && s.onlyAsks(at):
 	case s.spec.remote:
 		place := at
 		if len(s.operands) > 0 && s.spec.name == "ssh" {
@@ -174,7 +175,7 @@ func (s *scan) base(at int) {
 		s.note(Elsewhere, s.c, place, actsElsewhere)
 		s.note(Writes, s.c, place, "runs a command elsewhere, which may do anything")
 	case s.spec.writes, s.spec.operands > 0 && len(s.operands) >= s.spec.operands, s.spec.bare && len(s.operands) == 0:
-		s.note(Writes, s.c, at, "changes files")
+		s.unlessHarmless(Writes, at, "changes files")
 	}
 	if s.uploads > 0 && !s.sendsAway() {
 		s.note(Writes, s.c, s.uploads, "sends to an address that may be a file")
@@ -220,13 +221,24 @@ func (s *scan) base(at int) {
 	}
 }
 
-// discards reports that go build only checks: several packages, or -o, which is
+// discards reports that go build only checks: several packages, -n, or -o, which is
 // judged by itself.
 func (s *scan) discards() bool {
-	return slices.ContainsFunc(s.words, func(w Word) bool {
-		flag, _, _ := strings.Cut(strings.TrimPrefix(w.Text, "-"), "=")
-		return flag == "-o" || flag == "o" || flag == "n" || strings.HasSuffix(w.Text, "...")
-	})
+	if slices.ContainsFunc(s.operands, func(i int) bool { return strings.HasSuffix(s.words[i].Text, "...") }) {
+		return true
+	}
+	discards := false
+	for _, w := range s.words {
+		name, v, valued := strings.Cut(strings.TrimLeft(w.Text, "-"), "=")
+		switch {
+		case !strings.HasPrefix(w.Text, "-"):
+		case name == "n" && valued && !affirms[v]:
+			return false
+		case name == "n", name == "o":
+			discards = true
+		}
+	}
+	return discards
 }
 
 // harmlessPlus reports an operand of a pager that says at most where it begins.
@@ -312,7 +324,7 @@ func (s *scan) looks(at int) {
 
 // inlineCode is for programs whose words, or whose input, are code.
 func (s *scan) inlineCode(at int) {
-	if s.quiet || len(s.words) == at+2 && s.words[at+1].Static && slices.Contains([]string{"-V", "-v", "-version", "-h", "-help"}, s.words[at+1].Text) {
+	if s.looksOnly() || len(s.words) == at+2 && s.words[at+1].Static && slices.Contains([]string{"-V", "-v", "-version", "-h", "-help"}, s.words[at+1].Text) {
 		return
 	}
 	s.note(Code, s.c, at, "runs code of its own language")
@@ -324,7 +336,7 @@ func (s *scan) interpret(at int) {
 	switch {
 	case s.coded, s.unclear:
 	case len(s.operands) == 0:
-		if !s.quiet {
+		if !s.looksOnly() {
 			s.note(Code, s.c, at, "runs code from its input")
 		}
 	default:
@@ -399,7 +411,7 @@ func (s *scan) wrapper(at int) {
 		s.operands = s.operands[1:]
 	}
 	switch {
-	case s.coded || s.quiet:
+	case s.coded || s.looksOnly():
 	case len(s.operands) <= s.spec.runs:
 		if s.spec.shell {
 			s.note(Hidden, s.c, at, hiddenShell)

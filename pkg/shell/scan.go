@@ -13,7 +13,9 @@ type scan struct {
 	c          int    // the command
 	words      []Word // all of its words
 	operands   []int  // places in words
-	quiet      bool
+	quiet      bool // the last option of those that say so makes it harmless: ask looksOnly
+	pipes      bool // as quiet, and no other mode takes it back
+	doubted    int  // the place of an option that may take back a harmless one, or 0
 	coded      bool // code was given by an option
 	evals      []eval
 	rest       int    // the place where the words of something else begin, or 0
@@ -100,6 +102,7 @@ func (s *scan) option(w Word, at int) int {
 			return at
 		}
 		o, known := s.spec.options["-"+w.Text[i:i+1]]
+		s.doubt(!known, at)
 		switch {
 		case !known && s.spec.strict:
 			s.unknownOption(at)
@@ -131,6 +134,8 @@ func (s *scan) longOption(w Word, at int) int {
 			return s.argument(o, anyValue, true, at+1)
 		}
 	}
+	doubted := s.doubted
+	s.doubt(!known || !s.exact(name), at)
 	s.loose = s.loose || !known && !attached
 	if !known && !s.spec.single {
 		next := Word{}
@@ -141,6 +146,7 @@ func (s *scan) longOption(w Word, at int) int {
 	}
 	if !known {
 		if begin := s.spec.prefixOf(w.Text); begin != "" {
+			s.doubted = doubted
 			return s.argument(s.spec.options[begin], part(w, len(begin)), true, at)
 		}
 	}
@@ -231,11 +237,18 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 	switch o.role {
 	case roleQuiet:
 		s.quiet = true
+		s.doubt(s.denies(o, arg, at), at)
 		if s.spec.asks && strings.ContainsAny(arg.Text, "="+string(Unknown)) {
 			s.note(Writes, s.c, at, "may write what it tells into a file")
 		}
 	case roleSwitch:
-		s.quiet = at+1 == len(s.words) || s.words[at+1].Static && s.words[at+1].Text != "false"
+		s.quiet = true
+		s.doubt(s.denies(o, arg, at), at)
+	case roleActs:
+		s.quiet = false
+	case rolePipes:
+		s.pipes = true
+		s.doubt(s.denies(o, arg, at), at)
 	case roleIsolates:
 		s.isolated = true
 	case roleConfig:
@@ -278,10 +291,11 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 			s.asks = true
 		}
 	case roleDryRun:
-		s.quiet = arg.Static && (arg.Text == "" || arg.Text == "client" || arg.Text == "server" || arg.Text == "true")
+		s.quiet = arg.Static && (arg.Text == "" || arg.Text == "client" || arg.Text == "server" || affirms[arg.Text])
+		s.doubt(s.denies(o, Word{Static: true}, at), at)
 	case roleSignals:
 		s.note(Signals, s.c, at, signalsOthers)
-	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode:
+	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode, roleOverride:
 		s.applyWriting(o, arg, at)
 	case roleProperty:
 		if !harmlessProperty(arg) {
@@ -309,7 +323,7 @@ func (s *scan) applyWriting(o option, arg Word, at int) {
 		}
 	case roleToStdout:
 		if output || arg.Static && arg.Text == "stdout" {
-			s.quiet = true
+			s.pipes = true
 		} else {
 			s.note(Writes, s.c, at, "has an option that writes a file")
 		}
@@ -330,6 +344,11 @@ func (s *scan) applyWriting(o option, arg Word, at int) {
 	case roleModMode:
 		if !arg.Static || arg.Text != "readonly" && arg.Text != "vendor" {
 			s.note(Writes, s.c, at, "has an option by which go may change go.mod")
+		}
+	case roleOverride:
+		key, _, set := strings.Cut(strings.ReplaceAll(arg.Text, " ", ""), "=")
+		if !arg.Static || strings.ContainsAny(arg.Text, "\n\r") || set && !slices.ContainsFunc(harmlessOverrides, func(begin string) bool { return strings.HasPrefix(key, begin) }) || !set && !withinWorkspace(arg.Text) {
+			s.note(Writes, s.c, at, "has a setting that may write or run something")
 		}
 	case roleReport:
 		if kind, _, named := strings.Cut(arg.Text, ":"); !arg.Static || named && !strings.HasPrefix(kind, "term") {
@@ -396,6 +415,9 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 
 // writingSettings are parts of the names of settings of pytest that write or run.
 var writingSettings = []string{"addopts", "log_file", "_dir", "path", "plugin", "report", "log_auto"}
+
+// harmlessOverrides are the beginnings of settings of ruff that choose what it looks for.
+var harmlessOverrides = []string{"line-length", "indent-width", "target-version", "preview", "select", "ignore", "extend-select", "extend-ignore", "lint.", "format.", "exclude", "extend-exclude", "src"}
 
 // harmlessPlugins of pytest change neither files nor what runs.
 var harmlessPlugins = wordSet(`pytester xdist xdist.plugin pytest_cov pytest_asyncio pytest_timeout pytest_mock

@@ -15,7 +15,7 @@ node|nodejs|node18|node20|node22|node24|electron:: @code @stops -e,--eval=code -
 deno:: @sub @code @stops -q,--quiet -V,--version,-h,--help:quiet -A,--allow-all --allow-read?= --allow-write?= --allow-net?= --allow-env?= --allow-run?= --no-check --check --watch --no-lock --cached-only
 deno eval|deno repl|deno jupyter:: @inline
 deno run|deno serve:: @code @stops -c,--config= --import-map= -A,--allow-all -q -r --allow-read?= --allow-write?= --allow-net?= --allow-env?= --allow-run?= --no-check --check --watch --no-lock --cached-only --port= --host=
-deno fmt:: @writes --check:quiet -c,--config=
+deno fmt:: @writes --check:quiet -c,--config= -q,--quiet --ext= --ignore= --watch --unstable --line-width= --indent-width= --use-tabs --single-quote --prose-wrap= --no-semicolons --options-line-width=
 deno install|deno i|deno add|deno remove|deno uninstall|deno compile|deno upgrade|deno init|deno vendor|deno bundle|deno cache|deno clean|deno publish:: @writes
 deno lint:: --fix:writes
 deno test|deno check|deno info|deno doc|deno bench|deno types:: @opaque @listed --coverage?=writes -A,--allow-all --allow-read?= --allow-write?= --allow-net?= --allow-env?= --allow-run?= --no-check --check --watch --no-lock --cached-only -q,--quiet -c,--config= --filter= --fail-fast?= --parallel --reporter= --no-run --all --json --ignore= --doc --trace-leaks --shuffle?= --permit-no-files --html:writes --junit-path=out

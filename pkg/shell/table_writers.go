@@ -6,9 +6,9 @@ const writerTable = `
 grm|grmdir|gunlink|gshred|gtruncate|gtouch|gmkdir|gmkfifo|gmknod|gcp|gmv|gln|glink|ginstall|gmktemp|gchmod|gchown|gchgrp|gsplit|gcsplit:: @writes
 rm|rmdir|unlink|shred|truncate|touch|mkdir|mkfifo|mknod|cp|mv|ln|link|install|tempfile|rename|prename|fallocate|srm|trash|trash-put|rimraf|mkdirp|del:: @writes
 chmod|chown|chgrp|chattr|setfacl|setfattr|setcap|chcon|restorecon:: @writes
-mktemp:: @writes -u,--dry-run:quiet -p,--tmpdir= --suffix=
-rsync:: @writes -n,--dry-run:quiet --list-only:quiet -e,--rsh=run --rsync-path=run --log-file=out --write-batch=out --only-write-batch=out --remove-source-files:writes -f= --filter= --exclude= --include= --exclude-from= --include-from= --files-from= --max-size= --min-size= --port= --timeout= -T= -B= -M=
-patch:: @writes --dry-run:quiet -o,--output=out -r,--reject-file=out -i,--input= -d,--directory= -p,--strip= -B= -D= -F= -V= -Y= -z=
+mktemp:: @writes -u,--dry-run:quiet -p,--tmpdir= --suffix= -d,--directory -q,--quiet -t
+rsync:: @writes -n,--dry-run:quiet --list-only:quiet -e,--rsh=run --rsync-path=run --log-file=out --write-batch=out --only-write-batch=out --remove-source-files:writes -f,--filter= --exclude= --include= --exclude-from= --include-from= --files-from= --max-size= --min-size= --port= --timeout= -T= -B= -M= -a,--archive -v,--verbose -r,--recursive -z,--compress -h,--human-readable -c,--checksum -P -i,--itemize-changes -u,--update -l,--links -L,--copy-links -p,--perms -t,--times -o,--owner -g,--group -D -H,--hard-links -A,--acls -X,--xattrs -q,--quiet -x,--one-file-system -W,--whole-file -S,--sparse -O -R,--relative -m,--prune-empty-dirs -C,--cvs-exclude -b,--backup -4,--ipv4 -6,--ipv6 -I,--ignore-times --size-only --delete --delete-excluded --delete-before --delete-during --delete-after --delete-delay --progress --stats --inplace --partial --append --existing --ignore-existing --ignore-errors --force --no-perms --no-owner --no-group --no-times --no-o --no-g --no-p --no-t --no-links --no-l --no-whole-file --no-motd --no-inc-recursive --out-format= --info= --debug= --chmod= --chown= --link-dest= --compare-dest= --copy-dest= --suffix= --backup-dir= --partial-dir= --bwlimit= --modify-window= --dirs -d --no-relative --safe-links --copy-dirlinks --mkpath --fuzzy --numeric-ids --8-bit-output --iconv=
+patch:: @writes --dry-run:quiet -o,--output=out -r,--reject-file=out -i,--input= -d,--directory= -p,--strip= -B= -D= -F= -V= -Y= -z= -N,--forward -R,--reverse -s,--quiet,--silent -l,--ignore-whitespace -E,--remove-empty-files -f,--force -t,--batch -b,--backup -u,--unified -c,--context -n,--normal --verbose --binary -p0 -p1 -p2 -p3 --fuzz= --merge?= --posix
 ed|red|ex|vi|vim|nvim|view|rvim|vimdiff|emacs|emacsclient|jed|kak|mg:: @writes @inline
 nano|pico|joe|mcedit|micro|helix|hx|ne|code|subl|gedit|kate|open|xdg-open:: @writes @inline
 split|csplit:: @writes --filter=script
@@ -33,7 +33,7 @@ umount:: @writes
 useradd|userdel|usermod|groupadd|groupdel|groupmod|adduser|deluser|addgroup|delgroup|passwd|chpasswd|chsh|chfn|newusers|gpasswd:: @writes
 vipw|vigr|visudo:: @writes @inline
 shutdown|reboot|halt|poweroff|init|telinit|modprobe|insmod|rmmod|depmod|ldconfig|update-alternatives|update-initramfs|update-grub|grub-install:: @writes
-crontab:: @writes -l:quiet -u= -e:code
+crontab:: @writes -l:quiet -u= -e:code -i
 at|batch:: @writes @inline -l:quiet
 atq::
 atrm:: @writes
@@ -50,7 +50,7 @@ date:: -s,--set=writes -d,--date= -f,--file= -r,--reference=
 logrotate|updatedb|mandb|texhash|mktexlsr|fc-cache:: @writes
 lpr|lp|wall|write:: @writes
 mail|mailx|mutt|sendmail|msmtp:: @writes @elsewhere @inline
-ctags|etags:: @writes -f,-o=out -x:quiet
+ctags|etags:: @writes -f,-o=out -x:quiet -R,--recurse -n --languages= --fields= --kinds-c= --kinds-python= --kinds-go= --exclude= --format= --sort= --c-kinds= --python-kinds= --c++-kinds= --totals -u --language-force= -a
 cscope:: @writes
 strip|objcopy|patchelf|ranlib|prelink|chrpath|install_name_tool|codesign|lipo:: @writes
 ar:: @sub @closed
@@ -61,21 +61,23 @@ tcc|gfortran|rustc|javac|kotlinc|scalac|ghc|ocamlopt|ocamlc|nvcc|emcc|em++|swift
 bison|yacc|flex|lex|swig|moc|uic|rcc|gperf|ragel|re2c|protoc|flatc|thrift|gcov|lcov|genhtml|doxygen|sphinx-build|mkdocs|jekyll|hugo:: @writes
 zipsplit|zipnote:: @writes
 zip:: @writes -TT=run --unzip-command=run -sf:quiet
-unzip:: @writes -l:quiet -t:quiet -p:quiet -v:quiet -Z:quiet -c:quiet -z:quiet
-gzip|gunzip|pigz|unpigz|bzip2|bunzip2|pbzip2|xz|unxz|lzma|unlzma|lzip|lunzip|zstd|unzstd|pzstd|brotli|compress|uncompress|lzop|lz4|unlz4|snzip|zopfli:: @operands -c,--stdout,--to-stdout:quiet -l,--list:quiet -t,--test,--integrity:quiet -o,--output=out --rm:writes -S,--suffix= -T,--threads= -M,--memory= -F,--format= -D= -p=
+unzip:: @writes -l:quiet -t:quiet -p:quiet -v:quiet -Z:quiet -c:quiet -z:quiet -hh:quiet -o -n -q -qq -j -L -C -a -b -s -U -W -x= -1 -2 -h -m -M -T -P=
+gzip|gunzip|pigz|unpigz|bzip2|bunzip2|xz|unxz|lzma|unlzma|lzip|lunzip|zstd|unzstd|pzstd|lzop:: @operands -c,--stdout,--to-stdout:pipes -l,--list:quiet -t,--test,--integrity:quiet -d,-z,--decompress,--uncompress,--compress:acts @listed -k,--keep -f,--force -q,--quiet -v,--verbose -n,--no-name -N,--name -r,--recursive -a,--ascii -h,--help,-V,--version,-L,--license -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --best --fast -e,--extreme -s,--small --no-sparse --no-check --no-progress --ultra -o,--output=out --rm:writes -S,--suffix= -T,--threads= -M,--memory= -F,--format= -D= -p= --rsyncable --long?= --adapt --block-size= --memlimit= --memlimit-decompress= --no-adjust -b= --single-thread --ignore-trailing --robot --files?=writes --trailing-error --keyword --independent -i -R
+lz4|unlz4|snzip|zopfli|compress|uncompress|pbzip2|brotli:: @operands @listed -c,--stdout,--to-stdout:pipes --list,--test:quiet -o,--output=out --rm:writes -d,--decompress -D= -f,--force -k,--keep -q,--quiet -v,--verbose -h,--help,-V,--version -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --best --fast
 7z|7za|7zr|7zz|p7zip|rar|unrar|unar|lsar|arj|lha|zoo|dar|cabextract|msiextract|innoextract:: @sub @closed
 7z l|7za l|7zr l|7zz l|7z t|7za t|7z i|7z h|rar l|rar t|rar v|rar p|unrar l|unrar lb|unrar lt|unrar t|unrar v|unrar vb|unrar p::
-cpio|pax:: @writes -t,--list:quiet
+cpio:: @writes -t,--list:quiet -i,--extract -v,--verbose -n,--numeric-uid-gid -F,--file= -I= -H,--format= -c -b -B -C= -E,--pattern-file= --quiet --no-absolute-filenames --absolute-filenames --rsh-command=run -d,--make-directories -m,--preserve-modification-time -u,--unconditional
+pax:: @writes
 shar|makeself|ditto|hdiutil|mksquashfs|unsquashfs|genisoimage|mkisofs|xorriso|growisofs|wodim:: @writes
 uudecode:: @writes
 xxd:: @out2 @stops -c= -g= -l= -o= -s= -n= -R=
-gpg|gpg2:: @operands -o,--output=outdash -d,--decrypt:quiet --verify:quiet -k,--list-keys,--list-public-keys:quiet -K,--list-secret-keys:quiet --fingerprint:quiet --list-packets:quiet --check-sigs:quiet --list-sigs:quiet -c,--symmetric:writes -e,--encrypt:writes -s,--sign:writes -b,--detach-sign:writes --clearsign,--clear-sign:writes --import:writes --gen-key,--generate-key,--full-generate-key:writes --delete-keys:writes --edit-key:writes --recv-keys=writes -a= -u,--local-user= -r,--recipient= --homedir=
+gpg|gpg2:: @operands -o,--output=outdash -d,--decrypt:quiet --verify:quiet -k,--list-keys,--list-public-keys:quiet -K,--list-secret-keys:quiet --fingerprint:quiet --list-packets:quiet --check-sigs:quiet --list-sigs:quiet -c,--symmetric:writes -e,--encrypt:writes -s,--sign:writes -b,--detach-sign:writes --clearsign,--clear-sign:writes --import:writes --gen-key,--generate-key,--full-generate-key:writes --delete-keys:writes --edit-key:writes --recv-keys=writes -a= -u,--local-user= -r,--recipient= --homedir= -q,--quiet -v,--verbose --batch --no-tty --with-colons --with-fingerprint --with-subkey-fingerprint --with-keygrip --keyid-format= --no-auto-key-retrieve --no-default-keyring --keyring= --status-fd= --pinentry-mode= --trust-model= --no-options --list-options= --verify-options= --no-auto-check-trustdb --armor
 age|minisign|signify:: -o,--output=out -G:writes -S:writes
 age-keygen|ssh-keygen|ssh-add|ssh-copy-id|mkcert|certbot|keytool:: @writes -l:quiet -F=quiet -D=run -s=run -w=run
 openssl:: @sub @closed @bare @single -version,-help:quiet
 openssl asn1parse|openssl ciphers|openssl crl|openssl dgst|openssl ec|openssl dsa|openssl enc|openssl errstr|openssl help|openssl info|openssl kdf|openssl list|openssl mac|openssl md5|openssl nseq|openssl passwd|openssl pkcs12|openssl pkcs7|openssl pkcs8|openssl pkey|openssl pkeyparam|openssl prime|openssl rand|openssl ripemd160|openssl rsa|openssl rsautl|openssl sess_id|openssl sha1|openssl sha224|openssl sha256|openssl sha384|openssl sha512|openssl sha512-256|openssl sha3-256|openssl sha3-384|openssl sha3-512|openssl blake2b512|openssl blake2s256|openssl shake128|openssl shake256|openssl sm3|openssl spkac|openssl speed|openssl storeutl|openssl verify|openssl version|openssl base64|openssl crl2pkcs7|openssl dhparam|openssl dsaparam|openssl ecparam|openssl genrsa|openssl gendsa|openssl aes-128-cbc|openssl aes-192-cbc|openssl aes-256-cbc|openssl aes-128-ecb|openssl aes-256-ecb|openssl aes-256-ctr|openssl des3|openssl s_time:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -sign= -verify= -prverify= -signature= -mac= -macopt= -hmac= -sigopt= -k= -K= -iv= -S= -iter= -kfile= -pass= -salt -CAfile= -CApath= -untrusted= -trusted= -purpose= -connect= -inform= -outform= -rand=
 openssl x509:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -CAcreateserial:writes -CA,-CAserial=writes -CAkey= -extfile= -signkey= -key= -checkend= -checkhost= -nameopt= -certopt= -set_serial= -inform= -outform=
-openssl req:: @single @writes -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in=quiet -inkey= -passin= -passout= -subj= -key=quiet -days= -extensions= -name= -md= -help:quiet -new:writes -newkey=writes -keyout=out -reqopt= -nameopt= -inform= -outform=
+openssl req:: @single @writes -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in=quiet -inkey= -passin= -passout= -subj= -key=quiet -days= -extensions= -name= -md= -help:quiet -noout -text -verify -subject -modulus -pubkey -nodes -noenc -utf8 -batch -verbose -nameopt= -config= -section= -sha256 -new:writes -newkey=writes -keyout=out -reqopt= -nameopt= -inform= -outform=
 openssl s_client:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -keylogfile,-msgfile,-sess_out=out -ssl_client_engine=unseen -connect= -servername= -CAfile= -CApath= -cert= -key= -sess_in= -starttls= -alpn= -cipher= -ciphersuites= -proxy= -host= -port= -groups= -sigalgs= -verify= -psk= -early_data=
 openssl genpkey|openssl pkeyutl:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -outpubkey,-secret=out -algorithm= -pkeyopt= -paramfile= -sigfile= -peerkey= -pkeyopt=
 openssl cms|openssl smime:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -signer,-certsout=out -CAfile= -recip= -content= -certfile=
@@ -109,7 +111,7 @@ terraform state|terraform workspace|terraform providers|tofu providers:: @sub
 terraform providers lock|terraform providers mirror|tofu providers lock|tofu providers mirror:: @writes
 terraform test|tofu test:: @opaque @single -junit-xml=out
 terraform plan|tofu plan:: @opaque @single -out=out -generate-config-out=out
-terraform fmt|tofu fmt|terragrunt hclfmt|packer fmt:: @writes @single -check:quiet
+terraform fmt|tofu fmt|terragrunt hclfmt|packer fmt:: @writes @single -check:quiet -diff,-recursive -list= -no-color
 kubectl|oc:: @sub @client --kubeconfig=config --cache-dir,--profile,--profile-output,--log-file,--log-dir=writes --context= --cluster= --user= -n,--namespace= -s,--server= --token= --as= --request-timeout= -v=
 kubectl cp|kubectl edit|kubectl config set|kubectl config set-context|kubectl config set-cluster|kubectl config set-credentials|kubectl config use-context|kubectl config use|kubectl config unset|kubectl config delete-context|kubectl config delete-cluster|kubectl config delete-user|kubectl config rename-context|kubectl plugin|kubectl debug|kubectl attach|kubectl krew|oc cp|oc edit|oc rsync|oc extract:: @writes
 kubectl config:: @sub @closed --kubeconfig=
