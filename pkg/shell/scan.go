@@ -13,10 +13,10 @@ type scan struct {
 	c          int    // the command
 	words      []Word // all of its words
 	operands   []int  // places in words
-	quiet      bool // the last option of those that say so makes it harmless: ask looksOnly
-	pipes      bool // as quiet, and no other mode takes it back
-	doubted    int  // the place of an option that may take back a harmless one, or 0
-	coded      bool // code was given by an option
+	quiet      bool   // the last option of those that say so makes it harmless: ask looksOnly
+	pipes      bool   // as quiet, and no other mode takes it back
+	doubted    int    // the place of an option that may take back a harmless one, or 0
+	coded      bool   // code was given by an option
 	evals      []eval
 	rest       int    // the place where the words of something else begin, or 0
 	moduleOf   string // the option that ended the options so
