@@ -69,6 +69,8 @@ const (
 	roleDryRun         // the program only says what it would do, as far as its argument says so
 	roleSignals        // it reaches processes that the line did not start
 	roleProperty       // its argument is a setting of a build, NAME=VALUE
+	roleChoice         // its argument is how a report is shown, which can be a file or code
+	roleRest           // what follows is for a program of the workspace
 	roleOverride       // its argument is a file of settings, or a setting of ruff
 	roleVirtual        // its argument is an option of a virtual machine of Java
 )
@@ -81,7 +83,7 @@ var roles = sync.OnceValue(func() map[string]role {
 		"stop": roleStop, "script_file": roleFile, "datacode": roleData, "loads": roleLoads, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
 		"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "folder": roleFolder, "checks": roleChecks, "setting": roleSetting, "report": roleReport, "project": roleProject,
 		"isolates": roleIsolates, "config": roleConfig, "switch": roleSwitch, "acts": roleActs, "pipes": rolePipes, "goflags": roleGoFlags, "modmode": roleModMode,
-		"elsewhere": roleElsewhere, "sends": roleSends, "method": roleMethod, "dryrun": roleDryRun, "signals": roleSignals, "property": roleProperty, "virtual": roleVirtual, "override": roleOverride,
+		"elsewhere": roleElsewhere, "sends": roleSends, "method": roleMethod, "dryrun": roleDryRun, "signals": roleSignals, "property": roleProperty, "virtual": roleVirtual, "override": roleOverride, "choice": roleChoice, "rest": roleRest,
 	}
 })
 
@@ -131,6 +133,7 @@ type spec struct {
 	joins        bool // the command is joined to a script
 	shell        bool // without a command it runs a shell
 	hides        bool // it runs what cannot be told
+	again        bool // its operands are a subcommand of its program
 	dumps        bool // it shows the environment
 	remote       bool // what it runs runs elsewhere
 	macros       bool // operands with a backslash are code
@@ -144,6 +147,7 @@ type spec struct {
 	elsewhere    bool // it acts on another machine or service
 	client       bool // a subcommand without a line acts elsewhere
 	listed       bool // an option without a line is not known to be harmless
+	mild         bool // such an option may write; without, it may run something too
 	signals      bool // it reaches processes that the line did not start
 	cloud        bool // a client whose verbs tell whether it reads, see verbs.go
 	targets      int  // its operands from this one on are targets, each of which does something; 0 is never
@@ -207,12 +211,12 @@ func newSpec(line string) *spec {
 		}
 	}
 	switch {
+	case s.mild:
+		s.doubt = either(s.doubt, Writes)
 	case s.wraps || s.sub && s.closed || s.strict:
 		s.doubt = Hidden
 	case s.code:
 		s.doubt = Code
-	case s.listed:
-		s.doubt = either(s.doubt, Writes)
 	case s.outs > 0:
 		s.doubt = either(s.doubt, Writes)
 	}
@@ -234,7 +238,7 @@ func either(a, b Kind) Kind {
 func (r role) doubt() Kind {
 	switch r {
 	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleScript, roleRun, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode,
-		roleProperty, roleVirtual, roleOverride:
+		roleProperty, roleVirtual, roleOverride, roleChoice, roleRest:
 		return Writes
 	case roleElsewhere, roleSends, roleMethod:
 		return Elsewhere
@@ -301,6 +305,7 @@ var properties = sync.OnceValue(func() map[string]func(*spec) {
 		"@joins":        func(s *spec) { s.joins = true },
 		"@shell":        func(s *spec) { s.shell = true },
 		"@hidden":       func(s *spec) { s.hides = true },
+		"@again":        func(s *spec) { s.again, s.stops, s.strict = true, true, true },
 		"@dumps":        func(s *spec) { s.dumps = true },
 		"@remote":       func(s *spec) { s.remote = true },
 		"@macros":       func(s *spec) { s.macros = true },
@@ -315,6 +320,7 @@ var properties = sync.OnceValue(func() map[string]func(*spec) {
 		"@client":       func(s *spec) { s.client, s.closed = true, true },
 		"@cloud":        func(s *spec) { s.cloud = true },
 		"@listed":       func(s *spec) { s.listed, s.strict = true, true },
+		"@harmless":     func(s *spec) { s.listed, s.strict, s.mild = true, true, true },
 		"@signals":      func(s *spec) { s.signals = true },
 		"@targets":      func(s *spec) { s.targets = 1 },
 		"@targets1":     func(s *spec) { s.targets = 2 },

@@ -74,6 +74,8 @@ func (p *planner) tabled(name string, c, at int) *scan {
 		sc.note(Hidden, c, at, "runs commands that the line does not show")
 	case s.dumps:
 		sc.note(Dumps, c, at, "shows the environment")
+	case s.again:
+		sc.again()
 	case sc.moduleOf != "":
 		sc.module()
 	case s.sub && sc.subcommand():
@@ -95,6 +97,7 @@ func (p *planner) tabled(name string, c, at int) *scan {
 		sc.quiet = sc.onlyAsks(at) || sc.looksOnly() && len(sc.operands) == 0
 		sc.pipes = false
 	}
+	sc.behind(at)
 	if opaque {
 		sc.note(Opaque, c, at, runsProject)
 		sc.scriptArguments(at)
@@ -306,6 +309,27 @@ func (s *scan) subcommand() bool {
 		return false
 	}
 	return true
+}
+
+// behind walks what follows -- where it is for another program that has a line: `cargo test --`.
+func (s *scan) behind(at int) {
+	name := s.spec.name + " --"
+	if specOf(name) == nil {
+		return
+	}
+	end := slices.IndexFunc(s.words[at+1:], func(w Word) bool { return w.Static && w.Text == "--" })
+	if end >= 0 && at+end+2 < len(s.words) {
+		s.tabled(name, s.c, at+1+end)
+	}
+}
+
+// again walks `yarn workspaces foreach ...`, which runs a subcommand of yarn in many folders.
+func (s *scan) again() {
+	if len(s.operands) == 0 {
+		return
+	}
+	manager, _, _ := strings.Cut(s.name, " ")
+	s.added(slices.Concat([]Word{{Text: manager, Static: true}}, s.words[s.operands[0]:]))
 }
 
 // looks judges the options after a place, none of which a line names, by how they look.

@@ -295,7 +295,7 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 		s.doubt(s.denies(o, Word{Static: true}, at), at)
 	case roleSignals:
 		s.note(Signals, s.c, at, signalsOthers)
-	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode, roleOverride:
+	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode, roleOverride, roleChoice, roleRest:
 		s.applyWriting(o, arg, at)
 	case roleProperty:
 		if !harmlessProperty(arg) {
@@ -349,6 +349,14 @@ func (s *scan) applyWriting(o option, arg Word, at int) {
 		key, _, set := strings.Cut(strings.ReplaceAll(arg.Text, " ", ""), "=")
 		if !arg.Static || strings.ContainsAny(arg.Text, "\n\r") || set && !slices.ContainsFunc(harmlessOverrides, func(begin string) bool { return strings.HasPrefix(key, begin) }) || !set && !withinWorkspace(arg.Text) {
 			s.note(Writes, s.c, at, "has a setting that may write or run something")
+		}
+	case roleChoice:
+		if kind, _, _ := strings.Cut(arg.Text, ";"); !arg.Static || !choicesOfReport[kind] || strings.Contains(arg.Text, "ile") {
+			s.note(Writes, s.c, at, "has a form of report that is not known to write nothing")
+		}
+	case roleRest:
+		if at+1 < len(s.words) {
+			s.note(Writes, s.c, at, "hands words to a program of the workspace, which may be told to write")
 		}
 	case roleReport:
 		if kind, _, named := strings.Cut(arg.Text, ":"); !arg.Static || named && !strings.HasPrefix(kind, "term") {
@@ -415,6 +423,11 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 
 // writingSettings are parts of the names of settings of pytest that write or run.
 var writingSettings = []string{"addopts", "log_file", "_dir", "path", "plugin", "report", "log_auto"}
+
+// choicesOfReport are forms of reports that go to the output.
+var choicesOfReport = wordSet(`default console basic verbose dot dots tap tap-flat spec list line min minimal summary progress nyan landing doc github
+github-actions agent tree compact expanded stylish unix json jsonl text text-summary colorized parseable msvs pretty quiet documentation silent gitlab full concise
+grouped pylint sarif checkstyle visualstudio codeframe string teamcity short tty failures-only hanging-process p d f`)
 
 // harmlessOverrides are the beginnings of settings of ruff that choose what it looks for.
 var harmlessOverrides = []string{"line-length", "indent-width", "target-version", "preview", "select", "ignore", "extend-select", "extend-ignore", "lint.", "format.", "exclude", "extend-exclude", "src"}

@@ -22,6 +22,7 @@ deno test|deno check|deno info|deno doc|deno bench|deno types:: @opaque @listed 
 deno task:: @opaque @listed --eval:code -q,--quiet -c,--config= --cwd= -r,--recursive -f,--filter=
 bun:: @opaque @sub @programs @code @stops -e,--eval=code -p,--print=code -r,--preload=datacode -v,--version,--revision,-h,--help:quiet --cwd= -c= --bun --hot --watch --silent
 bun test:: @opaque -u,--update-snapshots:writes
+bun exec:: @inline
 ts-node|tsx|esno|babel-node|coffee|swc-node|vite-node|zx|jiti:: @code @stops -e,--eval=code -p,--print=code -pe=code -r,--require=datacode -v,--version,-h,--help:quiet -P,--project= -T --esm --watch --tsconfig=
 perl|perl5|raku|perl6:: @code @stops -e,-E=code -i?=writes -I= -M?=module_name -m?=module_name -v,-h:quiet -c -n -p -a -w -W -T -t -u -s -S -U -X -l -0 -1 -2 -3 -4 -5 -6 -7 -8 -9
 ruby|jruby|truffleruby|irb|pry:: @code @stops -e=code -i?=writes -r=loads -I= -C= -E= -l -n -p -a -W -0 -1 -2 -3 -v,--version,-h,--help,--copyright:quiet -c -w -d -s -S -y --yjit --jit --enable= --disable= --encoding=

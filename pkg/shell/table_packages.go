@@ -19,13 +19,24 @@ npm explore:: @hidden
 npm test|npm t|npm tst|npm start|npm stop|npm restart:: @opaque
 npm exec|npm x|npx|bunx|pnpx|bun x|pnpm dlx|pnpm exec|pnpm x|yarn dlx|yarn exec:: @runs0 @dashes -c,--call=script -p,--package= -w,--workspace= -y,--yes -n,--node-arg= --node-options= --cache= --registry= --shell=writes
 yarn|yarnpkg:: --cache-folder,--modules-folder=writes @opaque @sub @programs --cwd= @bare -v,--version,-h,--help:quiet
-yarn add|yarn install|yarn remove|yarn up|yarn upgrade|yarn upgrade-interactive|yarn link|yarn unlink|yarn init|yarn create|yarn import|yarn dedupe|yarn set|yarn plugin|yarn patch|yarn patch-commit|yarn pack|yarn publish|yarn version|yarn cache|yarn autoclean|yarn global|yarn rebuild|yarn self-update:: @writes
+yarn add|yarn install|yarn remove|yarn up|yarn upgrade|yarn upgrade-interactive|yarn link|yarn unlink|yarn init|yarn create|yarn import|yarn dedupe|yarn set|yarn plugin|yarn patch|yarn patch-commit|yarn pack|yarn publish|yarn version|yarn cache|yarn autoclean|yarn global|yarn rebuild|yarn self-update|yarn unplug|yarn stage|yarn sdks|yarn constraints|yarn workspaces focus|yarn npm logout|yarn npm login|yarn owner|yarn tag|yarn login|yarn logout|yarn team|yarn access:: @writes
 pnpm audit|yarn npm audit|bun audit:: --fix:writes
-yarn npm:: @sub
-yarn config:: @sub
+yarn npm:: @sub @client
+yarn npm info|yarn npm whoami|yarn npm tag list|yarn npm login-status|yarn workspaces list:: --json -f,--fields= --scope= -v,--verbose -R,--recursive --since?= --no-private
+yarn npm tag:: @sub @client
+yarn workspaces:: @sub @closed
+yarn workspaces info:: --json
+yarn workspaces foreach:: @again @listed -A,--all -v,--verbose -p,--parallel -i,--interlaced -t,--topological --topological-dev -R,--recursive -W,--worktree --from= --include= --exclude= -j,--jobs= --since?= --no-private -n,--dry-run
+yarn workspaces run|pnpm recursive|pnpm multi|pnpm m:: @again
+yarn config:: @sub @closed @bare
+yarn config get|yarn config list:: --json --why --verbose --no-defaults
 yarn config set|yarn config unset|yarn config delete:: @writes
 pnpm:: @opaque @sub @programs -r,--recursive -w,--workspace-root --silent -C= --dir= --filter= -F=
 pnpm add|pnpm install|pnpm i|pnpm ci|pnpm remove|pnpm rm|pnpm uninstall|pnpm un|pnpm update|pnpm up|pnpm upgrade|pnpm link|pnpm ln|pnpm unlink|pnpm import|pnpm prune|pnpm rebuild|pnpm rb|pnpm dedupe|pnpm fetch|pnpm init|pnpm create|pnpm store|pnpm env|pnpm patch|pnpm patch-commit|pnpm setup|pnpm publish|pnpm pack|pnpm deploy:: @writes
+pnpm unpublish|pnpm deprecate|pnpm dist-tag|pnpm owner|pnpm access|pnpm token|pnpm team|pnpm profile|pnpm star|pnpm unstar|pnpm hook|pnpm org:: @elsewhere
+pnpm config|pnpm c:: @sub @closed @bare
+pnpm config get|pnpm config list|pnpm c get|pnpm c list:: --json -g,--global
+pnpm version|pnpm pkg|pnpm edit|pnpm set-script|pnpm set|pnpm login|pnpm logout|pnpm adduser|pnpm cache|pnpm approve-builds|pnpm self-update|pnpm server:: @writes
 bun install|bun i|bun add|bun a|bun remove|bun rm|bun update|bun link|bun unlink|bun create|bun c|bun init|bun upgrade|bun build|bun patch|bun publish|bun pm:: @writes
 corepack|nvm|fnm|volta|n|asdf|mise|rtx|pyenv|rbenv|nodenv|goenv|sdk|rustup|ghcup|conda|mamba|micromamba|poetry|pdm|pipenv|hatch|rye|pixi|pipx|gem|luarocks|opam|stack|cabal|nuget|pod|carthage|vcpkg|conan|apk|brew|port|snap|flatpak|nix|guix|opkg|choco|winget|scoop|mas:: @sub @closed --version,-V,-h,--help:quiet --prefix,--cellar,--repository:quiet -n= -C= --manifest-path= --directory= --project= -q -y
 nvm install|nvm uninstall|nvm use|nvm alias|fnm install|fnm use|volta install|volta pin|asdf install|asdf local|asdf global|asdf set|mise install|mise use|mise set|pyenv install|pyenv local|pyenv global|rbenv install|rbenv local|rbenv global|sdk install|rustup update|rustup install|rustup default|rustup self|corepack enable|corepack disable|corepack prepare|corepack use:: @writes

@@ -58,7 +58,7 @@ playwright|cypress:: @sub @closed
 playwright test|playwright show-trace|cypress run|cypress verify|cypress info|cypress version:: @opaque -u,--update-snapshots:writes -c,--config=
 nyc|c8:: @runs0 --all --reporter= -r= --include= -n= --exclude= -x= --check-coverage --lines= --branches= --functions= --silent -s
 nx|turbo|lerna:: @sub @opaque
-nx generate|nx g|nx migrate|nx reset|nx add|nx init|nx format|nx format:write|turbo gen|turbo generate|turbo prune|turbo link|lerna bootstrap|lerna clean|lerna version|lerna publish|lerna init|lerna create|lerna add|lerna import|lerna link:: @writes
+nx generate|nx g|nx migrate|nx reset|nx add|nx init|nx format|nx format:write|turbo gen|turbo generate|turbo prune|turbo link|lerna bootstrap|lerna clean|lerna version|lerna publish|lerna init|lerna create|lerna add|lerna import|lerna link|nx release|nx connect|nx login|nx sync|nx repair|turbo login|turbo logout|turbo unlink|turbo telemetry:: @writes
 nx exec|lerna exec:: @hidden
 nx show|nx list|nx report|nx graph|lerna ls|lerna list|lerna changed|lerna diff|lerna info:: --file=out
 gotestsum:: @opaque --junitfile,--jsonfile,--jsonfile-timing-events,--rerun-fails-report=out --raw-command:hidden --post-run-command=script -f,--format=

@@ -50,6 +50,10 @@ date:: -s,--set=writes -d,--date= -f,--file= -r,--reference=
 logrotate|updatedb|mandb|texhash|mktexlsr|fc-cache:: @writes
 lpr|lp|wall|write:: @writes
 mail|mailx|mutt|sendmail|msmtp:: @writes @elsewhere @inline
+twine|flit|vsce|ovsx:: @sub @client --version,-h,--help:quiet
+buf:: @sub @client --version,-h,--help:quiet
+buf lint|buf breaking|buf ls-files:: --config= --error-format= --against= --path= --exclude-path=
+twine check|vsce ls|vsce show|vsce search:: --strict
 ctags|etags:: @writes -f,-o=out -x:quiet -R,--recurse -n --languages= --fields= --kinds-c= --kinds-python= --kinds-go= --exclude= --format= --sort= --c-kinds= --python-kinds= --c++-kinds= --totals -u --language-force= -a
 cscope:: @writes
 strip|objcopy|patchelf|ranlib|prelink|chrpath|install_name_tool|codesign|lipo:: @writes
@@ -62,8 +66,8 @@ bison|yacc|flex|lex|swig|moc|uic|rcc|gperf|ragel|re2c|protoc|flatc|thrift|gcov|l
 zipsplit|zipnote:: @writes
 zip:: @writes -TT=run --unzip-command=run -sf:quiet
 unzip:: @writes -l:quiet -t:quiet -p:quiet -v:quiet -Z:quiet -c:quiet -z:quiet -hh:quiet -o -n -q -qq -j -L -C -a -b -s -U -W -x= -1 -2 -h -m -M -T -P=
-gzip|gunzip|pigz|unpigz|bzip2|bunzip2|xz|unxz|lzma|unlzma|lzip|lunzip|zstd|unzstd|pzstd|lzop:: @operands -c,--stdout,--to-stdout:pipes -l,--list:quiet -t,--test,--integrity:quiet -d,-z,--decompress,--uncompress,--compress:acts @listed -k,--keep -f,--force -q,--quiet -v,--verbose -n,--no-name -N,--name -r,--recursive -a,--ascii -h,--help,-V,--version,-L,--license -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --best --fast -e,--extreme -s,--small --no-sparse --no-check --no-progress --ultra -o,--output=out --rm:writes -S,--suffix= -T,--threads= -M,--memory= -F,--format= -D= -p= --rsyncable --long?= --adapt --block-size= --memlimit= --memlimit-decompress= --no-adjust -b= --single-thread --ignore-trailing --robot --files?=writes --trailing-error --keyword --independent -i -R
-lz4|unlz4|snzip|zopfli|compress|uncompress|pbzip2|brotli:: @operands @listed -c,--stdout,--to-stdout:pipes --list,--test:quiet -o,--output=out --rm:writes -d,--decompress -D= -f,--force -k,--keep -q,--quiet -v,--verbose -h,--help,-V,--version -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --best --fast
+gzip|gunzip|pigz|unpigz|bzip2|bunzip2|xz|unxz|lzma|unlzma|lzip|lunzip|zstd|unzstd|pzstd|lzop:: @operands -c,--stdout,--to-stdout:pipes -l,--list:quiet -t,--test,--integrity:quiet -d,-z,--decompress,--uncompress,--compress:acts @harmless -k,--keep -f,--force -q,--quiet -v,--verbose -n,--no-name -N,--name -r,--recursive -a,--ascii -h,--help,-V,--version,-L,--license -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --best --fast -e,--extreme -s,--small --no-sparse --no-check --no-progress --ultra -o,--output=out --rm:writes -S,--suffix= -T,--threads= -M,--memory= -F,--format= -D= -p= --rsyncable --long?= --adapt --block-size= --memlimit= --memlimit-decompress= --no-adjust -b= --single-thread --ignore-trailing --robot --files?=writes --trailing-error --keyword --independent -i -R
+lz4|unlz4|snzip|zopfli|compress|uncompress|pbzip2|brotli:: @operands @harmless -c,--stdout,--to-stdout:pipes --list,--test:quiet -o,--output=out --rm:writes -d,--decompress -D= -f,--force -k,--keep -q,--quiet -v,--verbose -h,--help,-V,--version -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --best --fast
 7z|7za|7zr|7zz|p7zip|rar|unrar|unar|lsar|arj|lha|zoo|dar|cabextract|msiextract|innoextract:: @sub @closed
 7z l|7za l|7zr l|7zz l|7z t|7za t|7z i|7z h|rar l|rar t|rar v|rar p|unrar l|unrar lb|unrar lt|unrar t|unrar v|unrar vb|unrar p::
 cpio:: @writes -t,--list:quiet -i,--extract -v,--verbose -n,--numeric-uid-gid -F,--file= -I= -H,--format= -c -b -B -C= -E,--pattern-file= --quiet --no-absolute-filenames --absolute-filenames --rsh-command=run -d,--make-directories -m,--preserve-modification-time -u,--unconditional
@@ -102,15 +106,20 @@ docker run|docker create|docker exec|docker container run|docker container exec|
 docker-compose:: @sub @closed -f= -p=
 docker-compose ps|docker-compose logs|docker-compose images|docker-compose top|docker-compose version::
 eksctl:: @sub @cloud --region= --profile= -n,--name= -c,--cluster= -f= -o,--output=
-vagrant|packer|pulumi|cdk|serverless|sls|skaffold|tilt:: @opaque @sub
-terragrunt:: @opaque @sub @single
-terraform|tofu:: @sub @single -chdir=
-terraform validate|terraform show|terraform console|terraform graph|terraform providers schema|tofu validate|tofu show|tofu console|tofu graph:: @opaque @single
-terraform apply|terraform destroy|terraform init|terraform import|terraform taint|terraform untaint|terraform refresh|terraform get|terraform login|terraform state rm|terraform state mv|terraform state push|terraform workspace new|terraform workspace delete|terraform workspace select|tofu apply|tofu destroy|tofu init|terragrunt apply|terragrunt destroy|terragrunt init|pulumi up|pulumi destroy|pulumi new|cdk deploy|cdk destroy|cdk init|cdk synth|cdk synthesize|vagrant up|vagrant init|vagrant destroy|packer build|serverless deploy:: @writes
-terraform state|terraform workspace|terraform providers|tofu providers:: @sub
+vagrant|packer|pulumi|cdk|serverless|sls|skaffold|tilt:: @opaque @sub @client -C,--cwd= --app= -h,--help,-v,--version:quiet
+vagrant status|vagrant global-status|vagrant version|vagrant validate|vagrant port|vagrant ssh-config|packer validate|packer inspect|packer version|pulumi preview|pulumi stack ls|pulumi stack output|pulumi about|pulumi version|pulumi whoami|pulumi logs|pulumi config get|cdk ls|cdk list|cdk diff|cdk doctor|cdk version|cdk metadata|serverless info|serverless print|sls info|sls print|skaffold diagnose|skaffold version|skaffold schema|tilt version:: @opaque -s,--stack= --json
+pulumi stack|pulumi config:: @sub @client
+terragrunt:: @opaque @sub @client @single -version,-v,-help,-h:quiet
+terraform|tofu:: @sub @client @single -version,-v,-help,-h:quiet -chdir=
+terraform validate|terraform show|terraform console|terraform graph|tofu validate|tofu show|tofu console|tofu graph|terragrunt validate|terragrunt show|terragrunt graph:: @opaque @single
+terraform init|terraform get|tofu init|tofu get|terragrunt init|terragrunt get|terraform workspace select|tofu workspace select|pulumi new|cdk init|cdk synth|cdk synthesize|vagrant init|packer build|packer init:: @writes
+terraform apply|terraform destroy|terraform import|terraform refresh|terraform taint|terraform untaint|terraform state rm|terraform state mv|terraform state push|terraform workspace new|terraform workspace delete|terraform login|tofu apply|tofu destroy|tofu import|terragrunt apply|terragrunt destroy|terragrunt run-all|pulumi up|pulumi destroy|cdk deploy|cdk destroy|vagrant up|vagrant destroy|serverless deploy:: @elsewhere @writes
+terraform state|terraform workspace|terraform providers|tofu state|tofu workspace|tofu providers|terragrunt state|terragrunt workspace:: @sub @client
+terraform version|terraform help|terraform metadata|tofu version|tofu help|tofu metadata|terragrunt version:: @single -json
+terraform state list|terraform state show|terraform workspace list|terraform workspace show|terraform providers schema|terraform output|tofu state list|tofu state show|tofu workspace list|tofu workspace show|tofu providers schema|tofu output|terragrunt state list|terragrunt state show|terragrunt output|terragrunt graph-dependencies|terragrunt validate-inputs|terragrunt find|terragrunt list:: @opaque @single
 terraform providers lock|terraform providers mirror|tofu providers lock|tofu providers mirror:: @writes
-terraform test|tofu test:: @opaque @single -junit-xml=out
-terraform plan|tofu plan:: @opaque @single -out=out -generate-config-out=out
+terraform test|tofu test:: @opaque @elsewhere @single -junit-xml=out
+terraform plan|tofu plan|terragrunt plan:: @opaque @single -out=out -generate-config-out=out
 terraform fmt|tofu fmt|terragrunt hclfmt|packer fmt:: @writes @single -check:quiet -diff,-recursive -list= -no-color
 kubectl|oc:: @sub @client --kubeconfig=config --cache-dir,--profile,--profile-output,--log-file,--log-dir=writes --context= --cluster= --user= -n,--namespace= -s,--server= --token= --as= --request-timeout= -v=
 kubectl cp|kubectl edit|kubectl config set|kubectl config set-context|kubectl config set-cluster|kubectl config set-credentials|kubectl config use-context|kubectl config use|kubectl config unset|kubectl config delete-context|kubectl config delete-cluster|kubectl config delete-user|kubectl config rename-context|kubectl plugin|kubectl debug|kubectl attach|kubectl krew|oc cp|oc edit|oc rsync|oc extract:: @writes
