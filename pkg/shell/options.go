@@ -182,6 +182,9 @@ var specs = sync.OnceValue(func() map[string]*spec {
 	return all
 })
 
+// projectLine is the line of all programs of opaqueTable.
+var projectLine = sync.OnceValue(func() *spec { return newSpec(projectOptions) })
+
 // newSpec reads a line of a table.
 func newSpec(line string) *spec {
 	s := &spec{options: make(map[string]option)}

@@ -63,6 +63,9 @@ func (p *planner) program(name string, c, at int) {
 // tabled walks a program by its line.
 func (p *planner) tabled(name string, c, at int) *scan {
 	s := specOf(name)
+	if s == nil && projectTools()[name] {
+		s = projectLine()
+	}
 	if s == nil {
 		p.unknownOptions(name, c, at)
 		return nil
@@ -210,6 +213,7 @@ func (s *scan) base(at int) {
 	if s.name == "go build" && !s.discards() {
 		s.note(Writes, s.c, at, "writes a program; give it -o /dev/null, or several packages as ./...")
 	}
+	s.givenCode()
 	if s.spec.outs == 0 {
 		return
 	}
@@ -220,6 +224,21 @@ func (s *scan) base(at int) {
 			s.note(Writes, s.c, place, "writes the file that this operand names")
 		case i+1 < s.spec.outs && w.many:
 			s.note(Writes, s.c, place, "has operands that may be more than one, and writes the last")
+		}
+	}
+}
+
+// givenCode finds operands that give code, or settings that may become code: a program of another
+// module for go run, and switches of msbuild.
+func (s *scan) givenCode() {
+	manager, _, _ := strings.Cut(s.name, " ")
+	for n, i := range s.operands {
+		text := s.words[i].Text
+		switch {
+		case s.name == "go run" && n == 0 && strings.Contains(text, "@"):
+			s.note(Code, s.c, i, "runs code from an address")
+		case manager == "dotnet" && s.spec.listed && s.spec.colons && strings.HasPrefix(text, "/") && strings.Count(strings.SplitN(text, ":", 2)[0], "/") == 1:
+			s.note(Writes, s.c, i, "has a switch of msbuild that is not known to be harmless")
 		}
 	}
 }
@@ -313,7 +332,10 @@ func (s *scan) subcommand() bool {
 
 // behind walks what follows -- where it is for another program that has a line: `cargo test --`.
 func (s *scan) behind(at int) {
-	name := s.spec.name + " --"
+	name := s.name + " --"
+	if specOf(name) == nil {
+		name = s.spec.name + " --"
+	}
 	if specOf(name) == nil {
 		return
 	}

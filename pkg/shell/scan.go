@@ -328,8 +328,8 @@ func (s *scan) applyWriting(o option, arg Word, at int) {
 			s.note(Writes, s.c, at, "has an option that writes a file")
 		}
 	case roleWorkspace:
-		if !arg.Static || !withinWorkspace(arg.Text) {
-			s.note(Writes, s.c, at, "has an option that reads settings or code from outside of the workspace")
+		if !arg.Static || !withinWorkspace(arg.Text) || strings.ContainsAny(arg.Text, "{}") {
+			s.note(Writes, s.c, at, "has an option that reads settings or code that no file of the workspace has")
 		}
 	case roleSetting:
 		key, v, _ := strings.Cut(arg.Text, "=")
@@ -351,7 +351,7 @@ func (s *scan) applyWriting(o option, arg Word, at int) {
 			s.note(Writes, s.c, at, "has a setting that may write or run something")
 		}
 	case roleChoice:
-		if kind, _, _ := strings.Cut(arg.Text, ";"); !arg.Static || !choicesOfReport[kind] || strings.Contains(arg.Text, "ile") {
+		if kind, _, _ := strings.Cut(arg.Text, ";"); !arg.Static || !choicesOfReport[kind] || strings.Contains(strings.ToLower(arg.Text), "file") {
 			s.note(Writes, s.c, at, "has a form of report that is not known to write nothing")
 		}
 	case roleRest:

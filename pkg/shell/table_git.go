@@ -38,12 +38,13 @@ git clone|git pull:: @writes -u,--upload-pack=run -c,--config=unseen
 git sparse-checkout:: @sub @closed
 git sparse-checkout list|git sparse-checkout check-rules::
 git reflog:: @sub
-git reflog expire|git reflog delete|git reflog drop:: @writes -n,--dry-run:quiet -v,--verbose --expire= --expire-unreachable= --all --updateref --rewrite --stale-fix
+git reflog expire|git reflog delete|git reflog drop|git reflog write:: @writes -n,--dry-run:quiet -v,--verbose --expire= --expire-unreachable= --all --updateref --rewrite --stale-fix
 git lfs:: @sub @closed
 git lfs ls-files|git lfs status|git lfs env|git lfs version|git lfs logs|git lfs locks::
 git bundle:: @sub @closed
 git bundle verify|git bundle list-heads::
-git rerere:: @sub
+git rerere:: @sub @closed @bare
+git rerere status|git rerere diff|git rerere remaining::
 git rerere clear|git rerere forget|git rerere gc:: @writes
 git symbolic-ref:: @operands2 -d,--delete:writes -m=
 git hash-object:: -w:writes -t= --path=

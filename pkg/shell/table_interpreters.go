@@ -6,6 +6,7 @@ const interpreterTable = `
 python|python2|python3|pypy|pypy3|python3.8|python3.9|python3.10|python3.11|python3.12|python3.13|python3.14|python2.7|micropython|jython:: @code @stops -c=code -m=module -W= -X= -Q= --check-hash-based-pycs= -i:code -V,--version,-h,--help:quiet -B -b -d -E -I:isolates -O -P:isolates -q -s -S -t -u -v -x -3 -R
 python -m json.tool|python -m base64|python -m quopri|python -m uu:: @out2 --indent=
 python -m zipfile|python -m tarfile:: -e,--extract=writes -c,--create=writes
+python -m unittest:: @opaque @harmless -v,--verbose -q,--quiet -f,--failfast -c,--catch -b,--buffer -k= -s,--start-directory= -p,--pattern= -t,--top-level-directory= --locals --durations= -h,--help
 pydoc|pydoc3|python -m pydoc:: @opaque -w:writes -b -p= -n= -k=
 python -m zipapp|python -m venv|python -m virtualenv|python -m compileall|python -m py_compile|python -m ensurepip|python -m lib2to3|python -m build|python -m gzip:: @writes
 python -m timeit|python -m code|python -m pdb|python -m doctest|python -m runpy|python -m asyncio|python -m sqlite3|python -m IPython:: @inline

@@ -92,7 +92,9 @@ latex|pdflatex|xelatex|lualatex|tex|pdftex|xetex|luatex:: @writes @macros @singl
 pdftotext|pdftohtml|ps2ascii:: @out2 @stops -f= -l= -r= -x= -y= -W= -H= -enc= -opw= -upw=
 sqlite3:: @inline
 createdb|dropdb|createuser|dropuser|pg_restore|pg_ctl|initdb|mysqladmin|mongorestore|redis-server:: @writes
-pg_dump|mysqldump|mongodump:: -f,--file=out -r,--result-file=out -o,--out=out -T,--tab=out
+pg_dump|pg_dumpall|mysqldump|mariadb-dump:: -f,--file=out -r,--result-file=out -o,--out=out -T,--tab=out --log-error=out --logfile=out
+mongodump:: @writes --archive:quiet -q= --quiet --gzip --uri= --host= -h= --port= -d,--db= -c,--collection= -u,--username= -p,--password= --authenticationDatabase= --query= -o,--out=out
+mongoexport:: -o,--out=out --uri= --host= -h= --port= -d,--db= -c,--collection= -u,--username= -p,--password= -q,--query=
 tshark:: -w=out -W= -X=unseen -C=unseen -o=unseen -r= -Y= -T= -e= -i= -c= -f=
 tcpdump|dumpcap:: -w=out -W= -z=run -C= -G=
 ab|siege:: -g=out -e=out
