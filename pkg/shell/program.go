@@ -214,6 +214,8 @@ func (s *scan) base(at int) {
 		s.note(Writes, s.c, at, "writes a program; give it -o /dev/null, or several packages as ./...")
 	}
 	s.givenCode()
+	s.environment(at)
+	s.network()
 	if s.spec.outs == 0 {
 		return
 	}

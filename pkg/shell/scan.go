@@ -272,9 +272,7 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 	case roleReads:
 		s.readsNames(arg.Text)
 	case rolePasses:
-		if !strings.Contains(arg.Text, "=") {
-			s.readsNames(arg.Text)
-		}
+		s.passesOn(arg, at)
 	case roleDump:
 		s.note(Dumps, s.c, at, "shows the environment")
 	case roleUploads:
@@ -413,8 +411,8 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 		}
 	case roleSSH:
 		option := strings.ToLower(arg.Text)
-		if strings.HasPrefix(option, "sendenv") || strings.HasPrefix(option, "setenv") {
-			s.readsNames(arg.Text)
+		if names := strings.TrimLeft(option, " \t\"'="); strings.HasPrefix(names, "sendenv") || strings.HasPrefix(names, "setenv") {
+			s.readsPatterns(arg, at)
 		} else if !arg.Static || strings.Contains(option, "command") || strings.Contains(option, "exec") {
 			s.note(Hidden, s.c, at, "has an option that runs a command")
 		}
@@ -438,6 +436,21 @@ pytest_django randomly pytest_randomly terminal`)
 
 // nameCharacters make the name of a module, and nothing that runs.
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:=,.-"
+
+// passesOn judges NAME or NAME=value, of which the first passes a variable of the environment on.
+func (s *scan) passesOn(arg Word, at int) {
+	if !strings.Contains(arg.Text, "=") {
+		s.readsPatterns(arg, at)
+	}
+}
+
+// readsPatterns judges a word that names variables, or patterns of names.
+func (s *scan) readsPatterns(arg Word, at int) {
+	if !arg.Static || strings.ContainsAny(arg.Text, "*?[!") {
+		s.note(Dumps, s.c, at, "passes variables on whose names it does not tell")
+	}
+	s.readsNames(arg.Text)
+}
 
 func (s *scan) readsNames(text string) {
 	for _, name := range strings.FieldsFunc(text, func(c rune) bool { return c != '_' && notAlphanumeric(c) }) {

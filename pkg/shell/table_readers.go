@@ -21,7 +21,7 @@ lsb_release sw_vers system_profiler last lastb finger
 free vmstat iostat mpstat top htop btop pgrep pidof pstree pwdx pkill killall skill slabtop
 fuser lscpu lsblk lsusb lspci lsmod lsmem lsipc lslocks lslogins lsns lsattr lsinitramfs getfacl getfattr getcap
 modinfo sensors numastat ipcs
-ping ping6 traceroute traceroute6 tracepath host dig nslookup whois netstat arp ifconfig route iwconfig ipcalc
+ping ping6 traceroute traceroute6 tracepath host dig nslookup whois netstat ipcalc
 readelf addr2line c++filt otool pkg-config pkgconf
 llvm-objdump llvm-readelf llvm-size llvm-cxxfilt llvm-config
 dpkg-query pdfinfo pdffonts tokei gron htmlq pup jless dyff
@@ -52,6 +52,10 @@ const projectOptions = `@harmless -v -q -V -h -s -x -n -j -j* -e -t -k -b -p -Q 
 // toolTable holds checkers and runners of tests that need a line.
 const toolTable = `
 lshw:: @single -dump=out -X:writes -c= -C= -class=
+ifconfig|iwconfig:: @operands2 -a -s -v -l @harmless
+route:: @sub @closed -n -e -ee -v -A= -4 -6 -F -C --numeric --extend --verbose
+route get|route show|route print|route monitor:: -n
+arp:: -s,--set:writes -d,--delete:writes -f,--file?=writes -i= -H= -a -n -e -v
 drill:: -w=out -q=out -f= -i= -k= -o= -p= -s= -b= -c= -d= -y= -u=
 pmap:: -N,--create-rc-to=out -n,--create-rc:writes -c -C,--read-rc-from= -A,--range=
 javap|jps|jstat|jstack|jinfo:: -J=unseen
