@@ -69,6 +69,7 @@ const (
 	roleDryRun         // the program only says what it would do, as far as its argument says so
 	roleSignals        // it reaches processes that the line did not start
 	roleProperty       // its argument is a setting of a build, NAME=VALUE
+	rolePython         // its argument is a program in Python
 	roleChoice         // its argument is how a report is shown, which can be a file or code
 	roleRest           // what follows is for a program of the workspace
 	roleOverride       // its argument is a file of settings, or a setting of ruff
@@ -83,7 +84,7 @@ var roles = sync.OnceValue(func() map[string]role {
 		"stop": roleStop, "script_file": roleFile, "datacode": roleData, "loads": roleLoads, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
 		"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "folder": roleFolder, "checks": roleChecks, "setting": roleSetting, "report": roleReport, "project": roleProject,
 		"isolates": roleIsolates, "config": roleConfig, "switch": roleSwitch, "acts": roleActs, "pipes": rolePipes, "goflags": roleGoFlags, "modmode": roleModMode,
-		"elsewhere": roleElsewhere, "sends": roleSends, "method": roleMethod, "dryrun": roleDryRun, "signals": roleSignals, "property": roleProperty, "virtual": roleVirtual, "override": roleOverride, "choice": roleChoice, "rest": roleRest,
+		"elsewhere": roleElsewhere, "sends": roleSends, "method": roleMethod, "dryrun": roleDryRun, "signals": roleSignals, "property": roleProperty, "virtual": roleVirtual, "override": roleOverride, "choice": roleChoice, "python": rolePython, "rest": roleRest,
 	}
 })
 
@@ -245,7 +246,7 @@ func (r role) doubt() Kind {
 		return Writes
 	case roleElsewhere, roleSends, roleMethod:
 		return Elsewhere
-	case rolePlugin, roleCode, roleProgram, roleData, roleName, roleSSH:
+	case rolePlugin, roleCode, rolePython, roleProgram, roleData, roleName, roleSSH:
 		return Code
 	case roleDump, roleFilter:
 		return Dumps

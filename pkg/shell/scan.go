@@ -373,6 +373,8 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 	case roleCode:
 		s.coded = true
 		s.note(Code, s.c, at, given)
+	case rolePython:
+		s.pythonCode(arg, at)
 	case roleProgram:
 		s.coded = true
 		s.note(Code, s.c, at, "runs a program from a file, which is not seen")

@@ -3,7 +3,7 @@ package shell
 // interpreterTable holds programs that run code given in the line or on their
 // input (R3, R4). A script in a file is opaque, as ./x.sh is.
 const interpreterTable = `
-python|python2|python3|pypy|pypy3|python3.8|python3.9|python3.10|python3.11|python3.12|python3.13|python3.14|python2.7|micropython|jython:: @code @stops -c=code -m=module -W= -X= -Q= --check-hash-based-pycs= -i:code -V,--version,-h,--help:quiet -B -b -d -E -I:isolates -O -P:isolates -q -s -S -t -u -v -x -3 -R
+python|python2|python3|pypy|pypy3|python3.8|python3.9|python3.10|python3.11|python3.12|python3.13|python3.14|python2.7|micropython|jython:: @code @stops -c=python -m=module -W= -X= -Q= --check-hash-based-pycs= -i:code -V,--version,-h,--help:quiet -B -b -d -E -I:isolates -O -P:isolates -q -s -S -t -u -v -x -3 -R
 python -m json.tool|python -m base64|python -m quopri|python -m uu:: @out2 --indent=
 python -m zipfile|python -m tarfile:: -e,--extract=writes -c,--create=writes
 python -m unittest:: @opaque @harmless -v,--verbose -q,--quiet -f,--failfast -c,--catch -b,--buffer -k= -s,--start-directory= -p,--pattern= -t,--top-level-directory= --locals --durations= -h,--help

@@ -29,6 +29,7 @@ csvlook csvcut csvgrep csvstat csvjson csvsort csvjoin csvstack in2csv csvformat
 infocmp tzselect zdump showmount rpcinfo getsebool sestatus getenforce klist
 ts-prune depcheck knip pipdeptree pip-licenses vulture xenon lizard pyflakes luacheck
 hadolint yamllint shellcheck checkbashisms proselint kube-score
+msgcmp msggrep exifprobe mediainfo pdfgrep difft jc procs choose
 `
 
 // opaqueTable names programs that build or test a project by what its files say.
