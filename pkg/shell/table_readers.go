@@ -29,7 +29,7 @@ csvlook csvcut csvgrep csvstat csvjson csvsort csvjoin csvstack in2csv csvformat
 infocmp tzselect zdump showmount rpcinfo getsebool sestatus getenforce klist
 ts-prune depcheck knip pipdeptree pip-licenses vulture xenon lizard pyflakes luacheck
 hadolint yamllint shellcheck checkbashisms proselint kube-score
-msgcmp msggrep exifprobe mediainfo pdfgrep difft jc procs choose
+msgcmp choose
 `
 
 // opaqueTable names programs that build or test a project by what its files say.
@@ -64,6 +64,7 @@ ldd|lddtree:: @opaque
 nm|objdump|size|llvm-nm:: @response --plugin=unseen
 zstdcat|lz4cat|brcat:: -o,--output=out --rm:writes -j:writes -D= -S= -T=
 ctest:: @opaque -O,--output-log=out --output-junit=out --build-and-test:hidden --test-command=hidden -S=workspace -R= -E= -L= -C= -j=
+uvicorn:: @opaque @harmless --host= --port= --uds= --reload --reload-dir= --reload-include= --reload-exclude= --workers= --log-level= --no-access-log --access-log --use-colors --no-use-colors --app-dir=workspace --factory --env-file= --root-path= --proxy-headers --no-proxy-headers --timeout-keep-alive= --lifespan= --loop= --http= --ws= --version,--help
 xcodebuild:: @opaque @single @harmless -scheme= -project= -workspace= -destination= -configuration= -sdk= -arch= -target= -list -showsdks -version -quiet -json -dry-run -only-testing=  -skip-testing= -testPlan= -showBuildSettings -showdestinations -parallel-testing-enabled= -help -usage
 meson:: @sub @closed
 meson test|meson compile:: @opaque --wrapper=run --logbase= -C=
