@@ -9,8 +9,8 @@ import (
 func TestTables(t *testing.T) {
 	t.Parallel()
 	for name, s := range specs() {
-		parent, _, isSub := cutLast(name)
-		if !isSub {
+		parent, sub, isSub := cutLast(name)
+		if !isSub || sub == "--" && specOf(parent) != nil {
 			continue
 		}
 		if program, option, ok := cutLast(parent); ok && strings.HasPrefix(option, "-") {
