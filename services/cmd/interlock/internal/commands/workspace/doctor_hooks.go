@@ -70,7 +70,7 @@ func (c *Doctor) hooks() (gating, []finding, error) {
 	}
 	for _, event := range hookEvents {
 		g.written += own[event.name]
-		findings = append(findings, c.hook(event.name, event.stop, calls[event.name], &g)...)
+		findings = append(findings, c.hook(event.name, event.passes, calls[event.name], &g)...)
 	}
 	if !slices.ContainsFunc(findings, func(f finding) bool { return f.level == failure }) {
 		findings = append(findings, finding{fine, fmt.Sprintf("the hook is called for all %d events", len(hookEvents)), ""})
@@ -151,13 +151,13 @@ func texts(value any) (all []string) {
 }
 
 // hook checks the entries of one event.
-func (c *Doctor) hook(event string, stop bool, entries []jsontext.Value, g *gating) []finding {
+func (c *Doctor) hook(event string, passes bool, entries []jsontext.Value, g *gating) []finding {
 	if len(entries) == 0 {
 		return []finding{{failure, "no hook for " + event, again}}
 	}
 	var findings []finding
 	for _, entry := range entries {
-		if why := lacks(entry); why != "" && !stop {
+		if why := lacks(entry); why != "" && !passes {
 			findings = append(findings, finding{failure, event + ": " + why, again})
 		}
 		words := wordsOf(entry)

@@ -19,23 +19,23 @@ import (
 const hookTimeout = 15
 
 // block has Claude Code (from 2.1.295 on) block when a hook is missing, ends by a signal or with a
-// code that means nothing, or takes too long. Claude Code ignores it on events of a stop.
+// code that means nothing, or takes too long.
 const block = "block"
 
-// hookEvents are those that the hook answers. Tool events need a matcher. A stop
-// must not be blocked forever by a binary that is gone.
+// hookEvents are those that the hook answers. Tool events need a matcher. Where a hook fails, a
+// prompt and the start of a session need not be blocked, since each call is, and a stop must not.
 var hookEvents = []struct {
-	name       string
-	tool, stop bool
+	name         string
+	tool, passes bool
 }{
 	{name: "PreToolUse", tool: true},
 	{name: "PostToolUse", tool: true},
 	{name: "PostToolUseFailure", tool: true},
-	{name: "UserPromptSubmit"},
-	{name: "SessionStart"},
-	{name: "Stop", stop: true},
+	{name: "UserPromptSubmit", passes: true},
+	{name: "SessionStart", passes: true},
+	{name: "Stop", passes: true},
 	{name: "SubagentStart"},
-	{name: "SubagentStop", stop: true},
+	{name: "SubagentStop", passes: true},
 }
 
 // hookEntry and hookGroup are the parts of Claude Code's settings that are written.
@@ -70,7 +70,7 @@ func addHooks(doc []jsonfile.Member, command []string, wait int, indent string) 
 			words, timeout = patient(command, wait)
 		}
 		entry := hookEntry{Type: "command", Command: words[0], Args: words[1:], Timeout: timeout}
-		if !event.stop {
+		if !event.passes {
 			entry.OnFailure = block
 		}
 		group := hookGroup{Hooks: []hookEntry{entry}}
@@ -86,11 +86,10 @@ func addHooks(doc []jsonfile.Member, command []string, wait int, indent string) 
 	return jsonfile.Set(doc, "hooks", jsonfile.Write(hooks, jsontext.KindBeginObject, indent, 1)), nil
 }
 
-// denials keep the agent's file tools out of the data folder, which holds the tokens of every
+// denials keep the agent's file tools (Edit stands for all that write) out of the data folder, which holds the tokens of every
 // role, and from its pointer. They are the same on every machine, since settings may be shared.
 var denials = []string{
-	"Read(./.interlock)", "Edit(./.interlock)", "Write(./.interlock)",
-	"Read(~/.local/state/interlock)", "Edit(~/.local/state/interlock)", "Write(~/.local/state/interlock)",
+	"Read(./.interlock)", "Edit(./.interlock)", "Read(~/.local/state/interlock)", "Edit(~/.local/state/interlock)",
 }
 
 // addDenials adds our permission rules to those that are there.
