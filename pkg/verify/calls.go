@@ -221,6 +221,8 @@ func (c *checker) inputs(of *unit, lane *workflow.View, tool string, s workflow.
 		lines := slices.Clone(c.meeting(anyCommand, s.Command))
 		if s.Command == "" {
 			lines = []string{"ls", "true"}
+		} else {
+			lines = append(lines, shell.NewPattern(s.Command).Matching([]string{"ls"})...)
 		}
 		for _, line := range slices.Clone(lines) {
 			lines = append(lines, line+" --help", line+" --version")

@@ -56,8 +56,11 @@ func (c *checker) refute(p *workflow.Property, g *graph, o *offence, r Result) R
 		if p.Kind == workflow.AtMost {
 			times = int(p.Most) + 1
 		}
-		for range times {
+		for i := range times {
 			s.call(n.of, &o.call)
+			if i < times-1 { // also where no state judges it
+				s.expect("decision", text(string(toolcall.Allow)))
+			}
 		}
 		s.expect("decision", text(string(toolcall.Deny)))
 	}

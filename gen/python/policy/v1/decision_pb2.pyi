@@ -109,6 +109,8 @@ class _DecisionCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Decision
     """The call was allowed because no rule of a state judges it now; message has the
     reason: the run is paused by its agent, it has ended, or there is none.
     """
+    DECISION_CODE_EFFECTS_UNKNOWN: _DecisionCode.ValueType  # 23
+    """The call repeats one whose outcome is unknown, or too many calls of the run are not reported."""
     DECISION_CODE_ACTS_ELSEWHERE: _DecisionCode.ValueType  # 24
     """The command acts on another machine or service, where the state only reads."""
     DECISION_CODE_SIGNALS_PROCESS: _DecisionCode.ValueType  # 25
@@ -167,6 +169,8 @@ DECISION_CODE_NOT_ENFORCED: DecisionCode.ValueType  # 22
 """The call was allowed because no rule of a state judges it now; message has the
 reason: the run is paused by its agent, it has ended, or there is none.
 """
+DECISION_CODE_EFFECTS_UNKNOWN: DecisionCode.ValueType  # 23
+"""The call repeats one whose outcome is unknown, or too many calls of the run are not reported."""
 DECISION_CODE_ACTS_ELSEWHERE: DecisionCode.ValueType  # 24
 """The command acts on another machine or service, where the state only reads."""
 DECISION_CODE_SIGNALS_PROCESS: DecisionCode.ValueType  # 25
