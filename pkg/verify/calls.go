@@ -222,7 +222,7 @@ func (c *checker) inputs(of *unit, lane *workflow.View, tool string, s workflow.
 		if s.Command == "" {
 			lines = []string{"ls", "true"}
 		} else {
-			lines = append(lines, shell.NewPattern(s.Command).Matching([]string{"ls"})...)
+			lines = append(lines, c.meeting("ls", s.Command)...)
 		}
 		for _, line := range slices.Clone(lines) {
 			lines = append(lines, line+" --help", line+" --version")
