@@ -182,7 +182,8 @@ func (r *installed) install(t testing.TB) {
 func bootstrapped(t testing.TB) (folder string, files map[string][]byte) {
 	t.Helper()
 	folder, files = t.TempDir(), map[string][]byte{}
-	if out, err := exec.CommandContext(within(t), binary(t, "interlock"), "token", "bootstrap", "--dir", folder).CombinedOutput(); err != nil {
+	program := binary(t, "interlock") // which takes its time, before that of the command begins
+	if out, err := exec.CommandContext(within(t), program, "token", "bootstrap", "--dir", folder).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, name := range []string{"tokens.json", "token.key"} {

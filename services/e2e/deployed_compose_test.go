@@ -88,15 +88,16 @@ func TestComposeKeepsWhatItAcknowledges(t *testing.T) {
 	// As root it gives the files to the user of the images; others keep them.
 	owner := fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid())
 	bootstrap = setFlag(t, setFlag(t, bootstrap, "--dir", volumes["secrets"]), "--owner", owner)
-	for range 2 { // docker compose runs it at each start
-		if out, err := exec.CommandContext(within(t), binary(t, "interlock"), bootstrap...).CombinedOutput(); err != nil {
+	program := binary(t, "interlock") // which takes its time, before that of the command begins
+	for range 2 {                     // docker compose runs it at each start
+		if out, err := exec.CommandContext(within(t), program, bootstrap...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
 	d := &deployment{at: map[string]string{"valkey:6379": redis.Addr(), "nats:4222": nats.address()}}
 	for name, service := range compose.Services {
-		program, isOurs := strings.CutPrefix(service.Image, "ghcr.io/interlock-run/")
-		program, tag, _ := strings.Cut(program, ":")
+		image, isOurs := strings.CutPrefix(service.Image, "ghcr.io/interlock-run/")
+		program, tag, _ := strings.Cut(image, ":")
 		if !isOurs || name == "secrets" {
 			continue
 		}

@@ -441,7 +441,7 @@ func (s trees) Root(_ context.Context, _, session string) (string, error) {
 	return session, s.err
 }
 
-func (s trees) Lineage(_ context.Context, _, session string) ([]string, error) {
+func (s trees) Lineage(_ context.Context, _, session string, _ bool) ([]string, error) {
 	if session == "child" {
 		return []string{"top", "child"}, s.err
 	}
