@@ -190,7 +190,9 @@ func TestFailureInABranch(t *testing.T) {
 	for _, parent := range []*workflow.Parent{nil, {RunID: "run_0", Root: "run_0", Depth: 1}} {
 		run := m.Start(workflow.StartParams{ID: "run_1", SessionID: "ses_1", Parent: parent}, "ann", time.Time{}).Run
 		for _, cmd := range []workflow.Command{
-			workflow.Fire{Event: "GO"}, workflow.Bind{Branch: "q", SessionID: "ses_2"}, workflow.Fire{Event: "BAD", Branch: "p"},
+			workflow.Fire{Event: "GO"},
+			workflow.Bind{Branch: "q", SessionID: "ses_2"},
+			workflow.Fire{Event: "BAD", Branch: "p"},
 			workflow.Fire{Event: "OK", Branch: "q"},
 		} {
 			out := m.Step(&run, cmd, time.Time{})
