@@ -364,7 +364,7 @@ func (c *Command) confirm(io console.Streams, f *checked) error {
 	}
 	proved := 0
 	for _, p := range certificate.Properties {
-		if p.Verdict == verify.Proved {
+		if p.Verdict.Holds() {
 			proved++
 		}
 	}
