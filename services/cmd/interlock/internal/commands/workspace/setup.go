@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rogpeppe/go-internal/diff"
+	"google.golang.org/grpc/status"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -188,8 +190,8 @@ func (s *setup) fromServer(ctx context.Context, io console.Streams, missing erro
 	name := filepath.Base(s.Workflow)
 	found, err := s.ask(ctx, io, name)
 	if err != nil {
-		return fmt.Errorf("--workflow takes the file of a definition or the name of a registered workflow: %w, and the server has no workflow %q: %w",
-			missing, name, err)
+		return fmt.Errorf("--workflow takes the file of a definition or the name of a registered workflow: %w, and the server has no workflow %q: %s",
+			missing, name, status.Convert(err).Message())
 	}
 	def, problems := workflow.Parse(found.GetDefinition())
 	if problems.HasErrors() {
@@ -209,7 +211,7 @@ func folderOf(workspace, given string) (datadir.Dir, error) {
 
 // hook is the command of the hook: of an agent, if that is not Claude Code, and for a session
 // instead of the agent's, if one is named.
-func (s *setup) hook(agent, session string) string {
+func (s *setup) hook(agent, session string) []string {
 	words := []string{s.binary(), "hook"}
 	if agent != "" {
 		words = append(words, "--agent", agent)
@@ -221,7 +223,7 @@ func (s *setup) hook(agent, session string) string {
 	if s.def != nil {
 		words = append(words, "--workflow", s.def.ID)
 	}
-	return shellwords.Join(words)
+	return words
 }
 
 // wait is how long the workflow has its agent wait for people, in seconds.
@@ -233,12 +235,12 @@ func (s *setup) wait() int {
 }
 
 // patient is the command of the event that people are asked for, and its time in seconds.
-func patient(command string, wait int) (string, int) {
+func patient(command []string, wait int) ([]string, int) {
 	if wait <= 0 {
 		return command, hookTimeout
 	}
 	patience := wait + hookTimeout
-	return command + " --patience " + strconv.Itoa(patience), patience + hookTimeout
+	return append(slices.Clone(command), "--patience", strconv.Itoa(patience)), patience + hookTimeout
 }
 
 // workspaceName is the absolute path of a workspace.
