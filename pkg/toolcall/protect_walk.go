@@ -24,9 +24,7 @@ func (p Places) walks(plan *shell.Plan) (why, about string) {
 		if c.Program() == "cd" && len(c.Words) > c.Assigns+1 {
 			w.goes(c.Words[len(c.Words)-1])
 		}
-		if c.Program() == "xargs" || c.Program() == "parallel" || c.Program() == "cpio" || c.Program() == "read" || c.Program() == "tar" {
-			w.handsOn = true
-		}
+		w.hears(c)
 	}
 	for _, c := range plan.Commands {
 		if why, about = w.command(c); why != "" {
@@ -41,7 +39,24 @@ type walk struct {
 	places  Places
 	bases   []string // the first is the workspace, and the last the one where the line goes at the end
 	handsOn bool
+	acts    bool // one that may be given names does more than to read
 }
+
+// hears notes a command that may be given the names which another one finds.
+func (w *walk) hears(c shell.Command) {
+	name := c.Program()
+	switch {
+	case finders[name]:
+	case name == "xargs", name == "parallel", name == "read":
+		w.handsOn = true
+	default:
+		unknown := slices.ContainsFunc(c.Words[c.Assigns:], func(word shell.Word) bool { return !word.Static })
+		w.handsOn = w.handsOn || unknown || name == "cpio" || name == "tar"
+		w.acts = w.acts || unknown && name != "cd" && !readers[name] && !c.Looks()
+	}
+}
+
+var finders = words(`find gfind bfs fd fdfind`)
 
 func (w *walk) goes(to shell.Word) {
 	if to.Static {
@@ -293,10 +308,7 @@ func (w *walk) find(c shell.Command) (why, about string) {
 		}
 		negated = false
 	}
-	if w.handsOn {
-		reader = false
-	}
-	changes := deletes || runs && !reader
+	changes := deletes || runs && !reader || w.handsOn && w.acts
 	if !deletes && !runs || harmless && !runs {
 		return "", ""
 	}

@@ -24,7 +24,7 @@ func TestWalks(t *testing.T) {
 		"find . -name '*.json' | xargs cat", "find . -name '*.json' -print0 | xargs -0 cat", "find . -name '*.key' | while read f; do cat \"$f\"; done", "find -name token.key -exec cat {} +",
 		"find /work -path '*/tokens.json' -exec cat {} +", "find . -path './.i*' -exec cat {} +", "find . -regex '.*tokens.*' -exec cat {} +", "find . -name '*.db' -delete",
 		"find . -not -name '*.go' -name '*.json' -exec cat {} +", "find . -name '*.go' -o -name '*.json' -exec cat {} +", "find . ! -name a -type f -name 't*' -exec cat {} +",
-		"find src . -name tokens.json -exec cat {} +", "cd /work && find repo -name tokens.json -exec cat {} +", "find .. -name 'token.???' -exec cat {} +", "bash -c \"find . -name '*.json' -exec cat {} +\"",
+		"find src . -name tokens.json -exec cat {} +", "cat $(find . -name tokens.json)", "for f in $(find . -name '*.key'); do cat $f; done", "find . -name 'tok*' | while read -r f; do cat \"$f\"; done", "cat `find . -name token.key`", "cd /work && find repo -name tokens.json -exec cat {} +", "find .. -name 'token.???' -exec cat {} +", "bash -c \"find . -name '*.json' -exec cat {} +\"",
 		"find . -delete", "find . -type f -exec rm {} +", "find / -name receipt.key -exec cp {} x \\;", "find . -name tokens.json -exec sh -c 'cat {}' \\;",
 		"grep -r --include tokens.json ilk .", "grep -r --include=tokens.json ilk", "grep --include '*.json' -rn ilk .", "grep -R --include='tok*' x ..", "grep -rh --include=*.key '' .", "rgrep --include=tokens.json x .",
 		"rg -uuu ilk", "rg -uu ilk .", "rg -u -u ilk", "rg --unrestricted --unrestricted ilk", "rg --hidden --no-ignore ilk", "rg -. --no-ignore ilk /work", "rg --no-ignore-dot --hidden x", "rg -A 3 -uuu x",
@@ -49,7 +49,7 @@ func TestWalks(t *testing.T) {
 		"tar c ~", "tar cf x \"$HOME\"", "cp -r ~/.local x", "rsync -a ~/.local/state/ x", "zip -r x.zip $HOME", "rg -uuu ilk ~", "rg -uuu ilk /home", "find / -name tokens.json -exec cat {} +", "find ~ -name tokens.json -exec cat {} +",
 		"find \"$HOME\" -name '*.key' -exec cat {} +", "tar cf x /", "cp -a /home/me x", "cd / && tar cf x home", "cd ~ && rm -rf /home/me", "rm -rf ~", "cd /home; cp -r me x", "rg --hidden --no-ignore x /",
 		// What hooks it in.
-		"find . -name settings.local.json -delete", "find . -name 'settings*' -delete", "find . -name '*.json' -delete", "find . -iname SETTINGS.LOCAL.JSON -delete", "find . -name settings.json -exec rm {} +",
+		"find . -name settings.local.json -delete", "find . -name 'settings*' -delete", "find . -name '*.json' -delete", "find . -iname SETTINGS.LOCAL.JSON -delete", "find . -name settings.json -exec rm {} +", "find . -name settings.json | xargs rm", "rm $(find . -name settings.local.json)", "for f in $(find . -name 'settings*'); do rm $f; done", "find . -name .mcp.json | while read f; do echo > \"$f\"; sed -i d \"$f\"; done",
 		"find . -path './.claude/*' -delete", "find . -path '*/.mcp*' -delete", "find . -name settings.local.json -exec sed -i s/a/b/ {} +", "find . -name settings.local.json | xargs rm", "find .. -name .mcp.json -delete",
 		"find . -name .mcp.json -exec truncate -s 0 {} +", "find . -name hooks.json -exec cp x {} \\;", "find . -delete", "find . -type f -delete", "find /work/repo -delete", "find . -name '*' -delete", "rm -rf .", "rm -rf ../repo", "rm -rf /work",
 		"mv . /tmp/x", "mv /work/repo /tmp", "find . -name \"*$x\" -delete", "find . -name '*.js*' -exec rm {} +", "find . ! -name '*.go' -delete", "find . -regex '.*' -delete", "chmod -R 000 .",
@@ -60,7 +60,7 @@ func TestWalks(t *testing.T) {
 	}
 	for _, line := range []string{
 		"find . -name '*.go' -delete", "find . -name '*.pyc' -delete", "find . -name __pycache__ -exec rm -rf {} +", "find . -type d -empty -delete", "find build -delete", "find src -name '*.json' -delete", "find . -name '*.json'",
-		"find . -name '*.json' -exec cat {} +", "find . -name tokens.json -exec cat {} +", "find . -name settings.json -exec cat {} +", "find . -type f -exec grep -l x {} +", "find . -name '*.md' | xargs wc -l", "find . -path './src/*' -delete",
+		"find . -name '*.json' -exec cat {} +", "find . -name tokens.json -exec cat {} +", "find . -name settings.json -exec cat {} +", "find . -type f -exec grep -l x {} +", "find . -name '*.md' | xargs wc -l", "find . -name '*.json' | xargs grep -l x", "find . -name '*.json' | while read f; do wc -l \"$f\"; done", "cat $(find . -name settings.json)", "find . -name '*.json' | xargs -I{} jq . {}", "find . -name '*.json' | head", "rm $x; find . -name '*.go'", "find . -path './src/*' -delete",
 		"rg -uuu x", "rg --hidden --no-ignore x src", "rg -g '*.json' x", "grep -r --include='*.json' x .", "tar czf /tmp/x.tgz .", "tar xf a.tar", "tar tf a.tar", "zip -r x.zip src", "cp -r . /tmp/x", "cp -r src /tmp", "rsync -a ./ /tmp/x",
 		"rm -rf build", "rm -rf ./node_modules dist", "rm -rf /tmp/x", "mv src lib", "cd build && rm -rf .", "cd build && find . -name '*.json' -delete", "chmod -R +x bin", "fd -HI x -x cat", "cp -r ~/.config/nvim x", "rm -rf ~/.cache/x",
 		"find . -name node_modules -prune -o -name '*.ts' -print", "grep -rn x .", "find . -mindepth 1 -name '*.tmp' -mtime +1 -delete",
