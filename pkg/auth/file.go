@@ -155,6 +155,9 @@ func cause(err error) error {
 // WriteSecret writes a file that only its owner can read, all or nothing, and
 // never over an existing one: created is false when there was one.
 func WriteSecret(file string, data []byte) (created bool, err error) {
+	if _, err := os.Lstat(file); err == nil { // a full disk would take no other
+		return false, nil
+	}
 	// CreateTemp makes the file with mode 0600.
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".secret-*")
 	if err != nil {

@@ -191,8 +191,11 @@ func (f Fields) Known(what string, names ...string) {
 		if slices.Contains(names, name) {
 			continue
 		}
-		f.Report.Errorf(f.At.Key(name), CodeUnknownField, "%s has no field %q%s; fields: %s",
-			what, shorten(name), f.Report.didYouMeanField(name, names), quoteAll(names))
+		near := f.Report.didYouMeanField(name, names)
+		if advice := soundsProtective(name); advice != "" && near == "" {
+			near = " and it protects nothing here, although it sounds like it: " + advice
+		}
+		f.Report.Errorf(f.At.Key(name), CodeUnknownField, "%s has no field %q%s; fields: %s", what, shorten(name), near, quoteAll(names))
 	}
 }
 

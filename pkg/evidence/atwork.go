@@ -12,17 +12,27 @@ const AtWork = 15 * time.Minute
 // Unnamed is the Background of a call whose client gives its program no name.
 const Unnamed = "?"
 
-// Changes is the record after a call was allowed that may change files: it voids, and is at work
-// until its end is known. False: too many calls wait.
+// Changes opens an allowed call that may change files. Nothing is held while the call is open, and
+// its end voids, so that a call that was never executed voids nothing. False: too many calls wait.
 func (r Record) Changes(c Call) (Record, bool) {
 	c.Edits = true
-	return r.Edited(Edit{At: c.At, CallID: c.ID, What: c.What}).Open(c)
+	return r.Open(c)
 }
 
-// Ends is the record after the observed report of a call that may change files. A call that leaves
-// a program in the background is at work until that has ended.
-func (r Record) Ends(id, background string) Record {
-	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == id && c.Edits })
+// Reported returns the record after a report of a call that may change files. An observed report
+// voids and ends the call, except one that leaves a program in the background, which is at work
+// until that has ended. An unobserved report leaves an open call as it is.
+func (r Record) Reported(e Edit, background string, observed bool) Record {
+	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == e.CallID && c.Edits })
+	switch {
+	case i >= 0 && !observed:
+		return r
+	case i >= 0 && e.What == "":
+		e.What = r.Calls[i].What
+	case e.What == "" && r.Last.CallID == e.CallID:
+		e.What = r.Last.What
+	}
+	r = r.Edited(e)
 	switch {
 	case i < 0:
 		return r

@@ -26,6 +26,13 @@ func TestAtWork(t *testing.T) {
 		return r
 	}
 	settled := func(r evidence.Record, _ evidence.Call, _ bool) evidence.Record { return r }
+	opens := func(r evidence.Record) evidence.Record {
+		r, _ = r.Changes(evidence.Call{ID: "e", RunID: "run", Tool: "Write", What: "a.go", At: at(1)})
+		return r
+	}
+	reported := func(r evidence.Record, id, background string, observed bool) evidence.Record {
+		return r.Reported(evidence.Edit{At: at(2), CallID: id}, background, observed)
+	}
 	for name, c := range map[string]struct {
 		record  evidence.Record
 		minute  int
@@ -33,20 +40,27 @@ func TestAtWork(t *testing.T) {
 		missing string
 	}{
 		"open":                              {tested(opened("e", ""), 1), 2, false, `after call "e" (Write, a.go), which was allowed at 12:00:00 and may still change files: report its end, wait until 12:15:00`},
-		"reported, not tested since":        {tested(opened("e", ""), 1).Edited(evidence.Edit{At: at(2)}).Ends("e", ""), 2, false, "voided by"},
-		"reported, tested since":            {tested(opened("e", "").Ends("e", ""), 3), 4, true, ""},
-		"another was reported":              {tested(opened("e", "").Ends("x", ""), 3), 4, false, "may still change"},
+		"reported, not tested since":        {reported(tested(opened("e", ""), 1), "e", "", true), 2, false, "voided by the edit at 12:02:00, a.go"},
+		"reported, tested since":            {tested(reported(opened("e", ""), "e", "", true), 3), 4, true, ""},
+		"another was reported":              {tested(reported(opened("e", ""), "x", "", true), 3), 4, false, "may still change"},
 		"its time is over":                  {tested(opened("e", ""), 1), 15, false, "the last one was voided by the edit at 12:15:00, a.go"},
 		"just before":                       {tested(opened("e", ""), 1), 14, false, "may still change"},
 		"tested after its time":             {tested(opened("e", ""), 16), 17, true, ""},
 		"background has no such time":       {tested(opened("e", evidence.Unnamed), 600), 601, false, "background"},
-		"a report does not end background":  {tested(opened("e", evidence.Unnamed).Ends("e", ""), 3), 601, false, "background"},
-		"moved to the background":           {tested(opened("e", "").Ends("e", "b1"), 3), 601, false, "background"},
-		"another program has ended":         {tested(opened("e", "").Ends("e", "b1").EndsBackground("run", "b2", at(2)), 3), 4, false, "background"},
-		"that of another run has ended":     {tested(opened("e", "").Ends("e", "b1").EndsBackground("other", "b1", at(2)), 3), 4, false, "background"},
+		"a report does not end background":  {tested(reported(opened("e", evidence.Unnamed), "e", "", true), 3), 601, false, "background"},
+		"moved to the background":           {tested(reported(opened("e", ""), "e", "b1", true), 3), 601, false, "background"},
+		"another program has ended":         {tested(reported(opened("e", ""), "e", "b1", true).EndsBackground("run", "b2", at(2)), 3), 4, false, "background"},
+		"that of another run has ended":     {tested(reported(opened("e", ""), "e", "b1", true).EndsBackground("other", "b1", at(2)), 3), 4, false, "background"},
 		"no program can be named so":        {tested(opened("e", evidence.Unnamed).EndsBackground("run", evidence.Unnamed, at(2)), 3), 4, false, "background"},
-		"the program has ended":             {tested(opened("e", "").Ends("e", "b1").EndsBackground("run", "b1", at(2)), 3), 4, true, ""},
-		"the program has ended, not tested": {tested(opened("e", "").Ends("e", "b1"), 1).EndsBackground("run", "b1", at(2)), 4, false, "voided by"},
+		"the program has ended":             {tested(reported(opened("e", ""), "e", "b1", true).EndsBackground("run", "b1", at(2)), 3), 4, true, ""},
+		"the program has ended, not tested": {tested(reported(opened("e", ""), "e", "b1", true), 1).EndsBackground("run", "b1", at(2)), 4, false, "voided by"},
+		"tested before, open":               {opens(tested(evidence.Record{}, 0)), 2, false, "may still change"},
+		"tested before, settled":            {settled(opens(tested(evidence.Record{}, 0)).Settle("e")), 2, true, ""},
+		"tested before, reported":           {reported(opens(tested(evidence.Record{}, 0)), "e", "", true), 3, false, "voided by"},
+		"tested before, claimed":            {reported(opens(tested(evidence.Record{}, 0)), "e", "", false), 3, false, "may still change"},
+		"tested before, its time is over":   {opens(tested(evidence.Record{}, 0)), 16, false, "voided by"},
+		"settled, and reported afterwards":  {reported(settled(opens(tested(evidence.Record{}, 0)).Settle("e")), "e", "", true), 3, false, "voided by"},
+		"settled, and claimed afterwards":   {reported(settled(opens(tested(evidence.Record{}, 0)).Settle("e")), "e", "", false), 3, false, "voided by"},
 		"settled":                           {settled(tested(opened("e", ""), 1).Settle("e")), 2, true, ""},
 	} {
 		b := evidence.Basis{Record: c.record, RunID: "run", Now: at(c.minute)}
@@ -68,11 +82,11 @@ func TestTwoReasonsToWait(t *testing.T) {
 	if _, _, ok := closed.Close("e"); ok {
 		t.Error("it is closed twice")
 	}
-	ended := r.Ends("e", "")
+	ended := r.Reported(evidence.Edit{CallID: "e"}, "", true)
 	if effects := ended.Effects(); effects.Held || len(ended.Calls) != 1 || ended.Calls[0].Edits {
 		t.Errorf("its end is known: %+v", ended)
 	}
-	if both := closed.Ends("e", ""); len(both.Calls) != 0 {
+	if both := closed.Reported(evidence.Edit{CallID: "e"}, "", true); len(both.Calls) != 0 {
 		t.Errorf("both are known: %+v", both)
 	}
 	if settled, _, ok := r.Settle("e"); !ok || len(settled.Calls) != 0 {

@@ -12,8 +12,7 @@ import (
 // evidence of all. It is a snapshot: what changes it makes another one. The zero
 // Record is that of a run of which nothing was observed.
 type Record struct {
-	// Edits counts calls that may have changed files, each when it was allowed and again
-	// when it was reported: it may have been at work until then. An observation
+	// Edits counts the ends of calls that may have changed files (S14.6). An observation
 	// belongs to the count at which its call was allowed: the order of calls is that
 	// in which they were allowed, not that of their reports.
 	Edits int64 `json:"edits,omitempty"`
@@ -60,7 +59,7 @@ type Observation struct {
 // mostRuns bounds how many runs a record has. What is dropped is not held any more.
 const mostRuns = 256
 
-// Edited is the record after a call that may change files was allowed or reported.
+// Edited returns the record after files may have changed.
 func (r Record) Edited(e Edit) Record {
 	r.Edits++
 	r.Last = e

@@ -49,25 +49,51 @@ func ParseUSD(amount document.Decimal) (MicroUSD, bool) {
 // microDigits is how many decimals a micro-dollar has.
 const microDigits = 6
 
-// ParseCost reads what something costs, in dollars, as tools report it: a plain
-// decimal in a text such as "0.02". What is finer than a micro-dollar is rounded up.
+// MostCost is the most that one call can cost: sums of it stay far from where numbers end.
+const MostCost MicroUSD = 1_000_000_000_000
+
+// CostUnknown is the cost in the report of a call whose cost was stated and cannot be read: it
+// spends what is left of the budgets of the call (S7.5).
+const CostUnknown = "unknown"
+
+// longestExponent bounds the digits of an exponent: no amount needs more.
+const longestExponent = 4
+
+// ParseCost reads an amount in dollars exactly: a decimal of 0 or more such as "0.02", with or
+// without an exponent, as in "1e-05". What is finer than a micro-dollar is rounded up.
 func ParseCost(text string) (MicroUSD, bool) {
-	whole, fraction, dotted := strings.Cut(text, ".")
-	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	mantissa, exponent := text, 0
+	if at := strings.IndexAny(text, "eE"); at >= 0 {
+		power := text[at+1:]
+		if unsigned := strings.TrimLeft(power, "+-"); len(power)-len(unsigned) > 1 || !digits(unsigned) || len(unsigned) > longestExponent {
+			return 0, false
+		}
+		mantissa = text[:at]
+		exponent, _ = strconv.Atoi(power) // it has few digits
+	}
+	whole, fraction, dotted := strings.Cut(mantissa, ".")
 	if !digits(whole) || dotted && !digits(fraction) {
 		return 0, false
 	}
-	finer := ""
-	if len(fraction) > microDigits {
-		fraction, finer = fraction[:microDigits], fraction[microDigits:]
+	all := whole + fraction
+	if strings.Trim(all, "0") == "" {
+		return 0, true
 	}
-	micro := strings.TrimLeft(whole+fraction+strings.Repeat("0", microDigits-len(fraction)), "0")
-	cost, err := strconv.ParseInt("0"+micro, 10, 64)
+	point := len(whole) + exponent + microDigits // where the micro-dollars end
+	switch {
+	case point <= 0:
+		return 1, true
+	case point > len(all):
+		all += strings.Repeat("0", point-len(all))
+	}
+	cost, err := strconv.ParseInt(all[:point], 10, 64)
 	if err != nil || cost == math.MaxInt64 {
 		return 0, false
 	}
-	if strings.Trim(finer, "0") != "" {
+	if strings.Trim(all[point:], "0") != "" {
 		cost++
 	}
 	return MicroUSD(cost), true
 }
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

@@ -116,6 +116,18 @@ func Settle(spends []Spend, actual MicroUSD) []Change {
 	return changes
 }
 
+// Exhaust spends what is left of the budgets of a call that was made, and whose cost is not known.
+func Exhaust(spends []Spend) []Change {
+	var changes []Change
+	for i := range spends {
+		s := &spends[i]
+		if delta := s.Max - s.Delta(); s.Measure == Money && delta > 0 {
+			changes = append(changes, Change{Account: s.Account, Delta: delta})
+		}
+	}
+	return changes
+}
+
 // Release gives back what a call that was not made has taken. Where it is not known
 // when that was, the call stays counted in rolling windows: it may have left them, and
 // then what it gave back would be another call's.

@@ -122,7 +122,7 @@ func (w *world) show(of *made, a *report) {
 		return
 	}
 	if of.notice.Voids {
-		w.observed = w.observed.Edited(evidence.Edit{At: w.now, CallID: of.id, What: of.notice.What}).Ends(of.id, "")
+		w.observed = w.observed.Reported(evidence.Edit{At: w.now, CallID: of.id, What: of.notice.What}, "", true)
 	}
 	record, _ := w.observed.Doubt(w.now)
 	w.observed, _, _ = record.Close(of.id)

@@ -3,7 +3,6 @@ package scenario
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -261,9 +260,9 @@ func (p *parser) advance(f document.Fields) action {
 	if !ok {
 		return nil
 	}
-	d, err := time.ParseDuration(text)
+	d, err := document.ParseDuration(text)
 	if err != nil || d <= 0 {
-		p.report.Errorf(f.At.Key("advance"), document.CodeRange, "%s is not a valid duration; write one like 90m, 2h30m or 45s", document.Quote(text))
+		p.report.Errorf(f.At.Key("advance"), document.CodeRange, "%s is not a valid duration: %v", document.Quote(text), document.ErrDuration)
 		return nil
 	}
 	return advance(d)

@@ -322,10 +322,7 @@ func (w *watcher) report(t *Told) {
 		return
 	}
 	if c.notice.Voids {
-		w.record = w.record.Edited(evidence.Edit{At: t.Time, CallID: t.CallID, What: c.notice.What})
-		if t.Observed {
-			w.record = w.record.Ends(t.CallID, "")
-		}
+		w.record = w.record.Reported(evidence.Edit{At: t.Time, CallID: t.CallID, What: c.notice.What}, "", t.Observed)
 	}
 	c.observed = t.Observed
 	if t.Unknown {

@@ -102,6 +102,8 @@ type reader struct {
 	stateOrder []string
 
 	forkBranches int
+	// defaultModel is the hint of states that have none (meta.default_model).
+	defaultModel string
 }
 
 var (

@@ -19,12 +19,12 @@ const (
 func (r *reader) effects(meta document.Fields) {
 	at := meta.At.Key("effect_deadline")
 	if text, ok := meta.Str("effect_deadline"); ok {
-		deadline, err := time.ParseDuration(text)
+		deadline, err := document.ParseDuration(text)
 		switch {
 		case err != nil:
-			r.report.Errorf(at, document.CodeType, "%s is not a duration; write one such as \"10m\" or \"2h\"", document.Quote(text))
+			r.report.Errorf(at, document.CodeType, "%s is not a duration: %v", document.Quote(text), err)
 		case deadline < leastDeadline || deadline > mostDeadline:
-			r.report.Errorf(at, document.CodeRange, "it must be at least \"1s\" and at most \"168h\"")
+			r.report.Errorf(at, document.CodeRange, "it must be at least \"1s\" and at most \"7d\"")
 		default:
 			r.def.Meta.EffectDeadline = deadline
 		}

@@ -216,10 +216,10 @@ func (r *reader) maxAge(f document.Fields, spec *evidence.Spec) {
 	if !ok {
 		return
 	}
-	age, err := time.ParseDuration(text)
+	age, err := document.ParseDuration(text)
 	switch {
 	case err != nil:
-		r.report.Errorf(f.At.Key("max_age"), document.CodeType, "%s is not a duration; write one such as \"30m\" or \"24h\"", document.Quote(text))
+		r.report.Errorf(f.At.Key("max_age"), document.CodeType, "%s is not a duration: %v", document.Quote(text), err)
 	case age < time.Second:
 		r.report.Errorf(f.At.Key("max_age"), document.CodeRange, "it must be at least \"1s\"")
 	default:

@@ -10,7 +10,7 @@ import (
 
 var metaFields = []string{
 	"task_type", "estimated_steps", "danger_level", "requires_human_approval", "capture_output", "approval_mode", "debug",
-	"enforcement", "approval", "edit_tools", "read_tools", "tools", "policy", "commands", "unknown_commands", "effect_deadline", "reconcile",
+	"enforcement", "approval", "edit_tools", "read_tools", "tools", "policy", "commands", "unknown_commands", "effect_deadline", "reconcile", "default_model",
 }
 
 func (r *reader) meta(f document.Fields) {
@@ -44,6 +44,11 @@ func (r *reader) meta(f document.Fields) {
 	if meta.DebugAgents {
 		r.report.Warnf(m.At.Key("debug"), CodeDebugAgents, "agents can force any state, past guards and approvals; "+
 			"\"operator\" keeps that to operators; remove it for production")
+	}
+	if model, ok := m.Str("default_model"); ok {
+		if r.defaultModel = hint(model); r.defaultModel == "" {
+			r.report.Errorf(m.At.Key("default_model"), document.CodeRange, "write the name of a model, in at most %d printable bytes", maxHint)
+		}
 	}
 	r.declaredCommands(m)
 	declared := toolname.Read(m, maxItems)

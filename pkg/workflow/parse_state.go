@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -74,7 +75,7 @@ func (r *reader) state(i int, name string, v document.Value, at *document.Path) 
 	r.commands(f, s)
 	r.environment(f, s)
 	s.Instructions, _ = f.Str("instructions")
-	s.Model, s.ThinkingLevel = runtimeHint(f, "model"), runtimeHint(f, "thinking_level")
+	s.Model, s.ThinkingLevel = cmp.Or(runtimeHint(f, "model"), r.defaultModel), runtimeHint(f, "thinking_level")
 	s.MaxIterations, _ = f.Integer("max_iterations", 1)
 	s.MaxEditLines, _ = f.Integer("max_edit_lines", 1)
 	s.MaxFilesPerState, _ = f.Integer("max_files_per_state", 1)
@@ -109,7 +110,11 @@ func runtimeHint(f document.Fields, name string) string {
 		return ""
 	}
 	v, _ := f.Value.Get(name)
-	text := v.Str()
+	return hint(v.Str())
+}
+
+// hint returns a text that can reach an agent's runtime, and the empty text for any other.
+func hint(text string) string {
 	if len(text) > maxHint || strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) {
 		return ""
 	}

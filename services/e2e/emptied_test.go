@@ -85,7 +85,7 @@ func runOf(t *testing.T, s *shape) (read func() error) {
 	return func() error { return post("/v1/runs", `{"workflow": "kept"}`) }
 }
 
-// Redis is emptied while every service is down: with all of them started anew, none is ready, and
+// S19.3: Redis is emptied while every service is down: with all of them started anew, none is ready, and
 // nothing is decided without the runs and policies that were there. The old file brings all back.
 func TestEmptiedRedisIsNeverReady(t *testing.T) {
 	t.Parallel()
@@ -143,7 +143,7 @@ func TestEmptiedRedisIsNeverReady(t *testing.T) {
 	})
 }
 
-// An emptied Redis whose NATS is away is not ready either: nothing says that it was always empty.
+// S19.3: an emptied Redis whose NATS is away is not ready either: nothing says that it was always empty.
 // When an operator has accepted the loss, it is used as a new one.
 func TestEmptiedRedisWaitsForItsWitness(t *testing.T) {
 	t.Parallel()
@@ -173,7 +173,7 @@ func TestEmptiedRedisWaitsForItsWitness(t *testing.T) {
 	eventually(t, "it is ready with a new store", func() error { return ready("http://" + p.serving(t, "admin")) })
 }
 
-// interlock up on a Redis knows it too, by the stream in its data folder, and with SQLite by the
+// S19.3: interlock up on a Redis knows it too, by the stream in its data folder, and with SQLite by the
 // mark next to the file.
 func TestEmptiedStoreOfUp(t *testing.T) {
 	t.Parallel()

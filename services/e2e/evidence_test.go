@@ -134,6 +134,60 @@ func TestEvidenceWhileCallsAreOpen(t *testing.T) {
 	}
 }
 
+// TestNotExecutedCallsVoidNothing: S14.6 by REST and by the CLI, for an edit that was allowed after the
+// tests: over REST, by the hook, and claimed by its agent.
+func TestNotExecutedCallsVoidNothing(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	w := &world{shape: &u.shape, namespace: "default"}
+	c := w.as(t, auth.Agent)
+	w.as(t, auth.Operator).register(t, provenFix)
+	run := c.begin(t, &enginev1.StartRunRequest{Workflow: "proven", SessionId: "conversation", Workspace: "/repo"}).GetRunId()
+	h := &hooked{t: t, up: u, cwd: "/repo"}
+	byREST := func(id, outcome string) {
+		t.Helper()
+		if got := w.send(t, http.MethodPost, "/v1/runs/"+run+"/calls/"+id+"/settle", w.tokens[auth.Approver], `{"outcome":"`+outcome+`"}`); got.status != http.StatusOK {
+			t.Errorf("settling %s answers %v", id, got)
+		}
+	}
+	byCLI := func(id, outcome string) {
+		t.Helper()
+		cmd := exec.CommandContext(within(t), binary(t, "interlock"), "call", "settle", run, id, "--outcome", outcome)
+		cmd.Env = append(cleanEnv(), "INTERLOCK_DATA="+string(u.data), "INTERLOCK_TOKEN="+w.tokens[auth.Operator])
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("settling %s: %v\n%s", id, err, out)
+		}
+	}
+	edit := map[string]any{"file_path": "/repo/main.go", "old_string": "a", "new_string": "b"}
+	const input = `"input":{"file_path":"/repo/main.go","old_string":"a","new_string":"b"}`
+	rest := func(id, path, more string) {
+		t.Helper()
+		body := `{"tool":"Edit","call_id":"` + id + `",` + more + `}`
+		if got := w.send(t, http.MethodPost, "/v1/runs/"+run+path, w.tokens[auth.Agent], body); got.status != http.StatusOK {
+			t.Errorf("%s of %s answers %v", path, id, got)
+		}
+	}
+	h.call("t1", "Bash", map[string]any{"command": "go test ./..."}, "PostToolUse")
+	for id, settle := range map[string]func(id, outcome string){"e1": byREST, "e2": byCLI} {
+		rest(id, "/check", input)
+		wantMissing(t, c, run, "may still change files")
+		settle(id, "not_executed")
+		wantHeld(t, c, run, true)
+		h.before("h"+id, "Edit", edit)
+		wantMissing(t, c, run, "may still change files")
+		settle("h"+id, "not_executed")
+		wantHeld(t, c, run, true)
+	}
+	rest("e3", "/check", input)
+	rest("e3", "/report", `"ok":true`)
+	wantMissing(t, c, run, "may still change files")
+	byCLI("e3", "not_executed")
+	wantHeld(t, c, run, true)
+	rest("e4", "/check", input)
+	byCLI("e4", "failed")
+	wantMissing(t, c, run, "voided by")
+}
+
 // TestEvidenceCannotBeClaimed: S14.4, an agent's token shows nothing, over any face, whatever
 // else it sends; that of the runtime does.
 func TestEvidenceCannotBeClaimed(t *testing.T) {

@@ -157,4 +157,38 @@ func TestNamedPolicies(t *testing.T) {
 	if got := i.do(auth.Operator, http.MethodPost, "/v1/runs", `{"workflow": "w"}`); got.status < http.StatusBadRequest || !strings.Contains(got.body, `gone`) {
 		t.Errorf("a run starts: %v", got)
 	}
+	i.post(auth.Operator, "/v1/workflows", `{"id": "outer", "initial": "a", "states": {
+		"a": {"on": {"GO": {"invoke": "w", "on_complete": "z", "on_fail": "z"}, "END": "z"}}, "z": {"type": "final"}}}`)
+	outer, _ := i.do(auth.Operator, http.MethodPost, "/v1/runs", `{"workflow": "outer"}`).field("run_id").(string)
+	if got := i.do(auth.Operator, http.MethodPost, "/v1/runs/"+outer+"/transition", `{"event": "GO"}`); got.status < http.StatusBadRequest || !strings.Contains(got.body, `gone`) {
+		t.Errorf("an invoked run starts: %v", got)
+	}
+	i.post(auth.Operator, "/v1/policies", `{"name": "gone", "role": "agent"}`)
+	if got := i.do(auth.Operator, http.MethodPost, "/v1/runs/"+outer+"/transition", `{"event": "GO"}`); got.field("accepted") != true || !strings.Contains(got.body, `"workflow":"w"`) {
+		t.Errorf("with the policy: %v", got)
+	}
+}
+
+// TestSessionsJustRegistered: a session that acted before it was registered is one of its tree as soon as it
+// is.
+func TestSessionsJustRegistered(t *testing.T) {
+	t.Parallel()
+	i := newIsolation(t)
+	i.post(auth.Operator, "/sessions", `{"session_name": "boss"}`)
+	i.post(auth.Operator, "/v1/workflows", `{"id": "w", "initial": "a", "states": {
+		"a": {"on": {"GO": {"fork": {"branches": {"one": {"initial": "b", "terminal": "c"}, "two": {"initial": "d", "terminal": "e"}}, "join": "all", "on_complete": "z"}}}},
+		"b": {"on": {"END": "c"}}, "c": {"type": "final"}, "d": {"on": {"END": "e"}}, "e": {"type": "final"}, "z": {"type": "final"}}}`)
+	run, _ := i.do(auth.Operator, http.MethodPost, "/v1/runs", `{"workflow": "w", "session_id": "boss"}`).field("run_id").(string)
+	i.post(auth.Operator, "/v1/runs/"+run+"/transition", `{"event": "GO"}`)
+	kid := i.mint("--session", "kid")
+	take := func() reply {
+		return i.do(kid, http.MethodPost, "/v1/runs", `{"workflow": "w", "run_id": "`+run+`", "branch": "one", "session_id": "kid"}`)
+	}
+	if got := take(); got.status < http.StatusBadRequest {
+		t.Fatalf("a session of no tree takes a branch: %v", got)
+	}
+	i.post(auth.Operator, "/sessions", `{"session_name": "kid", "parent_session_name": "boss"}`)
+	if got := take(); got.status != http.StatusOK {
+		t.Errorf("a session below does not: %v", got)
+	}
 }

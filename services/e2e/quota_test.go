@@ -47,7 +47,7 @@ func (f filler) ok(t testing.TB, method, path, body, field string) string {
 
 const loop = `{"id": "loop", "initial": "a", "states": {"a": {"allowed_tools": ["Read"], "on": {"GO": "a", "END": "z"}}, "z": {"type": "final"}}}`
 
-// A session's token stores its quota by whatever it can store, and no more. Others continue, and what
+// S19.1: a session's token stores its quota by whatever it can store, and no more. Others continue, and what
 // stops it is taken.
 func TestOneTokenDoesNotFillTheStore(t *testing.T) {
 	t.Parallel()
@@ -143,7 +143,7 @@ func TestOneTokenDoesNotFillTheStore(t *testing.T) {
 	})
 }
 
-// With little room, on the disk or below Redis's maxmemory, only what stops things is taken, and all
+// S19.2: with little room, on the disk or below Redis's maxmemory, only what stops things is taken, and all
 // is taken when there is room again.
 func TestLittleRoomIsForWhatStops(t *testing.T) {
 	t.Parallel()

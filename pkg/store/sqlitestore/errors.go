@@ -46,6 +46,9 @@ func code(err error) int {
 
 // explain adds how to fix it to errors of SQLite that have one.
 func explain(err error) error {
+	if e := (*sqlite.Error)(nil); errors.As(err, &e) && e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE {
+		return fmt.Errorf("%w: the disk is full or failed: free some space, and check the system's log", err)
+	}
 	switch code(err) {
 	case sqlite3.SQLITE_FULL:
 		return fmt.Errorf("%w: the disk is full: free some space", err)

@@ -14,6 +14,10 @@ import (
 // reserveSize is the room that is kept for what is under way when the disk gets full.
 const reserveSize = 2 << 20
 
+// elbowRoom must remain free when the reserve is made: the server's other files, such as its
+// addresses and the event stream's, need room on the same disk.
+const elbowRoom = 1 << 20
+
 // reserve is a file that holds room on the disk. It is given up when the disk is full, so
 // that what is under way can end, and when the store is opened, which needs small files.
 // While it cannot be made the store is not ready for more work.
@@ -30,9 +34,13 @@ func (r *reserve) keep() error {
 	if r.held {
 		return nil
 	}
-	if err := writeZeros(r.path, reserveSize); err != nil {
-		return errors.Join(fmt.Errorf("%w: keeping %d bytes in reserve: %w: the disk is full: free some space",
-			store.ErrUnavailable, reserveSize, err), remove(r.path))
+	err := writeZeros(r.path, reserveSize+elbowRoom)
+	if err == nil {
+		err = os.Truncate(r.path, reserveSize)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("%w: keeping %d bytes in reserve and %d free: %w: the disk is full: free some space",
+			store.ErrUnavailable, reserveSize, elbowRoom, err), remove(r.path))
 	}
 	r.held = true
 	return nil

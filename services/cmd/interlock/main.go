@@ -23,6 +23,7 @@ import (
 	_ "github.com/interlock-run/interlock/services/cmd/interlock/internal/early" // is initialised before all else
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/build"
+	"github.com/interlock-run/interlock/services/internal/configfile"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 )
 
@@ -81,7 +82,7 @@ func run(ctx context.Context, args []string, io console.Streams) int {
 func newParser(ctx context.Context, args []string, io console.Streams, exit func(int)) (*kong.Kong, error) {
 	options := []kong.Option{
 		kong.Name("interlock"), kong.Description("State-machine enforcement for AI agents."),
-		kong.Writers(io.Out, io.Err), kong.Exit(exit),
+		kong.Writers(io.Out, io.Err), kong.Exit(exit), configfile.Durations(),
 		kong.Vars{"caller": "operator (without a terminal, of the agent)"},
 		kong.PostBuild(variables), kong.ValueFormatter(describe), kong.Help(help),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),

@@ -151,10 +151,8 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 		return nil, err
 	}
 	c.onClose(unlock)
-	tokens, err := c.openTokens()
-	if err != nil {
-		return nil, err
-	}
+	// The store gives its reserve up when it is opened, and so makes room for the other files
+	// on a full disk.
 	st, err := daemon.OpenStore(ctx, daemon.StoreConfig{
 		URL: cfg.Store, Path: cfg.Data.Database(), AllowLossy: cfg.AllowLossyStore, SafetyFlags: cfg.Safety, StoreLogin: cfg.StoreLogin, Logger: cfg.Logger, Metrics: c.metrics,
 		Program: cfg.Version,
@@ -163,6 +161,10 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 		return nil, err
 	}
 	c.onClose(st.Close)
+	tokens, err := c.openTokens()
+	if err != nil {
+		return nil, err
+	}
 	witnessed := daemon.Witnessed(st)
 	st = telemetry.Store(st, cfg.Tracer)
 	endpoint, grace, err := c.openNATS(ctx)

@@ -23,7 +23,7 @@ type Program struct{ Name, About, GRPC string }
 
 // Parser makes the parser of the program's command line.
 func (p Program) Parser(flags any, options ...kong.Option) (*kong.Kong, error) {
-	return kong.New(flags, append([]kong.Option{kong.Name(p.Name), kong.Description(p.About), kong.Vars{"grpc": p.GRPC}}, options...)...)
+	return kong.New(flags, append([]kong.Option{kong.Name(p.Name), kong.Description(p.About), kong.Vars{"grpc": p.GRPC}, configfile.Durations()}, options...)...)
 }
 
 // CommandLine is how a program was started, to read its file again.

@@ -31,6 +31,36 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
+// S1.8: flags and files read durations with days.
+func TestDurationsHaveDays(t *testing.T) {
+	t.Parallel()
+	var flags struct {
+		Keep time.Duration `default:"1d"`
+		Wait time.Duration
+	}
+	program := Program{"interlock-test", "Tests.", "127.0.0.1:7499"}
+	parser, err := program.Parser(&flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse([]string{"--wait", "1d12h"}); err != nil || flags.Keep != 24*time.Hour || flags.Wait != 36*time.Hour {
+		t.Errorf("%+v, %v", flags, err)
+	}
+	if _, err := parser.Parse([]string{"--wait", "1.5d"}); err == nil || !strings.Contains(err.Error(), `such as "30s"`) {
+		t.Errorf("1.5d: %v", err)
+	}
+	options, err := FromFile([]string{"--config", write(t, "flags.yaml", "wait: 7d\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if parser, err = program.Parser(&flags, options...); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse(nil); err != nil || flags.Wait != 7*24*time.Hour {
+		t.Errorf("%+v, %v", flags, err)
+	}
+}
+
 // At SIGHUP the file is read again: the level of the log follows it, and of the rest it is
 // said that it needs a restart. A mistake changes nothing.
 func TestFilesAreFollowed(t *testing.T) {

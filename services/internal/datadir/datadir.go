@@ -179,17 +179,21 @@ func (d Dir) parent() Dir {
 }
 
 // Find returns the data folder of the nearest workspace, here or upwards, that a server has
-// served, and false when there is none. Agents run commands in whatever folder they are in.
+// served; it is empty when there is none. A pointer on the way that does not count is an error, not
+// passed by. Agents run commands in whatever folder they are in.
 //
-// Folders of other users do not count: their owner could answer every question
+// Folders and pointers of other users do not count: their owner could answer every question
 // with yes.
-func Find(start string) (Dir, bool) {
+func Find(start string) (Dir, error) {
 	for folder := Dir(start); folder != ""; folder = folder.parent() {
 		if dir, ok := In(string(folder)); ok {
-			return dir, true
+			return dir, nil
+		}
+		if info, err := os.Stat(folder.join(Default)); err == nil && !info.IsDir() && ours(folder.join(Default)) {
+			return pointed(string(folder))
 		}
 	}
-	return "", false
+	return "", nil
 }
 
 // Digest is a text in the form that SetInstalled keeps.

@@ -117,8 +117,8 @@ func TestFind(t *testing.T) {
 	expect := func(want string) {
 		t.Helper()
 		for _, start := range []string{deep, deep + "/"} {
-			if got, found := datadir.Find(start); found != (want != "") || want != "" && filepath.Clean(string(got)) != want {
-				t.Errorf("got %s, %v, want %s", got, found, want)
+			if got, err := datadir.Find(start); err != nil || (got != "") != (want != "") || want != "" && filepath.Clean(string(got)) != want {
+				t.Errorf("got %s, %v, want %s", got, err, want)
 			}
 		}
 	}
@@ -133,8 +133,8 @@ func TestFind(t *testing.T) {
 	expect(used(filepath.Join(root, "a")))
 	expect(used(deep))
 	for _, start := range []string{"/", ""} {
-		if got, found := datadir.Find(start); found {
-			t.Errorf("above %q: %s", start, got)
+		if got, err := datadir.Find(start); got != "" || err != nil {
+			t.Errorf("above %q: %s, %v", start, got, err)
 		}
 	}
 }

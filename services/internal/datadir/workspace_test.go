@@ -68,8 +68,8 @@ func TestDefaultFolder(t *testing.T) {
 	if other, err := datadir.New(below); err != nil || other == dir {
 		t.Errorf("of a folder in it: %s, %v", other, err)
 	}
-	if found, ok := datadir.Find(below); ok {
-		t.Errorf("found before it was made: %s", found)
+	if found, err := datadir.Find(below); found != "" || err != nil {
+		t.Errorf("found before it was made: %s, %v", found, err)
 	}
 	must(t, dir.Make())
 	must(t, dir.Claim(link))
@@ -78,8 +78,8 @@ func TestDefaultFolder(t *testing.T) {
 	}
 	for range 2 {
 		for _, start := range []string{workspace, below, link} {
-			if found, ok := datadir.Find(start); !ok || found != dir {
-				t.Errorf("from %s: %s, %v", start, found, ok)
+			if found, err := datadir.Find(start); err != nil || found != dir {
+				t.Errorf("from %s: %s, %v", start, found, err)
 			}
 		}
 		if at, err := datadir.At(filepath.Join(workspace, datadir.Default)); err != nil || at != dir {
@@ -161,14 +161,18 @@ func TestPointers(t *testing.T) {
 			workspace := t.TempDir()
 			point(t, workspace, tc.text(t, workspace))
 			at, err := datadir.At(filepath.Join(workspace, datadir.Default))
-			found, ok := datadir.Find(workspace)
-			switch {
-			case tc.want == "":
-				if err != nil || !ok || at != found {
-					t.Errorf("%s %v, found %s %v", at, err, found, ok)
+			below := filepath.Join(workspace, "a", "b")
+			must(t, os.MkdirAll(below, 0o700))
+			for _, start := range []string{workspace, below} {
+				found, wrong := datadir.Find(start)
+				switch {
+				case tc.want == "":
+					if err != nil || wrong != nil || at != found || at == "" {
+						t.Errorf("%s %v, found %s %v", at, err, found, wrong)
+					}
+				case err == nil || !strings.Contains(err.Error(), tc.want) || wrong == nil || wrong.Error() != err.Error():
+					t.Errorf("%s %v, found %s %v; want %q", at, err, found, wrong, tc.want)
 				}
-			case err == nil || !strings.Contains(err.Error(), tc.want) || ok:
-				t.Errorf("%s %v, found %s %v; want %q", at, err, found, ok, tc.want)
 			}
 		})
 	}

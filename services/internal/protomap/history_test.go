@@ -69,6 +69,10 @@ func TestWords(t *testing.T) {
 	if got := protomap.Names(enginev1.JoinMode_name, prefix); !slices.Equal(got, []string{"ALL", "ANY"}) {
 		t.Errorf("names are %q", got)
 	}
+	gap := map[int32]string{4: prefix + "D", 0: prefix + "UNSPECIFIED", 1: prefix + "A"}
+	if got := protomap.Names(gap, prefix); !slices.Equal(got, []string{"A", "D"}) {
+		t.Errorf("names with a gap are %q", got)
+	}
 	if got := protomap.LowerEnums[string, enginev1.JoinMode](enginev1.JoinMode_value, prefix); len(got) != 3 || got["any"] != enginev1.JoinMode_JOIN_MODE_ANY {
 		t.Errorf("values are %v", got)
 	}

@@ -3,6 +3,8 @@
 package protomap
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -48,16 +50,15 @@ func Word(value enum, prefix string) string {
 // LowerWord is Word in lower case.
 func LowerWord(value enum, prefix string) string { return strings.ToLower(Word(value, prefix)) }
 
-// Names are those of an enum but for UNSPECIFIED, by number, without their prefix.
+// Names lists those of an enum except UNSPECIFIED, by number, without their prefix.
 func Names(names map[int32]string, prefix string) []string {
 	var out []string
-	for n := int32(1); ; n++ {
-		name, known := names[n]
-		if !known {
-			return out
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		if n != 0 {
+			out = append(out, strings.TrimPrefix(names[n], prefix))
 		}
-		out = append(out, strings.TrimPrefix(name, prefix))
 	}
+	return out
 }
 
 // LegalEvents makes messages of the legal events of states. Both are immutable, so

@@ -59,9 +59,9 @@ func (s *Sessions) Root(ctx context.Context, namespace, session string) (string,
 
 // Lineage names a session and all above it, the root first: of each its name and its id,
 // for the name is the same before the session is registered and after. A session that is
-// not registered has its own name alone.
-func (s *Sessions) Lineage(ctx context.Context, namespace, session string) ([]string, error) {
-	return s.lookUp(ctx, namespace, session, func(l lineage) bool { return l.until.IsZero() || s.clock().Before(l.until) })
+// not registered has its own name alone; that is believed for a moment, unless fresh is true.
+func (s *Sessions) Lineage(ctx context.Context, namespace, session string, fresh bool) ([]string, error) {
+	return s.lookUp(ctx, namespace, session, func(l lineage) bool { return l.until.IsZero() || !fresh && s.clock().Before(l.until) })
 }
 
 // lookUp asks for what is not known, or not good enough any more.

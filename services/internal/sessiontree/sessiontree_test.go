@@ -56,7 +56,7 @@ func TestLineage(t *testing.T) {
 		if root != tt.root || (err != nil) != (tt.err != nil) {
 			t.Errorf("the root of %s in %s: %q, %v", tt.session, tt.namespace, root, err)
 		}
-		names, err := s.Lineage(t.Context(), tt.namespace, tt.session)
+		names, err := s.Lineage(t.Context(), tt.namespace, tt.session, false)
 		if !slices.Equal(names, tt.lineage) || (err != nil) != (tt.err != nil) {
 			t.Errorf("the lineage of %s in %s: %q, %v", tt.session, tt.namespace, names, err)
 		}
@@ -76,14 +76,17 @@ func TestLineageIsRemembered(t *testing.T) {
 			t.Errorf("%s: asked %d times, want %d (%v)", what, asked, want, err)
 		}
 	}
-	lineage := func(session string) func() error {
-		return func() error { _, err := s.Lineage(t.Context(), "blue", session); return err }
+	lineageOf := func(session string, fresh bool) func() error {
+		return func() error { _, err := s.Lineage(t.Context(), "blue", session, fresh); return err }
 	}
+	lineage := func(session string) func() error { return lineageOf(session, false) }
 	root := func() error { _, err := s.Root(t.Context(), "blue", "unknown"); return err }
 	count("first", 2, lineage("child"))
 	count("again", 0, lineage("child"))
 	count("unknown", 1, lineage("unknown"))
 	count("unknown again", 0, lineage("unknown"))
+	count("unknown, fresh", 1, lineageOf("unknown", true))
+	count("child, fresh", 0, lineageOf("child", true))
 	count("its root", 1, root)
 	now = now.Add(unregistered)
 	count("later", 1, lineage("unknown"))

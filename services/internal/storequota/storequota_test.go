@@ -95,7 +95,7 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
-// Another process counts on the same quota, and a commit that is refused for another reason costs
+// S19.1: another process counts on the same quota, and a commit that is refused for another reason costs
 // nothing.
 func TestQuotasAreOfTheStore(t *testing.T) {
 	t.Parallel()
@@ -123,6 +123,7 @@ func TestQuotasAreOfTheStore(t *testing.T) {
 	}
 }
 
+// S19.2
 func TestLittleRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

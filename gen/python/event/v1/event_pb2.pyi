@@ -1094,7 +1094,9 @@ class ToolCallReported(_message.Message):
     result_bytes: _builtins.int
     """Size of the result, in bytes."""
     cost_usd: _builtins.str
-    """What the call cost, in decimal US dollars; empty for none."""
+    """What the call cost, in decimal US dollars; empty for none, "unknown" for a cost that
+    could not be read.
+    """
     unaccounted: _builtins.bool
     """True when no such call was allowed (type "unaccounted")."""
     @_builtins.property

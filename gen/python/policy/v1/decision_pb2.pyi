@@ -105,6 +105,8 @@ class _DecisionCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Decision
     """The call would reach Interlock's own files, commands or processes, which no
     state and no policy allows.
     """
+    DECISION_CODE_EFFECTS_UNKNOWN: _DecisionCode.ValueType  # 23
+    """The call repeats one whose outcome is unknown, or too many calls of the run are not reported."""
     DECISION_CODE_ACTS_ELSEWHERE: _DecisionCode.ValueType  # 24
     """The command acts on another machine or service, where the state only reads."""
     DECISION_CODE_SIGNALS_PROCESS: _DecisionCode.ValueType  # 25
@@ -159,6 +161,8 @@ DECISION_CODE_SELF_PROTECTED: DecisionCode.ValueType  # 21
 """The call would reach Interlock's own files, commands or processes, which no
 state and no policy allows.
 """
+DECISION_CODE_EFFECTS_UNKNOWN: DecisionCode.ValueType  # 23
+"""The call repeats one whose outcome is unknown, or too many calls of the run are not reported."""
 DECISION_CODE_ACTS_ELSEWHERE: DecisionCode.ValueType  # 24
 """The command acts on another machine or service, where the state only reads."""
 DECISION_CODE_SIGNALS_PROCESS: DecisionCode.ValueType  # 25

@@ -222,7 +222,9 @@ class ReportToolCallRequest(_message.Message):
     result_bytes: _builtins.int
     """Size of the result, in bytes; at most 2^40."""
     cost_usd: _builtins.str
-    """What the call cost, in decimal US dollars; empty for none."""
+    """What the call cost, in decimal US dollars; empty for none, "unknown" for a cost that
+    cannot be read: it spends what is left of the budgets of the call.
+    """
     output: _builtins.bytes
     """What the tool returned; kept only where the workflow captures output, and read where
     its evidence asks for it, up to 64 KiB.

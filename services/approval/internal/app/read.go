@@ -3,11 +3,14 @@ package app
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/typeid"
 )
 
 const (
@@ -28,6 +31,23 @@ func (a *App) Get(ctx context.Context, caller Caller, id string) (*Record, error
 		return nil, unknown(id)
 	}
 	return r.at(a.now()), nil
+}
+
+// askedWithin is how long a run may wait for an approval that the engine has not asked for yet,
+// because it ended or could not reach this service in between.
+const askedWithin = 15 * time.Second
+
+// NotYet replaces the error about an approval that is not there, or not for the caller, and whose id was
+// minted just now: a run has the id before its approval is asked for. The engine's own calls learn that it is missing.
+func (a *App) NotYet(by Caller, id string, err error) error {
+	if !notFound(err) || by.Principal.Role == auth.Service {
+		return err
+	}
+	if age := a.now().Sub(typeid.Time(id)); age < -askedWithin || age > askedWithin {
+		return err
+	}
+	return fault.New(fault.Unavailable, "approval %s is not there yet: its run may wait for it already, and it is asked for within %s; try again",
+		document.Quote(id), askedWithin).Wrap(err)
 }
 
 // readable is true for all but agents that have not asked: for others an approval is

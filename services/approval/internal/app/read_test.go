@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/approval/internal/app"
 )
 
@@ -55,6 +56,45 @@ func TestAgentsReadTheirOwn(t *testing.T) {
 	elsewhere.Namespace = "other"
 	_, err := r.Get(t.Context(), elsewhere, id)
 	r.refused(err, fault.NotFound)
+}
+
+// S9.1: a run has the id of its approval before that is asked for: for a while, people and agents are asked to try
+// again, with the same words where there is one that they may not see. The engine learns that there is none.
+func TestApprovalsThatAreToCome(t *testing.T) {
+	t.Parallel()
+	r := here(t)
+	minted := func(ago time.Duration) string {
+		ms, id := r.clock.Now().Add(-ago).UnixMilli(), make([]byte, 10)
+		for i := range id {
+			id[i] = typeid.Alphabet[ms>>(5*(9-i))&31]
+		}
+		return "apr_" + string(id) + strings.Repeat("0", typeid.Length-10)
+	}
+	other := r.ask(func(q *app.Question) { q.ID = minted(time.Second) }).ID
+	for name, c := range map[string]struct {
+		id   string
+		by   app.Caller
+		want fault.Reason
+	}{
+		"just minted":              {minted(0), as("alice", auth.Approver), fault.Unavailable},
+		"for an agent":             {minted(0), as("agent-7", auth.Agent), fault.Unavailable},
+		"some seconds ago":         {minted(14 * time.Second), as("alice", auth.Approver), fault.Unavailable},
+		"by a clock that is ahead": {minted(-5 * time.Second), as("alice", auth.Approver), fault.Unavailable},
+		"long ago":                 {minted(time.Minute), as("alice", auth.Approver), fault.NotFound},
+		"in the future":            {minted(-time.Hour), as("alice", auth.Approver), fault.NotFound},
+		"for the engine":           {minted(0), as("engine", auth.Service), fault.NotFound},
+		"no such id":               {"apr_none", as("alice", auth.Approver), fault.NotFound},
+		"another agent's":          {other, as("agent-8", auth.Agent), fault.Unavailable},
+	} {
+		_, err := r.Get(t.Context(), c.by, c.id)
+		if got := r.NotYet(c.by, c.id, err); fault.ReasonOf(got) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	failed := fault.New(fault.Unavailable, "the store")
+	if got := r.NotYet(as("alice", auth.Approver), minted(0), failed); got != error(failed) {
+		t.Errorf("another error becomes %v", got)
+	}
 }
 
 func TestList(t *testing.T) {

@@ -185,6 +185,7 @@ func (a *App) load(ctx context.Context, key store.Key) (*Record, error) {
 	}
 }
 
+// unknown is the same for an approval that is not there and for one that the caller may not see.
 func unknown(id string) error {
-	return fault.New(fault.NotFound, "there is no approval %s", document.Quote(id))
+	return fault.New(fault.NotFound, "there is no approval %s", document.Quote(id)).Wrap(store.ErrNotFound)
 }

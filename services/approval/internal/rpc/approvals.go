@@ -51,7 +51,7 @@ func (s *Approvals) CreateApproval(ctx context.Context, req *approvalv1.CreateAp
 func (s *Approvals) GetApproval(ctx context.Context, req *approvalv1.GetApprovalRequest) (*approvalv1.GetApprovalResponse, error) {
 	r, err := s.App.Get(ctx, caller(ctx), req.GetApprovalId())
 	if err != nil {
-		return nil, err
+		return nil, s.App.NotYet(caller(ctx), req.GetApprovalId(), err)
 	}
 	by := caller(ctx)
 	out := s.seen(by, r)
@@ -99,7 +99,7 @@ func (s *Approvals) DecideApproval(ctx context.Context, req *approvalv1.DecideAp
 		Lease: leaseTerms(req.GetLease()),
 	})
 	if err != nil {
-		return nil, err
+		return nil, s.App.NotYet(caller(ctx), req.GetApprovalId(), err)
 	}
 	return &approvalv1.DecideApprovalResponse{Approval: approvalProto(r)}, nil
 }
@@ -125,7 +125,7 @@ func (s *Approvals) DecideApprovals(ctx context.Context, req *approvalv1.DecideA
 func (s *Approvals) CancelApproval(ctx context.Context, req *approvalv1.CancelApprovalRequest) (*approvalv1.CancelApprovalResponse, error) {
 	r, err := s.App.Cancel(ctx, caller(ctx), req.GetApprovalId(), req.GetReason())
 	if err != nil {
-		return nil, err
+		return nil, s.App.NotYet(caller(ctx), req.GetApprovalId(), err)
 	}
 	return &approvalv1.CancelApprovalResponse{Approval: approvalProto(r)}, nil
 }
@@ -151,9 +151,9 @@ func (s *Approvals) VoidApproval(ctx context.Context, req *approvalv1.VoidApprov
 // WatchApproval implements ApprovalService.
 func (s *Approvals) WatchApproval(req *approvalv1.WatchApprovalRequest, stream grpc.ServerStreamingServer[approvalv1.WatchApprovalResponse]) error {
 	ctx := stream.Context()
-	return s.App.Wait(ctx, caller(ctx), req.GetApprovalId(), func(r *app.Record) error {
+	return s.App.NotYet(caller(ctx), req.GetApprovalId(), s.App.Wait(ctx, caller(ctx), req.GetApprovalId(), func(r *app.Record) error {
 		return stream.Send(&approvalv1.WatchApprovalResponse{Approval: approvalProto(r)})
-	})
+	}))
 }
 
 // WatchApprovals implements ApprovalService.

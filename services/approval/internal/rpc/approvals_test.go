@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
+	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/approval/internal/app"
 	approvals "github.com/interlock-run/interlock/services/approval/internal/rpc"
 )
@@ -110,6 +112,46 @@ func question() *approvalv1.CreateApprovalRequest {
 			Required: 2, DenyThreshold: 3, Eligible: &approvalv1.Approvers{Roles: []string{"approver"}, Names: []string{"olga"}},
 			ExpiresAfter: durationpb.New(time.Hour), EscalateAfter: durationpb.New(time.Minute), EscalateTo: &approvalv1.Approvers{Names: []string{"oscar"}},
 		},
+	}
+}
+
+// An approval that a run may wait for already, and that is not asked for yet, is unavailable and not absent.
+func TestApprovalsThatAreToCome(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	ms, at := d.clock.Now().UnixMilli(), make([]byte, 10)
+	for i := range at {
+		at[i] = typeid.Alphabet[ms>>(5*(9-i))&31]
+	}
+	id := "apr_" + string(at) + strings.Repeat("0", typeid.Length-10)
+	client := d.as("approver/alice")
+	for name, call := range map[string]func() error{
+		"get": func() error {
+			_, err := client.GetApproval(t.Context(), &approvalv1.GetApprovalRequest{ApprovalId: id})
+			return err
+		},
+		"decide": func() error {
+			_, err := client.DecideApproval(t.Context(), &approvalv1.DecideApprovalRequest{ApprovalId: id, Approve: true})
+			return err
+		},
+		"cancel": func() error {
+			_, err := d.as("operator/olga").CancelApproval(t.Context(), &approvalv1.CancelApprovalRequest{ApprovalId: id})
+			return err
+		},
+		"watch": func() error {
+			stream, err := client.WatchApproval(t.Context(), &approvalv1.WatchApprovalRequest{ApprovalId: id})
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			return err
+		},
+	} {
+		if err := call(); fault.ReasonOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "try again") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := d.as("service/engine").GetApproval(t.Context(), &approvalv1.GetApprovalRequest{ApprovalId: id}); fault.ReasonOf(err) != fault.NotFound {
+		t.Errorf("for the engine: %v", err)
 	}
 }
 

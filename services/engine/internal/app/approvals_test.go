@@ -328,6 +328,22 @@ func TestConsequencesOfAGrant(t *testing.T) {
 	g.stands(one, "CANCELLED")
 }
 
+// S9.1: an engine that starts asks at once for what another one has parked and did not ask for any more.
+func TestStartAsksForWhatIsParked(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	run := g.start("shipping", "")
+	g.humans.befalls = func(string) (before, after error) { return errCrash, nil }
+	outcome, err := fire(g.App, agent, run, "SHIP", `{"n": 7}`, "k")
+	if err != nil || outcome.ApprovalID == "" || g.humans.asked["default/"+outcome.ApprovalID] != nil {
+		t.Fatalf("%+v, %v", outcome, err)
+	}
+	g.humans.befalls = nil
+	g.App = g.replica()
+	g.catchUp(t.Context())
+	g.stands(outcome.ApprovalID, "PENDING")
+}
+
 // Decisions are told by the event, by a call, and by timers, on all replicas at once:
 // the effect happens once.
 func TestReplicasSettleOnce(t *testing.T) {
@@ -425,7 +441,7 @@ func (s trees) Root(_ context.Context, _, session string) (string, error) {
 	return session, s.err
 }
 
-func (s trees) Lineage(_ context.Context, _, session string) ([]string, error) {
+func (s trees) Lineage(_ context.Context, _, session string, _ bool) ([]string, error) {
 	if session == "child" {
 		return []string{"top", "child"}, s.err
 	}

@@ -170,6 +170,9 @@ func (f *family) newChild(ctx context.Context, run *workflow.Run, name string) (
 	if err != nil {
 		return definition.Compiled{}, "", err
 	}
+	if err := a.havePolicies(ctx, namespace, name, m.Meta().Policies); err != nil {
+		return definition.Compiled{}, "", err
+	}
 	shards := a.store.Shards()
 	id, err := typeid.NewWhere(typeid.Run, func(id string) bool {
 		return f.key(id).Shard(shards) == f.key(run.ID).Shard(shards)

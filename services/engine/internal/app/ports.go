@@ -67,8 +67,8 @@ type Sessions interface {
 	// Root is the root of a session's tree: itself when it is not registered.
 	Root(ctx context.Context, namespace, session string) (string, error)
 	// Lineage names a session and all above it, by names and ids; one that is not
-	// registered by its own name alone.
-	Lineage(ctx context.Context, namespace, session string) ([]string, error)
+	// registered by its own name alone. fresh: that it is not registered must be true now.
+	Lineage(ctx context.Context, namespace, session string, fresh bool) ([]string, error)
 }
 
 // Shared is what sessions share, as approvals rest on it.

@@ -116,7 +116,7 @@ func (s *scene) read(ctx context.Context, need authority.Need) error {
 	case need.Session != "":
 		return s.readBinding(ctx, need.Session)
 	case need.Above && s.app.Sessions != nil:
-		above, err := s.app.Sessions.Lineage(ctx, s.namespace, s.Who.Session)
+		above, err := s.app.Sessions.Lineage(ctx, s.namespace, s.Who.Session, s.fresh)
 		if err != nil {
 			return err
 		}

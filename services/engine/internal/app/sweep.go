@@ -36,9 +36,20 @@ func (a *App) Sweep(ctx context.Context) {
 	both.Go(func() { a.ends().Run(ctx) })
 	both.Go(func() { a.forgetter().Run(ctx) })
 	if a.Approvals != nil {
-		both.Go(func() { a.sweeper().Run(ctx) })
+		both.Go(func() {
+			a.catchUp(ctx)
+			a.sweeper().Run(ctx)
+		})
 	}
 	both.Wait()
+}
+
+// catchUp looks at once after the approvals that another process has parked just before it ended,
+// and may not have asked for.
+func (a *App) catchUp(ctx context.Context) {
+	s := a.sweeper()
+	s.Clock = func() time.Time { return a.clock().Add(firstLook) }
+	s.Once(ctx)
 }
 
 // SweepOnce does so for what is due now.

@@ -298,8 +298,11 @@ func TestLogoutEndsTheSession(t *testing.T) {
 		<-opened
 	}
 	// The cookie alone ends nothing, and neither does another code.
-	for _, code := range []string{"", "guess"} {
-		b.do("DELETE", "/ui/session", "", func(r *http.Request) { r.AddCookie(v.cookie); r.Header.Set("X-Interlock-CSRF", code) })
+	for _, code := range []string{"", "guess", other.view.CSRF} {
+		w := b.do("DELETE", "/ui/session", "", func(r *http.Request) { r.AddCookie(v.cookie); r.Header.Set("X-Interlock-CSRF", code) })
+		if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), codeMissing) || !strings.Contains(w.Body.String(), "was not ended") {
+			t.Errorf("a log-out with the code %q: %d %s", code, w.Code, w.Body)
+		}
 	}
 	if len(streams) > 0 || b.ended.has(sessionID{}) {
 		t.Error("the cookie alone ends the session")
@@ -315,6 +318,13 @@ func TestLogoutEndsTheSession(t *testing.T) {
 	}
 	if w := b.do("GET", "/ui/session", "", v.sends); strings.Contains(w.Body.String(), `"authenticated":true`) {
 		t.Errorf("after the log-out: %s", w.Body)
+	}
+	// What has ended already, and what is no session of this server, is logged out.
+	foreign, _ := newBench(t, func(c *Config) { c.Key = Key{2} }).login(`{"token":"observers-token"}`)
+	for name, cookie := range map[string]*http.Cookie{"ended": v.cookie, "another server's": foreign.cookie, "junk": {Name: cookieName, Value: "x"}} {
+		if w := b.do("DELETE", "/ui/session", "", func(r *http.Request) { r.AddCookie(cookie) }); w.Code != http.StatusOK {
+			t.Errorf("a log-out of %s: %d %s", name, w.Code, w.Body)
+		}
 	}
 	if w := b.do("GET", "/ui/session", "", other.sends); !strings.Contains(w.Body.String(), `"authenticated":true`) {
 		t.Errorf("the other session: %s", w.Body)

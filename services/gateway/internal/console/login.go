@@ -183,7 +183,10 @@ func (c *console) identify(r *http.Request, token string) (auth.Principal, error
 	return who, nil
 }
 
-// logout ends the session, here and in the browser. The cookie alone ends nothing.
+// codeMissing refuses a log-out that does not have the code of its session.
+const codeMissing = "SESSION_CODE_MISSING"
+
+// logout ends the session, here and in the browser. The cookie alone ends it in the browser only.
 func (c *console) logout(w http.ResponseWriter, r *http.Request) {
 	if !c.ours(r) {
 		refuse(w, http.StatusForbidden, "CROSS_ORIGIN", "a page of another site sent this, and nothing was done; open the console itself")
@@ -191,7 +194,16 @@ func (c *console) logout(w http.ResponseWriter, r *http.Request) {
 	}
 	if s, ok := c.sessionOf(r); ok {
 		c.ended.end(s.id(), s.Until, c.now())
+		c.setCookie(w, r, "", -1)
+		c.show(w, nil)
+		return
 	}
 	c.setCookie(w, r, "", -1)
+	for s := range c.continuing(r) {
+		refuse(w, http.StatusForbidden, codeMissing, fmt.Sprintf("this browser is logged out, but your session was not ended on the server, because "+
+			"the request does not have the session's code. A copy of its cookie and code works until %s; a new key of "+
+			"session tokens (`--token-key`) ends all sessions", s.Until.UTC().Format("15:04 MST")))
+		return
+	}
 	c.show(w, nil)
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"iter"
 	"net/http"
 	"time"
 
@@ -44,16 +45,28 @@ func cookiesOf(r *http.Request, name string) []*http.Cookie {
 // sessionOf returns the session of a request, by a cookie and the session's code.
 func (c *console) sessionOf(r *http.Request) (session, bool) {
 	given := []byte(r.Header.Get("X-Interlock-CSRF"))
-	for _, cookie := range cookiesOf(r, cookieName) {
-		var s session
-		if _, err := c.Key.open(useOfCookies, cookie.Value, &s); err != nil || !c.now().Before(s.Until) {
-			continue
-		}
-		if s.CSRF != "" && subtle.ConstantTimeCompare(given, []byte(s.CSRF)) == 1 && !c.ended.has(s.id()) {
+	for s := range c.continuing(r) {
+		if s.CSRF != "" && subtle.ConstantTimeCompare(given, []byte(s.CSRF)) == 1 {
 			return s, true
 		}
 	}
 	return session{}, false
+}
+
+// continuing yields the sessions of a request's cookies that have not ended, without regard to
+// their codes.
+func (c *console) continuing(r *http.Request) iter.Seq[session] {
+	return func(yield func(session) bool) {
+		for _, cookie := range cookiesOf(r, cookieName) {
+			var s session
+			if _, err := c.Key.open(useOfCookies, cookie.Value, &s); err != nil || !c.now().Before(s.Until) || c.ended.has(s.id()) {
+				continue
+			}
+			if !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // id names a session without giving away its code.

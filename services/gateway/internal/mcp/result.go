@@ -1,10 +1,8 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -51,33 +49,30 @@ const maxOutput = 64 << 10
 // them that is there counts.
 var costKeys = []string{"interlock/cost_usd", "cost_usd"}
 
-// costOf is what a result says that its call has cost, in US dollars as reports have
-// it (S7.5); empty for nothing, and for what is not an amount.
+// costOf returns what a result says that its call has cost, in US dollars as reports have
+// it (S7.5): empty where it says nothing, and rules.CostUnknown for what cannot be read.
 func (s *Server) costOf(meta []relay.Member, tool string) string {
 	for _, key := range costKeys {
 		i := slices.IndexFunc(meta, func(m relay.Member) bool { return m.Name == key })
 		if i < 0 {
 			continue
 		}
-		cost, ok := rules.ParseCost(decimal(meta[i].Value))
-		if !ok || slices.ContainsFunc(meta[i+1:], func(m relay.Member) bool { return m.Name == key }) {
-			s.log.Warn("mcp: a cost is ignored: it must be one plain decimal of US dollars, 0 or more", "tool", tool, "key", key)
-			return ""
+		cost, ok := rules.ParseCost(amount(meta[i].Value))
+		if !ok || cost > rules.MostCost || slices.ContainsFunc(meta[i+1:], func(m relay.Member) bool { return m.Name == key }) {
+			s.log.Warn("mcp: a cost cannot be read, and spends the budgets of its call: it must be one decimal of US dollars from 0 to 1000000",
+				"tool", tool, "key", key)
+			return rules.CostUnknown
 		}
 		return cost.String()
 	}
 	return ""
 }
 
-// decimal writes a JSON number without exponent, and a text as it is.
-func decimal(value json.RawMessage) string {
+// amount returns a text of JSON without its quotes, and anything else as it is written.
+func amount(value json.RawMessage) string {
 	var text string
-	if json.Unmarshal(value, &text) == nil {
+	if len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &text) == nil {
 		return text
 	}
-	var number float64
-	if !bytes.ContainsAny(value, "eE") || json.Unmarshal(value, &number) != nil {
-		return string(value)
-	}
-	return strconv.FormatFloat(number, 'f', -1, 64)
+	return string(value)
 }

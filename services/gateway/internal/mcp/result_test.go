@@ -14,17 +14,18 @@ import (
 )
 
 // TestCosts: a tool's result tells what its call has cost, by text or number; what is
-// not an amount is none (S7.5).
+// not an amount is unknown, and never none (S7.5).
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	for meta, want := range map[string]string{
 		`{}`: "", `{"interlock/cost_usd":"0.02"}`: "0.02", `{"cost_usd":"0.02"}`: "0.02", `{"cost_usd":0.02}`: "0.02", `{"cost_usd":3}`: "3",
-		`{"interlock/cost_usd":"0.5","cost_usd":"9"}`: "0.5", `{"interlock/cost_usd":"x","cost_usd":"9"}`: "",
+		`{"interlock/cost_usd":"0.5","cost_usd":"9"}`: "0.5", `{"interlock/cost_usd":"x","cost_usd":"9"}`: "unknown",
 		`{"cost_usd":"0"}`: "0", `{"cost_usd":0}`: "0", `{"cost_usd":"007.10"}`: "7.1", `{"cost_usd":1e-7}`: "0.000001", `{"cost_usd":1.5e3}`: "1500",
+		`{"cost_usd":"1e-05"}`: "0.00001", `{"cost_usd":1e-05}`: "0.00001", `{"cost_usd":"1e3"}`: "1000", `{"cost_usd":1000000}`: "1000000", `{"cost_usd":1000000.1}`: "unknown", `{"cost_usd":"unknown"}`: "unknown",
 		`{"cost_usd":"` + strings.Repeat("0", 99) + `1.0000001"}`: "1.000001",
-		`{"cost_usd":-1}`: "", `{"cost_usd":"-1"}`: "", `{"cost_usd":"+1"}`: "", `{"cost_usd":"1e3"}`: "", `{"cost_usd":"1,5"}`: "", `{"cost_usd":".5"}`: "",
-		`{"cost_usd":" 1"}`: "", `{"cost_usd":""}`: "", `{"cost_usd":"NaN"}`: "", `{"cost_usd":"Infinity"}`: "", `{"cost_usd":1e300}`: "",
-		`{"cost_usd":"` + strings.Repeat("9", 40) + `"}`: "", `{"cost_usd":null}`: "", `{"cost_usd":true}`: "", `{"cost_usd":["1"]}`: "", `{"cost_usd":{"usd":1}}`: "",
+		`{"cost_usd":-1}`: "unknown", `{"cost_usd":"-1"}`: "unknown", `{"cost_usd":"+1"}`: "unknown", `{"cost_usd":"1,5"}`: "unknown", `{"cost_usd":".5"}`: "unknown",
+		`{"cost_usd":" 1"}`: "unknown", `{"cost_usd":""}`: "unknown", `{"cost_usd":"NaN"}`: "unknown", `{"cost_usd":"Infinity"}`: "unknown", `{"cost_usd":1e300}`: "unknown",
+		`{"cost_usd":"` + strings.Repeat("9", 40) + `"}`: "unknown", `{"cost_usd":null}`: "unknown", `{"cost_usd":true}`: "unknown", `{"cost_usd":["1"]}`: "unknown", `{"cost_usd":{"usd":1}}`: "unknown",
 		`{"COST_USD":"1"}`: "",
 	} {
 		for _, failed := range []bool{false, true} {

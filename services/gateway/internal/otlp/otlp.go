@@ -229,6 +229,9 @@ func costOf(resource []*common.KeyValue, temporality metrics.AggregationTemporal
 	return session, &policyv1.Cost{Id: hex.EncodeToString(sum[:16]), CostUsd: amount, Total: total}
 }
 
+// finest is the least that an amount of more than nothing is written as.
+const finest = 1e-9
+
 // amountOf writes an amount as a decimal number: OTLP has floats, money has none.
 func amountOf(point *metrics.NumberDataPoint) (string, bool) {
 	switch v := point.GetValue().(type) {
@@ -237,6 +240,9 @@ func amountOf(point *metrics.NumberDataPoint) (string, bool) {
 	case *metrics.NumberDataPoint_AsDouble:
 		if math.IsNaN(v.AsDouble) || v.AsDouble < 0 || v.AsDouble > 1_000_000 {
 			return "", false
+		}
+		if v.AsDouble > 0 && v.AsDouble < finest {
+			return strconv.FormatFloat(finest, 'f', 9, 64), true
 		}
 		return strconv.FormatFloat(v.AsDouble, 'f', 9, 64), true
 	default:

@@ -120,6 +120,18 @@ func TestTemporality(t *testing.T) {
 	}
 }
 
+// S15.1: an amount of more than nothing is never nothing.
+func TestFineAmounts(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{"1e-05": "0.000010000", "1e-30": "0.000000001", "5e-324": "0.000000001", "0": "0.000000000", "2.5": "2.500000000"} {
+		e := &enforcer{}
+		e.post(t, "application/json", "", exporting("1", "2", `"asDouble":`+value))
+		if len(e.got) != 1 || e.got[0].GetCosts()[0].GetCostUsd() != want {
+			t.Errorf("%s is reported as %v", value, e.got)
+		}
+	}
+}
+
 // What cannot be counted is told to the exporter.
 func TestWhatCannotBeCounted(t *testing.T) {
 	t.Parallel()

@@ -111,7 +111,7 @@ func TestSince(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.edge.now = noon.AsTime
-	h.do("GET", "/v1/decisions?since=24h", "")
+	h.do("GET", "/v1/decisions?since=1d", "")
 	got, _ := h.got["ListDecisions"].(*policyv1.ListDecisionsRequest)
 	if want := "since=2026-03-03T12:00:00.005Z"; got.GetFilter() != want {
 		t.Errorf("asked for %s, want %s", got.GetFilter(), want)

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/internal/listing"
 )
@@ -194,7 +195,7 @@ func (c *call) duration(name string, limit time.Duration) (time.Duration, error)
 	if text == "" {
 		return 0, nil
 	}
-	d, err := time.ParseDuration(text)
+	d, err := document.ParseDuration(text)
 	if err != nil || d < 0 || d > limit {
 		return 0, badParameter(name, "RANGE", "must be a time with its unit, e.g. 30s, of at most "+limit.String())
 	}
@@ -202,14 +203,14 @@ func (c *call) duration(name string, limit time.Duration) (time.Duration, error)
 }
 
 // momentMend says how a moment is written.
-const momentMend = "must be a time as RFC 3339 writes it, e.g. 2026-03-04T12:00:00Z, or how long ago, e.g. 24h"
+const momentMend = "must be a time as RFC 3339 writes it, e.g. 2026-03-04T12:00:00Z, or how long ago, e.g. 24h or 7d"
 
 // moment is a time that is written like that; nil for none.
 func moment(text string, now time.Time) (at *timestamppb.Timestamp, valid bool) {
 	if text == "" {
 		return nil, true
 	}
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+	if ago, err := document.ParseDuration(text); err == nil && ago >= 0 {
 		return timestamppb.New(now.Add(-ago)), true
 	}
 	t, err := time.Parse(time.RFC3339, text)

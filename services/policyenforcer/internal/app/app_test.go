@@ -419,7 +419,8 @@ func TestReports(t *testing.T) {
 		{"allowed", "0.03", false, fault.IdempotencyMismatch},
 		{"denied", "", false, ""},
 		{"never asked", "1", false, ""},
-		{"x", "1e3", false, fault.InvalidRequest},
+		{"x", "1e9", false, fault.InvalidRequest},
+		{"x", "Unknown", false, fault.InvalidRequest},
 		{"x", "-1", false, fault.InvalidRequest},
 		{"x", ".5", false, fault.InvalidRequest},
 	} {

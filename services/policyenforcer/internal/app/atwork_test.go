@@ -72,23 +72,46 @@ func TestEvidenceWhileCallsAreOpen(t *testing.T) {
 	}
 }
 
-// S14.6: tests that passed before stand again once people say that the open call was never made.
+// S14.6: tests that passed before stand again once people say that the open call was never made,
+// whenever the call was allowed, and whatever its agent has said of it.
 func TestNotExecutedVoidsNothing(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
-		e, faulty := newEngineOn(t, st, proven)
-		a := newApp(e, faulty)
-		mustCheck(t, a, "Write", write("main.go"), "open")
+	write := func(t *testing.T, a *App) { mustCheck(t, a, "Write", write("main.go"), "open") }
+	tests := func(t *testing.T, a *App) {
 		mustCheck(t, a, "Bash", goTest, "t1")
 		reportAs(t, a, witnessed, "t1", "Bash", true)
-		if s := heldNow(t, e, st); s.Held {
-			t.Errorf("while it is open: %+v", s)
-		}
-		settles(OutcomeNotExecuted)(t, a)
-		if s := heldNow(t, e, st); !s.Held {
-			t.Errorf("it was never made: %+v", s)
-		}
-	})
+	}
+	for name, c := range map[string]struct {
+		steps []func(t *testing.T, a *App)
+		ends  string
+		held  bool
+	}{
+		"allowed before the tests":          {[]func(*testing.T, *App){write, tests}, OutcomeNotExecuted, true},
+		"allowed after the tests":           {[]func(*testing.T, *App){tests, write}, OutcomeNotExecuted, true},
+		"claimed by its agent":              {[]func(*testing.T, *App){tests, write, reports(agent, "", false)}, OutcomeNotExecuted, true},
+		"it was made":                       {[]func(*testing.T, *App){tests, write}, OutcomeOK, false},
+		"it was made, before the tests":     {[]func(*testing.T, *App){write, tests}, OutcomeOK, false},
+		"it failed":                         {[]func(*testing.T, *App){tests, write}, OutcomeFailed, false},
+		"it left something, as it was seen": {[]func(*testing.T, *App){tests, write, reports(witnessed, "b1", false)}, OutcomeNotExecuted, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBoth(t, func(t *testing.T, st store.Store) {
+				e, faulty := newEngineOn(t, st, proven)
+				a := newApp(e, faulty)
+				for _, step := range c.steps {
+					step(t, a)
+				}
+				if s := heldNow(t, e, st); s.Held {
+					t.Errorf("while it is open: %+v", s)
+				}
+				settles(c.ends)(t, a)
+				if s := heldNow(t, e, st); s.Held != c.held {
+					t.Errorf("it was settled as %s: %+v", c.ends, s)
+				}
+			})
+		})
+	}
 }
 
 func reports(by Caller, background string, failed bool) func(t *testing.T, a *App) {

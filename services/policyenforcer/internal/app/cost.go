@@ -59,7 +59,7 @@ const kindCost = "cost"
 const costKept = 31 * 24 * time.Hour
 
 // maxTotal bounds a total: far above what a session costs, and far below where numbers end.
-const maxTotal = 1_000 * maxCost
+const maxTotal = 1_000 * rules.MostCost
 
 // ReportCost counts what a session has cost. Several sources may tell of the same tokens:
 // what counts is the largest sum of one of them, never the sum of all.
@@ -71,7 +71,7 @@ func (a *App) ReportCost(ctx context.Context, caller Caller, req Costs) (*Costed
 	amounts := make([]rules.MicroUSD, len(req.Costs))
 	for i, c := range req.Costs {
 		amount, ok := rules.ParseCost(c.CostUSD)
-		if !ok || amount > maxCost {
+		if !ok || amount > rules.MostCost {
 			return nil, fault.New(fault.InvalidRequest, `cost_usd must be a decimal number of US dollars such as "0.02", at most 1000000, not %q`, c.CostUSD).
 				Violate("/costs", "NUMBER", "not a decimal number")
 		}

@@ -71,7 +71,7 @@ func (std *standard) asksRepeats() bool {
 	return false
 }
 
-// open adds a call to the record: one that may change files voids evidence, and one that is
+// open adds a call to the record: one that may change files keeps evidence from being held, and one that is
 // accounted has a time at which it becomes unknown. False: there are too many, and the decision
 // is a denial.
 func (a *App) open(q *question, s *snapshotOf, d *Decision, record *evidence.Record, deadline time.Duration, batch *store.Batch) bool {

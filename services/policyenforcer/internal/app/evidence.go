@@ -14,8 +14,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/once"
 )
 
-// An allowed call that may change files voids evidence in the commit of its decision, so
-// that no agent can move on between the edit and its report. One that may give evidence
+// An allowed call that may change files is open from the commit of its decision, so that
+// no agent can move on between the edit and its end, which voids. One that may give evidence
 // keeps how many changes there were when it was allowed: the order of calls is that of
 // their decisions, and a test that began before an edit never counts as after it.
 //
@@ -179,11 +179,8 @@ func (a *App) takeEvidence(ctx context.Context, caller Caller, root store.Key, s
 			return err
 		}
 	}
-	if call.Voids { // it was being made until now
-		record = record.Edited(evidence.Edit{At: now, CallID: r.CallID, What: record.Last.What})
-		if caller.Observes {
-			record = record.Ends(r.CallID, r.Background)
-		}
+	if call.Voids {
+		record = record.Reported(evidence.Edit{At: now, CallID: r.CallID}, r.Background, caller.Observes)
 	}
 	if ends {
 		record = record.EndsBackground(call.RunID, r.BackgroundEnded, now)

@@ -77,8 +77,8 @@ type Interrupted struct {
 // An interrupt that the call fires comes first, and once per call. So a report
 // that was answered has interrupted, and one that failed can be sent again.
 func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported, error) {
-	if _, ok := readCost(req.CostUSD); !ok {
-		return nil, fault.New(fault.InvalidRequest, `cost_usd must be a decimal number of US dollars such as "0.02", at most 1000000, not %q`, req.CostUSD).
+	if _, ok := readCost(req.CostUSD); !ok && req.CostUSD != rules.CostUnknown {
+		return nil, fault.New(fault.InvalidRequest, `cost_usd must be a decimal number of US dollars such as "0.02", at most 1000000, or "unknown", not %q`, req.CostUSD).
 			Violate("/cost_usd", "NUMBER", "not a decimal number")
 	}
 	if req.ResultBytes < 0 || req.ResultBytes > maxResultBytes {
@@ -225,11 +225,15 @@ func (a *App) settle(ctx context.Context, namespace string, root store.Key, call
 	if call == nil || len(call.Spends) == 0 {
 		return nil
 	}
-	cost, _ := readCost(r.CostUSD) // it was checked
-	if r.CostUSD == "" && r.OK {
-		return nil // what it has cost is not known: what was estimated stays
+	var changes []rules.Change
+	switch cost, known := readCost(r.CostUSD); {
+	case r.CostUSD == "" && r.OK:
+		return nil // nothing is said of its cost: what was estimated stays
+	case known:
+		changes = rules.Settle(call.Spent(), cost)
+	default:
+		changes = rules.Exhaust(call.Spent())
 	}
-	changes := rules.Settle(call.Spent(), cost)
 	counters := a.corrections(namespace, changes)
 	if a.store.Spans() {
 		batch.Counters = append(batch.Counters, counters...)
@@ -337,12 +341,8 @@ func readCost(text string) (rules.MicroUSD, bool) {
 		return 0, true
 	}
 	cost, ok := rules.ParseCost(text)
-	return cost, ok && cost <= maxCost
+	return cost, ok && cost <= rules.MostCost
 }
-
-// maxCost is the most that one call can cost: sums of it stay far from where numbers
-// end.
-const maxCost rules.MicroUSD = 1_000_000_000_000
 
 // ParseCost reads the estimate of a call.
 func ParseCost(text string) (rules.MicroUSD, error) {

@@ -105,6 +105,32 @@ func TestReportSettlesWhatWasReserved(t *testing.T) {
 	})
 }
 
+// S7.5: a cost is counted exactly, however it is written, and one that cannot be read spends what is left.
+func TestReportedCostsOfAnyForm(t *testing.T) {
+	t.Parallel()
+	onStores(t, open, func(t *testing.T, s *stage) {
+		s.put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay"]}, "allow": [{"capability": "tool:Pay", "budget_limit": {"max_usd": 0.00003, "period": "hourly"}}]}`,
+			indexed{Attachments: toRole(auth.Agent)})
+		a := s.app()
+		pays := func(id, cost string, ok bool) {
+			t.Helper()
+			expect(t, ask(t, a, Check{Tool: "Pay", CallID: id}), toolcall.Allow, "")
+			if _, err := a.Report(t.Context(), agent, Report{Target: Target{RunID: "run_1"}, CallID: id, Tool: "Pay", OK: ok, CostUSD: cost}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, cost := range []string{"1e-05", "0.1E-4", "10e-6"} {
+			pays(fmt.Sprint("c", i), cost, true)
+		}
+		expect(t, ask(t, a, Check{Tool: "Pay"}), toolcall.Deny, toolcall.CodeBudgetExceeded)
+		for _, ok := range []bool{true, false} {
+			s.advance(time.Hour)
+			pays(fmt.Sprint("unknown", ok), "unknown", ok)
+			expect(t, ask(t, a, Check{Tool: "Pay"}), toolcall.Deny, toolcall.CodeBudgetExceeded)
+		}
+	})
+}
+
 // A session's budget is its whole tree's.
 func TestTreesShareTheirRootsBudget(t *testing.T) {
 	t.Parallel()

@@ -2413,7 +2413,8 @@ type ToolCallReported struct {
 	ResultBytes int64 `protobuf:"varint,4,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
 	// Files that the call changed.
 	FilesChanged []string `protobuf:"bytes,5,rep,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
-	// What the call cost, in decimal US dollars; empty for none.
+	// What the call cost, in decimal US dollars; empty for none, "unknown" for a cost that
+	// could not be read.
 	CostUsd string `protobuf:"bytes,6,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
 	// True when no such call was allowed (type "unaccounted").
 	Unaccounted   bool `protobuf:"varint,7,opt,name=unaccounted,proto3" json:"unaccounted,omitempty"`

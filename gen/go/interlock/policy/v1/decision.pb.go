@@ -132,6 +132,8 @@ const (
 	// The call would reach Interlock's own files, commands or processes, which no
 	// state and no policy allows.
 	DecisionCode_DECISION_CODE_SELF_PROTECTED DecisionCode = 21
+	// The call repeats one whose outcome is unknown, or too many calls of the run are not reported.
+	DecisionCode_DECISION_CODE_EFFECTS_UNKNOWN DecisionCode = 23
 	// The command acts on another machine or service, where the state only reads.
 	DecisionCode_DECISION_CODE_ACTS_ELSEWHERE DecisionCode = 24
 	// The command signals processes that its line has not started.
@@ -163,6 +165,7 @@ var (
 		19: "DECISION_CODE_POLICY_UNAVAILABLE",
 		20: "DECISION_CODE_COMMAND_UNKNOWN",
 		21: "DECISION_CODE_SELF_PROTECTED",
+		23: "DECISION_CODE_EFFECTS_UNKNOWN",
 		24: "DECISION_CODE_ACTS_ELSEWHERE",
 		25: "DECISION_CODE_SIGNALS_PROCESS",
 	}
@@ -189,6 +192,7 @@ var (
 		"DECISION_CODE_POLICY_UNAVAILABLE":  19,
 		"DECISION_CODE_COMMAND_UNKNOWN":     20,
 		"DECISION_CODE_SELF_PROTECTED":      21,
+		"DECISION_CODE_EFFECTS_UNKNOWN":     23,
 		"DECISION_CODE_ACTS_ELSEWHERE":      24,
 		"DECISION_CODE_SIGNALS_PROCESS":     25,
 	}
@@ -784,7 +788,7 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x14DECISION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eDECISION_ALLOW\x10\x01\x12\x10\n" +
 	"\fDECISION_ASK\x10\x02\x12\x11\n" +
-	"\rDECISION_DENY\x10\x03*\xca\x06\n" +
+	"\rDECISION_DENY\x10\x03*\xed\x06\n" +
 	"\fDecisionCode\x12\x1d\n" +
 	"\x19DECISION_CODE_UNSPECIFIED\x10\x00\x12\"\n" +
 	"\x1eDECISION_CODE_TOOL_NOT_ALLOWED\x10\x01\x12!\n" +
@@ -808,7 +812,8 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x1eDECISION_CODE_APPROVAL_PENDING\x10\x12\x12$\n" +
 	" DECISION_CODE_POLICY_UNAVAILABLE\x10\x13\x12!\n" +
 	"\x1dDECISION_CODE_COMMAND_UNKNOWN\x10\x14\x12 \n" +
-	"\x1cDECISION_CODE_SELF_PROTECTED\x10\x15\x12 \n" +
+	"\x1cDECISION_CODE_SELF_PROTECTED\x10\x15\x12!\n" +
+	"\x1dDECISION_CODE_EFFECTS_UNKNOWN\x10\x17\x12 \n" +
 	"\x1cDECISION_CODE_ACTS_ELSEWHERE\x10\x18\x12!\n" +
 	"\x1dDECISION_CODE_SIGNALS_PROCESS\x10\x19BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 

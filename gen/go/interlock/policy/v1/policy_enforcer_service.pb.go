@@ -362,7 +362,8 @@ type ReportToolCallRequest struct {
 	FilesChanged []string `protobuf:"bytes,7,rep,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
 	// Size of the result, in bytes; at most 2^40.
 	ResultBytes int64 `protobuf:"varint,8,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
-	// What the call cost, in decimal US dollars; empty for none.
+	// What the call cost, in decimal US dollars; empty for none, "unknown" for a cost that
+	// cannot be read: it spends what is left of the budgets of the call.
 	CostUsd string `protobuf:"bytes,9,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
 	// What the tool returned; kept only where the workflow captures output, and read where
 	// its evidence asks for it, up to 64 KiB.

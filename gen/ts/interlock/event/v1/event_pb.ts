@@ -1411,7 +1411,8 @@ export type ToolCallReported = Message<"interlock.event.v1.ToolCallReported"> & 
   filesChanged: string[];
 
   /**
-   * What the call cost, in decimal US dollars; empty for none.
+   * What the call cost, in decimal US dollars; empty for none, "unknown" for a cost that
+   * could not be read.
    *
    * @generated from field: string cost_usd = 6;
    */

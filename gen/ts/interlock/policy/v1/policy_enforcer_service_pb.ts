@@ -307,7 +307,8 @@ export type ReportToolCallRequest = Message<"interlock.policy.v1.ReportToolCallR
   resultBytes: bigint;
 
   /**
-   * What the call cost, in decimal US dollars; empty for none.
+   * What the call cost, in decimal US dollars; empty for none, "unknown" for a cost that
+   * cannot be read: it spends what is left of the budgets of the call.
    *
    * @generated from field: string cost_usd = 9;
    */

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 
 	"google.golang.org/grpc"
 
@@ -87,7 +86,11 @@ func (c *Connection) Credentials(io console.Streams, role auth.Role) (string, er
 	if !io.Attended() {
 		role = auth.Agent
 	}
-	token, err := auth.FileToken(DataFolder(c.Data).Tokens(), role)
+	folder, err := DataFolder(c.Data)
+	if err != nil {
+		return "", err
+	}
+	token, err := auth.FileToken(folder.Tokens(), role)
 	if err != nil {
 		return "", fmt.Errorf("no token: give --token or INTERLOCK_TOKEN, "+
 			"or --data-dir with the folder of `interlock up`: %w", err)
@@ -130,10 +133,10 @@ func (c *Connection) Target(ctx context.Context) (target string, secure bool, er
 
 // Local is the server of the data folder on this machine.
 func (c *Connection) Local() (string, error) {
-	if _, err := datadir.At(c.Data); err != nil {
+	folder, err := DataFolder(c.Data)
+	if err != nil {
 		return "", err
 	}
-	folder := DataFolder(c.Data)
 	endpoints, err := folder.ReadEndpoints()
 	switch {
 	case err != nil:
@@ -164,9 +167,11 @@ func NotServed(given string) string {
 	if err != nil {
 		return datadir.Dir(datadir.Default).NotServed()
 	}
-	dir, found := datadir.Find(wd)
 	text := "no server runs in " + wd + " or above it: start `interlock up` in the workspace"
-	if found {
+	switch dir, err := datadir.Find(wd); {
+	case err != nil:
+		return err.Error()
+	case dir != "":
 		text = dir.NotServed()
 	}
 	if served := datadir.Served(wd); served != "" {
@@ -176,25 +181,20 @@ func NotServed(given string) string {
 }
 
 // DataFolder returns the data folder as given, or else that of the nearest workspace, or else
-// the one that a server would use that starts here.
-func DataFolder(given string) datadir.Dir {
+// the one that a server would use that starts here. An error says what to do about a pointer that
+// does not count.
+func DataFolder(given string) (datadir.Dir, error) {
 	if given != "" {
-		if dir, err := datadir.At(given); err == nil {
-			return dir
-		}
-		return datadir.Dir(given)
+		return datadir.At(given)
 	}
 	wd, err := os.Getwd()
 	if err != nil {
-		return datadir.Default
+		return "", fmt.Errorf("find the workspace: %w; give --data-dir", err)
 	}
-	if dir, found := datadir.Find(wd); found {
-		return dir
+	if dir, err := datadir.Find(wd); dir != "" || err != nil {
+		return dir, err
 	}
-	if dir, err := datadir.New(wd); err == nil {
-		return dir
-	}
-	return datadir.Dir(filepath.Join(wd, datadir.Default))
+	return datadir.New(wd)
 }
 
 // ServerFolder returns the data folder as given, or else the one of a server that starts in the

@@ -12,10 +12,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/interlock-run/interlock/pkg/pricing"
 )
@@ -196,22 +198,45 @@ type line struct {
 		ID    string `json:"id"`
 		Model string `json:"model"`
 		Usage struct {
-			Input      int64 `json:"input_tokens"`
-			Output     int64 `json:"output_tokens"`
-			CacheWrite int64 `json:"cache_creation_input_tokens"`
-			CacheRead  int64 `json:"cache_read_input_tokens"`
+			Input      tokens `json:"input_tokens"`
+			Output     tokens `json:"output_tokens"`
+			CacheWrite tokens `json:"cache_creation_input_tokens"`
+			CacheRead  tokens `json:"cache_read_input_tokens"`
 			Creation   struct {
-				Hour int64 `json:"ephemeral_1h_input_tokens"`
+				Hour tokens `json:"ephemeral_1h_input_tokens"`
 			} `json:"cache_creation"`
 		} `json:"usage"`
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
 }
 
+// tokens is a number of tokens. What cannot be read is the most that there can be, and never none
+// (S15.1).
+type tokens int64
+
+// UnmarshalJSON reads a number in any way that JSON writes one, in a text too.
+func (t *tokens) UnmarshalJSON(data []byte) error {
+	text := strings.Trim(string(data), `"`)
+	if text == "null" {
+		return nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if f, inexact := strconv.ParseFloat(text, 64); err != nil && inexact == nil && f < math.MaxInt64 {
+		n, err = int64(math.Ceil(f)), nil
+	}
+	if err != nil || n < 0 {
+		n = math.MaxInt64
+	}
+	*t = tokens(n)
+	return nil
+}
+
 func (l *line) usage() pricing.Usage {
 	u := l.Message.Usage
 	hour := min(max(u.Creation.Hour, 0), max(u.CacheWrite, 0))
-	return pricing.Usage{Input: u.Input, Output: u.Output, CacheWrite5m: u.CacheWrite - hour, CacheWrite1h: hour, CacheRead: u.CacheRead}
+	return pricing.Usage{
+		Input: int64(u.Input), Output: int64(u.Output), CacheWrite5m: int64(u.CacheWrite - hour), CacheWrite1h: int64(hour), CacheRead: int64(u.CacheRead),
+	}
 }
 
 // tools are the calls in a line. A message whose content is a text has none.

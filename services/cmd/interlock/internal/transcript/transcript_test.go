@@ -141,6 +141,24 @@ func TestModelsWithoutAPrice(t *testing.T) {
 	}
 }
 
+// S15.1: numbers of tokens count however they are written; one that cannot be is the most, and never none.
+func TestTokensOfAnyForm(t *testing.T) {
+	t.Parallel()
+	const most = "1000000"
+	for tokens, want := range map[string]string{
+		"100": "0.000100", "1e2": "0.000100", "100.0": "0.000100", "99.5": "0.000100", `"100"`: "0.000100", "null": "0", "0": "0",
+		"1e300": most, `"x"`: most, `""`: most, "-1": most, "true": most, "[1]": most, "{}": most, "123456789012345678901234567890": most,
+	} {
+		r := newReader(t)
+		r.write(`{"type":"assistant","message":{"id":"m","model":"claude-haiku-4-5","usage":{"input_tokens":` + tokens + `,"output_tokens":0}}}` + "\n")
+		if want == "0" {
+			r.wants(true)
+			continue
+		}
+		r.wants(true, "m "+want)
+	}
+}
+
 // Writing to the cache costs by how long it lasts.
 func TestCacheUsage(t *testing.T) {
 	t.Parallel()

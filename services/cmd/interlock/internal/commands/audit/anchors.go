@@ -38,7 +38,11 @@ func (c *verifyCommand) anchors(ctx context.Context) (map[string]anchor, error) 
 		return nil, err
 	}
 	if c.NATSURL == "" && c.Server == "" {
-		endpoints, err := client.DataFolder(c.Data).ReadEndpoints()
+		folder, err := client.DataFolder(c.Data)
+		if err != nil {
+			return nil, err
+		}
+		endpoints, err := folder.ReadEndpoints()
 		if err != nil {
 			return nil, err
 		}
@@ -61,6 +65,9 @@ func (c *verifyCommand) anchors(ctx context.Context) (map[string]anchor, error) 
 	heads, err := readAnchors(ctx, js, cmp.Or(c.Namespace, rpc.DefaultNamespace))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, nil // nothing was published yet
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: NATS does not answer about the stream; log in as a user that may make consumers of it, as `gateway` of deploy/nats/nats.conf", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read published heads: %w", err)

@@ -27,7 +27,7 @@ type server struct {
 func (s server) parser(options ...kong.Option) (*kong.Kong, error) {
 	options = append(options, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
 	if s.For == "up" {
-		return kong.New(new(up.Command), append(options, kong.Name("interlock up"))...)
+		return kong.New(new(up.Command), append(options, kong.Name("interlock up"), configfile.Durations())...)
 	}
 	program := commandline.Programs()[s.For]
 	return program.Parser(program.Flags(), options...)

@@ -22,7 +22,10 @@ type pathCommand struct {
 
 // Run prints the folder.
 func (c *pathCommand) Run(io console.Streams) error {
-	_, err := fmt.Fprintln(io.Out, client.DataFolder(c.Data))
+	folder, err := client.DataFolder(c.Data)
+	if err == nil {
+		_, err = fmt.Fprintln(io.Out, folder)
+	}
 	return err
 }
 

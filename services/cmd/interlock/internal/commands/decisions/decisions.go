@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
@@ -102,12 +103,12 @@ func (c *Command) terms() ([]listing.Term, error) {
 
 // Since is a moment, or how long ago it was.
 func Since(text string, now time.Time) (time.Time, error) {
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+	if ago, err := document.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return at, console.Misusedf("%q is not a time; write how long ago it was (90m, 24h), "+
+		return at, console.Misusedf("%q is not a time; write how long ago it was (90m, 24h, 7d), "+
 			"or a moment (2026-01-31T08:00:00Z)", text)
 	}
 	return at, nil

@@ -59,7 +59,11 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 			"this server acts for a new session, which may not use that state; give INTERLOCK_SESSION as well\n", c.StateID)
 	}
 	var vouched grpc.ClientConnInterface
-	if witness, err := auth.FileToken(client.DataFolder(c.Data).Tokens(), auth.Runtime); err == nil && c.Token == "" {
+	folder, err := client.DataFolder(c.Data)
+	if err != nil && c.Token == "" {
+		return err
+	}
+	if witness, err := auth.FileToken(folder.Tokens(), auth.Runtime); err == nil && c.Token == "" {
 		vouched = rpc.Vouching(conn, func() string { return witness })
 	}
 	g, err := gateway.New(gateway.Config{
@@ -68,7 +72,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 		Stdio: gateway.Identity{
 			Binding: binding, StateID: c.StateID, Token: token, Namespace: c.Namespace, Workspace: workspace,
 		},
-		UpstreamStderr: streams.Err, Version: string(version), Places: gateway.PlacesOf(string(client.DataFolder(c.Data))),
+		UpstreamStderr: streams.Err, Version: string(version), Places: gateway.PlacesOf(string(folder)),
 	})
 	if err != nil {
 		return err

@@ -27,7 +27,10 @@ func (c *Command) Run(streams console.Streams) error {
 	if err := client.NeedsPerson(streams, "a link to the console", "open the server's URL with "+gateway.ConsolePath+" and log in with a token"); err != nil {
 		return err
 	}
-	data := client.DataFolder(c.Data)
+	data, err := client.DataFolder(c.Data)
+	if err != nil {
+		return err
+	}
 	endpoints, err := data.ReadEndpoints()
 	if err != nil {
 		return err

@@ -46,8 +46,21 @@ type getCommand struct {
 	Out   string `short:"f" help:"Write it there; to the output by default." type:"path" placeholder:"FILE"`
 }
 
+// keyFile returns the file of the deployment's key: as given, or that in the data folder.
+func keyFile(given, data string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	folder, err := client.DataFolder(data)
+	return folder.ReceiptKey(), err
+}
+
 func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
-	key, err := gateway.ReadReceiptKey(cmp.Or(c.Key, client.DataFolder(c.Data).ReceiptKey()))
+	file, err := keyFile(c.Key, c.Data)
+	if err != nil {
+		return err
+	}
+	key, err := gateway.ReadReceiptKey(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; name the deployment's key with --key FILE, or ask its gateway for GET /v1/runs/%s/receipt", err, c.RunID)
 	}
@@ -103,7 +116,14 @@ func (c *verifyCommand) Run(io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	key, err := public(cmp.Or(c.Key, client.DataFolder("").ReceiptKey()+".pub"))
+	file := c.Key
+	if file == "" {
+		if file, err = keyFile("", ""); err != nil {
+			return err
+		}
+		file += ".pub"
+	}
+	key, err := public(file)
 	if c.Key == "" && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; name the deployment's public key with --key FILE", err)
 	}

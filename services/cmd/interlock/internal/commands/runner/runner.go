@@ -119,8 +119,11 @@ func (c *Command) environ(ctx context.Context, token string, own []string) ([]st
 func (c *Command) agentToken(own string) (string, error) {
 	token := c.AgentToken
 	if token == "" && (c.Token == "" || c.Server == "") {
-		var err error
-		if token, err = auth.FileToken(client.DataFolder(c.Data).Tokens(), auth.Agent); err != nil {
+		folder, err := client.DataFolder(c.Data)
+		if err == nil {
+			token, err = auth.FileToken(folder.Tokens(), auth.Agent)
+		}
+		if err != nil {
 			token = "" // they have to do without
 		}
 	}
@@ -140,7 +143,11 @@ func (c *Command) servers(ctx context.Context) (services, edge string, err error
 		}
 		return c.Server, edge, nil
 	}
-	endpoints, err := client.DataFolder(c.Data).ReadEndpoints()
+	folder, err := client.DataFolder(c.Data)
+	if err != nil {
+		return "", "", err
+	}
+	endpoints, err := folder.ReadEndpoints()
 	if err != nil {
 		return "", "", err
 	}

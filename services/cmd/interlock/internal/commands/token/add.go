@@ -22,7 +22,11 @@ func (c *addCommand) Run(streams console.Streams) error {
 		if err := client.NeedsPerson(streams, "adding a token", "give --tokens with the file"); err != nil {
 			return err
 		}
-		file = client.DataFolder(c.Data).Tokens()
+		folder, err := client.DataFolder(c.Data)
+		if err != nil {
+			return err
+		}
+		file = folder.Tokens()
 	}
 	token := auth.Mint()
 	if err := auth.AddToken(file, c.Name, auth.Role(c.Role), token); err != nil {

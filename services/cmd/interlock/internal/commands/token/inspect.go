@@ -77,7 +77,10 @@ func (c *inspectCommand) Run(streams console.Streams) error {
 
 // status checks the token where the key is.
 func (c *inspectCommand) status(token string, now time.Time) (string, error) {
-	file, _ := c.file()
+	file, _, err := c.file()
+	if err != nil {
+		return "", err
+	}
 	key, err := sessiontoken.LoadKey(file)
 	if errors.Is(err, fs.ErrNotExist) && c.Key == "" {
 		return unchecked, nil

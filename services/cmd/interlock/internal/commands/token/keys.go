@@ -11,11 +11,12 @@ type keyFlags struct {
 	Data string `name:"data-dir" help:"Data folder of the server on this machine; by default that of the nearest workspace, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 }
 
-// file is the key's file, and the folder that it is in by default.
-func (f keyFlags) file() (string, datadir.Dir) {
-	folder := client.DataFolder(f.Data)
+// file returns the key's file, and the folder that it is in by default; that is empty where it is
+// not known, and a key was given.
+func (f keyFlags) file() (string, datadir.Dir, error) {
+	folder, err := client.DataFolder(f.Data)
 	if f.Key != "" {
-		return f.Key, folder
+		return f.Key, folder, nil
 	}
-	return folder.TokenKey(), folder
+	return folder.TokenKey(), folder, err
 }

@@ -35,7 +35,10 @@ func (c *mintCommand) Run(streams console.Streams) error {
 	if c.TTL < time.Second || c.TTL > sessiontoken.MaxTTL {
 		return console.Misusedf("--ttl %s: give between 1s and %dh", c.TTL, int(sessiontoken.MaxTTL.Hours()))
 	}
-	file, folder := c.file()
+	file, folder, err := c.file()
+	if err != nil {
+		return err
+	}
 	key, err := sessiontoken.LoadKey(file)
 	if errors.Is(err, fs.ErrNotExist) && c.Key == "" {
 		return fmt.Errorf("there is no key in %s: `interlock up` makes one when it starts there; "+

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rogpeppe/go-internal/diff"
+	"google.golang.org/grpc/status"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -189,8 +190,8 @@ func (s *setup) fromServer(ctx context.Context, io console.Streams, missing erro
 	name := filepath.Base(s.Workflow)
 	found, err := s.ask(ctx, io, name)
 	if err != nil {
-		return fmt.Errorf("--workflow takes the file of a definition or the name of a registered workflow: %w, and the server has no workflow %q: %w",
-			missing, name, err)
+		return fmt.Errorf("--workflow takes the file of a definition or the name of a registered workflow: %w, and the server has no workflow %q: %s",
+			missing, name, status.Convert(err).Message())
 	}
 	def, problems := workflow.Parse(found.GetDefinition())
 	if problems.HasErrors() {
