@@ -28,7 +28,7 @@ var checkOptions = strings.Fields(`
 `)
 
 // writingChecks begin as one of those, and write or run something all the same.
-var writingChecks = strings.Fields(`-Wp,* -Wa,* -Wl,* -Wz,* -load -mllvm* -module* -MD* -MMD* -MF* -MJ* -MV*`)
+var writingChecks = strings.Fields(`-fno-syntax-only* -Wp,* -Wa,* -Wl,* -Wz,* -load -mllvm* -module* -MD* -MMD* -MF* -MJ* -MV*`)
 
 // sourceEndings are those of the files that a compiler of C checks. One of another language,
 // such as Fortran, writes what others import.

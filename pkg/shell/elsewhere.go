@@ -18,8 +18,8 @@ var readingMethods = wordSet(`GET HEAD OPTIONS TRACE PROPFIND REPORT`)
 
 // elsewhere finds what a command does on another machine or service.
 func (s *scan) elsewhere(at int) {
-	if s.spec.elsewhere && !s.quiet {
-		s.note(Elsewhere, s.c, at, actsElsewhere)
+	if s.spec.elsewhere {
+		s.unlessHarmless(Elsewhere, at, actsElsewhere)
 	}
 	switch s.spec.name {
 	case "curl":
@@ -46,23 +46,18 @@ func (s *scan) elsewhere(at int) {
 }
 
 // request judges curl: a method other than of reading and data that it sends change something on
-// the server, which is of this machine when all addresses are.
+// the server, which is of this machine when all addresses are. Both that and -G count only where every
+// option is known (harmless.go): another may choose the address, or take back -G.
 func (s *scan) request(at int) {
 	asksOnly := false
-	for i, w := range s.words[at+1:] {
-		switch name, _, _ := strings.Cut(w.Text, "="); {
-		case name == "-G" || name == "--get" || len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' && strings.Trim(w.Text[1:], "sSLfkivG") == "" && strings.Contains(w.Text, "G"):
+	for _, w := range s.words[at+1:] {
+		name, _, _ := strings.Cut(w.Text, "=")
+		if name == "--get" || len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' && strings.Trim(w.Text[1:], "sSLfkivG") == "" && strings.Contains(w.Text, "G") {
 			asksOnly = true
-		case strings.HasPrefix(name, "--unix-socket"), strings.HasPrefix(name, "--abstract-unix-socket"), strings.HasPrefix(name, "--connect-to"),
-			strings.HasPrefix(name, "--resolve"), name == "-x", strings.HasPrefix(name, "--proxy"), strings.HasPrefix(name, "--preproxy"), strings.HasPrefix(name, "--socks"):
-			if s.acts > 0 || s.sends > 0 {
-				s.note(Elsewhere, s.c, at+1+i, sendsThere)
-				return
-			}
 		}
 	}
 	place := s.acts
-	if place == 0 && s.sends > 0 && (!asksOnly || s.uploads > 0) {
+	if place == 0 && s.sends > 0 && (!asksOnly || s.uploads > 0 || s.doubted > 0) {
 		place = s.sends
 	}
 	if place > 0 && !s.loopback() && (s.uploads == 0 || s.sendsAway()) {
@@ -78,12 +73,28 @@ func (s *scan) request(at int) {
 // readingSchemes are those of addresses that a request without data only reads.
 var readingSchemes = wordSet(`http https ftp ftps sftp scp file`)
 
+// redirecting are the beginnings of options of curl by which a request goes to another address than
+// the line says.
+var redirecting = strings.Fields(`--url --expand- --unix-socket --abstract-unix-socket --connect-to --resolve -x --proxy --preproxy --socks --doh-url --dns- --ipfs-gateway`)
+
 // loopback reports that all addresses of a request are of this machine.
 func (s *scan) loopback() bool {
-	if len(s.operands) == 0 || slices.ContainsFunc(s.words, func(w Word) bool { return strings.HasPrefix(w.Text, "--url") }) {
+	if len(s.operands) == 0 || s.doubted > 0 || slices.ContainsFunc(s.words, func(w Word) bool {
+		return slices.ContainsFunc(redirecting, func(begin string) bool { return strings.HasPrefix(w.Text, begin) })
+	}) || s.proxied() {
 		return false
 	}
 	return !slices.ContainsFunc(s.operands, func(i int) bool { return !isLoopback(s.words[i]) })
+}
+
+// proxied reports a line that sets a variable by which requests go through another machine.
+func (s *scan) proxied() bool {
+	for name := range s.vars {
+		if strings.HasSuffix(strings.ToLower(name), "_proxy") {
+			return true
+		}
+	}
+	return false
 }
 
 // isLoopback reports an address of this machine. What is not known may only be behind the host.
@@ -146,7 +157,7 @@ failover rotate generate abandon apply bind unbind install uninstall upgrade mig
 // verb finds the verb of a client of a cloud: the first word of its operands that is one of reading,
 // behind words that name groups of commands. Any other command acts.
 func (s *scan) verb(at int) {
-	if s.quiet || len(s.words) == at+2 && s.words[at+1].Static && asked[s.words[at+1].Text] {
+	if s.looksOnly() || len(s.words) == at+2 && s.words[at+1].Static && asked[s.words[at+1].Text] {
 		return
 	}
 	leading := s.operands

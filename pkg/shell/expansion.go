@@ -62,7 +62,7 @@ func (p *planner) held(e *syntax.ParamExp, quoted, all bool) hole {
 	case !syntax.ValidName(name), e.Excl, e.Repl != nil, e.Slice != nil, e.Exp != nil && !trims(e.Exp.Op) && !orNumber(e.Exp):
 		return hole{start: startsUnknown, many: !quoted || name == "@" || all, opaque: true}
 	}
-	h := hole{start: startsWithVariable, first: name, dep: name, many: !quoted || all}
+	h := hole{start: startsWithVariable, first: name, dep: name, many: !quoted || all, trimmed: e.Exp != nil && trims(e.Exp.Op)}
 	if !quoted {
 		h.loose = name
 	}

@@ -99,25 +99,23 @@ func (p *planner) jq(name string, c, at int) {
 	}
 }
 
+// environmentWords are functions and variables of jq and yq that read the environment or run what is
+// not seen. A name may stand apart from its $.
+var environmentWords = wordSet(`env ENV strenv envsubst import include eval load load_str modulemeta`)
+
 // jqReadsEnvironment finds env, $ENV and the functions of yq that read variables.
 func jqReadsEnvironment(program string) bool {
-	if strings.Contains(program, "$ENV") || strings.Contains(program, "strenv") || strings.Contains(program, "envsubst") ||
-		strings.Contains(program, "import") || strings.Contains(program, "include") {
-		return true
-	}
-	for at := 0; ; {
-		i := strings.Index(program[at:], "env")
-		if i < 0 {
-			return false
+	for at := 0; at < len(program); {
+		end := at
+		for end < len(program) && wordByte(program[end]) {
+			end++
 		}
-		i += at
-		at = i + len("env")
-		before := i == 0 || !wordByte(program[i-1]) && program[i-1] != '.' && program[i-1] != '$'
-		after := at == len(program) || !wordByte(program[at])
-		if before && after {
+		if environmentWords[program[at:end]] && (at == 0 || program[at-1] != '.') {
 			return true
 		}
+		at = max(end, at+1)
 	}
+	return false
 }
 
 func wordByte(c byte) bool { return c == '_' || !notAlphanumeric(rune(c)) }

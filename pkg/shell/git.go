@@ -64,8 +64,8 @@ func (s *scan) gitPush(at int) {
 		s.note(Writes, s.c, push.operands[0], pushesHere)
 		here = true
 	}
-	if !here && !push.quiet {
-		s.note(Elsewhere, s.c, at, actsElsewhere)
+	if !here {
+		push.unlessHarmless(Elsewhere, at, actsElsewhere)
 	}
 }
 
@@ -109,7 +109,7 @@ func (s *scan) gitConfig(at int) {
 			return
 		}
 	}
-	if len(places) < 2 || config.quiet {
+	if len(places) < 2 || config.looksOnly() {
 		return
 	}
 	key, v := s.words[places[0]], s.words[places[1]]

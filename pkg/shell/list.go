@@ -145,7 +145,7 @@ func (l *List) matchWords(words []Word) (text string, named int, ok bool) {
 	}
 	line, _ := joined(words)
 	for _, g := range l.globs {
-		if (g.named > named || !ok) && matchGlob(g.pattern, line) && !retargets(words, g.named) {
+		if (g.named > named || !ok) && matchGlob(g.pattern, line) && !retargets(words, g.named) && !takesBack(words, g.named) {
 			text, named, ok = g.text, g.named, true
 		}
 	}
@@ -153,9 +153,9 @@ func (l *List) matchWords(words []Word) (text string, named int, ok bool) {
 }
 
 // exceeds reports that a command has a further target, or another target by an option, behind the
-// words that an entry names: the entry ends there.
+// words that an entry names, or takes back a harmless option of them: the entry ends there.
 func exceeds(words []Word, named int) bool {
-	return moreTargets(words, named) || retargets(words, named)
+	return moreTargets(words, named) || retargets(words, named) || takesBack(words, named)
 }
 
 // covers reports that the entry's words are the first words of a command.

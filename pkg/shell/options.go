@@ -57,7 +57,9 @@ const (
 	roleProject        // the program does what files of the workspace say, and reads no code from its input
 	roleReport         // its argument is a report of pytest-cov, which can name a file
 	roleIsolates       // the program loads nothing from the folder that it is in
-	roleSwitch         // as roleQuiet, unless false follows
+	roleSwitch         // as roleQuiet, and the next word may be its value
+	roleActs           // the program acts after all, whatever option before it said otherwise
+	rolePipes          // it writes to its output and nowhere else, also next to roleActs
 	roleGoFlags        // its argument is options of a tool of go, which can write
 	roleModMode        // its argument is -mod of go, which can write go.mod
 	roleConfig         // its argument is a file whose settings say what runs
@@ -67,6 +69,10 @@ const (
 	roleDryRun         // the program only says what it would do, as far as its argument says so
 	roleSignals        // it reaches processes that the line did not start
 	roleProperty       // its argument is a setting of a build, NAME=VALUE
+	rolePython         // its argument is a program in Python
+	roleChoice         // its argument is how a report is shown, which can be a file or code
+	roleRest           // what follows is for a program of the workspace
+	roleOverride       // its argument is a file of settings, or a setting of ruff
 	roleVirtual        // its argument is an option of a virtual machine of Java
 )
 
@@ -77,8 +83,8 @@ var roles = sync.OnceValue(func() map[string]role {
 		"dump": roleDump, "reads": roleReads, "passes": rolePasses, "module": roleModule, "eval": roleEval, "split": roleSplit,
 		"stop": roleStop, "script_file": roleFile, "datacode": roleData, "loads": roleLoads, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
 		"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "folder": roleFolder, "checks": roleChecks, "setting": roleSetting, "report": roleReport, "project": roleProject,
-		"isolates": roleIsolates, "config": roleConfig, "switch": roleSwitch, "goflags": roleGoFlags, "modmode": roleModMode,
-		"elsewhere": roleElsewhere, "sends": roleSends, "method": roleMethod, "dryrun": roleDryRun, "signals": roleSignals, "property": roleProperty, "virtual": roleVirtual,
+		"isolates": roleIsolates, "config": roleConfig, "switch": roleSwitch, "acts": roleActs, "pipes": rolePipes, "goflags": roleGoFlags, "modmode": roleModMode,
+		"elsewhere": roleElsewhere, "sends": roleSends, "method": roleMethod, "dryrun": roleDryRun, "signals": roleSignals, "property": roleProperty, "virtual": roleVirtual, "override": roleOverride, "choice": roleChoice, "python": rolePython, "rest": roleRest,
 	}
 })
 
@@ -128,6 +134,7 @@ type spec struct {
 	joins        bool // the command is joined to a script
 	shell        bool // without a command it runs a shell
 	hides        bool // it runs what cannot be told
+	again        bool // its operands are a subcommand of its program
 	dumps        bool // it shows the environment
 	remote       bool // what it runs runs elsewhere
 	macros       bool // operands with a backslash are code
@@ -141,6 +148,7 @@ type spec struct {
 	elsewhere    bool // it acts on another machine or service
 	client       bool // a subcommand without a line acts elsewhere
 	listed       bool // an option without a line is not known to be harmless
+	mild         bool // such an option may write; without, it may run something too
 	signals      bool // it reaches processes that the line did not start
 	cloud        bool // a client whose verbs tell whether it reads, see verbs.go
 	targets      int  // its operands from this one on are targets, each of which does something; 0 is never
@@ -175,6 +183,9 @@ var specs = sync.OnceValue(func() map[string]*spec {
 	return all
 })
 
+// projectLine is the line of all programs of opaqueTable.
+var projectLine = sync.OnceValue(func() *spec { return newSpec(projectOptions) })
+
 // newSpec reads a line of a table.
 func newSpec(line string) *spec {
 	s := &spec{options: make(map[string]option)}
@@ -204,12 +215,12 @@ func newSpec(line string) *spec {
 		}
 	}
 	switch {
+	case s.mild:
+		s.doubt = either(s.doubt, Writes)
 	case s.wraps || s.sub && s.closed || s.strict:
 		s.doubt = Hidden
 	case s.code:
 		s.doubt = Code
-	case s.listed:
-		s.doubt = either(s.doubt, Writes)
 	case s.outs > 0:
 		s.doubt = either(s.doubt, Writes)
 	}
@@ -231,11 +242,11 @@ func either(a, b Kind) Kind {
 func (r role) doubt() Kind {
 	switch r {
 	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleScript, roleRun, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode,
-		roleProperty, roleVirtual:
+		roleProperty, roleVirtual, roleOverride, roleChoice, roleRest:
 		return Writes
 	case roleElsewhere, roleSends, roleMethod:
 		return Elsewhere
-	case rolePlugin, roleCode, roleProgram, roleData, roleName, roleSSH:
+	case rolePlugin, roleCode, rolePython, roleProgram, roleData, roleName, roleSSH:
 		return Code
 	case roleDump, roleFilter:
 		return Dumps
@@ -298,6 +309,7 @@ var properties = sync.OnceValue(func() map[string]func(*spec) {
 		"@joins":        func(s *spec) { s.joins = true },
 		"@shell":        func(s *spec) { s.shell = true },
 		"@hidden":       func(s *spec) { s.hides = true },
+		"@again":        func(s *spec) { s.again, s.stops, s.strict = true, true, true },
 		"@dumps":        func(s *spec) { s.dumps = true },
 		"@remote":       func(s *spec) { s.remote = true },
 		"@macros":       func(s *spec) { s.macros = true },
@@ -312,6 +324,7 @@ var properties = sync.OnceValue(func() map[string]func(*spec) {
 		"@client":       func(s *spec) { s.client, s.closed = true, true },
 		"@cloud":        func(s *spec) { s.cloud = true },
 		"@listed":       func(s *spec) { s.listed, s.strict = true, true },
+		"@harmless":     func(s *spec) { s.listed, s.strict, s.mild = true, true, true },
 		"@signals":      func(s *spec) { s.signals = true },
 		"@targets":      func(s *spec) { s.targets = 1 },
 		"@targets1":     func(s *spec) { s.targets = 2 },

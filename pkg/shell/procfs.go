@@ -102,8 +102,10 @@ func holdsEnvironment(below []string) bool {
 		return isProcess(below[0]) || last == "kcore"
 	case below[0] == "sys" || below[0] == "net" || below[0] == "bus" || below[0] == "fs" || below[0] == "driver" || below[0] == "irq":
 		return strings.ContainsRune(last, Unknown)
-	case len(below) == 3 && (below[1] == "fd" || below[1] == "fdinfo"):
+	case len(below) == 3 && below[1] == "fdinfo":
 		return false
+	case len(below) <= 3 && below[1] == "fd": // what is open to another, such as Interlock's database, is not in a line's reach
+		return below[0] != "self" && below[0] != "thread-self"
 	}
 	return !processFiles[last]
 }

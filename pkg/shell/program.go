@@ -63,6 +63,9 @@ func (p *planner) program(name string, c, at int) {
 // tabled walks a program by its line.
 func (p *planner) tabled(name string, c, at int) *scan {
 	s := specOf(name)
+	if s == nil && projectTools()[name] {
+		s = projectLine()
+	}
 	if s == nil {
 		p.unknownOptions(name, c, at)
 		return nil
@@ -74,6 +77,8 @@ func (p *planner) tabled(name string, c, at int) *scan {
 		sc.note(Hidden, c, at, "runs commands that the line does not show")
 	case s.dumps:
 		sc.note(Dumps, c, at, "shows the environment")
+	case s.again:
+		sc.again()
 	case sc.moduleOf != "":
 		sc.module()
 	case s.sub && sc.subcommand():
@@ -88,12 +93,14 @@ func (p *planner) tabled(name string, c, at int) *scan {
 	case s.programs == 2 && len(sc.operands) > 1 && sc.words[sc.operands[1]].Static:
 		sc.program(programName(sc.words[sc.operands[1]].Text), c, sc.operands[1])
 	}
-	if s.compiler && sc.quiet {
+	if s.compiler && sc.looksOnly() {
 		sc.onlyChecks(at)
 	}
 	if s.asks {
-		sc.quiet = sc.onlyAsks(at) || sc.quiet && len(sc.operands) == 0
+		sc.quiet = sc.onlyAsks(at) || sc.looksOnly() && len(sc.operands) == 0
+		sc.pipes = false
 	}
+	sc.behind(at)
 	if opaque {
 		sc.note(Opaque, c, at, runsProject)
 		sc.scriptArguments(at)
@@ -165,7 +172,7 @@ func (s *scan) scriptShell(at int) {
 func (s *scan) base(at int) {
 	s.elsewhere(at)
 	switch {
-	case s.quiet, s.spec.compiler && s.onlyAsks(at):
+	case s.looksOnly(), s.spec.compiler && s.onlyAsks(at):
 	case s.spec.remote:
 		place := at
 		if len(s.operands) > 0 && s.spec.name == "ssh" {
@@ -174,7 +181,7 @@ func (s *scan) base(at int) {
 		s.note(Elsewhere, s.c, place, actsElsewhere)
 		s.note(Writes, s.c, place, "runs a command elsewhere, which may do anything")
 	case s.spec.writes, s.spec.operands > 0 && len(s.operands) >= s.spec.operands, s.spec.bare && len(s.operands) == 0:
-		s.note(Writes, s.c, at, "changes files")
+		s.unlessHarmless(Writes, at, "changes files")
 	}
 	if s.uploads > 0 && !s.sendsAway() {
 		s.note(Writes, s.c, s.uploads, "sends to an address that may be a file")
@@ -206,6 +213,9 @@ func (s *scan) base(at int) {
 	if s.name == "go build" && !s.discards() {
 		s.note(Writes, s.c, at, "writes a program; give it -o /dev/null, or several packages as ./...")
 	}
+	s.givenCode()
+	s.environment(at)
+	s.network()
 	if s.spec.outs == 0 {
 		return
 	}
@@ -220,13 +230,39 @@ func (s *scan) base(at int) {
 	}
 }
 
-// discards reports that go build only checks: several packages, or -o, which is
+// givenCode finds operands that give code, or settings that may become code: a program of another
+// module for go run, and switches of msbuild.
+func (s *scan) givenCode() {
+	manager, _, _ := strings.Cut(s.name, " ")
+	for n, i := range s.operands {
+		text := s.words[i].Text
+		switch {
+		case s.name == "go run" && n == 0 && strings.Contains(text, "@"):
+			s.note(Code, s.c, i, "runs code from an address")
+		case manager == "dotnet" && s.spec.listed && s.spec.colons && strings.HasPrefix(text, "/") && strings.Count(strings.SplitN(text, ":", 2)[0], "/") == 1:
+			s.note(Writes, s.c, i, "has a switch of msbuild that is not known to be harmless")
+		}
+	}
+}
+
+// discards reports that go build only checks: several packages, -n, or -o, which is
 // judged by itself.
 func (s *scan) discards() bool {
-	return slices.ContainsFunc(s.words, func(w Word) bool {
-		flag, _, _ := strings.Cut(strings.TrimPrefix(w.Text, "-"), "=")
-		return flag == "-o" || flag == "o" || flag == "n" || strings.HasSuffix(w.Text, "...")
-	})
+	if slices.ContainsFunc(s.operands, func(i int) bool { return strings.HasSuffix(s.words[i].Text, "...") }) {
+		return true
+	}
+	discards := false
+	for _, w := range s.words {
+		name, v, valued := strings.Cut(strings.TrimLeft(w.Text, "-"), "=")
+		switch {
+		case !strings.HasPrefix(w.Text, "-"):
+		case name == "n" && valued && !affirms[v]:
+			return false
+		case name == "n", name == "o":
+			discards = true
+		}
+	}
+	return discards
 }
 
 // harmlessPlus reports an operand of a pager that says at most where it begins.
@@ -296,6 +332,30 @@ func (s *scan) subcommand() bool {
 	return true
 }
 
+// behind walks what follows -- where it is for another program that has a line: `cargo test --`.
+func (s *scan) behind(at int) {
+	name := s.name + " --"
+	if specOf(name) == nil {
+		name = s.spec.name + " --"
+	}
+	if specOf(name) == nil {
+		return
+	}
+	end := slices.IndexFunc(s.words[at+1:], func(w Word) bool { return w.Static && w.Text == "--" })
+	if end >= 0 && at+end+2 < len(s.words) {
+		s.tabled(name, s.c, at+1+end)
+	}
+}
+
+// again walks `yarn workspaces foreach ...`, which runs a subcommand of yarn in many folders.
+func (s *scan) again() {
+	if len(s.operands) == 0 {
+		return
+	}
+	manager, _, _ := strings.Cut(s.name, " ")
+	s.added(slices.Concat([]Word{{Text: manager, Static: true}}, s.words[s.operands[0]:]))
+}
+
 // looks judges the options after a place, none of which a line names, by how they look.
 func (s *scan) looks(at int) {
 	for i := at + 1; i < len(s.words); i++ {
@@ -312,7 +372,7 @@ func (s *scan) looks(at int) {
 
 // inlineCode is for programs whose words, or whose input, are code.
 func (s *scan) inlineCode(at int) {
-	if s.quiet || len(s.words) == at+2 && s.words[at+1].Static && slices.Contains([]string{"-V", "-v", "-version", "-h", "-help"}, s.words[at+1].Text) {
+	if s.looksOnly() || len(s.words) == at+2 && s.words[at+1].Static && slices.Contains([]string{"-V", "-v", "-version", "-h", "-help"}, s.words[at+1].Text) {
 		return
 	}
 	s.note(Code, s.c, at, "runs code of its own language")
@@ -324,7 +384,7 @@ func (s *scan) interpret(at int) {
 	switch {
 	case s.coded, s.unclear:
 	case len(s.operands) == 0:
-		if !s.quiet {
+		if !s.looksOnly() {
 			s.note(Code, s.c, at, "runs code from its input")
 		}
 	default:
@@ -399,7 +459,7 @@ func (s *scan) wrapper(at int) {
 		s.operands = s.operands[1:]
 	}
 	switch {
-	case s.coded || s.quiet:
+	case s.coded || s.looksOnly():
 	case len(s.operands) <= s.spec.runs:
 		if s.spec.shell {
 			s.note(Hidden, s.c, at, hiddenShell)

@@ -22,7 +22,7 @@ func (p *planner) findFiles(c, at int) {
 		everywhere = everywhere || w.Text != "" && strings.Trim(w.Text, "/.") == "" && w.Text[0] == '/'
 		if !w.Static {
 			unclear := p.finding(Hidden, c, i, findUnclear)
-			if !p.safe(w, unclear) || strings.HasPrefix(w.Text, "-") {
+			if !p.places(w, unclear) {
 				p.add(unclear)
 				return
 			}
@@ -52,6 +52,20 @@ func (p *planner) findFiles(c, at int) {
 			i = p.findExec(c, i)
 		}
 	}
+}
+
+// places reports a word of find that can only be a place, as far as the variables in it are what f
+// relies on: a word with a slash is none of its actions.
+func (p *planner) places(w Word, f Finding) bool {
+	switch {
+	case strings.HasPrefix(w.Text, "-"), w.opaque && w.many:
+		return false
+	case strings.Contains(w.Text, "/"):
+		w.start = startsSafe
+	case w.trimmed:
+		return p.safe(w, f)
+	}
+	return p.relies(w, noAction, f)
 }
 
 // mayAct reports a pattern that may become several words, of which one is an action.

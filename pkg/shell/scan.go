@@ -13,8 +13,10 @@ type scan struct {
 	c          int    // the command
 	words      []Word // all of its words
 	operands   []int  // places in words
-	quiet      bool
-	coded      bool // code was given by an option
+	quiet      bool   // the last option of those that say so makes it harmless: ask looksOnly
+	pipes      bool   // as quiet, and no other mode takes it back
+	doubted    int    // the place of an option that may take back a harmless one, or 0
+	coded      bool   // code was given by an option
 	evals      []eval
 	rest       int    // the place where the words of something else begin, or 0
 	moduleOf   string // the option that ended the options so
@@ -100,6 +102,7 @@ func (s *scan) option(w Word, at int) int {
 			return at
 		}
 		o, known := s.spec.options["-"+w.Text[i:i+1]]
+		s.doubt(!known, at)
 		switch {
 		case !known && s.spec.strict:
 			s.unknownOption(at)
@@ -131,6 +134,8 @@ func (s *scan) longOption(w Word, at int) int {
 			return s.argument(o, anyValue, true, at+1)
 		}
 	}
+	doubted := s.doubted
+	s.doubt(!known || !s.exact(name), at)
 	s.loose = s.loose || !known && !attached
 	if !known && !s.spec.single {
 		next := Word{}
@@ -141,6 +146,7 @@ func (s *scan) longOption(w Word, at int) int {
 	}
 	if !known {
 		if begin := s.spec.prefixOf(w.Text); begin != "" {
+			s.doubted = doubted
 			return s.argument(s.spec.options[begin], part(w, len(begin)), true, at)
 		}
 	}
@@ -231,11 +237,18 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 	switch o.role {
 	case roleQuiet:
 		s.quiet = true
+		s.doubt(s.denies(o, arg, at), at)
 		if s.spec.asks && strings.ContainsAny(arg.Text, "="+string(Unknown)) {
 			s.note(Writes, s.c, at, "may write what it tells into a file")
 		}
 	case roleSwitch:
-		s.quiet = at+1 == len(s.words) || s.words[at+1].Static && s.words[at+1].Text != "false"
+		s.quiet = true
+		s.doubt(s.denies(o, arg, at), at)
+	case roleActs:
+		s.quiet = false
+	case rolePipes:
+		s.pipes = true
+		s.doubt(s.denies(o, arg, at), at)
 	case roleIsolates:
 		s.isolated = true
 	case roleConfig:
@@ -259,9 +272,7 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 	case roleReads:
 		s.readsNames(arg.Text)
 	case rolePasses:
-		if !strings.Contains(arg.Text, "=") {
-			s.readsNames(arg.Text)
-		}
+		s.passesOn(arg, at)
 	case roleDump:
 		s.note(Dumps, s.c, at, "shows the environment")
 	case roleUploads:
@@ -278,10 +289,11 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 			s.asks = true
 		}
 	case roleDryRun:
-		s.quiet = arg.Static && (arg.Text == "" || arg.Text == "client" || arg.Text == "server" || arg.Text == "true")
+		s.quiet = arg.Static && (arg.Text == "" || arg.Text == "client" || arg.Text == "server" || affirms[arg.Text])
+		s.doubt(s.denies(o, Word{Static: true}, at), at)
 	case roleSignals:
 		s.note(Signals, s.c, at, signalsOthers)
-	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode:
+	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode, roleOverride, roleChoice, roleRest:
 		s.applyWriting(o, arg, at)
 	case roleProperty:
 		if !harmlessProperty(arg) {
@@ -309,13 +321,13 @@ func (s *scan) applyWriting(o option, arg Word, at int) {
 		}
 	case roleToStdout:
 		if output || arg.Static && arg.Text == "stdout" {
-			s.quiet = true
+			s.pipes = true
 		} else {
 			s.note(Writes, s.c, at, "has an option that writes a file")
 		}
 	case roleWorkspace:
-		if !arg.Static || !withinWorkspace(arg.Text) {
-			s.note(Writes, s.c, at, "has an option that reads settings or code from outside of the workspace")
+		if !arg.Static || !withinWorkspace(arg.Text) || strings.ContainsAny(arg.Text, "{}") {
+			s.note(Writes, s.c, at, "has an option that reads settings or code that no file of the workspace has")
 		}
 	case roleSetting:
 		key, v, _ := strings.Cut(arg.Text, "=")
@@ -330,6 +342,19 @@ func (s *scan) applyWriting(o option, arg Word, at int) {
 	case roleModMode:
 		if !arg.Static || arg.Text != "readonly" && arg.Text != "vendor" {
 			s.note(Writes, s.c, at, "has an option by which go may change go.mod")
+		}
+	case roleOverride:
+		key, _, set := strings.Cut(strings.ReplaceAll(arg.Text, " ", ""), "=")
+		if !arg.Static || strings.ContainsAny(arg.Text, "\n\r") || set && !slices.ContainsFunc(harmlessOverrides, func(begin string) bool { return strings.HasPrefix(key, begin) }) || !set && !withinWorkspace(arg.Text) {
+			s.note(Writes, s.c, at, "has a setting that may write or run something")
+		}
+	case roleChoice:
+		if kind, _, _ := strings.Cut(arg.Text, ";"); !arg.Static || !choicesOfReport[kind] || strings.Contains(strings.ToLower(arg.Text), "file") {
+			s.note(Writes, s.c, at, "has a form of report that is not known to write nothing")
+		}
+	case roleRest:
+		if at+1 < len(s.words) {
+			s.note(Writes, s.c, at, "hands words to a program of the workspace, which may be told to write")
 		}
 	case roleReport:
 		if kind, _, named := strings.Cut(arg.Text, ":"); !arg.Static || named && !strings.HasPrefix(kind, "term") {
@@ -348,6 +373,8 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 	case roleCode:
 		s.coded = true
 		s.note(Code, s.c, at, given)
+	case rolePython:
+		s.pythonCode(arg, at)
 	case roleProgram:
 		s.coded = true
 		s.note(Code, s.c, at, "runs a program from a file, which is not seen")
@@ -386,8 +413,8 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 		}
 	case roleSSH:
 		option := strings.ToLower(arg.Text)
-		if strings.HasPrefix(option, "sendenv") || strings.HasPrefix(option, "setenv") {
-			s.readsNames(arg.Text)
+		if names := strings.TrimLeft(option, " \t\"'="); strings.HasPrefix(names, "sendenv") || strings.HasPrefix(names, "setenv") {
+			s.readsPatterns(arg, at)
 		} else if !arg.Static || strings.Contains(option, "command") || strings.Contains(option, "exec") {
 			s.note(Hidden, s.c, at, "has an option that runs a command")
 		}
@@ -397,12 +424,35 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 // writingSettings are parts of the names of settings of pytest that write or run.
 var writingSettings = []string{"addopts", "log_file", "_dir", "path", "plugin", "report", "log_auto"}
 
+// choicesOfReport are forms of reports that go to the output.
+var choicesOfReport = wordSet(`default console basic verbose dot dots tap tap-flat spec list line min minimal summary progress nyan landing doc github
+github-actions agent tree compact expanded stylish unix json jsonl text text-summary colorized parseable msvs pretty quiet documentation silent gitlab full concise
+grouped pylint sarif checkstyle visualstudio codeframe string teamcity short tty failures-only hanging-process p d f`)
+
+// harmlessOverrides are the beginnings of settings of ruff that choose what it looks for.
+var harmlessOverrides = []string{"line-length", "indent-width", "target-version", "preview", "select", "ignore", "extend-select", "extend-ignore", "lint.", "format.", "exclude", "extend-exclude", "src"}
+
 // harmlessPlugins of pytest change neither files nor what runs.
 var harmlessPlugins = wordSet(`pytester xdist xdist.plugin pytest_cov pytest_asyncio pytest_timeout pytest_mock
 pytest_django randomly pytest_randomly terminal`)
 
 // nameCharacters make the name of a module, and nothing that runs.
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:=,.-"
+
+// passesOn judges NAME or NAME=value, of which the first passes a variable of the environment on.
+func (s *scan) passesOn(arg Word, at int) {
+	if !strings.Contains(arg.Text, "=") {
+		s.readsPatterns(arg, at)
+	}
+}
+
+// readsPatterns judges a word that names variables, or patterns of names.
+func (s *scan) readsPatterns(arg Word, at int) {
+	if !arg.Static || strings.ContainsAny(arg.Text, "*?[!") {
+		s.note(Dumps, s.c, at, "passes variables on whose names it does not tell")
+	}
+	s.readsNames(arg.Text)
+}
 
 func (s *scan) readsNames(text string) {
 	for _, name := range strings.FieldsFunc(text, func(c rune) bool { return c != '_' && notAlphanumeric(c) }) {

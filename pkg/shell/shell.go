@@ -94,6 +94,7 @@ type Word struct {
 	loose   []string // variables that are split into words
 	integer bool     // it can only be integers
 	child   bool     // it is $!, a process that the line has started
+	trimmed bool     // it holds a variable's value without its end
 	numbers int      // how many of its unknown parts are integers
 	deps    []string // variables whose values it holds
 	opaque  bool     // it holds something else that is not known

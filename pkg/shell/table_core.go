@@ -9,8 +9,8 @@ shuf|gshuf:: -o,--output=out -i,--input-range= -n,--head-count= --random-source=
 iconv:: -o,--output=out -f,--from-code= -t,--to-code=
 base64|base32:: -o=out -i= -w,--wrap= -b=
 ptx:: @out2 -A= -w,--width= -g= -o= -i= -b= -S= -W= -F= -M=
-indent:: @operands -st:quiet
-dos2unix|unix2dos|mac2unix:: @operands -n:writes -i,--info:quiet
+indent:: @operands -st:quiet -kr -gnu -linux -orig -nut -i= -l=
+dos2unix|unix2dos|mac2unix:: @operands -n:writes -i,--info:quiet -q,--quiet -k,--keepdate -v,--verbose
 xmllint:: -o,--output=out --shell:writes --encode= --xpath= --schema= --pretty= --path=
 xsltproc:: @opaque -o,--output=out --writesubtree=out
 tidy:: @single @clusters -m,-modify:writes -write-back=writes -o,-output,-output-file=out -f,-file,-error-file=out -config=

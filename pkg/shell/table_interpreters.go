@@ -3,9 +3,10 @@ package shell
 // interpreterTable holds programs that run code given in the line or on their
 // input (R3, R4). A script in a file is opaque, as ./x.sh is.
 const interpreterTable = `
-python|python2|python3|pypy|pypy3|python3.8|python3.9|python3.10|python3.11|python3.12|python3.13|python3.14|python2.7|micropython|jython:: @code @stops -c=code -m=module -W= -X= -Q= --check-hash-based-pycs= -i:code -V,--version,-h,--help:quiet -B -b -d -E -I:isolates -O -P:isolates -q -s -S -t -u -v -x -3 -R
+python|python2|python3|pypy|pypy3|python3.8|python3.9|python3.10|python3.11|python3.12|python3.13|python3.14|python2.7|micropython|jython:: @code @stops -c=python -m=module -W= -X= -Q= --check-hash-based-pycs= -i:code -V,--version,-h,--help:quiet -B -b -d -E -I:isolates -O -P:isolates -q -s -S -t -u -v -x -3 -R
 python -m json.tool|python -m base64|python -m quopri|python -m uu:: @out2 --indent=
 python -m zipfile|python -m tarfile:: -e,--extract=writes -c,--create=writes
+python -m unittest:: @opaque @harmless -v,--verbose -q,--quiet -f,--failfast -c,--catch -b,--buffer -k= -s,--start-directory= -p,--pattern= -t,--top-level-directory= --locals --durations= -h,--help
 pydoc|pydoc3|python -m pydoc:: @opaque -w:writes -b -p= -n= -k=
 python -m zipapp|python -m venv|python -m virtualenv|python -m compileall|python -m py_compile|python -m ensurepip|python -m lib2to3|python -m build|python -m gzip:: @writes
 python -m timeit|python -m code|python -m pdb|python -m doctest|python -m runpy|python -m asyncio|python -m sqlite3|python -m IPython:: @inline
@@ -15,13 +16,14 @@ node|nodejs|node18|node20|node22|node24|electron:: @code @stops -e,--eval=code -
 deno:: @sub @code @stops -q,--quiet -V,--version,-h,--help:quiet -A,--allow-all --allow-read?= --allow-write?= --allow-net?= --allow-env?= --allow-run?= --no-check --check --watch --no-lock --cached-only
 deno eval|deno repl|deno jupyter:: @inline
 deno run|deno serve:: @code @stops -c,--config= --import-map= -A,--allow-all -q -r --allow-read?= --allow-write?= --allow-net?= --allow-env?= --allow-run?= --no-check --check --watch --no-lock --cached-only --port= --host=
-deno fmt:: @writes --check:quiet -c,--config=
+deno fmt:: @writes --check:quiet -c,--config= -q,--quiet --ext= --ignore= --watch --unstable --line-width= --indent-width= --use-tabs --single-quote --prose-wrap= --no-semicolons --options-line-width=
 deno install|deno i|deno add|deno remove|deno uninstall|deno compile|deno upgrade|deno init|deno vendor|deno bundle|deno cache|deno clean|deno publish:: @writes
 deno lint:: --fix:writes
 deno test|deno check|deno info|deno doc|deno bench|deno types:: @opaque @listed --coverage?=writes -A,--allow-all --allow-read?= --allow-write?= --allow-net?= --allow-env?= --allow-run?= --no-check --check --watch --no-lock --cached-only -q,--quiet -c,--config= --filter= --fail-fast?= --parallel --reporter= --no-run --all --json --ignore= --doc --trace-leaks --shuffle?= --permit-no-files --html:writes --junit-path=out
 deno task:: @opaque @listed --eval:code -q,--quiet -c,--config= --cwd= -r,--recursive -f,--filter=
 bun:: @opaque @sub @programs @code @stops -e,--eval=code -p,--print=code -r,--preload=datacode -v,--version,--revision,-h,--help:quiet --cwd= -c= --bun --hot --watch --silent
 bun test:: @opaque -u,--update-snapshots:writes
+bun exec:: @inline
 ts-node|tsx|esno|babel-node|coffee|swc-node|vite-node|zx|jiti:: @code @stops -e,--eval=code -p,--print=code -pe=code -r,--require=datacode -v,--version,-h,--help:quiet -P,--project= -T --esm --watch --tsconfig=
 perl|perl5|raku|perl6:: @code @stops -e,-E=code -i?=writes -I= -M?=module_name -m?=module_name -v,-h:quiet -c -n -p -a -w -W -T -t -u -s -S -U -X -l -0 -1 -2 -3 -4 -5 -6 -7 -8 -9
 ruby|jruby|truffleruby|irb|pry:: @code @stops -e=code -i?=writes -r=loads -I= -C= -E= -l -n -p -a -W -0 -1 -2 -3 -v,--version,-h,--help,--copyright:quiet -c -w -d -s -S -y --yjit --jit --enable= --disable= --encoding=

@@ -33,7 +33,7 @@ sudo:: @runs0 -u,--user= -g,--group= -h,--host= -p,--prompt= -C,--close-from= -r
 sudoedit:: @writes @inline
 doas:: @runs0 -u= -a= -C= -s:hidden -L:quiet -n
 chroot|gchroot:: @runs1 @shell --userspec= --groups= --skip-chdir
-systemd-run|systemd-inhibit|systemd-cat:: @runs0 -p,--property= -u,--unit= --slice= -E,--setenv= --working-directory=folder --uid= --gid= -M,--machine= -H,--host= -S,--shell:hidden -t,--identifier= -P,--pipe -q,--quiet -G,--collect -d,--same-dir --scope --user --system --wait --no-block --what= --who= --why= --mode= --description= --nice= -r
+systemd-run|systemd-inhibit|systemd-cat:: @runs0 -p,--property=reads -u,--unit= --slice= -E,--setenv=passes --working-directory=folder --uid= --gid= -M,--machine= -H,--host= -S,--shell:hidden -t,--identifier= -P,--pipe -q,--quiet -G,--collect -d,--same-dir --scope --user --system --wait --no-block --what= --who= --why= --mode= --description= --nice= -r
 watch|gwatch:: @runs0 @joins -n,--interval= -q,--equexit= -d?= --differences?= -t,--no-title -b,--beep -e,--errexit -g,--chgexit -c,--color -C,--no-color -x,--exec -w,--no-wrap -p,--precise -r,--no-rerun
 entr:: @runs0 -s:hidden -c -d -n -p -r -z -a -x
 strace:: @runs0 -o,--output=writes -e,--trace= -p,--attach=quiet -s,--string-limit= -u,--user= -E,--env=passes -a,--columns= -O= -S= -I= -P= -b= -X= -U= -v,--no-abbrev:dump -f -ff -c -C -t -tt -ttt -T -q -y -yy -r -k -i -d -D -z -Z -w -n -x -xx -A -F -V,--version:quiet
@@ -43,12 +43,13 @@ perf:: @sub
 perf stat|perf trace:: @runs0 -e,--event= -o,--output=out -r,--repeat= -p,--pid=quiet -I= -x= -a -d -v -A
 perf record|perf archive|perf script|perf data|perf buildid-cache:: @writes
 busybox|toybox:: @runs0 --install:writes --list:quiet --list-full:quiet --show=quiet
+coreutils|uutils:: @runs0 --coreutils-prog,--coreutils-prog-shebang:hidden --list:quiet
 ld.so|ld-linux.so.2|ld-linux-x86-64.so.2|ld-linux-aarch64.so.1|ld-musl-x86_64.so.1:: @runs0 --preload=unseen --library-path= --inhibit-rpath= --argv0= --audit=unseen --inhibit-cache --list:quiet --verify:quiet
 dbus-run-session:: @runs0 --config-file= --dbus-daemon=
 caffeinate:: @runs0 -d -i -m -s -u -t= -w=
 capsh|su|runuser|pkexec|gosu|su-exec|setuidgid|chpst|softlimit|envdir|unshare|nsenter|systemd-nspawn|machinectl|firejail|bwrap|proot|lxc-attach|cgexec|aa-exec|runcon|newgrp|sg|arch-chroot|schroot|toolbox|distrobox|flatpak-spawn|limactl|qemu-x86_64|qemu-aarch64|wine|wsl|xvfb-run|rlwrap|faketime|trickle|cpulimit|run-parts|start-stop-daemon|daemonize|pm2|forever|concurrently|watchexec|nodemon|chokidar|reflex|hyperfine|cross-env|env-cmd|dotenv|dotenvx|aws-vault|sem|scl|srun|salloc|sbatch|mpirun|mpiexec|orterun|prun|tsp|dtach|abduco|zellij|byobu|execlineb|with-contenv|devbox|devenv|daemon|bpftrace|stap|rr|heaptrack|samply:: @hidden
 ifne:: @runs0 -n
 pee|mispipe|lckdo|zrun|ansible|ansible-console:: @hidden
-ansible-playbook:: @writes @inline --check:quiet -C:quiet --syntax-check:quiet --list-hosts:quiet --list-tasks:quiet --list-tags:quiet
+ansible-playbook:: @opaque @writes @inline -i,--inventory,--inventory-file= -l,--limit= -t,--tags= --skip-tags= -D,--diff -v,--verbose -f,--forks= -u,--user= -b,--become --become-user= -e,--extra-vars=property --start-at-task= --flush-cache -c,--connection= -T,--timeout= --check:quiet -C:quiet --syntax-check:quiet --list-hosts:quiet --list-tasks:quiet --list-tags:quiet
 inotifywait|fswatch:: -o,--outfile=out -d,--daemon:writes
 `

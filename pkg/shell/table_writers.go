@@ -6,9 +6,9 @@ const writerTable = `
 grm|grmdir|gunlink|gshred|gtruncate|gtouch|gmkdir|gmkfifo|gmknod|gcp|gmv|gln|glink|ginstall|gmktemp|gchmod|gchown|gchgrp|gsplit|gcsplit:: @writes
 rm|rmdir|unlink|shred|truncate|touch|mkdir|mkfifo|mknod|cp|mv|ln|link|install|tempfile|rename|prename|fallocate|srm|trash|trash-put|rimraf|mkdirp|del:: @writes
 chmod|chown|chgrp|chattr|setfacl|setfattr|setcap|chcon|restorecon:: @writes
-mktemp:: @writes -u,--dry-run:quiet -p,--tmpdir= --suffix=
-rsync:: @writes -n,--dry-run:quiet --list-only:quiet -e,--rsh=run --rsync-path=run --log-file=out --write-batch=out --only-write-batch=out --remove-source-files:writes -f= --filter= --exclude= --include= --exclude-from= --include-from= --files-from= --max-size= --min-size= --port= --timeout= -T= -B= -M=
-patch:: @writes --dry-run:quiet -o,--output=out -r,--reject-file=out -i,--input= -d,--directory= -p,--strip= -B= -D= -F= -V= -Y= -z=
+mktemp:: @writes -u,--dry-run:quiet -p,--tmpdir= --suffix= -d,--directory -q,--quiet -t
+rsync:: @writes -n,--dry-run:quiet --list-only:quiet -e,--rsh=run --rsync-path=run --log-file=out --write-batch=out --only-write-batch=out --remove-source-files:writes -f,--filter= --exclude= --include= --exclude-from= --include-from= --files-from= --max-size= --min-size= --port= --timeout= -T= -B= -M= -a,--archive -v,--verbose -r,--recursive -z,--compress -h,--human-readable -c,--checksum -P -i,--itemize-changes -u,--update -l,--links -L,--copy-links -p,--perms -t,--times -o,--owner -g,--group -D -H,--hard-links -A,--acls -X,--xattrs -q,--quiet -x,--one-file-system -W,--whole-file -S,--sparse -O -R,--relative -m,--prune-empty-dirs -C,--cvs-exclude -b,--backup -4,--ipv4 -6,--ipv6 -I,--ignore-times --size-only --delete --delete-excluded --delete-before --delete-during --delete-after --delete-delay --progress --stats --inplace --partial --append --existing --ignore-existing --ignore-errors --force --no-perms --no-owner --no-group --no-times --no-o --no-g --no-p --no-t --no-links --no-l --no-whole-file --no-motd --no-inc-recursive --out-format= --info= --debug= --chmod= --chown= --link-dest= --compare-dest= --copy-dest= --suffix= --backup-dir= --partial-dir= --bwlimit= --modify-window= --dirs -d --no-relative --safe-links --copy-dirlinks --mkpath --fuzzy --numeric-ids --8-bit-output --iconv=
+patch:: @writes --dry-run:quiet -o,--output=out -r,--reject-file=out -i,--input= -d,--directory= -p,--strip= -B= -D= -F= -V= -Y= -z= -N,--forward -R,--reverse -s,--quiet,--silent -l,--ignore-whitespace -E,--remove-empty-files -f,--force -t,--batch -b,--backup -u,--unified -c,--context -n,--normal --verbose --binary -p0 -p1 -p2 -p3 --fuzz= --merge?= --posix
 ed|red|ex|vi|vim|nvim|view|rvim|vimdiff|emacs|emacsclient|jed|kak|mg:: @writes @inline
 nano|pico|joe|mcedit|micro|helix|hx|ne|code|subl|gedit|kate|open|xdg-open:: @writes @inline
 split|csplit:: @writes --filter=script
@@ -33,7 +33,7 @@ umount:: @writes
 useradd|userdel|usermod|groupadd|groupdel|groupmod|adduser|deluser|addgroup|delgroup|passwd|chpasswd|chsh|chfn|newusers|gpasswd:: @writes
 vipw|vigr|visudo:: @writes @inline
 shutdown|reboot|halt|poweroff|init|telinit|modprobe|insmod|rmmod|depmod|ldconfig|update-alternatives|update-initramfs|update-grub|grub-install:: @writes
-crontab:: @writes -l:quiet -u= -e:code
+crontab:: @writes -l:quiet -u= -e:code -i
 at|batch:: @writes @inline -l:quiet
 atq::
 atrm:: @writes
@@ -50,7 +50,11 @@ date:: -s,--set=writes -d,--date= -f,--file= -r,--reference=
 logrotate|updatedb|mandb|texhash|mktexlsr|fc-cache:: @writes
 lpr|lp|wall|write:: @writes
 mail|mailx|mutt|sendmail|msmtp:: @writes @elsewhere @inline
-ctags|etags:: @writes -f,-o=out -x:quiet
+twine|flit|vsce|ovsx:: @sub @client --version,-h,--help:quiet
+buf:: @sub @client --version,-h,--help:quiet
+buf lint|buf breaking|buf ls-files:: --config= --error-format= --against= --path= --exclude-path=
+twine check|vsce ls|vsce show|vsce search:: --strict
+ctags|etags:: @writes -f,-o=out -x:quiet -R,--recurse -n --languages= --fields= --kinds-c= --kinds-python= --kinds-go= --exclude= --format= --sort= --c-kinds= --python-kinds= --c++-kinds= --totals -u --language-force= -a
 cscope:: @writes
 strip|objcopy|patchelf|ranlib|prelink|chrpath|install_name_tool|codesign|lipo:: @writes
 ar:: @sub @closed
@@ -61,21 +65,23 @@ tcc|gfortran|rustc|javac|kotlinc|scalac|ghc|ocamlopt|ocamlc|nvcc|emcc|em++|swift
 bison|yacc|flex|lex|swig|moc|uic|rcc|gperf|ragel|re2c|protoc|flatc|thrift|gcov|lcov|genhtml|doxygen|sphinx-build|mkdocs|jekyll|hugo:: @writes
 zipsplit|zipnote:: @writes
 zip:: @writes -TT=run --unzip-command=run -sf:quiet
-unzip:: @writes -l:quiet -t:quiet -p:quiet -v:quiet -Z:quiet -c:quiet -z:quiet
-gzip|gunzip|pigz|unpigz|bzip2|bunzip2|pbzip2|xz|unxz|lzma|unlzma|lzip|lunzip|zstd|unzstd|pzstd|brotli|compress|uncompress|lzop|lz4|unlz4|snzip|zopfli:: @operands -c,--stdout,--to-stdout:quiet -l,--list:quiet -t,--test,--integrity:quiet -o,--output=out --rm:writes -S,--suffix= -T,--threads= -M,--memory= -F,--format= -D= -p=
+unzip:: @writes -l:quiet -t:quiet -p:quiet -v:quiet -Z:quiet -c:quiet -z:quiet -hh:quiet -o -n -q -qq -j -L -C -a -b -s -U -W -x= -1 -2 -h -m -M -T -P=
+gzip|gunzip|pigz|unpigz|bzip2|bunzip2|xz|unxz|lzma|unlzma|lzip|lunzip|zstd|unzstd|pzstd|lzop:: @operands -c,--stdout,--to-stdout:pipes -l,--list:quiet -t,--test,--integrity:quiet -d,-z,--decompress,--uncompress,--compress:acts @harmless -k,--keep -f,--force -q,--quiet -v,--verbose -n,--no-name -N,--name -r,--recursive -a,--ascii -h,--help,-V,--version,-L,--license -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --best --fast -e,--extreme -s,--small --no-sparse --no-check --no-progress --ultra -o,--output=out --rm:writes -S,--suffix= -T,--threads= -M,--memory= -F,--format= -D= -p= --rsyncable --long?= --adapt --block-size= --memlimit= --memlimit-decompress= --no-adjust -b= --single-thread --ignore-trailing --robot --files?=writes --trailing-error --keyword --independent -i -R
+lz4|unlz4|snzip|zopfli|compress|uncompress|pbzip2|brotli:: @operands @harmless -c,--stdout,--to-stdout:pipes --list,--test:quiet -o,--output=out --rm:writes -d,--decompress -D= -f,--force -k,--keep -q,--quiet -v,--verbose -h,--help,-V,--version -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --best --fast
 7z|7za|7zr|7zz|p7zip|rar|unrar|unar|lsar|arj|lha|zoo|dar|cabextract|msiextract|innoextract:: @sub @closed
 7z l|7za l|7zr l|7zz l|7z t|7za t|7z i|7z h|rar l|rar t|rar v|rar p|unrar l|unrar lb|unrar lt|unrar t|unrar v|unrar vb|unrar p::
-cpio|pax:: @writes -t,--list:quiet
+cpio:: @writes -t,--list:quiet -i,--extract -v,--verbose -n,--numeric-uid-gid -F,--file= -I= -H,--format= -c -b -B -C= -E,--pattern-file= --quiet --no-absolute-filenames --absolute-filenames --rsh-command=run -d,--make-directories -m,--preserve-modification-time -u,--unconditional
+pax:: @writes
 shar|makeself|ditto|hdiutil|mksquashfs|unsquashfs|genisoimage|mkisofs|xorriso|growisofs|wodim:: @writes
 uudecode:: @writes
 xxd:: @out2 @stops -c= -g= -l= -o= -s= -n= -R=
-gpg|gpg2:: @operands -o,--output=outdash -d,--decrypt:quiet --verify:quiet -k,--list-keys,--list-public-keys:quiet -K,--list-secret-keys:quiet --fingerprint:quiet --list-packets:quiet --check-sigs:quiet --list-sigs:quiet -c,--symmetric:writes -e,--encrypt:writes -s,--sign:writes -b,--detach-sign:writes --clearsign,--clear-sign:writes --import:writes --gen-key,--generate-key,--full-generate-key:writes --delete-keys:writes --edit-key:writes --recv-keys=writes -a= -u,--local-user= -r,--recipient= --homedir=
+gpg|gpg2:: @operands -o,--output=outdash -d,--decrypt:quiet --verify:quiet -k,--list-keys,--list-public-keys:quiet -K,--list-secret-keys:quiet --fingerprint:quiet --list-packets:quiet --check-sigs:quiet --list-sigs:quiet -c,--symmetric:writes -e,--encrypt:writes -s,--sign:writes -b,--detach-sign:writes --clearsign,--clear-sign:writes --import:writes --gen-key,--generate-key,--full-generate-key:writes --delete-keys:writes --edit-key:writes --recv-keys=writes -a= -u,--local-user= -r,--recipient= --homedir= -q,--quiet -v,--verbose --batch --no-tty --with-colons --with-fingerprint --with-subkey-fingerprint --with-keygrip --keyid-format= --no-auto-key-retrieve --no-default-keyring --keyring= --status-fd= --pinentry-mode= --trust-model= --no-options --list-options= --verify-options= --no-auto-check-trustdb --armor
 age|minisign|signify:: -o,--output=out -G:writes -S:writes
 age-keygen|ssh-keygen|ssh-add|ssh-copy-id|mkcert|certbot|keytool:: @writes -l:quiet -F=quiet -D=run -s=run -w=run
 openssl:: @sub @closed @bare @single -version,-help:quiet
 openssl asn1parse|openssl ciphers|openssl crl|openssl dgst|openssl ec|openssl dsa|openssl enc|openssl errstr|openssl help|openssl info|openssl kdf|openssl list|openssl mac|openssl md5|openssl nseq|openssl passwd|openssl pkcs12|openssl pkcs7|openssl pkcs8|openssl pkey|openssl pkeyparam|openssl prime|openssl rand|openssl ripemd160|openssl rsa|openssl rsautl|openssl sess_id|openssl sha1|openssl sha224|openssl sha256|openssl sha384|openssl sha512|openssl sha512-256|openssl sha3-256|openssl sha3-384|openssl sha3-512|openssl blake2b512|openssl blake2s256|openssl shake128|openssl shake256|openssl sm3|openssl spkac|openssl speed|openssl storeutl|openssl verify|openssl version|openssl base64|openssl crl2pkcs7|openssl dhparam|openssl dsaparam|openssl ecparam|openssl genrsa|openssl gendsa|openssl aes-128-cbc|openssl aes-192-cbc|openssl aes-256-cbc|openssl aes-128-ecb|openssl aes-256-ecb|openssl aes-256-ctr|openssl des3|openssl s_time:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -sign= -verify= -prverify= -signature= -mac= -macopt= -hmac= -sigopt= -k= -K= -iv= -S= -iter= -kfile= -pass= -salt -CAfile= -CApath= -untrusted= -trusted= -purpose= -connect= -inform= -outform= -rand=
 openssl x509:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -CAcreateserial:writes -CA,-CAserial=writes -CAkey= -extfile= -signkey= -key= -checkend= -checkhost= -nameopt= -certopt= -set_serial= -inform= -outform=
-openssl req:: @single @writes -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in=quiet -inkey= -passin= -passout= -subj= -key=quiet -days= -extensions= -name= -md= -help:quiet -new:writes -newkey=writes -keyout=out -reqopt= -nameopt= -inform= -outform=
+openssl req:: @single @writes -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in=quiet -inkey= -passin= -passout= -subj= -key=quiet -days= -extensions= -name= -md= -help:quiet -noout -text -verify -subject -modulus -pubkey -nodes -noenc -utf8 -batch -verbose -nameopt= -config= -section= -sha256 -new:writes -newkey=writes -keyout=out -reqopt= -nameopt= -inform= -outform=
 openssl s_client:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -keylogfile,-msgfile,-sess_out=out -ssl_client_engine=unseen -connect= -servername= -CAfile= -CApath= -cert= -key= -sess_in= -starttls= -alpn= -cipher= -ciphersuites= -proxy= -host= -port= -groups= -sigalgs= -verify= -psk= -early_data=
 openssl genpkey|openssl pkeyutl:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -outpubkey,-secret=out -algorithm= -pkeyopt= -paramfile= -sigfile= -peerkey= -pkeyopt=
 openssl cms|openssl smime:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -signer,-certsout=out -CAfile= -recip= -content= -certfile=
@@ -86,7 +92,9 @@ latex|pdflatex|xelatex|lualatex|tex|pdftex|xetex|luatex:: @writes @macros @singl
 pdftotext|pdftohtml|ps2ascii:: @out2 @stops -f= -l= -r= -x= -y= -W= -H= -enc= -opw= -upw=
 sqlite3:: @inline
 createdb|dropdb|createuser|dropuser|pg_restore|pg_ctl|initdb|mysqladmin|mongorestore|redis-server:: @writes
-pg_dump|mysqldump|mongodump:: -f,--file=out -r,--result-file=out -o,--out=out -T,--tab=out
+pg_dump|pg_dumpall|mysqldump|mariadb-dump:: -f,--file=out -r,--result-file=out -o,--out=out -T,--tab=out --log-error=out --logfile=out
+mongodump:: @writes --archive:quiet -q= --quiet --gzip --uri= --host= -h= --port= -d,--db= -c,--collection= -u,--username= -p,--password= --authenticationDatabase= --query= -o,--out=out
+mongoexport:: -o,--out=out --uri= --host= -h= --port= -d,--db= -c,--collection= -u,--username= -p,--password= -q,--query=
 tshark:: -w=out -W= -X=unseen -C=unseen -o=unseen -r= -Y= -T= -e= -i= -c= -f=
 tcpdump|dumpcap:: -w=out -W= -z=run -C= -G=
 ab|siege:: -g=out -e=out
@@ -100,16 +108,21 @@ docker run|docker create|docker exec|docker container run|docker container exec|
 docker-compose:: @sub @closed -f= -p=
 docker-compose ps|docker-compose logs|docker-compose images|docker-compose top|docker-compose version::
 eksctl:: @sub @cloud --region= --profile= -n,--name= -c,--cluster= -f= -o,--output=
-vagrant|packer|pulumi|cdk|serverless|sls|skaffold|tilt:: @opaque @sub
-terragrunt:: @opaque @sub @single
-terraform|tofu:: @sub @single -chdir=
-terraform validate|terraform show|terraform console|terraform graph|terraform providers schema|tofu validate|tofu show|tofu console|tofu graph:: @opaque @single
-terraform apply|terraform destroy|terraform init|terraform import|terraform taint|terraform untaint|terraform refresh|terraform get|terraform login|terraform state rm|terraform state mv|terraform state push|terraform workspace new|terraform workspace delete|terraform workspace select|tofu apply|tofu destroy|tofu init|terragrunt apply|terragrunt destroy|terragrunt init|pulumi up|pulumi destroy|pulumi new|cdk deploy|cdk destroy|cdk init|cdk synth|cdk synthesize|vagrant up|vagrant init|vagrant destroy|packer build|serverless deploy:: @writes
-terraform state|terraform workspace|terraform providers|tofu providers:: @sub
+vagrant|packer|pulumi|cdk|serverless|sls|skaffold|tilt:: @opaque @sub @client -C,--cwd= --app= -h,--help,-v,--version:quiet
+vagrant status|vagrant global-status|vagrant version|vagrant validate|vagrant port|vagrant ssh-config|packer validate|packer inspect|packer version|pulumi preview|pulumi stack ls|pulumi stack output|pulumi about|pulumi version|pulumi whoami|pulumi logs|pulumi config get|cdk ls|cdk list|cdk diff|cdk doctor|cdk version|cdk metadata|serverless info|serverless print|sls info|sls print|skaffold diagnose|skaffold version|skaffold schema|tilt version:: @opaque -s,--stack= --json
+pulumi stack|pulumi config:: @sub @client
+terragrunt:: @opaque @sub @client @single -version,-v,-help,-h:quiet
+terraform|tofu:: @sub @client @single -version,-v,-help,-h:quiet -chdir=
+terraform validate|terraform show|terraform console|terraform graph|tofu validate|tofu show|tofu console|tofu graph|terragrunt validate|terragrunt show|terragrunt graph:: @opaque @single
+terraform init|terraform get|tofu init|tofu get|terragrunt init|terragrunt get|terraform workspace select|tofu workspace select|pulumi new|cdk init|cdk synth|cdk synthesize|vagrant init|packer build|packer init:: @writes
+terraform apply|terraform destroy|terraform import|terraform refresh|terraform taint|terraform untaint|terraform state rm|terraform state mv|terraform state push|terraform workspace new|terraform workspace delete|terraform login|tofu apply|tofu destroy|tofu import|terragrunt apply|terragrunt destroy|terragrunt run-all|pulumi up|pulumi destroy|cdk deploy|cdk destroy|vagrant up|vagrant destroy|serverless deploy:: @elsewhere @writes
+terraform state|terraform workspace|terraform providers|tofu state|tofu workspace|tofu providers|terragrunt state|terragrunt workspace:: @sub @client
+terraform version|terraform help|terraform metadata|tofu version|tofu help|tofu metadata|terragrunt version:: @single -json
+terraform state list|terraform state show|terraform workspace list|terraform workspace show|terraform providers schema|terraform output|tofu state list|tofu state show|tofu workspace list|tofu workspace show|tofu providers schema|tofu output|terragrunt state list|terragrunt state show|terragrunt output|terragrunt graph-dependencies|terragrunt validate-inputs|terragrunt find|terragrunt list:: @opaque @single
 terraform providers lock|terraform providers mirror|tofu providers lock|tofu providers mirror:: @writes
-terraform test|tofu test:: @opaque @single -junit-xml=out
-terraform plan|tofu plan:: @opaque @single -out=out -generate-config-out=out
-terraform fmt|tofu fmt|terragrunt hclfmt|packer fmt:: @writes @single -check:quiet
+terraform test|tofu test:: @opaque @elsewhere @single -junit-xml=out
+terraform plan|tofu plan|terragrunt plan:: @opaque @single -out=out -generate-config-out=out
+terraform fmt|tofu fmt|terragrunt hclfmt|packer fmt:: @writes @single -check:quiet -diff,-recursive -list= -no-color
 kubectl|oc:: @sub @client --kubeconfig=config --cache-dir,--profile,--profile-output,--log-file,--log-dir=writes --context= --cluster= --user= -n,--namespace= -s,--server= --token= --as= --request-timeout= -v=
 kubectl cp|kubectl edit|kubectl config set|kubectl config set-context|kubectl config set-cluster|kubectl config set-credentials|kubectl config use-context|kubectl config use|kubectl config unset|kubectl config delete-context|kubectl config delete-cluster|kubectl config delete-user|kubectl config rename-context|kubectl plugin|kubectl debug|kubectl attach|kubectl krew|oc cp|oc edit|oc rsync|oc extract:: @writes
 kubectl config:: @sub @closed --kubeconfig=

@@ -38,20 +38,64 @@ const plainCharacters = nameCharacters + "/+*@"
 // choices are values that choose one of few ways.
 var choices = wordSet(`on off true false yes no y n -o0 -o1 -o2 -o3 -os -g debug release relwithdebinfo minsizerel all none auto always never default plain`)
 
-// publishing are the beginnings of targets of builders for Java that send what they build elsewhere.
-var publishing = strings.Fields(`deploy publish upload site-deploy release close nexus-`)
+// verbs of targets that builders have of their own: they send what is built elsewhere, or change the project.
+var (
+	publishing  = strings.Fields(`deploy publish upload site-deploy release close nexus-`)
+	rebuilding  = strings.Fields(`init wrapper clean updateDaemonJvm`)
+	mavenPhases = wordSet(`validate initialize generate-sources process-sources generate-resources process-resources compile process-classes
+generate-test-sources process-test-sources generate-test-resources process-test-resources test-compile process-test-classes test prepare-package
+package pre-integration-test integration-test post-integration-test verify
+dependency:tree dependency:list dependency:analyze dependency:analyze-only dependency:resolve dependency:build-classpath dependency:display-ancestors
+help:effective-pom help:effective-settings help:active-profiles help:all-profiles help:describe help:evaluate help:system versions:display-dependency-updates
+versions:display-plugin-updates versions:display-property-updates versions:display-parent-updates surefire:test failsafe:integration-test failsafe:verify
+compiler:compile compiler:testCompile checkstyle:check pmd:check pmd:cpd-check spotbugs:check spotless:check enforcer:enforce jacoco:check formatter:validate
+fmt:check license:check spring-boot:run quarkus:dev`)
+)
 
-// settings judges operands NAME=VALUE of a builder, and targets that send something elsewhere.
+// settings judges operands NAME=VALUE of a builder, and targets that it has of its own.
 func (s *scan) settings() {
 	for _, i := range s.operands {
-		target := s.words[i].Text[strings.LastIndexByte(s.words[i].Text, ':')+1:]
-		if (s.spec.name == "mvn" || s.spec.name == "gradle") && slices.ContainsFunc(publishing, func(begin string) bool { return strings.HasPrefix(target, begin) }) {
-			s.note(Elsewhere, s.c, i, actsElsewhere)
+		w := s.words[i]
+		target := w.Text[strings.LastIndexByte(w.Text, ':')+1:]
+		publishes := slices.ContainsFunc(publishing, func(begin string) bool { return strings.HasPrefix(target, begin) })
+		switch s.spec.name {
+		case "mvn":
+			switch {
+			case publishes:
+				s.note(Elsewhere, s.c, i, actsElsewhere)
+			case target == "clean", w.Text == "install":
+				s.note(Writes, s.c, i, "has a phase that deletes files, or installs them outside of the workspace")
+			case !w.Static || !mavenPhases[w.Text]:
+				s.note(Elsewhere, s.c, i, "has a goal that is not known to only build or read, and may act on another machine or service")
+			}
+		case "gradle":
+			switch {
+			case !w.Static, abbreviates(target, publishing):
+				s.note(Elsewhere, s.c, i, actsElsewhere)
+			case abbreviates(target, rebuilding):
+				s.note(Writes, s.c, i, "has a task that changes the project")
+			}
+		case "lein", "rake":
+			if publishes {
+				s.note(Elsewhere, s.c, i, actsElsewhere)
+			}
 		}
-		if w := s.words[i]; (strings.Contains(w.Text, "=") || !w.Static && s.spec.name == "make") && !harmlessProperty(w) {
+		if (strings.Contains(w.Text, "=") || !w.Static && s.spec.name == "make") && !harmlessProperty(w) {
 			s.note(Code, s.c, i, givesSetting)
 		}
 	}
+}
+
+// abbreviates reports a task of gradle that is one with such a verb: gradle takes the beginnings of
+// the parts of a name, as pTML for publishToMavenLocal.
+func abbreviates(task string, verbs []string) bool {
+	first := task
+	if end := strings.IndexFunc(task, func(c rune) bool { return c >= 'A' && c <= 'Z' }); end > 0 {
+		first = task[:end]
+	}
+	return slices.ContainsFunc(verbs, func(verb string) bool {
+		return strings.HasPrefix(task, verb) || first != "" && strings.HasPrefix(verb, first)
+	})
 }
 
 // virtualBeginnings are options of -XX and -Xlog that write and run nothing.

@@ -36,7 +36,7 @@ func TestOnlyReads(t *testing.T) {
 	for line, want := range map[string]bool{
 		"ls": true, "cat a | grep b": true, "git status; git -C x log": true, "kubectl get pods": true, "curl https://x": true, "go vet ./...": true, "sort -u a": true,
 		"go test ./...": false, "./x.sh": false, "rm x": false, "ls > f": false, "git commit -m x": false, "git add .": false, "git push": false, "kubectl delete x": false,
-		"kill 12": false, "unknown": false, "python -c x": false, "eval ls": false, "$X": false, "curl -d x https://x": false, "npm publish": false, "mamba run x": false,
+		"kill 12": false, "unknown": false, "python -c 'x()'": false, "python -c 'print(1)'": true, "eval ls": false, "$X": false, "curl -d x https://x": false, "npm publish": false, "mamba run x": false,
 		"git --git-dir=x status": false, "X=1 ls": true, "git fetch": false,
 	} {
 		plan, err := Parse(line)

@@ -20,6 +20,7 @@ const (
 	oneWord            // not split into words
 	nearBy             // not a folder of the system
 	aChild             // a process that the line has started
+	noAction           // no option, or a path: no action of find has a slash
 )
 
 // variable is what the line does with one.
@@ -101,7 +102,10 @@ func lacking(w Word) property {
 	if w.start == startsUnknown || w.start == startsKnown && mayBeOption(w.Text) {
 		l |= noOption
 	}
-	if w.opaque || strings.ContainsAny(w.Text, " \t\n") {
+	if (l&noOption != 0 || w.trimmed) && !strings.Contains(w.Text, "/") {
+		l |= noAction
+	}
+	if w.opaque || strings.ContainsAny(w.Text, " \t\n") || strings.Count(w.Text, string(Unknown)) > len(w.deps)+w.numbers { // a pattern
 		l |= oneWord
 	}
 	if !w.child && !taken && w.Text != "" {
@@ -182,7 +186,8 @@ func (p *planner) holds(d duty) bool {
 	if array := p.vars[d.unlessKeyOf]; array != nil && array.assoc && !array.unset && (v == nil || !v.set) {
 		return true
 	}
-	return p.missing(d.name)&d.needs == 0
+	missing := p.missing(d.name)
+	return missing&d.needs == 0 || d.needs == noAction && missing&noOption == 0
 }
 
 // missing are the properties that a variable lacks.
@@ -203,7 +208,7 @@ func (p *planner) missing(name string) property {
 	return outside
 }
 
-const everyProperty = anInteger | aName | noOption | oneWord | nearBy | aChild
+const everyProperty = anInteger | aName | noOption | oneWord | nearBy | aChild | noAction
 
 // spread gives each variable what the variables lack that it takes values from.
 func (p *planner) spread() {
@@ -234,9 +239,9 @@ func (p *planner) spread() {
 func kept(name string) property {
 	switch name {
 	case "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "PPID", "UID", "EUID", "EPOCHSECONDS", "BASH_SUBSHELL", "OPTIND":
-		return anInteger | noOption | oneWord | nearBy
+		return anInteger | noOption | noAction | oneWord | nearBy
 	case "PWD", "OLDPWD", "HOME":
-		return noOption | oneWord | nearBy
+		return noOption | noAction | oneWord | nearBy
 	}
 	return 0
 }
@@ -244,7 +249,10 @@ func kept(name string) property {
 // safe reports that a word can neither be an option nor become several words that
 // are. Where variables in it decide, the plan relies on them, and f is found when
 // they do not hold.
-func (p *planner) safe(w Word, f Finding) bool {
+func (p *planner) safe(w Word, f Finding) bool { return p.relies(w, noOption, f) }
+
+// relies is safe, by another property of the variable that the word begins with.
+func (p *planner) relies(w Word, needs property, f Finding) bool {
 	switch {
 	case w.Static:
 		return true
@@ -252,7 +260,7 @@ func (p *planner) safe(w Word, f Finding) bool {
 		return false
 	}
 	if w.start == startsWithVariable {
-		p.rely(duty{name: w.first, needs: noOption, finding: f})
+		p.rely(duty{name: w.first, needs: needs, finding: f})
 	}
 	for _, name := range w.loose {
 		p.rely(duty{name: name, needs: oneWord, finding: f})

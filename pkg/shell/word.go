@@ -104,6 +104,7 @@ type hole struct {
 	loose   string // a variable that is split into words
 	dep     string // a variable whose value it is
 	child   bool   // it is $!
+	trimmed bool   // the end of the variable's value is taken off
 }
 
 func (b *wordBuilder) unknown(h hole) {
@@ -121,6 +122,7 @@ func (b *wordBuilder) note(h hole) {
 	b.parted = true
 	w.Static = false
 	w.opaque = w.opaque || h.opaque
+	w.trimmed = w.trimmed || h.trimmed
 	w.many = w.many || h.many && b.use == argument
 	if h.loose != "" && b.use == argument {
 		w.loose = append(w.loose, h.loose)

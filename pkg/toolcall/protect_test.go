@@ -60,7 +60,8 @@ func TestProtectedLines(t *testing.T) {
 		"$x approval approve y", "$(printf 'inter%s' lock) approval approve x", "eval \"$x\"", "bash -c \"$x\"", "base64 -d x | sh", "sh <<< \"$x\"",
 		"inter$x approval approve y", "\"$BIN\"lock x", "echo a | xargs -I{} sh -c '{}'", "/proc/self/exe x", "cat <<'E' | bash\nls\nE",
 		// Processes.
-		"cat /proc/1/environ", "strings /proc/self/environ", "cat /proc/$pid/environ", "dd if=/proc/12/mem", "pkill interlock", "pkill -f 'interlock up'",
+		"cat /proc/1/environ", "strings /proc/self/environ", "cat /proc/$pid/environ", "dd if=/proc/12/mem",
+		"cat /proc/12/fd/3", "cp /proc/$pid/fd/9 x", "cat /proc/12/fd/*", "dd if=/proc/12/fd/9", "cd /proc/12/fd; cat 9", "tar chf x /proc/12/fd", "pkill interlock", "pkill -f 'interlock up'",
 		"ps auxeww", "ps eww", "ps -ef e", "gdb -p 12", "gdb ./x 12", "strace -fp 12 x", "strace -p $pid", "gcore 12", "dlv attach 12", "pkill -f 'up --data'",
 		"killall interlock", "kill $(pgrep interlock)", "systemctl stop interlock", "systemctl --user restart interlock.service", "docker kill interlock",
 	} {
@@ -83,7 +84,7 @@ func TestProtectedHoldsNobodyUp(t *testing.T) {
 		"interlock --version", "interlock check Bash --run r", "interlock run get r", "interlock run transition r READY", "interlock validate w.json",
 		"interlock state get x", "interlock session get me", "which interlock", "ls services/cmd/interlock", "go build -o /tmp/x ./services/cmd/interlock",
 		"python3 -c 'print(1)'", "./node_modules/.bin/$tool --fix", "make", "kill 1234", "docker stop db", "ps aux", "ps -ef", "pkill -f vite", "strace ls", "gdb ./x", "pkill node", "fuser -k 3000/tcp", "cat tokens.json", "cat design/tokens.json",
-		"[[ $x == .* ]] && ls", "find . -name '*.go' -delete", "cat /proc/cpuinfo", "curl https://example.com", "git status && git diff", "source venv/bin/activate",
+		"[[ $x == .* ]] && ls", "find . -name '*.go' -delete", "cat /proc/cpuinfo", "cat /proc/self/fd/3", "ls /proc/self/fd", "curl https://example.com", "git status && git diff", "source venv/bin/activate",
 	} {
 		if code, why := toolcall.Protected(nil, nil, lineCall(line)); code != "" && line != "./node_modules/.bin/$tool --fix" {
 			t.Errorf("%s: %q %s", line, code, why)

@@ -3,7 +3,6 @@ package e2e
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -126,9 +125,10 @@ func TestDeployedRedisUsers(t *testing.T) {
 	file := "../../deploy/redis/users.acl"
 	text := strings.TrimSpace(string(must[[]byte](t)(os.ReadFile(file))))
 	users := strings.Split(text, "\n")
-	if users[0] != redisstore.ReplayerACL || len(users) != 6 {
-		t.Errorf("%d users, and the first is %q", len(users), users[0])
+	if users[0] != redisstore.ReplayerACL || len(users) != 9 {
+		t.Fatalf("%d users, and the first is %q", len(users), users[0])
 	}
+	users = users[:6] // the others are of Redis itself
 	for _, user := range users[1:] {
 		allowed := redisstore.ACL
 		if strings.HasPrefix(user, "user interlock-operator ") {
@@ -154,17 +154,25 @@ func TestDeployedRedisUsers(t *testing.T) {
 	}
 }
 
-// Redis with the files of deploy/redis, of which only the place of the ACL differs, has all that
-// was acknowledged when it starts again, whether it was stopped or killed.
+// deployedRedis is the file of settings in deploy/redis, or in a copy of that folder, of which only
+// the place of the ACL differs, with what it offers in comments.
+func deployedRedis(t testing.TB, folder string, offered ...string) (settings []string) {
+	t.Helper()
+	text := string(must[[]byte](t)(os.ReadFile(filepath.Join(folder, "redis.conf"))))
+	for _, line := range append(offered, "aclfile /etc/redis/users.acl") {
+		if !strings.Contains(text, "\n# "+line+"\n") {
+			t.Fatalf("redis.conf does not offer %s", line)
+		}
+		text = strings.Replace(text, "# "+line, line, 1)
+	}
+	return []string{secret(t, strings.Replace(text, "/etc/redis", folder, 1))}
+}
+
+// Redis with the files of deploy/redis has all that was acknowledged when it starts again,
+// whether it was stopped or killed.
 func TestDeployedRedisKeepsWhatItAcknowledged(t *testing.T) {
 	t.Parallel()
-	folder := must[string](t)(filepath.Abs("../../deploy/redis"))
-	settings := string(must[[]byte](t)(os.ReadFile(filepath.Join(folder, "redis.conf"))))
-	mended := strings.Replace(settings, "# aclfile /etc/redis/users.acl", "aclfile "+filepath.Join(folder, "users.acl"), 1)
-	if mended == settings {
-		t.Fatal("redis.conf names no ACL file")
-	}
-	redis := redistest.Start(t, "--include", secret(t, mended))
+	redis := redistest.Start(t, deployedRedis(t, must[string](t)(filepath.Abs("../../deploy/redis")))...)
 	as := func(user string) *redisstore.Store {
 		t.Helper()
 		s := must[*redisstore.Store](t)(redisstore.Open(t.Context(), redisstore.Config{
@@ -203,7 +211,7 @@ func TestDeployedRedisKeepsWhatItAcknowledged(t *testing.T) {
 	}
 }
 
-func secret(t *testing.T, content string) (file string) {
+func secret(t testing.TB, content string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
@@ -222,40 +230,29 @@ func refusesToPublish(t *testing.T, user string, nc *nats.Conn) {
 	}
 }
 
+// deployedNATS are the settings of deploy/nats in a folder of the test.
+func deployedNATS(t *testing.T) string {
+	t.Helper()
+	text := string(must[[]byte](t)(os.ReadFile("../../deploy/nats/nats.conf")))
+	text = strings.Replace(text, "store_dir: /data", fmt.Sprintf("store_dir: %q", t.TempDir()), 1)
+	return strings.Replace(text, "http: 127.0.0.1:8222", "", 1)
+}
+
 // The accounts of nats.conf let services publish, and observers see their namespace and
 // publish nothing.
 func TestDeployedNATSAccounts(t *testing.T) {
 	t.Parallel()
-	text := string(must[[]byte](t)(os.ReadFile("../../deploy/nats/nats.conf")))
-	text = strings.Replace(text, "store_dir: /data", fmt.Sprintf("store_dir: %q", t.TempDir()), 1)
-	text = strings.Replace(text, "http: 127.0.0.1:8222", "", 1)
-	var srv *server.Server
-	port := server.RANDOM_PORT
-	start := func() {
-		t.Helper()
-		options := must[*server.Options](t)(server.ProcessConfigFile(secret(t, text)))
-		options.Host, options.Port, options.NoLog, options.NoSigs = "127.0.0.1", port, true, true
-		srv = must[*server.Server](t)(server.NewServer(options))
-		go srv.Start()
-		if !srv.ReadyForConnections(patience) {
-			t.Fatal("the server does not start")
-		}
-		if address, ok := srv.Addr().(*net.TCPAddr); ok {
-			port = address.Port
-		}
-	}
-	stop := func() { srv.Shutdown(); srv.WaitForShutdown() }
-	start()
-	t.Cleanup(func() { stop() })
+	text := deployedNATS(t)
+	srv := startEvents(t, func() (*server.Options, error) { return server.ProcessConfigFile(secret(t, text)) })
 	as := func(user string) *nats.Conn {
 		t.Helper()
-		endpoint := must[bus.Endpoint](t)(bus.Endpoint{URL: srv.ClientURL()}.With(bus.Login{Username: user, PasswordFile: secret(t, "CHANGE-ME-"+user)}))
+		endpoint := must[bus.Endpoint](t)(bus.Endpoint{URL: "nats://" + srv.address()}.With(bus.Login{Username: user, PasswordFile: secret(t, "CHANGE-ME-"+user)}))
 		nc := must[*nats.Conn](t)(endpoint.Connect(user))
 		t.Cleanup(nc.Close)
 		return nc
 	}
 	services := as("services")
-	endpoint := must[bus.Endpoint](t)(bus.Endpoint{URL: srv.ClientURL()}.With(bus.Login{Username: "services", PasswordFile: secret(t, "CHANGE-ME-services")}))
+	endpoint := must[bus.Endpoint](t)(bus.Endpoint{URL: "nats://" + srv.address()}.With(bus.Login{Username: "services", PasswordFile: secret(t, "CHANGE-ME-services")}))
 	if err := endpoint.Fit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -287,8 +284,8 @@ func TestDeployedNATSAccounts(t *testing.T) {
 		}
 	}
 	// The stream is there after a restart, and an observer of all namespaces catches up.
-	stop()
-	start()
+	srv.stop()
+	srv.start(t)
 	reader := must[jetstream.JetStream](t)(jetstream.NewWithAPIPrefix(as("observer"), "observe"))
 	stream := must[jetstream.Stream](t)(reader.Stream(within(t), bus.DefaultStream))
 	var missed []string

@@ -37,6 +37,7 @@ var documentation = []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.
 //	yaml envoy             a configuration of Envoy that asks by ext_authz
 //	yaml agentgateway      one of agentgateway
 //	yaml agent FILE        an agent, which commands of the document create
+//	yaml config FILE       a file of --config, which TestDocumentedStarts starts
 //	sh program FILE        what commands of the document run; js program FILE, too
 //	console transcript     commands after "$ ", and what they print
 //	console server         the same, next to an `interlock up` in that folder
@@ -44,7 +45,7 @@ var documentation = []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.
 // A block with a FILE is also written there. Commands run in a folder of the
 // document's own, which has those files and a copy of the examples. Those next to a
 // server share one shell, so that variables and functions hold.
-var snippet = regexp.MustCompile("(?m)^```(json workflow|json schema|json component|json policy|json process|yaml scenario|yaml properties|json event|yaml envoy|yaml agentgateway|yaml agent|sh program|js program|" +
+var snippet = regexp.MustCompile("(?m)^```(json workflow|json schema|json component|json policy|json process|yaml scenario|yaml properties|json event|yaml envoy|yaml agentgateway|yaml agent|yaml config|sh program|js program|" +
 	"console transcript|console server)(?: (\\S+))?\n((?s:.*?)\n)```$")
 
 // leastSnippets of each kind keep the documentation from losing its examples, and
@@ -52,7 +53,7 @@ var snippet = regexp.MustCompile("(?m)^```(json workflow|json schema|json compon
 var leastSnippets = map[string]int{
 	"json workflow": 8, "yaml scenario": 5, "json event": 45, "console transcript": 8,
 	"json schema": 2, "json component": 4, "json policy": 5, "json process": 2, "sh program": 1, "js program": 1, "console server": 30,
-	"yaml properties": 1, "yaml envoy": 1, "yaml agentgateway": 1, "yaml agent": 1,
+	"yaml properties": 1, "yaml envoy": 1, "yaml agentgateway": 1, "yaml agent": 1, "yaml config": 1,
 }
 
 // guide is one file of the documentation, and the folder of its snippets.
@@ -81,7 +82,7 @@ func TestDocumentationSnippets(t *testing.T) {
 			map[string]func(*testing.T, string, string){
 				"json workflow": d.workflow, "json schema": d.schema, "json component": d.component,
 				"json policy": d.policy, "json process": d.process, "yaml scenario": d.scenario, "yaml properties": d.program,
-				"json event": d.event, "yaml envoy": d.envoy, "yaml agentgateway": d.agentgateway, "yaml agent": d.program, "sh program": d.program, "js program": d.program, "console transcript": d.transcript, "console server": d.session,
+				"json event": d.event, "yaml envoy": d.envoy, "yaml agentgateway": d.agentgateway, "yaml agent": d.program, "yaml config": d.program, "sh program": d.program, "js program": d.program, "console transcript": d.transcript, "console server": d.session,
 			}[kind](t, file, body)
 		}
 	}

@@ -158,6 +158,11 @@ default
 {{- printf "dns:///%s-%s:%d" (include "interlock.fullname" .root) .service (int (index $services .service).port) -}}
 {{- end -}}
 
+{{/* A value that may differ by service: "{{ .service }}" is engine, policy-enforcer and so on. */}}
+{{- define "interlock.ofService" -}}
+{{- tpl .text (dict "service" .service "Template" .root.Template) -}}
+{{- end -}}
+
 {{/* The flags of one service. */}}
 {{- define "interlock.args" -}}
 {{- $v := .root.Values -}}
@@ -223,10 +228,10 @@ default
 - --store={{ include "interlock.storeURL" .root }}
 {{- if not $v.valkey.enabled }}
 {{- with $v.redis.username }}
-- --store-username={{ . }}
+- --store-username={{ include "interlock.ofService" (dict "root" $.root "service" $service "text" .) }}
 {{- end }}
 {{- if $v.redis.existingSecret }}
-- --store-password-file=/etc/interlock/redis/{{ $v.redis.secretKey }}
+- --store-password-file=/etc/interlock/redis/{{ include "interlock.ofService" (dict "root" $.root "service" $service "text" $v.redis.secretKey) }}
 {{- end }}
 {{- if and $v.redis.tls.enabled $v.redis.tls.existingSecret }}
 - --store-ca=/etc/interlock/redis-tls/ca.crt
@@ -249,10 +254,10 @@ default
 - --nats-url={{ include "interlock.natsURL" .root }}
 {{- if not $v.nats.enabled }}
 {{- with $v.nats.username }}
-- --nats-username={{ . }}
+- --nats-username={{ include "interlock.ofService" (dict "root" $.root "service" $service "text" .) }}
 {{- end }}
 {{- if $v.nats.existingSecret }}
-- --nats-{{ ternary "creds" "password-file" (eq $v.nats.kind "creds") }}=/etc/interlock/nats/{{ $v.nats.secretKey }}
+- --nats-{{ ternary "creds" "password-file" (eq $v.nats.kind "creds") }}=/etc/interlock/nats/{{ include "interlock.ofService" (dict "root" $.root "service" $service "text" $v.nats.secretKey) }}
 {{- end }}
 {{- if $v.nats.tls.existingSecret }}
 - --nats-ca=/etc/interlock/nats-tls/ca.crt

@@ -45,7 +45,8 @@ type Server struct {
 }
 
 // Start starts a server for a test, and stops it when the test ends. Settings
-// are added to the command line: "--appendfsync", "everysec".
+// are added to the command line: "--appendfsync", "everysec". The first can be a file of
+// settings instead.
 func Start(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
 	needsServer(tb)
@@ -246,15 +247,19 @@ func (s *Server) arguments() []string {
 	if s.config != "" {
 		return []string{s.config, "--sentinel", "--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir, "--logfile", ""}
 	}
-	arguments := []string{
-		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir, "--daemonize", "no",
-		"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--logfile", "",
+	var arguments []string
+	settings := s.settings
+	if len(settings) > 0 && !strings.HasPrefix(settings[0], "--") {
+		arguments, settings = settings[:1:1], settings[1:]
 	}
+	arguments = append(arguments,
+		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir, "--daemonize", "no",
+		"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--logfile", "")
 	if s.busPort != 0 {
 		arguments = append(arguments, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(s.busPort),
 			"--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "5000")
 	}
-	return append(arguments, s.settings...)
+	return append(arguments, settings...)
 }
 
 // watchLog reads a server's log to its end, and closes ready when the server

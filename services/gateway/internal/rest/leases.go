@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -47,6 +49,10 @@ func (e *edge) revokeLease(c *call) (*answer, error) {
 // leasesOf are those of a run, as far as the caller may see them: agents may not. A run can be
 // read without them, too.
 func (e *edge) leasesOf(ctx context.Context, runID string) []jsonview.CapabilityLease {
+	role := access.CallerOf(ctx).Principal.Role
+	if role != "" && !auth.Allowed(approvalv1.ApprovalService_ListLeases_FullMethodName, role) {
+		return nil // asking would be refused, and leave a warning in the log
+	}
 	resp, err := e.Approvals.ListLeases(ctx, &approvalv1.ListLeasesRequest{RunId: runID})
 	if err != nil || len(resp.GetLeases()) == 0 {
 		return nil

@@ -68,7 +68,7 @@ func (c *Call) costsOf(session, path string, post func(path string, body []byte)
 		}
 		status, _, err := post("/v1/sessions/"+escaped(session)+"/costs", body)
 		if err != nil {
-			return "", fmt.Errorf("%w; is `interlock up` running?", err)
+			return "", err
 		}
 		if status != 200 {
 			return "", fmt.Errorf("the server answered with status %d", status)

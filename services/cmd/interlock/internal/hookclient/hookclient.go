@@ -62,6 +62,9 @@ type Call struct {
 
 	// Trace is the W3C traceparent of what the agent does; anything else is left out.
 	Trace string
+
+	// Client is the program that runs the hook and its version, as Claude Code says it in AI_AGENT.
+	Client string
 }
 
 // FromEnv is a call with what the environment says.
@@ -71,7 +74,7 @@ func FromEnv(getenv func(string) string) Call {
 		Token: getenv("INTERLOCK_TOKEN"), CA: getenv("INTERLOCK_CA"), Data: getenv("INTERLOCK_DATA"),
 		Project:   getenv("CLAUDE_PROJECT_DIR"),
 		Namespace: getenv("INTERLOCK_NAMESPACE"), Patience: getenv("INTERLOCK_HOOK_PATIENCE"),
-		Prices: getenv("INTERLOCK_PRICES"), Trace: getenv("TRACEPARENT"),
+		Prices: getenv("INTERLOCK_PRICES"), Trace: getenv("TRACEPARENT"), Client: getenv("AI_AGENT"),
 	}
 	if c.Server == "" {
 		c.Server = getenv("INTERLOCK_SERVER")
@@ -159,6 +162,17 @@ func (c *Call) Target() (Target, error) {
 	}
 }
 
+// naming is a transport whose errors name the server.
+func (t Target) naming(post Transport) Transport {
+	return func(deadline time.Time, target Target, req Request, limit int64) (int, []byte, error) {
+		status, body, err := post(deadline, target, req, limit)
+		if err != nil {
+			err = fmt.Errorf("the server at %s cannot be reached: %w; is `interlock up` running?", t.address(), err)
+		}
+		return status, body, err
+	}
+}
+
 // folder is the data folder. It is never searched for: an agent that may make a folder on
 // the way up from the workspace could put a server of its own there.
 func (c *Call) folder() (datadir.Dir, error) {
@@ -217,7 +231,9 @@ func (c *Call) run(in io.Reader, out, errs io.Writer, post Transport, deadline t
 		case c.passes(event):
 			r.answer = &answer{Exit: new(int)}
 		default:
-			r.answer, r.err = c.ask(deadline, event, post)
+			if r.err = c.outdated(); r.err == nil {
+				r.answer, r.err = c.ask(deadline, event, post)
+			}
 		}
 		results <- r
 	}()
@@ -299,6 +315,7 @@ func (c *Call) warn(out, errs io.Writer, why string) int {
 	}
 	text, _ := json.Marshal(map[string]string{"systemMessage": message}) // text always encodes
 	if _, err := out.Write(text); err != nil {
+		fmt.Fprintf(errs, "Interlock blocks this: the answer could not be written: %v\n", err)
 		return ExitBlock
 	}
 	return ExitDone
@@ -336,6 +353,7 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 	if err != nil {
 		return nil, err
 	}
+	post = target.naming(post)
 	token := c.Token
 	if token == "" {
 		folder, err := c.folder()
@@ -388,7 +406,7 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 	}
 	status, body, err := post(deadline, target, req, maxMessage)
 	if err != nil {
-		return nil, fmt.Errorf("%w; is `interlock up` running?", err)
+		return nil, err
 	}
 	if status != 200 {
 		return nil, fmt.Errorf("the server answered with status %d; is it Interlock's edge?", status)
@@ -433,7 +451,7 @@ func (c *Call) Reach(post Transport) error {
 	if err != nil {
 		return err
 	}
-	return proved(time.Now().Add(Timeout), target, token, post)
+	return proved(time.Now().Add(Timeout), target, token, target.naming(post))
 }
 
 // proved asks the server to prove that it knows the token of the data folder. Until it
@@ -448,7 +466,7 @@ func proved(deadline time.Time, target Target, token string, post Transport) err
 		Path: ProofPath, Body: body, Headers: [][2]string{{"Content-Type", "application/json"}},
 	}, maxMessage)
 	if err != nil {
-		return fmt.Errorf("%w; is `interlock up` running?", err)
+		return err
 	}
 	var answer struct {
 		Proof string `json:"proof"`
@@ -490,8 +508,12 @@ func parse(body []byte) (*answer, error) {
 }
 
 func (a *answer) give(out, errs io.Writer) int {
-	if a.Stderr != "" {
-		fmt.Fprintln(errs, a.Stderr)
+	text := a.Stderr
+	if *a.Exit != ExitDone && strings.TrimSpace(text) == "" {
+		text = "Interlock blocks this" // some agents continue when a block has no text
+	}
+	if text != "" {
+		fmt.Fprintln(errs, text)
 	}
 	if *a.Exit != ExitDone {
 		return ExitBlock

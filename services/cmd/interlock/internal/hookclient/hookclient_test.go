@@ -371,10 +371,10 @@ func TestFromEnv(t *testing.T) {
 	env := map[string]string{
 		"INTERLOCK_WORKFLOW": "w", "INTERLOCK_SERVER": "http://a", "INTERLOCK_TOKEN": "t", "INTERLOCK_DATA": "d",
 		"CLAUDE_PROJECT_DIR": "p", "INTERLOCK_NAMESPACE": "n", "INTERLOCK_CA": "f",
-		"TRACEPARENT": "00-x",
+		"TRACEPARENT": "00-x", "AI_AGENT": "claude-code_2-1-332_harness",
 	}
 	getenv := func(name string) string { return env[name] }
-	want := Call{Agent: hookevent.ClaudeCode, Workflow: "w", Server: "http://a", Token: "t", CA: "f", Data: "d", Project: "p", Namespace: "n", Trace: "00-x"}
+	want := Call{Agent: hookevent.ClaudeCode, Workflow: "w", Server: "http://a", Token: "t", CA: "f", Data: "d", Project: "p", Namespace: "n", Trace: "00-x", Client: "claude-code_2-1-332_harness"}
 	if got := FromEnv(getenv); got != want {
 		t.Errorf("%+v", got)
 	}

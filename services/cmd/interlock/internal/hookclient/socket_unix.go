@@ -43,7 +43,7 @@ func Socket(deadline time.Time, target Target, req Request, limit int64) (status
 // sent or after makes no difference to the user.
 func late(doing string, err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return errors.New("the server did not answer in time")
+		return errors.New("it did not answer in time")
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

@@ -66,6 +66,9 @@ func (c *verifyCommand) anchors(ctx context.Context) (map[string]anchor, error) 
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, nil // nothing was published yet
 	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: NATS does not answer about the stream; log in as a user that may make consumers of it, as `gateway` of deploy/nats/nats.conf", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read published heads: %w", err)
 	}

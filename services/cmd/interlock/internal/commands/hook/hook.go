@@ -35,7 +35,8 @@ type Command struct {
 
 	Prices string `help:"File with what models cost, instead of the table that is shipped." env:"INTERLOCK_PRICES" placeholder:"FILE"`
 
-	Trace string `hidden:"" env:"TRACEPARENT"`
+	Trace  string `hidden:"" env:"TRACEPARENT"`
+	Client string `hidden:"" env:"AI_AGENT"`
 }
 
 // ErrBlocked ends the hook with the exit code that blocks.

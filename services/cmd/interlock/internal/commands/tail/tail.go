@@ -51,6 +51,9 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 		return fmt.Errorf("tail: %w", err)
 	}
 	watcher, err := bus.Watch(ctx, js, bus.WatchConfig{Subjects: []string{c.Subject}, Last: c.Last})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: NATS does not answer about the stream; log in as a user that may make consumers of it, as `gateway` of deploy/nats/nats.conf", err)
+	}
 	if err != nil {
 		return err
 	}

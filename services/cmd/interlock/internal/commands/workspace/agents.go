@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/jsonfile"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
 )
 
 // Other agents than Claude Code do not tell their MCP servers the session of a conversation.
@@ -21,13 +21,21 @@ type (
 	copilotCommand struct{ setup }
 )
 
-// event is one that an agent calls the hook for. A stop must not be blocked forever by a
+// agentEvent is one that an agent calls the hook for. A stop must not be blocked forever by a
 // program that is gone.
 type agentEvent struct {
 	name string
 	stop bool
-	asks bool // people may be asked first
+	asks bool // before a call, and people may be asked first
 }
+
+// orBlock ends a command that blocks when the hook is missing or killed. It writes why: Codex and
+// Gemini CLI continue after a code 2 without a text.
+const orBlock = " || { echo 'Interlock blocks this: its hook has not allowed it' >&2; exit 2; }"
+
+// endless is when an agent may give up on a hook that it asks before a call, in seconds, where it
+// would make the call then. The hook itself answers long before, unless it is stopped.
+const endless = 24 * 60 * 60
 
 func (c *codexCommand) Run(ctx context.Context, io console.Streams) error {
 	if err := c.prepare(ctx, io); err != nil {
@@ -43,8 +51,8 @@ func (c *codexCommand) Run(ctx context.Context, io console.Streams) error {
 		{name: "SubagentStop", stop: true},
 	}
 	session := c.session("codex")
-	hooks := c.hooks(events, c.hook("codex", session), func(command string, seconds int) any {
-		return hookGroup{Hooks: []hookEntry{{Type: "command", Command: command, Timeout: seconds}}}
+	hooks := c.hooks(events, c.hook("codex", session), func(e agentEvent, command string, seconds int) any {
+		return hookGroup{Hooks: []hookEntry{{Type: "command", Command: command, Timeout: e.unlimited(seconds)}}}
 	})
 	_, err := c.write(ctx, io, []edit{{path: ".codex/hooks.json", add: hooks, remove: withoutHooks}},
 		"restart Codex and trust the hooks with /hooks: until you do, it skips them")
@@ -73,10 +81,8 @@ func (c *cursorCommand) Run(ctx context.Context, io console.Streams) error {
 		{name: "stop", stop: true},
 	}
 	session := c.session("cursor")
-	asks := map[string]bool{"preToolUse": true, "beforeMCPExecution": true}
-	name := ""
-	hooks := c.hooksOf(events, c.hook("cursor", session), &name, func(command string, seconds int) any {
-		return entry{Command: command, Timeout: seconds, FailClosed: asks[name]}
+	hooks := c.hooks(events, c.hook("cursor", session), func(e agentEvent, command string, seconds int) any {
+		return entry{Command: command, Timeout: seconds, FailClosed: e.asks}
 	})
 	_, err := c.write(ctx, io, []edit{
 		{path: ".cursor/hooks.json", add: versioned(hooks), remove: unversioned},
@@ -105,8 +111,8 @@ func (c *geminiCommand) Run(ctx context.Context, io console.Streams) error {
 		{name: "AfterAgent", stop: true},
 	}
 	session := c.session("gemini")
-	hooks := c.hooks(events, c.hook("gemini", session), func(command string, seconds int) any {
-		return group{Hooks: []entry{{Name: "interlock", Type: "command", Command: command, Timeout: 1000 * seconds}}}
+	hooks := c.hooks(events, c.hook("gemini", session), func(e agentEvent, command string, seconds int) any {
+		return group{Hooks: []entry{{Name: "interlock", Type: "command", Command: command, Timeout: 1000 * e.unlimited(seconds)}}}
 	})
 	server := c.server(session)
 	_, err := c.write(ctx, io, []edit{{
@@ -146,8 +152,8 @@ func (c *copilotCommand) Run(ctx context.Context, io console.Streams) error {
 		{name: "Stop", stop: true},
 	}
 	session := c.session("copilot")
-	hooks := c.hooks(events, c.hook("copilot", session), func(command string, seconds int) any {
-		return entry{Type: "command", Bash: command, Timeout: seconds}
+	hooks := c.hooks(events, c.hook("copilot", session), func(e agentEvent, command string, seconds int) any {
+		return entry{Type: "command", Bash: command, Timeout: e.unlimited(seconds)}
 	})
 	_, err := c.write(ctx, io, []edit{{path: ".github/hooks/interlock.json", add: versioned(hooks), remove: unversioned}}, "restart Copilot CLI")
 	if err == nil && !c.Undo {
@@ -156,13 +162,16 @@ func (c *copilotCommand) Run(ctx context.Context, io console.Streams) error {
 	return err
 }
 
-// hooks puts our command on each event of a document's hooks, once.
-func (s *setup) hooks(events []agentEvent, command string, element func(command string, seconds int) any) change {
-	return s.hooksOf(events, command, new(string), element)
+// unlimited is the time for a hook of an agent that makes the call when it gives up waiting.
+func (e agentEvent) unlimited(seconds int) int {
+	if e.asks {
+		return endless
+	}
+	return seconds
 }
 
-// hooksOf is hooks, and tells element by name which event it is for.
-func (s *setup) hooksOf(events []agentEvent, command string, name *string, element func(command string, seconds int) any) change {
+// hooks puts our command on each event of a document's hooks, once.
+func (s *setup) hooks(events []agentEvent, command []string, element func(e agentEvent, command string, seconds int) any) change {
 	return func(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
 		hooks, err := inside(doc, "hooks", jsontext.KindBeginObject)
 		if err != nil {
@@ -173,15 +182,15 @@ func (s *setup) hooksOf(events []agentEvent, command string, name *string, eleme
 			if err != nil {
 				return nil, fmt.Errorf("hooks: %w", err)
 			}
-			text, seconds := command, hookTimeout
+			words, seconds := command, hookTimeout
 			if event.asks {
-				text, seconds = patient(command, s.wait())
+				words, seconds = patient(command, s.wait())
 			}
+			text := shellwords.Join(words)
 			if !event.stop {
 				text += orBlock
 			}
-			*name = event.name
-			all, err = placed(all, jsonfile.Render(element(text, seconds), indent, 3), indent)
+			all, err = placed(all, jsonfile.Render(element(event, text, seconds), indent, 3), indent)
 			if err != nil {
 				return nil, fmt.Errorf("hooks: %s: %w", event.name, err)
 			}
@@ -211,16 +220,4 @@ func unversioned(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error
 		return nil, nil
 	}
 	return doc, err
-}
-
-// commandOf is the command of a hook, by any of the names that agents have for it.
-func commandOf(entry jsontext.Value) string {
-	var e struct {
-		Command string `json:"command"`
-		Bash    string `json:"bash"`
-	}
-	if json.Unmarshal(entry, &e) != nil {
-		return ""
-	}
-	return e.Command + e.Bash
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/jsonfile"
-	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
@@ -26,11 +25,11 @@ func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
 	if err := c.prepare(ctx, io); err != nil {
 		return err
 	}
-	command, server := func(string) string { return c.hook("", "") }, c.server("")
+	command, server := c.hook("", ""), c.server("")
 	ours, other := localSettings, sharedSettings
 	if c.Shared {
 		ours, other = other, ours
-		command, server = c.sharedHook, c.sharedServer()
+		command, server = c.sharedHook(), c.sharedServer()
 	}
 	add := func(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
 		doc, err := addHooks(doc, command, c.wait(), indent)
@@ -63,22 +62,18 @@ func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
 }
 
 // sharedHook is a command for everyone who works on a project: by the name of the program,
-// and for the data folder of their own copy. People who do not have the program read why
-// tool calls are blocked; nothing else is.
-func (c *claudeCodeCommand) sharedHook(event string) string {
-	data := shellwords.Join([]string{c.data})
+// and for the data folder of their own copy. Claude Code blocks the tool calls of people who do
+// not have the program, and names it.
+func (c *claudeCodeCommand) sharedHook() []string {
+	data := c.data
 	if c.everyones() {
-		data = `"$CLAUDE_PROJECT_DIR"/` + datadir.Default
+		data = "${CLAUDE_PROJECT_DIR}/" + datadir.Default
 	}
-	command := "interlock hook --data-dir " + data
+	words := []string{"interlock", "hook", "--data-dir", data}
 	if c.def != nil {
-		command += " --workflow " + c.def.ID
+		words = append(words, "--workflow", c.def.ID)
 	}
-	if event != "PreToolUse" {
-		return "command -v interlock >/dev/null || exit 0; " + command
-	}
-	return `command -v interlock >/dev/null || { echo "This project's tool calls are judged by Interlock, which is not installed here: ` +
-		`install it, and run interlock up in the project; or remove its hooks from .claude/settings.json." >&2; exit 2; }; ` + command
+	return words
 }
 
 // sharedServer is the MCP server for everyone who works on a project: it finds the data folder

@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/grpc"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -26,7 +25,6 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/hookclient"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/offline"
-	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 	"github.com/interlock-run/interlock/services/internal/hookevent"
@@ -108,176 +106,6 @@ func (c *Doctor) examine(ctx context.Context, io console.Streams) ([]finding, er
 	return append(findings, openShell(ctx, io, folder, hooks.workflow)...), nil
 }
 
-// gating is what the settings of a workspace say of hooks.
-type gating struct {
-	data     string   // that the hooks name
-	workflow string   // that they put sessions on
-	written  string   // the hooks in the workspace, to compare
-	files    []string // the settings with hooks, and the programs that they run
-}
-
-const again = "run `interlock init claude-code` again"
-
-// hooks checks that the settings call the hook for each event, and in a way that blocks.
-func (c *Doctor) hooks() (gating, []finding, error) {
-	var g gating
-	var findings []finding
-	type settings struct {
-		Disabled bool                   `json:"disableAllHooks"`
-		Hooks    map[string][]hookGroup `json:"hooks"`
-	}
-	commands := map[string][]string{}
-	own := map[string]string{}
-	administered := cmp.Or(c.Managed, managed())
-	for _, file := range []string{
-		filepath.Join(c.Dir, ".claude", "settings.json"), filepath.Join(c.Dir, ".claude", "settings.local.json"), administered,
-	} {
-		text, err := os.ReadFile(file)
-		if os.IsNotExist(err) {
-			continue
-		}
-		var s settings
-		if err == nil {
-			err = json.Unmarshal(text, &s)
-		}
-		if err != nil {
-			return g, nil, fmt.Errorf("read %s: %w", file, err)
-		}
-		if s.Disabled {
-			findings = append(findings, finding{failure, file + " turns all hooks off (disableAllHooks)", "remove disableAllHooks"})
-		}
-		for event, groups := range s.Hooks {
-			for _, group := range groups {
-				if group.Matcher != "" && group.Matcher != "*" {
-					continue // it does not see every tool
-				}
-				for _, h := range group.Hooks {
-					if isHook(h.Command) {
-						commands[event] = append(commands[event], h.Command)
-						g.files = append(g.files, file)
-						if file != administered { // which init does not write
-							own[event] += event + ": " + h.Command + "\n"
-						}
-					}
-				}
-			}
-		}
-	}
-	if others := c.others(&g); len(commands) == 0 && len(others) > 0 {
-		return g, append(findings, others...), nil
-	}
-	if len(commands) == 0 {
-		return g, append(findings, finding{failure, "no settings of Claude Code call the hook: nothing is gated", "run `interlock init claude-code`"}), nil
-	}
-	for _, event := range hookEvents {
-		g.written += own[event.name]
-		findings = append(findings, c.hook(event.name, event.stop, commands[event.name], &g)...)
-	}
-	if !slices.ContainsFunc(findings, func(f finding) bool { return f.level == failure }) {
-		findings = append(findings, finding{fine, fmt.Sprintf("the hook is called for all %d events", len(hookEvents)), ""})
-	}
-	return g, findings, nil
-}
-
-// others warns of the hooks of other agents, which are not checked. What they say of the server
-// and of the workflow is.
-func (c *Doctor) others(g *gating) []finding {
-	var findings []finding
-	for _, agent := range []struct{ name, file string }{
-		{"Codex", ".codex/hooks.json"},
-		{"Cursor", ".cursor/hooks.json"},
-		{"Gemini CLI", ".gemini/settings.json"},
-		{"Copilot CLI", ".github/hooks/interlock.json"},
-	} {
-		var settings struct {
-			Hooks any `json:"hooks"`
-		}
-		text, err := os.ReadFile(filepath.Join(c.Dir, agent.file))
-		if err != nil || json.Unmarshal(text, &settings) != nil {
-			continue
-		}
-		commands := hooksIn(settings.Hooks)
-		for _, command := range commands {
-			words := shellwords.Split(command)
-			words = words[programAt(words)+2:]
-			if at := slices.Index(words, "||"); at >= 0 {
-				words = words[:at]
-			}
-			call := hookclient.Call{Agent: hookevent.ClaudeCode}
-			if call.Parse(words) {
-				g.data, g.workflow = cmp.Or(g.data, call.Data), cmp.Or(g.workflow, call.Workflow)
-			}
-		}
-		if len(commands) > 0 {
-			g.files = append(g.files, filepath.Join(c.Dir, agent.file))
-			findings = append(findings, finding{
-				note, fmt.Sprintf("%s calls the hook (%s), and only hooks of Claude Code are checked", agent.name, agent.file), "",
-			})
-		}
-	}
-	return findings
-}
-
-// hooksIn are the commands of ours anywhere in a value.
-func hooksIn(value any) (commands []string) {
-	switch v := value.(type) {
-	case string:
-		if isHook(v) {
-			return []string{v}
-		}
-	case []any:
-		for _, element := range v {
-			commands = append(commands, hooksIn(element)...)
-		}
-	case map[string]any:
-		for _, member := range v {
-			commands = append(commands, hooksIn(member)...)
-		}
-	}
-	return commands
-}
-
-// hook checks the commands of one event.
-func (c *Doctor) hook(event string, stop bool, commands []string, g *gating) []finding {
-	if len(commands) == 0 {
-		return []finding{{failure, "no hook for " + event, again}}
-	}
-	var findings []finding
-	for _, command := range commands {
-		words := shellwords.Split(strings.ReplaceAll(command, `"$CLAUDE_PROJECT_DIR"`, shellwords.Quote(workspaceName(c.Dir))))
-		words = words[programAt(words):]
-		call := hookclient.Call{Agent: hookevent.ClaudeCode}
-		at := slices.Index(words, "||")
-		if at < 0 {
-			at = len(words)
-			if !stop {
-				findings = append(findings, finding{failure, event + ": the hook lacks || exit 2, so a missing program blocks nothing", again})
-			}
-		}
-		if !call.Parse(words[2:at]) {
-			findings = append(findings, finding{failure, event + ": the hook's command cannot be read: " + command, again})
-			continue
-		}
-		if err := resolves(words[0]); err != nil {
-			findings = append(findings, finding{failure, event + ": " + err.Error(), again})
-		}
-		if filepath.IsAbs(words[0]) {
-			g.files = append(g.files, words[0])
-		}
-		g.workflow = cmp.Or(call.Workflow, g.workflow)
-		switch {
-		case call.Server != "":
-		case call.Data == "" || !filepath.IsAbs(call.Data):
-			findings = append(findings, finding{failure, event + ": the hook names no absolute --data-dir", again})
-		case g.data != "" && g.data != call.Data:
-			findings = append(findings, finding{failure, event + ": the hooks name several data folders", again})
-		default:
-			g.data = call.Data
-		}
-	}
-	return findings
-}
-
 // folder checks that nobody else can change the data folder, and that its server answers.
 func (c *Doctor) folder(folder datadir.Dir, hooks gating) []finding {
 	if err := folder.Guarded(); err != nil {
@@ -308,22 +136,6 @@ func (c *Doctor) folder(folder datadir.Dir, hooks gating) []finding {
 		return append(findings, finding{failure, err.Error(), "start `interlock up`; until then every call is blocked"})
 	}
 	return append(findings, finding{fine, "the server of " + string(folder) + " answers, and proves that it knows the token", ""})
-}
-
-// changedSince compares the hooks with those that init has written.
-func changedSince(folder datadir.Dir, dir string, hooks gating) []finding {
-	known, err := folder.Installed(dir)
-	switch {
-	case hooks.written == "" && len(hooks.files) > 0:
-		return nil // managed settings are not init's
-	case err != nil:
-		return []finding{{failure, err.Error(), again}}
-	case known == "":
-		return []finding{{warning, "nothing tells whether the hooks are those that init wrote", again}}
-	case known != datadir.Digest(hooks.written):
-		return []finding{{failure, "the hooks have changed since `interlock init`", "look at .claude/settings.local.json and .claude/settings.json, then " + again}}
-	}
-	return []finding{{fine, "the hooks are unchanged since `interlock init`", ""}}
 }
 
 // apart is how to keep an agent from what its user could undo.
@@ -520,25 +332,4 @@ func may(info fs.FileInfo, who *user.User, others, group fs.FileMode) bool {
 		return true
 	}
 	return info.Mode().Perm()&group != 0 && slices.Contains(groups, strconv.Itoa(gid))
-}
-
-// written are the hooks of settings in the form that is compared.
-func written(doc jsontext.Value) string {
-	var s struct {
-		Hooks map[string][]hookGroup `json:"hooks"`
-	}
-	if json.Unmarshal(doc, &s) != nil {
-		return ""
-	}
-	var b strings.Builder
-	for _, event := range hookEvents {
-		for _, group := range s.Hooks[event.name] {
-			for _, h := range group.Hooks {
-				if isHook(h.Command) && (group.Matcher == "" || group.Matcher == "*") {
-					b.WriteString(event.name + ": " + h.Command + "\n")
-				}
-			}
-		}
-	}
-	return b.String()
 }

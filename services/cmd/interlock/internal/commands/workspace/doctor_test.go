@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
@@ -21,11 +23,8 @@ func TestManagedHooks(t *testing.T) {
 	}
 	var events []string
 	for _, event := range hookEvents {
-		command := program + " hook --server http://127.0.0.1:1"
-		if !event.stop {
-			command += " || exit 2"
-		}
-		events = append(events, `"`+event.name+`": [{"hooks": [{"type": "command", "command": "`+command+`"}]}]`)
+		events = append(events, `"`+event.name+`": [{"hooks": [{"type": "command", "command": "`+program+
+			`", "args": ["hook", "--server", "http://127.0.0.1:1"], "onFailure": "block"}]}]`)
 	}
 	file := filepath.Join(dir, "managed-settings.json")
 	if err := os.WriteFile(file, []byte(`{"hooks": {`+strings.Join(events, ", ")+`}}`), 0o600); err != nil {
@@ -37,6 +36,53 @@ func TestManagedHooks(t *testing.T) {
 	}
 	if all := changedSince(datadir.Dir(dir), dir, got); len(all) > 0 {
 		t.Errorf("they are compared with what init wrote: %v", all)
+	}
+}
+
+// S13.7, S13.10: an entry that may not block when its program fails is found.
+func TestHooksThatDoNotBlock(t *testing.T) {
+	t.Parallel()
+	const rest = `"type": "command", "command": "/i/interlock", "timeout": 15`
+	for entry, want := range map[string]string{
+		`{` + rest + `, "args": ["hook"], "onFailure": "block"}`:                       "",
+		`{` + rest + `, "args": ["hook"], "onFailure": "block", "statusMessage": "x"}`: "",
+		`{` + rest + `, "args": ["hook"]}`:                                             "onFailure",
+		`{` + rest + `, "args": ["hook"], "onFailure": "continue"}`:                    "onFailure",
+		`{` + rest + `, "args": ["hook"], "onFailure": "Block"}`:                       "onFailure",
+		`{` + rest + `, "args": ["hook"], "onFailure": "block", "async": true}`:        "async",
+		`{` + rest + `, "args": ["hook"], "onFailure": "block", "asyncRewake": true}`:  "asyncRewake",
+		`{` + rest + `, "args": ["hook"], "onFailure": "block", "once": true}`:         "once",
+		`{` + rest + `, "args": ["hook"], "onFailure": "block", "if": "Bash(rm *)"}`:   `"if"`,
+		`{` + rest + `, "args": "hook", "onFailure": "block"}`:                         "args",
+		`{"type": "command", "command": "interlock hook", "onFailure": "block"}`:       "a shell",
+		`{"type": "command", "command": "interlock hook || exit 2", "timeout": 15}`:    "a shell",
+		`{"type": "command", "command": "interlock hook || true", "timeout": 15}`:      "a shell",
+	} {
+		if got := lacks(jsontext.Value(entry)); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", entry, got, want)
+		}
+	}
+}
+
+// Any change of an entry of ours is seen, and a change of how it is laid out is not.
+func TestChangedHooks(t *testing.T) {
+	t.Parallel()
+	settings := func(entry string) string {
+		return written(jsontext.Value(`{"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [` + entry + `]}]}}`))
+	}
+	was := settings(`{"type": "command", "command": "/i/interlock", "args": ["hook", "--data-dir", "/d"], "timeout": 15, "onFailure": "block"}`)
+	if was == "" || settings("{\n"+`"onFailure":"block","timeout":15,"args":["hook","--data-dir","/d"],"command":"/i/interlock","type":"command"}`) != was {
+		t.Errorf("the layout counts: %q", was)
+	}
+	for _, entry := range []string{
+		`{"type": "command", "command": "/i/interlock", "args": ["hook", "--data-dir", "/d"], "timeout": 1, "onFailure": "block"}`,
+		`{"type": "command", "command": "/i/interlock", "args": ["hook", "--data-dir", "/e"], "timeout": 15, "onFailure": "block"}`,
+		`{"type": "command", "command": "/i/interlock", "args": ["hook", "--data-dir", "/d"], "timeout": 15}`,
+		`{"type": "command", "command": "/i/interlock", "args": ["hook", "--data-dir", "/d"], "timeout": 15, "onFailure": "block", "async": true}`,
+	} {
+		if settings(entry) == was {
+			t.Errorf("%s counts as unchanged", entry)
+		}
 	}
 }
 

@@ -14,31 +14,37 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
 )
 
-// hookTimeout is when Claude Code gives up on a hook, in seconds, and continues as
-// if there were none. The hook itself gives up before, and blocks.
+// hookTimeout is when agents give up on a hook, in seconds. The hook itself gives up before, and
+// blocks.
 const hookTimeout = 15
 
-// hookEvents are those that the hook answers. Tool events need a matcher. A stop
-// must not be blocked forever by a binary that is gone.
+// block has Claude Code (from 2.1.295 on) block when a hook is missing, ends by a signal or with a
+// code that means nothing, or takes too long.
+const block = "block"
+
+// hookEvents are those that the hook answers. Tool events need a matcher. Where a hook fails, a
+// prompt and the start of a session need not be blocked, since each call is, and a stop must not.
 var hookEvents = []struct {
-	name       string
-	tool, stop bool
+	name         string
+	tool, passes bool
 }{
 	{name: "PreToolUse", tool: true},
 	{name: "PostToolUse", tool: true},
 	{name: "PostToolUseFailure", tool: true},
-	{name: "UserPromptSubmit"},
-	{name: "SessionStart"},
-	{name: "Stop", stop: true},
+	{name: "UserPromptSubmit", passes: true},
+	{name: "SessionStart", passes: true},
+	{name: "Stop", passes: true},
 	{name: "SubagentStart"},
-	{name: "SubagentStop", stop: true},
+	{name: "SubagentStop", passes: true},
 }
 
 // hookEntry and hookGroup are the parts of Claude Code's settings that are written.
 type hookEntry struct {
-	Type    string `json:"type"`
-	Command string `json:"command"`
-	Timeout int    `json:"timeout"`
+	Type      string   `json:"type"`
+	Command   string   `json:"command"`
+	Args      []string `json:"args,omitempty"` // without a shell
+	Timeout   int      `json:"timeout"`
+	OnFailure string   `json:"onFailure,omitempty"`
 }
 
 type hookGroup struct {
@@ -46,14 +52,10 @@ type hookGroup struct {
 	Hooks   []hookEntry `json:"hooks"`
 }
 
-// orBlock ends a command that blocks when its program is missing: that is exit 127, after
-// which agents continue.
-const orBlock = " || exit 2"
-
 // addHooks puts our command on each event, once, next to the hooks of others.
 // Where the workflow has its agent wait for people, in seconds, the event that they
 // are asked for waits longer.
-func addHooks(doc []jsonfile.Member, command func(event string) string, wait int, indent string) ([]jsonfile.Member, error) {
+func addHooks(doc []jsonfile.Member, command []string, wait int, indent string) ([]jsonfile.Member, error) {
 	hooks, err := inside(doc, "hooks", jsontext.KindBeginObject)
 	if err != nil {
 		return nil, err
@@ -63,12 +65,13 @@ func addHooks(doc []jsonfile.Member, command func(event string) string, wait int
 		if err != nil {
 			return nil, fmt.Errorf("hooks: %w", err)
 		}
-		entry := hookEntry{Type: "command", Command: command(event.name), Timeout: hookTimeout}
+		words, timeout := command, hookTimeout
 		if event.name == "PreToolUse" {
-			entry.Command, entry.Timeout = patient(entry.Command, wait)
+			words, timeout = patient(command, wait)
 		}
-		if !event.stop {
-			entry.Command += orBlock
+		entry := hookEntry{Type: "command", Command: words[0], Args: words[1:], Timeout: timeout}
+		if !event.passes {
+			entry.OnFailure = block
 		}
 		group := hookGroup{Hooks: []hookEntry{entry}}
 		if event.tool {
@@ -83,11 +86,10 @@ func addHooks(doc []jsonfile.Member, command func(event string) string, wait int
 	return jsonfile.Set(doc, "hooks", jsonfile.Write(hooks, jsontext.KindBeginObject, indent, 1)), nil
 }
 
-// denials keep the agent's file tools out of the data folder, which holds the tokens of every
+// denials keep the agent's file tools (Edit stands for all that write) out of the data folder, which holds the tokens of every
 // role, and from its pointer. They are the same on every machine, since settings may be shared.
 var denials = []string{
-	"Read(./.interlock)", "Edit(./.interlock)", "Write(./.interlock)",
-	"Read(~/.local/state/interlock)", "Edit(~/.local/state/interlock)", "Write(~/.local/state/interlock)",
+	"Read(./.interlock)", "Edit(./.interlock)", "Read(~/.local/state/interlock)", "Edit(~/.local/state/interlock)",
 }
 
 // addDenials adds our permission rules to those that are there.
@@ -155,7 +157,7 @@ func placed(groups []jsonfile.Member, ours jsontext.Value, indent string) ([]jso
 // withoutOurs is a group without our entries, or an entry that is in no group: nil when
 // nothing is left.
 func withoutOurs(group jsontext.Value, indent string) (rest jsontext.Value, had bool, err error) {
-	if isHook(commandOf(group)) {
+	if isHook(wordsOf(group)) {
 		return nil, true, nil
 	}
 	fields, err := jsonfile.Members(group, jsontext.KindBeginObject)
@@ -168,7 +170,7 @@ func withoutOurs(group jsontext.Value, indent string) (rest jsontext.Value, had 
 	}
 	var others []jsonfile.Member
 	for _, h := range hooks {
-		if isHook(commandOf(h.Value)) {
+		if isHook(wordsOf(h.Value)) {
 			had = true
 			continue
 		}
@@ -181,9 +183,26 @@ func withoutOurs(group jsontext.Value, indent string) (rest jsontext.Value, had 
 	return jsonfile.Write(fields, jsontext.KindBeginObject, indent, 3), true, nil
 }
 
-// isHook recognises a command that init wrote.
-func isHook(command string) bool {
-	return programAt(shellwords.Split(command)) >= 0
+// isHook recognises the words of a command that init wrote.
+func isHook(words []string) bool {
+	return programAt(words) >= 0
+}
+
+// wordsOf returns the words that a hook runs, with a shell or without, by any of the names that
+// agents have for its command.
+func wordsOf(entry jsontext.Value) []string {
+	var e struct {
+		Command string   `json:"command"`
+		Bash    string   `json:"bash"`
+		Args    []string `json:"args"`
+	}
+	if json.Unmarshal(entry, &e) != nil {
+		return nil
+	}
+	if e.Args != nil {
+		return append([]string{e.Command}, e.Args...)
+	}
+	return shellwords.Split(e.Command + e.Bash)
 }
 
 // programAt is where in a command our program is called as a hook; -1 for nowhere.

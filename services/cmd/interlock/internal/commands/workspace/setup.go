@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -210,7 +211,7 @@ func folderOf(workspace, given string) (datadir.Dir, error) {
 
 // hook is the command of the hook: of an agent, if that is not Claude Code, and for a session
 // instead of the agent's, if one is named.
-func (s *setup) hook(agent, session string) string {
+func (s *setup) hook(agent, session string) []string {
 	words := []string{s.binary(), "hook"}
 	if agent != "" {
 		words = append(words, "--agent", agent)
@@ -222,7 +223,7 @@ func (s *setup) hook(agent, session string) string {
 	if s.def != nil {
 		words = append(words, "--workflow", s.def.ID)
 	}
-	return shellwords.Join(words)
+	return words
 }
 
 // wait is how long the workflow has its agent wait for people, in seconds.
@@ -234,12 +235,12 @@ func (s *setup) wait() int {
 }
 
 // patient is the command of the event that people are asked for, and its time in seconds.
-func patient(command string, wait int) (string, int) {
+func patient(command []string, wait int) ([]string, int) {
 	if wait <= 0 {
 		return command, hookTimeout
 	}
 	patience := wait + hookTimeout
-	return command + " --patience " + strconv.Itoa(patience), patience + hookTimeout
+	return append(slices.Clone(command), "--patience", strconv.Itoa(patience)), patience + hookTimeout
 }
 
 // workspaceName is the absolute path of a workspace.

@@ -1,0 +1,150 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// An option such as -n, --dry-run or --check can make a command harmless, and another one can
+// take it back: --no-dry-run, any beginning of that, --dry-run=false, "--noEmit null". So where a
+// harmless option decides, every other option of the command has to be known, and by its whole name.
+
+// looksOnly reports that an option makes the command harmless, and that no other may take it back.
+func (s *scan) looksOnly() bool {
+	return (s.quiet || s.pipes) && (s.doubted == 0 || s.spec.compiler || s.spec.asks) // those have closed lists of their own
+}
+
+// doubt remembers the place of an option that may take back a harmless one.
+func (s *scan) doubt(unsure bool, at int) {
+	if unsure && s.doubted == 0 {
+		s.doubted = at
+	}
+}
+
+// exact reports an option that the line of the program names, not only begins.
+func (s *scan) exact(name string) bool {
+	_, ok := s.spec.options[name]
+	if !ok && s.spec.single {
+		_, ok = s.spec.options["-"+strings.TrimLeft(name, "-")]
+	}
+	return ok
+}
+
+var (
+	affirms = wordSet(`true True TRUE t T 1 yes y on`)
+	refuses = wordSet(`false False FALSE f F 0 no n off none null undefined never`)
+)
+
+// denies reports a value by which a harmless option without an argument may say that it does not
+// hold: one that is attached, or the next word, which some programs take.
+func (s *scan) denies(o option, attached Word, at int) bool {
+	if o.takes != takesNothing {
+		return false
+	}
+	if _, _, ok := strings.Cut(s.words[at].Text, "="); ok && !(attached.Static && affirms[attached.Text]) {
+		return true
+	}
+	if at+1 >= len(s.words) {
+		return false
+	}
+	next := s.words[at+1]
+	if o.role == roleSwitch && !next.Static {
+		return next.start > startsSafe || slices.ContainsFunc([]string{"false", "null", "no", "0"}, func(v string) bool { return couldBe(next.Text, v) })
+	}
+	return next.Static && refuses[strings.ToLower(next.Text)]
+}
+
+const mayTakeBack = "has, next to the option that makes it harmless, another one that is not known and may take that back; leave it out, or write its whole name:"
+
+// unlessHarmless notes what a command does, or the option that may take back a harmless one.
+func (s *scan) unlessHarmless(kind Kind, at int, what string) {
+	if s.looksOnly() {
+		return
+	}
+	f := s.finding(kind, s.c, at, what)
+	if s.quiet || s.pipes {
+		f.What, f.About = mayTakeBack, s.words[s.doubted].String()
+	}
+	s.add(f)
+}
+
+// takesBack reports that words behind those that an entry of a list names take back a harmless
+// option of the entry.
+func takesBack(words []Word, named int) bool {
+	if named == 0 {
+		return false
+	}
+	sc := scan{words: words, spec: tableLine(words[:named])}
+	if sc.spec == nil {
+		return false
+	}
+	harmless := false
+	for i, w := range words {
+		switch {
+		case i == 0:
+		case w.Static && w.Text == "--":
+			return false
+		case i >= named && harmless && sc.mayTakeBack(w, i):
+			return true
+		case i < named && isOption(w):
+			if o, arg, known := sc.named(w); known && o.role.harmless() {
+				harmless = true
+				if i+1 == named && sc.denies(o, arg, i) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// mayTakeBack reports a word that may take back a harmless option before it.
+func (s *scan) mayTakeBack(w Word, at int) bool {
+	if !isOption(w) {
+		return !w.Static && w.start >= startsWithVariable
+	}
+	o, arg, known := s.named(w)
+	if known && o.role.harmless() {
+		return s.denies(o, arg, at) || o.role == roleDryRun && arg.Text != "" && !affirms[arg.Text]
+	}
+	return !known && (!w.Static || strings.HasPrefix(strings.TrimLeft(w.Text, "-"), "no"))
+}
+
+// named finds an option by its whole name, and what is attached to it.
+func (s *scan) named(w Word) (o option, arg Word, known bool) {
+	name, _, _ := strings.Cut(w.Text, "=")
+	if s.spec.folds {
+		name = strings.ToLower(name)
+	}
+	if s.exact(name) {
+		o, _ = s.lookup(name)
+		return o, part(w, len(name)+1), true
+	}
+	o, known, attached := s.spec.optionOf(w)
+	return o, part(w, max(attached, 0)), known
+}
+
+// harmless reports a role that makes a command harmless.
+func (r role) harmless() bool {
+	switch r {
+	case roleQuiet, roleSwitch, rolePipes, roleToStdout, roleDryRun:
+		return true
+	default:
+		return false
+	}
+}
+
+// tableLine is the line of the program, or of its subcommand, that words name, or nil.
+func tableLine(words []Word) *spec {
+	name := programName(words[0].Text[strings.LastIndexByte(words[0].Text, '/')+1:])
+	s := specOf(name)
+	for _, w := range words[1:] {
+		if s == nil || !s.sub {
+			break
+		}
+		if sub := specOf(name + " " + w.Text); sub != nil {
+			name, s = name+" "+w.Text, sub
+		}
+	}
+	return s
+}
