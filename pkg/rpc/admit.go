@@ -27,11 +27,11 @@ func (s *Server) admit(ctx context.Context, m *method) (context.Context, error) 
 		if m == s.unknown {
 			return ctx, errUnknownMethod()
 		}
+		ctx = auth.WithPrincipal(ctx, p) // a refusal names it too
 		if !auth.Allowed(m.name, p.Role) {
 			return ctx, fault.New(fault.PermissionDenied, "the role %s may not %s; %s",
 				p.Role, inWords(m.name), whoMay(m.name))
 		}
-		ctx = auth.WithPrincipal(ctx, p)
 		ctx = s.vouched(ctx)
 	}
 	given := metadata.ValueFromIncomingContext(ctx, NamespaceKey)
@@ -46,6 +46,7 @@ func (s *Server) admit(ctx context.Context, m *method) (context.Context, error) 
 			"lower-case letters, digits and hyphens that does not begin with a hyphen", NamespaceKey)
 	}
 	if p.Namespace != "" && given[0] != p.Namespace {
+		callOf(ctx).namespace = p.Namespace
 		return ctx, fault.New(fault.PermissionDenied, "this token is bound to the namespace %s; leave the namespace out, or name that one", p.Namespace)
 	}
 	callOf(ctx).namespace = given[0]

@@ -13,21 +13,45 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
+// Refusal is a call that was refused before there was a decision. It holds no secrets.
+type Refusal struct {
+	// Face is "grpc" or "http"; Method is that of gRPC, or of HTTP with its path.
+	Face, Method string
+	Reason       fault.Reason
+	// Message is what the caller was answered.
+	Message string
+	// Namespace is the one that was asked for. The rest is empty where it is not known.
+	Namespace, Principal, Role, Session, From string
+}
+
 // Refusals bounds how often refused callers are logged: once a second, with the number of those
 // that were not logged since.
 type Refusals struct {
+	// Tell is called with every refused caller; nil for none. It must not wait.
+	Tell func(Refusal)
+
 	once   throttle
 	silent atomic.Int64
 }
 
-// Log logs a refused caller, unless another was logged in this second. The attributes must hold no
-// secrets.
-func (r *Refusals) Log(ctx context.Context, log *slog.Logger, face string, reason fault.Reason, attrs ...slog.Attr) {
+// Log logs a refused caller, unless another was logged in this second, and tells of it.
+func (r *Refusals) Log(ctx context.Context, log *slog.Logger, of Refusal) {
+	if r.Tell != nil {
+		r.Tell(of)
+	}
 	if !r.once.pass(time.Now()) {
 		r.silent.Add(1)
 		return
 	}
-	attrs = append(attrs, slog.String("face", face), slog.String("reason", string(reason)))
+	attrs := []slog.Attr{slog.String("face", of.Face), slog.String("reason", string(of.Reason)), slog.String("method", of.Method), slog.String("error", of.Message)}
+	for _, known := range []slog.Attr{
+		slog.String("namespace", of.Namespace), slog.String("principal", of.Principal), slog.String("role", of.Role),
+		slog.String("session", of.Session), slog.String("from", of.From),
+	} {
+		if known.Value.String() != "" {
+			attrs = append(attrs, known)
+		}
+	}
 	if n := r.silent.Swap(0); n > 0 {
 		attrs = append(attrs, slog.Int64("not_logged", n))
 	}
@@ -48,12 +72,12 @@ func refusedBefore(m *method, reason fault.Reason) bool {
 
 // logRefused logs who was refused, as far as that is known.
 func (s *Server) logRefused(ctx context.Context, m *method, f *fault.Error) {
-	attrs := []slog.Attr{slog.String("method", m.name), slog.String("namespace", Namespace(ctx)), slog.String("error", f.Message)}
+	of := Refusal{Face: "grpc", Method: m.name, Reason: f.Reason, Message: f.Message, Namespace: Namespace(ctx)}
 	if p, known := auth.FromContext(ctx); known {
-		attrs = append(attrs, slog.String("principal", p.Name), slog.String("role", string(p.Role)), slog.String("session", p.Session))
+		of.Principal, of.Role, of.Session = p.Name, string(p.Role), p.Session
 	}
 	if from, known := peer.FromContext(ctx); known && from.Addr != nil {
-		attrs = append(attrs, slog.String("from", from.Addr.String()))
+		of.From = from.Addr.String()
 	}
-	s.refusals.Log(ctx, s.cfg.Logger, "grpc", f.Reason, attrs...)
+	s.refusals.Log(ctx, s.cfg.Logger, of)
 }

@@ -16,14 +16,19 @@ func TestRefusalsAreBounded(t *testing.T) {
 	var out bytes.Buffer
 	log, r := slog.New(slog.NewTextHandler(&out, nil)), &Refusals{}
 	r.once.next.Store(time.Now().Add(time.Hour).UnixNano())
+	told := 0
+	r.Tell = func(Refusal) { told++ }
 	for range 100 {
-		r.Log(t.Context(), log, "grpc", fault.PermissionDenied)
+		r.Log(t.Context(), log, Refusal{Face: "grpc", Reason: fault.PermissionDenied})
 	}
 	if out.Len() > 0 {
 		t.Fatalf("logged %s", &out)
 	}
 	r.once.next.Store(0)
-	r.Log(t.Context(), log, "grpc", fault.PermissionDenied, slog.String("principal", "amir"))
+	r.Log(t.Context(), log, Refusal{Face: "grpc", Reason: fault.PermissionDenied, Principal: "amir"})
+	if told != 101 {
+		t.Errorf("told of %d", told)
+	}
 	for _, want := range []string{"principal=amir", "face=grpc", "reason=PERMISSION_DENIED", "not_logged=100"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in %s", want, &out)

@@ -42,6 +42,9 @@ type Config struct {
 	// Gate is entered by every call: the calls of one era of the store end with it. Nil
 	// is one that never ends.
 	Gate *store.Gate
+	// Refused is called with every caller that is refused before there is a decision; nil for
+	// none. It must not wait.
+	Refused func(Refusal)
 	// AllowAnonymous lets callers without credentials in, as an operator named
 	// "anonymous". For development on loopback, and refused elsewhere. Wrong
 	// credentials are refused all the same.

@@ -53,7 +53,7 @@ func NewServer(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, health: grpchealth.NewServer(), methods: make(map[string]*method)}
+	s := &Server{cfg: cfg, health: grpchealth.NewServer(), methods: make(map[string]*method), refusals: Refusals{Tell: cfg.Refused}}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	if s.metrics, err = newMetrics(cfg.Registerer); err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ var levels = map[string]int{
 	"services/engine/internal/rpc": 3, "services/policyenforcer/internal/rpc": 3, "services/statestore/internal/rpc": 3,
 	"services/approval/internal/rpc": 3, "services/approval/internal/webhook": 3,
 	"services/gateway/internal": 3, "services/internal/jsonview": 3, "services/internal/traced": 3, "services/internal/recorded": 3, "services/internal/replayed": 3, "services/internal/receipts": 3, "services/internal/protomap": 3, "services/internal/listing": 3,
-	"services/internal/metrics": 3, "services/internal/presence": 3, "services/internal/sessiontree": 3, "services/internal/natsserver": 3, "services/internal/decided": 3, "services/internal/datadir": 3, "services/internal/configfile": 1, "services/internal/commandline": 4,
+	"services/internal/metrics": 3, "services/internal/presence": 3, "services/internal/sessiontree": 3, "services/internal/natsserver": 3, "services/internal/decided": 3, "services/internal/refused": 3, "services/internal/datadir": 3, "services/internal/configfile": 1, "services/internal/commandline": 4,
 
 	// What the command line prints and does without a server knows of no connection.
 	"services/cmd/interlock/internal/console": 3, "services/cmd/interlock/internal/jsonfile": 3,

@@ -65,6 +65,9 @@ type Binding = mcp.Binding
 
 // Config is what the gateway stands on. Engine, Policy and State are required.
 type Config struct {
+	// Refused is called with every request that the door does not let in; nil for none. It must
+	// not wait.
+	Refused func(rpc.Refusal)
 	// Engine, Policy and State are connections to these services.
 	Engine grpc.ClientConnInterface
 	Policy grpc.ClientConnInterface
@@ -170,7 +173,7 @@ func New(cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the MCP edge: %w", err)
 	}
-	door := access.Guard{Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous, Hosts: publicHosts(cfg), Refused: logRefused(cfg.Logger)}
+	door := access.Guard{Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous, Hosts: publicHosts(cfg), Refused: logRefused(cfg)}
 	people := console.Config{
 		Key: cfg.Console.Key, API: door.Protect(api, api.Refuse), Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous,
 		ReadOnly: cfg.Console.ReadOnly, PublicURL: cfg.PublicURL, Logger: cfg.Logger,

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"log/slog"
 	"net/http"
 
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -11,15 +10,16 @@ import (
 
 // logRefused logs requests that the door does not let in, of every face over HTTP: REST, MCP, hooks
 // and AuthZEN. The services log what they refuse themselves.
-func logRefused(log *slog.Logger) func(*http.Request, *access.Refusal) {
-	refusals := &rpc.Refusals{}
+func logRefused(cfg Config) func(*http.Request, *access.Refusal) {
+	refusals := &rpc.Refusals{Tell: cfg.Refused}
 	return func(r *http.Request, why *access.Refusal) {
 		if why.Cause != nil {
 			return // nobody is to blame
 		}
 		const most = 100
 		path := r.URL.Path
-		refusals.Log(r.Context(), log, "http", fault.Reason(why.Code), slog.String("method", r.Method), slog.String("path", path[:min(len(path), most)]),
-			slog.String("from", r.RemoteAddr), slog.String("error", why.Message))
+		refusals.Log(r.Context(), cfg.Logger, rpc.Refusal{
+			Face: "http", Method: r.Method + " " + path[:min(len(path), most)], Reason: fault.Reason(why.Code), Message: why.Message, From: r.RemoteAddr,
+		})
 	}
 }

@@ -39,6 +39,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/metrics"
 	"github.com/interlock-run/interlock/services/internal/natsserver"
 	"github.com/interlock-run/interlock/services/internal/presence"
+	"github.com/interlock-run/interlock/services/internal/refused"
 	"github.com/interlock-run/interlock/services/policyenforcer"
 	"github.com/interlock-run/interlock/services/statestore"
 )
@@ -329,8 +330,10 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		addresses = append(addresses, "unix:"+socket)
 		c.Endpoints.GRPCSocket = socket
 	}
+	refusals := refused.New(st, c.cfg.Logger)
 	server, err := rpc.NewServer(rpc.Config{
-		Gate: st.Gate(), Listen: addresses, Authenticator: tokens, Logger: c.cfg.Logger, TLS: c.cfg.TLS, Insecure: c.cfg.Insecure,
+		Refused: refusals.Tell,
+		Gate:    st.Gate(), Listen: addresses, Authenticator: tokens, Logger: c.cfg.Logger, TLS: c.cfg.TLS, Insecure: c.cfg.Insecure,
 		Registerer: c.metrics.Registerer(), TracerProvider: c.cfg.Tracer,
 	})
 	if err != nil {
@@ -365,7 +368,8 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		return errors.Join(err, closeAll(listeners))
 	}
 	edge := gateway.Config{
-		Engine: local, Policy: local, State: local, Approval: local, Self: self, Vouched: rpc.Vouching(local, func() string { return own }), NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
+		Refused: refusals.Tell,
+		Engine:  local, Policy: local, State: local, Approval: local, Self: self, Vouched: rpc.Vouching(local, func() string { return own }), NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
 		Upstreams: c.cfg.Upstreams, PublicURL: publicURL, ToolPrefix: c.cfg.ToolPrefix, StatePrefix: c.cfg.StatePrefix, AllowUnbound: c.cfg.AllowUnbound,
 		Quotas: c.cfg.Quotas, Authz: c.cfg.Authz, Receipts: signer, Prove: known.Prove, Console: pages,
 		Metrics: c.metrics, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: gateway.PlacesOf(string(c.cfg.Data)),

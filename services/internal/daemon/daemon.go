@@ -28,6 +28,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/decided"
 	"github.com/interlock-run/interlock/services/internal/metrics"
 	"github.com/interlock-run/interlock/services/internal/presence"
+	"github.com/interlock-run/interlock/services/internal/refused"
 )
 
 // Flags of every service. Each can be given as an environment variable.
@@ -213,8 +214,13 @@ func (d *Daemon) openServer(flags Flags) error {
 	if d.Tokens, err = flags.Authenticator(tokens, d.Log); err != nil {
 		return err
 	}
+	var tell func(rpc.Refusal)
+	if d.Store != nil {
+		tell = refused.New(d.Store, d.Log).Tell
+	}
 	server, err := rpc.NewServer(rpc.Config{
-		Gate: d.gate(), Listen: []string{flags.GRPC}, Authenticator: d.Tokens, AllowAnonymous: flags.AllowAnonymous,
+		Refused: tell,
+		Gate:    d.gate(), Listen: []string{flags.GRPC}, Authenticator: d.Tokens, AllowAnonymous: flags.AllowAnonymous,
 		TLS: flags.TLS(), Insecure: flags.InsecurePlaintext,
 		Registerer: d.Metrics.Registerer(), TracerProvider: d.Tracer, Logger: d.Log,
 	})

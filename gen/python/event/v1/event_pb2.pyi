@@ -76,6 +76,7 @@ class Event(_message.Message):
     LEASE_CHANGED_FIELD_NUMBER: _builtins.int
     TOOLCALL_OUTCOME_FIELD_NUMBER: _builtins.int
     RUN_MIGRATED_FIELD_NUMBER: _builtins.int
+    CALL_REFUSED_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Globally unique and deterministic: the same change always has the same id. It is
     also the NATS message id and the CloudEvents id.
@@ -240,6 +241,10 @@ class Event(_message.Message):
     def run_migrated(self) -> Global___RunMigrated:
         """Of run.migrated."""
 
+    @_builtins.property
+    def call_refused(self) -> Global___CallRefused:
+        """Of call.refused."""
+
     def __init__(
         self,
         *,
@@ -286,12 +291,13 @@ class Event(_message.Message):
         lease_changed: Global___LeaseChanged | None = ...,
         toolcall_outcome: Global___ToolCallOutcome | None = ...,
         run_migrated: Global___RunMigrated | None = ...,
+        call_refused: Global___CallRefused | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["approval_changed", b"approval_changed", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "lease_changed", b"lease_changed", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_migrated", b"run_migrated", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_outcome", b"toolcall_outcome", "toolcall_reported", b"toolcall_reported", "upstream_changed", b"upstream_changed", "workflow_registered", b"workflow_registered"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["approval_changed", b"approval_changed", "call_refused", b"call_refused", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "lease_changed", b"lease_changed", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_migrated", b"run_migrated", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_outcome", b"toolcall_outcome", "toolcall_reported", b"toolcall_reported", "upstream_changed", b"upstream_changed", "workflow_registered", b"workflow_registered"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "approval_changed", b"approval_changed", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "entity", b"entity", "entity_id", b"entity_id", "id", b"id", "lease_changed", b"lease_changed", "namespace", b"namespace", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_migrated", b"run_migrated", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_outcome", b"toolcall_outcome", "toolcall_reported", b"toolcall_reported", "type", b"type", "upstream_changed", b"upstream_changed", "version", b"version", "workflow_registered", b"workflow_registered"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "approval_changed", b"approval_changed", "call_refused", b"call_refused", "component_changed", b"component_changed", "component_committed", b"component_committed", "decisions_sealed", b"decisions_sealed", "entity", b"entity", "entity_id", b"entity_id", "id", b"id", "lease_changed", b"lease_changed", "namespace", b"namespace", "payload", b"payload", "policy_changed", b"policy_changed", "run_approval_changed", b"run_approval_changed", "run_branch_bound", b"run_branch_bound", "run_branch_ended", b"run_branch_ended", "run_child_ended", b"run_child_ended", "run_ended", b"run_ended", "run_forced", b"run_forced", "run_forked", b"run_forked", "run_interrupted", b"run_interrupted", "run_invoked", b"run_invoked", "run_joined", b"run_joined", "run_migrated", b"run_migrated", "run_paused", b"run_paused", "run_rejected", b"run_rejected", "run_resumed", b"run_resumed", "run_started", b"run_started", "run_transitioned", b"run_transitioned", "schema_registered", b"schema_registered", "session_changed", b"session_changed", "session_created", b"session_created", "session_granted", b"session_granted", "state_changed", b"state_changed", "state_deleted", b"state_deleted", "state_locked", b"state_locked", "task_changed", b"task_changed", "time", b"time", "toolcall_decided", b"toolcall_decided", "toolcall_outcome", b"toolcall_outcome", "toolcall_reported", b"toolcall_reported", "type", b"type", "upstream_changed", b"upstream_changed", "version", b"version", "workflow_registered", b"workflow_registered"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_payload: _TypeAlias = _typing.Literal["workflow_registered", "run_started", "run_transitioned", "run_rejected", "run_ended", "run_paused", "run_resumed", "toolcall_decided", "toolcall_reported", "run_forced", "run_interrupted", "run_forked", "run_branch_bound", "run_branch_ended", "run_joined", "run_invoked", "run_child_ended", "schema_registered", "state_changed", "state_deleted", "state_locked", "session_created", "session_changed", "session_granted", "task_changed", "component_changed", "component_committed", "approval_changed", "run_approval_changed", "policy_changed", "decisions_sealed", "upstream_changed", "lease_changed", "toolcall_outcome", "run_migrated"]  # noqa: Y015
+    _WhichOneofReturnType_payload: _TypeAlias = _typing.Literal["workflow_registered", "run_started", "run_transitioned", "run_rejected", "run_ended", "run_paused", "run_resumed", "toolcall_decided", "toolcall_reported", "run_forced", "run_interrupted", "run_forked", "run_branch_bound", "run_branch_ended", "run_joined", "run_invoked", "run_child_ended", "schema_registered", "state_changed", "state_deleted", "state_locked", "session_created", "session_changed", "session_granted", "task_changed", "component_changed", "component_committed", "approval_changed", "run_approval_changed", "policy_changed", "decisions_sealed", "upstream_changed", "lease_changed", "toolcall_outcome", "run_migrated", "call_refused"]  # noqa: Y015
     _WhichOneofArgType_payload: _TypeAlias = _typing.Literal["payload", b"payload"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_payload) -> _WhichOneofReturnType_payload | None: ...
 
@@ -1816,3 +1822,49 @@ class DecisionsSealed(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DecisionsSealed: _TypeAlias = DecisionsSealed  # noqa: Y015
+
+@_typing.final
+class CallRefused(_message.Message):
+    """CallRefused announces that a caller was refused before there was a decision (type "refused"):
+    by its credentials, its role, its session or its namespace. The entity is the principal, or
+    "unknown". A process announces at most one in ten seconds.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FACE_FIELD_NUMBER: _builtins.int
+    METHOD_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    ROLE_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    FROM_FIELD_NUMBER: _builtins.int
+    MORE_FIELD_NUMBER: _builtins.int
+    face: _builtins.str
+    """grpc, or http for REST, MCP, hooks and AuthZEN."""
+    method: _builtins.str
+    """The method: of gRPC, or of HTTP with its path."""
+    reason: _builtins.str
+    """The code of the refusal, such as "UNAUTHENTICATED"."""
+    role: _builtins.str
+    """The role of the principal; empty when it is not known."""
+    session_id: _builtins.str
+    """The session that the credentials are bound to; empty for none."""
+    more: _builtins.int
+    """How many more were refused since the one that was announced before."""
+    def __init__(
+        self,
+        *,
+        face: _builtins.str = ...,
+        method: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        role: _builtins.str = ...,
+        session_id: _builtins.str = ...,
+        more: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["face", b"face", "from", b"from", "method", b"method", "more", b"more", "reason", b"reason", "role", b"role", "session_id", b"session_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CallRefused: _TypeAlias = CallRefused  # noqa: Y015

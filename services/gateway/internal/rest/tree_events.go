@@ -14,7 +14,7 @@ import (
 // treeEntities are those whose events tell of trees of sessions: their names, what
 // they have written or asked for, and how they have failed. An agent reads its own
 // tree only (S10.9), and a subject names none.
-var treeEntities = map[string]bool{"state": true, "session": true, "task": true, "component": true, "approval": true, "policy": true, "audit": true}
+var treeEntities = map[string]bool{"state": true, "session": true, "task": true, "component": true, "approval": true, "policy": true, "audit": true, "call": true}
 
 // entityOf is the entity of a subject, or what a filter has in its place.
 func entityOf(subject string) string {

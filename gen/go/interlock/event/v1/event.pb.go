@@ -90,6 +90,7 @@ type Event struct {
 	//	*Event_LeaseChanged
 	//	*Event_ToolcallOutcome
 	//	*Event_RunMigrated
+	//	*Event_CallRefused
 	Payload       isEvent_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -503,6 +504,15 @@ func (x *Event) GetRunMigrated() *RunMigrated {
 	return nil
 }
 
+func (x *Event) GetCallRefused() *CallRefused {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_CallRefused); ok {
+			return x.CallRefused
+		}
+	}
+	return nil
+}
+
 type isEvent_Payload interface {
 	isEvent_Payload()
 }
@@ -682,6 +692,11 @@ type Event_RunMigrated struct {
 	RunMigrated *RunMigrated `protobuf:"bytes,54,opt,name=run_migrated,json=runMigrated,proto3,oneof"`
 }
 
+type Event_CallRefused struct {
+	// Of call.refused.
+	CallRefused *CallRefused `protobuf:"bytes,55,opt,name=call_refused,json=callRefused,proto3,oneof"`
+}
+
 func (*Event_WorkflowRegistered) isEvent_Payload() {}
 
 func (*Event_RunStarted) isEvent_Payload() {}
@@ -751,6 +766,8 @@ func (*Event_LeaseChanged) isEvent_Payload() {}
 func (*Event_ToolcallOutcome) isEvent_Payload() {}
 
 func (*Event_RunMigrated) isEvent_Payload() {}
+
+func (*Event_CallRefused) isEvent_Payload() {}
 
 // WorkflowRegistered announces a new immutable version of a workflow or process.
 type WorkflowRegistered struct {
@@ -3921,11 +3938,113 @@ func (x *DecisionsSealed) GetHead() string {
 	return ""
 }
 
+// CallRefused announces that a caller was refused before there was a decision (type "refused"):
+// by its credentials, its role, its session or its namespace. The entity is the principal, or
+// "unknown". A process announces at most one in ten seconds.
+type CallRefused struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// grpc, or http for REST, MCP, hooks and AuthZEN.
+	Face string `protobuf:"bytes,1,opt,name=face,proto3" json:"face,omitempty"`
+	// The method: of gRPC, or of HTTP with its path.
+	Method string `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
+	// The code of the refusal, such as "UNAUTHENTICATED".
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The role of the principal; empty when it is not known.
+	Role string `protobuf:"bytes,4,opt,name=role,proto3" json:"role,omitempty"`
+	// The session that the credentials are bound to; empty for none.
+	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The address that the call came from; empty when it is not known.
+	From string `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`
+	// How many more were refused since the one that was announced before.
+	More          int64 `protobuf:"varint,7,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallRefused) Reset() {
+	*x = CallRefused{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallRefused) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallRefused) ProtoMessage() {}
+
+func (x *CallRefused) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallRefused.ProtoReflect.Descriptor instead.
+func (*CallRefused) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *CallRefused) GetFace() string {
+	if x != nil {
+		return x.Face
+	}
+	return ""
+}
+
+func (x *CallRefused) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
+}
+
+func (x *CallRefused) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *CallRefused) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *CallRefused) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *CallRefused) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *CallRefused) GetMore() int64 {
+	if x != nil {
+		return x.More
+	}
+	return 0
+}
+
 var File_interlock_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd4\x16\n" +
+	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9a\x17\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x16\n" +
@@ -3976,7 +4095,8 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x10upstream_changed\x183 \x01(\v2#.interlock.event.v1.UpstreamChangedH\x00R\x0fupstreamChanged\x12G\n" +
 	"\rlease_changed\x184 \x01(\v2 .interlock.event.v1.LeaseChangedH\x00R\fleaseChanged\x12P\n" +
 	"\x10toolcall_outcome\x185 \x01(\v2#.interlock.event.v1.ToolCallOutcomeH\x00R\x0ftoolcallOutcome\x12D\n" +
-	"\frun_migrated\x186 \x01(\v2\x1f.interlock.event.v1.RunMigratedH\x00R\vrunMigratedB\t\n" +
+	"\frun_migrated\x186 \x01(\v2\x1f.interlock.event.v1.RunMigratedH\x00R\vrunMigrated\x12D\n" +
+	"\fcall_refused\x187 \x01(\v2\x1f.interlock.event.v1.CallRefusedH\x00R\vcallRefusedB\t\n" +
 	"\apayload\"s\n" +
 	"\x12WorkflowRegistered\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12)\n" +
@@ -4241,7 +4361,16 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x0fDecisionsSealed\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x03R\x04last\x12\x12\n" +
-	"\x04head\x18\x03 \x01(\tR\x04headBFZDgithub.com/interlock-run/interlock/gen/go/interlock/event/v1;eventv1b\x06proto3"
+	"\x04head\x18\x03 \x01(\tR\x04head\"\xac\x01\n" +
+	"\vCallRefused\x12\x12\n" +
+	"\x04face\x18\x01 \x01(\tR\x04face\x12\x16\n" +
+	"\x06method\x18\x02 \x01(\tR\x06method\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x12\n" +
+	"\x04role\x18\x04 \x01(\tR\x04role\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x05 \x01(\tR\tsessionId\x12\x12\n" +
+	"\x04from\x18\x06 \x01(\tR\x04from\x12\x12\n" +
+	"\x04more\x18\a \x01(\x03R\x04moreBFZDgithub.com/interlock-run/interlock/gen/go/interlock/event/v1;eventv1b\x06proto3"
 
 var (
 	file_interlock_event_v1_event_proto_rawDescOnce sync.Once
@@ -4255,7 +4384,7 @@ func file_interlock_event_v1_event_proto_rawDescGZIP() []byte {
 	return file_interlock_event_v1_event_proto_rawDescData
 }
 
-var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*Event)(nil),                 // 0: interlock.event.v1.Event
 	(*WorkflowRegistered)(nil),    // 1: interlock.event.v1.WorkflowRegistered
@@ -4296,10 +4425,11 @@ var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*PolicyChanged)(nil),         // 36: interlock.event.v1.PolicyChanged
 	(*UpstreamChanged)(nil),       // 37: interlock.event.v1.UpstreamChanged
 	(*DecisionsSealed)(nil),       // 38: interlock.event.v1.DecisionsSealed
-	(*timestamppb.Timestamp)(nil), // 39: google.protobuf.Timestamp
+	(*CallRefused)(nil),           // 39: interlock.event.v1.CallRefused
+	(*timestamppb.Timestamp)(nil), // 40: google.protobuf.Timestamp
 }
 var file_interlock_event_v1_event_proto_depIdxs = []int32{
-	39, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
+	40, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
 	1,  // 1: interlock.event.v1.Event.workflow_registered:type_name -> interlock.event.v1.WorkflowRegistered
 	2,  // 2: interlock.event.v1.Event.run_started:type_name -> interlock.event.v1.RunStarted
 	3,  // 3: interlock.event.v1.Event.run_transitioned:type_name -> interlock.event.v1.RunTransitioned
@@ -4335,18 +4465,19 @@ var file_interlock_event_v1_event_proto_depIdxs = []int32{
 	34, // 33: interlock.event.v1.Event.lease_changed:type_name -> interlock.event.v1.LeaseChanged
 	22, // 34: interlock.event.v1.Event.toolcall_outcome:type_name -> interlock.event.v1.ToolCallOutcome
 	9,  // 35: interlock.event.v1.Event.run_migrated:type_name -> interlock.event.v1.RunMigrated
-	15, // 36: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
-	20, // 37: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
-	19, // 38: interlock.event.v1.ToolCallDecided.limits:type_name -> interlock.event.v1.LimitUsed
-	39, // 39: interlock.event.v1.LimitUsed.until:type_name -> google.protobuf.Timestamp
-	39, // 40: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
-	39, // 41: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
-	39, // 42: interlock.event.v1.LeaseChanged.expires_at:type_name -> google.protobuf.Timestamp
-	43, // [43:43] is the sub-list for method output_type
-	43, // [43:43] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	39, // 36: interlock.event.v1.Event.call_refused:type_name -> interlock.event.v1.CallRefused
+	15, // 37: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
+	20, // 38: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
+	19, // 39: interlock.event.v1.ToolCallDecided.limits:type_name -> interlock.event.v1.LimitUsed
+	40, // 40: interlock.event.v1.LimitUsed.until:type_name -> google.protobuf.Timestamp
+	40, // 41: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
+	40, // 42: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
+	40, // 43: interlock.event.v1.LeaseChanged.expires_at:type_name -> google.protobuf.Timestamp
+	44, // [44:44] is the sub-list for method output_type
+	44, // [44:44] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_interlock_event_v1_event_proto_init() }
@@ -4390,6 +4521,7 @@ func file_interlock_event_v1_event_proto_init() {
 		(*Event_LeaseChanged)(nil),
 		(*Event_ToolcallOutcome)(nil),
 		(*Event_RunMigrated)(nil),
+		(*Event_CallRefused)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -4397,7 +4529,7 @@ func file_interlock_event_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_event_v1_event_proto_rawDesc), len(file_interlock_event_v1_event_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   39,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -61,6 +61,10 @@ func (s Style) eventFacts(ev *eventv1.Event) string {
 	switch ev.GetPayload().(type) {
 	case *eventv1.Event_StateChanged:
 		facts = slices.Insert(facts, 0, fmt.Sprintf("version %d", ev.GetVersion()))
+	case *eventv1.Event_CallRefused:
+		if more := ev.GetCallRefused().GetMore(); more > 0 {
+			facts = append(facts, fmt.Sprintf("and %d more", more))
+		}
 	case *eventv1.Event_UpstreamChanged:
 		facts = append(facts, "tools "+strings.Join(ev.GetUpstreamChanged().GetTools(), ", "))
 	case *eventv1.Event_StateLocked:
