@@ -33,6 +33,9 @@ type Plan struct {
 	// Names are the words that could name a file, wherever they stand: arguments,
 	// targets of redirections, values of variables, here-documents.
 	Names []Word
+
+	// connects is true when a redirection may read from another machine: /dev/tcp.
+	connects bool
 }
 
 // Command is one simple command.
