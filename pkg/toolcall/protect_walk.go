@@ -133,6 +133,9 @@ func (w *walk) command(c shell.Command) (why, about string) {
 		if name == "rm" && !hasLetter(options, "rR", "--recursive") {
 			return "", ""
 		}
+		if name == "rm" && !slices.Contains(options, "--no-preserve-root") { // it refuses the root itself
+			sources = slices.DeleteFunc(slices.Clone(operands), func(w shell.Word) bool { return w.Static && w.Text == "/" })
+		}
 		changes = true
 	case "chmod", "chown", "chgrp", "chattr", "setfacl":
 		if sources = after(operands, 1); !hasLetter(options, "R", "--recursive") {
@@ -223,10 +226,10 @@ func (w *walk) holdsSettings(word shell.Word) bool {
 		return false
 	}
 	root := w.places.Folder
-	at := absolute(w.bases[len(w.bases)-1], word.Text)
-	if root == "" {
+	if root == "" { // the place of the call is not known
 		return len(w.bases) == 1 && path.Clean(word.Text) == "."
 	}
+	at := absolute(w.bases[len(w.bases)-1], word.Text)
 	return at == "/" || within(plainName(root), plainName(at))
 }
 
