@@ -185,3 +185,24 @@ func (s *scan) verb(at int) {
 func changesByVerb(verb string) bool {
 	return slices.ContainsFunc(actingVerbs, func(begin string) bool { return verb == begin || strings.HasPrefix(verb, begin+"-") })
 }
+
+// networkSchemes are those of addresses that do not name a file here.
+var networkSchemes = wordSet(`http https ftp ftps sftp scp smtp smtps imap mqtt`)
+
+// sendsAway reports that all addresses are of other machines.
+func (s *scan) sendsAway() bool {
+	if slices.ContainsFunc(s.words, func(w Word) bool {
+		return strings.HasPrefix(w.Text, "--url") || strings.HasPrefix(w.Text, "--expand-url")
+	}) {
+		return false
+	}
+	return !slices.ContainsFunc(s.operands, func(place int) bool {
+		w := s.words[place]
+		scheme, _, ok := strings.Cut(w.Text, "://")
+		switch {
+		case strings.ContainsRune(scheme, Unknown), !ok && strings.ContainsAny(scheme, ":{["):
+			return true
+		}
+		return ok && !networkSchemes[scheme]
+	})
+}

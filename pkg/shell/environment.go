@@ -83,6 +83,9 @@ func (s *scan) network() {
 		return
 	}
 	object, verb := s.words[s.operands[0]].Text, s.words[s.operands[1]]
+	if len(object) > 1 && strings.HasPrefix("monitor", object) {
+		return // it only shows
+	}
 	if strings.HasPrefix(verb.Text, "e") && (strings.HasPrefix("netns", object) || strings.HasPrefix("vrf", object)) {
 		return // exec, which has a line
 	}
@@ -95,3 +98,85 @@ func (s *scan) network() {
 
 // ipReads are the verbs of ip that only show; their beginnings do as well.
 var ipReads = strings.Fields(`show list lst ls get help identify pids monitor list-id`)
+
+// env walks `env [options] [NAME=value]... [command]`.
+func (p *planner) env(c, at int) {
+	sc := p.scanWords(specOf("env"), "env", c, at)
+	if len(sc.evals) > 0 {
+		sc.envSplit(at)
+		return
+	}
+	next := len(sc.words)
+	if len(sc.operands) > 0 {
+		next = sc.operands[0]
+		if sc.words[next].Text == "-" { // means -i
+			next++
+		}
+		next = p.assignments(c, next)
+	}
+	if next == len(sc.words) {
+		p.note(Dumps, c, at, "shows the whole environment")
+		return
+	}
+	p.wrapped(c, next)
+}
+
+// envSplit walks `env -S "words" more`, which splits the words as options,
+// assignments and a command.
+func (s *scan) envSplit(at int) {
+	e := s.evals[0]
+	words := slices.Concat(s.words[at:at+1], splitPlain(e.word.Text), s.words[e.at+1:])
+	if !e.word.Static || !words[1].Static {
+		s.note(Hidden, s.c, e.at, hiddenScript)
+		return
+	}
+	if s.enter() {
+		if inner := s.command(Command{Words: words}); s.beyond == nil {
+			s.env(inner, 0)
+		}
+	}
+	s.leave()
+}
+
+// printenv shows the variables that it names, or all.
+func (p *planner) printenv(c, at int) {
+	sc := p.scanWords(specOf("printenv"), "printenv", c, at)
+	if len(sc.operands) == 0 || slices.ContainsFunc(sc.operands, func(i int) bool { return !sc.words[i].Static }) {
+		p.note(Dumps, c, at, "shows the whole environment")
+	}
+	for _, i := range sc.operands {
+		p.usesValue(sc.words[i].Text)
+	}
+}
+
+// envsubst puts the variables that its input names into its output, or only those
+// that its operand names.
+func (p *planner) envsubst(c, at int) {
+	sc := p.scanWords(specOf("envsubst"), "envsubst", c, at)
+	if len(sc.operands) != 1 || !sc.words[sc.operands[0]].Static {
+		p.note(Dumps, c, at, "shows the variables that its input names")
+		return
+	}
+	sc.readsNames(sc.words[sc.operands[0]].Text)
+}
+
+// passesOn judges NAME or NAME=value, of which the first passes a variable of the environment on.
+func (s *scan) passesOn(arg Word, at int) {
+	if !strings.Contains(arg.Text, "=") {
+		s.readsPatterns(arg, at)
+	}
+}
+
+// readsPatterns judges a word that names variables, or patterns of names.
+func (s *scan) readsPatterns(arg Word, at int) {
+	if !arg.Static || strings.ContainsAny(arg.Text, "*?[!") {
+		s.note(Dumps, s.c, at, "passes variables on whose names it does not tell")
+	}
+	s.readsNames(arg.Text)
+}
+
+func (s *scan) readsNames(text string) {
+	for _, name := range strings.FieldsFunc(text, func(c rune) bool { return c != '_' && notAlphanumeric(c) }) {
+		s.usesValue(name)
+	}
+}

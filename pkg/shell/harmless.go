@@ -148,3 +148,18 @@ func tableLine(words []Word) *spec {
 	}
 	return s
 }
+
+// choicesOfReport are forms of reports that go to the output.
+var choicesOfReport = wordSet(`default console basic verbose dot dots tap tap-flat spec list line min minimal summary progress nyan landing doc github
+github-actions agent tree compact expanded stylish unix json jsonl text text-summary colorized parseable msvs pretty quiet documentation silent gitlab full concise
+grouped pylint sarif colored-line-number line-number tab code-climate junit-xml checkstyle visualstudio codeframe string teamcity short tty failures-only hanging-process p d f`)
+
+// harmlessOverrides are the beginnings of settings of ruff that choose what it looks for.
+var harmlessOverrides = []string{"line-length", "indent-width", "target-version", "preview", "select", "ignore", "extend-select", "extend-ignore", "lint.", "format.", "exclude", "extend-exclude", "src"}
+
+// writingSettings are parts of the names of settings of pytest that write or run.
+var writingSettings = []string{"addopts", "log_file", "_dir", "path", "plugin", "report", "log_auto"}
+
+// harmlessPlugins of pytest change neither files nor what runs.
+var harmlessPlugins = wordSet(`pytester xdist xdist.plugin pytest_cov pytest_asyncio pytest_timeout pytest_mock
+pytest_django randomly pytest_randomly terminal`)

@@ -275,27 +275,6 @@ func harmlessPlus(w Word) bool {
 	return w.Static && (searches && !strings.ContainsAny(pattern, "\n\r") || strings.Trim(command, "+0123456789gGFpP%") == "")
 }
 
-// networkSchemes are those of addresses that do not name a file here.
-var networkSchemes = wordSet(`http https ftp ftps sftp scp smtp smtps imap mqtt`)
-
-// sendsAway reports that all addresses are of other machines.
-func (s *scan) sendsAway() bool {
-	if slices.ContainsFunc(s.words, func(w Word) bool {
-		return strings.HasPrefix(w.Text, "--url") || strings.HasPrefix(w.Text, "--expand-url")
-	}) {
-		return false
-	}
-	return !slices.ContainsFunc(s.operands, func(place int) bool {
-		w := s.words[place]
-		scheme, _, ok := strings.Cut(w.Text, "://")
-		switch {
-		case strings.ContainsRune(scheme, Unknown), !ok && strings.ContainsAny(scheme, ":{["):
-			return true
-		}
-		return ok && !networkSchemes[scheme]
-	})
-}
-
 // subcommand walks the subcommand's own line. It reports false when there is none.
 func (s *scan) subcommand() bool {
 	if len(s.operands) == 0 {
@@ -330,30 +309,6 @@ func (s *scan) subcommand() bool {
 		return false
 	}
 	return true
-}
-
-// behind walks what follows -- where it is for another program that has a line: `cargo test --`.
-func (s *scan) behind(at int) {
-	name := s.name + " --"
-	if specOf(name) == nil {
-		name = s.spec.name + " --"
-	}
-	if specOf(name) == nil {
-		return
-	}
-	end := slices.IndexFunc(s.words[at+1:], func(w Word) bool { return w.Static && w.Text == "--" })
-	if end >= 0 && at+end+2 < len(s.words) {
-		s.tabled(name, s.c, at+1+end)
-	}
-}
-
-// again walks `yarn workspaces foreach ...`, which runs a subcommand of yarn in many folders.
-func (s *scan) again() {
-	if len(s.operands) == 0 {
-		return
-	}
-	manager, _, _ := strings.Cut(s.name, " ")
-	s.added(slices.Concat([]Word{{Text: manager, Static: true}}, s.words[s.operands[0]:]))
 }
 
 // looks judges the options after a place, none of which a line names, by how they look.
@@ -520,65 +475,4 @@ func (p *planner) assignments(c, at int) int {
 		p.set(name, part(w, len(name)+1), byAssignment)
 	}
 	return at
-}
-
-// env walks `env [options] [NAME=value]... [command]`.
-func (p *planner) env(c, at int) {
-	sc := p.scanWords(specOf("env"), "env", c, at)
-	if len(sc.evals) > 0 {
-		sc.envSplit(at)
-		return
-	}
-	next := len(sc.words)
-	if len(sc.operands) > 0 {
-		next = sc.operands[0]
-		if sc.words[next].Text == "-" { // means -i
-			next++
-		}
-		next = p.assignments(c, next)
-	}
-	if next == len(sc.words) {
-		p.note(Dumps, c, at, "shows the whole environment")
-		return
-	}
-	p.wrapped(c, next)
-}
-
-// envSplit walks `env -S "words" more`, which splits the words as options,
-// assignments and a command.
-func (s *scan) envSplit(at int) {
-	e := s.evals[0]
-	words := slices.Concat(s.words[at:at+1], splitPlain(e.word.Text), s.words[e.at+1:])
-	if !e.word.Static || !words[1].Static {
-		s.note(Hidden, s.c, e.at, hiddenScript)
-		return
-	}
-	if s.enter() {
-		if inner := s.command(Command{Words: words}); s.beyond == nil {
-			s.env(inner, 0)
-		}
-	}
-	s.leave()
-}
-
-// printenv shows the variables that it names, or all.
-func (p *planner) printenv(c, at int) {
-	sc := p.scanWords(specOf("printenv"), "printenv", c, at)
-	if len(sc.operands) == 0 || slices.ContainsFunc(sc.operands, func(i int) bool { return !sc.words[i].Static }) {
-		p.note(Dumps, c, at, "shows the whole environment")
-	}
-	for _, i := range sc.operands {
-		p.usesValue(sc.words[i].Text)
-	}
-}
-
-// envsubst puts the variables that its input names into its output, or only those
-// that its operand names.
-func (p *planner) envsubst(c, at int) {
-	sc := p.scanWords(specOf("envsubst"), "envsubst", c, at)
-	if len(sc.operands) != 1 || !sc.words[sc.operands[0]].Static {
-		p.note(Dumps, c, at, "shows the variables that its input names")
-		return
-	}
-	sc.readsNames(sc.words[sc.operands[0]].Text)
 }

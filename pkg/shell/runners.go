@@ -349,3 +349,27 @@ func (p *planner) flock(c, at int) {
 	}
 	p.wrapped(c, next)
 }
+
+// again walks `yarn workspaces foreach ...`, which runs a subcommand of yarn in many folders.
+func (s *scan) again() {
+	if len(s.operands) == 0 {
+		return
+	}
+	manager, _, _ := strings.Cut(s.name, " ")
+	s.added(slices.Concat([]Word{{Text: manager, Static: true}}, s.words[s.operands[0]:]))
+}
+
+// behind walks what follows -- where it is for another program that has a line: `cargo test --`.
+func (s *scan) behind(at int) {
+	name := s.name + " --"
+	if specOf(name) == nil {
+		name = s.spec.name + " --"
+	}
+	if specOf(name) == nil {
+		return
+	}
+	end := slices.IndexFunc(s.words[at+1:], func(w Word) bool { return w.Static && w.Text == "--" })
+	if end >= 0 && at+end+2 < len(s.words) {
+		s.tabled(name, s.c, at+1+end)
+	}
+}

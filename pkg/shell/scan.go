@@ -421,44 +421,8 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 	}
 }
 
-// writingSettings are parts of the names of settings of pytest that write or run.
-var writingSettings = []string{"addopts", "log_file", "_dir", "path", "plugin", "report", "log_auto"}
-
-// choicesOfReport are forms of reports that go to the output.
-var choicesOfReport = wordSet(`default console basic verbose dot dots tap tap-flat spec list line min minimal summary progress nyan landing doc github
-github-actions agent tree compact expanded stylish unix json jsonl text text-summary colorized parseable msvs pretty quiet documentation silent gitlab full concise
-grouped pylint sarif colored-line-number line-number tab code-climate junit-xml checkstyle visualstudio codeframe string teamcity short tty failures-only hanging-process p d f`)
-
-// harmlessOverrides are the beginnings of settings of ruff that choose what it looks for.
-var harmlessOverrides = []string{"line-length", "indent-width", "target-version", "preview", "select", "ignore", "extend-select", "extend-ignore", "lint.", "format.", "exclude", "extend-exclude", "src"}
-
-// harmlessPlugins of pytest change neither files nor what runs.
-var harmlessPlugins = wordSet(`pytester xdist xdist.plugin pytest_cov pytest_asyncio pytest_timeout pytest_mock
-pytest_django randomly pytest_randomly terminal`)
-
 // nameCharacters make the name of a module, and nothing that runs.
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:=,.-"
-
-// passesOn judges NAME or NAME=value, of which the first passes a variable of the environment on.
-func (s *scan) passesOn(arg Word, at int) {
-	if !strings.Contains(arg.Text, "=") {
-		s.readsPatterns(arg, at)
-	}
-}
-
-// readsPatterns judges a word that names variables, or patterns of names.
-func (s *scan) readsPatterns(arg Word, at int) {
-	if !arg.Static || strings.ContainsAny(arg.Text, "*?[!") {
-		s.note(Dumps, s.c, at, "passes variables on whose names it does not tell")
-	}
-	s.readsNames(arg.Text)
-}
-
-func (s *scan) readsNames(text string) {
-	for _, name := range strings.FieldsFunc(text, func(c rune) bool { return c != '_' && notAlphanumeric(c) }) {
-		s.usesValue(name)
-	}
-}
 
 // inlineScript walks an argument that a shell runs.
 func (s *scan) inlineScript(arg Word, at int) {

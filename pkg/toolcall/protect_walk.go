@@ -133,6 +133,9 @@ func (w *walk) command(c shell.Command) (why, about string) {
 		if name == "rm" && !hasLetter(options, "rR", "--recursive") {
 			return "", ""
 		}
+		if name == "rm" && !slices.Contains(options, "--no-preserve-root") { // it refuses the root itself
+			sources = slices.DeleteFunc(slices.Clone(operands), func(w shell.Word) bool { return w.Static && w.Text == "/" })
+		}
 		changes = true
 	case "chmod", "chown", "chgrp", "chattr", "setfacl":
 		if sources = after(operands, 1); !hasLetter(options, "R", "--recursive") {
@@ -223,10 +226,10 @@ func (w *walk) holdsSettings(word shell.Word) bool {
 		return false
 	}
 	root := w.places.Folder
-	at := absolute(w.bases[len(w.bases)-1], word.Text)
-	if root == "" {
+	if root == "" { // the place of the call is not known
 		return len(w.bases) == 1 && path.Clean(word.Text) == "."
 	}
+	at := absolute(w.bases[len(w.bases)-1], word.Text)
 	return at == "/" || within(plainName(root), plainName(at))
 }
 
@@ -263,70 +266,87 @@ func below(place, rest string) string {
 	return strings.TrimSuffix(lower(place), "/") + "/" + strings.TrimPrefix(rest, "/")
 }
 
-// find judges find: what it does with the files that its patterns admit.
-func (w *walk) find(c shell.Command) (why, about string) {
-	words := c.Words[c.Assigns+1:]
-	var places []shell.Word
+// finding is what a command of find does with the files that its tests admit.
+type finding struct {
+	places                   []shell.Word
+	admits                   []func(name string) bool
+	deletes, runs, or        bool
+	reader                   bool // what it runs only reads
+	onlyEmpty, onlyNoRegular bool // tests by which it does not meet the files
+}
+
+// findingOf reads the words of find.
+func findingOf(words []shell.Word) finding {
+	f := finding{reader: true}
 	begin := 0
 	for begin < len(words) && (words[begin].Text == "" || !strings.ContainsAny(words[begin].Text[:1], "-(!,")) {
-		places = append(places, words[begin])
 		begin++
 	}
-	if len(places) == 0 {
-		places = []shell.Word{{Text: ".", Static: true}}
+	if f.places = words[:begin]; begin == 0 {
+		f.places = []shell.Word{{Text: ".", Static: true}}
 	}
-	deletes, runs, reader := false, w.handsOn, true
-	var admits []func(name string) bool
-	negated, harmless := false, false
+	negated := false
 	for i := begin; i < len(words); i++ {
-		text, argument := words[i].Text, shell.Word{}
+		argument := shell.Word{}
 		if i+1 < len(words) {
 			argument = words[i+1]
 		}
-		switch text {
+		switch text := words[i].Text; text {
 		case "!", "-not":
 			negated = !negated
 			continue
+		case "-o", "-or":
+			f.or = true
 		case "-delete", "-rm":
-			deletes = true
+			f.deletes = true
 		case "-exec", "-execdir", "-ok", "-okdir":
-			runs = true
-			reader = reader && readers[baseOf(argument)]
-			deletes = deletes || removers[baseOf(argument)] && takesFound(words[i+1:])
+			f.runs = true
+			f.reader = f.reader && readers[baseOf(argument)]
+			f.deletes = f.deletes || removers[baseOf(argument)] && takesFound(words[i+1:])
 		case "-empty":
-			harmless = true
+			f.onlyEmpty = f.onlyEmpty || !negated
 		case "-type", "-xtype":
-			harmless = harmless || !negated && (argument.Text == "d" || argument.Text == "l")
+			f.onlyNoRegular = f.onlyNoRegular || !negated && (argument.Text == "d" || argument.Text == "l")
 		case "-name", "-iname":
-			admits = append(admits, admitted(argument, negated, path.Base))
-		case "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex":
-			pattern := argument
-			if strings.HasSuffix(text, "regex") {
-				pattern = shell.Word{Text: string(shell.Unknown)}
-			}
-			admits = append(admits, admitted(pattern, negated, func(name string) string { return name }))
+			f.admits = append(f.admits, admitted(argument, negated, path.Base))
+		case "-path", "-ipath", "-wholename", "-iwholename":
+			f.admits = append(f.admits, admitted(argument, negated, func(name string) string { return name }))
+		case "-regex", "-iregex":
+			f.admits = append(f.admits, func(string) bool { return true })
 		}
 		negated = false
 	}
-	changes := deletes || runs && !reader || w.handsOn && w.acts
-	if !deletes && !runs || harmless && !runs {
+	return f
+}
+
+// meets reports that the tests could hold for a file.
+func (f finding) meets(name string) bool {
+	all, some := true, len(f.admits) == 0
+	for _, admits := range f.admits {
+		ok := admits(name)
+		all, some = all && ok, some || ok
+	}
+	return all || f.or && some
+}
+
+// find judges find.
+func (w *walk) find(c shell.Command) (why, about string) {
+	f := findingOf(c.Words[c.Assigns+1:])
+	f.runs = f.runs || w.handsOn
+	changes := f.deletes || f.runs && !f.reader || w.handsOn && w.acts
+	switch {
+	case !f.deletes && !f.runs, (f.onlyEmpty || f.onlyNoRegular) && !f.or && !f.runs:
+		return "", ""
+	case len(f.admits) == 0 && !f.deletes: // as grep -r
 		return "", ""
 	}
-	if len(admits) == 0 && !deletes {
-		return "", "" // as grep -r
-	}
-	or := slices.ContainsFunc(words, func(w shell.Word) bool { return w.Text == "-o" || w.Text == "-or" })
-	for _, place := range places {
+	for _, place := range f.places {
 		for _, name := range w.found(place, changes) {
-			all, any := true, len(admits) == 0
-			for _, admits := range admits {
-				ok := admits(name)
-				all, any = all && ok, any || ok
-			}
-			if all || or && any {
-				if slices.ContainsFunc(hookFiles, func(file string) bool { return strings.HasSuffix("/"+name, "/"+file) }) {
-					return hookWalk, name
-				}
+			switch {
+			case !f.meets(name):
+			case slices.ContainsFunc(hookFiles, func(file string) bool { return strings.HasSuffix("/"+name, "/"+file) }):
+				return hookWalk, name
+			default:
 				return ownWalk, path.Base(name)
 			}
 		}
@@ -371,48 +391,17 @@ func (w *walk) search(name string, c shell.Command, options []string) (why, abou
 	if strings.HasPrefix(name, "fd") && !w.handsOn && !hasLetter(options, "xX", "--exec", "--exec-batch") {
 		return "", ""
 	}
-	var globs []string
-	ignored, hidden := 0, false
-	for i, word := range c.Words {
-		text, value := word.Text, ""
-		if i+1 < len(c.Words) {
-			value = c.Words[i+1].Text
-		}
-		option, attached, has := strings.Cut(text, "=")
-		if has {
-			value = attached
-		}
-		switch {
-		case option == "--include" && greps, !greps && (option == "-g" || option == "--glob" || option == "--iglob" || option == "-e" && strings.HasPrefix(name, "fd")),
-			option == "--file-search-regex" || option == "-G" && name == "ag":
-			globs = append(globs, value)
-		case !greps && strings.HasPrefix(text, "-g") && len(text) > 2 && text[1] != '-':
-			globs = append(globs, text[2:])
-		case option == "--type" && value == "json", option == "-t" && value == "json", text == "-tjson", text == "--json" && name == "ack":
-			globs = append(globs, "*.json")
-		case option == "--no-ignore", strings.HasPrefix(option, "--no-ignore-"), option == "-I" && strings.HasPrefix(name, "fd"):
-			ignored++
-		case option == "--hidden", text == "-.":
-			hidden = true
-		case strings.HasPrefix(text, "--unrestricted"):
-			ignored++
-			hidden = hidden || ignored > 1
-		case len(text) > 1 && text[0] == '-' && text[1] != '-' && !greps:
-			n := strings.Count(text, "u")
-			ignored += n
-			hidden = hidden || n > 0 && (ignored > 1 || name != "rg" && name != "ripgrep") || strings.Contains(text, "H") && strings.HasPrefix(name, "fd")
-			if strings.Contains(text, "I") && strings.HasPrefix(name, "fd") {
-				ignored++
-			}
-		}
+	globs := globsOf(name, c, greps)
+	all, hidden := false, false
+	if !greps {
+		all, hidden = ignores(name, options)
 	}
 	for _, place := range w.searched(c) {
 		folder := w.above(place)
 		if folder == "" || leavesOut(c, folder) {
 			continue
 		}
-		visible := !strings.Contains(folder, "/.")
-		if ignored > 0 && (hidden || visible) {
+		if visible := !strings.Contains(folder, "/."); all && (hidden || visible) {
 			return ownWalk, folder
 		}
 		for _, base := range w.bases {
@@ -422,6 +411,51 @@ func (w *walk) search(name string, c shell.Command, options []string) (why, abou
 		}
 	}
 	return "", ""
+}
+
+// globsOf are the patterns of names that a search is given.
+func globsOf(name string, c shell.Command, greps bool) (globs []string) {
+	for i, word := range c.Words {
+		option, value, attached := strings.Cut(word.Text, "=")
+		if !attached && i+1 < len(c.Words) {
+			value = c.Words[i+1].Text
+		}
+		switch {
+		case greps && option == "--include", !greps && (option == "-g" || option == "--glob" || option == "--iglob"), option == "--file-search-regex" || option == "-G" && name == "ag":
+			globs = append(globs, value)
+		case !greps && strings.HasPrefix(word.Text, "-g") && len(word.Text) > 2:
+			globs = append(globs, word.Text[2:])
+		case !greps && (option == "--type" || option == "-t") && value == "json", word.Text == "-tjson", word.Text == "--json" && name == "ack":
+			globs = append(globs, "*.json")
+		}
+	}
+	return globs
+}
+
+// ignores says whether a search does not respect ignore files, and looks at hidden ones.
+func ignores(name string, options []string) (all, hidden bool) {
+	n := 0
+	for _, text := range options {
+		option, _, _ := strings.Cut(text, "=")
+		switch {
+		case strings.HasPrefix(option, "--no-ignore"):
+			n++
+		case option == "--hidden", option == "-.":
+			hidden = true
+		case len(option) > 3 && strings.HasPrefix("--unrestricted", option):
+			n++
+			hidden = hidden || n > 1 || name != "rg" && name != "ripgrep"
+		case !strings.HasPrefix(text, "--"):
+			u := strings.Count(text, "u")
+			n += u
+			hidden = hidden || u > 0 && (n > 1 || name != "rg" && name != "ripgrep")
+			if strings.HasPrefix(name, "fd") {
+				hidden = hidden || strings.Contains(text, "H")
+				n += strings.Count(text, "I")
+			}
+		}
+	}
+	return n > 0, hidden
 }
 
 // Options of tools that search, with a value in the next word, and long ones without.
