@@ -377,7 +377,7 @@ describe("approvals", () => {
     await api("operator", "POST", "/v1/workflows", {
       id: "pushes",
       initial: "work",
-      states: { work: { allowed_tools: ["Bash"], on: { DONE: "end" } }, end: { type: "final" } },
+      states: { work: { allowed_tools: ["Bash", "Edit"], on: { DONE: "end" } }, end: { type: "final" } },
     });
     await api("operator", "POST", "/v1/policies?name=pushes", {
       role: "agent",
@@ -521,6 +521,61 @@ describe("work", () => {
     await page.getByRole("heading", { name: "In testing" }).waitFor();
     await say("Cancel");
     await page.getByText("cancelled").first().waitFor();
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+
+  test("what is not enforced is said where it is looked for, with its reason", async () => {
+    const states = { plan: { allowed_tools: ["Read"], on: { GO: "end" } }, end: { type: "final" } };
+    await api("operator", "POST", "/v1/workflows", {
+      id: "lenient",
+      initial: "plan",
+      meta: { enforcement: "while_running" },
+      states,
+    });
+    await api("operator", "POST", "/v1/workflows", { id: "kept", initial: "plan", states });
+    const start = (workflow) => api("agent", "POST", "/v1/runs", { workflow, session_id: `not-enforced-${workflow}` });
+    const check = (run, call_id) =>
+      api("agent", "POST", `/v1/runs/${run.run_id}/check`, { tool: "WebFetch", input: {}, call_id });
+    const lenient = await start("lenient");
+    const kept = await start("kept");
+    const { page, context, problems } = await visit();
+    const enforced = page.locator("dt", { hasText: "Allowed tools" }).locator("xpath=following-sibling::dd[1]");
+
+    await logIn(page, server.tokens.operator, `/runs/${lenient.run_id}`);
+    await page.getByRole("heading", { name: "In plan" }).waitFor();
+    assert.equal(await enforced.textContent(), "Read");
+    assert.equal(await page.getByText("nothing is enforced").count(), 0);
+    await api("agent", "POST", `/v1/runs/${lenient.run_id}/pause`, {});
+    await page.getByText(/^Paused: nothing is enforced since .*, paused by agent$/).waitFor();
+    assert.equal(await enforced.textContent(), "any: nothing is enforced");
+    await page.getByRole("button", { name: "Resume", exact: true }).waitFor();
+    assert.deepEqual((({ decision, code }) => [decision, code])(await check(lenient, "while-paused")), [
+      "ALLOW",
+      "NOT_ENFORCED",
+    ]);
+
+    await page.goto(`${server.url}/ui/decisions/${lenient.run_id}/while-paused`);
+    await page.getByRole("heading", { name: "Allowed, not enforced: WebFetch" }).waitFor();
+    await page.getByText("Not enforced: run paused by agent").waitFor();
+    const state = page.locator(".proof li", { hasText: "In which state" });
+    assert.match(await state.textContent(), /not enforced/);
+    assert.doesNotMatch(await state.textContent(), /passes/);
+    await page.goto(`${server.url}/ui/decisions?run_id=${lenient.run_id}`);
+    await page.getByText("run paused by agent").waitFor();
+    await page.goto(`${server.url}/ui/`);
+    await page.getByText("run paused by agent").first().waitFor(patient);
+    assert.equal(
+      await page.getByRole("link", { name: "held", exact: true }).getAttribute("href"),
+      "/ui/runs?status=HELD",
+    );
+
+    await api("agent", "POST", `/v1/runs/${kept.run_id}/transition`, { event: "GO" });
+    await check(kept, "after-the-end");
+    await page.goto(`${server.url}/ui/runs/${kept.run_id}`);
+    await page.getByText("The run has ended: nothing is enforced.").waitFor();
+    await page.goto(`${server.url}/ui/decisions?code=NOT_ENFORCED&run_id=${kept.run_id}`);
+    await page.getByText("run has ended").waitFor();
     assert.deepEqual(problems, []);
     await context.close();
   });

@@ -10,7 +10,7 @@ cat >deploy-pipeline.json <<'JSON'
   "context": {"test_result": null, "coverage": 0, "approved": false},
   "meta": {
     "task_type": "deployment", "estimated_steps": 25, "danger_level": "dangerous",
-    "requires_human_approval": true, "capture_output": true, "approval_mode": "ui"
+    "requires_human_approval": true, "capture_output": true, "approval_mode": "ui", "enforcement": "while_running"
   },
   "states": {
     "planning": {

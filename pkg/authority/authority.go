@@ -161,7 +161,7 @@ const (
 	InvalidRequest     Code = "INVALID_REQUEST"
 	NotFound           Code = "NOT_FOUND"
 	PermissionDenied   Code = "PERMISSION_DENIED"
-	EnforcementAlways  Code = "ENFORCEMENT_ALWAYS"
+	EnforcementKept    Code = "ENFORCEMENT_KEPT"
 	RunHeld            Code = "RUN_HELD"
 	SessionEnded       Code = "SESSION_ENDED"
 	FailedPrecondition Code = "FAILED_PRECONDITION"

@@ -15,7 +15,7 @@ func (s *Scene) mayLeaveFor(op Op, next Place) *Refusal {
 	if session == "" && next.Run != nil {
 		session = next.Run.SessionID
 	}
-	if session == "" || op == Resume && next.Run.Status != workflow.Paused {
+	if session == "" || op == Resume && !next.Run.Status.Stopped() {
 		return nil
 	}
 	binding, now, drives, refusal := s.drives(session)
@@ -74,7 +74,7 @@ func Whole(b Binding, run, root *workflow.Run) (Binding, *workflow.Run) {
 // Left reports that a session which drives a run may drive another one without pausing
 // the first: that has ended, its agent has paused it, or another session has resumed it.
 func Left(b Binding, run *workflow.Run) bool {
-	return run.Status.Ended() || run.Status == workflow.Paused && !run.Held() || run.SessionID != b.Session
+	return run.Status.Ended() || run.Status == workflow.Paused || run.SessionID != b.Session
 }
 
 // HoldsAtEnd reports that a run is held when a session that drives it ends (S11.1), so
@@ -88,7 +88,7 @@ func HoldsAtEnd(b Binding, run *workflow.Run) bool {
 // next instead, which is nil for one that is not there yet.
 func Pauses(b Binding, now, next *workflow.Run) bool {
 	sameFamily := next != nil && next.Root() == now.Root()
-	return !sameFamily && !Left(b, now) && now.Status != workflow.Paused
+	return !sameFamily && !Left(b, now) && !now.Status.Stopped()
 }
 
 // mayMove refuses a session another branch of the family that it works in, when it would
@@ -180,8 +180,8 @@ func (s *Scene) mayLeaveBranch(b Binding, n Node) *Refusal {
 
 // mayContinueElsewhere refuses an agent another run in a session whose run has ended in a
 // way that keeps the session: BLOCKED is a stop sign, which a human takes down (S8.3);
-// and what enforces always stays in force after its final state (S2.9), so that only the
-// same workflow, which still enforces always, is started again.
+// and what is still enforced after a final state (S2.9) lets only the same workflow be
+// started again, with enforcement that is not weaker.
 func (s *Scene) mayContinueElsewhere(b Binding, n Node) *Refusal {
 	run := n.Run
 	if b.Branch == "" && run.SessionID != b.Session {
@@ -192,11 +192,12 @@ func (s *Scene) mayContinueElsewhere(b Binding, n Node) *Refusal {
 		return refuse(FailedPrecondition,
 			"run %s of this session has ended BLOCKED, and an agent can start no other in it; an operator can", run.ID)
 	case workflow.Completed, workflow.Failed:
-		again := s.Offer != nil && s.Offer.Workflow == run.Workflow && s.Offer.AlwaysEnforce
-		if n.AlwaysEnforce && !again {
-			return refuse(EnforcementAlways,
-				"workflow %q has enforcement \"always\", and this session keeps to it after its end: "+
-					"an agent can start it again here, and no other; an operator can", run.Workflow)
+		again := s.Offer != nil && s.Offer.Workflow == run.Workflow && s.Offer.Enforcement.AtLeast(n.Enforcement)
+		if !n.Enforcement.Lifts(run.Status) && !again {
+			return refuse(EnforcementKept,
+				"run %s has ended %s, and workflow %q has enforcement %q, which this session keeps to: "+
+					"an agent can start the same workflow again here, and no other; an operator can, and so can a new session",
+				run.ID, run.Status, run.Workflow, n.Enforcement)
 		}
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 
 // Permit refuses what the caller may not do, once Aim has found what it is about. It
 // holds agents to the rules of the runs that they work in: an agent leaves no run that is
-// held, that enforces always, or that is a process, by whatever operation (S6.2, S6.6, S8).
+// held, that keeps its agents, or that is a process, by whatever operation (S6.2, S6.6, S8).
 func (s *Scene) Permit(op Op, aim Aim) *Refusal {
 	r, refusal := s.ruleOf(op)
 	if refusal != nil || s.Who.Role != Agent {
@@ -55,12 +55,13 @@ func notHeld(run *workflow.Run) *Refusal {
 // kept is why an agent cannot leave a run.
 func kept(n Node) *Refusal {
 	if n.Process {
-		return refuse(EnforcementAlways,
+		return refuse(EnforcementKept,
 			"an agent cannot leave process %q before it has ended: answer its questions; an operator can pause or cancel it",
 			n.Run.Workflow)
 	}
-	return refuse(EnforcementAlways,
-		"workflow %q has enforcement \"always\": an agent cannot leave it before a final state; an operator can", n.Run.Workflow)
+	return refuse(EnforcementKept,
+		"workflow %q has enforcement %q: an agent cannot leave it before a final state; continue by its events, or ask an operator",
+		n.Run.Workflow, n.Enforcement)
 }
 
 // mayEnd refuses to pause or end a run for the sake of the run itself, of one that it

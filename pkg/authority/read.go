@@ -55,7 +55,7 @@ func (w Who) Unseen(id string) *Refusal {
 // outermost, and now what root's session drives, or nil.
 func SupersededBy(run, root, now *workflow.Run) string {
 	switch {
-	case run.Status != workflow.Paused && !run.Status.Ended():
+	case !run.Status.Stopped() && !run.Status.Ended():
 		return ""
 	case now != nil && now.Root() != root.ID:
 		return now.ID

@@ -9,14 +9,14 @@ import (
 // Node is a run, with what its definition says of leaving it.
 type Node struct {
 	Run *workflow.Run
-	// AlwaysEnforce: the definition has meta.enforcement "always" (S2.9, S6.6).
-	AlwaysEnforce bool
+	// Enforcement is the definition's meta.enforcement (S2.9, S6.6).
+	Enforcement workflow.Enforcement
 	// Process: the definition is a process (S8).
 	Process bool
 }
 
 // keeps reports that agents cannot leave the run before it has ended.
-func (n Node) keeps() bool { return n.AlwaysEnforce || n.Process }
+func (n Node) keeps() bool { return n.Enforcement.Keeps() || n.Process }
 
 // Target is what a request names: a run by its id, or else the one that a session drives;
 // and the branch of its fork, or none for the caller's own.
@@ -38,7 +38,7 @@ type Offer struct {
 	Workflow string
 	// Version that would be started, and the newest that is registered.
 	Version, Newest int64
-	AlwaysEnforce   bool
+	Enforcement     workflow.Enforcement
 	// Claims are the keys that the request sets in the context, and that agents may not
 	// set at the start (S6.8).
 	Claims []string

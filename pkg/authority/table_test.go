@@ -3,6 +3,7 @@ package authority_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,12 +25,16 @@ var (
 		"other",   // bound to o, which drives another run
 	}
 	enforcements = []string{
-		"plain",
+		"plain",   // R enforces while it runs
+		"success", // R enforces until it has succeeded
 		"always",  // R enforces always
 		"process", // R is a process
 		"inside",  // R was invoked by a run that enforces always
 		"around",  // R waits, in branch y, for a run that enforces always
 		"ended",   // R enforced always and has completed
+		"done",    // R enforced until success and has completed
+		"failed",  // R enforced until success and has failed
+		"lax",     // R enforced while it ran and has failed
 		"blocked", // R has ended BLOCKED
 	}
 	holds = [][]workflow.HoldCause{
@@ -41,7 +46,13 @@ var (
 func sceneOf(op authority.Op, role authority.Role, binding, enforcement string, held []workflow.HoldCause) *authority.Scene {
 	run := &workflow.Run{ID: "R", Workflow: "w", Owner: "amir", SessionID: "s", Status: workflow.Running}
 	run.Fork = forkOf("x:b,y")
-	r := authority.Node{Run: run, AlwaysEnforce: enforcement == "always" || enforcement == "ended", Process: enforcement == "process"}
+	r := authority.Node{Run: run, Enforcement: workflow.WhileRunning, Process: enforcement == "process"}
+	switch enforcement {
+	case "always", "ended":
+		r.Enforcement = workflow.Always
+	case "success", "done", "failed":
+		r.Enforcement = workflow.UntilSuccess
+	}
 	other := &workflow.Run{ID: "O", Workflow: "o", Owner: "amir", SessionID: "o", Status: workflow.Running}
 	s := &authority.Scene{Who: authority.Who{Role: role, Name: "amir"}, AboveKnown: true}
 	switch enforcement {
@@ -49,14 +60,16 @@ func sceneOf(op authority.Op, role authority.Role, binding, enforcement string, 
 		run.Parent = &workflow.Parent{RunID: "P", Root: "P", Depth: 1}
 		parent := &workflow.Run{ID: "P", Workflow: "p", SessionID: "s", Status: workflow.Waiting}
 		parent.Child = &workflow.Invocation{RunID: "R"}
-		s.Runs = append(s.Runs, authority.Node{Run: parent, AlwaysEnforce: true})
+		s.Runs = append(s.Runs, authority.Node{Run: parent, Enforcement: workflow.Always})
 	case "around":
 		run.Fork.Branches[1].Child = &workflow.Invocation{RunID: "C"}
 		child := &workflow.Run{ID: "C", Workflow: "c", SessionID: "s", Status: workflow.Running}
 		child.Parent = &workflow.Parent{RunID: "R", Root: "R", Depth: 1}
-		s.Runs = append(s.Runs, authority.Node{Run: child, AlwaysEnforce: true})
-	case "ended":
+		s.Runs = append(s.Runs, authority.Node{Run: child, Enforcement: workflow.Always})
+	case "ended", "done":
 		run.Status, run.Fork = workflow.Completed, nil
+	case "failed", "lax":
+		run.Status, run.Fork = workflow.Failed, nil
 	case "blocked":
 		run.Status, run.Fork = workflow.Blocked, nil
 	}
@@ -68,12 +81,12 @@ func sceneOf(op authority.Op, role authority.Role, binding, enforcement string, 
 		if held == nil || n.Run.Status.Ended() {
 			continue
 		}
-		n.Run.Status = workflow.Paused
+		n.Run.Status = workflow.Held
 		for _, cause := range held {
 			n.Run.Holds = append(n.Run.Holds, workflow.Hold{By: "olga", Cause: cause})
 		}
 	}
-	s.Runs = append(s.Runs, authority.Node{Run: other})
+	s.Runs = append(s.Runs, authority.Node{Run: other, Enforcement: workflow.WhileRunning})
 	s.Bindings = []authority.Binding{
 		{Session: "s", RunID: "R"}, {Session: "b", RunID: "R", Branch: "x"}, {Session: "s/c"}, {Session: "o", RunID: "O"}, {Session: "z"},
 	}
@@ -158,15 +171,16 @@ func invariants(t *testing.T, s *authority.Scene, op authority.Op, binding, enfo
 	t.Helper()
 	about := fmt.Sprintf("%s by %s, %s, %s, held by %v", op, s.Who.Role, binding, enforcement, held)
 	agent := s.Who.Role == authority.Agent
-	over := enforcement == "ended" || enforcement == "blocked"
-	kept := enforcement == "always" || enforcement == "process" || enforcement == "inside" || enforcement == "around"
+	over := slices.Contains([]string{"ended", "done", "failed", "lax", "blocked"}, enforcement)
+	stays := enforcement == "ended" || enforcement == "failed" || enforcement == "blocked"
+	kept := enforcement == "success" || enforcement == "always" || enforcement == "process" || enforcement == "inside" || enforcement == "around"
 	switch op {
 	case authority.Pause, authority.Cancel, authority.Force:
 		if agent && allowed && !over && (kept || held != nil) {
 			t.Errorf("%s: an agent leaves what keeps it", about)
 		}
 	case authority.Start:
-		if agent && allowed && binding == "driver" && (over || kept || held != nil) {
+		if agent && allowed && binding == "driver" && (stays || kept || held != nil && !over) {
 			t.Errorf("%s: an agent leaves what keeps it", about)
 		}
 	case authority.Resume:

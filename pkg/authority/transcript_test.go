@@ -118,7 +118,7 @@ func (s *stage) set(t *testing.T, words []string) {
 
 func (s *stage) offer(t *testing.T, words []string) {
 	t.Helper()
-	o := &authority.Offer{Workflow: words[0]}
+	o := &authority.Offer{Workflow: words[0], Enforcement: workflow.WhileRunning}
 	var err error
 	if o.Version, err = strconv.ParseInt(words[1], 10, 64); err != nil {
 		t.Fatal(err)
@@ -130,14 +130,16 @@ func (s *stage) offer(t *testing.T, words []string) {
 		if keys, found := strings.CutPrefix(word, "claims="); found {
 			o.Claims = strings.Split(keys, ",")
 		}
-		o.AlwaysEnforce = o.AlwaysEnforce || word == "always"
+		if kind := workflow.Enforcement(word); slices.Contains(workflow.Kinds(), kind) {
+			o.Enforcement = kind
+		}
 	}
 	s.Offer = o
 }
 
 func (s *stage) run(t *testing.T, id string, words []string) {
 	t.Helper()
-	n := authority.Node{Run: &workflow.Run{ID: id, Workflow: "w", Owner: "amir", Status: workflow.Running, Version: 1}}
+	n := authority.Node{Run: &workflow.Run{ID: id, Workflow: "w", Owner: "amir", Status: workflow.Running, Version: 1}, Enforcement: workflow.WhileRunning}
 	run := n.Run
 	var inside [][2]string
 	for _, word := range words {
@@ -158,7 +160,7 @@ func (s *stage) run(t *testing.T, id string, words []string) {
 			run.Child = &workflow.Invocation{RunID: value}
 			run.Status = workflow.Waiting
 		case "hold":
-			run.Status = workflow.Paused
+			run.Status = workflow.Held
 			for cause := range strings.SplitSeq(value, ",") {
 				by := "olga"
 				if cause == string(workflow.HoldSessionEnd) {
@@ -171,8 +173,8 @@ func (s *stage) run(t *testing.T, id string, words []string) {
 		case "in":
 			branch, child, _ := strings.Cut(value, ":")
 			inside = append(inside, [2]string{branch, child})
-		case "always":
-			n.AlwaysEnforce = true
+		case string(workflow.Always), string(workflow.UntilSuccess), string(workflow.WhileRunning):
+			n.Enforcement = workflow.Enforcement(key)
 		case "process":
 			n.Process = true
 		default:

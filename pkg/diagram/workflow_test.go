@@ -50,11 +50,11 @@ func TestMermaidOfWorkflows(t *testing.T) {
 		},
 		"approval that parks (S9.1)": {
 			states: `"a":{"on":{"GO":{"target":"done","requires_approval":true,"approval_message":"Sure?"}}}`,
-			more:   `"meta":{"approval_mode":"ui"},`,
 			want:   `s0 --> s1 : GO, after approval`,
 		},
 		"approval that does not (S9.1)": {
 			states: `"a":{"on":{"GO":{"target":"done","guard":"g","requires_approval":true}}}`,
+			more:   `"meta":{"approval_mode":"none"},`,
 			want:   `s0 --> s1 : GO [g], advisory approval`,
 		},
 		"self-transitions (S2.10)": {

@@ -20,10 +20,12 @@ var reserved = map[string]string{
 	"max_tokens": "set \"context_budget_bytes\" in the state", "rate": "write \"rate_limit\" in a rule of a policy",
 	"approvers": adviceApprovers, "approval_required": adviceApprovers, "requires_review": adviceApprovers, "permissions": adviceDefault,
 	"default": adviceDefault, "default_action": adviceDefault, "default_decision": adviceDefault, "fail_closed": adviceDefault,
+	"enforce": adviceEnforce, "enforcement": adviceEnforce,
 	"requires": "it stands at the top of a workflow only",
 }
 
 const (
+	adviceEnforce   = "write \"enforcement\" in \"meta\" of a workflow"
 	adviceTime      = "a state has no limit of time; bound its calls by \"max_iterations\", or end the run from outside"
 	advicePaths     = "files are not restricted by name here; leave edit tools out of \"allowed_tools\", or use an interrupt with \"file_pattern\""
 	adviceHosts     = "hosts are not restricted here; leave network tools out of \"allowed_tools\" and network programs out of \"allowed_commands\""

@@ -36,7 +36,7 @@ const (
 	SessionRequired     Reason = "SESSION_REQUIRED"
 	SessionEnded        Reason = "SESSION_ENDED"
 	NameTaken           Reason = "NAME_TAKEN"
-	EnforcementAlways   Reason = "ENFORCEMENT_ALWAYS"
+	EnforcementKept     Reason = "ENFORCEMENT_KEPT"
 	ApprovalDecided     Reason = "APPROVAL_DECIDED"
 	Locked              Reason = "LOCKED"
 	Fenced              Reason = "FENCED"
@@ -86,7 +86,7 @@ var mappings = map[Reason]mapping{
 	SessionRequired:     {codes.PermissionDenied, http.StatusForbidden},
 	SessionEnded:        {codes.FailedPrecondition, http.StatusConflict},
 	NameTaken:           {codes.FailedPrecondition, http.StatusConflict},
-	EnforcementAlways:   {codes.FailedPrecondition, http.StatusConflict},
+	EnforcementKept:     {codes.FailedPrecondition, http.StatusConflict},
 	ApprovalDecided:     {codes.FailedPrecondition, http.StatusConflict},
 	Locked:              {codes.FailedPrecondition, http.StatusLocked},
 	Fenced:              {codes.FailedPrecondition, http.StatusLocked},

@@ -12,8 +12,8 @@ import (
 // to: the strictest of theirs.
 type Combined struct {
 	Decision toolcall.Decision
-	// Code is that of the first that is as strict: the state, or else a policy. It is
-	// empty when the call is allowed.
+	// Code is that of the first that is as strict: the state, or else a policy. Of an allowed
+	// call it is NOT_ENFORCED when no rule of a state judges it, and else empty.
 	Code toolcall.Code
 	// State is what the state says (S3), and Policies what each policy does, all of
 	// it.

@@ -16,7 +16,7 @@ workflow:
   id: asking
   initial: a
   context: {ready: true}
-  meta: {approval_mode: ui, debug: true}
+  meta: {enforcement: while_running, debug: true}
   guards: {ready: {field: ready, op: eq, value: true}}
   states:
     a: {allowed_tools: [Read], on: {GO: {target: b, guard: ready, requires_approval: true, approval_message: "Go?"}, PLAIN: b}}
@@ -61,11 +61,12 @@ workflow:
 workflow:
   id: calling
   initial: a
+  meta: {enforcement: while_running}
   states: {a: {on: {CALL: {invoke: asked, on_complete: z}}}, z: {type: final}}
 workflows:
 - id: asked
   initial: c
-  meta: {approval_mode: ui}
+  meta: {enforcement: while_running}
   states: {c: {on: {OK: {target: c_ok, requires_approval: true}}}, c_ok: {type: final}}
 `
 	gate = `

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
@@ -95,21 +96,25 @@ func (a advance) act(w *world) outcome {
 }
 
 // pause is the agent's own (S6.2). It cannot leave a process, nor a workflow with
-// meta.enforcement "always" (S6.6).
+// enforcement that keeps its agents, whichever run of the family that is (S6.6).
 type pause struct{}
 
 func (pause) String() string { return "pause" }
 
 func (pause) act(w *world) outcome {
-	first := w.outermost()
-	if stays := first.of.machine.AlwaysEnforce() || first.of.process != nil; stays && !first.run.Status.Ended() {
+	if slices.ContainsFunc(w.members(), (*tracked).keeps) {
 		return outcome{
-			rejected: "ENFORCEMENT_ALWAYS",
-			message:  "pause refused: an agent cannot leave a process, or a workflow with enforcement \"always\", before its end.",
+			rejected: "ENFORCEMENT_KEPT",
+			message:  "pause refused: an agent cannot leave a process, or a workflow that keeps its agents, before its end.",
 		}
 	}
 	out := w.family(workflow.Pause{Actor: actor})
 	return answered(&out)
+}
+
+// keeps reports that an agent cannot leave the run now.
+func (t *tracked) keeps() bool {
+	return !t.run.Status.Ended() && (t.of.machine.Enforcement().Keeps() || t.of.process != nil)
 }
 
 // resume continues what was paused.

@@ -68,7 +68,10 @@ func (w *world) compare(s *step, out outcome) comparison {
 	expect, message := s.expect, out.message
 	if len(expect) == 0 {
 		expect = unsaid(s.action)
-		if message != "" {
+		switch {
+		case out.code == toolcall.CodeNotEnforced:
+			message = `the step has no "expect", so a rule of a state must allow it: write "expect": {"code": "NOT_ENFORCED"} where nothing is meant to judge it`
+		case message != "":
 			message = `the step has no "expect", so it must be allowed: ` + message
 		}
 	}

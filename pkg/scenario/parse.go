@@ -20,6 +20,8 @@ type Source struct {
 	// Text is JSON or YAML, by the name: a scenario file is YAML unless it ends in
 	// .json, and a definition is JSON unless it ends in .yaml or .yml.
 	Text []byte
+	// Enforcement of a scenario file is written into its workflows that name none.
+	Enforcement workflow.Enforcement
 }
 
 // Bounds of one file (TOO_MANY).
@@ -39,7 +41,7 @@ const defaultWorkspace = "/workspace"
 // there are problems.
 func Parse(file Source, open func(name string) (Source, error)) (*Suite, []Problem) {
 	p := &parser{
-		open:  open,
+		open: open, enforcement: file.Enforcement,
 		suite: &Suite{File: file.Name, workflows: make(map[string]*definition), workspace: defaultWorkspace},
 	}
 	v, problems := read(file.Text, strings.ToLower(path.Ext(file.Name)) != ".json")
@@ -79,7 +81,8 @@ type parser struct {
 	// inline is true when definitions must be written in the text itself.
 	inline bool
 
-	known []reference // workflows, before they are read
+	enforcement workflow.Enforcement
+	known       []reference // workflows, before they are read
 }
 
 func (p *parser) file(v document.Value) {
@@ -230,6 +233,7 @@ func (p *parser) blame(r reference, problems document.Problems) {
 // the file says so.
 func (p *parser) compile(first bool) {
 	for i, r := range p.known {
+		r.value = p.enforcement.Effective(r.value)
 		def, problems := workflow.ParseValue(r.value)
 		p.blame(r, problems)
 		if def == nil {

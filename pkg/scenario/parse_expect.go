@@ -23,7 +23,7 @@ var expectKeys = []string{
 var (
 	decisions = []string{string(toolcall.Allow), string(toolcall.Ask), string(toolcall.Deny)}
 	statuses  = []string{
-		string(workflow.Running), string(workflow.Waiting), string(workflow.AwaitingApproval), string(workflow.Paused),
+		string(workflow.Running), string(workflow.Waiting), string(workflow.AwaitingApproval), string(workflow.Paused), string(workflow.Held),
 		string(workflow.Completed), string(workflow.Failed), string(workflow.Blocked), string(workflow.Cancelled),
 	}
 )

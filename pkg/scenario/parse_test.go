@@ -97,7 +97,7 @@ func TestProblems(t *testing.T) {
 		"unknown in a report":          {step("report: {tool: Edit, files: [a]}"), "/cases/0/steps/0/report/files: UNKNOWN_FIELD"},
 		"negative bytes":               {step("report: {tool: Edit, result_bytes: -1}"), "/cases/0/steps/0/report/result_bytes: RANGE"},
 		"a cost that is a float":       {step("report: {tool: Edit, cost_usd: 0.02}"), "/cases/0/steps/0/report/cost_usd: TYPE"},
-		"a cost that is not an amount": {step("report: {tool: Edit, cost_usd: \"1e3\"}"), "/cases/0/steps/0/report/cost_usd: NUMBER"},
+		"a cost that is not an amount": {step("report: {tool: Edit, cost_usd: \"1e\"}"), "/cases/0/steps/0/report/cost_usd: NUMBER"},
 		"a file without a name":        {step("report: {tool: Edit, files_changed: [\"\"]}"), "/cases/0/steps/0/report/files_changed/0: EMPTY"},
 		"advance by a number":          {step("advance: 90"), "/cases/0/steps/0/advance: TYPE"},
 		"advance by nonsense":          {step("advance: 90 minutes"), "/cases/0/steps/0/advance: RANGE"},

@@ -15,6 +15,7 @@ const (
 workflow:
   id: gated
   initial: a
+  meta: {enforcement: while_running, approval_mode: none}
   context: {n: 1, deep: {x: 1, y: [1, 2]}}
   guards: {ready: {field: n, op: gte, value: 2}, named: {field: name, op: exists}}
   states:
@@ -27,19 +28,51 @@ workflow:
     z: {type: final}
     broken: {type: final, outcome: failure}
 `
+	// kept has the enforcement of every workflow that names none, and a child that has not.
+	kept = `
+workflow:
+  id: kept
+  initial: a
+  states:
+    a: {allowed_tools: [Read], on: {GO: z, BAD: failed, ASK: {target: z, requires_approval: true}, LAX: {invoke: lax, on_complete: z}}}
+    z: {type: final}
+    failed: {type: final}
+workflows:
+- {id: lax, initial: c, meta: {enforcement: while_running}, states: {c: {allowed_tools: [Read], on: {OK: c_ok}}, c_ok: {type: final}}}
+`
+	// keeping may be paused, and has a child that may not.
+	keeping = `
+workflow:
+  id: keeping
+  initial: a
+  meta: {enforcement: while_running}
+  states:
+    a: {on: {CALL: {invoke: strict, on_complete: b}, F: {fork: {branches: {one: {initial: o, terminal: o_ok}, two: {initial: t, terminal: t_ok}}, on_complete: z}}}}
+    b: {on: {GO: z}}
+    o: {on: {OK: o_ok}}
+    t: {on: {CALL: {invoke: strict, on_complete: t2}}}
+    t2: {on: {OK: t_ok}}
+    o_ok: {type: final}
+    t_ok: {type: final}
+    z: {type: final}
+workflows:
+- {id: strict, initial: k, states: {k: {on: {OK: k_ok}}, k_ok: {type: final}}}
+`
 	// nested forks within a branch, and invokes within another.
 	nested = `
 workflows:
 - id: child
   initial: c
+  meta: {enforcement: while_running}
   states: {c: {allowed_tools: [InChild], on: {OK: c_ok, BAD: failed, DEEPER: {invoke: grandchild, on_complete: c_ok, on_fail: failed}}}, c_ok: {type: final}, failed: {type: final}}
 - id: grandchild
   initial: g
+  meta: {enforcement: while_running}
   states: {g: {allowed_tools: [InGrandchild], on: {OK: g_ok}}, g_ok: {type: final}}
 workflow:
   id: nested
   initial: a
-  meta: {debug: true}
+  meta: {debug: true, enforcement: while_running}
   interrupts: {ini: {trigger: {file_pattern: "**/*.ini"}, target: h}}
   states:
     a: {on: {F: {fork: {branches: {one: {initial: o, terminal: o_ok}, two: {initial: t, terminal: t_ok}}, on_complete: z, on_fail: y}}, I: {invoke: child, on_complete: z}}}
@@ -107,7 +140,17 @@ func TestPlay(t *testing.T) {
 		"no legal events":                 {gated, `[{event: GO, expect: {legal_events: []}}]`, ""},
 		"time passes":                     {gated, `[{advance: 90m}, {advance: 45s, expect: {state: a}}]`, ""},
 
-		"pause lifts, resume enforces": {gated, `[{pause: {}, expect: {status: PAUSED, events: [paused]}}, {call: {tool: Write}}, {event: GO, expect: {rejected: RUN_NOT_RUNNING}}, {resume: {}}, {call: {tool: Write}, expect: {code: TOOL_NOT_ALLOWED}}]`, ""},
+		"pause lifts, resume enforces": {gated, `[{pause: {}, expect: {status: PAUSED, events: [paused]}}, {call: {tool: Write}, expect: {decision: ALLOW, code: NOT_ENFORCED, iterations: 0}}, {event: GO, expect: {rejected: RUN_NOT_RUNNING}}, {resume: {}}, {call: {tool: Write}, expect: {code: TOOL_NOT_ALLOWED}}]`, ""},
+		"an unnoticed code":            {gated, `[{pause: {}}, {call: {tool: Write}}]`, "1 code: where nothing is meant to judge it"},
+		"no code where there is one":   {gated, `[{pause: {}}, {call: {tool: Write}, expect: {code: null}}]`, "1 code"},
+		"a pause is no hold":           {gated, `[{pause: {}, expect: {status: HELD}}]`, "0 status"},
+		"by default no pause":          {kept, `[{pause: {}, expect: {rejected: ENFORCEMENT_KEPT, status: RUNNING}}, {call: {tool: Write}, expect: {code: TOOL_NOT_ALLOWED}}]`, ""},
+		"by default success lifts":     {kept, `[{event: GO}, {call: {tool: Write}, expect: {code: NOT_ENFORCED, status: COMPLETED}}, {pause: {}, expect: {rejected: RUN_NOT_RUNNING}}]`, ""},
+		"by default failure does not":  {kept, `[{event: BAD}, {call: {tool: Write}, expect: {code: RUN_NOT_ACTIVE, status: FAILED}}, {call: {tool: Grep}}, {call: {tool: Bash, input: {command: "ls; rm x"}}, expect: {code: RUN_NOT_ACTIVE}}, {call: {tool: Bash, input: {command: ls}}}]`, ""},
+		"by default an approval waits": {kept, `[{event: ASK, expect: {status: AWAITING_APPROVAL, approval_id: true}}]`, ""},
+		"a child keeps":                {kept, `[{event: LAX}, {pause: {}, expect: {rejected: ENFORCEMENT_KEPT, state: c}}]`, ""},
+		"a child is kept":              {keeping, `[{event: CALL}, {pause: {}, expect: {rejected: ENFORCEMENT_KEPT, state: k}}, {event: OK}, {pause: {}, expect: {status: PAUSED}}]`, ""},
+		"a child in a branch is kept":  {keeping, `[{event: F}, {branch: two}, {event: CALL}, {branch: one}, {pause: {}, expect: {rejected: ENFORCEMENT_KEPT}}, {branch: two}, {event: OK}, {branch: one}, {pause: {}, expect: {status: PAUSED}}]`, ""},
 		"resume what runs":             {gated, `[{resume: {}, expect: {rejected: RUN_NOT_PAUSED}}]`, ""},
 		"force without debug":          {gated, `[{force_state: {state: b}, expect: {rejected: DEBUG_DISABLED}}]`, ""},
 		"branch without a fork":        {gated, `[{branch: x, expect: {rejected: UNKNOWN_BRANCH, state: a}}]`, ""},
@@ -129,7 +172,7 @@ func TestPlay(t *testing.T) {
 		"an unknown workflow":             {nested, `[{event: F}, {branch: two}, {event: UNKNOWN}]`, "2 rejected: In a scenario file it is registered by \"workflows\"."},
 		"a child that nobody waits for":   {nested, `[{event: F}, {branch: two}, {event: RUN}, {event: DEEPER}, {branch: ""}, {force_state: {state: y}, expect: {state: y, events: [forced, cancelled, cancelled]}}]`, ""},
 		"force into a child":              {nested, `[{event: I}, {force_state: {state: c_ok}, expect: {rejected: DEBUG_DISABLED, state: c}}]`, ""},
-		"a pause is of the whole family":  {nested, `[{event: I}, {event: DEEPER}, {pause: {}, expect: {status: PAUSED, state: g, events: [paused, paused, paused]}}, {call: {tool: Write}}, {resume: {}, expect: {status: RUNNING}}, {call: {tool: Write}, expect: {code: TOOL_NOT_ALLOWED}}]`, ""},
+		"a pause is of the whole family":  {nested, `[{event: I}, {event: DEEPER}, {pause: {}, expect: {status: PAUSED, state: g, events: [paused, paused, paused]}}, {call: {tool: Write}, expect: {code: NOT_ENFORCED}}, {resume: {}, expect: {status: RUNNING}}, {call: {tool: Write}, expect: {code: TOOL_NOT_ALLOWED}}]`, ""},
 		"a pause from within a branch":    {nested, `[{event: F}, {branch: two}, {event: RUN}, {pause: {}}, {branch: "", expect: {status: PAUSED}}]`, ""},
 		"an interrupt in a branch":        {nested, `[{event: F}, {branch: two}, {report: {tool: Edit, files_changed: [x.ini]}, expect: {state: h, interrupt: ini, events: [interrupt.fired]}}, {branch: one, expect: {state: o}}, {advance: 1s, expect: {interrupt: ini}}]`, "4 interrupt"},
 		"an interrupt while a child runs": {nested, `[{event: I}, {report: {tool: Edit, files_changed: [x.ini]}, expect: {interrupt: null, state: c, events: []}}]`, ""},
@@ -167,7 +210,7 @@ func TestCasesAreApart(t *testing.T) {
 - {name: two, steps: [{call: {tool: Read}, expect: {iterations: 1, context: {n: 1}, transition_count: 0}}]}
 - {name: three, given: {state: b, context: {m: 1}}, steps: [{call: {tool: Write}, expect: {state: b, context: {n: 1, m: 1}}}]}
 - {name: four, given: {state: z}, steps: [{event: GO, expect: {rejected: RUN_NOT_RUNNING, status: COMPLETED}}]}
-- {name: five, given: {state: broken}, steps: [{call: {tool: Write}, expect: {decision: ALLOW, status: FAILED}}]}
+- {name: five, given: {state: broken}, steps: [{call: {tool: Write}, expect: {decision: ALLOW, code: NOT_ENFORCED, status: FAILED}}]}
 `)
 	if suite == nil {
 		t.Fatal(problems)

@@ -23,7 +23,7 @@ policy:
 workflow:
   id: policed
   initial: a
-  meta: {approval_mode: ui, debug: true, tools: [Nope]}
+  meta: {enforcement: while_running, debug: true, tools: [Nope]}
   states:
     a:
       disallowed_tools: [Nope]
@@ -130,7 +130,7 @@ func TestPolicies(t *testing.T) {
 		"a grant is kept":          {policed, `[{call: {tool: mcp__fs__move}, expect: {decision: ASK}}, {call: {tool: mcp__fs__move, input: {x: 1}}, expect: {decision: ASK}}, {approve: {by: alice}}, {approve: {by: alice}}, {call: {tool: mcp__fs__move}}, {call: {tool: mcp__fs__move, input: {x: 1}}, expect: {code: RATE_LIMITED}}, {advance: 1m}, {call: {tool: mcp__fs__move, input: {x: 1}}}]`, ""},
 		"a parked run":             {policed, `[{` + write + `, expect: {decision: ASK}}, {event: GO}, {call: {tool: Read}, expect: {approval_id: true}}, {` + write + `, expect: {code: APPROVAL_REQUIRED}}, {approve: {by: alice}, expect: {state: z}}]`, ""},
 		"after the end":            {policed, `[{event: GO}, {approve: {by: alice}}, {call: {tool: Write}, expect: {code: POLICY_DENIED}}]`, ""},
-		"while paused":             {policed, `[{pause: {}}, {call: {tool: Write}, expect: {code: POLICY_DENIED}}, {call: {tool: Nope}}]`, ""},
+		"while paused":             {policed, `[{pause: {}}, {call: {tool: Write}, expect: {code: POLICY_DENIED}}, {call: {tool: Nope}, expect: {code: NOT_ENFORCED}}]`, ""},
 		"in a branch":              {policed, `[{event: F}, {branch: one}, {branch: two}, {` + write + `, expect: {decision: ASK}}, {branch: one, expect: {approval_id: false}}, {` + write + `, expect: {code: APPROVAL_REQUIRED}}]`, ""},
 		"in a child":               {policed, `[{event: CALL}, {call: {tool: Write}, expect: {code: POLICY_DENIED}}, {` + write + `, expect: {decision: ASK}}, {approve: {by: alice}}, {` + write + `}, {event: OK, expect: {state: z}}]`, ""},
 		"two people":               {twoPeople, `[{call: {tool: Bash}, expect: {decision: ASK}}, {approve: {by: alice}, expect: {approval_id: true}}, {call: {tool: Bash}, expect: {code: APPROVAL_PENDING}}, {approve: {by: alice}, expect: {rejected: ALREADY_VOTED}}, {approve: {by: bob}}, {call: {tool: Bash}}]`, ""},

@@ -198,25 +198,28 @@ func (w *world) announce(events []workflow.Event) {
 // family gives a command to the outermost run, and to all that it has invoked
 // (S6.2). It answers for the first.
 func (w *world) family(cmd workflow.Command) workflow.Result {
-	first := w.outermost()
-	waiting := []*tracked{first}
-	var answer workflow.Result
-	for len(waiting) > 0 {
-		t := waiting[0]
-		waiting = waiting[1:]
-		out := w.step(t, cmd)
-		if t == first {
-			if answer = out; out.Rejection != nil {
-				return answer
-			}
-		}
-		for _, id := range t.run.Children() {
+	members := w.members()
+	answer := w.step(members[0], cmd)
+	if answer.Rejection != nil {
+		return answer
+	}
+	for _, t := range members[1:] {
+		w.step(t, cmd)
+	}
+	return answer
+}
+
+// members are the outermost run, first, and all that it waits for.
+func (w *world) members() []*tracked {
+	all := []*tracked{w.outermost()}
+	for i := 0; i < len(all); i++ {
+		for _, id := range all[i].run.Children() {
 			if child := w.runs[id]; child != nil {
-				waiting = append(waiting, child)
+				all = append(all, child)
 			}
 		}
 	}
-	return answer
+	return all
 }
 
 // childID names the run that an event would start.

@@ -14,11 +14,11 @@ func TestViewsAreComplete(t *testing.T) {
 	t.Parallel()
 	prototest.Complete(t, func(r *enginev1.Run) any { return runOf(r) },
 		"root_run_id", "entry", // for the services among each other
-		"held", "holds", "superseded_by", // calls are denied, with a message that says it
+		"holds", "superseded_by", // calls are denied, with a message that says it
 		"branch_over", "fork.event", "fork.state", "fork.join", "fork.on_complete", "fork.on_fail", "fork.current",
 		"fork.branches.terminal",
 		"child", "approval", // the status says that it waits; Transition says for which approval
-		"workflow_meta.process", "workflow_meta.debug", "workflow_meta.capture_output", "workflow_meta.always_enforced",
+		"workflow_meta.process", "workflow_meta.debug", "workflow_meta.capture_output", "workflow_meta.enforcement",
 		"workflow_meta.policies", "workflow_meta.approval_wait",
 		// A denial says which limit is reached.
 		"rules.commands_restricted", "rules.allowed_commands", "rules.max_edit_lines", "rules.max_files_per_state",

@@ -103,7 +103,7 @@ type Decision struct {
 	Tool     string
 	// CallID and RunID are what the outcome is reported with.
 	CallID, RunID string
-	// Code is UPPER_SNAKE, such as "TOOL_NOT_ALLOWED"; empty when the call is allowed.
+	// Code is UPPER_SNAKE, such as "TOOL_NOT_ALLOWED"; of an allowed call it is empty, or "NOT_ENFORCED".
 	Code string
 	// Message is one sentence for the agent; empty when the call is allowed.
 	Message string

@@ -15,6 +15,14 @@ func (s *scan) environment(at int) {
 	switch {
 	case containers[s.name]:
 		s.containerEnvironment(at)
+	case s.name == "keytool":
+		for i, w := range s.words[at+1:] {
+			if strings.HasSuffix(w.Text, ":env") && at+i+2 < len(s.words) {
+				s.readsPatterns(s.words[at+i+2], at+1+i)
+			}
+		}
+	case s.name == "mvn" && slices.ContainsFunc(s.words[at+1:], func(w Word) bool { return strings.HasSuffix(w.Text, "help:system") }):
+		s.note(Dumps, s.c, at, "shows the environment")
 	case strings.HasPrefix(s.name, "openssl "):
 		for _, w := range s.words[at+1:] {
 			if name, ok := strings.CutPrefix(w.Text, "env:"); ok {
@@ -44,6 +52,10 @@ func (s *scan) containerEnvironment(at int) {
 			s.passesOn(arg, i)
 		case name == "--secret":
 			s.readsPatterns(arg, i)
+		case name == "secret": // podman secret create --env x NAME
+			for _, w := range s.words[i+1:] {
+				s.readsNames(w.Text)
+			}
 		default:
 			s.clusteredEnvironment(i)
 		}

@@ -1,6 +1,9 @@
 package shell
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // acts are programs of readerTable that write no file and do something all the same.
 var acts = []string{"kill", "killall", "pkill", "skill", "eval", "exec", "source", ".", "ping", "ping6", "ifconfig", "route", "stty"}
@@ -19,35 +22,62 @@ func (c Command) Looks() bool {
 	if len(words) == 0 {
 		return true // variables of the line
 	}
-	switch name := c.Program(); name {
-	case "git":
+	switch name := c.Program(); {
+	case name == "git":
 		return len(words) > 1 && words[1].Static && slices.Contains(gitLooks, words[1].Text)
-	case "find", "sed", "awk", "sort", "uniq", "tree", "jq", "rg":
+	case slices.Contains(filters, name):
 		return true
 	default:
 		return isInert(words) || readers()[name] && !slices.Contains(acts, name)
 	}
 }
 
-// gitChanges are the commands of git that write no file of the workspace, and change what git keeps.
-var gitChanges = wordSet(`add stage commit fetch credential-cache push remote column`)
+// filters are programs that look, as far as their options and programs write no file.
+var filters = []string{"find", "sed", "awk", "sort", "uniq", "tree", "jq", "rg"}
 
-// OnlyReads reports that the line is proved only to read: every command is known, and none writes a
-// file, runs code that is not seen, acts elsewhere, signals a process or changes a repository.
+// doubtful are commands that look, and that can do more than to read files of this machine: ask
+// others and thereby carry data away, change how later commands of the line run, load code of the
+// workspace, or run a program of their own, whose text is read for what it writes alone.
+var doubtful = []string{
+	"host", "dig", "nslookup", "whois", "traceroute", "traceroute6", "tracepath", "getent", "finger", "showmount", "rpcinfo", "netstat",
+	"arp", "iwconfig", "alias", "bind", "complete", "compopt", "declare", "enable", "export", "hash", "let", "local", "readonly", "set",
+	"shopt", "trap", "typeset", "unalias", "unset", "depcheck", "knip", "luacheck", "ts-prune", "awk",
+}
+
+// OnlyReads reports that the line is proved to read files of this machine and to do nothing else:
+// nothing in it was found that writes, runs other code or acts elsewhere, it sets no variable that
+// could be of a program, and all its commands look.
 func (p *Plan) OnlyReads() bool {
-	for _, f := range p.Findings {
-		if f.Kind != Dumps {
-			return false
-		}
+	if p.Empty || p.connects || len(p.Findings) > 0 || slices.ContainsFunc(p.Sets, isSetting) {
+		return false
 	}
 	return !slices.ContainsFunc(p.Commands, func(c Command) bool {
-		words := c.Words[c.Assigns:]
-		if len(words) == 0 || c.Looks() {
-			return false
-		}
-		if c.Program() == "git" {
-			return slices.ContainsFunc(words[1:], func(w Word) bool { return !w.Static || gitChanges[w.Text] })
-		}
-		return c.Program() == "" || slices.Contains(acts, c.Program()) || !Knows(c.Program())
+		return c.Assigns > 0 || !c.Looks() || slices.Contains(doubtful, c.Program())
 	})
+}
+
+// isSetting reports the name of a variable that programs or the shell may read: in capitals.
+func isSetting(name string) bool { return strings.ToLower(name) != name }
+
+// MayRead reports that a line which only reads may have a command that matches: false is certain.
+func (p Pattern) MayRead() bool {
+	words := p.words
+	if p.glob != "" {
+		words = strings.Split(p.glob, " ")
+	}
+	if len(words) == 0 {
+		return p.inert
+	}
+	name := words[0][strings.LastIndexByte(words[0], '/')+1:]
+	switch {
+	case isGlob(words[0]), strings.Contains(words[0], "="):
+		return true
+	case slices.Contains(doubtful, name):
+		return false
+	case name == "git":
+		return len(words) == 1 || isGlob(words[1]) || slices.Contains(gitLooks, words[1])
+	default:
+		return slices.Contains(filters, name) || slices.Contains(inertCommands, name) || slices.Contains(inertWrappers, name) ||
+			readers()[name] && !slices.Contains(acts, name)
+	}
 }

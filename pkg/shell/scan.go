@@ -357,7 +357,7 @@ func (s *scan) applyWriting(o option, arg Word, at int) {
 			s.note(Writes, s.c, at, "hands words to a program of the workspace, which may be told to write")
 		}
 	case roleReport:
-		if kind, _, named := strings.Cut(arg.Text, ":"); !arg.Static || named && !strings.HasPrefix(kind, "term") {
+		if kind, _, named := strings.Cut(arg.Text, ":"); !arg.Static || named && !strings.HasPrefix(kind, "term") || s.spec.name == "pytest" && kind != "" && !strings.HasPrefix(kind, "term") {
 			s.note(Writes, s.c, at, "has an option that writes a file")
 		}
 	case roleFormat:
@@ -427,7 +427,7 @@ var writingSettings = []string{"addopts", "log_file", "_dir", "path", "plugin", 
 // choicesOfReport are forms of reports that go to the output.
 var choicesOfReport = wordSet(`default console basic verbose dot dots tap tap-flat spec list line min minimal summary progress nyan landing doc github
 github-actions agent tree compact expanded stylish unix json jsonl text text-summary colorized parseable msvs pretty quiet documentation silent gitlab full concise
-grouped pylint sarif checkstyle visualstudio codeframe string teamcity short tty failures-only hanging-process p d f`)
+grouped pylint sarif colored-line-number line-number tab code-climate junit-xml checkstyle visualstudio codeframe string teamcity short tty failures-only hanging-process p d f`)
 
 // harmlessOverrides are the beginnings of settings of ruff that choose what it looks for.
 var harmlessOverrides = []string{"line-length", "indent-width", "target-version", "preview", "select", "ignore", "extend-select", "extend-ignore", "lint.", "format.", "exclude", "extend-exclude", "src"}

@@ -33,6 +33,9 @@ type Plan struct {
 	// Names are the words that could name a file, wherever they stand: arguments,
 	// targets of redirections, values of variables, here-documents.
 	Names []Word
+
+	// connects is true when a redirection may read from another machine: /dev/tcp.
+	connects bool
 }
 
 // Command is one simple command.
@@ -94,6 +97,7 @@ type Word struct {
 	loose   []string // variables that are split into words
 	integer bool     // it can only be integers
 	child   bool     // it is $!, a process that the line has started
+	home    bool     // it begins with ~
 	trimmed bool     // it holds a variable's value without its end
 	numbers int      // how many of its unknown parts are integers
 	deps    []string // variables whose values it holds
@@ -106,6 +110,9 @@ type span struct{ from, to int }
 
 // String is the word as a message shows it.
 func (w Word) String() string { return strings.ReplaceAll(w.Text, string(Unknown), "…") }
+
+// Home reports a word that holds the folder of a user: ~, $HOME.
+func (w Word) Home() bool { return w.home || slices.Contains(w.deps, "HOME") }
 
 // Kind is what a finding is about.
 type Kind uint8

@@ -239,7 +239,9 @@ func (p *planner) redirect(r *syntax.Redirect) {
 	}
 	p.standard(r, w)
 	switch r.Op {
-	case syntax.RdrIn, syntax.WordHdoc, syntax.DplIn:
+	case syntax.WordHdoc, syntax.DplIn:
+	case syntax.RdrIn:
+		p.plan.connects = p.plan.connects || mayConnect(w)
 	case syntax.DplOut:
 		if !w.Static || !isDescriptor(w.Text) {
 			p.output(w)
@@ -327,6 +329,14 @@ func (p *planner) output(w Word) {
 		p.written = append(p.written, w.Text)
 	}
 	p.find(Writes, "redirects output into a file", w.String())
+}
+
+// mayConnect reports files that are read from and could be connections of bash to another machine.
+func mayConnect(w Word) bool {
+	if !w.Static {
+		return !w.stream
+	}
+	return strings.HasPrefix(w.Text, "/dev/tcp/") || strings.HasPrefix(w.Text, "/dev/udp/")
 }
 
 // harmless reports targets that are not files: /dev/null, the standard streams, a

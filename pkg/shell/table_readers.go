@@ -35,7 +35,7 @@ msgcmp choose
 // opaqueTable names programs that build or test a project by what its files say.
 const opaqueTable = `
 buck buck2 pants scons waf rebar3
-unit2 nosetests nosetests3 nose2 trial stestr behave robot
+unit2 nosetests nosetests3 nose2 trial stestr behave
 tap tape jasmine karma uvu phpunit pest behat codecept phpspec rspec cucumber minitest testrb
 godog mage busted bats shellspec phan phpcs phpmd reek brakeman fasterer elm-test wasm-pack
 `
@@ -63,7 +63,8 @@ javap|jps|jstat|jstack|jinfo:: -J=unseen
 ldd|lddtree:: @opaque
 nm|objdump|size|llvm-nm:: @response --plugin=unseen
 zstdcat|lz4cat|brcat:: -o,--output=out --rm:writes -j:writes -D= -S= -T=
-ctest:: @opaque -O,--output-log=out --output-junit=out --build-and-test:hidden --test-command=hidden -S=workspace -R= -E= -L= -C= -j=
+ctest:: @opaque -O,--output-log=out --output-junit=out --build-and-test:hidden --test-command=hidden -S=workspace -R= -E= -L= -C= -j= @harmless -V -VV --verbose --extra-verbose --output-on-failure -Q,--quiet --progress --parallel?= -N --show-only?= --stop-on-failure --rerun-failed --repeat= --timeout= --test-dir= --no-tests= --preset= -I= --schedule-random -F --test-load= -U --label-regex= --tests-regex= --exclude-regex= --build-config= -h,--help,--version --list-presets --print-labels --debug
+robot|pybot:: @opaque @writes
 uvicorn:: @opaque @harmless --host= --port= --uds= --reload --reload-dir= --reload-include= --reload-exclude= --workers= --log-level= --no-access-log --access-log --use-colors --no-use-colors --app-dir=workspace --factory --env-file= --root-path= --proxy-headers --no-proxy-headers --timeout-keep-alive= --lifespan= --loop= --http= --ws= --version,--help
 xcodebuild:: @opaque @single @harmless -scheme= -project= -workspace= -destination= -configuration= -sdk= -arch= -target= -list -showsdks -version -quiet -json -dry-run -only-testing=  -skip-testing= -testPlan= -showBuildSettings -showdestinations -parallel-testing-enabled= -help -usage
 meson:: @sub @closed
@@ -73,7 +74,7 @@ mocha:: @opaque -O,--reporter-option,--reporter-options=writes @harmless -R,--re
 ava:: @opaque -u,--update-snapshots:writes @harmless -m,--match= -T,--timeout= -s,--serial -t,--tap -v,--verbose -c,--concurrency= --fail-fast --no-color --color -w,--watch --config=workspace --no-worker-threads -h,--help,--version
 playwright|cypress:: @sub @closed
 playwright test|playwright show-trace|cypress run|cypress verify|cypress info|cypress version:: @opaque -u,--update-snapshots:writes -c,--config=workspace @harmless -g,--grep= --grep-invert= --project= -j,--workers= --retries= --reporter=choice --headed -x --max-failures= --list --timeout= --global-timeout= --shard= --repeat-each= --forbid-only --fully-parallel --pass-with-no-tests --last-failed --only-changed?= --quiet --no-deps --spec= --browser= -b= --headless --e2e --component -C,--config-file=workspace -q -h,--help,-V,--version --tsconfig=workspace --port= --host=
-nyc|c8:: @runs0 --all --reporter= -r= --include= -n= --exclude= -x= --check-coverage --lines= --branches= --functions= --silent -s
+nyc|c8:: @runs0 --all --reporter,-r=choice --include= -n= --exclude= -x= --check-coverage --lines= --branches= --functions= --silent -s
 nx|turbo|lerna:: @sub @opaque
 nx generate|nx g|nx migrate|nx reset|nx add|nx init|nx format|nx format:write|turbo gen|turbo generate|turbo prune|turbo link|lerna bootstrap|lerna clean|lerna version|lerna publish|lerna init|lerna create|lerna add|lerna import|lerna link|nx release|nx connect|nx login|nx sync|nx repair|turbo login|turbo logout|turbo unlink|turbo telemetry:: @writes
 nx exec|lerna exec:: @hidden

@@ -75,8 +75,8 @@ func (s *scan) settings() {
 			case abbreviates(target, rebuilding):
 				s.note(Writes, s.c, i, "has a task that changes the project")
 			}
-		case "lein", "rake":
-			if publishes {
+		case "lein", "rake": // their own, in any form: ";publish", __.publish, "do clean, deploy"
+			if publishes || slices.ContainsFunc(strings.FieldsFunc(w.Text, notAlphanumeric), func(part string) bool { return slices.Contains(publishing, part) || strings.HasPrefix(part, "publish") }) {
 				s.note(Elsewhere, s.c, i, actsElsewhere)
 			}
 		}

@@ -104,6 +104,7 @@ type hole struct {
 	loose   string // a variable that is split into words
 	dep     string // a variable whose value it is
 	child   bool   // it is $!
+	home    bool   // it is the folder of a user
 	trimmed bool   // the end of the variable's value is taken off
 }
 
@@ -123,6 +124,7 @@ func (b *wordBuilder) note(h hole) {
 	w.Static = false
 	w.opaque = w.opaque || h.opaque
 	w.trimmed = w.trimmed || h.trimmed
+	w.home = w.home || h.home
 	w.many = w.many || h.many && b.use == argument
 	if h.loose != "" && b.use == argument {
 		w.loose = append(w.loose, h.loose)
@@ -185,7 +187,7 @@ func (b *wordBuilder) literal(s string, parts []syntax.WordPart) {
 				b.add(s[i])
 			}
 		case c == '~' && (!b.parted || i > 0 && i-1 != escaped && b.homes(s[i-1], parts)):
-			b.unknown(hole{start: startsSafe})
+			b.unknown(hole{start: startsSafe, home: true})
 		case b.use != argument:
 			b.add(c)
 		case c == '*' || c == '?': // the name of a file may look like an option

@@ -15,10 +15,12 @@ const noTool = "it names no tool"
 const mostTools = 32
 
 // Message says what was refused, why, and what is possible instead, for an agent
-// to act on. It is empty for an allowed call. m and at are those of the verdict;
+// to act on. For an allowed call it is empty, or the reason for which nothing is enforced. m and at are those of the verdict;
 // either may be nil when nothing could be learnt of the run.
 func (v Verdict) Message(m *workflow.Machine, at *workflow.View) string {
 	switch {
+	case v.Code == CodeNotEnforced:
+		return v.Detail
 	case v.Decision == Allow:
 		return ""
 	case v.Code == CodePolicyUnavailable || m == nil || at == nil:
@@ -61,7 +63,10 @@ func notActive(m *workflow.Machine, at *workflow.View, state *workflow.StateView
 	case at.Held():
 		return workflow.HeldBy(at.Holds) + "."
 	case at.Status == workflow.Paused:
-		return "the run is PAUSED and its workflow has enforcement \"always\". Resume it first."
+		return fmt.Sprintf("the run is PAUSED and its workflow has enforcement %q. Resume it first.", m.Enforcement())
+	case standingOf(m, at, state) == reading:
+		return "the run has FAILED. Only tools that read and Interlock's own are allowed; " +
+			"start a new run of the same workflow, or ask an operator."
 	case at.Status.Ended():
 		return fmt.Sprintf("the run is %s. Only Interlock's own tools are allowed; start a new run.", at.Status)
 	default:

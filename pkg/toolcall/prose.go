@@ -92,11 +92,27 @@ func (p *prose) exclusions(n syntax.Node) bool {
 		for _, option := range excluding {
 			if strings.HasPrefix(text, option) && literal(w) {
 				p.cut(w, len(option))
+				p.cuts[len(p.cuts)-1].by = leftOut(text[len(option):])
 			}
 		}
 	}
 	return true
 }
+
+// leftOut is the name of a folder that is left out, as it may stand in a line that is judged.
+func leftOut(value string) string {
+	name := strings.TrimSuffix(strings.TrimPrefix(strings.Trim(value, `'"`), "./"), "/")
+	if strings.HasPrefix(name, ".") {
+		name = hiddenName + name[1:]
+	}
+	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+		return "x"
+	}
+	return name
+}
+
+// hiddenName is written for the dot of a name that is left out.
+const hiddenName = "dot-"
 
 // onlyPlain reports a line whose commands are all plain, and that uses the output of none
 // of them as a word.

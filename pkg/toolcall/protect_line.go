@@ -128,6 +128,9 @@ func (p Places) line(line string) (Code, string) {
 	} else if setting != "" && !onlyReads(plan) {
 		return CodeSelfProtected, fmt.Sprintf(ownSettings, document.Quote(setting))
 	}
+	if why, about := p.walks(plan); why != "" {
+		return CodeSelfProtected, fmt.Sprintf(why, document.Quote(about))
+	}
 	for _, c := range plan.Commands {
 		if c.Assigns < len(c.Words) {
 			name, args := baseOf(c.Words[c.Assigns]), c.Words[c.Assigns+1:]

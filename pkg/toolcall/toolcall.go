@@ -52,11 +52,13 @@ func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 	switch standingOf(m, at, state) {
 	case closed:
 		return deny(call, CodeRunNotActive, "")
+	case reading:
+		return decideReading(m, state, call)
 	case open:
 		if code, why := Protected(m, state, call); code != "" {
 			return deny(call, code, why)
 		}
-		return Verdict{Decision: Allow, Tool: call.Tool}
+		return NotEnforced(call.Tool, why(at))
 	case judged:
 	}
 	if code := checkGate(state, call.Tool); code != "" {
@@ -94,13 +96,23 @@ func decideEdit(at *workflow.View, state *workflow.StateView, c *change, v Verdi
 type standing uint8
 
 const (
-	closed standing = iota // only Interlock's own tools
-	judged                 // the state's rules
-	open                   // enforcement is off
+	closed  standing = iota // only Interlock's own tools
+	reading                 // those, and tools that only read
+	judged                  // the state's rules
+	open                    // enforcement is off
 )
 
-// standingOf is the first check of S3. A final state and the agent's own pause
-// lift enforcement, unless the workflow enforces always (S2.9, S6.2).
+// why is the reason for which nothing is enforced in a run.
+func why(at *workflow.View) string {
+	if at.Status == workflow.Paused {
+		return PausedByAgent
+	}
+	return HasEnded
+}
+
+// standingOf is the first check of S3. A success lifts enforcement, unless the workflow
+// enforces always; a failure and the agent's own pause lift it only in a workflow that
+// enforces while it runs (S2.9, S6.2).
 func standingOf(m *workflow.Machine, at *workflow.View, state *workflow.StateView) standing {
 	if !m.Drives(at.Run) || !state.Known() || at.Over {
 		return closed
@@ -109,19 +121,22 @@ func standingOf(m *workflow.Machine, at *workflow.View, state *workflow.StateVie
 	case workflow.Running, workflow.AwaitingApproval:
 		return judged
 	case workflow.Completed, workflow.Failed:
-		return openIf(state.Final && !m.AlwaysEnforce())
+		switch lifts := m.Enforcement().Lifts(at.Status); {
+		case lifts && state.Final:
+			return open
+		case m.Enforcement() == workflow.Always, lifts:
+			return closed
+		default:
+			return reading
+		}
 	case workflow.Paused:
-		return openIf(!at.Held() && !m.AlwaysEnforce())
-	default: // waiting for others, blocked, cancelled, and whatever is not known here
+		if m.Enforcement().Keeps() {
+			return closed
+		}
+		return open
+	default: // held, waiting for others, blocked, cancelled, and whatever is not known here
 		return closed
 	}
-}
-
-func openIf(lifted bool) standing {
-	if lifted {
-		return open
-	}
-	return closed
 }
 
 // checkGate applies disallowed_tools and allowed_tools (S3.1).

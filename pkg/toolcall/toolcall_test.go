@@ -33,22 +33,22 @@ func decide(m *workflow.Machine, run *workflow.View, tool, input string) toolcal
 	return toolcall.Decide(m, run, toolcall.Call{Tool: tool, Input: []byte(input)})
 }
 
-// want checks a verdict; an empty code is an allowance. Every denial must have
-// its sentence.
+// want checks a verdict; an empty code is an allowance, and so is NOT_ENFORCED. All others must
+// have their sentence, and that one its reason.
 func want(t *testing.T, m *workflow.Machine, run *workflow.View, v toolcall.Verdict, code toolcall.Code) {
 	t.Helper()
 	decision := toolcall.Deny
-	if code == "" {
+	if code == "" || code == toolcall.CodeNotEnforced {
 		decision = toolcall.Allow
 	}
 	if v.Decision != decision || v.Code != code {
 		t.Errorf("%q: %s %s, want %s %s", v.Tool, v.Decision, v.Code, decision, code)
 	}
-	if message := v.Message(m, run); (message == "") != (decision == toolcall.Allow) {
+	if message := v.Message(m, run); (message == "") != (code == "") {
 		t.Errorf("%q: %s says %q", v.Tool, v.Decision, message)
 	}
-	if v.Decision != toolcall.Allow && v.Counted {
-		t.Errorf("%q: a denied call is counted", v.Tool)
+	if code != "" && v.Counted {
+		t.Errorf("%q: a call with code %s is counted", v.Tool, v.Code)
 	}
 }
 
@@ -153,46 +153,76 @@ func TestOwnTools(t *testing.T) {
 // TestStatus: S2.9, S6.1, S6.2, the first check of S3.
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	const no = toolcall.CodeRunNotActive
+	const no, unlisted, off = toolcall.CodeRunNotActive, toolcall.CodeToolNotAllowed, toolcall.CodeNotEnforced
 	for _, c := range []struct {
 		status workflow.Status
 		state  string
-		held   bool
-		// codes of Read (listed) and Edit (not listed), and of both under
-		// meta.enforcement "always".
-		read, edit, alwaysRead, alwaysEdit toolcall.Code
+		// codes of Read (listed) and Edit (not listed), by meta.enforcement
+		success, always, running [2]toolcall.Code
 	}{
-		{workflow.Running, "a", false, "", toolcall.CodeToolNotAllowed, "", toolcall.CodeToolNotAllowed},
-		{workflow.Waiting, "a", false, no, no, no, no}, // for a child, or for branches that others work in
-		{workflow.AwaitingApproval, "a", false, "", toolcall.CodeToolNotAllowed, "", toolcall.CodeToolNotAllowed},
-		{workflow.Completed, "done", false, "", "", no, no},
-		{workflow.Failed, "failed", false, "", "", no, no},
-		{workflow.Failed, "a", false, no, no, no, no}, // it failed on the way
-		{workflow.Completed, "a", false, no, no, no, no},
-		{workflow.Paused, "a", false, "", "", no, no},
-		{workflow.Paused, "a", true, no, no, no, no},
-		{workflow.Cancelled, "a", false, no, no, no, no},
-		{workflow.Cancelled, "done", false, no, no, no, no},
-		{workflow.Blocked, "a", false, no, no, no, no},
-		{"", "a", false, no, no, no, no},
-		{"running", "a", false, no, no, no, no},
-		{workflow.Running, "gone", false, no, no, no, no},
-		{workflow.Running, "", false, no, no, no, no},
+		{workflow.Running, "a", [2]toolcall.Code{"", unlisted}, [2]toolcall.Code{"", unlisted}, [2]toolcall.Code{"", unlisted}},
+		{workflow.Waiting, "a", [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}}, // for a child, or for branches that others work in
+		{workflow.AwaitingApproval, "a", [2]toolcall.Code{"", unlisted}, [2]toolcall.Code{"", unlisted}, [2]toolcall.Code{"", unlisted}},
+		{workflow.Completed, "done", [2]toolcall.Code{off, off}, [2]toolcall.Code{no, no}, [2]toolcall.Code{off, off}},
+		{workflow.Failed, "failed", [2]toolcall.Code{"", no}, [2]toolcall.Code{no, no}, [2]toolcall.Code{off, off}},
+		{workflow.Failed, "a", [2]toolcall.Code{"", no}, [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}}, // it failed on the way
+		{workflow.Completed, "a", [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}},
+		{workflow.Paused, "a", [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}, [2]toolcall.Code{off, off}},
+		{workflow.Held, "a", [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}},
+		{workflow.Cancelled, "a", [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}},
+		{workflow.Cancelled, "done", [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}},
+		{workflow.Blocked, "a", [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}},
+		{"", "a", [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}},
+		{"running", "a", [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}},
+		{workflow.Running, "gone", [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}},
+		{workflow.Failed, "gone", [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}},
+		{workflow.Running, "", [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}, [2]toolcall.Code{no, no}},
 	} {
 		for meta, codes := range map[string][2]toolcall.Code{
-			`{}`:                        {c.read, c.edit},
-			`{"enforcement": "always"}`: {c.alwaysRead, c.alwaysEdit},
+			`{}`:                               c.success,
+			`{"enforcement": "until_success"}`: c.success,
+			`{"enforcement": "always"}`:        c.always,
+			`{"enforcement": "while_running"}`: c.running,
 		} {
 			m, run := inState(t, reading, meta)
 			run.Status, run.State = c.status, c.state
-			if c.held {
+			if c.status == workflow.Held {
 				run.Holds = []workflow.Hold{{Cause: workflow.HoldSessionEnd}}
 			}
-			t.Logf("%s in %q, held %t, meta %s", c.status, c.state, c.held, meta)
+			t.Logf("%s in %q, meta %s", c.status, c.state, meta)
 			want(t, m, run, decide(m, run, "Read", ""), codes[0])
 			want(t, m, run, decide(m, run, "Edit", ""), codes[1])
 			want(t, m, run, decide(m, run, "transition", ""), "")
 		}
+	}
+}
+
+// TestNotEnforced: S2.9, what nothing judges says why, and self-protection judges it all the same.
+func TestNotEnforced(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status              workflow.Status
+		state, meta, reason string
+	}{
+		{workflow.Paused, "a", `{"enforcement": "while_running"}`, "run paused by agent"},
+		{workflow.Completed, "done", `{}`, "run has ended"},
+		{workflow.Completed, "done", `{"enforcement": "while_running"}`, "run has ended"},
+		{workflow.Failed, "failed", `{"enforcement": "while_running"}`, "run has ended"},
+	} {
+		m, run := inState(t, reading, c.meta)
+		run.Status, run.State = c.status, c.state
+		for _, tool := range []string{"Write", "Deploy", "mcp__fs__write_file"} {
+			v := decide(m, run, tool, `{}`)
+			want(t, m, run, v, toolcall.CodeNotEnforced)
+			if v.Message(m, run) != c.reason || v.Tool != tool {
+				t.Errorf("%s under %s: %+v", c.status, c.meta, v)
+			}
+		}
+		want(t, m, run, decide(m, run, "Bash", `{"command": "cat .interlock/tokens.json"}`), toolcall.CodeSelfProtected)
+		want(t, m, run, decide(m, run, "pause", `{}`), "")
+	}
+	if v := toolcall.NotEnforced("Read", toolcall.NoRun); v.Decision != toolcall.Allow || v.Message(nil, nil) != "no run" {
+		t.Errorf("without a run: %+v", v)
 	}
 }
 
@@ -207,7 +237,7 @@ func TestHeldRunSaysWhoHoldsIt(t *testing.T) {
 		},
 	} {
 		m, run := inState(t, reading, `{}`)
-		run.Status, run.Holds = workflow.Paused, holds
+		run.Status, run.Holds = workflow.Held, holds
 		if got := decide(m, run, "Edit", "").Message(m, run); !strings.Contains(got, words) {
 			t.Errorf("%q does not say %q", got, words)
 		}
@@ -218,7 +248,7 @@ func TestHeldRunSaysWhoHoldsIt(t *testing.T) {
 // branch; nothing is open in one that has ended, nor where others do the work.
 func TestBranches(t *testing.T) {
 	t.Parallel()
-	def, problems := workflow.Parse([]byte(`{"id": "w", "initial": "m", "states": {
+	def, problems := workflow.Parse([]byte(`{"id": "w", "initial": "m", "meta": {"enforcement": "while_running"}, "states": {
 	 "m": {"allowed_tools": ["Task"], "on": {"GO": {"fork": {"branches": {
 	    "p": {"initial": "p0", "terminal": "pz"}, "q": {"initial": "q0", "terminal": "qz"}}, "on_complete": "done"}}}},
 	 "p0": {"allowed_tools": ["Read"], "on": {"OK": "pz"}}, "pz": {"type": "final"},
@@ -228,7 +258,7 @@ func TestBranches(t *testing.T) {
 		t.Fatal(problems)
 	}
 	m := workflow.Compile(def, 1)
-	const no, unlisted = toolcall.CodeRunNotActive, toolcall.CodeToolNotAllowed
+	const no, unlisted, off = toolcall.CodeRunNotActive, toolcall.CodeToolNotAllowed, toolcall.CodeNotEnforced
 	run := m.Start(workflow.StartParams{ID: "run_1", SessionID: "ses_1"}, "ann", time.Time{}).Run
 	for _, c := range []struct {
 		name string
@@ -245,11 +275,11 @@ func TestBranches(t *testing.T) {
 		{"q is another session's", workflow.Bind{Branch: "q", SessionID: "ses_2"}, map[string][3]toolcall.Code{
 			"": {no, no, no}, "p": {no, no, no}, "q": {unlisted, "", unlisted},
 		}},
-		{"paused", workflow.Pause{}, map[string][3]toolcall.Code{"": {"", "", ""}, "p": {no, no, no}, "q": {"", "", ""}}},
+		{"paused", workflow.Pause{}, map[string][3]toolcall.Code{"": {off, off, off}, "p": {no, no, no}, "q": {off, off, off}}},
 		{"held", workflow.Pause{Hold: workflow.HoldOperator}, map[string][3]toolcall.Code{"": {no, no, no}, "p": {no, no, no}, "q": {no, no, no}}},
 		{"resumed", workflow.Resume{Lifts: []workflow.HoldCause{workflow.HoldOperator}}, map[string][3]toolcall.Code{"": {no, no, no}, "p": {no, no, no}, "q": {unlisted, "", unlisted}}},
 		// S2.9: the run has ended, and with it its branches.
-		{"joined", workflow.Fire{Event: "OK", Branch: "q"}, map[string][3]toolcall.Code{"": {"", "", ""}, "p": {"", "", ""}, "q": {"", "", ""}}},
+		{"joined", workflow.Fire{Event: "OK", Branch: "q"}, map[string][3]toolcall.Code{"": {off, off, off}, "p": {off, off, off}, "q": {off, off, off}}},
 	} {
 		out := m.Step(&run, c.cmd, time.Time{})
 		if !out.Changed {

@@ -48,6 +48,9 @@ const (
 	CodeApprovalPending   Code = "APPROVAL_PENDING"
 	CodePolicyUnavailable Code = "POLICY_UNAVAILABLE"
 	CodeSelfProtected     Code = "SELF_PROTECTED"
+	// CodeNotEnforced is the code of a call that is allowed because no rule of a state judges
+	// it now. Detail has the reason.
+	CodeNotEnforced Code = "NOT_ENFORCED"
 )
 
 // Verdict is a decision as data. The sentence for the agent is built only when
@@ -55,7 +58,7 @@ const (
 // allowance.
 type Verdict struct {
 	Decision Decision `json:"decision"`
-	// Code is empty when the call is allowed.
+	// Code is empty when the call is allowed, or else CodeNotEnforced.
 	Code Code   `json:"code,omitempty"`
 	Tool string `json:"tool,omitempty"`
 	// Detail is what the sentence says beyond the code.
@@ -122,6 +125,18 @@ func ContextBudgetSpent(m *workflow.Machine, at *workflow.View, n int64) Verdict
 		v.ContextBudget = m.State(at.State).ContextBudgetBytes
 	}
 	return v
+}
+
+// The reasons of CodeNotEnforced.
+const (
+	PausedByAgent = "run paused by agent"
+	HasEnded      = "run has ended"
+	NoRun         = "no run"
+)
+
+// NotEnforced allows a call that no rule of a state judges, for a reason.
+func NotEnforced(tool, reason string) Verdict {
+	return Verdict{Decision: Allow, Code: CodeNotEnforced, Tool: tool, Detail: reason}
 }
 
 func deny(call Call, code Code, detail string) Verdict {

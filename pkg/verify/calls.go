@@ -174,7 +174,7 @@ func (c *checker) judgeAs(of *unit, lane *workflow.View, tool, capability string
 		if d.Decision == toolcall.Allow {
 			return answer{possible: true, certain: true, tool: tool, input: input}
 		}
-		final = final || whateverInput(d)
+		final = final || whateverInput(of.Machine, lane, tool, s.Command, d)
 	}
 	if final {
 		return answer{}
@@ -187,10 +187,15 @@ func (c *checker) judgeAs(of *unit, lane *workflow.View, tool, capability string
 	return a
 }
 
-// whateverInput reports a denial that no other input of the tool would avoid.
-func whateverInput(d rules.Combined) bool {
+// whateverInput reports a denial that no other input of the tool would avoid: none with a
+// command that matches an entry, where that is not empty.
+func whateverInput(m *workflow.Machine, at *workflow.View, tool, entry string, d rules.Combined) bool {
 	switch d.State.Code {
-	case toolcall.CodeRunNotActive, toolcall.CodeToolNotAllowed, toolcall.CodeToolDisallowed:
+	case toolcall.CodeRunNotActive:
+		if !toolcall.MayRead(m, at, tool, entry) {
+			return true
+		}
+	case toolcall.CodeToolNotAllowed, toolcall.CodeToolDisallowed:
 		return true
 	default:
 	}
@@ -216,6 +221,8 @@ func (c *checker) inputs(of *unit, lane *workflow.View, tool string, s workflow.
 		lines := slices.Clone(c.meeting(anyCommand, s.Command))
 		if s.Command == "" {
 			lines = []string{"ls", "true"}
+		} else {
+			lines = append(lines, c.meeting("ls", s.Command)...)
 		}
 		for _, line := range slices.Clone(lines) {
 			lines = append(lines, line+" --help", line+" --version")
@@ -358,6 +365,15 @@ func listsOf(m *workflow.Machine) (all []string) {
 	for tool := range m.Meta().EditTools {
 		all = append(all, tool)
 	}
+	return append(all, readTools(m)...)
+}
+
+// readTools are those that a workflow declares to read.
+func readTools(m *workflow.Machine) []string {
+	all := slices.Clone(m.Meta().ReadTools)
+	for _, r := range m.Meta().Reconcile {
+		all = append(all, r.Tool)
+	}
 	return all
 }
 
@@ -393,7 +409,7 @@ func (c *checker) listTools(of *unit, state, prefix string) []string {
 	if s.AllowedCommandsTool != "" {
 		add(s.AllowedCommandsTool)
 	}
-	for _, entry := range slices.Concat(s.AllowedTools, s.DisallowedTools, c.policyTools, toolname.Client) {
+	for _, entry := range slices.Concat(s.AllowedTools, s.DisallowedTools, c.policyTools, toolname.Client, readTools(of.Machine)) {
 		start, open := strings.CutSuffix(entry, "*")
 		switch {
 		case !open:

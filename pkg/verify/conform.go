@@ -415,7 +415,7 @@ func (c *conformer) decision(d *Traced) {
 			document.Quote(d.State), d.RunVersion, document.Quote(at.State))
 		return
 	}
-	if d.Decision == toolcall.Allow && d.Code != "" {
+	if d.Decision == toolcall.Allow && d.Code != "" && d.Code != toolcall.CodeNotEnforced {
 		c.differs("decision", d.Sequence, "%s %s: %s was recorded, and what is allowed has no code", d.Tool, d.CallID, said(d.Decision, d.Code))
 		return
 	}
@@ -431,7 +431,7 @@ func (c *conformer) decision(d *Traced) {
 		input = nil
 	}
 	state := toolcall.Decide(m, &at, toolcall.Call{Tool: d.Tool, Input: input})
-	if run.Status == workflow.Paused && c.observed == nil {
+	if run.Status.Stopped() && c.observed == nil {
 		c.open(OpenPause)
 		return
 	}
@@ -439,12 +439,12 @@ func (c *conformer) decision(d *Traced) {
 		c.byPolicy(m, &at, d, input, exact, state)
 		return
 	}
-	certain := exact || whateverInput(rules.Combined{State: state})
+	certain := exact || whateverInput(m, &at, d.Tool, "", rules.Combined{State: state})
 	switch {
 	case state.Decision == d.Decision && state.Code == d.Code && certain, state.Decision == toolcall.Allow &&
-		d.Decision == toolcall.Allow && !takesInput(m, &at, d.Tool):
+		d.Decision == toolcall.Allow && state.Code == d.Code && !takesInput(m, &at, d.Tool):
 		c.out.Decisions++
-	case (run.Status.Ended() || run.Status == workflow.Paused) && d.Decision == toolcall.Deny && d.Code == toolcall.CodeRunNotActive:
+	case (run.Status.Ended() || run.Status.Stopped()) && d.Decision == toolcall.Deny && d.Code == toolcall.CodeRunNotActive:
 		c.open(OpenDriven)
 	case certain:
 		c.out.Decisions++
@@ -458,7 +458,7 @@ func (c *conformer) decision(d *Traced) {
 // takesInput reports that the answer of a state depends on more than the tool.
 func takesInput(m *workflow.Machine, at *workflow.View, tool string) bool {
 	state := m.State(at.State)
-	return toolcall.Shell(state, tool) || toolcall.Edits(m, tool)
+	return toolcall.Shell(state, tool) || toolcall.Edits(m, tool) || toolcall.MayRead(m, at, tool, "")
 }
 
 func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, input []byte, exact bool,
@@ -469,7 +469,7 @@ func (c *conformer) byPolicy(m *workflow.Machine, at *workflow.View, d *Traced, 
 		c.open(OpenPolicy)
 		return
 	}
-	if state.Decision == toolcall.Deny && whateverInput(rules.Combined{State: state}) && d.Decision != toolcall.Deny {
+	if state.Decision == toolcall.Deny && whateverInput(m, at, d.Tool, "", rules.Combined{State: state}) && d.Decision != toolcall.Deny {
 		c.differs("decision", d.Sequence, "%s %s: the state denies it (%s), and %s was recorded", d.Tool, d.CallID,
 			state.Code, said(d.Decision, d.Code))
 		return

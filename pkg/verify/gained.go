@@ -176,7 +176,7 @@ func gainedByMeta(from, to *workflow.Machine) []gain {
 	}
 	say(b.Debug && !a.Debug, "meta.debug lets operators force states")
 	say(b.DebugAgents && !a.DebugAgents, "meta.debug_agents lets agents force states")
-	say(a.AlwaysEnforce && !b.AlwaysEnforce, `meta.enforcement is no longer "always"`)
+	say(!b.Enforcement.AtLeast(a.Enforcement), "meta.enforcement is %q, and was %q", b.Enforcement, a.Enforcement)
 	say(a.RequiresHumanApproval && !b.RequiresHumanApproval, "meta.requires_human_approval is gone")
 	for _, name := range a.Policies {
 		say(!slices.Contains(b.Policies, name), "policy %s no longer judges the calls", document.Quote(name))

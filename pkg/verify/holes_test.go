@@ -81,7 +81,8 @@ var holes = []struct {
 	{"evidence that takes more calls than there are", needing("enforcement: always", "1", ""), `{always_possible: true}`, verify.Undecided, "max_iterations"},
 	{"evidence when no calls are left", needing("enforcement: always", "2", ""), `{always_possible: true}`, verify.Undecided, "max_iterations"},
 	{"evidence when the state can be entered anew", needing("enforcement: always", "2", "AGAIN: a, "), `{always_possible: true}`, verify.Proved, ""},
-	{"evidence when a pause enters it anew", needing("", "2", ""), `{always_possible: true}`, verify.Proved, ""},
+	{"evidence where no pause enters it anew", needing("", "2", ""), `{always_possible: true}`, verify.Undecided, "max_iterations"},
+	{"evidence when a pause enters it anew", needing("enforcement: while_running", "2", ""), `{always_possible: true}`, verify.Proved, ""},
 }
 
 const limited = `id: w, initial: a, meta: {enforcement: always}, states: {a: {max_iterations: 2, on: {OK: done}}, done: {type: final}}`

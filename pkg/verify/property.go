@@ -34,8 +34,18 @@ func (c *checker) property(p *workflow.Property) Result {
 	default:
 		r = Result{Verdict: Undecided, Reason: "this version does not know such a property"}
 	}
+	if r.Verdict == Proved && p.Running && c.main.Machine.Enforcement() == workflow.WhileRunning && !c.holdsPaused(p) {
+		r.Verdict = ProvedRunning
+	}
 	r.Property = *p
 	return r
+}
+
+// holdsPaused reports that a property which is limited to the run is proved without that, too.
+func (c *checker) holdsPaused(p *workflow.Property) bool {
+	whole := *p
+	whole.Running = false
+	return c.property(&whole).Verdict == Proved
 }
 
 // proved is the verdict where nothing was found: it is proved only where nothing was
@@ -294,7 +304,7 @@ func (c *checker) callIn(p *workflow.Property, w *world) *offence {
 			consider(path, n, n.run.At(""), false)
 			return
 		}
-		if c.leaves(w) {
+		if c.leaves(w) && !keepsBelow(w) {
 			out := n.of.Machine.Step(n.run, workflow.Pause{Actor: agent}, epoch)
 			if out.Changed {
 				for _, lane := range out.Run.Lanes() {
@@ -326,9 +336,19 @@ func begunIn(cond *workflow.Condition, state string) bool {
 		func(one workflow.Condition) bool { return begunIn(&one, state) }))
 }
 
-// leaves reports that the agent may pause the run, which lifts enforcement.
+// keepsBelow reports that a run which was invoked and has not ended cannot be left, so that none
+// of the family can be paused. Those that are not given may be left.
+func keepsBelow(w *world) bool {
+	keeps := false
+	w.root.each(nil, func(_ []int, n *node) {
+		keeps = keeps || !n.of.stub && !n.run.Status.Ended() && (n.of.Machine.Enforcement().Keeps() || n.of.Process != nil)
+	})
+	return keeps
+}
+
+// leaves reports that the agent may pause the run when it waits for no other, which lifts enforcement.
 func (c *checker) leaves(w *world) bool {
-	return !w.root.of.Machine.AlwaysEnforce() && w.root.of.Process == nil
+	return !w.root.of.Machine.Enforcement().Keeps() && w.root.of.Process == nil
 }
 
 // atMost decides how often a call can be allowed in one run. A state admits as many in
@@ -336,7 +356,7 @@ func (c *checker) leaves(w *world) bool {
 func (c *checker) atMost(p *workflow.Property) Result {
 	over := int(p.Most) + 1
 	var found *offence
-	vague := false
+	vague, open := false, false
 	name := func(n *node, lane *workflow.View) string { return fmt.Sprint(n.run.ID, " ", lane.Entry) }
 	gain := func(w *world, before []string) {
 		w.root.each(nil, func(path []int, n *node) {
@@ -373,9 +393,11 @@ func (c *checker) atMost(p *workflow.Property) Result {
 			switch {
 			case w.count >= over:
 				found = &offence{at: at}
-			case o != nil:
+			case o != nil && o.call.certain:
 				o.at = at
 				found = o
+			case o != nil:
+				open = true
 			}
 			return found == nil
 		},
@@ -393,7 +415,7 @@ func (c *checker) atMost(p *workflow.Property) Result {
 	switch {
 	case found != nil && !vague:
 		return c.refute(p, g, found, r)
-	case found != nil:
+	case found != nil, open:
 		r.Verdict, r.Reason = Undecided, "more calls could be allowed, and no such calls were found"
 	}
 	return r
@@ -411,7 +433,7 @@ func uncounted(in *workflow.StateView, s workflow.Subject) bool {
 	}
 }
 
-// openCall finds a call that is allowed without an end: after the run, or while its agent
+// openCall finds a call that could be allowed without an end: after the run, or while its agent
 // has paused it.
 func (c *checker) openCall(p *workflow.Property, w *world) *offence {
 	if p.Running {
@@ -420,7 +442,7 @@ func (c *checker) openCall(p *workflow.Property, w *world) *offence {
 	inner := *p
 	inner.Condition = nil
 	o := c.callIn(&inner, w)
-	if o == nil || !o.paused && !w.root.run.Status.Ended() || !o.call.certain {
+	if o == nil || !o.paused && !w.root.run.Status.Ended() {
 		return nil
 	}
 	return o

@@ -135,7 +135,7 @@ func (d drawer) draft() string {
 		gs = append(gs, fmt.Sprintf(`"g%d": %s`, i, d.guard(2)))
 	}
 	inputs := d.of(``, ``, `"inputs": ["x"],`)
-	enforce := d.of(``, `, "enforcement": "always"`)
+	enforce := d.of(``, `, "enforcement": "always"`, `, "enforcement": "while_running"`)
 	return fmt.Sprintf(`{"id": "drawn", "initial": "s0", "context": %s, %s "states": {%s, "done": {"type": "final"}, "failed": {"type": "final"}}, "guards": {%s}, %s "meta": {"approval_mode": %q%s}}`,
 		d.of(`{}`, `{"x": 0}`, `{"x": null, "y": "a"}`, `{"o": {"p": 1}}`), inputs, strings.Join(all, ", "), strings.Join(gs, ", "), interrupts, d.of("ui", "ui", "none"), enforce)
 }

@@ -46,7 +46,9 @@ func (c *checker) refute(p *workflow.Property, g *graph, o *offence, r Result) R
 			document.Quote(n.run.At(o.branch).State), unmet(p))
 		switch {
 		case o.paused:
-			r.Reason += `, because the agent may pause the run, which lifts enforcement; "enforcement": "always" in meta keeps it, and "while": "running" leaves that aside`
+			r.Reason += `, because the agent may pause the run, which lifts enforcement; "enforcement": "until_success" in meta keeps it, and "while": "running" leaves that aside`
+		case last.root.run.Status == workflow.Failed && last.root.of.Machine.Enforcement() != workflow.WhileRunning:
+			r.Reason += `, because the run has failed, and tools that read are allowed; "enforcement": "always" in meta denies them, and "while": "running" leaves that aside`
 		case last.root.run.Status.Ended():
 			r.Reason += `, because the run has ended, which lifts enforcement; "enforcement": "always" in meta keeps it, and "while": "running" leaves that aside`
 		}
@@ -54,8 +56,11 @@ func (c *checker) refute(p *workflow.Property, g *graph, o *offence, r Result) R
 		if p.Kind == workflow.AtMost {
 			times = int(p.Most) + 1
 		}
-		for range times {
+		for i := range times {
 			s.call(n.of, &o.call)
+			if i < times-1 { // also where no state judges it
+				s.expect("decision", text(string(toolcall.Allow)))
+			}
 		}
 		s.expect("decision", text(string(toolcall.Deny)))
 	}

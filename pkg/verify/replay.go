@@ -241,7 +241,7 @@ func (r *replay) call(d *Traced) bool {
 	}
 	state := toolcall.Decide(m, &at, toolcall.Call{Tool: d.Tool, Input: input})
 	said := decision{state.Decision, state.Code, "state " + document.Quote(at.State)}
-	if !exact && takesInput(m, &at, d.Tool) && !whateverInput(rules.Combined{State: state}) {
+	if !exact && takesInput(m, &at, d.Tool) && !whateverInput(m, &at, d.Tool, "", rules.Combined{State: state}) {
 		if d.Code == toolcall.CodeToolNotAllowed || d.Code == toolcall.CodeToolDisallowed { // whatever the input was
 			return r.callDiffers(d, Loosened, "state "+document.Quote(d.State), "decided by its input")
 		}
@@ -394,11 +394,11 @@ func judging(m *workflow.Machine, s *workflow.StateView) any {
 	state.On, state.Instructions, state.Model, state.ThinkingLevel, state.SafeNext = nil, "", "", "", ""
 	return struct {
 		State    workflow.State
-		Always   bool
+		Enforced workflow.Enforcement
 		Commands map[string]workflow.CommandClass
 		Unknown  bool
 		Edits    map[string]workflow.EditTool
-	}{state, meta.AlwaysEnforce, meta.Commands, meta.UnknownCommands, meta.EditTools}
+	}{state, meta.Enforcement, meta.Commands, meta.UnknownCommands, meta.EditTools}
 }
 
 // strict orders decisions; anything else is as strict as a denial.

@@ -73,12 +73,19 @@ type Verdict string
 
 // The verdicts.
 const (
-	Proved  Verdict = "PROVED"
+	Proved Verdict = "PROVED"
+	// ProvedRunning: it is proved for as long as the run is RUNNING, and its agent can lift enforcement
+	// by a pause.
+	ProvedRunning Verdict = "PROVED while running"
+
 	Refuted Verdict = "COUNTEREXAMPLE"
 	// Undecided: a bound was reached, or a counterexample of the exploration is not one of
 	// any run that could be played. It is not proved.
 	Undecided Verdict = "NOT PROVED"
 )
+
+// Holds reports that the property is proved, for as long as it says.
+func (v Verdict) Holds() bool { return v == Proved || v == ProvedRunning }
 
 // Result is what was found out about one property.
 type Result struct {
@@ -87,7 +94,7 @@ type Result struct {
 	// States is how many were explored, and Explored a digest of them.
 	States   int
 	Explored string
-	// Reason of a verdict that is not Proved.
+	// Reason of a verdict that does not hold.
 	Reason string
 	// Counterexample is a scenario of which the last step is not as it must be.
 	Counterexample *Counterexample
@@ -153,6 +160,10 @@ func (r *Report) Worst() Verdict {
 			return Refuted
 		case Undecided:
 			worst = Undecided
+		case ProvedRunning:
+			if worst == Proved {
+				worst = ProvedRunning
+			}
 		default:
 		}
 	}

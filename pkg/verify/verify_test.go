@@ -31,6 +31,19 @@ meta: {approval_mode: ui, enforcement: always, approval: {required: 2}}
 // honest has no way round the approval.
 var honest = strings.Replace(release, ", PANIC: {target: releasing, guard: covered}", "", 1)
 
+// leavable, and kept, are the same with other enforcement. hopeless can only fail.
+var (
+	leavable = strings.Replace(release, "always", "while_running", 1)
+	kept     = strings.Replace(release, ", enforcement: always", "", 1)
+)
+
+const (
+	denyFetch = `{name: p, role: agent, deny: [{capability: "tool:WebFetch"}]}`
+	hopeless  = `{id: w, initial: a, states: {a: {allowed_tools: [Read], on: {FAIL: failed}}, failed: {type: final}}, meta: {
+		read_tools: [mcp__docs__search, "mcp__wiki__*"], edit_tools: {mcp__wiki__put: {kind: write, path: p, content: c}},
+		effect_deadline: 10m, reconcile: [{tool: mcp__jobs__status, of: mcp__jobs__run, ok: {pointer: /s, op: eq, value: ok}, failed: {pointer: /s, op: eq, value: bad}}]}}`
+)
+
 // every case is one property of one workflow.
 var cases = []struct {
 	name, workflow, policy, property string
@@ -77,8 +90,38 @@ var cases = []struct {
 			meta: {enforcement: always, edit_tools: {WebSearch: {kind: write, path: /file, content: /text}}}}`,
 		`{name: p, role: agent, ask: [{capability: "tool:WebFetch"}]}`, `{never: {tool: "Web*"}, unless: {approval: true}}`, verify.Undecided, "",
 	},
-	{"a pause", strings.Replace(release, ", enforcement: always", "", 1), "", `{never: {tool: WebFetch}}`, verify.Refuted, "pause: {}"},
-	{"no pause while running", strings.Replace(release, ", enforcement: always", "", 1), "", `{never: {tool: WebFetch}, while: running}`, verify.Proved, ""},
+	{"a pause", leavable, "", `{never: {tool: WebFetch}}`, verify.Refuted, "pause: {}"},
+	{"a pause before the end", leavable, "", `{never: {tool: WebFetch}, unless: {state: released}}`, verify.Refuted, "pause: {}"},
+	{"no pause while running", leavable, "", `{never: {tool: WebFetch}, while: running}`, verify.ProvedRunning, ""},
+	{"no calls while running", leavable, "", `{at_most: 0, tool: WebFetch, while: running}`, verify.ProvedRunning, ""},
+	{"while running, what a policy denies in a pause, too", leavable, denyFetch, `{never: {tool: WebFetch}, while: running}`, verify.Proved, ""},
+	{"while running, and not kept", leavable, "", `{never: {tool: Edit}, while: running}`, verify.Refuted, "Edit"},
+	{"by default, the end", kept, "", `{never: {tool: WebFetch}}`, verify.Refuted, "because the run has ended"},
+	{"by default, while running", kept, "", `{never: {tool: WebFetch}, while: running}`, verify.Proved, ""},
+	{"by default, until success", kept, "", `{never: {tool: WebFetch}, unless: {state: released}}`, verify.Proved, ""},
+	{"by default, until success, by name", strings.Replace(release, "always", "until_success", 1), "", `{never: {tool: WebFetch}, unless: {state: released}}`, verify.Proved, ""},
+	{"by default, calls until the end", kept, "", `{at_most: 2, tool: "mcp__mail__*"}`, verify.Refuted, "released"},
+	{"by default, calls while running", kept, "", `{at_most: 2, tool: "mcp__mail__*", while: running}`, verify.Proved, ""},
+
+	{"after a failure, edits", hopeless, "", `{never: {tool: Edit}}`, verify.Proved, ""},
+	{"after a failure, pushes", hopeless, "", `{never: {command: "git push"}}`, verify.Proved, ""},
+	{"after a failure, deletions", hopeless, "", `{never: {command: "rm -rf *"}}`, verify.Proved, ""},
+	{"after a failure, the network", hopeless, "", `{never: {tool: WebFetch}}`, verify.Proved, ""},
+	{"after a failure, other tools of servers", hopeless, "", `{never: {tool: "mcp__ci__*"}}`, verify.Proved, ""},
+	{"after a failure, declared readers", hopeless, "", `{never: {tool: "mcp__docs__*"}}`, verify.Refuted, "mcp__docs__search"},
+	{"after a failure, a declared reader of many", hopeless, "", `{never: {tool: "mcp__wiki__page"}}`, verify.Refuted, "has failed, and tools that read are allowed"},
+	{"after a failure, what tells how calls ended", hopeless, "", `{never: {tool: "mcp__jobs__*"}}`, verify.Refuted, "mcp__jobs__status"},
+	{"after a failure, an edit that is declared to read", hopeless, "", `{never: {tool: "mcp__wiki__put"}}`, verify.Proved, ""},
+	{"after a failure, reading", hopeless, "", `{never: {tool: Grep}}`, verify.Refuted, "has failed, and tools that read are allowed"},
+	{"after a failure, reading at most", hopeless, "", `{at_most: 3, tool: Grep}`, verify.Refuted, "Grep"},
+	{"after a failure, lines that read", hopeless, "", `{never: {command: "git log *"}}`, verify.Refuted, "git log"},
+	{"after a failure, any line", hopeless, "", `{never: {command: "*"}}`, verify.Refuted, "ls"},
+	{"after a failure, lines that may read", hopeless, "", `{never: {command: "find * -delete"}}`, verify.Undecided, ""},
+	{"after a failure, an editor that can view", hopeless, "", `{never: {tool: str_replace_based_edit_tool}}`, verify.Undecided, ""},
+	{"after a failure, an editor at most", hopeless, "", `{at_most: 0, tool: str_replace_based_edit_tool}`, verify.Undecided, ""},
+	{"after a failure, while running", hopeless, "", `{never: {tool: Grep}, while: running}`, verify.Proved, ""},
+	{"after a failure, of always", strings.Replace(hopeless, "meta: {", "meta: {enforcement: always, ", 1), "", `{never: {tool: Grep}}`, verify.Proved, ""},
+	{"after a failure, of while_running", strings.Replace(hopeless, "meta: {", "meta: {enforcement: while_running, ", 1), "", `{never: {tool: Edit}}`, verify.Refuted, "lifts enforcement"},
 	{"debug jumps", strings.Replace(release, "meta: {", "meta: {debug: true, ", 1), "", `{before: {state: releasing}, always: {event: DONE}}`, verify.Refuted, "force_state"},
 	{"commands of a state without a list", strings.Replace(release, "    allowed_commands: [go test, git log]\n", "", 1), "", `{never: {command: "frobnicate --hard"}}`, verify.Undecided, "list the commands"},
 }

@@ -14,7 +14,7 @@ import (
 // transition leads to the terminal, this event does, for callers in the branch (S15.6).
 func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Result {
 	what := "event " + document.Quote(c.Event)
-	if run.Status == Paused || run.Status == Blocked || run.Fork == nil && run.Status == AwaitingApproval {
+	if run.Status.Stopped() || run.Status == Blocked || run.Fork == nil && run.Status == AwaitingApproval {
 		return rejected(run, *c, now, m.notRunning(run.whole(), what))
 	}
 	caller := run.locate(c.Branch, c.Lost)

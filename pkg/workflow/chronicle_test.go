@@ -126,14 +126,15 @@ func checkEntries(before, after *workflow.Run) error {
 	return nil
 }
 
-// checkStatus: what cannot move waits, what has ended keeps nothing (S6.1).
+// checkStatus: what cannot move waits, a run is HELD exactly while it has holds, what has ended
+// keeps nothing (S6.1, S6.2).
 func checkStatus(run *workflow.Run) error {
 	open := run.Fork != nil || run.Child != nil
 	if run.Status.Ended() && (open || run.Interrupt != nil) {
 		return fmt.Errorf("%s, and there is more to do: %+v", run.Status, run)
 	}
-	if run.Held() && run.Status != workflow.Paused {
-		return fmt.Errorf("held while %s", run.Status)
+	if held := run.Status == workflow.Held; run.Held() != held {
+		return fmt.Errorf("%s with holds %+v", run.Status, run.Holds)
 	}
 	waits, asks := run.Child != nil, run.Approval.Pending()
 	for f := run.Fork; f != nil; {
@@ -155,7 +156,7 @@ func checkStatus(run *workflow.Run) error {
 	case waits:
 		want = workflow.Waiting
 	}
-	if moves := !run.Status.Ended() && run.Status != workflow.Paused; moves && run.Status != want {
+	if moves := !run.Status.Ended() && !run.Status.Stopped(); moves && run.Status != want {
 		return fmt.Errorf("the run is %s, and its unbound callers wait: %t, for humans: %t", run.Status, waits, asks)
 	}
 	return nil

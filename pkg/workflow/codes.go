@@ -35,6 +35,7 @@ const (
 	CodeTooBroad         document.Code = "TOO_BROAD"
 	CodeDebugDangerous   document.Code = "DEBUG_DANGEROUS"
 	CodeDebugAgents      document.Code = "DEBUG_AGENTS"
+	CodeWhileRunning     document.Code = "WHILE_RUNNING"
 	CodeInterruptOverlap document.Code = "INTERRUPT_OVERLAP"
 	CodeFinalHasLimits   document.Code = "FINAL_HAS_LIMITS"
 	CodeClaimedRights    document.Code = "CLAIMED_RIGHTS"

@@ -169,10 +169,10 @@ type Meta struct {
 	Debug         bool
 	DebugAgents   bool
 	CaptureOutput bool
-	// ApprovalMode is "ui" or "none" (the default): S9.1.
+	// ApprovalMode is "ui" (the default) or "none": S9.1.
 	ApprovalMode string
-	// AlwaysEnforce is meta.enforcement == "always" (S2.9).
-	AlwaysEnforce         bool
+	// Enforcement is meta.enforcement (S2.9).
+	Enforcement           Enforcement
 	RequiresHumanApproval bool
 	// Approval has the terms of approvals, meta.approval (S9.2, S9.3).
 	Approval consent.Terms

@@ -20,7 +20,7 @@ func (m *Machine) force(run *Run, c Force, now time.Time) Result {
 	case c.Agent && !m.definition.Meta.DebugAgents:
 		return rejected(run, c, now, m.refused(run.whole(), RejectDebugDisabled,
 			`%s refused: only operators force the states of this workflow. %s`, what, m.State(run.State).moves))
-	case run.Status.Ended() || run.Status == Paused:
+	case run.Status.Ended() || run.Status.Stopped():
 		return rejected(run, c, now, m.notRunning(run.whole(), what))
 	case !target.Known():
 		hint := new(document.Report).DidYouMean(c.State, slices.Values(slices.Sorted(maps.Keys(m.states))))

@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// Hold keeps a run PAUSED, with its tool calls denied, until its cause is lifted
+// Hold keeps a run HELD, with its tool calls denied, until its cause is lifted
 // (S6.2). A run has at most one hold for each cause.
 type Hold struct {
 	By     string

@@ -232,8 +232,8 @@ func (m *Machine) Definition() *Definition { return m.definition }
 // Meta is the workflow's meta.
 func (m *Machine) Meta() Meta { return m.definition.Meta }
 
-// AlwaysEnforce reports meta.enforcement "always" (S2.9, S6.6).
-func (m *Machine) AlwaysEnforce() bool { return m.definition.Meta.AlwaysEnforce }
+// Enforcement is meta.enforcement (S2.9, S6.6).
+func (m *Machine) Enforcement() Enforcement { return m.definition.Meta.Enforcement }
 
 // State returns a state by its exact name. It is never nil: a name that the
 // workflow does not have gives a state without a name that allows nothing.

@@ -12,6 +12,8 @@ func (m *model) status() workflow.Status {
 	switch {
 	case m.ended != "":
 		return m.ended
+	case len(m.holds) > 0:
+		return workflow.Held
 	case m.paused:
 		return workflow.Paused
 	case m.at("").waits():

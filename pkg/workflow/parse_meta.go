@@ -14,7 +14,7 @@ var metaFields = []string{
 }
 
 func (r *reader) meta(f document.Fields) {
-	r.def.Meta.ApprovalMode = "none"
+	r.def.Meta.ApprovalMode, r.def.Meta.Enforcement = "ui", UntilSuccess
 	m, ok := f.Object("meta")
 	if !ok {
 		return
@@ -32,12 +32,17 @@ func (r *reader) meta(f document.Fields) {
 	meta := &r.def.Meta
 	meta.RequiresHumanApproval = m.Bool("requires_human_approval")
 	meta.CaptureOutput = m.Bool("capture_output")
-	meta.Debug, meta.DebugAgents = debugMode(m)
 	if mode, ok := m.Enum("approval_mode", "ui", "none"); ok {
 		meta.ApprovalMode = mode
 	}
-	enforcement, _ := m.Enum("enforcement", "always")
-	meta.AlwaysEnforce = enforcement == "always"
+	if word, ok := m.Enum("enforcement", string(UntilSuccess), string(Always), string(WhileRunning)); ok {
+		meta.Enforcement = Enforcement(word)
+	}
+	meta.Debug, meta.DebugAgents = debugMode(m, meta.Enforcement)
+	if meta.Enforcement == WhileRunning {
+		r.report.Warnf(m.At.Key("enforcement"), CodeWhileRunning, "an agent lifts enforcement when it pauses the run or reaches any final state; "+
+			"remove it to keep enforcement until the run has succeeded")
+	}
 	if meta.Debug && danger == "dangerous" {
 		r.report.Warnf(m.At.Key("debug"), CodeDebugDangerous, "any state of a dangerous workflow can be forced, past guards and approvals; remove it for production")
 	}
@@ -63,15 +68,14 @@ func (r *reader) meta(f document.Fields) {
 }
 
 // debugMode is who may force states: nobody, operators alone, or agents as well, which
-// meta.enforcement "always" excludes (S15.7).
-func debugMode(m document.Fields) (debug, agents bool) {
+// enforcement that keeps them excludes (S15.7).
+func debugMode(m document.Fields, enforcement Enforcement) (debug, agents bool) {
 	if v, _ := m.Value.Get("debug"); v.Kind() == document.String {
 		mode, known := m.Enum("debug", debugOperator)
 		return known && mode == debugOperator, false
 	}
 	debug = m.Bool("debug")
-	enforcement, _ := m.Value.Get("enforcement")
-	return debug, debug && enforcement.Str() != "always"
+	return debug, debug && !enforcement.Keeps()
 }
 
 // debugOperator is the value of meta.debug that keeps forcing to operators.

@@ -96,7 +96,7 @@ func TestParseBinds(t *testing.T) {
 			{Name: "g2", Field: "/t", Op: "exists"},
 		},
 		Interrupts: []workflow.Interrupt{{Name: "i", FilePattern: "**/*.js", Target: "h"}},
-		Meta:       workflow.Meta{Debug: true, CaptureOutput: true, ApprovalMode: "ui", AlwaysEnforce: true, RequiresHumanApproval: true},
+		Meta:       workflow.Meta{Debug: true, CaptureOutput: true, ApprovalMode: "ui", Enforcement: workflow.Always, RequiresHumanApproval: true},
 	}
 	if diff := cmp.Diff(want, got, cmp.Comparer(document.Equal)); diff != "" {
 		t.Errorf("differs (-want +got):\n%s", diff)

@@ -176,7 +176,7 @@ func (r *reader) guarded(from int, f document.Fields, t *Transition) {
 // advisory warns of an approval that stops nobody.
 func (r *reader) advisory(at *document.Path) {
 	if r.def.Meta.ApprovalMode != "ui" {
-		r.report.Warnf(at, document.CodeNoEffect, "without \"approval_mode\": \"ui\" in \"meta\" it is advisory: the transition succeeds and is recorded")
+		r.report.Warnf(at, document.CodeNoEffect, "\"approval_mode\" of \"meta\" is \"none\", so it is advisory: the transition succeeds and is recorded; remove that to wait for people")
 	}
 }
 

@@ -7,20 +7,18 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// pause stops a run (S6.2). One that is paused already takes a hold, unless it is
-// held for the same cause.
+// pause stops a run, or holds it for a cause (S6.2). A run that is stopped already takes a
+// hold, unless it is held for the same cause.
 func (m *Machine) pause(run *Run, c Pause, now time.Time) Result {
-	kind := EventPaused
-	switch {
-	case run.Status.moves():
-	case run.Status == Paused && c.Hold != "" && !run.HeldFor(c.Hold):
-		kind = EventHeld
-	default:
+	again := run.Status.Stopped() && c.Hold != "" && !run.HeldFor(c.Hold)
+	if !run.Status.moves() && !again {
 		return rejected(run, c, now, m.notRunning(run.whole(), "pause"))
 	}
 	s := m.begin(run, c.Actor, now)
+	kind := EventPaused
 	s.out.Run.Status = Paused
 	if c.Hold != "" {
+		kind, s.out.Run.Status = EventHeld, Held
 		s.out.Run.Holds = append(slices.Clip(run.Holds), Hold{By: c.Actor, Cause: c.Hold, Reason: c.Reason, Since: now})
 		s.out.Entry.HoldCauses = []HoldCause{c.Hold}
 	}
@@ -41,9 +39,9 @@ func (m *Machine) resume(run *Run, c Resume, now time.Time) Result {
 	switch {
 	case run.Status.Ended():
 		return rejected(run, c, now, m.notRunning(run.whole(), "resume"))
-	case run.Status != Paused:
+	case !run.Status.Stopped():
 		return rejected(run, c, now, m.refused(run.whole(), RejectRunNotPaused,
-			"resume refused: the run is %s in state %s, not PAUSED; continue with it.", run.Status, document.Quote(run.State)))
+			"resume refused: the run is %s in state %s, neither PAUSED nor HELD; continue with it.", run.Status, document.Quote(run.State)))
 	case len(kept) > 0 && len(kept) == len(run.Holds):
 		return rejected(run, c, now, m.notRunning(run.whole(), "resume"))
 	}

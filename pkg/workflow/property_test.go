@@ -174,7 +174,7 @@ func fingerprint(v any) string {
 func TestStepProperties(t *testing.T) {
 	t.Parallel()
 	for mode, src := range map[string]string{
-		"none": varied, "ui": strings.Replace(varied, `"debug": true`, `"debug": true, "approval_mode": "ui"`, 1),
+		"none": strings.Replace(varied, `"debug": true`, `"debug": true, "approval_mode": "none"`, 1), "ui": varied,
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()

@@ -15,7 +15,8 @@ const (
 	Running          Status = "RUNNING"
 	Waiting          Status = "WAITING"
 	AwaitingApproval Status = "AWAITING_APPROVAL"
-	Paused           Status = "PAUSED"
+	Paused           Status = "PAUSED" // by its agent
+	Held             Status = "HELD"   // by an operator, or since its session has ended
 	Completed        Status = "COMPLETED"
 	Failed           Status = "FAILED"
 	Blocked          Status = "BLOCKED"
@@ -31,6 +32,9 @@ func (s Status) Ended() bool {
 		return false
 	}
 }
+
+// Stopped reports a run that is paused or held, and continues when it is resumed.
+func (s Status) Stopped() bool { return s == Paused || s == Held }
 
 // moves reports a run that nothing holds: what it does follows from its lanes.
 func (s Status) moves() bool {

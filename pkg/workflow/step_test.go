@@ -74,7 +74,7 @@ func TestNotRunning(t *testing.T) {
 	t.Parallel()
 	m := machine(t, loop)
 	for _, status := range []workflow.Status{
-		workflow.Waiting, workflow.AwaitingApproval, workflow.Paused,
+		workflow.Waiting, workflow.AwaitingApproval, workflow.Paused, workflow.Held,
 		workflow.Completed, workflow.Failed, workflow.Blocked, workflow.Cancelled, "", "running",
 	} {
 		run := started(t, m)
@@ -260,7 +260,7 @@ func TestParkedRuns(t *testing.T) {
 	for _, status := range []workflow.Status{workflow.Waiting, workflow.AwaitingApproval} {
 		run := started(t, m)
 		run.Status = status
-		if out := m.Step(&run, workflow.Pause{Hold: workflow.HoldOperator}, noon); out.Run.Status != workflow.Paused || !out.Run.Held() {
+		if out := m.Step(&run, workflow.Pause{Hold: workflow.HoldOperator}, noon); out.Run.Status != workflow.Held || !out.Run.Held() {
 			t.Errorf("pause of %s: %q", status, codeOf(&out))
 		}
 		if out := m.Step(&run, workflow.Resume{}, noon); out.Changed || codeOf(&out) != workflow.RejectRunNotPaused {

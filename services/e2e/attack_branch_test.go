@@ -34,7 +34,7 @@ func TestBranchesStayInTheirTree(t *testing.T) {
 		"names by default":       {},
 		"the other's by default": {{"--name", "B"}},
 	} {
-		for enforcement, meta := range map[string]string{"plain": "", "always": `"enforcement": "always"`} {
+		for enforcement, meta := range map[string]string{"plain": `"enforcement": "while_running"`, "always": `"enforcement": "always"`} {
 			i++
 			w := &world{shape: &u.shape, namespace: fmt.Sprint("branch-", i)}
 			t.Run(enforcement+", "+names, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestBranchesStayInTheirTree(t *testing.T) {
 				w.refuses(t, "B, as A's child", opCreate, ask{token: tokenB, session: "B", parent: "A"}, fault.PermissionDenied, fault.NameTaken)
 				w.refuses(t, "B, under a name of A's child", opCreate, ask{token: tokenB, session: "A/evil", parent: "A"}, foreign...)
 				steal("B, registered")
-				if meta == "" { // A's paused run is no other's to resume, either
+				if enforcement == "plain" { // A's paused run is no other's to resume, either
 					w.allows(t, "A", faces[0], opPause, ask{token: tokenA, run: run})
 					for _, f := range faces {
 						if said := w.allows(t, "B", f, opStart, ask{token: tokenB, session: "B", workflow: "work", resume: true}); said.run == run {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 // short allows one tool until its end, with what is put into its meta.
 func short(id, tool, meta string) string {
+	meta = cmp.Or(meta, `"enforcement": "while_running"`)
 	return fmt.Sprintf(`{"id": %q, "initial": "a", "meta": {%s}, "states": {
 		"a": {"allowed_tools": [%q], "on": {"END": "z", "FAIL": "y"}}, "z": {"type": "final"}, "y": {"type": "final", "outcome": "failure"}}}`,
 		id, meta, tool)
@@ -56,9 +58,9 @@ func TestAlwaysOutlivesItsRun(t *testing.T) {
 					}
 					for _, workflow := range []string{"lax", fmt.Sprint("own-", 'R'), fmt.Sprint("own-", 'g'), fmt.Sprint("own-", 'M')} {
 						a := ask{token: token, session: "s", workflow: workflow}
-						w.refuses(t, whose, opStart, a, fault.EnforcementAlways)
+						w.refuses(t, whose, opStart, a, fault.EnforcementKept)
 						a.resume = true
-						w.refuses(t, whose+", to resume it", opStart, a, fault.EnforcementAlways)
+						w.refuses(t, whose+", to resume it", opStart, a, fault.EnforcementKept)
 					}
 					if d := agent.judged(t, "s", "Edit"); d.GetDecision() != deny {
 						t.Errorf("afterwards: %v", d)
@@ -76,7 +78,7 @@ func TestAlwaysOutlivesItsRun(t *testing.T) {
 				w.allows(t, whose, faces[2], opRegister, ask{token: token, definition: short("mine", "Read", always)})
 				begin(faces[1], "mine")
 				w.allows(t, whose, faces[0], opRegister, ask{token: token, definition: short("mine", "Edit", "")})
-				w.refuses(t, whose, opStart, ask{token: token, session: "s", workflow: "mine"}, fault.EnforcementAlways)
+				w.refuses(t, whose, opStart, ask{token: token, session: "s", workflow: "mine"}, fault.EnforcementKept)
 				w.refuses(t, whose, opStart, ask{token: token, session: "s", workflow: "mine", version: 1}, fault.PermissionDenied)
 				w.allows(t, whose, faces[0], opRegister, ask{token: token, definition: short("mine", "Read", always+`, "debug": true`)})
 				begin(faces[2], "mine")
@@ -126,7 +128,7 @@ func TestAgentsClaimNothingAtTheStart(t *testing.T) {
 	w := &world{shape: &u.shape, namespace: "default"}
 	operator := w.as(t, auth.Operator)
 	gate := func(id, inputs string) string {
-		return fmt.Sprintf(`{"id": %q, "initial": "a", "context": {"ok": "no", "review": {"done": false}, "ticket": 0}, %s
+		return fmt.Sprintf(`{"id": %q, "initial": "a", "meta": {"enforcement": "while_running"}, "context": {"ok": "no", "review": {"done": false}, "ticket": 0}, %s
 			"states": {"a": {"on": {"SHIP": {"target": "z", "guards": ["ok", "reviewed"]}}}, "z": {"type": "final"}},
 			"guards": {"ok": {"field": "ok", "op": "eq", "value": "yes"}, "reviewed": {"field": "review.done", "op": "eq", "value": true}}}`, id, inputs)
 	}
@@ -200,30 +202,30 @@ func TestChildrensBranchesAreNoWayOut(t *testing.T) {
 		t.Helper()
 		for who, token := range map[string]string{"s": driver, "s by a token of no session": w.tokens[auth.Agent]} {
 			a := ask{token: token, session: "s", workflow: "lax"}
-			w.refuses(t, who+", "+when, opStart, a, fault.EnforcementAlways)
+			w.refuses(t, who+", "+when, opStart, a, fault.EnforcementKept)
 			for _, run := range []string{outer, plain} {
 				a.run = run
 				for _, op := range []string{opPause, opCancel} {
-					w.refuses(t, who+", "+when, op, a, fault.EnforcementAlways, fault.FailedPrecondition)
+					w.refuses(t, who+", "+when, op, a, fault.EnforcementKept, fault.FailedPrecondition)
 				}
 			}
 		}
 		w.refuses(t, "s by a token of no session, "+when, opTake,
-			ask{token: w.tokens[auth.Agent], session: "s", run: other, workflow: "plain", branch: "y"}, fault.EnforcementAlways, fault.PermissionDenied)
+			ask{token: w.tokens[auth.Agent], session: "s", run: other, workflow: "plain", branch: "y"}, fault.EnforcementKept, fault.PermissionDenied)
 	}
 	stays("in the child")
 	for _, f := range faces {
 		w.allows(t, "s", f, opTake, ask{token: driver, session: "s", run: plain, workflow: "plain", branch: "y"})
 		w.allows(t, "s/x", f, opTake, ask{token: worker, session: "s/x", run: plain, workflow: "plain", branch: "x"})
 		stays("with a branch of its own")
-		w.refuses(t, "s/x", opStart, ask{token: worker, session: "s/x", workflow: "lax"}, fault.EnforcementAlways)
-		w.refuses(t, "s/x", opCancel, ask{token: worker, run: plain}, fault.PermissionDenied, fault.EnforcementAlways)
-		w.refuses(t, "s/x", opPause, ask{token: worker, run: plain}, fault.PermissionDenied, fault.EnforcementAlways)
+		w.refuses(t, "s/x", opStart, ask{token: worker, session: "s/x", workflow: "lax"}, fault.EnforcementKept)
+		w.refuses(t, "s/x", opCancel, ask{token: worker, run: plain}, fault.PermissionDenied, fault.EnforcementKept)
+		w.refuses(t, "s/x", opPause, ask{token: worker, run: plain}, fault.PermissionDenied, fault.EnforcementKept)
 	}
 	for who, token := range map[string]string{"s": driver, "s/x": worker} {
 		w.with(t, 0, token).moveSession(t, who, "OK")
 	}
-	w.refuses(t, "s/x, past its branch", opStart, ask{token: worker, session: "s/x", workflow: "lax"}, fault.EnforcementAlways)
+	w.refuses(t, "s/x, past its branch", opStart, ask{token: worker, session: "s/x", workflow: "lax"}, fault.EnforcementKept)
 	stays("past its branch")
 	agent.moveSession(t, "s", "END")
 	stays("past the child")

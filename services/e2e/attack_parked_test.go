@@ -58,7 +58,7 @@ func outlive(t *testing.T, w *world, bound string, f face, decided approvalv1.Ap
 		}
 		return nil
 	})
-	if now := operator.get(t, run); !now.GetHeld() || now.GetState() != "a" {
+	if now := operator.get(t, run); now.GetStatus() != heldNow || now.GetState() != "a" {
 		t.Fatalf("while the session has ended: %v", now)
 	}
 	if operatorHolds {
@@ -74,7 +74,7 @@ func outlive(t *testing.T, w *world, bound string, f face, decided approvalv1.Ap
 			}
 			return nil
 		})
-		if now := operator.get(t, run); !now.GetHeld() || now.GetState() != "a" {
+		if now := operator.get(t, run); now.GetStatus() != heldNow || now.GetState() != "a" {
 			t.Errorf("the operator's hold is gone: %v", now)
 		}
 		w.allows(t, "the operator", f, opResume, ask{token: w.tokens[auth.Operator], run: run})
@@ -84,7 +84,7 @@ func outlive(t *testing.T, w *world, bound string, f face, decided approvalv1.Ap
 		want, fired = "b", 1
 	}
 	eventually(t, "the run continues in "+want, func() error {
-		if now := operator.get(t, run); now.GetStatus() != running || now.GetState() != want || now.GetHeld() {
+		if now := operator.get(t, run); now.GetStatus() != running || now.GetState() != want {
 			return fmt.Errorf("it is %s in %s", now.GetStatus(), now.GetState())
 		}
 		return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 const (
@@ -22,6 +23,7 @@ const (
 
 	running   = enginev1.RunStatus_RUN_STATUS_RUNNING
 	paused    = enginev1.RunStatus_RUN_STATUS_PAUSED
+	heldNow   = enginev1.RunStatus_RUN_STATUS_HELD
 	completed = enginev1.RunStatus_RUN_STATUS_COMPLETED
 	cancelled = enginev1.RunStatus_RUN_STATUS_CANCELLED
 )
@@ -217,3 +219,7 @@ func all(t testing.TB, n int, work func(i int) error) {
 		t.Fatal(err)
 	}
 }
+
+// lax names enforcement "while_running" in a definition that names none: its agents pause and
+// cancel their runs, and its approvals are advisory.
+func lax(definition string) string { return string(workflow.WhileRunning.Write([]byte(definition))) }

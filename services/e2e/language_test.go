@@ -285,7 +285,7 @@ func invokes(t *testing.T, w *world) {
 func forceState(t *testing.T, w *world) {
 	c := w.as(t, auth.Operator)
 	c.register(t, bugfix)
-	c.register(t, strings.Replace(strings.Replace(bugfix, `"id": "bugfix"`, `"id": "debugged"`, 1), `"context"`, `"meta": {"debug": true}, "context"`, 1))
+	c.register(t, strings.Replace(strings.Replace(bugfix, `"id": "bugfix"`, `"id": "debugged"`, 1), `"context"`, `"meta": {"debug": true, "enforcement": "while_running"}, "context"`, 1))
 	force := func(run, state, context string) *enginev1.ForceStateResponse {
 		return must[*enginev1.ForceStateResponse](t)(c.runs.ForceState(within(t),
 			&enginev1.ForceStateRequest{RunId: run, State: state, Context: []byte(context)}))
@@ -294,7 +294,7 @@ func forceState(t *testing.T, w *world) {
 		t.Errorf("without debug: %v", got)
 	}
 	id := c.start(t, "debugged").GetRunId()
-	c.register(t, strings.Replace(strings.Replace(bugfix, `"id": "bugfix"`, `"id": "kept"`, 1), `"context"`, `"meta": {"debug": "operator"}, "context"`, 1))
+	c.register(t, strings.Replace(strings.Replace(bugfix, `"id": "bugfix"`, `"id": "kept"`, 1), `"context"`, `"meta": {"debug": "operator", "enforcement": "while_running"}, "context"`, 1))
 	agent := w.as(t, auth.Agent).runs
 	for workflow, accepted := range map[string]bool{"debugged": true, "kept": false} {
 		got := must[*enginev1.ForceStateResponse](t)(agent.ForceState(within(t),

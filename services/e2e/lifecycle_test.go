@@ -48,16 +48,16 @@ func watchRun(t *testing.T, w *world) {
 // run until an operator resumes it (S6.2).
 func pauseAndResume(t *testing.T, w *world) {
 	agent, operator := w.at(t, 0, auth.Agent), w.at(t, 1, auth.Operator)
-	agent.register(t, bugfix)
+	agent.register(t, lax(bugfix))
 	id := agent.start(t, "bugfix").GetRunId()
 	agent.moveWith(t, id, "READY", `{"kept":true}`)
 	agent.expect(t, id, "Edit", allow, "")
 
 	run := must[*enginev1.PauseRunResponse](t)(agent.runs.PauseRun(within(t), &enginev1.PauseRunRequest{RunId: id})).GetRun()
-	if run.GetStatus() != paused || run.GetHeld() {
+	if run.GetStatus() != paused {
 		t.Errorf("paused as %v", run)
 	}
-	operator.expect(t, id, "Bash", allow, "")
+	operator.expect(t, id, "Bash", allow, "NOT_ENFORCED")
 	if got := agent.fire(t, id, "DONE", "").GetRejection(); got.GetCode() != enginev1.RejectionCode_REJECTION_CODE_RUN_NOT_RUNNING {
 		t.Errorf("a paused run moves on: %v", got)
 	}
@@ -68,7 +68,7 @@ func pauseAndResume(t *testing.T, w *world) {
 	agent.expect(t, id, "Bash", deny, "TOOL_NOT_ALLOWED")
 
 	run = must[*enginev1.PauseRunResponse](t)(operator.runs.PauseRun(within(t), &enginev1.PauseRunRequest{RunId: id, Reason: "review"})).GetRun()
-	if !run.GetHeld() {
+	if run.GetStatus() != heldNow {
 		t.Errorf("an operator's pause does not hold: %v", run)
 	}
 	agent.expect(t, id, "Edit", deny, "RUN_NOT_ACTIVE")
@@ -106,7 +106,7 @@ func cancelRun(t *testing.T, w *world) {
 func oneSessionOneRun(t *testing.T, w *world) {
 	one, other := w.at(t, 0, auth.Agent), w.at(t, 1, auth.Agent)
 	one.register(t, pingPong)
-	one.register(t, bugfix)
+	one.register(t, lax(bugfix))
 	judged := func(c *caller, tool string, want policyv1.Decision) {
 		t.Helper()
 		d := must[*policyv1.CheckToolCallResponse](t)(c.policy.CheckToolCall(within(t),

@@ -16,7 +16,7 @@ import (
 
 // greeting refers to what it is started with, to what its session shares, and to what that
 // keeps, and agents can force it.
-const greeting = `{"id": "greeting", "initial": "work", "meta": {"debug": true}, "context": {"who": "ann"},
+const greeting = `{"id": "greeting", "initial": "work", "meta": {"debug": true, "enforcement": "while_running"}, "context": {"who": "ann"},
   "states": {
     "work": {"allowed_tools": ["Read"], "model": "opus", "thinking_level": "high",
       "instructions": "Greet {{context.who}} in {{component.prefs.language}} for {{state./goal}}, {{state./none}}.", "on": {"DONE": "done"}},
@@ -68,8 +68,8 @@ func TestWhatReachesAgents(t *testing.T) {
 	ok(http.MethodPost, "/v1/components", `{"name": "Prefs", "slug": "prefs", "persistence": "long_term",
 		"schema_definition": {"language": {"type": "string"}, "seen": {"type": "integer"}}, "initial_values": {"language": "en"}}`)
 	ok(http.MethodPost, "/v1/workflows", greeting)
-	for id, meta := range map[string]string{"kept": `"debug": "operator"`, "always": `"debug": true, "enforcement": "always"`} {
-		ok(http.MethodPost, "/v1/workflows", strings.NewReplacer(`"id": "greeting"`, fmt.Sprintf(`"id": %q`, id), `"debug": true`, meta).Replace(greeting))
+	for id, meta := range map[string]string{"kept": `"debug": "operator", "enforcement": "while_running"`, "always": `"debug": true, "enforcement": "always"`} {
+		ok(http.MethodPost, "/v1/workflows", strings.NewReplacer(`"id": "greeting"`, fmt.Sprintf(`"id": %q`, id), `"debug": true, "enforcement": "while_running"`, meta).Replace(greeting))
 	}
 	agent := stdioAgent(t, u, []string{
 		"INTERLOCK_SESSION=lead", "INTERLOCK_TASK_ID=task_1", "INTERLOCK_TASK_KIND=callback",
@@ -153,7 +153,7 @@ func TestWhatReachesAgents(t *testing.T) {
 	use(t, agent, false, "statewright_load_workflow", `{"name": "kept"}`)
 	use(t, agent, true, "statewright_force_state", `{"state": "done"}`, "DEBUG_DISABLED", "only operators")
 	use(t, agent, false, "statewright_load_workflow", `{"name": "always"}`)
-	use(t, agent, true, "statewright_force_state", `{"state": "done"}`, "ENFORCEMENT_ALWAYS")
+	use(t, agent, true, "statewright_force_state", `{"state": "done"}`, "ENFORCEMENT_KEPT")
 	for workflow, status := range map[string]int{"greeting": http.StatusOK, "always": http.StatusConflict} {
 		run := ok(http.MethodPost, "/v1/runs", fmt.Sprintf(`{"workflow": %q}`, workflow)).field("run_id")
 		got := w.send(t, http.MethodPost, fmt.Sprintf("/v1/runs/%s/force-state", run), w.tokens[auth.Agent], `{"state": "done"}`)

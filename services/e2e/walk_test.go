@@ -30,7 +30,7 @@ const bugfix = `{
 // pingPong has two states with a tool each: odd versions of a run are in a, even
 // ones in b.
 const pingPong = `{
-  "id": "ping-pong", "initial": "a",
+  "id": "ping-pong", "initial": "a", "meta": {"enforcement": "while_running"},
   "states": {
     "a": {"allowed_tools": ["InA"], "on": {"GO": "b", "END": "over"}},
     "b": {"allowed_tools": ["InB"], "on": {"GO": "a", "END": "over"}},
@@ -69,7 +69,7 @@ func walkWorkflow(t *testing.T, w *world) {
 		t.Errorf("shipped as %v", shipped)
 	}
 	// S2.9: enforcement ends with the run.
-	other.expect(t, id, "Edit", allow, "")
+	other.expect(t, id, "Edit", allow, "NOT_ENFORCED")
 	if got := other.fire(t, id, "READY", "").GetRejection(); got.GetCode() != enginev1.RejectionCode_REJECTION_CODE_RUN_NOT_RUNNING {
 		t.Errorf("a run that ended moves on: %v", got)
 	}

@@ -14,6 +14,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
 	"github.com/interlock-run/interlock/services/engine/internal/rpc"
 	"github.com/interlock-run/interlock/services/internal/definition"
@@ -35,6 +36,8 @@ type Config struct {
 	Logger   *slog.Logger     // default slog.Default()
 	// Definitions are the settings that definitions are compiled by.
 	Definitions definition.Flags
+	// Enforcement is that of workflows that name none.
+	Enforcement workflow.Enforcement
 	Quotas      Quotas
 	Retention   Retention
 	// Metrics are those of the process; nil for none.
@@ -60,7 +63,7 @@ func New(cfg Config) *Engine {
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	e := &Engine{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger), log: cfg.Logger}
-	e.app.Definitions, e.app.Quotas, e.app.Retention = cfg.Definitions, cfg.Quotas, cfg.Retention
+	e.app.Definitions, e.app.Enforcement, e.app.Quotas, e.app.Retention = cfg.Definitions, cfg.Enforcement, cfg.Quotas, cfg.Retention
 	e.app.Timers = cfg.Metrics.Timers()
 	cfg.Metrics.Caches(e.app.Caches()...)
 	if cfg.Approval != nil {

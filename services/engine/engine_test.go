@@ -24,6 +24,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/protomap"
@@ -61,7 +62,7 @@ func newRig(t *testing.T) *rig {
 	}
 	r := &rig{T: t, clock: clock, humans: &humans{clock: clock.Now, asked: map[string]*question{}}, numbers: map[string]string{}, counted: map[string]int{}}
 	approvals := r.serve(func(s *grpc.Server) { approvalv1.RegisterApprovalServiceServer(s, r.humans) })
-	e := engine.New(engine.Config{Store: st, Approval: approvals, Clock: clock.Now, Logger: slog.New(slog.DiscardHandler)})
+	e := engine.New(engine.Config{Store: st, Approval: approvals, Clock: clock.Now, Logger: slog.New(slog.DiscardHandler), Enforcement: workflow.WhileRunning})
 	r.engine = e
 	conn := r.serve(func(s *grpc.Server) { e.Register(s) })
 	r.processes, r.runs, r.workflows = enginev1.NewProcessServiceClient(conn), enginev1.NewRunServiceClient(conn), enginev1.NewWorkflowServiceClient(conn)

@@ -6,6 +6,7 @@ import { parse, pretty } from "../api/json";
 import { Chip, CopyId, Facts, Failure, Json, Loaded, Names, Scroll, Text, Time, useTitle } from "../ui/basics";
 import { Command } from "../ui/command";
 import { escaped, visible } from "../ui/visible";
+import { notEnforced } from "./standing";
 
 /** One call: what was decided, and by what. */
 export function DecisionPage() {
@@ -25,6 +26,8 @@ type Decision = Schemas["DecisionDetail"];
 const words: Record<string, string> = { ALLOW: "Allowed", ASK: "Put to a human", DENY: "Denied" };
 
 function Shown({ record: d }: { record: Decision }) {
+  const open = d.code === notEnforced;
+  const outcome = open ? "Allowed, not enforced" : words[d.decision];
   const run = useQuery({
     queryKey: ["run", d.run_id],
     queryFn: ({ signal }) => get<Run>(`/v1/runs/${segment(d.run_id ?? "")}`, {}, signal),
@@ -34,16 +37,16 @@ function Shown({ record: d }: { record: Decision }) {
     <>
       <div className="head">
         <h1>
-          {words[d.decision]}: <Text>{d.tool}</Text>
+          {outcome}: <Text>{d.tool}</Text>
         </h1>
-        <Chip>{d.decision}</Chip>
+        <Chip kind={open ? "ask" : undefined}>{d.decision}</Chip>
         {d.code && <code>{d.code}</code>}
         <span className="grow" />
         <CopyId id={d.call_id} />
       </div>
       {d.message && (
         <section className="panel stack tight">
-          <h2>What the agent was told</h2>
+          <h2>{open ? "Why nothing was enforced" : "What the agent was told"}</h2>
           <pre>
             <Text lines>{d.message}</Text>
           </pre>
@@ -68,11 +71,13 @@ function Shown({ record: d }: { record: Decision }) {
               <Step
                 title="In which state"
                 verdict={
-                  d.explanation?.state
-                    ? colour(d.explanation.state.verdict)
-                    : !d.policy && d.decision === "DENY"
-                      ? "deny"
-                      : "ok"
+                  open
+                    ? notEnforced
+                    : d.explanation?.state
+                      ? colour(d.explanation.state.verdict)
+                      : !d.policy && d.decision === "DENY"
+                        ? "deny"
+                        : "ok"
                 }
               >
                 <Link to="/runs/$id" params={{ id: d.run_id }}>
@@ -84,20 +89,26 @@ function Shown({ record: d }: { record: Decision }) {
                     , branch <Text>{d.branch}</Text>
                   </>
                 )}
-                {d.explanation?.state?.allowed_tools && (
+                {!open && d.explanation?.state?.allowed_tools && (
                   <div>
                     Its tools: <Names names={d.explanation.state.allowed_tools} none="none" />
                   </div>
                 )}
-                {d.explanation?.state?.matched && (
+                {!open && d.explanation?.state?.matched && (
                   <div>
                     It names <code>{visible(d.explanation.state.matched)}</code>.
                   </div>
                 )}
-                {d.explanation?.state?.message && (
+                {open ? (
                   <div>
-                    <Text>{d.explanation.state.message}</Text>
+                    Not enforced: <Text>{d.message}</Text>
                   </div>
+                ) : (
+                  d.explanation?.state?.message && (
+                    <div>
+                      <Text>{d.explanation.state.message}</Text>
+                    </div>
+                  )
                 )}
               </Step>
             )}
@@ -139,8 +150,11 @@ function Shown({ record: d }: { record: Decision }) {
                 </Link>
               </Step>
             )}
-            <Step title="So" verdict={d.decision === "ALLOW" ? "ok" : d.decision === "ASK" ? "ask" : "deny"}>
-              {words[d.decision]} <Time at={d.time} />
+            <Step
+              title="So"
+              verdict={open ? notEnforced : d.decision === "ALLOW" ? "ok" : d.decision === "ASK" ? "ask" : "deny"}
+            >
+              {outcome} <Time at={d.time} />
             </Step>
           </ol>
           {d.shadows?.length ? (
@@ -290,12 +304,14 @@ function Limits({ limits }: { limits: NonNullable<Explanation["limits"]> }) {
   );
 }
 
+const said: Record<string, string> = { ok: "passes", ask: "asks", [notEnforced]: "not enforced" };
+
 function Step({ title, verdict, children }: { title: string; verdict?: string; children: ReactNode }) {
   return (
     <li>
       <div className="row">
         <span className="dim small">{title}</span>
-        {verdict && <Chip kind={verdict}>{verdict === "ok" ? "passes" : verdict === "ask" ? "asks" : "refuses"}</Chip>}
+        {verdict && <Chip kind={verdict === notEnforced ? "ask" : verdict}>{said[verdict] ?? "refuses"}</Chip>}
       </div>
       <div>{children}</div>
     </li>

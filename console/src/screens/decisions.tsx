@@ -4,6 +4,7 @@ import { Chip, download, Text, Time, useTitle } from "../ui/basics";
 import { List, usePages } from "../ui/list";
 import { Views } from "../ui/views";
 import { Words } from "./runs";
+import { notEnforced } from "./standing";
 
 const filters = [
   "decision",
@@ -75,7 +76,7 @@ export function Decisions() {
             params={{ run: d.run_id || "-", call: d.call_id }}
             search={{ session_id: d.run_id ? undefined : d.session_id, sequence: String(d.sequence) }}
           >
-            <Chip>{d.decision}</Chip>
+            <Chip>{d.code === notEnforced ? d.code : d.decision}</Chip>
             <span className="dim">
               <Time at={d.time} />
             </span>

@@ -6,6 +6,7 @@ import { Chip, CopyId, Empty, Loaded, Text, Time, useTitle } from "../ui/basics"
 import { absolute } from "../ui/time";
 import { visible } from "../ui/visible";
 import { titleOf } from "./approvals";
+import { notEnforced } from "./standing";
 
 type Stats = Schemas["Stats"];
 
@@ -46,10 +47,11 @@ export function Now() {
               <Facts title="Calls not enforced" bad={o.not_enforced.length > 0} value={o.not_enforced.length}>
                 {o.not_enforced[0] ? (
                   <>
-                    The last: <Text>{o.not_enforced[0].tool}</Text>, <Time at={o.not_enforced[0].at} />
+                    The last: <Text>{o.not_enforced[0].tool}</Text>, <Text>{o.not_enforced[0].reason}</Text>,{" "}
+                    <Time at={o.not_enforced[0].at} />
                   </>
                 ) : (
-                  "Every reported call had been allowed."
+                  "A state has judged every call, and every reported call was allowed."
                 )}
               </Facts>
               <Facts title="The log is sealed up to" value={o.sealed_at ? <Time at={o.sealed_at} /> : "not yet"}>
@@ -121,11 +123,19 @@ export function Now() {
               <Column
                 title="Paused or held"
                 all={
-                  <Link to="/runs" search={{ status: "PAUSED" }}>
-                    All paused runs
-                  </Link>
+                  <>
+                    All{" "}
+                    <Link to="/runs" search={{ status: "PAUSED" }}>
+                      paused
+                    </Link>
+                    {" and "}
+                    <Link to="/runs" search={{ status: "HELD" }}>
+                      held
+                    </Link>{" "}
+                    runs
+                  </>
                 }
-                empty="Every run may continue."
+                empty="No run is paused or held."
               >
                 {o.stopped.map((r) => (
                   <li key={r.run_id}>
@@ -134,7 +144,7 @@ export function Now() {
                         <strong>
                           <Text>{r.workflow}</Text>
                         </strong>
-                        <Chip kind="ask">{r.held ? "held" : "paused"}</Chip>
+                        <Chip>{r.status}</Chip>
                         <span className="grow" />
                         <span className="dim small">
                           <Time at={r.updated_at} />
@@ -166,21 +176,18 @@ export function Now() {
                   </li>
                 ))}
               </Column>
-              <Column title="Calls not enforced" all={null} empty="No call was made that nobody had allowed.">
+              <Column
+                title="Calls not enforced"
+                all={
+                  <Link to="/decisions" search={{ code: notEnforced }}>
+                    All that passed
+                  </Link>
+                }
+                empty="No call passed without a rule, and none was made without permission."
+              >
                 {o.not_enforced.map((i) => (
-                  <li key={`${i.run_id}${i.call_id}`}>
-                    <Link className="item" to="/runs/$id" params={{ id: i.run_id }}>
-                      <span className="row">
-                        <strong>
-                          <Text>{i.tool}</Text>
-                        </strong>
-                        <span className="grow" />
-                        <span className="dim small">
-                          <Time at={i.at} />
-                        </span>
-                      </span>
-                      <CopyId id={i.call_id} />
-                    </Link>
+                  <li key={`${i.run_id}${i.call_id}${i.reason}`}>
+                    <Incident incident={i} />
                   </li>
                 ))}
               </Column>
@@ -226,6 +233,37 @@ function Limit({ limit: l }: { limit: Stats["near_limits"][number] }) {
     </Link>
   ) : (
     <Link className="item" to="/runs/$id" params={{ id: l.run_id ?? "" }}>
+      {shown}
+    </Link>
+  );
+}
+
+/** A call that was not enforced: it leads to its run, or to the log where there was none. */
+function Incident({ incident: i }: { incident: Stats["not_enforced"][number] }) {
+  const shown = (
+    <>
+      <span className="row">
+        <strong>
+          <Text>{i.tool}</Text>
+        </strong>
+        <span className="grow" />
+        <span className="dim small">
+          <Time at={i.at} />
+        </span>
+      </span>
+      <span className="row small">
+        <Chip kind={i.reason === "no permission" ? "deny" : "ask"}>{i.reason}</Chip>
+        <span className="grow" />
+        <CopyId id={i.call_id} />
+      </span>
+    </>
+  );
+  return i.reason === "no run" ? (
+    <Link className="item" to="/decisions" search={{ code: notEnforced, tool: i.tool }}>
+      {shown}
+    </Link>
+  ) : (
+    <Link className="item" to="/runs/$id" params={{ id: i.run_id }}>
       {shown}
     </Link>
   );

@@ -5,6 +5,7 @@ import { parse, pretty } from "../api/json";
 import { Chip, download, Failure, Json, Text, useTitle } from "../ui/basics";
 import { GraphView } from "../ui/graph";
 import { Problems, useChecked } from "./edit";
+import { notEnforced } from "./standing";
 
 const Editor = lazy(() => import("../ui/editor"));
 
@@ -95,7 +96,7 @@ export function Playground() {
                         <strong>
                           <Text>{s.action}</Text>
                         </strong>
-                        {s.decision && <Chip>{s.decision}</Chip>}
+                        {s.decision && <Chip kind={s.code === notEnforced ? "ask" : undefined}>{s.decision}</Chip>}
                         {(s.code || s.rejected) && <code>{s.code || s.rejected}</code>}
                         <span className="grow" />
                         <span className="dim">
@@ -106,7 +107,13 @@ export function Playground() {
                         <span className="row small">
                           {s.verdicts?.map((v) => (
                             <span key={`${v.policy}${v.rule}`}>
-                              <Text>{v.policy ? `${v.policy} ${v.rule ?? ""}` : "the state"}</Text>{" "}
+                              <Text>
+                                {v.policy
+                                  ? `${v.policy} ${v.rule ?? ""}`
+                                  : v.code === notEnforced
+                                    ? "not enforced"
+                                    : "the state"}
+                              </Text>{" "}
                               <Chip>{v.decision}</Chip>
                             </span>
                           ))}

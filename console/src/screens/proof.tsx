@@ -6,6 +6,7 @@ import { GraphView } from "../ui/graph";
 
 const kinds: Record<string, string> = {
   PROVED: "ok",
+  "PROVED while running": "ask",
   COUNTEREXAMPLE: "deny",
   LOOSENED: "deny",
   "NOT PROVED": "ask",

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { useEffect, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { CallError, change, get, type Run, type Schemas, segment } from "../api/client";
 import { useSession } from "../shell";
 import {
@@ -22,6 +22,7 @@ import { Confirm } from "../ui/dialog";
 import { GraphView } from "../ui/graph";
 import { visible } from "../ui/visible";
 import { scenarioOf } from "./scenario";
+import { bannerOf, type Standing, standingOf, toolsOf } from "./standing";
 import { Timeline } from "./timeline";
 
 type Entry = Schemas["HistoryEntry"];
@@ -98,7 +99,8 @@ function Shown({ run }: { run: Run }) {
         <span className="grow" />
         <Actions run={run} />
       </div>
-      {run.held && (
+      <Standstill run={run} entries={entries} />
+      {run.status === "HELD" && (
         <div className="notice warn">
           Held, so no tool call is allowed:{" "}
           {run.holds?.map((h) => (
@@ -180,26 +182,11 @@ function Shown({ run }: { run: Run }) {
             {selected && selected !== run.state ? (
               <StateOf run={run} state={selected} />
             ) : past ? (
-              <Past version={past} />
+              <Past version={past} standing={standingOf(past, run.enforcement)} />
             ) : (
               <Facts
                 facts={[
-                  [
-                    "Allowed tools",
-                    run.allowed_tools ? (
-                      <Names key="a" names={run.allowed_tools} none="none" />
-                    ) : (
-                      "any that no rule forbids"
-                    ),
-                  ],
-                  [
-                    "Forbidden tools",
-                    run.disallowed_tools?.length ? <Names key="d" names={run.disallowed_tools} none="" /> : "",
-                  ],
-                  [
-                    "Allowed commands",
-                    run.allowed_commands ? <Names key="c" names={run.allowed_commands} none="none" /> : "",
-                  ],
+                  ...toolFacts(run, standingOf(run, run.enforcement)),
                   [
                     "Legal events",
                     <ul className="plain tight" key="e">
@@ -395,18 +382,60 @@ function Evidence({ evidence }: { evidence: NonNullable<Run["evidence"]> }) {
   );
 }
 
+/** What a run that is paused or has ended still enforces. */
+function Standstill({ run, entries }: { run: Run; entries: Entry[] }) {
+  const banner = bannerOf(run, entries);
+  if (!banner) return null;
+  return (
+    <div className="notice warn" role="status">
+      {banner.text}
+      {banner.since && (
+        <>
+          {" since "}
+          <Time at={banner.since} />
+        </>
+      )}
+      {banner.by && (
+        <>
+          , paused by <Text>{banner.by}</Text>
+        </>
+      )}
+      {run.superseded_by && (
+        <>
+          {" "}
+          <Link to="/runs/$id" params={{ id: run.superseded_by }}>
+            That run
+          </Link>
+        </>
+      )}
+    </div>
+  );
+}
+
+type Lists = Pick<Run, "allowed_tools" | "allowed_commands" | "disallowed_tools" | "superseded_by">;
+
+/** Which tools pass: the lists of the state only where they are enforced. */
+function toolFacts(run: Lists, standing: Standing | undefined): [string, ReactNode][] {
+  if (run.superseded_by || !standing) return [];
+  if (standing !== "state") return [["Allowed tools", toolsOf[standing]]];
+  return [
+    [
+      "Allowed tools",
+      run.allowed_tools ? <Names key="a" names={run.allowed_tools} none="none" /> : "any that no rule forbids",
+    ],
+    ["Forbidden tools", run.disallowed_tools?.length ? <Names key="d" names={run.disallowed_tools} none="" /> : ""],
+    ["Allowed commands", run.allowed_commands ? <Names key="c" names={run.allowed_commands} none="none" /> : ""],
+  ];
+}
+
 /** The run as it was at a version: what its state allowed then. */
-function Past({ version: v }: { version: Schemas["RunVersion"] }) {
+function Past({ version: v, standing }: { version: Schemas["RunVersion"]; standing: Standing | undefined }) {
   return (
     <Facts
       facts={[
         ["At", <Time key="t" at={v.at} />],
         ["Status", <Chip key="s">{v.status}</Chip>],
-        [
-          "Allowed tools",
-          v.allowed_tools ? <Names key="a" names={v.allowed_tools} none="none" /> : "any that no rule forbids",
-        ],
-        ["Allowed commands", v.allowed_commands ? <Names key="c" names={v.allowed_commands} none="none" /> : ""],
+        ...toolFacts(v, standing),
         [
           "Limits",
           visible(
@@ -483,7 +512,7 @@ function Actions({ run }: { run: Run }) {
     return work.error ? <Failure error={work.error} /> : null;
   return (
     <div className="row">
-      {run.status === "PAUSED" ? (
+      {run.status === "PAUSED" || run.status === "HELD" ? (
         <button type="button" className="primary" onClick={() => setAsked("resume")}>
           Resume
         </button>

@@ -9,7 +9,17 @@ import { Confirm } from "../ui/dialog";
 import { List, usePages } from "../ui/list";
 import { Views } from "../ui/views";
 
-const statuses = ["RUNNING", "WAITING", "AWAITING_APPROVAL", "PAUSED", "COMPLETED", "FAILED", "BLOCKED", "CANCELLED"];
+const statuses = [
+  "RUNNING",
+  "WAITING",
+  "AWAITING_APPROVAL",
+  "PAUSED",
+  "HELD",
+  "COMPLETED",
+  "FAILED",
+  "BLOCKED",
+  "CANCELLED",
+];
 const actions = ["pause", "resume", "cancel"] as const;
 type Action = (typeof actions)[number];
 

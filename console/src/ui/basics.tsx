@@ -67,6 +67,8 @@ const kinds: Record<string, string> = {
   WAITING: "ask",
   AWAITING_APPROVAL: "ask",
   PAUSED: "ask",
+  HELD: "ask",
+  NOT_ENFORCED: "ask",
   pending: "ask",
   warning: "ask",
   DENY: "deny",

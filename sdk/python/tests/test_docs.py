@@ -18,6 +18,7 @@ from interlock.gen.approval.v1 import approval_service_pb2, approval_service_pb2
 WORKFLOW = {
     "id": "editing",
     "initial": "looking",
+    "meta": {"enforcement": "while_running"},  # the page loads it again in the same session
     "states": {
         "looking": {"allowed_tools": ["Read", "Edit", "Deploy"], "on": {"READY": "looking", "DONE": "done"}},
         "done": {"type": "final"},

@@ -29,9 +29,9 @@ export interface Decision {
   /** What the result is reported with. */
   readonly callId: string;
   readonly runId: string;
-  /** Why; empty when the call is allowed. */
+  /** Why. Of an allowed call it is empty, or NOT_ENFORCED where no rule of a state has judged it. */
   readonly code: string;
-  /** One sentence for the agent. */
+  /** One sentence for the agent; of NOT_ENFORCED the reason: the run is paused by its agent or has ended, or there is none. */
   readonly message: string;
   readonly allowedTools: readonly string[];
   readonly toolsRestricted: boolean;
@@ -105,7 +105,7 @@ export interface Run {
   readonly id: string;
   readonly workflow: string;
   readonly workflowVersion: number;
-  /** UPPER_SNAKE, such as "RUNNING" (S6.1). */
+  /** UPPER_SNAKE, such as "RUNNING", "PAUSED" by its agent, or "HELD" by an operator or the end of its session (S6.1). */
   readonly status: string;
   readonly state: string;
   /** The run continues no more. */

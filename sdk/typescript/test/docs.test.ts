@@ -11,8 +11,9 @@ const run = promisify(execFile);
 const here = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(here, ".examples");
 
+// The page loads it again in the same session.
 const bugfix = {
-  id: "bugfix", initial: "looking",
+  id: "bugfix", initial: "looking", meta: { enforcement: "while_running" },
   states: { looking: { instructions: "Find it.", allowed_tools: ["Read", "Edit", "Deploy"], on: { READY: "done" } }, done: { type: "final" } },
 };
 const review = {

@@ -47,6 +47,10 @@ func main() {
 // run executes one command line and returns its exit code.
 func run(ctx context.Context, args []string, io console.Streams) int {
 	switch {
+	case len(args) == 0 && !io.Interactive():
+		fmt.Fprintln(io.Err, "interlock: Interlock blocks this: no command is given, such as `interlock hook ...`; see interlock --help. "+
+			"An agent that reads the hooks of another one needs its own: interlock init")
+		return exitUndecided
 	case len(args) == 0:
 		args = []string{"--help"}
 	case slices.Equal(args, []string{"--version"}):

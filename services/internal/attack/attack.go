@@ -104,7 +104,7 @@ func New(ctx context.Context, cfg Config) (*Attacker, error) {
 	for i := range report.Results {
 		r := &report.Results[i]
 		a.result.Verdicts[r.Property.Name] = r.Verdict
-		a.proved[r.Property.Name] = r.Verdict == verify.Proved
+		a.proved[r.Property.Name] = r.Verdict.Holds()
 	}
 	machines := []*workflow.Machine{cfg.Model.Main.Machine}
 	for _, d := range cfg.Model.Others {

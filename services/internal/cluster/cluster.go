@@ -28,6 +28,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/telemetry"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/approval"
 	"github.com/interlock-run/interlock/services/engine"
 	"github.com/interlock-run/interlock/services/gateway"
@@ -85,6 +86,8 @@ type Config struct {
 	Policy      policyenforcer.Flags
 	Approval    approval.Flags
 	Definitions DefinitionFlags
+	// Enforcement is that of workflows that name none.
+	Enforcement workflow.Enforcement
 	Engine      engine.Quotas
 	Retention   engine.Retention
 	// Auth says whose tokens count in addition to those of the tokens file.
@@ -412,7 +415,7 @@ func (c *Cluster) checks(st store.Store) health.Checks {
 // startServices registers the services. They call each other through local with
 // their callers' credentials, and through self with their own.
 func (c *Cluster) startServices(st store.Store, endpoint bus.Endpoint, server *rpc.Server, local, self grpc.ClientConnInterface) error {
-	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions, Quotas: c.cfg.Engine, Retention: c.cfg.Retention, Metrics: c.metrics})
+	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions, Enforcement: c.cfg.Enforcement, Quotas: c.cfg.Engine, Retention: c.cfg.Retention, Metrics: c.metrics})
 	policies, err := policyenforcer.New(policyenforcer.Config{
 		Store: st, Engine: local, Approval: self, State: self, Logger: c.cfg.Logger, Flags: c.cfg.Policy, Definitions: c.cfg.Definitions,
 		Places: gateway.PlacesOf(string(c.cfg.Data)), Metrics: c.metrics,

@@ -3,6 +3,7 @@
 package commandline
 
 import (
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/approval"
 	"github.com/interlock-run/interlock/services/engine"
 	"github.com/interlock-run/interlock/services/gateway"
@@ -17,11 +18,12 @@ type Engine struct {
 	daemon.Flags
 	daemon.StoreFlags
 	daemon.ClientFlags
-	Definitions definition.Flags `embed:""`
-	Quotas      engine.Quotas    `embed:""`
-	Retention   engine.Retention `embed:""`
-	Approval    string           `help:"Address of the approval service: dns:///approval:7433, or several HOST:PORT with commas between; empty: what needs an approval is refused." env:"INTERLOCK_APPROVAL" placeholder:"TARGET"`
-	State       string           `help:"Address of the state-store, which knows who is of one tree of sessions and must not approve; empty: each session is a tree of its own." env:"INTERLOCK_STATE" placeholder:"TARGET"`
+	Definitions definition.Flags     `embed:""`
+	Quotas      engine.Quotas        `embed:""`
+	Retention   engine.Retention     `embed:""`
+	Enforcement workflow.Enforcement `help:"Enforcement of workflows that name none: until_success, or while_running, where an agent's pause and every final state lift it and approvals are advisory. Each registration writes it into its definition." enum:"until_success,while_running" default:"until_success" env:"INTERLOCK_ENFORCEMENT"`
+	Approval    string               `help:"Address of the approval service: dns:///approval:7433, or several HOST:PORT with commas between; empty: what needs an approval is refused." env:"INTERLOCK_APPROVAL" placeholder:"TARGET"`
+	State       string               `help:"Address of the state-store, which knows who is of one tree of sessions and must not approve; empty: each session is a tree of its own." env:"INTERLOCK_STATE" placeholder:"TARGET"`
 }
 
 // PolicyEnforcer is the flags of interlock-policy-enforcer.

@@ -20,7 +20,6 @@ func TestViewsAreComplete(t *testing.T) {
 		"entry",                        // counts inside of the engine
 		"workflow_meta.debug",          // as the definition says
 		"workflow_meta.capture_output", // as the definition says
-		"workflow_meta.always_enforced",
 	)
 	complete(t, func(r *enginev1.LegalEvent) any { return jsonview.LegalEvents([]*enginev1.LegalEvent{r}) })
 	complete(t, func(r *enginev1.GuardResult) any { return jsonview.GuardResults([]*enginev1.GuardResult{r}) })

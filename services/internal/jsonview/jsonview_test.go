@@ -53,10 +53,10 @@ func TestRun(t *testing.T) {
 				r.Rules.CommandsRestricted, r.Rules.BlockedEnv, r.Rules.DisallowedTools = true, []string{"TOKEN"}, []string{"Bash"}
 				r.Rules.EnvOverrides = []*enginev1.EnvVar{{Name: "B", Value: "2"}, {Name: "A", Value: ""}}
 				r.Rules.MaxIterations, r.Rules.MaxEditLines, r.Rules.MaxFilesPerState, r.Usage.FilesChanged = 9, 8, 7, 6
-				r.Rules.ContextBudgetBytes, r.Usage.ContextBytes, r.Held = 5, 4, true
+				r.Rules.ContextBudgetBytes, r.Usage.ContextBytes = 5, 4
 				r.Holds = []*enginev1.Hold{{By: "olga", Cause: enginev1.HoldCause_HOLD_CAUSE_OPERATOR, Reason: "lunch", Since: noon}}
 			}),
-			`{` + always + `"allowed_tools":null,"instructions":"","legal_events":[],` + times + `,"held":true,` +
+			`{` + always + `"allowed_tools":null,"instructions":"","legal_events":[],` + times + `,` +
 				`"holds":[{"by":"olga","cause":"operator","reason":"lunch","since":"2026-03-04T12:00:00Z"}],"disallowed_tools":["Bash"],` +
 				`"allowed_commands":[],"blocked_env":["TOKEN"],"env_overrides":{"A":"","B":"2"},"max_iterations":9,"max_edit_lines":8,` +
 				`"max_files_per_state":7,"files_changed":6,"context_budget_bytes":5,"context_bytes":4}`,

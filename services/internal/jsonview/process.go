@@ -26,7 +26,7 @@ type Turn struct {
 	InitialPrompt string   `json:"initial_prompt,omitzero" doc:"Given before the first turn."`
 	Question      string   `json:"question" doc:"Empty when the session has ended."`
 	Answers       []string `json:"answers"`
-	Status        string   `json:"status" enum:"RUNNING,WAITING,AWAITING_APPROVAL,PAUSED,COMPLETED,FAILED,BLOCKED,CANCELLED"`
+	Status        string   `json:"status" enum:"RUNNING,WAITING,AWAITING_APPROVAL,PAUSED,HELD,COMPLETED,FAILED,BLOCKED,CANCELLED"`
 	State         string   `json:"state"`
 	Text          string   `json:"text" doc:"What the agent reads: the outcome of its answer, and the next question with its answers, or the end."`
 }

@@ -22,7 +22,7 @@ type Run struct {
 	RunID           string         `json:"run_id"`
 	Workflow        string         `json:"workflow"`
 	WorkflowVersion int64          `json:"workflow_version"`
-	Status          string         `json:"status" enum:"RUNNING,WAITING,AWAITING_APPROVAL,PAUSED,COMPLETED,FAILED,BLOCKED,CANCELLED"`
+	Status          string         `json:"status" enum:"RUNNING,WAITING,AWAITING_APPROVAL,PAUSED,HELD,COMPLETED,FAILED,BLOCKED,CANCELLED"`
 	State           string         `json:"state"`
 	Context         jsontext.Value `json:"context" doc:"A JSON object, as the callers wrote it."`
 	Iterations      int64          `json:"iterations" doc:"Allowed tool calls in this entry of the state."`
@@ -39,9 +39,9 @@ type Run struct {
 	CreatedAt     time.Time    `json:"created_at"`
 	UpdatedAt     time.Time    `json:"updated_at"`
 
+	Enforcement string `json:"enforcement,omitzero" enum:"until_success,always,while_running" doc:"When the run stops to enforce its rules: once it has succeeded, never, or also while its agent pauses it and after a failure."`
 	// SupersededBy is told where it matters: of runs that judge nothing any more.
 	SupersededBy string        `json:"superseded_by,omitzero" doc:"The run that the session drives now, when that is another."`
-	Held         bool          `json:"held,omitzero" doc:"True while the run is held: tool calls are denied until no hold is left."`
 	Holds        []Hold        `json:"holds,omitempty" doc:"What it is held for."`
 	Branch       string        `json:"branch,omitzero" doc:"The branch that state, context, counters and limits are of."`
 	BranchOver   bool          `json:"branch_over,omitzero" doc:"True when that branch has ended."`
@@ -129,14 +129,14 @@ func RunOf(r *enginev1.Run) Run {
 		Instructions: rules.GetInstructions(), Model: rules.GetModel(), ThinkingLevel: rules.GetThinkingLevel(), LegalEvents: LegalEvents(rules.GetLegalEvents()),
 		CreatedAt: Time(r.GetCreatedAt()), UpdatedAt: Time(r.GetUpdatedAt()),
 
-		SupersededBy: r.GetSupersededBy(), Held: r.GetHeld(), Holds: holdsOf(r.GetHolds()), Branch: r.GetBranch(), BranchOver: r.GetBranchOver(), Interrupt: interruptionOf(r.GetInterrupt()),
+		SupersededBy: r.GetSupersededBy(), Holds: holdsOf(r.GetHolds()), Branch: r.GetBranch(), BranchOver: r.GetBranchOver(), Interrupt: interruptionOf(r.GetInterrupt()),
 		Fork: forkOf(r.GetFork()), Child: invocationOf(r.GetChild()), ParentRunID: r.GetParentRunId(),
 		DisallowedTools: rules.GetDisallowedTools(), AllowedCommands: ListOf(rules.GetCommandsRestricted(), rules.GetAllowedCommands()),
 		BlockedEnv: rules.GetBlockedEnv(), EnvOverrides: variablesOf(rules.GetEnvOverrides()),
 		MaxIterations: rules.GetMaxIterations(), MaxEditLines: rules.GetMaxEditLines(),
 		MaxFilesPerState: rules.GetMaxFilesPerState(), FilesChanged: used.GetFilesChanged(),
 		ContextBudgetBytes: rules.GetContextBudgetBytes(), ContextBytes: used.GetContextBytes(),
-		ApprovalWaitSeconds: secondsOf(meta.GetApprovalWait()), Process: meta.GetProcess(), Policies: meta.GetPolicies(),
+		ApprovalWaitSeconds: secondsOf(meta.GetApprovalWait()), Process: meta.GetProcess(), Enforcement: meta.GetEnforcement(), Policies: meta.GetPolicies(),
 		Evidence: EvidenceOf(r.GetEvidence()), OutputTools: meta.GetOutputTools(),
 	}
 	run.PendingApproval, run.LastApproval = runApprovals(r.GetApproval())

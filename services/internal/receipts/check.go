@@ -438,8 +438,11 @@ func (c *Checked) Sentences() []string {
 	say("%s allowed, and %d refused or asked about.", plural(allowed, "call was", "calls were"), c.denied)
 	for _, d := range p.Definitions {
 		for _, proved := range c.Proved[d.Version] {
-			if proved.Verdict == verify.Proved {
+			switch proved.Verdict {
+			case verify.Proved:
 				say("Version %d keeps %q, whatever an agent does (proved, %d states).", d.Version, proved.Name, proved.States)
+			case verify.ProvedRunning:
+				say("Version %d keeps %q while it is running (proved, %d states).", d.Version, proved.Name, proved.States)
 			}
 		}
 	}

@@ -37,7 +37,7 @@ class _RunStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RunStatus.V
     RUN_STATUS_AWAITING_APPROVAL: _RunStatus.ValueType  # 3
     """A transition waits for humans. Tool calls are judged, and no event is taken."""
     RUN_STATUS_PAUSED: _RunStatus.ValueType  # 4
-    """It was paused and can be resumed."""
+    """Its agent has paused it, and it can be resumed."""
     RUN_STATUS_COMPLETED: _RunStatus.ValueType  # 5
     """It reached a final state."""
     RUN_STATUS_FAILED: _RunStatus.ValueType  # 6
@@ -46,6 +46,10 @@ class _RunStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RunStatus.V
     """It ended as a process whose answer stops the agent (S8.4)."""
     RUN_STATUS_CANCELLED: _RunStatus.ValueType  # 8
     """It was cancelled."""
+    RUN_STATUS_HELD: _RunStatus.ValueType  # 9
+    """An operator holds it, or its session has ended: tool calls are denied until no hold is
+    left (S6.2).
+    """
 
 class RunStatus(_RunStatus, metaclass=_RunStatusEnumTypeWrapper):
     """RunStatus is what a run is doing (S6.1)."""
@@ -59,7 +63,7 @@ RUN_STATUS_WAITING: RunStatus.ValueType  # 2
 RUN_STATUS_AWAITING_APPROVAL: RunStatus.ValueType  # 3
 """A transition waits for humans. Tool calls are judged, and no event is taken."""
 RUN_STATUS_PAUSED: RunStatus.ValueType  # 4
-"""It was paused and can be resumed."""
+"""Its agent has paused it, and it can be resumed."""
 RUN_STATUS_COMPLETED: RunStatus.ValueType  # 5
 """It reached a final state."""
 RUN_STATUS_FAILED: RunStatus.ValueType  # 6
@@ -68,6 +72,10 @@ RUN_STATUS_BLOCKED: RunStatus.ValueType  # 7
 """It ended as a process whose answer stops the agent (S8.4)."""
 RUN_STATUS_CANCELLED: RunStatus.ValueType  # 8
 """It was cancelled."""
+RUN_STATUS_HELD: RunStatus.ValueType  # 9
+"""An operator holds it, or its session has ended: tool calls are denied until no hold is
+left (S6.2).
+"""
 Global___RunStatus: _TypeAlias = RunStatus  # noqa: Y015
 
 class _RunView:
@@ -267,7 +275,7 @@ class _HoldCauseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HoldCause.V
     HOLD_CAUSE_UNSPECIFIED: _HoldCause.ValueType  # 0
     """Not set."""
     HOLD_CAUSE_OPERATOR: _HoldCause.ValueType  # 1
-    """An operator paused it. An operator lifts that."""
+    """An operator holds it. An operator lifts that."""
     HOLD_CAUSE_SESSION_END: _HoldCause.ValueType  # 2
     """Its session has ended. The session, when it is resumed, or an operator lifts that."""
 
@@ -277,7 +285,7 @@ class HoldCause(_HoldCause, metaclass=_HoldCauseEnumTypeWrapper):
 HOLD_CAUSE_UNSPECIFIED: HoldCause.ValueType  # 0
 """Not set."""
 HOLD_CAUSE_OPERATOR: HoldCause.ValueType  # 1
-"""An operator paused it. An operator lifts that."""
+"""An operator holds it. An operator lifts that."""
 HOLD_CAUSE_SESSION_END: HoldCause.ValueType  # 2
 """Its session has ended. The session, when it is resumed, or an operator lifts that."""
 Global___HoldCause: _TypeAlias = HoldCause  # noqa: Y015
@@ -395,9 +403,9 @@ class _HistoryTypeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HistoryTy
     HISTORY_TYPE_FORCED: _HistoryType.ValueType  # 8
     """"forced": an operator set the state."""
     HISTORY_TYPE_PAUSED: _HistoryType.ValueType  # 9
-    """"paused": the run was paused."""
+    """"paused": the agent paused the run, or an operator started another one in its session."""
     HISTORY_TYPE_HELD: _HistoryType.ValueType  # 10
-    """"held": a paused run is held for one more cause."""
+    """"held": the run is held, or is held for one more cause."""
     HISTORY_TYPE_HOLD_LIFTED: _HistoryType.ValueType  # 11
     """"hold.lifted": a hold was lifted, and others remain."""
     HISTORY_TYPE_RESUMED: _HistoryType.ValueType  # 12
@@ -441,9 +449,9 @@ HISTORY_TYPE_INVOKE_ENDED: HistoryType.ValueType  # 7
 HISTORY_TYPE_FORCED: HistoryType.ValueType  # 8
 """"forced": an operator set the state."""
 HISTORY_TYPE_PAUSED: HistoryType.ValueType  # 9
-""""paused": the run was paused."""
+""""paused": the agent paused the run, or an operator started another one in its session."""
 HISTORY_TYPE_HELD: HistoryType.ValueType  # 10
-""""held": a paused run is held for one more cause."""
+""""held": the run is held, or is held for one more cause."""
 HISTORY_TYPE_HOLD_LIFTED: HistoryType.ValueType  # 11
 """"hold.lifted": a hold was lifted, and others remain."""
 HISTORY_TYPE_RESUMED: HistoryType.ValueType  # 12
@@ -671,7 +679,6 @@ class Run(_message.Message):
     STATE_FIELD_NUMBER: _builtins.int
     ENTRY_FIELD_NUMBER: _builtins.int
     TRANSITION_COUNT_FIELD_NUMBER: _builtins.int
-    HELD_FIELD_NUMBER: _builtins.int
     HOLDS_FIELD_NUMBER: _builtins.int
     BRANCH_FIELD_NUMBER: _builtins.int
     BRANCH_OVER_FIELD_NUMBER: _builtins.int
@@ -711,8 +718,6 @@ class Run(_message.Message):
     """Numbers the present entry of the state, from 1. Usage counts per entry (S2.10)."""
     transition_count: _builtins.int
     """Accepted transitions so far."""
-    held: _builtins.bool
-    """True while the run is held: tool calls are denied until no hold is left (S6.2)."""
     branch: _builtins.str
     """The branch that this is a view of, as a path of names such as "ci/lint"; empty
     outside of forks.
@@ -735,7 +740,7 @@ class Run(_message.Message):
 
     @_builtins.property
     def holds(self) -> _containers.RepeatedCompositeFieldContainer[Global___Hold]:
-        """What it is held for; empty unless held."""
+        """What it is held for; empty unless HELD."""
 
     @_builtins.property
     def interrupt(self) -> Global___Interruption:
@@ -788,7 +793,6 @@ class Run(_message.Message):
         state: _builtins.str = ...,
         entry: _builtins.int = ...,
         transition_count: _builtins.int = ...,
-        held: _builtins.bool = ...,
         holds: _abc.Iterable[Global___Hold] | None = ...,
         branch: _builtins.str = ...,
         branch_over: _builtins.bool = ...,
@@ -805,7 +809,7 @@ class Run(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "child", b"child", "created_at", b"created_at", "fork", b"fork", "interrupt", b"interrupt", "rules", b"rules", "updated_at", b"updated_at", "usage", b"usage", "workflow_meta", b"workflow_meta"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "branch", b"branch", "branch_over", b"branch_over", "child", b"child", "context", b"context", "created_at", b"created_at", "entry", b"entry", "evidence", b"evidence", "fork", b"fork", "held", b"held", "holds", b"holds", "interrupt", b"interrupt", "parent_run_id", b"parent_run_id", "root_run_id", b"root_run_id", "rules", b"rules", "run_id", b"run_id", "session_id", b"session_id", "state", b"state", "status", b"status", "superseded_by", b"superseded_by", "transition_count", b"transition_count", "updated_at", b"updated_at", "usage", b"usage", "version", b"version", "workflow", b"workflow", "workflow_meta", b"workflow_meta", "workflow_version", b"workflow_version", "workspace", b"workspace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "branch", b"branch", "branch_over", b"branch_over", "child", b"child", "context", b"context", "created_at", b"created_at", "entry", b"entry", "evidence", b"evidence", "fork", b"fork", "holds", b"holds", "interrupt", b"interrupt", "parent_run_id", b"parent_run_id", "root_run_id", b"root_run_id", "rules", b"rules", "run_id", b"run_id", "session_id", b"session_id", "state", b"state", "status", b"status", "superseded_by", b"superseded_by", "transition_count", b"transition_count", "updated_at", b"updated_at", "usage", b"usage", "version", b"version", "workflow", b"workflow", "workflow_meta", b"workflow_meta", "workflow_version", b"workflow_version", "workspace", b"workspace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -813,7 +817,7 @@ Global___Run: _TypeAlias = Run  # noqa: Y015
 
 @_typing.final
 class Hold(_message.Message):
-    """Hold keeps a run paused until its cause is lifted (S6.2). A run has at most one for
+    """Hold keeps a run HELD until its cause is lifted (S6.2). A run has at most one for
     each cause.
     """
 
@@ -980,21 +984,21 @@ class WorkflowMeta(_message.Message):
     PROCESS_FIELD_NUMBER: _builtins.int
     DEBUG_FIELD_NUMBER: _builtins.int
     CAPTURE_OUTPUT_FIELD_NUMBER: _builtins.int
-    ALWAYS_ENFORCED_FIELD_NUMBER: _builtins.int
+    ENFORCEMENT_FIELD_NUMBER: _builtins.int
     POLICIES_FIELD_NUMBER: _builtins.int
     APPROVAL_WAIT_FIELD_NUMBER: _builtins.int
     OUTPUT_TOOLS_FIELD_NUMBER: _builtins.int
     process: _builtins.bool
     """True when the workflow is a process (S8)."""
     debug: _builtins.bool
-    """True when ForceState may be used (meta.debug); the engine refuses agents where
-    only operators may.
+    """True when ForceState may be used (meta.debug); the engine refuses agents unless
+    enforcement is "while_running" and meta.debug is not "operator".
     """
     capture_output: _builtins.bool
     """True when the history keeps tool results (meta.capture_output)."""
-    always_enforced: _builtins.bool
-    """True when neither the agent's pause nor the end of the run opens its tools
-    (meta.enforcement).
+    enforcement: _builtins.str
+    """When the run stops to enforce its rules: "until_success", "always" or
+    "while_running" (meta.enforcement, S2.9).
     """
     @_builtins.property
     def policies(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -1016,14 +1020,14 @@ class WorkflowMeta(_message.Message):
         process: _builtins.bool = ...,
         debug: _builtins.bool = ...,
         capture_output: _builtins.bool = ...,
-        always_enforced: _builtins.bool = ...,
+        enforcement: _builtins.str = ...,
         policies: _abc.Iterable[_builtins.str] | None = ...,
         approval_wait: _duration_pb2.Duration | None = ...,
         output_tools: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["approval_wait", b"approval_wait"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["always_enforced", b"always_enforced", "approval_wait", b"approval_wait", "capture_output", b"capture_output", "debug", b"debug", "output_tools", b"output_tools", "policies", b"policies", "process", b"process"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_wait", b"approval_wait", "capture_output", b"capture_output", "debug", b"debug", "enforcement", b"enforcement", "output_tools", b"output_tools", "policies", b"policies", "process", b"process"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

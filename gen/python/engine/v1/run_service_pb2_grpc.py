@@ -180,14 +180,14 @@ class RunServiceServicer:
 
     def PauseRun(self, request, context):
         """PauseRun stops a run until it is resumed, with the runs that it invoked and those
-        that invoked it (S6.2).
+        that invoked it (S6.2): an operator holds it, and an agent pauses it where it may.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResumeRun(self, request, context):
-        """ResumeRun lifts the holds that the caller may lift, and continues the paused run as a
+        """ResumeRun lifts the holds that the caller may lift, and continues the run as a
         new entry of its state when none is left (S6.2).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -62,10 +62,10 @@ class RunServiceStub:
     """
     PauseRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.PauseRunRequest, _run_service_pb2.PauseRunResponse]
     """PauseRun stops a run until it is resumed, with the runs that it invoked and those
-    that invoked it (S6.2).
+    that invoked it (S6.2): an operator holds it, and an agent pauses it where it may.
     """
     ResumeRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.ResumeRunRequest, _run_service_pb2.ResumeRunResponse]
-    """ResumeRun lifts the holds that the caller may lift, and continues the paused run as a
+    """ResumeRun lifts the holds that the caller may lift, and continues the run as a
     new entry of its state when none is left (S6.2).
     """
     CancelRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.CancelRunRequest, _run_service_pb2.CancelRunResponse]
@@ -123,10 +123,10 @@ class RunServiceAsyncStub(RunServiceStub):
     """
     PauseRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.PauseRunRequest, _run_service_pb2.PauseRunResponse]  # type: ignore[assignment]
     """PauseRun stops a run until it is resumed, with the runs that it invoked and those
-    that invoked it (S6.2).
+    that invoked it (S6.2): an operator holds it, and an agent pauses it where it may.
     """
     ResumeRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.ResumeRunRequest, _run_service_pb2.ResumeRunResponse]  # type: ignore[assignment]
-    """ResumeRun lifts the holds that the caller may lift, and continues the paused run as a
+    """ResumeRun lifts the holds that the caller may lift, and continues the run as a
     new entry of its state when none is left (S6.2).
     """
     CancelRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.CancelRunRequest, _run_service_pb2.CancelRunResponse]  # type: ignore[assignment]
@@ -235,7 +235,7 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_run_service_pb2.PauseRunResponse, _abc.Awaitable[_run_service_pb2.PauseRunResponse]]:
         """PauseRun stops a run until it is resumed, with the runs that it invoked and those
-        that invoked it (S6.2).
+        that invoked it (S6.2): an operator holds it, and an agent pauses it where it may.
         """
 
     @_abc_1.abstractmethod
@@ -244,7 +244,7 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _run_service_pb2.ResumeRunRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_run_service_pb2.ResumeRunResponse, _abc.Awaitable[_run_service_pb2.ResumeRunResponse]]:
-        """ResumeRun lifts the holds that the caller may lift, and continues the paused run as a
+        """ResumeRun lifts the holds that the caller may lift, and continues the run as a
         new entry of its state when none is left (S6.2).
         """
 

@@ -494,25 +494,23 @@ Global___RunEnded: _TypeAlias = RunEnded  # noqa: Y015
 
 @_typing.final
 class RunPaused(_message.Message):
-    """RunPaused announces a paused run (types "paused", "held" and "hold.lifted")."""
+    """RunPaused announces a run that its agent has paused (type "paused"), that an operator or the
+    end of its session holds ("held"), or of which one hold of several was lifted ("hold.lifted").
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    HELD_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
-    held: _builtins.bool
-    """True when it is held: tool calls are denied until no hold is left."""
     reason: _builtins.str
     """Why it was paused or held, or who still holds it; may be empty."""
     def __init__(
         self,
         *,
-        held: _builtins.bool = ...,
         reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["held", b"held", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -60,7 +60,7 @@ class _DecisionCode:
 class _DecisionCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DecisionCode.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     DECISION_CODE_UNSPECIFIED: _DecisionCode.ValueType  # 0
-    """Not set: the call was allowed."""
+    """Not set: the call was allowed by the rules of its state."""
     DECISION_CODE_TOOL_NOT_ALLOWED: _DecisionCode.ValueType  # 1
     """The tool is not among the allowed tools of the state."""
     DECISION_CODE_TOOL_DISALLOWED: _DecisionCode.ValueType  # 2
@@ -105,6 +105,10 @@ class _DecisionCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Decision
     """The call would reach Interlock's own files, commands or processes, which no
     state and no policy allows.
     """
+    DECISION_CODE_NOT_ENFORCED: _DecisionCode.ValueType  # 22
+    """The call was allowed because no rule of a state judges it now; message has the
+    reason: the run is paused by its agent, it has ended, or there is none.
+    """
     DECISION_CODE_EFFECTS_UNKNOWN: _DecisionCode.ValueType  # 23
     """The call repeats one whose outcome is unknown, or too many calls of the run are not reported."""
     DECISION_CODE_ACTS_ELSEWHERE: _DecisionCode.ValueType  # 24
@@ -116,7 +120,7 @@ class DecisionCode(_DecisionCode, metaclass=_DecisionCodeEnumTypeWrapper):
     """DecisionCode is why a tool call was not allowed."""
 
 DECISION_CODE_UNSPECIFIED: DecisionCode.ValueType  # 0
-"""Not set: the call was allowed."""
+"""Not set: the call was allowed by the rules of its state."""
 DECISION_CODE_TOOL_NOT_ALLOWED: DecisionCode.ValueType  # 1
 """The tool is not among the allowed tools of the state."""
 DECISION_CODE_TOOL_DISALLOWED: DecisionCode.ValueType  # 2
@@ -160,6 +164,10 @@ DECISION_CODE_COMMAND_UNKNOWN: DecisionCode.ValueType  # 20
 DECISION_CODE_SELF_PROTECTED: DecisionCode.ValueType  # 21
 """The call would reach Interlock's own files, commands or processes, which no
 state and no policy allows.
+"""
+DECISION_CODE_NOT_ENFORCED: DecisionCode.ValueType  # 22
+"""The call was allowed because no rule of a state judges it now; message has the
+reason: the run is paused by its agent, it has ended, or there is none.
 """
 DECISION_CODE_EFFECTS_UNKNOWN: DecisionCode.ValueType  # 23
 """The call repeats one whose outcome is unknown, or too many calls of the run are not reported."""

@@ -52,9 +52,9 @@ class Decision:
     """What the result is reported with."""
     run_id: str
     code: str = ""
-    """Why; empty when the call is allowed."""
+    """Why. Of an allowed call it is empty, or `NOT_ENFORCED` where no rule of a state has judged it."""
     message: str = ""
-    """One sentence for the agent."""
+    """One sentence for the agent; of `NOT_ENFORCED` the reason: the run is paused by its agent or has ended, or there is none."""
     allowed_tools: tuple[str, ...] = ()
     tools_restricted: bool = False
     legal_events: tuple[LegalEvent, ...] = ()
@@ -138,7 +138,7 @@ class Run:
     workflow: str
     workflow_version: int
     status: str
-    """UPPER_SNAKE, such as `RUNNING` (S6.1)."""
+    """UPPER_SNAKE, such as `RUNNING`, `PAUSED` by its agent, or `HELD` by an operator or the end of its session (S6.1)."""
     state: str
     context: Any
     version: int

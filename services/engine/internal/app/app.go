@@ -53,6 +53,8 @@ type App struct {
 	bound     bound
 	// Definitions are the settings that definitions are compiled by.
 	Definitions definition.Flags
+	// Enforcement is written into workflows that name none when they are registered.
+	Enforcement workflow.Enforcement
 	// Timers learns how late timers are; nil for nobody.
 	Timers *sweep.Watch
 

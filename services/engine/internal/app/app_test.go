@@ -70,7 +70,9 @@ func newStore(t *testing.T) *storetest.Faulty {
 }
 
 func newApp(st store.Store) *App {
-	return New(st, announcer{new(atomic.Int64)}, time.Now, slog.New(slog.DiscardHandler))
+	a := New(st, announcer{new(atomic.Int64)}, time.Now, slog.New(slog.DiscardHandler))
+	a.Enforcement = workflow.WhileRunning // agents pause and cancel runs here that name nothing else
+	return a
 }
 
 // newRun registers the workflows and starts a run of the first.
@@ -317,7 +319,7 @@ func TestSessionDrivesOneRun(t *testing.T) {
 		"pause":  func() error { _, err := a.Pause(t.Context(), agent, second.Run.ID, "", ""); return err },
 		"cancel": func() error { _, err := a.Cancel(t.Context(), agent, second.Run.ID, "", ""); return err },
 	} {
-		if err := leave(); fault.ReasonOf(err) != fault.EnforcementAlways {
+		if err := leave(); fault.ReasonOf(err) != fault.EnforcementKept {
 			t.Errorf("%s by an agent: %v", name, err)
 		}
 	}
@@ -409,6 +411,7 @@ func TestCancelUnbinds(t *testing.T) {
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	a := newApp(newStore(t))
+	a.Enforcement = workflow.UntilSuccess
 	changed := `{"id":"review","initial":"a","states":{"a":{"on":{"X":"b"}},"b":{"type":"final"}}}`
 	reordered := `{"initial":"a","id":"review","states":{"a":{"on":{"X":"b"}},"b":{"type":"final"}}}`
 	for i, step := range []struct {
@@ -470,5 +473,32 @@ func TestWatchSendsUntilTheEnd(t *testing.T) {
 	}
 	if n := a.changes.Waiting(); n != 0 {
 		t.Errorf("%d waiters are left", n)
+	}
+}
+
+// S2.9: a deployment's enforcement is written into what names none, and stays as it is written.
+func TestRegisterWritesTheEnforcement(t *testing.T) {
+	t.Parallel()
+	a := newApp(newStore(t))
+	for i, step := range []struct {
+		by                workflow.Enforcement
+		src               string
+		version           int64
+		enforcement, mode string
+	}{
+		{workflow.WhileRunning, review, 1, "while_running", "none"},
+		{workflow.WhileRunning, review, 1, "while_running", "none"},
+		{workflow.UntilSuccess, review, 2, "until_success", "ui"},
+		{workflow.WhileRunning, locked, 1, "always", "ui"},
+	} {
+		a.Enforcement = step.by
+		v, _, _, err := a.Register(t.Context(), operator, []byte(step.src), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		def, problems := workflow.Parse(v.Definition)
+		if problems.HasErrors() || v.Number != step.version || def.Meta.Enforcement.String() != step.enforcement || def.Meta.ApprovalMode != step.mode {
+			t.Errorf("step %d: version %d has %s and %s, %v", i, v.Number, def.Meta.Enforcement, def.Meta.ApprovalMode, problems)
+		}
 	}
 }

@@ -237,7 +237,7 @@ func TestHeldRunWaitsWithItsGrant(t *testing.T) {
 	g.humans.decide(t, id, true, "", "")
 	g.settle(run, id, false)
 	g.pass(10 * time.Minute)
-	g.is(run, workflow.Paused, "ready")
+	g.is(run, workflow.Held, "ready")
 	g.stands(id, "GRANTED")
 	if _, err := g.Resume(t.Context(), operator, run, ""); err != nil {
 		t.Fatal(err)

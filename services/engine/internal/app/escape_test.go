@@ -300,7 +300,7 @@ func TestUsedKeyOfAnotherRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Cancel(t.Context(), agent, run.ID, "", "call/1"); fault.ReasonOf(err) != fault.EnforcementAlways {
+	if _, err := a.Cancel(t.Context(), agent, run.ID, "", "call/1"); fault.ReasonOf(err) != fault.EnforcementKept {
 		t.Errorf("cancelling with a key like a call's: %v", err)
 	}
 }

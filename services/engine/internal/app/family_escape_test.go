@@ -76,13 +76,13 @@ func TestBranchSessionsDoNotEscape(t *testing.T) {
 	mustBind(t, a, run.ID, "b", "S/x")
 	mustBind(t, a, run.ID, "b", "S/x") // is no leaving
 	accepted(t, a, Target{SessionID: "S/x"}, "OK", "", "")
-	if got := loads(t, a, "S/x"); got != fault.EnforcementAlways {
+	if got := loads(t, a, "S/x"); got != fault.EnforcementKept {
 		t.Errorf("after its branch: %v", got)
 	}
 	accepted(t, a, Target{SessionID: "S"}, "OK", "", "")
 	accepted(t, a, Target{SessionID: "S"}, "END", "", "")
 	for _, session := range []string{"S", "S/x"} { // what enforces always stays in force
-		if got := loads(t, a, session); got != fault.EnforcementAlways {
+		if got := loads(t, a, session); got != fault.EnforcementKept {
 			t.Errorf("after the run, %s: %v", session, got)
 		}
 	}
@@ -102,7 +102,7 @@ func TestBranchSessionsDoNotEscape(t *testing.T) {
 	accepted(t, a, Target{SessionID: "C"}, "GO", "", "")
 	mustBind(t, a, run.ID, "b", "C2")
 	accepted(t, a, Target{SessionID: "C2"}, "SUB", "", "")
-	if got := loads(t, a, "C2"); got != fault.EnforcementAlways {
+	if got := loads(t, a, "C2"); got != fault.EnforcementKept {
 		t.Errorf("with a child that enforces always: %v", got)
 	}
 }
@@ -116,7 +116,7 @@ func TestChildIsNoWayOut(t *testing.T) {
 	run := mustStart(t, a, agent, Start{Workflow: "laround", SessionID: "S"})
 	child := accepted(t, a, Target{SessionID: "S"}, "SUB", "", "").Run
 	for _, id := range []string{run.ID, child.ID} {
-		if _, err := a.Cancel(t.Context(), agent, id, "", ""); fault.ReasonOf(err) != fault.EnforcementAlways {
+		if _, err := a.Cancel(t.Context(), agent, id, "", ""); fault.ReasonOf(err) != fault.EnforcementKept {
 			t.Errorf("cancel: %v", err)
 		}
 	}
@@ -163,7 +163,7 @@ func TestPauseByAStaleReplica(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	outcome, err := a.Pause(ctx, operator, run.ID, "stop", "")
-	if err != nil || outcome.Rejection != nil || load(t, b, run.ID).Status != workflow.Paused {
+	if err != nil || outcome.Rejection != nil || load(t, b, run.ID).Status != workflow.Held {
 		t.Errorf("%+v, %v", outcome, err)
 	}
 	run = mustStart(t, a, agent, Start{Workflow: "release", SessionID: "S2"})

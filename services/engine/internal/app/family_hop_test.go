@@ -61,10 +61,10 @@ func TestHopBetweenBranches(t *testing.T) {
 	mustBind(t, a, run.ID, "y", "m/2")
 	accepted(t, a, Target{SessionID: "m/2"}, "SUB", "", "")
 	_, err := a.Bind(t.Context(), of("m/2", ""), Bind{RunID: run.ID, Branch: "x", SessionID: "m/2"})
-	if fault.ReasonOf(err) != fault.EnforcementAlways {
+	if fault.ReasonOf(err) != fault.EnforcementKept {
 		t.Errorf("the other branch: %v", err)
 	}
-	if got := loads(t, a, "m/2"); got != fault.EnforcementAlways {
+	if got := loads(t, a, "m/2"); got != fault.EnforcementKept {
 		t.Errorf("after the hop: %q", got)
 	}
 }
@@ -84,14 +84,14 @@ func TestHopOutOfAnInvokedRun(t *testing.T) {
 	child := accepted(t, a, Target{SessionID: "m", Branch: "x"}, "INN", "", "").Run
 	accepted(t, a, Target{RunID: child.ID}, "GO", "", "")
 	mustBind(t, a, child.ID, "a", "m/2")
-	if got := loads(t, a, "m/2"); got != fault.EnforcementAlways {
+	if got := loads(t, a, "m/2"); got != fault.EnforcementKept {
 		t.Errorf("before: %q", got)
 	}
 	_, err := a.Bind(t.Context(), of("m/2", ""), Bind{RunID: run.ID, Branch: "y", SessionID: "m/2"})
-	if fault.ReasonOf(err) != fault.EnforcementAlways {
+	if fault.ReasonOf(err) != fault.EnforcementKept {
 		t.Errorf("the branch outside: %v", err)
 	}
-	if got := loads(t, a, "m/2"); got != fault.EnforcementAlways {
+	if got := loads(t, a, "m/2"); got != fault.EnforcementKept {
 		t.Errorf("after the hop: %q", got)
 	}
 }
@@ -124,13 +124,13 @@ func TestEndedChildFreesItsBranchSession(t *testing.T) {
 			child := at.At.Child.RunID
 			accepted(t, a, Target{RunID: child}, "GO", "", "")
 			mustBind(t, a, child, "a", who)
-			if got := loads(t, a, who); got != fault.EnforcementAlways {
+			if got := loads(t, a, who); got != fault.EnforcementKept {
 				t.Errorf("while it runs: %q", got)
 			}
 			accepted(t, a, Target{RunID: child, Branch: "a"}, "OK", "", "")
 			accepted(t, a, Target{RunID: child, Branch: "b"}, "OK", "", "")
 			accepted(t, a, Target{RunID: child}, "END", "", "")
-			if got := loads(t, a, who); got != fault.EnforcementAlways {
+			if got := loads(t, a, who); got != fault.EnforcementKept {
 				t.Errorf("after the child has ended: %q; the run is %s", got, load(t, a, run.ID).Status)
 			}
 		})
@@ -148,7 +148,7 @@ func TestDriverForgetsItsOwnRun(t *testing.T) {
 	mustBind(t, a, run.ID, "x", "m/2")
 	accepted(t, a, Target{SessionID: "m/2"}, "INN", "", "")
 	accepted(t, a, Target{SessionID: "m"}, "SUB", "", "") // in y
-	if got := loads(t, a, "m"); got != fault.EnforcementAlways {
+	if got := loads(t, a, "m"); got != fault.EnforcementKept {
 		t.Errorf("before: %q", got)
 	}
 	at, err := a.Get(t.Context(), operator, Target{RunID: run.ID, Branch: "x"}, false)
@@ -157,10 +157,10 @@ func TestDriverForgetsItsOwnRun(t *testing.T) {
 	}
 	child := at.At.Child.RunID
 	accepted(t, a, Target{RunID: child}, "GO", "", "")
-	if _, err := a.Bind(t.Context(), agent, Bind{RunID: child, Branch: "a", SessionID: "m"}); fault.ReasonOf(err) != fault.EnforcementAlways {
+	if _, err := a.Bind(t.Context(), agent, Bind{RunID: child, Branch: "a", SessionID: "m"}); fault.ReasonOf(err) != fault.EnforcementKept {
 		t.Errorf("it leaves the one that it waits for: %v", err)
 	}
-	if got := loads(t, a, "m"); got != fault.EnforcementAlways {
+	if got := loads(t, a, "m"); got != fault.EnforcementKept {
 		t.Errorf("after: %q; the run is %s", got, load(t, a, run.ID).Status)
 	}
 }
@@ -176,7 +176,7 @@ func TestForkInABranchHidesWhatItWaitsFor(t *testing.T) {
 	mustBind(t, a, run.ID, "b", "m/2")
 	accepted(t, a, Target{SessionID: "m/2"}, "SPLIT", "", "")
 	accepted(t, a, Target{RunID: run.ID, Branch: "b/q"}, "SUB", "", "")
-	if got := loads(t, a, "m/2"); got != fault.EnforcementAlways {
+	if got := loads(t, a, "m/2"); got != fault.EnforcementKept {
 		t.Errorf("with a child in b/q: %q", got)
 	}
 }
@@ -215,7 +215,7 @@ func TestDriverInABranchIsKeptByItsRun(t *testing.T) {
 	t.Parallel()
 	a, run, _ := driverInABranch(t)
 	accepted(t, a, Target{RunID: run, Branch: "y"}, "SUB", "", "")
-	if got := loads(t, a, "m"); got != fault.EnforcementAlways {
+	if got := loads(t, a, "m"); got != fault.EnforcementKept {
 		t.Errorf("the driver: %q", got)
 	}
 }

@@ -185,7 +185,7 @@ func TestFamilyPausesTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{parent.ID, child.ID} {
-		if r := load(t, a, id); r.Status != workflow.Paused || !r.Held() {
+		if r := load(t, a, id); r.Status != workflow.Held || !r.Held() {
 			t.Errorf("%s is %s, held %t", r.Workflow, r.Status, r.Held())
 		}
 	}

@@ -209,6 +209,7 @@ func newGated(t *testing.T) *gated {
 // replica is another engine on the same store.
 func (g *gated) replica() *App {
 	a := New(g.store, announcer{new(atomic.Int64)}, g.clock.Now, slog.New(slog.DiscardHandler))
+	a.Enforcement = workflow.WhileRunning
 	a.Approvals = g.humans
 	return a
 }

@@ -83,7 +83,7 @@ func TestOldCacheAcrossShards(t *testing.T) {
 	mustStart(t, a, agent, Start{Workflow: "hub", SessionID: session})
 	accepted(t, a, Target{SessionID: session}, "GO", "", "")
 	accepted(t, b, Target{SessionID: session}, "SUB", "", "")
-	if _, err := a.Resume(t.Context(), agent, old, ""); fault.ReasonOf(err) != fault.EnforcementAlways {
+	if _, err := a.Resume(t.Context(), agent, old, ""); fault.ReasonOf(err) != fault.EnforcementKept {
 		t.Errorf("resumed: %v", err)
 	}
 }

@@ -46,14 +46,14 @@ func TestProcessesAreNotLeft(t *testing.T) {
 	for _, state := range []string{"before an answer", "while humans are asked"} {
 		for _, caller := range []Caller{agent, of("s", "")} {
 			for way, err := range leave(caller, "s", direct) {
-				if fault.ReasonOf(err) != fault.EnforcementAlways || !strings.Contains(fault.From(err).Message, `process "signoff"`) {
+				if fault.ReasonOf(err) != fault.EnforcementKept || !strings.Contains(fault.From(err).Message, `process "signoff"`) {
 					t.Errorf("%s, bound to %q: %s: %v", state, caller.Principal.Session, way, err)
 				}
 			}
 		}
 		for _, caller := range []Caller{agent, of("p", "")} {
 			for way, err := range leave(caller, "p", parent, child) {
-				if fault.ReasonOf(err) != fault.EnforcementAlways {
+				if fault.ReasonOf(err) != fault.EnforcementKept {
 					t.Errorf("invoked, %s, bound to %q: %s: %v", state, caller.Principal.Session, way, err)
 				}
 			}
@@ -108,10 +108,10 @@ func TestProcessOfABranchIsNotLeft(t *testing.T) {
 	accepted(t, g.App, Target{SessionID: "m"}, "GO", "", "")
 	mustBind(t, g.App, run, "b", "m/x")
 	accepted(t, g.App, Target{SessionID: "m/x"}, "SUB", "", "")
-	if own, branch := loads(t, g.App, "m"), loads(t, g.App, "m/x"); own != fault.EnforcementAlways || branch != fault.EnforcementAlways {
+	if own, branch := loads(t, g.App, "m"), loads(t, g.App, "m/x"); own != fault.EnforcementKept || branch != fault.EnforcementKept {
 		t.Errorf("%v and %v", own, branch)
 	}
-	if _, err := g.Pause(t.Context(), agent, run, "", ""); fault.ReasonOf(err) != fault.EnforcementAlways {
+	if _, err := g.Pause(t.Context(), agent, run, "", ""); fault.ReasonOf(err) != fault.EnforcementKept {
 		t.Errorf("pause: %v", err)
 	}
 }
@@ -195,7 +195,7 @@ func TestNoWayBack(t *testing.T) {
 	registerEscapes(t, g.App)
 	old := g.start("free", "s")
 	g.start("locked", "s")
-	if _, err := g.Resume(t.Context(), agent, old, "k"); fault.ReasonOf(err) != fault.EnforcementAlways {
+	if _, err := g.Resume(t.Context(), agent, old, "k"); fault.ReasonOf(err) != fault.EnforcementKept {
 		t.Errorf("by an agent: %v", err)
 	}
 	g.is(old, workflow.Paused, "x")

@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // apart is a store that does not span shards.
@@ -26,6 +27,7 @@ func TestQuotas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newApp(wrap(newStore(t)))
+			a.Enforcement = workflow.UntilSuccess // so that texts keep their sizes
 			a.Quotas = Quotas{Runs: 2, DefinitionBytes: 300}
 			if _, _, _, err := a.Register(t.Context(), operator, []byte(review), ""); err != nil {
 				t.Fatal(err)

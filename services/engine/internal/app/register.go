@@ -19,17 +19,19 @@ import (
 
 // Validate reports every problem of a workflow, and the policies that it names and that do not exist.
 func (a *App) Validate(ctx context.Context, namespace string, src []byte, strict bool) (document.Problems, error) {
-	def, problems := workflow.Options{Strict: strict}.Parse(src)
+	def, problems := workflow.Options{Strict: strict}.Parse(a.Enforcement.Write(src))
 	if problems.HasErrors() {
 		return problems, nil
 	}
 	return a.withPolicyWarnings(ctx, namespace, problems, def.Meta.Policies)
 }
 
-// Register stores a workflow as the next version of its name. The content of the
+// Register stores a workflow as the next version of its name, with the deployment's enforcement
+// where it names none. The content of the
 // latest version again changes nothing and answers created = false. An agent cannot
 // replace what another role registered (S6.7).
 func (a *App) Register(ctx context.Context, caller Caller, src []byte, idempotencyKey string) (v *Version, created bool, warnings document.Problems, err error) {
+	src = a.Enforcement.Write(src)
 	def, problems := workflow.Parse(src)
 	value, err := readable(src, problems, false)
 	if err != nil {

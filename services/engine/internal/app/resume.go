@@ -96,15 +96,20 @@ func (a *App) take(ctx context.Context, caller Caller, req Start, runID string) 
 // newestPaused finds the run of this workflow that was paused last, of those that the
 // caller may take up. Runs that were invoked are resumed with the one that waits for
 // them.
-func (a *App) newestPaused(ctx context.Context, caller Caller, name string) (newest *workflow.Run, err error) {
-	err = a.eachRun(ctx, store.Query{
-		Namespace: caller.Namespace,
-		Labels:    map[string]string{"status": string(workflow.Paused), "workflow": name},
-	}, func(run *workflow.Run) error {
-		if caller.who().MayTakeUp(run) && (newest == nil || run.UpdatedAt.After(newest.UpdatedAt)) {
-			newest = run
+func (a *App) newestPaused(ctx context.Context, caller Caller, name string) (*workflow.Run, error) {
+	var newest *workflow.Run
+	for _, status := range []workflow.Status{workflow.Paused, workflow.Held} {
+		if err := a.eachRun(ctx, store.Query{
+			Namespace: caller.Namespace,
+			Labels:    map[string]string{"status": string(status), "workflow": name},
+		}, func(run *workflow.Run) error {
+			if caller.who().MayTakeUp(run) && (newest == nil || run.UpdatedAt.After(newest.UpdatedAt)) {
+				newest = run
+			}
+			return nil
+		}); err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	return newest, err
+	}
+	return newest, nil
 }

@@ -78,7 +78,7 @@ func (s *scene) unmoved(ctx context.Context) error {
 
 // supersededBy is the run that is driven instead of one, or empty.
 func (s *scene) supersededBy(ctx context.Context, run *workflow.Run) (string, error) {
-	if run.Status != workflow.Paused && !run.Status.Ended() {
+	if !run.Status.Stopped() && !run.Status.Ended() {
 		return "", nil
 	}
 	root, err := s.known(ctx, run.Root())

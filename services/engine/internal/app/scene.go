@@ -150,7 +150,7 @@ func (s *scene) add(ctx context.Context, run *workflow.Run) error {
 	if err != nil {
 		return err
 	}
-	s.Runs = append(s.Runs, authority.Node{Run: run, AlwaysEnforce: m.AlwaysEnforce(), Process: m.Process != nil})
+	s.Runs = append(s.Runs, authority.Node{Run: run, Enforcement: m.Enforcement(), Process: m.Process != nil})
 	s.checks = append(s.checks, store.Check{Key: runKey(s.namespace, run.ID), Version: run.Version})
 	return nil
 }

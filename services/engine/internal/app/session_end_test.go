@@ -34,7 +34,7 @@ func TestSessionEndHoldsTheRun(t *testing.T) {
 	}
 	for range 2 { // events come at least once
 		obey(a.SessionEnded(t.Context(), "default", "e1", "ses_1", "s"))
-		is(workflow.Paused, true)
+		is(workflow.Held, true)
 	}
 	if _, err := a.Resume(t.Context(), agent, run.ID, ""); fault.ReasonOf(err) != fault.RunHeld {
 		t.Errorf("an agent resumes it: %v", err)
@@ -49,7 +49,7 @@ func TestSessionEndHoldsTheRun(t *testing.T) {
 	}
 	obey(a.SessionEnded(t.Context(), "default", "e2", "s"))
 	obey(a.SessionResumed(t.Context(), "default", "r2", "s"))
-	is(workflow.Paused, true) // an operator's hold is not the session's to lift
+	is(workflow.Held, true) // an operator's hold is not the session's to lift
 	obey(a.SessionEnded(t.Context(), "default", "e3", "unknown"))
 
 	obey(a.SessionEnded(t.Context(), "default", "e4", "s"))
@@ -65,7 +65,7 @@ func TestSessionEndHoldsTheRun(t *testing.T) {
 	for _, e := range entries {
 		types = append(types, e.Type)
 	}
-	if got := strings.Join(types, " "); got != "started paused resumed paused held hold.lifted held resumed" {
+	if got := strings.Join(types, " "); got != "started held resumed held held hold.lifted held resumed" {
 		t.Errorf("history: %s", got)
 	}
 }
@@ -88,7 +88,7 @@ func TestSessionEndWhileParked(t *testing.T) {
 			}
 			decide(g, id)
 			g.settle(run, id, true)
-			if now := g.is(run, workflow.Paused, "ready"); !now.HeldFor(workflow.HoldSessionEnd) {
+			if now := g.is(run, workflow.Held, "ready"); !now.HeldFor(workflow.HoldSessionEnd) {
 				t.Fatalf("held by %v", now.Holds)
 			}
 			if err := g.SessionResumed(t.Context(), "default", "r1", "s"); err != nil {

@@ -101,7 +101,7 @@ func (a *App) prepare(ctx context.Context, caller Caller, req Start) (*starting,
 	}
 	s.offer = authority.Offer{
 		Workflow: req.Workflow, Version: version, Newest: newest.Number,
-		AlwaysEnforce: s.m.AlwaysEnforce(), Claims: s.m.Claims(s.context),
+		Enforcement: s.m.Enforcement(), Claims: s.m.Claims(s.context),
 	}
 	return s, nil
 }
@@ -119,7 +119,7 @@ func (a *App) startOrResume(ctx context.Context, caller Caller, s *starting) (*O
 	}
 	outcome, err := a.start(ctx, caller, s)
 	switch fault.ReasonOf(err) {
-	case fault.EnforcementAlways, fault.RunHeld, fault.FailedPrecondition:
+	case fault.EnforcementKept, fault.RunHeld, fault.FailedPrecondition:
 		// It may be refused for what another try of it has done in the meantime.
 		if first, again := a.startedBefore(ctx, caller, s.Start); first != nil || again != nil {
 			return first, false, again

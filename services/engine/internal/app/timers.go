@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // firstLook is when the timer looks after an approval first: when no call that was
@@ -31,7 +30,7 @@ func newTimer(run store.Key, approvalID string, since, due time.Time) store.Time
 // resumed, for what was granted in the meantime.
 func (s *step) timers(now time.Time) []store.Timer {
 	var timers []store.Timer
-	before, resumed := s.waited(), s.before != nil && s.before.Status == workflow.Paused && s.out.Run.Status != workflow.Paused
+	before, resumed := s.waited(), s.before != nil && s.before.Status.Stopped() && !s.out.Run.Status.Stopped()
 	for _, id := range s.out.Run.Approvals() {
 		at, _ := s.out.Run.Asking(id)
 		switch parked := !slices.Contains(before, id); {

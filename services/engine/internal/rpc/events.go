@@ -77,7 +77,7 @@ func setPayload(out *eventv1.Event, run *workflow.Run, ev *workflow.Event) bool 
 			Status: string(run.Status), State: run.State, Reason: bus.Clip(ev.Reason),
 		}}
 	case workflow.EventPaused, workflow.EventHeld, workflow.EventHoldLifted:
-		out.Payload = &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Held: run.Held(), Reason: bus.Clip(ev.Reason)}}
+		out.Payload = &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Reason: bus.Clip(ev.Reason)}}
 	case workflow.EventResumed:
 		out.Payload = &eventv1.Event_RunResumed{RunResumed: &eventv1.RunResumed{State: run.State}}
 	case workflow.EventForced:

@@ -68,7 +68,7 @@ func (s *Runs) basicProto(v *app.View) *enginev1.Run {
 		SessionId: run.SessionID, Workspace: run.Workspace, RootRunId: run.Root(),
 		CreatedAt: timestamppb.New(run.CreatedAt), UpdatedAt: timestamppb.New(run.UpdatedAt), Version: run.Version,
 
-		Status: statuses[at.Status], State: at.State, Entry: at.Entry, TransitionCount: run.TransitionCount, Held: run.Held(),
+		Status: statuses[at.Status], State: at.State, Entry: at.Entry, TransitionCount: run.TransitionCount,
 		Branch: at.Branch, BranchOver: at.Over, Fork: forkProto(v.Machine, run.State, run.Fork),
 		Approval: approvalProto(at.Approval), SupersededBy: v.SupersededBy, WorkflowMeta: metaProto(v),
 	}
@@ -109,7 +109,7 @@ func metaProto(v *app.View) *enginev1.WorkflowMeta {
 	meta := v.Machine.Meta()
 	out := &enginev1.WorkflowMeta{
 		Process: v.Process != nil, Debug: meta.Debug, CaptureOutput: meta.CaptureOutput,
-		AlwaysEnforced: meta.AlwaysEnforce, Policies: meta.Policies, OutputTools: v.Machine.ReadsOutput(),
+		Enforcement: meta.Enforcement.String(), Policies: meta.Policies, OutputTools: v.Machine.ReadsOutput(),
 	}
 	if meta.ApprovalWait > 0 {
 		out.ApprovalWait = durationpb.New(meta.ApprovalWait)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -163,17 +164,16 @@ func Note(run *enginev1.Run, prefix string) string {
 	}
 	switch run.GetStatus() {
 	case enginev1.RunStatus_RUN_STATUS_PAUSED:
-		switch {
-		case run.GetHeld():
-			return heldNote(run)
-		case run.GetParentRunId() != "":
+		if run.GetParentRunId() != "" {
 			return "It is paused with the run that invoked it, and is resumed with that run."
 		}
 		enforced := "Nothing is enforced while it is paused."
-		if run.GetWorkflowMeta().GetAlwaysEnforced() {
-			enforced = "Its workflow has enforcement \"always\", so only Interlock's own tools are allowed."
+		if run.GetWorkflowMeta().GetEnforcement() != "while_running" {
+			enforced = "Its workflow keeps its agents, so only Interlock's own tools are allowed."
 		}
 		return fmt.Sprintf("%s Resume it with %sload_workflow(name=%q, resume=true).", enforced, prefix, name(run.GetWorkflow()))
+	case enginev1.RunStatus_RUN_STATUS_HELD:
+		return heldNote(run)
 	case enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL:
 		return awaitingNote(run, prefix)
 	case enginev1.RunStatus_RUN_STATUS_WAITING:
@@ -209,6 +209,9 @@ func awaitingNote(run *enginev1.Run, prefix string) string {
 func endedNote(run *enginev1.Run, prefix string) string {
 	if run.GetWorkflowMeta().GetProcess() && run.GetStatus() == enginev1.RunStatus_RUN_STATUS_BLOCKED {
 		return "It is blocked, and this session cannot continue: stop, and tell the person you work for."
+	}
+	if run.GetStatus() == enginev1.RunStatus_RUN_STATUS_FAILED && run.GetWorkflowMeta().GetEnforcement() == string(workflow.UntilSuccess) {
+		return fmt.Sprintf("It has failed: only tools that read are allowed, until you begin the same workflow anew with %sload_workflow(name=%q).", prefix, name(run.GetWorkflow()))
 	}
 	return "It has ended; begin another with " + prefix + "load_workflow."
 }

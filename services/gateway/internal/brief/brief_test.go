@@ -19,7 +19,7 @@ func testing1() *enginev1.Run {
 			{Event: "DEPLOY", Targets: []string{"deploying"}, Guards: []string{"tests_passed"}, RequiresApproval: true},
 			{Event: "FAIL", Targets: []string{"failed", "retrying"}},
 		}},
-		Usage: &enginev1.Usage{}, WorkflowMeta: &enginev1.WorkflowMeta{},
+		Usage: &enginev1.Usage{}, WorkflowMeta: &enginev1.WorkflowMeta{Enforcement: "while_running"},
 	}
 }
 
@@ -104,20 +104,43 @@ func TestStatus(t *testing.T) {
 			[]string{"invoked by the run run_0", "is resumed with that run"},
 		},
 		{
-			"held", func(r *enginev1.Run) { r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true }, brief.Closed, false,
+			"held", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_HELD }, brief.Closed, false,
 			[]string{none, "An operator holds it"},
 		},
 		{
 			"held for its session", func(r *enginev1.Run) {
-				r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true
+				r.Status = enginev1.RunStatus_RUN_STATUS_HELD
 				r.Holds = []*enginev1.Hold{{Cause: enginev1.HoldCause_HOLD_CAUSE_SESSION_END}}
 			}, brief.Closed, false, []string{none, "Its session has ended: calls are denied until the session or an operator resumes it."},
 		},
 		{
 			"held for both", func(r *enginev1.Run) {
-				r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true
+				r.Status = enginev1.RunStatus_RUN_STATUS_HELD
 				r.Holds = []*enginev1.Hold{{Cause: enginev1.HoldCause_HOLD_CAUSE_SESSION_END}, {Cause: enginev1.HoldCause_HOLD_CAUSE_OPERATOR}}
 			}, brief.Closed, false, []string{none, "An operator holds it"},
+		},
+		{
+			"paused, and kept", func(r *enginev1.Run) {
+				r.Status, r.WorkflowMeta.Enforcement = enginev1.RunStatus_RUN_STATUS_PAUSED, "until_success"
+			}, brief.Closed, false,
+			[]string{none, "Its workflow keeps its agents, so only Interlock's own tools are allowed."},
+		},
+		{
+			"succeeded", func(r *enginev1.Run) {
+				r.Status, r.Rules.LegalEvents, r.WorkflowMeta.Enforcement = enginev1.RunStatus_RUN_STATUS_COMPLETED, nil, "until_success"
+			}, brief.Open, false,
+			[]string{"Tools: any.\n", "It has ended"},
+		},
+		{
+			"failed, and kept", func(r *enginev1.Run) {
+				r.Status, r.Rules.LegalEvents, r.WorkflowMeta.Enforcement = enginev1.RunStatus_RUN_STATUS_FAILED, nil, "until_success"
+			}, brief.Closed, false,
+			[]string{"It has failed: only tools that read are allowed, until you begin the same workflow anew with x_load_workflow"},
+		},
+		{
+			"of an unknown enforcement", func(r *enginev1.Run) {
+				r.Status, r.Rules.LegalEvents, r.WorkflowMeta.Enforcement = enginev1.RunStatus_RUN_STATUS_COMPLETED, nil, "later"
+			}, brief.Closed, false, nil,
 		},
 		{
 			"completed", func(r *enginev1.Run) { r.Status, r.Rules.LegalEvents = enginev1.RunStatus_RUN_STATUS_COMPLETED, nil }, brief.Open, false,

@@ -1,6 +1,10 @@
 package brief
 
-import enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+import (
+	"slices"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+)
 
 // Standing is what a run's status means for its agent's tools, as far as the
 // contract shows it. It is for telling: the gate decides.
@@ -22,11 +26,13 @@ func StandingOf(run *enginev1.Run) Standing {
 	case enginev1.RunStatus_RUN_STATUS_RUNNING, enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL:
 		return Judged
 	case enginev1.RunStatus_RUN_STATUS_PAUSED:
-		return openUnless(run.GetHeld() || run.GetWorkflowMeta().GetAlwaysEnforced())
-	case enginev1.RunStatus_RUN_STATUS_COMPLETED, enginev1.RunStatus_RUN_STATUS_FAILED:
+		return openUnless(run.GetWorkflowMeta().GetEnforcement() != "while_running")
+	case enginev1.RunStatus_RUN_STATUS_FAILED:
+		return openUnless(len(run.GetRules().GetLegalEvents()) > 0 || run.GetWorkflowMeta().GetEnforcement() != "while_running")
+	case enginev1.RunStatus_RUN_STATUS_COMPLETED:
 		// A run may fail in a state that is not final, which opens nothing. Final
 		// states have no events.
-		return openUnless(len(run.GetRules().GetLegalEvents()) > 0 || run.GetWorkflowMeta().GetAlwaysEnforced())
+		return openUnless(len(run.GetRules().GetLegalEvents()) > 0 || !slices.Contains([]string{"while_running", "until_success"}, run.GetWorkflowMeta().GetEnforcement()))
 	default:
 		return Closed
 	}

@@ -213,7 +213,7 @@ func (p *plane) startLocked(workflow, session string) *enginev1.Run {
 	run := &enginev1.Run{
 		RunId: fmt.Sprintf("run_%d", p.next), Workflow: workflow, WorkflowVersion: 3, SessionId: session,
 		Status: enginev1.RunStatus_RUN_STATUS_RUNNING, Context: []byte(`{"big":12345678901234567890}`),
-		Rules: &enginev1.StateRules{}, Usage: &enginev1.Usage{}, WorkflowMeta: &enginev1.WorkflowMeta{CaptureOutput: true},
+		Rules: &enginev1.StateRules{}, Usage: &enginev1.Usage{}, WorkflowMeta: &enginev1.WorkflowMeta{CaptureOutput: true, Enforcement: "while_running"},
 	}
 	p.enterState(run, "testing")
 	p.runs[run.GetRunId()] = run
@@ -368,7 +368,7 @@ func (r planeRuns) CancelRun(ctx context.Context, in *enginev1.CancelRunRequest,
 func (r planeRuns) leave(ctx context.Context, runID string, status enginev1.RunStatus) (*enginev1.Run, error) {
 	defer r.enter(ctx)()
 	if r.always {
-		return nil, fault.New(fault.EnforcementAlways, "this workflow is enforced until it ends; an operator can stop it").GRPCStatus().Err()
+		return nil, fault.New(fault.EnforcementKept, "this workflow is enforced until it ends; an operator can stop it").GRPCStatus().Err()
 	}
 	run, err := r.find(runID, "")
 	if err != nil {

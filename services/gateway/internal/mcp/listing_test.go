@@ -113,7 +113,7 @@ func TestListingByStanding(t *testing.T) {
 		{"awaiting approval", func(_ *plane, r *enginev1.Run) { park(r) }, allowed},
 		{"waiting", func(_ *plane, r *enginev1.Run) { hold(r) }, nil},
 		{"paused", func(_ *plane, r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_PAUSED }, everything},
-		{"held", func(_ *plane, r *enginev1.Run) { r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true }, nil},
+		{"held", func(_ *plane, r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_HELD }, nil},
 		{"completed", func(p *plane, r *enginev1.Run) { p.enterState(r, "complete") }, everything},
 		{"cancelled", func(_ *plane, r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_CANCELLED }, nil},
 		{"a branch that is over", func(_ *plane, r *enginev1.Run) { r.BranchOver = true }, nil},
@@ -160,11 +160,11 @@ func TestListingFollows(t *testing.T) {
 		{"a jump", func() { wantOK(t, call(t, other, "force_state", `{"state":"deploying"}`)) }},
 		{"a state seen", func() { p.move("run_1", "testing"); wantOK(t, call(t, other, "get_state", `{}`)) }},
 		{"a hold, by a denial", func() {
-			p.change("run_1", func(r *enginev1.Run) { r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true })
+			p.change("run_1", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_HELD })
 			wantRefused(t, call(t, other, "mcp__fs__read_file", `{}`), "RUN_NOT_ACTIVE")
 		}},
 		{"its end, by a call", func() {
-			p.change("run_1", func(r *enginev1.Run) { r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_RUNNING, false })
+			p.change("run_1", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_RUNNING })
 			wantOK(t, call(t, other, "mcp__fs__read_file", `{}`))
 		}},
 		{"a child", func() { p.invoke("run_1"); wantOK(t, call(t, other, "get_status", `{}`)) }},

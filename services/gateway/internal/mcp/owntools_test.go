@@ -77,8 +77,8 @@ func walk(t *testing.T, p *plane, session *sdk.ClientSession) {
 	p.mu.Lock()
 	p.always = true
 	p.mu.Unlock()
-	wantRefused(t, call(t, session, "deactivate", `{}`), "ENFORCEMENT_ALWAYS", "enforced until it ends")
-	wantRefused(t, call(t, session, "pause", `{"reason":"tired"}`), "ENFORCEMENT_ALWAYS")
+	wantRefused(t, call(t, session, "deactivate", `{}`), "ENFORCEMENT_KEPT", "enforced until it ends")
+	wantRefused(t, call(t, session, "pause", `{"reason":"tired"}`), "ENFORCEMENT_KEPT")
 	p.mu.Lock()
 	p.always = false
 	p.mu.Unlock()
@@ -219,7 +219,7 @@ func TestBindingFromEnv(t *testing.T) {
 // TestHeldRun: the text says what an operator's pause means.
 func TestHeldRun(t *testing.T) {
 	t.Parallel()
-	text := brief.State(&enginev1.Run{Status: enginev1.RunStatus_RUN_STATUS_PAUSED, Held: true, State: "a"}, "")
+	text := brief.State(&enginev1.Run{Status: enginev1.RunStatus_RUN_STATUS_HELD, State: "a"}, "")
 	if !strings.Contains(text, "An operator holds it") {
 		t.Error(text)
 	}

@@ -38,7 +38,7 @@ func TestWait(t *testing.T) {
 		want   []string
 	}{
 		{"running", func(*enginev1.Run) {}, nil, []string{"The run does not wait.", "Phase: testing. Tools: Read"}},
-		{"held", func(r *enginev1.Run) { r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true }, nil, []string{"The run does not wait.", "An operator holds it"}},
+		{"held", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_HELD }, nil, []string{"The run does not wait.", "An operator holds it"}},
 		{"ended", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_CANCELLED }, nil, []string{"The run does not wait."}},
 		{"a fork that has joined", func(r *enginev1.Run) { r.BranchOver = true }, nil, []string{"The run does not wait."}},
 		{"an approval", park, resume, []string{"The run continues.", "Phase: testing. Tools: Read"}},

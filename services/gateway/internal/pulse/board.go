@@ -83,12 +83,13 @@ type Loop struct {
 	LastAt time.Time `json:"last_at" doc:"When the last call was denied."`
 }
 
-// Incident is a call that was made and that nobody had allowed.
+// Incident is a call that passed without a rule of a state, or that was made without permission.
 type Incident struct {
 	At     time.Time `json:"at"`
 	RunID  string    `json:"run_id"`
 	CallID string    `json:"call_id"`
 	Tool   string    `json:"tool"`
+	Reason string    `json:"reason" enum:"run paused by agent,run has ended,no run,no permission" doc:"Why it was not enforced."`
 }
 
 // Person is what somebody, or an agent, has done.
@@ -127,7 +128,7 @@ func (b *Board) Apply(e *Event) {
 	case e.Decided != nil:
 		b.decided(e)
 	case e.Reported != nil && e.Reported.Unaccounted:
-		b.incident(e)
+		b.incident(e, e.Reported.CallID, e.Reported.Tool, "no permission")
 	case e.Sealed != nil:
 		b.sealed = e.Time
 	case e.Entity == entityRun:
@@ -171,6 +172,9 @@ func (b *Board) decided(e *Event) {
 	case allowed:
 		if rate.At.Equal(at) {
 			rate.Allow++
+		}
+		if e.Decided.Code == notEnforced {
+			b.incident(e, e.Decided.CallID, e.Decided.Tool, e.Decided.Message)
 		}
 		delete(b.loops, e.EntityID)
 	case asked:
@@ -250,11 +254,11 @@ func (b *Board) dropLoops() {
 }
 
 // incident notes a call that nobody had allowed.
-func (b *Board) incident(e *Event) {
+func (b *Board) incident(e *Event, callID, tool, reason string) {
 	if len(b.incidents) == mostIncidents {
 		b.incidents = slices.Delete(b.incidents, 0, 1)
 	}
-	b.incidents = append(b.incidents, Incident{At: e.Time, RunID: e.EntityID, CallID: e.Reported.CallID, Tool: e.Reported.Tool})
+	b.incidents = append(b.incidents, Incident{At: e.Time, RunID: e.EntityID, CallID: callID, Tool: tool, Reason: reason})
 }
 
 // attribute notes who has caused an event.

@@ -13,6 +13,8 @@ const entityRun = "run"
 const (
 	allowed = "ALLOW"
 	asked   = "ASK"
+
+	notEnforced = "NOT_ENFORCED"
 )
 
 // Event is what the board reads of an event (interlock.event.v1.Event).
@@ -69,10 +71,12 @@ type interrupted struct {
 
 // Decided is a decision about a tool call.
 type Decided struct {
+	CallID   string `json:"call_id"`
 	Tool     string `json:"tool"`
 	State    string `json:"state"`
 	Decision string `json:"decision"`
 	Code     string `json:"code"`
+	Message  string `json:"message"`
 	// Limits are those of which much is used.
 	Limits []Limit `json:"limits"`
 }

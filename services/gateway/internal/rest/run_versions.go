@@ -35,7 +35,6 @@ type RunLane struct {
 	AllowedCommands *[]string                 `json:"allowed_commands" doc:"null when the state does not restrict commands."`
 	Limits          StateLimits               `json:"limits"`
 	LegalEvents     []jsonview.LegalEvent     `json:"legal_events"`
-	Held            bool                      `json:"held,omitzero" doc:"True when the run was held."`
 	Interrupt       *jsonview.Interruption    `json:"interrupt,omitzero" doc:"Set when the handler of an interrupt was at work."`
 	Child           *jsonview.Invocation      `json:"child,omitzero" doc:"Set when it waited for a run that it had invoked."`
 	PendingApproval *jsonview.PendingApproval `json:"pending_approval,omitzero" doc:"Set when it waited for humans."`
@@ -84,6 +83,6 @@ func laneOf(r *enginev1.Run) RunLane {
 			MaxIterations: run.MaxIterations, MaxEditLines: run.MaxEditLines, MaxFilesPerState: run.MaxFilesPerState,
 			ContextBudgetBytes: run.ContextBudgetBytes,
 		},
-		LegalEvents: run.LegalEvents, Held: run.Held, Interrupt: run.Interrupt, Child: run.Child, PendingApproval: run.PendingApproval,
+		LegalEvents: run.LegalEvents, Interrupt: run.Interrupt, Child: run.Child, PendingApproval: run.PendingApproval,
 	}
 }

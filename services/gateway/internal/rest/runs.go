@@ -130,8 +130,8 @@ func (e *edge) runRoutes() {
 	})
 	e.add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/force-state", id: "forceState", summary: "Jump to any state",
-		about: "Only of workflows with meta.debug: past guards, counters and approvals. Agents can unless meta.debug is " +
-			"\"operator\" or meta.enforcement is \"always\". " +
+		about: "Only of workflows with meta.debug: past guards, counters and approvals. Agents can where meta.debug is " +
+			"true and meta.enforcement is \"while_running\". " +
 			"A refusal is a 200 with accepted = false and a rejection that teaches.",
 		params: []param{id, idempotencyParam, ifMatch}, body: jsonBody, request: reflect.TypeFor[ForceStateRequest](),
 		answers: answers[TransitionResponse](http.StatusOK), serve: taking(e.forceState),

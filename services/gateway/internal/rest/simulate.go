@@ -63,7 +63,7 @@ type TrialRun struct {
 	Workflow        string                `json:"workflow"`
 	Branch          string                `json:"branch,omitzero"`
 	State           string                `json:"state"`
-	Status          string                `json:"status" enum:"RUNNING,WAITING,AWAITING_APPROVAL,PAUSED,COMPLETED,FAILED,BLOCKED,CANCELLED"`
+	Status          string                `json:"status" enum:"RUNNING,WAITING,AWAITING_APPROVAL,PAUSED,HELD,COMPLETED,FAILED,BLOCKED,CANCELLED"`
 	Interrupt       string                `json:"interrupt,omitzero" doc:"The interrupt that is being handled."`
 	Context         jsontext.Value        `json:"context"`
 	Iterations      int64                 `json:"iterations" doc:"Allowed tool calls in this entry of the state."`

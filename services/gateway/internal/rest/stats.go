@@ -32,7 +32,7 @@ type Stats struct {
 	Stopped      []StoppedRun        `json:"stopped" doc:"Runs that are paused or held, newest first; the first of many."`
 	NearLimits   []pulse.NearLimit   `json:"near_limits" doc:"Limits of which more than 80 percent are used, newest first, at most 50: until the window or period is over, or the run has left the state."`
 	NearDeadline []Deadline          `json:"near_deadline" doc:"What happens by itself within an hour, the next first: of the newest 200 approvals that wait."`
-	NotEnforced  []pulse.Incident    `json:"not_enforced" doc:"Calls that were reported and that nobody had allowed, newest first."`
+	NotEnforced  []pulse.Incident    `json:"not_enforced" doc:"Calls that passed although no rule of a state judged them, and calls that were reported without permission, newest first."`
 	SealedAt     *time.Time          `json:"sealed_at,omitempty" doc:"When decisions were sealed last; absent when that was before the events that were seen."`
 	Delivery     *pulse.Delivery     `json:"delivery,omitempty" doc:"How the newest event has reached the stream; absent when there was none."`
 }
@@ -57,7 +57,7 @@ type StoppedRun struct {
 	Workflow  string          `json:"workflow"`
 	State     string          `json:"state"`
 	SessionID string          `json:"session_id,omitzero"`
-	Held      bool            `json:"held" doc:"True while tool calls are denied."`
+	Status    string          `json:"status" enum:"PAUSED,HELD" doc:"PAUSED by its agent, or HELD: then tool calls are denied."`
 	Holds     []jsonview.Hold `json:"holds" doc:"What it is held for."`
 	UpdatedAt time.Time       `json:"updated_at"`
 }
@@ -213,17 +213,22 @@ func dueSoon(waiting []jsonview.Approval, now time.Time) []Deadline {
 
 // stopped are runs that are paused.
 func (e *edge) stopped(ctx context.Context) ([]StoppedRun, error) {
-	resp, err := e.Runs.ListRuns(ctx, &enginev1.ListRunsRequest{
-		PageSize: mostStopped, Filter: listing.Filter(listing.Term{Key: "status", Value: "PAUSED"}),
-	})
-	if err != nil {
-		return nil, err
+	var all []*enginev1.Run
+	for _, status := range []string{"PAUSED", "HELD"} {
+		resp, err := e.Runs.ListRuns(ctx, &enginev1.ListRunsRequest{
+			PageSize: mostStopped, Filter: listing.Filter(listing.Term{Key: "status", Value: status}),
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, resp.GetRuns()...)
 	}
-	return jsonview.Each(resp.GetRuns(), func(r *enginev1.Run) StoppedRun {
+	slices.SortStableFunc(all, func(a, b *enginev1.Run) int { return b.GetUpdatedAt().AsTime().Compare(a.GetUpdatedAt().AsTime()) })
+	return jsonview.Each(all[:min(len(all), mostStopped)], func(r *enginev1.Run) StoppedRun {
 		run := jsonview.RunOf(r)
 		stopped := StoppedRun{
 			RunID: run.RunID, Workflow: run.Workflow, State: run.State, SessionID: run.SessionID,
-			Held: run.Held, Holds: run.Holds, UpdatedAt: run.UpdatedAt,
+			Status: run.Status, Holds: run.Holds, UpdatedAt: run.UpdatedAt,
 		}
 		if stopped.Holds == nil {
 			stopped.Holds = []jsonview.Hold{}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/pulse"
 )
 
@@ -22,6 +23,9 @@ func TestStatsOfNothingHasLists(t *testing.T) {
 	t.Parallel()
 	p := &noPulse{}
 	h := newHouse(t, func(cfg *Config) { cfg.Pulse = p })
+	paused := aRun()
+	paused.Status = enginev1.RunStatus_RUN_STATUS_PAUSED
+	h.answers["ListRuns"] = &enginev1.ListRunsResponse{Runs: []*enginev1.Run{paused}}
 	for path, want := range map[string]string{
 		"/v1/stats":                            `"looping":[],"stopped":[{"run_id":"run_01","workflow":"deploy v1.0","state":"planning"`,
 		"/v1/workflows/fix/coverage?version=1": `{"complete":false,"version":1,"runs":0,"under_way":0,"states":[],"transitions":[]}`,

@@ -12,7 +12,7 @@ import (
 // Proof is what is true of every run of a definition.
 type Proof struct {
 	Workflow string           `json:"workflow"`
-	Verdict  string           `json:"verdict" enum:"PROVED,COUNTEREXAMPLE,NOT PROVED" doc:"The worst of all properties."`
+	Verdict  string           `json:"verdict" enum:"PROVED,PROVED while running,COUNTEREXAMPLE,NOT PROVED" doc:"The worst of all properties."`
 	Results  []ProvedProperty `json:"results" doc:"One for each property."`
 	Warnings []ProofWarning   `json:"warnings" doc:"What is asked of every workflow."`
 	Written  []ProofWritten   `json:"shared_state,omitempty" doc:"Each evidence of the shared state, when its schema was given."`
@@ -30,7 +30,7 @@ type ProofWritten struct {
 type ProvedProperty struct {
 	Property string     `json:"property"`
 	Kind     string     `json:"kind" enum:"never,before,always_possible,at_most,can_be_decided"`
-	Verdict  string     `json:"verdict" enum:"PROVED,COUNTEREXAMPLE,NOT PROVED" doc:"NOT PROVED: a bound was reached, or it could not be decided."`
+	Verdict  string     `json:"verdict" enum:"PROVED,PROVED while running,COUNTEREXAMPLE,NOT PROVED" doc:"PROVED while running: an agent lifts enforcement by a pause, and so ends what is proved. NOT PROVED: a bound was reached, or it could not be decided."`
 	States   int        `json:"states" doc:"How many were explored."`
 	Reason   string     `json:"reason,omitzero" doc:"Why it is not proved."`
 	Notes    []string   `json:"notes,omitempty" doc:"What the verdict rests on."`

@@ -281,7 +281,7 @@ func (a *App) cached(ctx context.Context, caller Caller, target Target) (*snapsh
 	if target.RunID != "" && !principal.Who(caller.Principal).Confined() {
 		s, ok := a.runs.Get(lane{ledger.Run(caller.Namespace, target.RunID), target.Branch})
 		// Whether its session has gone on to another run, a run's version does not tell.
-		if ok && s.run.Status != workflow.Paused && !s.run.Status.Ended() {
+		if ok && !s.run.Status.Stopped() && !s.run.Status.Ended() {
 			return s, nil
 		}
 	}

@@ -64,6 +64,9 @@ func (d *Decision) settle(c rules.Combined) {
 				break
 			}
 		}
+		if d.Unbound && d.By != nil { // without a run, the rule has judged
+			d.Verdict.Code, d.Message = "", ""
+		}
 		return
 	}
 	d.Verdict = toolcall.Verdict{Decision: c.Decision, Code: c.Code, Tool: d.Tool}
@@ -76,8 +79,8 @@ func (d *Decision) settle(c rules.Combined) {
 	}
 }
 
-// lifted reports that a call passes because its state enforces nothing now (S2.9,
-// S6.2).
+// lifted reports that a call passes although its state judges nothing now: enforcement is
+// off, or the call only reads after a failure (S2.9, S6.2).
 func lifted(state toolcall.Verdict, tool string) bool {
 	return state.Decision == toolcall.Allow && !state.Counted && !toolcall.Own(tool) && !toolcall.Loads(tool)
 }

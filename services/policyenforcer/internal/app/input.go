@@ -16,10 +16,14 @@ const badInput = "its input must be one JSON object in UTF-8, without duplicate 
 // see two different calls.
 func (a *App) judge(s *snapshotOf, req Check) toolcall.Verdict {
 	v := toolcall.Decide(s.Machine, s.run, toolcall.Call{Tool: req.Tool, Input: req.Input, Places: a.Places})
-	if v.Decision != toolcall.Allow || !v.Counted || validInput(req.Input) {
-		return v
+	switch {
+	case v.Decision != toolcall.Allow || !v.Counted:
+	case !validInput(req.Input):
+		return toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeInvalidInput, Tool: req.Tool, Detail: badInput}
+	case s.unbound:
+		v.Code, v.Detail = toolcall.CodeNotEnforced, toolcall.NoRun
 	}
-	return toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeInvalidInput, Tool: req.Tool, Detail: badInput}
+	return v
 }
 
 // validInput is true for nothing, and for one JSON object.

@@ -108,7 +108,7 @@ func TestALeftRunJudgesNothing(t *testing.T) {
 	a := s.app()
 	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Allow, "")
 	s.engine.fire(t, "END")
-	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Allow, "")
+	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Allow, toolcall.CodeNotEnforced)
 	s.engine.mu.Lock()
 	s.engine.superseded = "run_2"
 	s.engine.mu.Unlock()

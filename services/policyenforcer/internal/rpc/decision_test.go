@@ -9,7 +9,7 @@ import (
 )
 
 const gated = `{
-	"id": "w", "initial": "planning",
+	"id": "w", "initial": "planning", "meta": {"enforcement": "while_running"},
 	"states": {"planning": {"allowed_tools": ["Read"], "max_iterations": 3, "on": {"GO": "done"}}, "done": {"type": "final"}}
 }`
 

@@ -68,7 +68,6 @@ func TestSnapshotIsComplete(t *testing.T) {
 	prototest.Complete(t, func(r *enginev1.Run) any { return runOf(r) },
 		"context", "rules", "usage", // not in the BASIC view: the definition has the rules, the ledger the counts
 		"workflow_meta",                                // the definition has it
-		"held",                                         // holds say it
 		"created_at", "updated_at", "transition_count", // irrelevant to decisions
 		"interrupt", "fork", "child", "approval", // status and state say what follows from them
 		"evidence",      // not in the BASIC view: the ledger has it

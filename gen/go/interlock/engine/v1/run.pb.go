@@ -35,7 +35,7 @@ const (
 	RunStatus_RUN_STATUS_WAITING RunStatus = 2
 	// A transition waits for humans. Tool calls are judged, and no event is taken.
 	RunStatus_RUN_STATUS_AWAITING_APPROVAL RunStatus = 3
-	// It was paused and can be resumed.
+	// Its agent has paused it, and it can be resumed.
 	RunStatus_RUN_STATUS_PAUSED RunStatus = 4
 	// It reached a final state.
 	RunStatus_RUN_STATUS_COMPLETED RunStatus = 5
@@ -45,6 +45,9 @@ const (
 	RunStatus_RUN_STATUS_BLOCKED RunStatus = 7
 	// It was cancelled.
 	RunStatus_RUN_STATUS_CANCELLED RunStatus = 8
+	// An operator holds it, or its session has ended: tool calls are denied until no hold is
+	// left (S6.2).
+	RunStatus_RUN_STATUS_HELD RunStatus = 9
 )
 
 // Enum value maps for RunStatus.
@@ -59,6 +62,7 @@ var (
 		6: "RUN_STATUS_FAILED",
 		7: "RUN_STATUS_BLOCKED",
 		8: "RUN_STATUS_CANCELLED",
+		9: "RUN_STATUS_HELD",
 	}
 	RunStatus_value = map[string]int32{
 		"RUN_STATUS_UNSPECIFIED":       0,
@@ -70,6 +74,7 @@ var (
 		"RUN_STATUS_FAILED":            6,
 		"RUN_STATUS_BLOCKED":           7,
 		"RUN_STATUS_CANCELLED":         8,
+		"RUN_STATUS_HELD":              9,
 	}
 )
 
@@ -375,7 +380,7 @@ type HoldCause int32
 const (
 	// Not set.
 	HoldCause_HOLD_CAUSE_UNSPECIFIED HoldCause = 0
-	// An operator paused it. An operator lifts that.
+	// An operator holds it. An operator lifts that.
 	HoldCause_HOLD_CAUSE_OPERATOR HoldCause = 1
 	// Its session has ended. The session, when it is resumed, or an operator lifts that.
 	HoldCause_HOLD_CAUSE_SESSION_END HoldCause = 2
@@ -619,9 +624,9 @@ const (
 	HistoryType_HISTORY_TYPE_INVOKE_ENDED HistoryType = 7
 	// "forced": an operator set the state.
 	HistoryType_HISTORY_TYPE_FORCED HistoryType = 8
-	// "paused": the run was paused.
+	// "paused": the agent paused the run, or an operator started another one in its session.
 	HistoryType_HISTORY_TYPE_PAUSED HistoryType = 9
-	// "held": a paused run is held for one more cause.
+	// "held": the run is held, or is held for one more cause.
 	HistoryType_HISTORY_TYPE_HELD HistoryType = 10
 	// "hold.lifted": a hold was lifted, and others remain.
 	HistoryType_HISTORY_TYPE_HOLD_LIFTED HistoryType = 11
@@ -1122,9 +1127,7 @@ type Run struct {
 	Entry int64 `protobuf:"varint,13,opt,name=entry,proto3" json:"entry,omitempty"`
 	// Accepted transitions so far.
 	TransitionCount int64 `protobuf:"varint,14,opt,name=transition_count,json=transitionCount,proto3" json:"transition_count,omitempty"`
-	// True while the run is held: tool calls are denied until no hold is left (S6.2).
-	Held bool `protobuf:"varint,15,opt,name=held,proto3" json:"held,omitempty"`
-	// What it is held for; empty unless held.
+	// What it is held for; empty unless HELD.
 	Holds []*Hold `protobuf:"bytes,16,rep,name=holds,proto3" json:"holds,omitempty"`
 	// The branch that this is a view of, as a path of names such as "ci/lint"; empty
 	// outside of forks.
@@ -1285,13 +1288,6 @@ func (x *Run) GetTransitionCount() int64 {
 	return 0
 }
 
-func (x *Run) GetHeld() bool {
-	if x != nil {
-		return x.Held
-	}
-	return false
-}
-
 func (x *Run) GetHolds() []*Hold {
 	if x != nil {
 		return x.Holds
@@ -1383,7 +1379,7 @@ func (x *Run) GetEvidence() []*Evidence {
 	return nil
 }
 
-// Hold keeps a run paused until its cause is lifted (S6.2). A run has at most one for
+// Hold keeps a run HELD until its cause is lifted (S6.2). A run has at most one for
 // each cause.
 type Hold struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1699,14 +1695,14 @@ type WorkflowMeta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// True when the workflow is a process (S8).
 	Process bool `protobuf:"varint,1,opt,name=process,proto3" json:"process,omitempty"`
-	// True when ForceState may be used (meta.debug); the engine refuses agents where
-	// only operators may.
+	// True when ForceState may be used (meta.debug); the engine refuses agents unless
+	// enforcement is "while_running" and meta.debug is not "operator".
 	Debug bool `protobuf:"varint,2,opt,name=debug,proto3" json:"debug,omitempty"`
 	// True when the history keeps tool results (meta.capture_output).
 	CaptureOutput bool `protobuf:"varint,3,opt,name=capture_output,json=captureOutput,proto3" json:"capture_output,omitempty"`
-	// True when neither the agent's pause nor the end of the run opens its tools
-	// (meta.enforcement).
-	AlwaysEnforced bool `protobuf:"varint,4,opt,name=always_enforced,json=alwaysEnforced,proto3" json:"always_enforced,omitempty"`
+	// When the run stops to enforce its rules: "until_success", "always" or
+	// "while_running" (meta.enforcement, S2.9).
+	Enforcement string `protobuf:"bytes,4,opt,name=enforcement,proto3" json:"enforcement,omitempty"`
 	// Policies of the registry that judge its calls too (meta.policy).
 	Policies []string `protobuf:"bytes,5,rep,name=policies,proto3" json:"policies,omitempty"`
 	// How long a hook or tool may wait for the humans' decision before it denies
@@ -1769,11 +1765,11 @@ func (x *WorkflowMeta) GetCaptureOutput() bool {
 	return false
 }
 
-func (x *WorkflowMeta) GetAlwaysEnforced() bool {
+func (x *WorkflowMeta) GetEnforcement() string {
 	if x != nil {
-		return x.AlwaysEnforced
+		return x.Enforcement
 	}
-	return false
+	return ""
 }
 
 func (x *WorkflowMeta) GetPolicies() []string {
@@ -2829,7 +2825,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x06guards\x18\x03 \x03(\v2 .interlock.engine.v1.GuardResultR\x06guards\x12B\n" +
 	"\flegal_events\x18\x04 \x03(\v2\x1f.interlock.engine.v1.LegalEventR\vlegalEvents\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\tR\x05state\x126\n" +
-	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\x91\t\n" +
+	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\xfd\b\n" +
 	"\x03Run\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12)\n" +
@@ -2848,8 +2844,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x06status\x18\v \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\x12\x14\n" +
 	"\x05state\x18\f \x01(\tR\x05state\x12\x14\n" +
 	"\x05entry\x18\r \x01(\x03R\x05entry\x12)\n" +
-	"\x10transition_count\x18\x0e \x01(\x03R\x0ftransitionCount\x12\x12\n" +
-	"\x04held\x18\x0f \x01(\bR\x04held\x12/\n" +
+	"\x10transition_count\x18\x0e \x01(\x03R\x0ftransitionCount\x12/\n" +
 	"\x05holds\x18\x10 \x03(\v2\x19.interlock.engine.v1.HoldR\x05holds\x12\x16\n" +
 	"\x06branch\x18\x11 \x01(\tR\x06branch\x12\x1f\n" +
 	"\vbranch_over\x18\x12 \x01(\bR\n" +
@@ -2893,12 +2888,12 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"iterations\x18\x01 \x01(\x03R\n" +
 	"iterations\x12#\n" +
 	"\rcontext_bytes\x18\x02 \x01(\x03R\fcontextBytes\x12#\n" +
-	"\rfiles_changed\x18\x03 \x01(\x03R\ffilesChanged\"\x8d\x02\n" +
+	"\rfiles_changed\x18\x03 \x01(\x03R\ffilesChanged\"\x86\x02\n" +
 	"\fWorkflowMeta\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\bR\aprocess\x12\x14\n" +
 	"\x05debug\x18\x02 \x01(\bR\x05debug\x12%\n" +
-	"\x0ecapture_output\x18\x03 \x01(\bR\rcaptureOutput\x12'\n" +
-	"\x0falways_enforced\x18\x04 \x01(\bR\x0ealwaysEnforced\x12\x1a\n" +
+	"\x0ecapture_output\x18\x03 \x01(\bR\rcaptureOutput\x12 \n" +
+	"\venforcement\x18\x04 \x01(\tR\venforcement\x12\x1a\n" +
 	"\bpolicies\x18\x05 \x03(\tR\bpolicies\x12>\n" +
 	"\rapproval_wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\fapprovalWait\x12!\n" +
 	"\foutput_tools\x18\a \x03(\tR\voutputTools\"\xc8\x02\n" +
@@ -2995,7 +2990,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x06output\x18\x04 \x01(\fR\x06output\x12\x1c\n" +
 	"\ttruncated\x18\x05 \x01(\bR\ttruncated\x12\x16\n" +
 	"\x06number\x18\x06 \x01(\x03R\x06number\x12\x1a\n" +
-	"\bevidence\x18\a \x03(\tR\bevidence*\xf3\x01\n" +
+	"\bevidence\x18\a \x03(\tR\bevidence*\x88\x02\n" +
 	"\tRunStatus\x12\x1a\n" +
 	"\x16RUN_STATUS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12RUN_STATUS_RUNNING\x10\x01\x12\x16\n" +
@@ -3005,7 +3000,8 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x14RUN_STATUS_COMPLETED\x10\x05\x12\x15\n" +
 	"\x11RUN_STATUS_FAILED\x10\x06\x12\x16\n" +
 	"\x12RUN_STATUS_BLOCKED\x10\a\x12\x18\n" +
-	"\x14RUN_STATUS_CANCELLED\x10\b*J\n" +
+	"\x14RUN_STATUS_CANCELLED\x10\b\x12\x13\n" +
+	"\x0fRUN_STATUS_HELD\x10\t*J\n" +
 	"\aRunView\x12\x18\n" +
 	"\x14RUN_VIEW_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eRUN_VIEW_BASIC\x10\x01\x12\x11\n" +

@@ -65,9 +65,9 @@ type RunServiceClient interface {
 	// that newly allows must be accepted, else FAILED_PRECONDITION.
 	MigrateRun(ctx context.Context, in *MigrateRunRequest, opts ...grpc.CallOption) (*MigrateRunResponse, error)
 	// PauseRun stops a run until it is resumed, with the runs that it invoked and those
-	// that invoked it (S6.2).
+	// that invoked it (S6.2): an operator holds it, and an agent pauses it where it may.
 	PauseRun(ctx context.Context, in *PauseRunRequest, opts ...grpc.CallOption) (*PauseRunResponse, error)
-	// ResumeRun lifts the holds that the caller may lift, and continues the paused run as a
+	// ResumeRun lifts the holds that the caller may lift, and continues the run as a
 	// new entry of its state when none is left (S6.2).
 	ResumeRun(ctx context.Context, in *ResumeRunRequest, opts ...grpc.CallOption) (*ResumeRunResponse, error)
 	// CancelRun ends a run and the runs that it invoked. The run that invoked it
@@ -285,9 +285,9 @@ type RunServiceServer interface {
 	// that newly allows must be accepted, else FAILED_PRECONDITION.
 	MigrateRun(context.Context, *MigrateRunRequest) (*MigrateRunResponse, error)
 	// PauseRun stops a run until it is resumed, with the runs that it invoked and those
-	// that invoked it (S6.2).
+	// that invoked it (S6.2): an operator holds it, and an agent pauses it where it may.
 	PauseRun(context.Context, *PauseRunRequest) (*PauseRunResponse, error)
-	// ResumeRun lifts the holds that the caller may lift, and continues the paused run as a
+	// ResumeRun lifts the holds that the caller may lift, and continues the run as a
 	// new entry of its state when none is left (S6.2).
 	ResumeRun(context.Context, *ResumeRunRequest) (*ResumeRunResponse, error)
 	// CancelRun ends a run and the runs that it invoked. The run that invoked it

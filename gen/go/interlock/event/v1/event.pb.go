@@ -1171,13 +1171,12 @@ func (x *RunEnded) GetReason() string {
 	return ""
 }
 
-// RunPaused announces a paused run (types "paused", "held" and "hold.lifted").
+// RunPaused announces a run that its agent has paused (type "paused"), that an operator or the
+// end of its session holds ("held"), or of which one hold of several was lifted ("hold.lifted").
 type RunPaused struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// True when it is held: tool calls are denied until no hold is left.
-	Held bool `protobuf:"varint,1,opt,name=held,proto3" json:"held,omitempty"`
 	// Why it was paused or held, or who still holds it; may be empty.
-	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1210,13 +1209,6 @@ func (x *RunPaused) ProtoReflect() protoreflect.Message {
 // Deprecated: Use RunPaused.ProtoReflect.Descriptor instead.
 func (*RunPaused) Descriptor() ([]byte, []int) {
 	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *RunPaused) GetHeld() bool {
-	if x != nil {
-		return x.Held
-	}
-	return false
 }
 
 func (x *RunPaused) GetReason() string {
@@ -4136,10 +4128,9 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\bRunEnded\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\tR\x06status\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"7\n" +
-	"\tRunPaused\x12\x12\n" +
-	"\x04held\x18\x01 \x01(\bR\x04held\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\"\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"#\n" +
+	"\tRunPaused\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\"\n" +
 	"\n" +
 	"RunResumed\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\"G\n" +

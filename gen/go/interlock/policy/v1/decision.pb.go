@@ -87,7 +87,7 @@ func (Decision) EnumDescriptor() ([]byte, []int) {
 type DecisionCode int32
 
 const (
-	// Not set: the call was allowed.
+	// Not set: the call was allowed by the rules of its state.
 	DecisionCode_DECISION_CODE_UNSPECIFIED DecisionCode = 0
 	// The tool is not among the allowed tools of the state.
 	DecisionCode_DECISION_CODE_TOOL_NOT_ALLOWED DecisionCode = 1
@@ -132,6 +132,9 @@ const (
 	// The call would reach Interlock's own files, commands or processes, which no
 	// state and no policy allows.
 	DecisionCode_DECISION_CODE_SELF_PROTECTED DecisionCode = 21
+	// The call was allowed because no rule of a state judges it now; message has the
+	// reason: the run is paused by its agent, it has ended, or there is none.
+	DecisionCode_DECISION_CODE_NOT_ENFORCED DecisionCode = 22
 	// The call repeats one whose outcome is unknown, or too many calls of the run are not reported.
 	DecisionCode_DECISION_CODE_EFFECTS_UNKNOWN DecisionCode = 23
 	// The command acts on another machine or service, where the state only reads.
@@ -165,6 +168,7 @@ var (
 		19: "DECISION_CODE_POLICY_UNAVAILABLE",
 		20: "DECISION_CODE_COMMAND_UNKNOWN",
 		21: "DECISION_CODE_SELF_PROTECTED",
+		22: "DECISION_CODE_NOT_ENFORCED",
 		23: "DECISION_CODE_EFFECTS_UNKNOWN",
 		24: "DECISION_CODE_ACTS_ELSEWHERE",
 		25: "DECISION_CODE_SIGNALS_PROCESS",
@@ -192,6 +196,7 @@ var (
 		"DECISION_CODE_POLICY_UNAVAILABLE":  19,
 		"DECISION_CODE_COMMAND_UNKNOWN":     20,
 		"DECISION_CODE_SELF_PROTECTED":      21,
+		"DECISION_CODE_NOT_ENFORCED":        22,
 		"DECISION_CODE_EFFECTS_UNKNOWN":     23,
 		"DECISION_CODE_ACTS_ELSEWHERE":      24,
 		"DECISION_CODE_SIGNALS_PROCESS":     25,
@@ -788,7 +793,7 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x14DECISION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eDECISION_ALLOW\x10\x01\x12\x10\n" +
 	"\fDECISION_ASK\x10\x02\x12\x11\n" +
-	"\rDECISION_DENY\x10\x03*\xed\x06\n" +
+	"\rDECISION_DENY\x10\x03*\x8d\a\n" +
 	"\fDecisionCode\x12\x1d\n" +
 	"\x19DECISION_CODE_UNSPECIFIED\x10\x00\x12\"\n" +
 	"\x1eDECISION_CODE_TOOL_NOT_ALLOWED\x10\x01\x12!\n" +
@@ -812,7 +817,8 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x1eDECISION_CODE_APPROVAL_PENDING\x10\x12\x12$\n" +
 	" DECISION_CODE_POLICY_UNAVAILABLE\x10\x13\x12!\n" +
 	"\x1dDECISION_CODE_COMMAND_UNKNOWN\x10\x14\x12 \n" +
-	"\x1cDECISION_CODE_SELF_PROTECTED\x10\x15\x12!\n" +
+	"\x1cDECISION_CODE_SELF_PROTECTED\x10\x15\x12\x1e\n" +
+	"\x1aDECISION_CODE_NOT_ENFORCED\x10\x16\x12!\n" +
 	"\x1dDECISION_CODE_EFFECTS_UNKNOWN\x10\x17\x12 \n" +
 	"\x1cDECISION_CODE_ACTS_ELSEWHERE\x10\x18\x12!\n" +
 	"\x1dDECISION_CODE_SIGNALS_PROCESS\x10\x19BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"

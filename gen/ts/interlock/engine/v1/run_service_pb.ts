@@ -1238,7 +1238,7 @@ export const RunService: GenService<{
   },
   /**
    * PauseRun stops a run until it is resumed, with the runs that it invoked and those
-   * that invoked it (S6.2).
+   * that invoked it (S6.2): an operator holds it, and an agent pauses it where it may.
    *
    * @generated from rpc interlock.engine.v1.RunService.PauseRun
    */
@@ -1248,7 +1248,7 @@ export const RunService: GenService<{
     output: typeof PauseRunResponseSchema;
   },
   /**
-   * ResumeRun lifts the holds that the caller may lift, and continues the paused run as a
+   * ResumeRun lifts the holds that the caller may lift, and continues the run as a
    * new entry of its state when none is left (S6.2).
    *
    * @generated from rpc interlock.engine.v1.RunService.ResumeRun

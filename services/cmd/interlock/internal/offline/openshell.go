@@ -5,9 +5,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// codeOpenShell warns where people approve, and the agent's shell may do what it likes:
+// CodeOpenShell warns where people approve, and the agent's shell may do what it likes:
 // its commands run with the rights of the user who could approve.
-const codeOpenShell document.Code = "OPEN_SHELL"
+const CodeOpenShell document.Code = "OPEN_SHELL"
 
 const openShellFix = "list the commands in allowed_commands, or run the agent as another user (docs/security.md)"
 
@@ -58,5 +58,5 @@ func openPolicy(value document.Value) document.Problems {
 }
 
 func warnOpen(pointer, message string) document.Problem {
-	return document.Problem{Pointer: pointer, Code: codeOpenShell, Severity: document.SeverityWarning, Message: message}
+	return document.Problem{Pointer: pointer, Code: CodeOpenShell, Severity: document.SeverityWarning, Message: message}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/interlock-run/interlock/pkg/scenario"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
@@ -14,9 +15,10 @@ import (
 
 // Test is the command that plays scenario files.
 type Test struct {
-	Files    []string `arg:"" name:"file" help:"Scenario files, folders of *.test.yaml, or FOLDER/... for all below; - is standard input." placeholder:"FILE"`
-	Format   string   `help:"Output: text, json or junit." enum:"text,json,junit" default:"text"`
-	Coverage bool     `help:"List the states and transitions that no case reaches."`
+	Files       []string             `arg:"" name:"file" help:"Scenario files, folders of *.test.yaml, or FOLDER/... for all below; - is standard input." placeholder:"FILE"`
+	Format      string               `help:"Output: text, json or junit." enum:"text,json,junit" default:"text"`
+	Enforcement workflow.Enforcement `help:"Enforcement of workflows that name none, as the server's --enforcement." enum:"until_success,while_running" default:"until_success" env:"INTERLOCK_ENFORCEMENT"`
+	Coverage    bool                 `help:"List the states and transitions that no case reaches."`
 }
 
 // tested is what came of all files.
@@ -51,7 +53,7 @@ func (c *Test) Run(_ context.Context, io console.Streams) error {
 	names, missing := scenarioFiles(c.Files)
 	var all tested
 	for _, name := range names {
-		all.files = append(all.files, all.test(name, io))
+		all.files = append(all.files, all.test(name, c.Enforcement, io))
 	}
 	printed := c.print(io, &all)
 	invalid, failed := 0, 0
@@ -81,14 +83,14 @@ func (c *Test) Run(_ context.Context, io console.Streams) error {
 	return nil
 }
 
-func (t *tested) test(name string, io console.Streams) testedFile {
+func (t *tested) test(name string, enforcement workflow.Enforcement, io console.Streams) testedFile {
 	f := testedFile{name: name}
 	src, err := input.File(name, io.In)
 	if err != nil {
 		f.unread = err
 		return f
 	}
-	suite, problems := scenario.Parse(scenario.Source{Name: name, Text: src}, func(ref string) (scenario.Source, error) {
+	suite, problems := scenario.Parse(scenario.Source{Name: name, Text: src, Enforcement: enforcement}, func(ref string) (scenario.Source, error) {
 		path := ref
 		if !filepath.IsAbs(ref) {
 			path = filepath.Join(filepath.Dir(name), filepath.FromSlash(ref))

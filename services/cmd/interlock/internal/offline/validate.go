@@ -21,10 +21,11 @@ import (
 
 // Validate is the command that validates files.
 type Validate struct {
-	Files  []string `arg:"" optional:"" name:"file" help:"Files to validate, JSON or YAML by their names; - is standard input." placeholder:"FILE"`
-	Strict bool     `help:"Treat warnings as errors, and warn of states that let the agent run any command where people approve."`
-	Schema string   `help:"Print the JSON Schema of a kind of file, for editors, and validate nothing." enum:"workflow,policy,process,component,scenario," default:"" placeholder:"KIND"`
-	Format string   `help:"Output: text or json." enum:"text,json" default:"text"`
+	Files       []string             `arg:"" optional:"" name:"file" help:"Files to validate, JSON or YAML by their names; - is standard input." placeholder:"FILE"`
+	Strict      bool                 `help:"Treat warnings as errors, and warn of states that let the agent run any command where people approve."`
+	Enforcement workflow.Enforcement `help:"Enforcement of workflows that name none, as the server's --enforcement." enum:"until_success,while_running" default:"until_success" env:"INTERLOCK_ENFORCEMENT"`
+	Schema      string               `help:"Print the JSON Schema of a kind of file, for editors, and validate nothing." enum:"workflow,policy,process,component,scenario," default:"" placeholder:"KIND"`
+	Format      string               `help:"Output: text or json." enum:"text,json" default:"text"`
 }
 
 // verdict is the result for one file.
@@ -69,7 +70,7 @@ func (c *Validate) Run(_ context.Context, io console.Streams) error {
 			unread = append(unread, err)
 			continue
 		}
-		v := validate(input.Source{Name: file, Text: src}, c.Strict)
+		v := validate(input.Source{Name: file, Text: src}, c.Strict, c.Enforcement)
 		ok = ok && v.OK
 		verdicts = append(verdicts, v)
 	}
@@ -99,13 +100,16 @@ func (c *Validate) print(io console.Streams, verdicts []verdict) error {
 }
 
 // validate tells a document's kind by its shape and finds every problem.
-func validate(src input.Source, strict bool) verdict {
+func validate(src input.Source, strict bool, enforcement workflow.Enforcement) verdict {
 	v := verdict{File: src.Name, Kind: "workflow", Located: []located{}, source: src}
 	value, problems := src.Parse()
 	if !problems.HasErrors() || value.Kind() == document.Object {
 		if kind := document.KindOf(value); kind != "" {
 			v.Kind = kind
 		}
+	}
+	if v.Kind == "workflow" {
+		value = enforcement.Effective(value)
 	}
 	if value.Kind() == document.Object {
 		problems = append(problems, judge(v.Kind, value)...)

@@ -24,7 +24,7 @@ func (c *Viz) Run(_ context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	v := validate(input.Source{Name: c.File, Text: src}, false)
+	v := validate(input.Source{Name: c.File, Text: src}, false, workflow.UntilSuccess)
 	if !v.OK {
 		return v.source.Refuse(v.Problems, io)
 	}

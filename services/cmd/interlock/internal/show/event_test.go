@@ -64,8 +64,8 @@ func TestEvent(t *testing.T) {
 		head + "completed  in shipped  by agent": {
 			Type: "completed", Payload: &eventv1.Event_RunEnded{RunEnded: &eventv1.RunEnded{Status: "COMPLETED", State: "shipped"}},
 		},
-		head + "paused  held, \"lunch\"  by agent": {
-			Type: "paused", Payload: &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Held: true, Reason: "lunch"}},
+		head + "held  \"lunch\"  by agent": {
+			Type: "held", Payload: &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Reason: "lunch"}},
 		},
 		head + "joined  GO, a -> b, not succeeded, branches x FAILED y CANCELLED, conflicts k  by agent": {
 			Type: "joined", Payload: &eventv1.Event_RunJoined{RunJoined: &eventv1.RunJoined{

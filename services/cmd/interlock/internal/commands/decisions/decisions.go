@@ -15,6 +15,7 @@ import (
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
@@ -200,6 +201,8 @@ func (c *Command) table(out io.Writer, all []jsonview.DecisionRecord) error {
 // ruleText says what has decided.
 func ruleText(r *jsonview.DecisionRecord) string {
 	switch {
+	case r.Code == string(toolcall.CodeNotEnforced):
+		return r.Message
 	case r.Policy == "" && r.Rule == "":
 		return "the state"
 	case r.Policy == "" || strings.Contains(r.Rule, r.Policy):

@@ -8,9 +8,31 @@ import (
 	"strings"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
+
+// toolsText says which tools a run allows, by its status before its state (S2.9, S6.2).
+func toolsText(r *jsonview.Run) string {
+	lax := r.Enforcement == string(workflow.WhileRunning)
+	switch r.Status {
+	case "RUNNING", "AWAITING_APPROVAL":
+		return restrictedText(r.AllowedTools)
+	case "PAUSED", "FAILED":
+		if lax {
+			return "all: nothing is enforced"
+		}
+	case "COMPLETED":
+		if r.Enforcement != string(workflow.Always) {
+			return "all: nothing is enforced"
+		}
+	}
+	if r.Status == "FAILED" && r.Enforcement == string(workflow.UntilSuccess) {
+		return "only tools that read"
+	}
+	return "only Interlock's own"
+}
 
 // printRun writes one run.
 func printRun(p show.Printer, out io.Writer, run *enginev1.Run) error {
@@ -26,7 +48,7 @@ func printRun(p show.Printer, out io.Writer, run *enginev1.Run) error {
 		t.Row("state", view.State)
 		t.standing(&view)
 		t.Row("instructions", view.Instructions)
-		t.Row("tools", restrictedText(view.AllowedTools))
+		t.Row("tools", toolsText(&view))
 		t.Row("tools denied", strings.Join(view.DisallowedTools, ", "))
 		if view.AllowedCommands != nil {
 			t.Row("commands", restrictedText(view.AllowedCommands))

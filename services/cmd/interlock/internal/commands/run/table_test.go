@@ -38,7 +38,7 @@ func TestHistoryDetails(t *testing.T) {
 // nested is a run seen from a branch of a fork in a branch.
 func nested() *enginev1.Run {
 	return &enginev1.Run{
-		RunId: "run_1", Workflow: "ci\x1b", WorkflowVersion: 1, Status: enginev1.RunStatus_RUN_STATUS_PAUSED, State: "s", Held: true,
+		RunId: "run_1", Workflow: "ci\x1b", WorkflowVersion: 1, Status: enginev1.RunStatus_RUN_STATUS_HELD, State: "s",
 		Holds: []*enginev1.Hold{
 			{By: "olga", Cause: enginev1.HoldCause_HOLD_CAUSE_OPERATOR, Reason: "lunch"}, {By: "interlock", Cause: enginev1.HoldCause_HOLD_CAUSE_SESSION_END},
 		},
@@ -63,7 +63,7 @@ func TestNestedForkInATable(t *testing.T) {
 	}
 	const want = `run         run_1
 workflow    ci⟦U+001B⟧ (version 1)
-status      PAUSED
+status      HELD
 held        by operator olga: lunch
 held        its session has ended
 state       s
@@ -75,7 +75,7 @@ fork        GO in build (join any, on complete -> done)
   - branch  b  ACTIVE  s (done at t)  session z/1
 - branch    c  FAILED  f
 waits for   run_2 of sub, invoked by ASK
-tools       none
+tools       only Interlock's own
 commands    none
 tool calls  0 in this state
 context     {}
@@ -88,5 +88,29 @@ version     0
 	const line = "a/b:s (interrupt check) (waits for run_2)  [a ACTIVE x, a/b ACTIVE s, c FAILED f]"
 	if got := whereabouts(&view); got != line {
 		t.Errorf("got %s", got)
+	}
+}
+
+// S2.9, S6.2: what a run allows follows from its status and its enforcement.
+func TestToolsText(t *testing.T) {
+	t.Parallel()
+	none := "only Interlock's own"
+	all := "all: nothing is enforced"
+	for _, c := range []struct{ status, success, always, lax string }{
+		{"RUNNING", "Read", "Read", "Read"},
+		{"AWAITING_APPROVAL", "Read", "Read", "Read"},
+		{"PAUSED", none, none, all},
+		{"HELD", none, none, none},
+		{"COMPLETED", all, none, all},
+		{"FAILED", "only tools that read", none, all},
+		{"BLOCKED", none, none, none},
+		{"CANCELLED", none, none, none},
+	} {
+		for enforcement, want := range map[string]string{"until_success": c.success, "always": c.always, "while_running": c.lax} {
+			r := jsonview.Run{Status: c.status, Enforcement: enforcement, AllowedTools: &[]string{"Read"}}
+			if got := toolsText(&r); got != want {
+				t.Errorf("%s, %s: %q, want %q", c.status, enforcement, got, want)
+			}
+		}
 	}
 }

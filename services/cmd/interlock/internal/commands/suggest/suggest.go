@@ -257,7 +257,7 @@ func (c *Command) notKept(io console.Streams, source document.Value, old definit
 	was, is := check(old.Machine, source), check(after.Machine, out.Definition)
 	var lost []string
 	for i := range was.Results {
-		if was.Results[i].Verdict == verify.Proved && is.Results[i].Verdict != verify.Proved {
+		if before, after := was.Results[i].Verdict, is.Results[i].Verdict; before.Holds() && after != before && after != verify.Proved {
 			lost = append(lost, properties[i].Name)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/interlock-run/interlock/pkg/telemetry"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/approval"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/pages"
@@ -45,6 +46,7 @@ type Command struct {
 	Policy          policyenforcer.Flags    `embed:""`
 	Approval        approval.Flags          `embed:""`
 	Definitions     cluster.DefinitionFlags `embed:""`
+	Enforcement     workflow.Enforcement    `help:"Enforcement of workflows that name none: until_success, or while_running, where an agent's pause and every final state lift it and approvals are advisory. Each registration writes it into its definition." enum:"until_success,while_running" default:"until_success" env:"INTERLOCK_ENFORCEMENT"`
 	Data            string                  `name:"data-dir" help:"Folder for everything that is kept; by default one for this workspace, outside of it." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	HTTP            string                  `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
 	GRPC            string                  `name:"grpc" help:"Address of the gRPC services." default:"127.0.0.1:7421" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
@@ -84,7 +86,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 		Auth:  c.AuthFlags,
 		Store: c.Store, AllowLossyStore: c.AllowLossyStore, Safety: c.SafetyFlags, StoreLogin: c.StoreLogin,
 		Events: c.EventFlags, NATSURL: c.NATSURL, NATSLogin: c.NATSLogin,
-		State: c.State, Policy: c.Policy, Approval: c.Approval, Definitions: c.Definitions,
+		State: c.State, Policy: c.Policy, Approval: c.Approval, Definitions: c.Definitions, Enforcement: c.Enforcement,
 		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, StatePrefix: c.StatePrefix, AllowUnbound: c.AllowUnbound, Quotas: c.Quotas, Authz: c.Authz, Receipts: c.Receipts, Console: c.Console, Engine: c.Engine, Retention: c.Retention,
 		Version: string(version), Tracer: telemetry.TracerProvider(), Logger: log,
 	})

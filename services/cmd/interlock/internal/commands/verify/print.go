@@ -43,8 +43,8 @@ func (c *Command) printText(out io.Writer, all []checked) {
 		for j := range f.Results {
 			r := &f.Results[j]
 			fmt.Fprintf(out, "%s: %s: %s", show.Text(f.File), show.Text(r.Property.Name), r.Verdict)
-			switch r.Verdict {
-			case verify.Proved:
+			switch {
+			case r.Verdict.Holds():
 				fmt.Fprintf(out, " (%s explored)\n", show.Counted(r.States, "state"))
 			default:
 				fmt.Fprintf(out, ": %s\n", show.Text(r.Reason))
@@ -220,7 +220,7 @@ func (c *Command) sarif(all []checked) sarifLog {
 		f := &all[i]
 		for j := range f.Results {
 			r := &f.Results[j]
-			if r.Verdict == verify.Proved {
+			if r.Verdict.Holds() {
 				continue
 			}
 			level, text := "warning", fmt.Sprintf("%s: %s: %s", r.Property.Name, r.Verdict, r.Reason)

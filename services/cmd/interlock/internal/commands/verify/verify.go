@@ -27,17 +27,18 @@ import (
 // Command verifies files.
 type Command struct {
 	client.Connection
-	Files       []string `arg:"" optional:"" name:"file" help:"Workflows and processes, and policies that judge their calls, JSON or YAML by their names. What is next to NAME.json as NAME.properties.yaml is read too." placeholder:"FILE"`
-	Properties  string   `help:"A file of more properties, of the first workflow." placeholder:"FILE"`
-	Schema      string   `help:"The schema of the shared state that evidence may be of, JSON or YAML: tells who may write what the guards read." placeholder:"FILE"`
-	MaxStates   int      `help:"The most states that are explored for one property." default:"1000000" placeholder:"N"`
-	Strict      bool     `help:"Treat warnings as properties that are not kept."`
-	Out         string   `help:"Write counterexamples there, as scenarios for interlock test." placeholder:"DIR"`
-	Certificate string   `help:"Write a certificate of what was proved of the first workflow." placeholder:"FILE"`
-	Check       string   `help:"Confirm a certificate: explore again, and compare." placeholder:"FILE"`
-	Format      string   `help:"Output: text, json, sarif or junit." enum:"text,json,sarif,junit" default:"text"`
-	Run_        string   `name:"run" help:"Check that a recorded run was decided as its definition and policies say: the id of a run of a server, or an exported file." placeholder:"RUN|FILE"`
-	Save        string   `help:"With --run, export the run there: with its history, its decisions and what decided them." placeholder:"FILE"`
+	Files       []string             `arg:"" optional:"" name:"file" help:"Workflows and processes, and policies that judge their calls, JSON or YAML by their names. What is next to NAME.json as NAME.properties.yaml is read too." placeholder:"FILE"`
+	Properties  string               `help:"A file of more properties, of the first workflow." placeholder:"FILE"`
+	Schema      string               `help:"The schema of the shared state that evidence may be of, JSON or YAML: tells who may write what the guards read." placeholder:"FILE"`
+	MaxStates   int                  `help:"The most states that are explored for one property." default:"1000000" placeholder:"N"`
+	Enforcement workflow.Enforcement `help:"Enforcement of workflows that name none, as the server's --enforcement." enum:"until_success,while_running" default:"until_success" env:"INTERLOCK_ENFORCEMENT"`
+	Strict      bool                 `help:"Treat warnings as properties that are not kept."`
+	Out         string               `help:"Write counterexamples there, as scenarios for interlock test." placeholder:"DIR"`
+	Certificate string               `help:"Write a certificate of what was proved of the first workflow." placeholder:"FILE"`
+	Check       string               `help:"Confirm a certificate: explore again, and compare." placeholder:"FILE"`
+	Format      string               `help:"Output: text, json, sarif or junit." enum:"text,json,sarif,junit" default:"text"`
+	Run_        string               `name:"run" help:"Check that a recorded run was decided as its definition and policies say: the id of a run of a server, or an exported file." placeholder:"RUN|FILE"`
+	Save        string               `help:"With --run, export the run there: with its history, its decisions and what decided them." placeholder:"FILE"`
 }
 
 // checked is what was found out about one file.
@@ -143,6 +144,9 @@ func (c *Command) read(io console.Streams) ([]checked, error) {
 			}
 			policies = append(policies, p)
 			continue
+		}
+		if !process.Is(value) {
+			value = c.Enforcement.Effective(value)
 		}
 		d, problems := compiled(value)
 		if problems.HasErrors() {
@@ -360,7 +364,7 @@ func (c *Command) confirm(io console.Streams, f *checked) error {
 	}
 	proved := 0
 	for _, p := range certificate.Properties {
-		if p.Verdict == verify.Proved {
+		if p.Verdict.Holds() {
 			proved++
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/hookclient"
@@ -292,8 +293,11 @@ func openShell(ctx context.Context, io console.Streams, folder datadir.Dir, name
 		return nil
 	}
 	var findings []finding
-	for _, p := range offline.OpenShells(value) {
-		findings = append(findings, finding{warning, fmt.Sprintf("workflow %s, %s: %s", name, p.Pointer, p.Message), ""})
+	_, said := workflow.ParseValue(value)
+	for _, p := range append(offline.OpenShells(value), said...) {
+		if p.Code == workflow.CodeWhileRunning || p.Code == offline.CodeOpenShell {
+			findings = append(findings, finding{warning, fmt.Sprintf("workflow %s, %s: %s", name, p.Pointer, p.Message), ""})
+		}
 	}
 	return findings
 }

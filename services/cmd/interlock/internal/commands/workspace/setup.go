@@ -19,6 +19,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
@@ -181,6 +182,7 @@ func (s *setup) prepare(ctx context.Context, io console.Streams) (err error) {
 	if problems.HasErrors() {
 		return src.Refuse(problems, io)
 	}
+	src.Problems(io.Err, slices.DeleteFunc(problems, func(p document.Problem) bool { return p.Code != workflow.CodeWhileRunning }))
 	s.def = def
 	return nil
 }

@@ -1,0 +1,71 @@
+package toolcall
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// fetches are readers that can carry data away in an address.
+var fetches = map[string]bool{"WebFetch": true, "WebSearch": true}
+
+// decideReading judges a call after a failure, when only tools that read are left (S2.9).
+func decideReading(m *workflow.Machine, state *workflow.StateView, call Call) Verdict {
+	if !looksOnly(m, call) {
+		return deny(call, CodeRunNotActive, "")
+	}
+	if code, why := Protected(m, state, call); code != "" {
+		return deny(call, code, why)
+	}
+	return Verdict{Decision: Allow, Tool: call.Tool}
+}
+
+// MayRead reports that only tools that read are left in a run (S2.9), and that some call of a tool
+// may be one: by a line with a command that matches an entry, unless that is empty. False is certain.
+func MayRead(m *workflow.Machine, at *workflow.View, tool, entry string) bool {
+	switch {
+	case m == nil || standingOf(m, at, m.State(at.State)) != reading:
+		return false
+	case runsLines(m, tool):
+		return readsLines(m, tool) && (entry == "" || shell.NewPattern(entry).MayRead())
+	case formsOf(tool)&editor != 0:
+		return true // it may view
+	default:
+		return looksOnly(m, Call{Tool: tool})
+	}
+}
+
+// looksOnly reports that a call is proved to read and to change nothing, here or elsewhere: its tool
+// only looks, or is declared in meta.read_tools and edits nothing, or is a shell with a line of readers.
+func looksOnly(m *workflow.Machine, call Call) bool {
+	if !runsLines(m, call.Tool) {
+		return !fetches[call.Tool] && measure(m, call) == nil && readsOnly(m, nil, call, "")
+	}
+	if !readsLines(m, call.Tool) {
+		return false
+	}
+	line, why := commandLine(call.Input)
+	if why != "" {
+		return false
+	}
+	plan, err := shell.Parse(line)
+	return err == nil && plan.OnlyReads()
+}
+
+// runsLines reports a tool that some state may take for a shell.
+func runsLines(m *workflow.Machine, tool string) bool { return Shell(nil, tool) || namedShell(m, tool) }
+
+func namedShell(m *workflow.Machine, tool string) bool {
+	return slices.ContainsFunc(m.Definition().States, func(s workflow.State) bool { return s.AllowedCommandsTool == tool })
+}
+
+// readsLines reports a shell whose lines can be proved to read: not one that types into what runs
+// already, nor that of a server, which may be another machine's, unless a state names it.
+func readsLines(m *workflow.Machine, tool string) bool {
+	return waits(tool) && !speaksOther(tool) && (!strings.HasPrefix(tool, mcpPrefix) || namedShell(m, tool))
+}
+
+// mcpPrefix begins the names of tools of MCP servers.
+const mcpPrefix = "mcp__"
