@@ -1,5 +1,5 @@
-// Package refused announces callers that were refused before there was a decision, so that a caller
-// that probes is seen by those who watch events.
+// Package refused announces callers that were refused before there was a decision, so that people
+// who watch events see a caller that probes.
 package refused
 
 import (
@@ -67,13 +67,15 @@ func (a *Announcer) next(of rpc.Refusal) (*eventv1.Event, bool) {
 	if !rpc.ValidNamespace(namespace) {
 		namespace = rpc.DefaultNamespace
 	}
-	return &eventv1.Event{
-		Id: typeid.New(typeid.Event), Namespace: namespace, Entity: "call", EntityId: cmp.Or(of.Principal, unknown), Type: "refused",
+	event := &eventv1.Event{
+		Namespace: namespace, Entity: "call", EntityId: cmp.Or(of.Principal, unknown), Type: "refused",
 		Time: timestamppb.New(now), Actor: of.Principal,
 		Payload: &eventv1.Event_CallRefused{CallRefused: &eventv1.CallRefused{
 			Face: of.Face, Method: bus.Clip(of.Method), Reason: string(of.Reason), Role: of.Role, SessionId: bus.Clip(of.Session), From: of.From, More: more,
 		}},
-	}, true
+	}
+	event.Id = bus.EventID(event) + "." + typeid.New(typeid.Event) // many refusals of a principal have no version
+	return event, true
 }
 
 func (a *Announcer) commit(event *eventv1.Event) {
