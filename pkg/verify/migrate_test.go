@@ -94,7 +94,7 @@ func TestMigrationPlan(t *testing.T) {
 		{name: "the default's enforcement by name", from: change(`, "enforcement": "always"`, ``), to: change(`"always"`, `"until_success"`)},
 		{name: "enforcement that the agent ends", from: change(`, "enforcement": "always"`, ``), to: change(`"always"`, `"while_running"`), gains: []string{`meta.enforcement is "while_running", and was "until_success"`}},
 		{name: "more enforcement", from: change(`"always"`, `"while_running"`), to: change(`"always"`, `"until_success"`)},
-		{name: "enforcement for ever", from: change(`, "enforcement": "always"`, ``), to: shipping},
+		{name: "enforcement forever", from: change(`, "enforcement": "always"`, ``), to: shipping},
 		{name: "approvals that wait by default", to: change(`"approval_mode": "ui", `, ``)},
 		{name: "advisory approvals", to: change(`"approval_mode": "ui"`, `"approval_mode": "none"`), gains: []string{`"SHIP" leads to "ship"`}},
 		{name: "another way to end", to: change(`"BACK": "plan"`, `"BACK": "plan", "STOP": "undone"`), gains: []string{`state "work": transition: "STOP" leads to "undone", and was refused`}},
