@@ -357,7 +357,7 @@ func TestMarshalKnowsEveryField(t *testing.T) {
 		m    proto.Message
 		want int
 	}{
-		{&eventv1.Event{}, 8 + 35},
+		{&eventv1.Event{}, 8 + 36},
 		{&eventv1.ToolCallDecided{}, 15},
 		{&eventv1.ShadowDecided{}, 5},
 		{&eventv1.ToolCallReported{}, 7},

@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // What programs do has two sides: what they do to files here, and what they do on other machines
@@ -64,14 +65,14 @@ func (s *scan) request(at int) {
 		s.note(Elsewhere, s.c, place, sendsThere)
 	}
 	for _, i := range s.operands {
-		if scheme, _, ok := strings.Cut(s.words[i].Text, "://"); ok && !readingSchemes[strings.ToLower(scheme)] && !strings.ContainsRune(scheme, Unknown) {
+		if scheme, _, ok := strings.Cut(s.words[i].Text, "://"); ok && !readingSchemes()[strings.ToLower(scheme)] && !strings.ContainsRune(scheme, Unknown) {
 			s.note(Elsewhere, s.c, i, sendsThere)
 		}
 	}
 }
 
 // readingSchemes are those of addresses that a request without data only reads.
-var readingSchemes = wordSet(`http https ftp ftps sftp scp file`)
+var readingSchemes = sync.OnceValue(func() map[string]bool { return wordSet(`http https ftp ftps sftp scp file`) })
 
 // redirecting are the beginnings of options of curl by which a request goes to another address than
 // the line says.
@@ -187,7 +188,7 @@ func changesByVerb(verb string) bool {
 }
 
 // networkSchemes are those of addresses that do not name a file here.
-var networkSchemes = wordSet(`http https ftp ftps sftp scp smtp smtps imap mqtt`)
+var networkSchemes = sync.OnceValue(func() map[string]bool { return wordSet(`http https ftp ftps sftp scp smtp smtps imap mqtt`) })
 
 // sendsAway reports that all addresses are of other machines.
 func (s *scan) sendsAway() bool {
@@ -203,6 +204,6 @@ func (s *scan) sendsAway() bool {
 		case strings.ContainsRune(scheme, Unknown), !ok && strings.ContainsAny(scheme, ":{["):
 			return true
 		}
-		return ok && !networkSchemes[scheme]
+		return ok && !networkSchemes()[scheme]
 	})
 }

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // filterProgram is what sed and awk run: the joined text of their program, where
 // it is known. Integers that are known only when the line runs are read as 0.
@@ -101,7 +104,9 @@ func (p *planner) jq(name string, c, at int) {
 
 // environmentWords are functions and variables of jq and yq that read the environment or run what is
 // not seen. A name may stand apart from its $.
-var environmentWords = wordSet(`env ENV strenv envsubst import include eval load load_str modulemeta`)
+var environmentWords = sync.OnceValue(func() map[string]bool {
+	return wordSet(`env ENV strenv envsubst import include eval load load_str modulemeta`)
+})
 
 // jqReadsEnvironment finds env, $ENV and the functions of yq that read variables.
 func jqReadsEnvironment(program string) bool {
@@ -110,7 +115,7 @@ func jqReadsEnvironment(program string) bool {
 		for end < len(program) && wordByte(program[end]) {
 			end++
 		}
-		if environmentWords[program[at:end]] && (at == 0 || program[at-1] != '.') {
+		if environmentWords()[program[at:end]] && (at == 0 || program[at-1] != '.') {
 			return true
 		}
 		at = max(end, at+1)

@@ -75,7 +75,7 @@ const pushesHere = "pushes into a repository of this machine"
 // another machine as https://host/path and host:path are.
 func isLocal(address string) bool {
 	if scheme, _, ok := strings.Cut(address, "://"); ok {
-		return !networkSchemes[scheme] && scheme != "ssh" && scheme != "git" && !strings.HasSuffix(scheme, "+ssh")
+		return !networkSchemes()[scheme] && scheme != "ssh" && scheme != "git" && !strings.HasSuffix(scheme, "+ssh")
 	}
 	before, _, remote := strings.Cut(address, ":")
 	if remote && before != "" && !strings.ContainsAny(before, "/"+string(Unknown)) {

@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // An option such as -n, --dry-run or --check can make a command harmless, and another one can
@@ -150,9 +151,11 @@ func tableLine(words []Word) *spec {
 }
 
 // choicesOfReport are forms of reports that go to the output.
-var choicesOfReport = wordSet(`default console basic verbose dot dots tap tap-flat spec list line min minimal summary progress nyan landing doc github
+var choicesOfReport = sync.OnceValue(func() map[string]bool {
+	return wordSet(`default console basic verbose dot dots tap tap-flat spec list line min minimal summary progress nyan landing doc github
 github-actions agent tree compact expanded stylish unix json jsonl text text-summary colorized parseable msvs pretty quiet documentation silent gitlab full concise
 grouped pylint sarif colored-line-number line-number tab code-climate junit-xml checkstyle visualstudio codeframe string teamcity short tty failures-only hanging-process p d f`)
+})
 
 // harmlessOverrides are the beginnings of settings of ruff that choose what it looks for.
 var harmlessOverrides = []string{"line-length", "indent-width", "target-version", "preview", "select", "ignore", "extend-select", "extend-ignore", "lint.", "format.", "exclude", "extend-exclude", "src"}
@@ -161,5 +164,7 @@ var harmlessOverrides = []string{"line-length", "indent-width", "target-version"
 var writingSettings = []string{"addopts", "log_file", "_dir", "path", "plugin", "report", "log_auto"}
 
 // harmlessPlugins of pytest change neither files nor what runs.
-var harmlessPlugins = wordSet(`pytester xdist xdist.plugin pytest_cov pytest_asyncio pytest_timeout pytest_mock
+var harmlessPlugins = sync.OnceValue(func() map[string]bool {
+	return wordSet(`pytester xdist xdist.plugin pytest_cov pytest_asyncio pytest_timeout pytest_mock
 pytest_django randomly pytest_randomly terminal`)
+})

@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A small part of Python is read, so that `python -c` which only prints is not code that may do
@@ -20,31 +21,43 @@ type pythonEffects struct {
 }
 
 // actingModules do something when they are imported.
-var actingModules = wordSet(`antigravity idlelib turtledemo test lib2to3 venv ensurepip pip`)
+var actingModules = sync.OnceValue(func() map[string]bool {
+	return wordSet(`antigravity idlelib turtledemo test lib2to3 venv ensurepip pip`)
+})
 
 // pythonModules are those that the reader knows, and what a program may use of them; a name with ()
 // may be called.
-var pythonModules = map[string]map[string]bool{
-	"sys": wordSet(`version version_info path platform executable argv stdin maxsize byteorder prefix base_prefix implementation flags
+var pythonModules = sync.OnceValue(func() map[string]map[string]bool {
+	return map[string]map[string]bool{
+		"sys": wordSet(`version version_info path platform executable argv stdin maxsize byteorder prefix base_prefix implementation flags
 api_version copyright float_info int_info hash_info builtin_module_names stdlib_module_names _xoptions maxunicode hexversion exit() getrecursionlimit()
 getdefaultencoding() getfilesystemencoding() stdin.read() stdin.readline() stdin.readlines()`),
-	"json": wordSet(`load() loads() dumps() __file__ __version__`),
-	"math": wordSet(`pi e tau inf nan sqrt() floor() ceil() log() log2() log10() exp() pow() sin() cos() tan() gcd() lcm() factorial() comb() perm() isnan()
+		"json": wordSet(`load() loads() dumps() __file__ __version__`),
+		"math": wordSet(`pi e tau inf nan sqrt() floor() ceil() log() log2() log10() exp() pow() sin() cos() tan() gcd() lcm() factorial() comb() perm() isnan()
 isclose() hypot() prod() degrees() radians() trunc() fabs() isqrt()`),
-}
+	}
+})
 
 // pythonCalls are functions that change nothing; those of pythonValues give what is not foreign.
 var (
-	pythonValues = wordSet(`print len str int float repr bool ord chr hex bin oct isinstance abs round ascii format hash range bytes`)
-	pythonCalls  = wordSet(`list tuple dict set frozenset sorted min max sum type reversed enumerate zip divmod any all hasattr`)
-	pythonWords  = wordSet(`and or not in is True False None`)
+	pythonValues = sync.OnceValue(func() map[string]bool {
+		return wordSet(`print len str int float repr bool ord chr hex bin oct isinstance abs round ascii format hash range bytes`)
+	})
+	pythonCalls = sync.OnceValue(func() map[string]bool {
+		return wordSet(`list tuple dict set frozenset sorted min max sum type reversed enumerate zip divmod any all hasattr`)
+	})
+	pythonWords = sync.OnceValue(func() map[string]bool { return wordSet(`and or not in is True False None`) })
 	// pythonMethods are those of texts, numbers, lists and maps.
-	pythonMethods = wordSet(`join split rsplit strip lstrip rstrip upper lower title capitalize swapcase casefold replace startswith endswith encode decode
+	pythonMethods = sync.OnceValue(func() map[string]bool {
+		return wordSet(`join split rsplit strip lstrip rstrip upper lower title capitalize swapcase casefold replace startswith endswith encode decode
 format count index find rfind splitlines isascii isdigit isalpha isalnum isspace isupper islower isidentifier zfill ljust rjust center partition rpartition
 removeprefix removesuffix expandtabs keys values items get copy bit_length hex as_integer_ratio union intersection difference issubset issuperset`)
-	pythonKeywords = wordSet(`sep end flush default indent reverse ensure_ascii sort_keys`)
-	pythonClauses  = wordSet(`as assert async await break class continue def del elif else except exec finally for global if lambda nonlocal pass
+	})
+	pythonKeywords = sync.OnceValue(func() map[string]bool { return wordSet(`sep end flush default indent reverse ensure_ascii sort_keys`) })
+	pythonClauses  = sync.OnceValue(func() map[string]bool {
+		return wordSet(`as assert async await break class continue def del elif else except exec finally for global if lambda nonlocal pass
 raise return try while with yield match case import from`)
+	})
 )
 
 // readPython reads a program.
@@ -168,7 +181,7 @@ func pythonByte(c byte) bool { return c < 0x80 && wordByte(c) }
 
 func (r *pythonReader) name() string {
 	name := r.token
-	if name == "" || !pythonByte(name[0]) || name[0] >= '0' && name[0] <= '9' || pythonClauses[name] || pythonWords[name] {
+	if name == "" || !pythonByte(name[0]) || name[0] >= '0' && name[0] <= '9' || pythonClauses()[name] || pythonWords()[name] {
 		r.fail()
 		return ""
 	}
@@ -178,7 +191,7 @@ func (r *pythonReader) name() string {
 
 // free is a name that a program may give to a value: not one on which the reader relies.
 func (r *pythonReader) free(name string) bool {
-	return pythonModules[name] == nil && !pythonCalls[name] && !pythonValues[name]
+	return pythonModules()[name] == nil && !pythonCalls()[name] && !pythonValues()[name]
 }
 
 func (r *pythonReader) statement() {
@@ -205,7 +218,7 @@ func (r *pythonReader) statement() {
 		}
 	default:
 		before := *r
-		if name := r.token; pythonByte(name[0]) && !pythonWords[name] {
+		if name := r.token; pythonByte(name[0]) && !pythonWords()[name] {
 			r.next()
 			if r.token == "=" && r.free(name) {
 				r.next()
@@ -229,9 +242,9 @@ func (r *pythonReader) set(name string, foreign bool) {
 func (r *pythonReader) imports(module string) {
 	root, _, _ := strings.Cut(module, ".")
 	r.opaque = r.opaque || module != "sys"
-	if pythonModules[module] == nil {
+	if pythonModules()[module] == nil {
 		r.modules = true
-		if pythonModules[root] != nil || !r.free(root) || actingModules[root] || strings.Contains(module, "__main__") {
+		if pythonModules()[root] != nil || !r.free(root) || actingModules()[root] || strings.Contains(module, "__main__") {
 			r.fail()
 		}
 	}
@@ -265,8 +278,8 @@ func (r *pythonReader) tuple() (foreign bool) {
 // pythonOperators are those of values; pythonTests may have foreign ones, whose other operators may run
 // something.
 var (
-	pythonOperators = wordSet(`+ - * / // % ** < > <= >= << >> & | ^`)
-	pythonTests     = wordSet(`== != and or in is not`)
+	pythonOperators = sync.OnceValue(func() map[string]bool { return wordSet(`+ - * / // % ** < > <= >= << >> & | ^`) })
+	pythonTests     = sync.OnceValue(func() map[string]bool { return wordSet(`== != and or in is not`) })
 )
 
 func (r *pythonReader) expression() (foreign bool) {
@@ -284,9 +297,9 @@ func (r *pythonReader) expression() (foreign bool) {
 		switch {
 		case foreign && calculates:
 			return r.fail()
-		case pythonOperators[r.token]:
+		case pythonOperators()[r.token]:
 			calculates = true
-		case !pythonTests[r.token]:
+		case !pythonTests()[r.token]:
 			return foreign
 		}
 		r.next()
@@ -312,7 +325,7 @@ func (r *pythonReader) operand() (foreign bool) {
 		known := false
 		foreign, known = r.variable[name]
 		switch {
-		case known && pythonModules[name] != nil:
+		case known && pythonModules()[name] != nil:
 			path = name
 		case !known:
 			foreign, callee = true, name
@@ -338,7 +351,7 @@ func (r *pythonReader) operand() (foreign bool) {
 					r.call("")
 					path, foreign = "", false
 				}
-			case r.token == "(" && !foreign && pythonMethods[name]:
+			case r.token == "(" && !foreign && pythonMethods()[name]:
 				foreign = r.call("")
 			case r.token == "(":
 				return r.fail()
@@ -352,10 +365,10 @@ func (r *pythonReader) operand() (foreign bool) {
 			foreign = r.bracket()
 			callee, path = "", ""
 		case "(":
-			if !pythonCalls[callee] && !pythonValues[callee] {
+			if !pythonCalls()[callee] && !pythonValues()[callee] {
 				return r.fail()
 			}
-			foreign = r.call(callee) && !pythonValues[callee]
+			foreign = r.call(callee) && !pythonValues()[callee]
 			callee = ""
 		default:
 			return foreign
@@ -371,7 +384,7 @@ func (r *pythonReader) ofModule(path, name string) (further string, foreign bool
 	if deep {
 		key = within + "." + name
 	}
-	allowed := pythonModules[module]
+	allowed := pythonModules()[module]
 	switch {
 	case r.token == "(" && allowed[key+"()"], r.token != "(" && allowed[key]:
 		if key == "stdin" && r.token == "." {
@@ -408,7 +421,7 @@ func (r *pythonReader) call(callee string) (foreign bool) {
 	r.next()
 	for !r.failed && r.token != ")" {
 		before := *r
-		if name := r.token; pythonKeywords[name] {
+		if name := r.token; pythonKeywords()[name] {
 			if r.next(); r.take("=") {
 				if r.expression() {
 					return r.fail() // may be a function

@@ -349,7 +349,7 @@ func (s *scan) applyWriting(o option, arg Word, at int) {
 			s.note(Writes, s.c, at, "has a setting that may write or run something")
 		}
 	case roleChoice:
-		if kind, _, _ := strings.Cut(arg.Text, ";"); !arg.Static || !choicesOfReport[kind] || strings.Contains(strings.ToLower(arg.Text), "file") {
+		if kind, _, _ := strings.Cut(arg.Text, ";"); !arg.Static || !choicesOfReport()[kind] || strings.Contains(strings.ToLower(arg.Text), "file") {
 			s.note(Writes, s.c, at, "has a form of report that is not known to write nothing")
 		}
 	case roleRest:
@@ -408,7 +408,7 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 			s.note(Code, s.c, at, given)
 		}
 	case rolePlugin:
-		if !arg.Static || !strings.HasPrefix(arg.Text, "no:") && !harmlessPlugins[arg.Text] {
+		if !arg.Static || !strings.HasPrefix(arg.Text, "no:") && !harmlessPlugins()[arg.Text] {
 			s.note(Code, s.c, at, "runs a plugin that is not known to be harmless")
 		}
 	case roleSSH:

@@ -8,8 +8,10 @@ import (
 const signalsOthers = "sends a signal to processes that the line has not started"
 
 // signallers are programs that signal processes by their names or numbers.
-var signallers = wordSet(`kill killall killall5 pkill skill snice xkill tkill fkill kill-port killport fuser
+var signallers = sync.OnceValue(func() map[string]bool {
+	return wordSet(`kill killall killall5 pkill skill snice xkill tkill fkill kill-port killport fuser
 shutdown reboot halt poweroff init telinit`)
+})
 
 // tellingSignals are options by which they tell something and signal nothing.
 var tellingSignals = wordSet(`-l -L --list --table --help --version -V -h`)
@@ -32,7 +34,7 @@ func (p *planner) signals(file, name string, c, at int) {
 				return
 			}
 		}
-	case signallers[file] && !onlyTells(args):
+	case signallers()[file] && !onlyTells(args):
 		p.note(Signals, c, at, signalsOthers)
 	case name == "prlimit":
 		for i, w := range args {

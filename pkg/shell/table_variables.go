@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Variables that decide what programs run or what a shell does with text (R3, R4).
@@ -15,7 +16,8 @@ const (
 )
 
 // codeVariables hold commands or text that is expanded.
-var codeVariables = wordSet(`
+var codeVariables = sync.OnceValue(func() map[string]bool {
+	return wordSet(`
 BASH_ENV ENV PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND BASH_ALIASES BASH_CMDS EDITOR VISUAL PAGER BROWSER FCEDIT SUDO_EDITOR MANPAGER MANROFFSEQ
 LESSOPEN LESSCLOSE LESSEDIT TAR_OPTIONS RSYNC_RSH CVS_RSH SVN_SSH SVN_EDITOR MAKEFLAGS GNUMAKEFLAGS MFLAGS NODE_OPTIONS PERL5OPT PERL5DB
 RUBYOPT PYTHONSTARTUP PYTHONINSPECT PYTHONBREAKPOINT JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS
@@ -24,16 +26,21 @@ SSH_ASKPASS SUDO_ASKPASS GREP_OPTIONS RIPGREP_CONFIG_PATH ACKRC LESS GZIP XZ_OPT
 GOFLAGS MAKEFILES PYTEST_ADDOPTS PYTEST_PLUGINS PYTHONPATH NODE_PATH OPENSSL_CONF OPENSSL_MODULES OPENSSL_ENGINES CURL_HOME CC CXX
 PYTHONPLATLIBDIR PYTHONUSERBASE PYTHONWARNINGS BUNDLE_GEMFILE RUSTFLAGS RUSTDOCFLAGS CARGO_HOME GOENV GOROOT GOTOOLDIR
 `)
+})
 
 // lookupVariables decide where programs, libraries and settings are found.
-var lookupVariables = wordSet(`
+var lookupVariables = sync.OnceValue(func() map[string]bool {
+	return wordSet(`
 SSLKEYLOGFILE NODE_V8_COVERAGE PYTHONPYCACHEPREFIX COVERAGE_FILE GOCOVERDIR PATH SHELL HOME CDPATH BASH_LOADABLES_PATH SHELLOPTS BASHOPTS BASH_XTRACEFD POSIXLY_CORRECT EXECIGNORE FPATH ZDOTDIR INPUTRC XDG_CONFIG_HOME
 XDG_CONFIG_DIRS XDG_DATA_DIRS PERL5LIB PERLLIB RUBYLIB PYTHONHOME CLASSPATH TERMINFO TERMCAP GCONV_PATH LOCPATH NLSPATH NIX_PATH COMSPEC PATHEXT
 `)
+})
 
 // harmlessGit are the variables of git that only say how it talks.
-var harmlessGit = wordSet(`GIT_OPTIONAL_LOCKS GIT_TERMINAL_PROMPT GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE
+var harmlessGit = sync.OnceValue(func() map[string]bool {
+	return wordSet(`GIT_OPTIONAL_LOCKS GIT_TERMINAL_PROMPT GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE
 GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE GIT_PAGER_IN_USE GIT_CEILING_DIRECTORIES GIT_LITERAL_PATHSPECS GIT_NO_LAZY_FETCH`)
+})
 
 // harmlessValues, by the last part of a variable's name.
 var harmlessValues = map[string][]string{"PAGER": {"", "cat"}, "MANPAGER": {"", "cat"}, "EDITOR": {"", "true", ":"}}
@@ -107,7 +114,8 @@ func withinWorkspace(value string) bool {
 
 // harmlessVariables change how a program looks or talks, not what it writes or
 // runs, whatever their value is.
-var harmlessVariables = wordSet(`
+var harmlessVariables = sync.OnceValue(func() map[string]bool {
+	return wordSet(`
 LANG LANGUAGE TZ TERM COLORTERM COLUMNS LINES NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE GREP_COLOR GREP_COLORS LS_COLORS JQ_COLORS
 BLOCK_SIZE TIME_STYLE QUOTING_STYLE LESSCHARSET CI DEBUG VERBOSE QUIET LOG_LEVEL LOGLEVEL DEBIAN_FRONTEND DISPLAY QT_QPA_PLATFORM
 SDL_VIDEODRIVER SOURCE_DATE_EPOCH DO_NOT_TRACK HUSKY PORT HOST HOSTNAME USER LOGNAME NODE_NO_WARNINGS RUST_BACKTRACE RUST_LOG RUST_TEST_THREADS
@@ -118,6 +126,7 @@ CARGO_TERM_COLOR CARGO_TERM_PROGRESS_WHEN CARGO_INCREMENTAL CARGO_NET_OFFLINE CA
 TF_CPP_MIN_LOG_LEVEL PGHOST PGPORT PGUSER PGPASSWORD PGDATABASE PGSSLMODE AWS_REGION AWS_DEFAULT_REGION AWS_PROFILE GTEST_COLOR GTEST_FILTER
 http_proxy https_proxy no_proxy all_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY
 `)
+})
 
 // harmlessEndings are the endings of names whose values are plain text: an account,
 // an address or a mode of the user's own program.
@@ -135,7 +144,7 @@ var tellingParts = []string{
 
 // harmlessVariable reports a variable that a program may be given.
 func harmlessVariable(name, value string, static bool) bool {
-	if harmlessVariables[name] || strings.HasPrefix(name, "LC_") || harmlessGit[name] ||
+	if harmlessVariables()[name] || strings.HasPrefix(name, "LC_") || harmlessGit()[name] ||
 		slices.ContainsFunc(harmlessEndings, func(end string) bool { return strings.HasSuffix(name, end) }) {
 		return true
 	}
@@ -155,14 +164,14 @@ func isSwitch(value string) bool {
 // influence says what setting a variable means, or is empty.
 func influence(name string) (what string, kind Kind) {
 	switch {
-	case codeVariables[name]:
+	case codeVariables()[name]:
 		return holdsCode, Code
-	case lookupVariables[name]:
+	case lookupVariables()[name]:
 		return decidesRuns, Writes
 	case name == "IFS":
 		return splitsDiffer, Writes
 	case strings.HasPrefix(name, "GIT_"):
-		if harmlessGit[name] {
+		if harmlessGit()[name] {
 			return "", 0
 		}
 		if name == "GIT_DIR" || name == "GIT_WORK_TREE" || name == "GIT_INDEX_FILE" || name == "GIT_CONFIG" {

@@ -26,7 +26,7 @@ func harmlessProperty(w Word) bool {
 	if what, _ := influence(name); what != "" {
 		return false
 	}
-	if choices[strings.ToLower(v)] || strings.Trim(v, "0123456789.") == "" {
+	if choices()[strings.ToLower(v)] || strings.Trim(v, "0123456789.") == "" {
 		return true
 	}
 	return slices.ContainsFunc(harmlessPropertyNames, func(begin string) bool { return strings.HasPrefix(name, begin) })
@@ -36,7 +36,9 @@ func harmlessProperty(w Word) bool {
 const plainCharacters = nameCharacters + "/+*@"
 
 // choices are values that choose one of few ways.
-var choices = wordSet(`on off true false yes no y n -o0 -o1 -o2 -o3 -os -g debug release relwithdebinfo minsizerel all none auto always never default plain`)
+var choices = sync.OnceValue(func() map[string]bool {
+	return wordSet(`on off true false yes no y n -o0 -o1 -o2 -o3 -os -g debug release relwithdebinfo minsizerel all none auto always never default plain`)
+})
 
 // verbs of targets that builders have of their own: they send what is built elsewhere, or change the project.
 var (
@@ -306,12 +308,14 @@ func sameOption(name string, w Word) bool {
 }
 
 // databaseShells are clients of databases that have commands of their own which run programs.
-var databaseShells = wordSet(`psql pgcli mysql mariadb mycli sqlite3 sqlcmd mongosh mongo duckdb clickhouse-client cqlsh sqlplus`)
+var databaseShells = sync.OnceValue(func() map[string]bool {
+	return wordSet(`psql pgcli mysql mariadb mycli sqlite3 sqlcmd mongosh mongo duckdb clickhouse-client cqlsh sqlplus`)
+})
 
 // databaseShell finds words by which a client of a database runs a program: an entry of a list that
 // lets it take statements does not mean those.
 func (s *scan) databaseShell() {
-	if !databaseShells[programName(s.name)] && !databaseShells[s.spec.name] && !databaseShells[s.name] {
+	if !databaseShells()[programName(s.name)] && !databaseShells()[s.spec.name] && !databaseShells()[s.name] {
 		return
 	}
 	for i, w := range s.words {

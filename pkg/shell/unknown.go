@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // An option that no line names may still say by its name that it writes or runs
@@ -36,27 +37,31 @@ var (
 )
 
 // harmlessLooks are options that only look so.
-var harmlessLooks = wordSet(`--output-delimiter --output-format --output-on-failure --output-width --output-duplicates --output-sync
+var harmlessLooks = sync.OnceValue(func() map[string]bool {
+	return wordSet(`--output-delimiter --output-format --output-on-failure --output-width --output-duplicates --output-sync
 --output-indicator-new --output-indicator-old --output-indicator-context --output-style --output-separator --output-encoding --output-type
 --output-fields --output-tabs --output-separator --output-sep --output-field-separator --output-null --write-out --write-locks --exec-path`)
+})
 
 // formats are values of --output that name no file.
 var formats = wordSet(`json yaml yml table text wide name csv tsv toml xml html markdown md sarif github pretty plain none raw short long jsonl ndjson`)
 
 // amounts are values of an option of telling that name no file.
-var amounts = wordSet(`
+var amounts = sync.OnceValue(func() map[string]bool {
+	return wordSet(`
 0 1 2 3 all none true false yes no on off auto always never default full summary short long source diff info junit
 checkstyle emacs code performance gitblame svnblame hgblame notifysource stdout stderr error warning warn debug trace
 verbose quiet release dev test bench minimal basic detailed
 `)
+})
 
 // looks says what an option that is not known seems to do. next is the word after it.
 func looks(name, value string, attached bool, next Word) (kind Kind, what string) {
 	begins := func(known string) bool { return strings.HasPrefix(name+" ", known) }
 	switch {
-	case harmlessLooks[name]:
+	case harmlessLooks()[name]:
 	case telling[name]:
-		if attached && !formats[value] && !amounts[value] {
+		if attached && !formats[value] && !amounts()[value] {
 			return Writes, looksOutput
 		}
 	case slices.ContainsFunc(writingEndings, func(end string) bool { return strings.HasSuffix(name, end) }):
@@ -66,7 +71,7 @@ func looks(name, value string, attached bool, next Word) (kind Kind, what string
 			value = next.Text
 		}
 		format, _, _ := strings.Cut(value, "=")
-		if name == "--cache" && amounts[value] {
+		if name == "--cache" && amounts()[value] {
 			return 0, ""
 		}
 		if name == "--output" && (formats[value] || slices.Contains([]string{"jsonpath", "go-template", "custom-columns"}, format)) {
@@ -80,10 +85,12 @@ func looks(name, value string, attached bool, next Word) (kind Kind, what string
 }
 
 // dashO are programs without a line whose -o and --output are not a file.
-var dashO = wordSet(`grep egrep fgrep zgrep ls dir vdir lsblk df findmnt lsof netstat ss column join od hexdump strings nm pgrep pkill
+var dashO = sync.OnceValue(func() map[string]bool {
+	return wordSet(`grep egrep fgrep zgrep ls dir vdir lsblk df findmnt lsof netstat ss column join od hexdump strings nm pgrep pkill
 test [ set shopt shellcheck top htop who free numfmt lscpu lsmem lsipc lslogins zramctl ulimit ps stat echo printf yes seq complete compgen
 rgrep zegrep zfgrep bzgrep xzgrep zstdgrep agrep pcregrep pcre2grep ggrep gegrep gfgrep gls gdir god gstat exa eza lsd namei lsattr pmap
 cmp iostat mpstat last ping ping6 traceroute tput stty diff gdiff type tokei sensors finger expr kill enable builtin gradle gradlew mvnw mvnd`)
+})
 
 // unknownOptions walks the options of a program, or a subcommand, that has no line.
 // A program of the workspace may do anything already.
@@ -101,11 +108,11 @@ func (p *planner) unknownOptions(name string, c, at int) {
 		if i+1 < len(words) {
 			next = words[i+1]
 		}
-		if dashO[name] && strings.HasPrefix(w.Text, "--output") {
+		if dashO()[name] && strings.HasPrefix(w.Text, "--output") {
 			continue // columns
 		}
 		p.unknownLook(c, i, w, next)
-		if dashO[name] || !strings.HasPrefix(w.Text, "-o") {
+		if dashO()[name] || !strings.HasPrefix(w.Text, "-o") {
 			continue
 		}
 		alone := w.Text == "-o"

@@ -85,7 +85,7 @@ func (s Style) factsOf(m protoreflect.Message, verb string) []string {
 				facts = append(facts, said)
 			}
 		case omitted[name] || !m.Has(f) || repeats(m, f, verb):
-		case name == "from":
+		case name == "from" && fields.ByName("to") != nil:
 			facts = append(facts, m.Get(f).String()+" -> "+m.Get(fields.ByName("to")).String())
 		case name == "to" && fields.ByName("from") != nil:
 		case name == "reason" || name == "rationale" || name == "error":
