@@ -79,7 +79,7 @@ func TestSchedules(t *testing.T) {
 	t.Logf("%+v", sum)
 	for what, n := range map[string]int{
 		"schedules": sum.Schedules / 200, "allowed calls": sum.Allowed / 500, "questions": sum.Asked / 10, "denied calls": sum.Denied / 500,
-		"changes": sum.Changes / 500, "kills": sum.Kills / 200, "writes": sum.Writes / 20, "approvals": sum.Approved / 5, "entries decided again": sum.Again / 1000,
+		"changes": sum.Changes / 500, "kills": sum.Kills / 200, "writes": sum.Writes / 15, "approvals": sum.Approved / 5, "entries decided again": sum.Again / 1000,
 	} {
 		if n == 0 {
 			t.Errorf("there were too few %s for this to show anything: %+v", what, sum)

@@ -91,7 +91,7 @@ func nevers(t *testing.T, m *verify.Model) []workflow.Property {
 		s := &def.States[i]
 		all["never "+plain(s.Name)] = map[string]any{"never": map[string]any{"state": s.Name}, "while": "running"}
 		for _, tool := range s.AllowedTools {
-			if !strings.Contains(tool, "*") {
+			if !strings.ContainsAny(tool, "*@") { // a pattern, or a list of tools
 				all["never "+plain(tool)] = map[string]any{"never": map[string]any{"tool": tool}, "while": "running"}
 				all["once "+plain(tool)] = map[string]any{"at_most": 1, "tool": tool}
 			}

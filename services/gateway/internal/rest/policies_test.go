@@ -148,12 +148,13 @@ func TestMoment(t *testing.T) {
 		"24h":   {Seconds: noon.GetSeconds() - 24*3600, Nanos: noon.GetNanos()},
 		"1h30m": {Seconds: noon.GetSeconds() - 5400, Nanos: noon.GetNanos()},
 		"0s":    noon,
+		"1d":    {Seconds: noon.GetSeconds() - 24*3600, Nanos: noon.GetNanos()},
 	} {
 		if got, valid := moment(text, now); !valid || got.String() != want.String() {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}
-	for _, text := range []string{"24", "1d", "-1h", "2026-03-04", "0000-01-01T00:00:00Z", "x"} {
+	for _, text := range []string{"24", "1y", "-1h", "2026-03-04", "0000-01-01T00:00:00Z", "x"} {
 		if got, valid := moment(text, now); valid {
 			t.Errorf("%q: %v", text, got)
 		}
