@@ -77,16 +77,19 @@ func (s *scan) clusteredEnvironment(i int) {
 	}
 }
 
+// beginsOf reports that a word is the beginning of another one.
+func beginsOf(word, of string) bool { return strings.HasPrefix(of, word) }
+
 // network finds changes to the network of this machine by ip: the verb after the object.
 func (s *scan) network() {
 	if s.name != "ip" || len(s.operands) < 2 {
 		return
 	}
 	object, verb := s.words[s.operands[0]].Text, s.words[s.operands[1]]
-	if len(object) > 1 && strings.HasPrefix("monitor", object) {
+	if len(object) > 1 && beginsOf(object, "monitor") {
 		return // it only shows
 	}
-	if strings.HasPrefix(verb.Text, "e") && (strings.HasPrefix("netns", object) || strings.HasPrefix("vrf", object)) {
+	if strings.HasPrefix(verb.Text, "e") && (beginsOf(object, "netns") || beginsOf(object, "vrf")) {
 		return // exec, which has a line
 	}
 	if !verb.Static || !slices.ContainsFunc(ipReads, func(known string) bool {

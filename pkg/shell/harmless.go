@@ -42,7 +42,7 @@ func (s *scan) denies(o option, attached Word, at int) bool {
 	if o.takes != takesNothing {
 		return false
 	}
-	if _, _, ok := strings.Cut(s.words[at].Text, "="); ok && !(attached.Static && affirms[attached.Text]) {
+	if _, _, ok := strings.Cut(s.words[at].Text, "="); ok && (!attached.Static || !affirms[attached.Text]) {
 		return true
 	}
 	if at+1 >= len(s.words) {

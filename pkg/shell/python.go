@@ -65,8 +65,8 @@ func readPython(text string) pythonEffects {
 	r := pythonReader{text: text}
 	r.next()
 	for !r.failed && r.token != "" {
-		switch {
-		case r.token == "\n" || r.token == ";":
+		switch r.token {
+		case "\n", ";":
 			r.next()
 		default:
 			r.statement()
@@ -322,7 +322,7 @@ func (r *pythonReader) operand() (foreign bool) {
 		r.next()
 	case pythonByte(c[0]):
 		name := r.name()
-		known := false
+		var known bool
 		foreign, known = r.variable[name]
 		switch {
 		case known && pythonModules()[name] != nil:

@@ -442,7 +442,7 @@ func ignores(name string, options []string) (all, hidden bool) {
 			n++
 		case option == "--hidden", option == "-.":
 			hidden = true
-		case len(option) > 3 && strings.HasPrefix("--unrestricted", option):
+		case len(option) > 3 && strings.Contains(" --unrestricted", " "+option):
 			n++
 			hidden = hidden || n > 1 || name != "rg" && name != "ripgrep"
 		case !strings.HasPrefix(text, "--"):

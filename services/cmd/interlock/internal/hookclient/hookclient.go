@@ -90,6 +90,7 @@ func (c *Call) Parse(args []string) bool {
 		"--data-dir": &c.Data, "--session": &c.Session, "--namespace": &c.Namespace, "--patience": &c.Patience,
 		"--prices": &c.Prices,
 	}
+	given := map[string]bool{}
 	for ; len(args) > 0; args = args[1:] {
 		if args[0] == "--strict" {
 			c.Strict = true
@@ -108,8 +109,25 @@ func (c *Call) Parse(args []string) bool {
 			value = args[0]
 		}
 		*target = value
+		given[name] = true
 	}
+	c.KeepTo(given["--data-dir"], given["--server"], given["--namespace"])
 	return hookevent.Known(c.Agent)
+}
+
+// KeepTo drops what the environment says of the server where the command line names the data folder:
+// settings that come with a workspace can set variables, and would lead the hook to a server of
+// their own. The namespace of the environment counts with a token of the environment only.
+func (c *Call) KeepTo(data, server, namespace bool) {
+	if !data {
+		return
+	}
+	if !server {
+		c.Server = ""
+	}
+	if !namespace && c.Token == "" {
+		c.Namespace = ""
+	}
 }
 
 // Request is what a transport carries to Target.

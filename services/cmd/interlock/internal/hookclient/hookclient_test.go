@@ -531,3 +531,30 @@ func TestTrace(t *testing.T) {
 		}
 	}
 }
+
+// S13.6: where the command line names the data folder, no variable leads to another server.
+func TestVariablesDoNotLeadAway(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{
+		"INTERLOCK_HTTP_SERVER": "http://evil", "INTERLOCK_SERVER": "http://evil", "INTERLOCK_NAMESPACE": "elsewhere", "INTERLOCK_DATA": "/env",
+	}
+	for _, c := range []struct {
+		args                    []string
+		token                   string
+		server, data, namespace string
+	}{
+		{nil, "", "http://evil", "/env", "elsewhere"},
+		{[]string{"--workflow", "w"}, "", "http://evil", "/env", "elsewhere"},
+		{[]string{"--data-dir", "/d"}, "", "", "/d", ""},
+		{[]string{"--data-dir=/d", "--workflow", "w"}, "", "", "/d", ""},
+		{[]string{"--data-dir", "/d", "--server", "http://mine"}, "", "http://mine", "/d", ""},
+		{[]string{"--data-dir", "/d", "--namespace", "n"}, "", "", "/d", "n"},
+		{[]string{"--data-dir", "/d"}, "ils_x", "", "/d", "elsewhere"}, // a runner's session
+	} {
+		env["INTERLOCK_TOKEN"] = c.token
+		call := FromEnv(func(name string) string { return env[name] })
+		if !call.Parse(c.args) || call.Server != c.server || call.Data != c.data || call.Namespace != c.namespace {
+			t.Errorf("%v: server %q, folder %q, namespace %q", c.args, call.Server, call.Data, call.Namespace)
+		}
+	}
+}

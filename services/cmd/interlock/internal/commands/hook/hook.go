@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
@@ -45,6 +46,8 @@ var ErrBlocked = errors.New("blocked")
 // Run asks the server, and returns ErrBlocked unless the agent may continue.
 func (c *Command) Run(io console.Streams) error {
 	call := hookclient.Call(*c)
+	env := hookclient.FromEnv(os.Getenv)
+	call.KeepTo(c.Data != env.Data, c.Server != env.Server, c.Namespace != env.Namespace)
 	if call.Run(io.In, io.Out, io.Err, OverHTTP) != hookclient.ExitDone {
 		return ErrBlocked // what there is to say has been said
 	}

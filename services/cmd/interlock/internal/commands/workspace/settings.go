@@ -205,14 +205,13 @@ func wordsOf(entry jsontext.Value) []string {
 	return shellwords.Split(e.Command + e.Bash)
 }
 
-// programAt is where in a command our program is called as a hook; -1 for nowhere.
+// programAt is where in a command our program is called as a hook, which is at its beginning; -1 for
+// nowhere. A command that speaks of it, or hands its output on, is the user's.
 func programAt(words []string) int {
-	for i := 0; i+1 < len(words); i++ {
-		if words[i+1] == "hook" && isOurs(filepath.Base(words[i]), words[i+2:]) {
-			return i
-		}
+	if len(words) < 2 || words[1] != "hook" || !isOurs(filepath.Base(words[0]), words[2:]) || slices.Contains(words, "|") {
+		return -1
 	}
-	return -1
+	return 0
 }
 
 // isOurs tells our program, which may be called interlock-next, from another's interlock-notify: by
