@@ -9,6 +9,7 @@ type planner struct {
 	parser  *syntax.Parser
 	dialect dialect
 	text    string // that the present tree was parsed from
+	fed     bool   // what is walked gets its standard input from the line
 	at      span   // the statement or redirection that is walked
 	inner   bool   // text is not the line, but that of a script in it, which stands at at
 	plan    Plan
@@ -98,6 +99,7 @@ func (p *planner) command(c Command) int {
 		return len(p.plan.Commands) - 1
 	}
 	c.place(p.at)
+	c.Fed = c.Fed || p.fed
 	p.plan.Commands = append(p.plan.Commands, c)
 	return len(p.plan.Commands) - 1
 }

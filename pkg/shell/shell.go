@@ -51,6 +51,8 @@ type Command struct {
 	// Wraps is set when it only runs the command that follows it with other
 	// circumstances: timeout, nice, time.
 	Wraps bool
+	// Fed is set when the line gives it its standard input: by a redirection or a pipe.
+	Fed bool
 }
 
 // String is the command as a message shows it, with … for what is not known.

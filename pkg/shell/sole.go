@@ -1,6 +1,44 @@
 package shell
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Single reports a line of one simple command that runs once and in the foreground, without
+// commands in its words and without redirections, except 2>&1 and those of output to /dev/null.
+func Single(line string) bool {
+	if checkText(line) != nil {
+		return false
+	}
+	p := newPlanner()
+	defer p.release()
+	file, err := p.readScript(line, bash)
+	if err != nil || len(file.Stmts) != 1 {
+		return false
+	}
+	s := file.Stmts[0]
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	return ok && len(call.Args) > 0 && !s.Negated && !s.Background && !s.Coprocess && !s.Disown && !substitutes(s) &&
+		!slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return !drops(r) })
+}
+
+// drops reports a redirection of output to /dev/null, or of one output to the other.
+func drops(r *syntax.Redirect) bool {
+	if r.N != nil && r.N.Value != "1" && r.N.Value != "2" || r.Word == nil {
+		return false
+	}
+	to := r.Word.Lit()
+	switch r.Op {
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll:
+		return to == "/dev/null"
+	case syntax.DplOut:
+		return to == "1" || to == "2"
+	default:
+		return false
+	}
+}
 
 // Conclusive reports that the exit status 0 of a line means that each of its commands has
 // run and has succeeded: the line is one simple command, or several joined by &&. The

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -19,7 +20,8 @@ func (p *planner) stmt(s *syntax.Stmt) {
 	}
 	p.plan.Background = p.plan.Background || s.Background || s.Coprocess || s.Disown
 	if p.enter() {
-		outer := p.at
+		outer, fed := p.at, p.fed
+		p.fed = fed || slices.ContainsFunc(s.Redirs, feeds)
 		for _, r := range s.Redirs {
 			p.at = p.stands(r)
 			p.redirect(r)
@@ -34,8 +36,30 @@ func (p *planner) stmt(s *syntax.Stmt) {
 		}
 		p.walk(s.Cmd)
 		p.at = outer
+		if !startsExec(s.Cmd) { // whose redirections stay
+			p.fed = fed
+		}
 	}
 	p.leave()
+}
+
+// feeds reports a redirection that gives standard input, or may do so, from anything but /dev/null.
+func feeds(r *syntax.Redirect) bool {
+	switch r.Op {
+	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return r.Word == nil || r.Word.Lit() != "/dev/null"
+	default:
+		return r.N != nil && strings.Trim(r.N.Value, "0") == ""
+	}
+}
+
+// startsExec reports a command that begins with exec, or may do so.
+func startsExec(c syntax.Command) bool {
+	call, ok := c.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(call.Args, func(w *syntax.Word) bool { return strings.Trim(w.Lit(), `\`) == "exec" })
 }
 
 func (p *planner) walk(cmd syntax.Command) {
@@ -101,7 +125,13 @@ func (p *planner) chain(c *syntax.BinaryCmd) {
 		if _, ok := c.Y.Cmd.(*syntax.TimeClause); ok && (c.Op == syntax.Pipe || c.Op == syntax.PipeAll) {
 			p.hide("has time after a pipe, where bash takes it for a program; put it before the pipeline", "")
 		}
-		p.stmt(c.Y)
+		if fed := p.fed; c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
+			p.fed = true
+			p.stmt(c.Y)
+			p.fed = fed
+		} else {
+			p.stmt(c.Y)
+		}
 	}
 }
 

@@ -306,36 +306,3 @@ func sameOption(name string, w Word) bool {
 		}
 	})
 }
-
-// databaseShells are clients of databases that have commands of their own which run programs.
-var databaseShells = sync.OnceValue(func() map[string]bool {
-	return wordSet(`psql pgcli mysql mariadb mycli sqlite3 sqlcmd mongosh mongo duckdb clickhouse-client cqlsh sqlplus`)
-})
-
-// databaseShell finds words by which a client of a database runs a program: an entry of a list that
-// lets it take statements does not mean those.
-func (s *scan) databaseShell() {
-	if !databaseShells()[programName(s.name)] && !databaseShells()[s.spec.name] && !databaseShells()[s.name] {
-		return
-	}
-	for i, w := range s.words {
-		text := strings.ToLower(w.Text)
-		first := strings.TrimLeft(text, " \t\n")
-		switch {
-		case strings.Contains(text, "\\") && !describes(first), strings.Contains(text, "program"), strings.Contains(text, "xp_cmdshell"),
-			strings.HasPrefix(first, "."), strings.HasPrefix(first, "system "), strings.HasPrefix(first, "!!"), strings.HasPrefix(first, "host "):
-			s.note(Hidden, s.c, i, "gives a client of a database a command that may run a program")
-		}
-	}
-}
-
-// describes reports a command of psql that shows tables and the like.
-func describes(text string) bool {
-	command, ok := strings.CutPrefix(text, "\\")
-	if !ok {
-		return false
-	}
-	letters, pattern, _ := strings.Cut(command, " ")
-	return letters != "" && (letters[0] == 'd' || letters[0] == 'l' || letters == "x" || letters == "timing" || letters == "conninfo") &&
-		strings.Trim(letters, "abcdefghijklmnopqrstuvwxyz+") == "" && strings.Trim(pattern, "abcdefghijklmnopqrstuvwxyz0123456789_.* \"") == "" && !strings.HasPrefix(letters, "lo")
-}

@@ -384,7 +384,7 @@ func (o *objections) writes(m *workflow.Machine, at *workflow.View, plan *shell.
 		switch {
 		case f.Kind == shell.Dumps, f.Kind == shell.Signals, f.Kind == shell.Opaque && !state.OpaqueDenied:
 			continue
-		case f.Kind != shell.Hidden && names(named, f) && (f.Kind != shell.Code || !bare(plan, named, f)):
+		case f.Kind != shell.Hidden && names(named, f) && (f.Kind != shell.Code || !bare(plan, named, f) && !plan.Commands[f.Command].TakesStatement(named[f.Command])):
 			continue
 		case f.Kind == shell.Elsewhere && f.Command >= 0 && f.Command < len(named) && named[f.Command] > plan.Commands[f.Command].Assigns:
 			continue // the author has named the program

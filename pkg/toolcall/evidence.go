@@ -205,7 +205,7 @@ func leavesRunning(call Call, line string, plan *shell.Plan) bool {
 }
 
 // elsewhere are the keys by which the input of a call asks not to wait for its end.
-var elsewhere = []string{"run_in_background", "is_background", "isBackground", "background", "yield_time_ms"}
+var elsewhere = []string{"run_in_background", "is_background", "isBackground", "background", "persistent", "yield_time_ms"}
 
 // readLine reads the line of a shell. There is no plan of one that cannot be read.
 // conclusive is true when a result without error means that each of its commands has

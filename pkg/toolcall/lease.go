@@ -37,8 +37,9 @@ func NewLeasePattern(state *workflow.StateView, tool, pattern string) (*LeasePat
 	return &LeasePattern{list: shell.NewList([]string{pattern})}, nil
 }
 
-// Match reports that a call matches: every command that its line could run, by the rules of
-// allowed_commands (R2), without a redirection that writes. Whatever is in doubt does not.
+// Match reports that a call matches: that its line is one simple command in the foreground, which
+// matches by the rules of allowed_commands (R2), and redirects nothing but output to /dev/null.
+// Anything that is in doubt does not match.
 func (p *LeasePattern) Match(state *workflow.StateView, call Call) bool {
 	if state == nil {
 		state = &noState
@@ -54,7 +55,7 @@ func (p *LeasePattern) Match(state *workflow.StateView, call Call) bool {
 		return false
 	}
 	plan, err := shell.Parse(line)
-	if err != nil || plan.Empty || len(plan.Commands) == 0 {
+	if err != nil || len(plan.Commands) != 1 || !shell.Single(line) || leavesRunning(call, line, plan) {
 		return false
 	}
 	for _, f := range plan.Findings {
@@ -63,6 +64,6 @@ func (p *LeasePattern) Match(state *workflow.StateView, call Call) bool {
 		}
 	}
 	var o objections
-	o.compare(state, p.list, plan)
-	return len(o.found) == 0
+	named := o.compare(state, p.list, plan)
+	return len(o.found) == 0 && !plan.Commands[0].TakesStatement(named[0])
 }
