@@ -411,7 +411,7 @@ func (c *checker) atMost(p *workflow.Property) Result {
 	c.stubbed = map[string]bool{}
 	g := c.explore(p.Name, look, func(w *world) { gain(w, nil) })
 	r := c.proved(g, true)
-	r.Notes = append(r.Notes, "a run that was held, by an operator or by the end of its session, begins a new entry of its state when it is resumed; that is left aside")
+	r.Notes = append(r.Notes, "a run that an operator has held begins a new entry of its state when it is resumed; that is left aside")
 	switch {
 	case found != nil && !vague:
 		return c.refute(p, g, found, r)

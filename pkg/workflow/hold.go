@@ -34,6 +34,9 @@ func (r *Run) HeldFor(cause HoldCause) bool {
 	return slices.ContainsFunc(r.Holds, func(h Hold) bool { return h.Cause == cause })
 }
 
+// heldBySessionAlone reports that nothing but the end of its session holds the run.
+func (r *Run) heldBySessionAlone() bool { return r.Held() && !r.HeldFor(HoldOperator) }
+
 // HeldBy says who holds a run and why, and what lifts that, as a sentence without its
 // end.
 func HeldBy(holds []Hold) string {

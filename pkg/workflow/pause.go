@@ -28,7 +28,9 @@ func (m *Machine) pause(run *Run, c Pause, now time.Time) Result {
 
 // resume lifts holds, and continues the paused run when none is left. That is a new
 // entry of the state, in every lane: iterations begin again; context, transition
-// count, return stack, fork and parked transitions stay (S6.2).
+// count, return stack, fork and parked transitions stay. A run that the end of its
+// session alone has held continues in the same entries, or its agent could begin
+// them again by ending the session (S6.2).
 func (m *Machine) resume(run *Run, c Resume, now time.Time) Result {
 	var kept []Hold
 	for _, h := range run.Holds {
@@ -52,11 +54,13 @@ func (m *Machine) resume(run *Run, c Resume, now time.Time) Result {
 		return s.finish()
 	}
 	s.out.Run.Status = Running
-	run.eachLane(func(path []int) {
-		next := *run.lane(path).Lane
-		next.Entry = s.newEntry()
-		s.out.Run.setLane(path, next)
-	})
+	if !run.heldBySessionAlone() {
+		run.eachLane(func(path []int) {
+			next := *run.lane(path).Lane
+			next.Entry = s.newEntry()
+			s.out.Run.setLane(path, next)
+		})
+	}
 	s.stay(EventResumed, "")
 	return s.finish()
 }
