@@ -111,8 +111,10 @@ type textPattern struct {
 	any bool
 	// place: the text names a file, a folder or an address of the web.
 	place bool
-	// host is the part of an address of the web that names a server; nil where no * is in it.
+	// host is the part that names a server; nil where no * is in it.
 	host *textPattern
+	// remote: a protocol is before that name. path: a path follows it.
+	remote, path bool
 	// mailbox: the text names somebody by an @.
 	mailbox bool
 }
@@ -136,33 +138,62 @@ func newTextPattern(name, text string) (p textPattern, err error) {
 	if len(p.parts) == 1 {
 		return p, nil
 	}
-	p.place = strings.Contains(text, "/") || namesPlace(name)
+	p.place = strings.Contains(text, "/") || namesPlace(name) || namesServer(name)
 	p.mailbox = strings.Contains(text, "@")
 	p.any = text == "*" && !p.place
-	scheme, rest, remote := strings.Cut(text, "://")
-	switch host, _, ended := strings.Cut(rest, "/"); {
+	scheme, _, remote := strings.Cut(text, "://")
+	host, ended := serverOf(text)
+	p.remote, p.path = remote, ended
+	switch {
 	case hasDots(text):
 		return p, fmt.Errorf("the pattern has %s, which leads out of a folder; write the folder that is meant", document.Quote(text))
-	case !remote:
-	case strings.Contains(scheme, "*"):
+	case remote && strings.Contains(scheme, "*"):
 		return p, fmt.Errorf("%s leaves the protocol open; name it: https://example.com/*", document.Quote(text))
-	case strings.Contains(host, "*") && (!ended || strings.HasSuffix(host, "*")):
+	case text == "*", !remote && !p.mailbox && !beginsWithServer(name, host), !remote && p.mailbox && strings.Contains(host, " "):
+	case !remote && p.mailbox && host == "*": // a mailbox of any server is meant
+		p.host = &textPattern{parts: []string{"", ""}}
+	case strings.Contains(host, "*") && (remote && !ended || strings.HasSuffix(host, "*")):
 		return p, fmt.Errorf("%s also matches servers with other names; end the name of the server with /: https://example.com/*", document.Quote(text))
 	case strings.Contains(host, "*"):
-		of, err := newTextPattern("", host)
-		if err != nil {
-			return p, err
-		}
-		p.host = &of
+		p.host = &textPattern{parts: strings.Split(host, "*")}
 	}
 	return p, nil
 }
 
+// serverOf is the part of an address that names a server, and whether a path follows.
+func serverOf(text string) (host string, ended bool) {
+	if _, rest, remote := strings.Cut(text, "://"); remote {
+		text = rest
+	} else if _, domain, mailbox := strings.Cut(text, "@"); mailbox {
+		host, _, _ = strings.Cut(domain, ":")
+		text = host
+	}
+	host, _, ended = strings.Cut(text, "/")
+	return host, ended
+}
+
+// beginsWithServer reports a text without a protocol that begins with the name of a server, or may do so:
+// by the name of its member, or by its dots.
+func beginsWithServer(name, host string) bool {
+	return namesServer(name) || strings.Contains(host, ".") && !strings.Contains(host, " ") && !namesFile(name)
+}
+
+// namesServer reports the name of a member that names a server or an address.
+func namesServer(name string) bool {
+	return namedBy(name, "host", "domain", "server", "url", "uri", "endpoint", "origin", "addr", "site", "href", "link", "webhook", "callback", "proxy", "fqdn")
+}
+
+// namesFile reports the name of a member that names a file or a folder.
+func namesFile(name string) bool { return namedBy(name, "path", "file", "dir", "folder", "cwd") }
+
+func namedBy(name string, parts ...string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
+}
+
 // namesPlace reports the name of a member that names a file, a folder or an address.
 func namesPlace(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"path", "file", "dir", "folder", "cwd", "uri", "url", "root", "target", "dest", "source", "location"},
-		func(part string) bool { return strings.Contains(name, part) })
+	return namesFile(name) || namedBy(name, "uri", "url", "root", "target", "dest", "source", "location")
 }
 
 // match reports that a text is the pattern's, or has its parts with plain text between them. What a
@@ -179,9 +210,9 @@ func (p *textPattern) match(text string) bool {
 		return false
 	}
 	if p.host != nil {
-		_, rest, _ := strings.Cut(text, "://")
-		host, _, ended := strings.Cut(rest, "/")
-		if !ended || strings.ContainsFunc(host, notInHost) || !p.host.match(host) {
+		host, ended := serverOf(text)
+		alike := strings.Contains(text, "://") == p.remote && strings.Contains(text, "@") == p.mailbox && ended == p.path
+		if !alike || strings.ContainsFunc(host, notInHost) || !p.host.between(host, func(string) bool { return true }) {
 			return false
 		}
 	}
@@ -225,9 +256,19 @@ func plainText(text string) bool {
 var lookAlikes = []rune{'\u2044', '\u2215', '\u29F8', '\u2571', '\u29F5', '\u2216', '\u0589', '\u2236', '\uA789', '\u00B7', '\u22C5'}
 
 // plainPlace refuses names that lead elsewhere than they seem to: by "..", by separators of Windows,
-// by percent-encoding, or by a home folder or a variable.
+// by percent-encoding, by a home folder or a variable, or by what a shell expands: docs/{a,../b}, docs/.[.]/b.
 func plainPlace(text string) bool {
-	return !hasDots(text) && !strings.ContainsAny(text, `\%$`) && !strings.HasPrefix(text, "~")
+	return !hasDots(text) && !strings.ContainsAny(text, "\\%$`") && !strings.HasPrefix(text, "~") && !expandsToDots(text)
+}
+
+// expandsToDots reports a list in braces, and a pattern that begins with a dot.
+func expandsToDots(text string) bool {
+	if _, list, open := strings.Cut(text, "{"); open && (strings.Contains(list, ",") || strings.Contains(list, "..")) {
+		return true
+	}
+	return slices.ContainsFunc(strings.Split(text, "/"), func(part string) bool {
+		return strings.HasPrefix(part, ".") && strings.ContainsAny(part, "*?[(") || strings.ContainsAny(part, "[(") && strings.Contains(part, ".")
+	})
 }
 
 func hasDots(text string) bool {

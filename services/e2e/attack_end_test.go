@@ -253,3 +253,53 @@ func TestEndedSessionsBeginNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestEndingBeginsNoLimitAgain: an agent that stops and resumes its own session over REST has the
+// calls and files of its state that were left, and no others (S6.2, S11.1). An operator's hold
+// begins them again.
+func TestEndingBeginsNoLimitAgain(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	for _, c := range []struct{ name, limit, tool string }{
+		{"calls", `"max_iterations": 3`, "Read"},
+		{"files", `"max_files_per_state": 3`, "Write"},
+	} {
+		w := &world{shape: &u.shape, namespace: "ends-" + c.name}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			bound := u.mint(t, w, "s")
+			operator := w.as(t, auth.Operator)
+			operator.register(t, `{"id": "counted", "initial": "a", "states": {"a": {"allowed_tools": ["Read", "Write"], `+c.limit+`, "on": {"GO": "z"}}, "z": {"type": "final"}}}`)
+			w.allows(t, "its agent", faces[0], opCreate, ask{token: bound, session: "s"})
+			run := w.with(t, 0, bound).start(t, "counted").GetRunId()
+			calls := 0
+			allowed := func() (n int) {
+				for range 2 {
+					calls++
+					d := must[*policyv1.CheckToolCallResponse](t)(w.with(t, 0, bound).policy.CheckToolCall(within(t), &policyv1.CheckToolCallRequest{
+						SessionId: "s", Tool: c.tool, CallId: fmt.Sprint("c", calls), Input: fmt.Appendf(nil, `{"file_path": "f%d", "content": "x"}`, calls),
+					}))
+					if d.GetDecision() == allow {
+						n++
+					}
+				}
+				return n
+			}
+			for i, want := range []int{2, 1, 0} {
+				if got := allowed(); got != want {
+					t.Errorf("after %d ends %d calls are allowed, want %d", i, got, want)
+				}
+				w.allows(t, "its agent", faces[0], opEnd, ask{token: bound, session: "s"})
+				operator.heldBySession(t, run, true)
+				w.allows(t, "its agent", faces[0], opReopen, ask{token: bound, session: "s"})
+				operator.heldBySession(t, run, false)
+			}
+			held := ask{token: w.tokens[auth.Operator], run: run}
+			w.allows(t, "an operator", faces[0], opPause, held)
+			w.allows(t, "an operator", faces[0], opResume, held)
+			if got := allowed(); got != 2 {
+				t.Errorf("after an operator's hold %d calls are allowed, want 2", got)
+			}
+		})
+	}
+}
