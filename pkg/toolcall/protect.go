@@ -102,6 +102,11 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 		}
 		return CodeSelfProtected, fmt.Sprintf(ownSettings, document.Quote(is))
 	}
+	if formsOf(call.Tool) == 0 && c == nil && !textTools[toolWord(call.Tool)] {
+		if code, why := p.codeCall(call.Tool, input); code != "" {
+			return code, why
+		}
+	}
 	if p.searchesData(call.Tool, input) {
 		return CodeSelfProtected, ownSearch
 	}

@@ -33,6 +33,9 @@ func (p Places) shellCall(call Call) (Code, string) {
 			return CodeSelfProtected, fmt.Sprintf(ownCommand, document.Quote(line[:min(len(line), 80)]))
 		}
 		if speaksOther(call.Tool) {
+			if code, why := p.mentioned(line); code != "" {
+				return code, why
+			}
 			continue
 		}
 		if _, err := shell.Parse(line); err != nil {
