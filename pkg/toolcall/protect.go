@@ -66,7 +66,7 @@ const (
 
 // fileCall judges a call of a tool that is no shell.
 func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
-	if !p.mayName(call.Input) {
+	if takes, _ := takesTrees(call.Tool); !takes && !p.mayName(call.Input) {
 		return "", ""
 	}
 	var c *change
@@ -109,6 +109,9 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 	}
 	if p.searchesData(call.Tool, input) {
 		return CodeSelfProtected, ownSearch
+	}
+	if code, why := p.treeCall(call.Tool, named); code != "" {
+		return code, why
 	}
 	for _, name := range named {
 		switch {
