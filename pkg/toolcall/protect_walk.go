@@ -445,7 +445,7 @@ func ignores(name string, options []string) (all, hidden bool) {
 			n++
 		case option == "--hidden", option == "-.":
 			hidden = true
-		case len(option) > 3 && strings.Contains(" --unrestricted", " "+option):
+		case len(option) > 3 && beginsOf(option, "--unrestricted"):
 			n++
 			hidden = hidden || n > 1 || name != "rg" && name != "ripgrep"
 		case !strings.HasPrefix(text, "--"):
@@ -491,3 +491,6 @@ func (w *walk) searched(c shell.Command) []shell.Word {
 	}
 	return places
 }
+
+// beginsOf reports that a word is the beginning of another one.
+func beginsOf(word, of string) bool { return strings.HasPrefix(of, word) }

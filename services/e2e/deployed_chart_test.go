@@ -274,7 +274,8 @@ func TestChartsOnePodKeepsWhatItAcknowledges(t *testing.T) {
 func TestDocumentedServicesKeepWhatTheyAcknowledge(t *testing.T) {
 	t.Parallel()
 	_, block, _ := strings.Cut(string(must[[]byte](t)(os.ReadFile("../../docs/operations.md"))), "## Separate services")
-	block, _, _ = strings.Cut(block[strings.Index(block, "    SHARED="):], "\n\n")
+	_, block, _ = strings.Cut(block, "    SHARED=")
+	block, _, _ = strings.Cut("    SHARED="+block, "\n\n")
 	bin := t.TempDir()
 	for name := range commandline.Programs() {
 		script := "#!/bin/sh\nprintf '%s\\n' \"" + name + "\" \"$@\" ''\n"

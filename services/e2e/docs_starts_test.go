@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestDocumentedStarts(t *testing.T) {
 		t.Helper()
 		starts++
 		data := datadir.Dir(t.TempDir())
-		cmd := append(args, "--data-dir", string(data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
+		cmd := append(slices.Clone(args), "--data-dir", string(data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
 		for i, word := range cmd {
 			if _, err := os.Stat(filepath.Join(folder, word)); err == nil && word != "" && !filepath.IsAbs(word) {
 				cmd[i] = filepath.Join(folder, word)

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ func TestApprovalsThatAreToCome(t *testing.T) {
 		}
 	}
 	failed := fault.New(fault.Unavailable, "the store")
-	if got := r.NotYet(as("alice", auth.Approver), minted(0), failed); got != error(failed) {
+	if got := r.NotYet(as("alice", auth.Approver), minted(0), failed); !errors.Is(got, failed) {
 		t.Errorf("another error becomes %v", got)
 	}
 }

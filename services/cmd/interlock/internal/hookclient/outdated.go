@@ -19,7 +19,7 @@ func (c *Call) outdated() error {
 	if c.Agent != hookevent.ClaudeCode || version == nil || slices.Compare(version, failsClosed) >= 0 {
 		return nil
 	}
-	return fmt.Errorf("Claude Code %s makes a call when the hook for it is killed or stopped, so Interlock could not hold it: update it to %s or later",
+	return fmt.Errorf("version %s of Claude Code makes a call when the hook for it is killed or stopped, so Interlock could not hold it: update it to %s or later",
 		dotted(version), dotted(failsClosed))
 }
 

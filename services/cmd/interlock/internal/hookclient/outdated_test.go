@@ -30,7 +30,7 @@ func TestOutdatedClients(t *testing.T) {
 			}
 			continue
 		}
-		wantBlocked(t, code, out, errs, "Claude Code "+refused+" makes a call when")
+		wantBlocked(t, code, out, errs, "version "+refused+" of Claude Code makes a call when")
 		if !strings.Contains(errs, "update it to 2.1.295") {
 			t.Errorf("%q: no way out in %q", client, errs)
 		}
