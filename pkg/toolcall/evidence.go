@@ -169,10 +169,25 @@ func continues(call Call) bool {
 	if problem != nil || v.Kind() != document.Object {
 		return false
 	}
+	if remote, _ := isolation(call); remote {
+		return true
+	}
 	return slices.ContainsFunc(elsewhere, func(key string) bool {
 		value, given := v.Get(key)
 		return given && asksBackground(value)
 	})
+}
+
+// isolation reports that a call asks to run apart, and that it may be on another machine: by every
+// value but the worktree.
+func isolation(call Call) (remote, apart bool) {
+	v, problem := document.Parse(call.Input, document.Limits{Bytes: longestInput})
+	if problem != nil || v.Kind() != document.Object {
+		return false, false
+	}
+	value, given := v.Get("isolation")
+	apart = given && value.Kind() != document.Null
+	return apart && (value.Kind() != document.String || value.Str() != "worktree"), apart
 }
 
 // asksBackground reports a value that asks for the background, or may do so.

@@ -66,7 +66,7 @@ const (
 
 // fileCall judges a call of a tool that is no shell.
 func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
-	if !p.mayName(call.Input) {
+	if takes, _ := takesTrees(call.Tool); !takes && !p.mayName(call.Input) {
 		return "", ""
 	}
 	var c *change
@@ -102,8 +102,16 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 		}
 		return CodeSelfProtected, fmt.Sprintf(ownSettings, document.Quote(is))
 	}
+	if formsOf(call.Tool) == 0 && c == nil && !textTools[toolWord(call.Tool)] {
+		if code, why := p.codeCall(call.Tool, input); code != "" {
+			return code, why
+		}
+	}
 	if p.searchesData(call.Tool, input) {
 		return CodeSelfProtected, ownSearch
+	}
+	if code, why := p.treeCall(call.Tool, named); code != "" {
+		return code, why
 	}
 	for _, name := range named {
 		switch {

@@ -33,6 +33,9 @@ func (p Places) shellCall(call Call) (Code, string) {
 			return CodeSelfProtected, fmt.Sprintf(ownCommand, document.Quote(line[:min(len(line), 80)]))
 		}
 		if speaksOther(call.Tool) {
+			if code, why := p.mentioned(line); code != "" {
+				return code, why
+			}
 			continue
 		}
 		if _, err := shell.Parse(line); err != nil {
@@ -123,7 +126,7 @@ func (p Places) line(line string) (Code, string) {
 	if unseen && mentions(line) {
 		return CodeSelfProtected, fmt.Sprintf(ownCommand, "it runs code that cannot be judged and names interlock")
 	}
-	if setting, why := p.names(plan); why != "" {
+	if setting, why := p.names(line, plan); why != "" {
 		return CodeSelfProtected, why
 	} else if setting != "" && !onlyReads(plan) {
 		return CodeSelfProtected, fmt.Sprintf(ownSettings, document.Quote(setting))
@@ -169,7 +172,7 @@ func otherName(plan *shell.Plan, f shell.Finding) bool {
 
 // names looks at all that could be the name of a file: why it denies, or else a
 // setting that it names.
-func (p Places) names(plan *shell.Plan) (setting, why string) {
+func (p Places) names(line string, plan *shell.Plan) (setting, why string) {
 	look := func(w shell.Word) bool {
 		for token := range strings.FieldsFuncSeq(w.Text, betweenNames) {
 			if p.isData(token, false) {
@@ -190,7 +193,7 @@ func (p Places) names(plan *shell.Plan) (setting, why string) {
 			return "", why
 		}
 	}
-	if p.goesToData(plan) {
+	if p.goesToData(plan) || p.patternsReach(line, plan) {
 		return "", ownFolder
 	}
 	return setting, ""

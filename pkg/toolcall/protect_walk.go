@@ -102,6 +102,9 @@ func (w *walk) command(c shell.Command) (why, about string) {
 	if c.Assigns >= len(c.Words) {
 		return "", ""
 	}
+	if folder, found := w.replaces(c); found {
+		return hookWalk, folder
+	}
 	operands, options := operandsOf(c)
 	sources := operands
 	changes := false

@@ -41,7 +41,8 @@ func MayRead(m *workflow.Machine, at *workflow.View, tool, entry string) bool {
 // only looks, or is declared in meta.read_tools and edits nothing, or is a shell with a line of readers.
 func looksOnly(m *workflow.Machine, call Call) bool {
 	if !runsLines(m, call.Tool) {
-		return !fetches[call.Tool] && measure(m, call) == nil && readsOnly(m, nil, call, "")
+		_, apart := isolation(call)
+		return !apart && !fetches[call.Tool] && measure(m, call) == nil && readsOnly(m, nil, call, "")
 	}
 	if !readsLines(m, call.Tool) {
 		return false
