@@ -20,9 +20,10 @@ var treeVerbs = map[string]bool{
 
 // takesTrees reports a tool whose name says that it takes whole folders, and whether it changes them.
 func takesTrees(tool string) (takes, changes bool) {
-	word := toolWord(tool)
+	var buf [longestFolded]byte
+	word := folded(&buf, tool)
 	for verb, alters := range treeVerbs {
-		if strings.Contains(word, verb) {
+		if strings.Contains(string(word), verb) {
 			takes, changes = true, changes || alters
 		}
 	}
