@@ -66,7 +66,7 @@ const (
 
 // fileCall judges a call of a tool that is no shell.
 func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
-	if takes, _ := takesTrees(call.Tool); !takes && !p.mayName(call.Input) {
+	if takes, _ := takesTrees(call.Tool); (!takes || len(call.Input) == 0) && !p.mayName(call.Input) {
 		return "", ""
 	}
 	var c *change
