@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A compiler of C writes a program, and what only checks or expands a file is told by its
@@ -32,15 +33,19 @@ var writingChecks = strings.Fields(`-fno-syntax-only* -Wp,* -Wa,* -Wl,* -Wz,* -l
 
 // sourceEndings are those of the files that a compiler of C checks. One of another language,
 // such as Fortran, writes what others import.
-var sourceEndings = wordSet(`
+var sourceEndings = sync.OnceValue(func() map[string]bool {
+	return wordSet(`
 .c .h .i .cc .cp .cxx .cpp .CPP .c++ .C .hh .H .hp .hxx .hpp .HPP .h++ .tcc .ii .m .M .mm .mi .mii .S .cu .cl
 `)
+})
 
 // sourceLanguages are those that -x may name.
-var sourceLanguages = wordSet(`
+var sourceLanguages = sync.OnceValue(func() map[string]bool {
+	return wordSet(`
 c c++ c-header c++-header objective-c objective-c++ objective-c-header objective-c++-header cpp-output c++-cpp-output
 c-cpp-output assembler-with-cpp cuda cl
 `)
+})
 
 func matches(patterns []string, text string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
@@ -69,7 +74,7 @@ func (s *scan) onlyChecks(at int) {
 				name = s.words[argument].Text
 			}
 			named = min(named, i)
-			if !sourceLanguages[name] {
+			if !sourceLanguages()[name] {
 				s.note(Writes, s.c, i, "has a language whose compiler may write what others import")
 			}
 		}
@@ -77,7 +82,7 @@ func (s *scan) onlyChecks(at int) {
 	}
 	for _, place := range s.operands {
 		w := s.words[place]
-		if w.Static && place < named && w.Text != "-" && !sourceEndings[path.Ext(w.Text)] {
+		if w.Static && place < named && w.Text != "-" && !sourceEndings()[path.Ext(w.Text)] {
 			s.note(Writes, s.c, place, "has a file whose compiler may write what others import")
 		}
 	}

@@ -140,12 +140,14 @@ var (
 	readingVerbs = wordSet(`list ls get show describe status info read query lookup cat stat du hash wait exists tail inspect validate
 help print-access-token print-identity-token`)
 	readingBeginnings = strings.Fields(`list- describe- get- head- show- search- lookup- batch-get- filter- check- preview- estimate- simulate- view-`)
-	readingNouns      = wordSet(`search version versions log logs ps releases regions sizes plans whoami apps domains events history top find presign config
+	readingNouns      = sync.OnceValue(func() map[string]bool {
+		return wordSet(`search version versions log logs ps releases regions sizes plans whoami apps domains events history top find presign config
 configurations scan`)
+	})
 )
 
 func readsByVerb(verb string, last bool) bool {
-	return readingVerbs[verb] || last && readingNouns[verb] ||
+	return readingVerbs[verb] || last && readingNouns()[verb] ||
 		slices.ContainsFunc(readingBeginnings, func(begin string) bool { return strings.HasPrefix(verb, begin) })
 }
 

@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // program walks what a program does, by its line in the tables or by code of its
@@ -405,12 +406,14 @@ func (s *scan) module() {
 }
 
 // architectures are those of setarch.
-var architectures = wordSet(`uname26 linux32 linux64 i386 i486 i586 i686 athlon x86_64 ppc ppc32 ppc64 ppcle ppc32le ppc64le mips mips32 mips64
+var architectures = sync.OnceValue(func() map[string]bool {
+	return wordSet(`uname26 linux32 linux64 i386 i486 i586 i686 athlon x86_64 ppc ppc32 ppc64 ppcle ppc32le ppc64le mips mips32 mips64
 sparc sparc32 sparc64 s390 s390x ia64 parisc parisc32 parisc64 alpha arm armv7l aarch64 riscv64 loongarch64 e2k`)
+})
 
 // wrapper walks the command that a program runs.
 func (s *scan) wrapper(at int) {
-	if s.spec.architecture && len(s.operands) > 0 && architectures[s.words[s.operands[0]].Text] {
+	if s.spec.architecture && len(s.operands) > 0 && architectures()[s.words[s.operands[0]].Text] {
 		s.operands = s.operands[1:]
 	}
 	switch {

@@ -44,7 +44,8 @@ var choices = sync.OnceValue(func() map[string]bool {
 var (
 	publishing  = strings.Fields(`deploy publish upload site-deploy release close nexus-`)
 	rebuilding  = strings.Fields(`init wrapper clean updateDaemonJvm`)
-	mavenPhases = wordSet(`validate initialize generate-sources process-sources generate-resources process-resources compile process-classes
+	mavenPhases = sync.OnceValue(func() map[string]bool {
+		return wordSet(`validate initialize generate-sources process-sources generate-resources process-resources compile process-classes
 generate-test-sources process-test-sources generate-test-resources process-test-resources test-compile process-test-classes test prepare-package
 package pre-integration-test integration-test post-integration-test verify
 dependency:tree dependency:list dependency:analyze dependency:analyze-only dependency:resolve dependency:build-classpath dependency:display-ancestors
@@ -52,6 +53,7 @@ help:effective-pom help:effective-settings help:active-profiles help:all-profile
 versions:display-plugin-updates versions:display-property-updates versions:display-parent-updates surefire:test failsafe:integration-test failsafe:verify
 compiler:compile compiler:testCompile checkstyle:check pmd:check pmd:cpd-check spotbugs:check spotless:check enforcer:enforce jacoco:check formatter:validate
 fmt:check license:check spring-boot:run quarkus:dev`)
+	})
 )
 
 // settings judges operands NAME=VALUE of a builder, and targets that it has of its own.
@@ -67,7 +69,7 @@ func (s *scan) settings() {
 				s.note(Elsewhere, s.c, i, actsElsewhere)
 			case target == "clean", w.Text == "install":
 				s.note(Writes, s.c, i, "has a phase that deletes files, or installs them outside of the workspace")
-			case !w.Static || !mavenPhases[w.Text]:
+			case !w.Static || !mavenPhases()[w.Text]:
 				s.note(Elsewhere, s.c, i, "has a goal that is not known to only build or read, and may act on another machine or service")
 			}
 		case "gradle":
