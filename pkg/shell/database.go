@@ -29,7 +29,7 @@ func isDatabaseShell(name string) bool {
 }
 
 // TakesStatement reports a client of a database that the line gives statements which the entry of a
-// list, of so many words, does not speak of: it names no option for statements. The line gives them
+// list, of that many words, does not speak of: it names no option for statements. The line gives them
 // by such an option, by an operand, or on standard input.
 func (c Command) TakesStatement(named int) bool {
 	db, is := databaseShells[programName(c.Program())]
