@@ -18,7 +18,7 @@ type Refusal struct {
 	// Face is "grpc" or "http"; Method is that of gRPC, or of HTTP with its path.
 	Face, Method string
 	Reason       fault.Reason
-	// Message is what the caller was answered.
+	// Message is the answer to the caller.
 	Message string
 	// Namespace is the one that was asked for. The rest is empty where it is not known.
 	Namespace, Principal, Role, Session, From string
@@ -34,7 +34,7 @@ type Refusals struct {
 	silent atomic.Int64
 }
 
-// Log logs a refused caller, unless another was logged in this second, and tells of it.
+// Log calls Tell, and logs a refused caller unless another was logged in this second.
 func (r *Refusals) Log(ctx context.Context, log *slog.Logger, of Refusal) {
 	if r.Tell != nil {
 		r.Tell(of)

@@ -38,7 +38,7 @@ isclose() hypot() prod() degrees() radians() trunc() fabs() isqrt()`),
 	}
 })
 
-// pythonCalls are functions that change nothing; those of pythonValues give what is not foreign.
+// pythonCalls are functions that change nothing; those of pythonValues return no foreign value.
 var (
 	pythonValues = sync.OnceValue(func() map[string]bool {
 		return wordSet(`print len str int float repr bool ord chr hex bin oct isinstance abs round ascii format hash range bytes`)

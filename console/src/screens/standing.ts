@@ -1,4 +1,4 @@
-// What the rules of a run's state mean for its tool calls. It is for showing: the services decide.
+// Tells which tool calls of a run pass, for display. The services decide.
 import type { Run, Schemas } from "../api/client";
 
 /** Which calls pass: those that the state allows, tools that read, Interlock's own tools, or all. */

@@ -41,6 +41,7 @@ type Checked struct {
 	history   []jsonview.HistoryEntry
 	allowed   map[string]int // by tool
 	denied    int
+	open      int // allowed calls that no rule of a state has judged
 }
 
 // Check checks a receipt: signatures, chain, what it says of itself, and whether what it says
@@ -93,6 +94,9 @@ func (c *Checked) conformance() {
 		c.calls = append(c.calls, d)
 		if d.Decision == "ALLOW" {
 			c.allowed[d.Tool]++
+			if d.Code == toolcall.CodeNotEnforced {
+				c.open++
+			}
 		} else {
 			c.denied++
 		}
@@ -436,6 +440,9 @@ func (c *Checked) Sentences() []string {
 		allowed += n
 	}
 	say("%s allowed, and %d refused or asked about.", plural(allowed, "call was", "calls were"), c.denied)
+	if c.open > 0 {
+		say("%s allowed because nothing was enforced (NOT_ENFORCED): the run had ended, or its agent had paused it.", plural(c.open, "of these calls was", "of these calls were"))
+	}
 	for _, d := range p.Definitions {
 		for _, proved := range c.Proved[d.Version] {
 			switch proved.Verdict {

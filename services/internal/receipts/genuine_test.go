@@ -178,6 +178,34 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+// S2.9: a receipt tells calls that no rule of a state has judged from the others.
+func TestSentencesOfWhatIsNotEnforced(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	run := p.start()
+	id := p.fire(run, "SHIP", `{"target": "production"}`)
+	_, err := approvalv1.NewApprovalServiceClient(p.as("approver")).DecideApproval(p.Context(), &approvalv1.DecideApprovalRequest{ApprovalId: id, Approve: true, Note: "go ahead"})
+	done(p, "", err)
+	watch, err := enginev1.NewRunServiceClient(p.as("operator")).WatchRun(p.Context(), &enginev1.WatchRunRequest{RunId: run})
+	for done(p, watch, err); ; {
+		now, err := watch.Recv()
+		if done(p, now, err).GetRun().GetState() == "ship" {
+			break
+		}
+	}
+	p.check(run, "Bash", `{"command":"git push"}`, policyv1.Decision_DECISION_ALLOW)
+	p.fire(run, "DONE", "")
+	p.check(run, "Bash", `{"command":"git status"}`, policyv1.Decision_DECISION_ALLOW)
+	checked, err := receipts.Check(p.receipt(run), keyOf(t, "deployment").Public(), nil)
+	if err != nil || len(checked.Faults) > 0 {
+		t.Fatal(err, checked)
+	}
+	text := strings.Join(checked.Sentences(), "\n")
+	if !strings.Contains(text, "2 calls were allowed, and 0 refused or asked about.") || !strings.Contains(text, "1 of these calls was allowed because nothing was enforced (NOT_ENFORCED)") {
+		t.Error(text)
+	}
+}
+
 // A run that is under way, and one that nothing was decided of, have receipts too.
 func TestReceiptsOfEveryStage(t *testing.T) {
 	t.Parallel()

@@ -27,9 +27,8 @@ func (a *App) Validate(ctx context.Context, namespace string, src []byte, strict
 }
 
 // Register stores a workflow as the next version of its name, with the deployment's enforcement
-// where it names none. The content of the
-// latest version again changes nothing and answers created = false. An agent cannot
-// replace what another role registered (S6.7).
+// where it names none. The content of the latest version again changes nothing and answers
+// created = false. An agent cannot replace a workflow of another role (S6.7).
 func (a *App) Register(ctx context.Context, caller Caller, src []byte, idempotencyKey string) (v *Version, created bool, warnings document.Problems, err error) {
 	src = a.Enforcement.Write(src)
 	def, problems := workflow.Parse(src)

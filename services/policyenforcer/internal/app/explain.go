@@ -363,6 +363,9 @@ func (e *Explanation) recordedState(a *App, s *snapshotOf, r *ledger.Decision) {
 		e.StateMessage = r.Message
 	default: // a policy has decided, which none does where the state denies
 		*v = toolcall.Verdict{Decision: toolcall.Allow, Tool: r.Tool, Counted: v.Counted, Paths: r.Kept.Paths}
+		if r.Code == toolcall.CodeNotEnforced {
+			v.Code, v.Detail, e.StateMessage = r.Code, r.Message, r.Message
+		}
 	}
 }
 

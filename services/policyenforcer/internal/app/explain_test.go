@@ -211,3 +211,20 @@ func TestGetDecisionOfNoRun(t *testing.T) {
 		}
 	})
 }
+
+// S2.9: a recorded call that nothing has judged is explained by the reason.
+func TestRecordedCallThatIsNotEnforced(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, open)
+	a := s.app()
+	s.engine.fire(t, "END")
+	expect(t, ask(t, a, Check{Tool: "Write", CallID: "c"}), toolcall.Allow, toolcall.CodeNotEnforced)
+	record, err := a.GetDecision(t.Context(), "default", CallQuery{RunID: s.engine.run.ID, CallID: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := a.ExplainRecorded(t.Context(), "default", record)
+	if err != nil || e.State.Verdict.Code != toolcall.CodeNotEnforced || e.StateMessage != toolcall.HasEnded {
+		t.Errorf("it is explained by %+v, %v", e, err)
+	}
+}

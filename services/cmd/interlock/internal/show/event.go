@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
 // Event is an event on one line, for people: when, about what, what happened and the
@@ -61,6 +62,10 @@ func (s Style) eventFacts(ev *eventv1.Event) string {
 	switch ev.GetPayload().(type) {
 	case *eventv1.Event_StateChanged:
 		facts = slices.Insert(facts, 0, fmt.Sprintf("version %d", ev.GetVersion()))
+	case *eventv1.Event_ToolcallDecided:
+		if decided := ev.GetToolcallDecided(); decided.GetCode() == string(toolcall.CodeNotEnforced) {
+			facts = append(facts, fmt.Sprintf("%q", decided.GetMessage()))
+		}
 	case *eventv1.Event_CallRefused:
 		if more := ev.GetCallRefused().GetMore(); more > 0 {
 			facts = append(facts, fmt.Sprintf("and %d more", more))

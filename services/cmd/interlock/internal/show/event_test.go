@@ -48,6 +48,11 @@ func TestEvent(t *testing.T) {
 				CallId: "c", Tool: "Edit", Decision: "DENY", Code: "TOOL_NOT_ALLOWED", Message: "m", State: "planning", RunVersion: 1, InputDigest: "d",
 			}},
 		},
+		head + "allowed  Edit, NOT_ENFORCED, in shipped, \"run has ended\"  by agent": {
+			Type: "allowed", Payload: &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{
+				CallId: "c", Tool: "Edit", Decision: "ALLOW", Code: "NOT_ENFORCED", Message: "run has ended", State: "shipped",
+			}},
+		},
 		head + "reported  Edit, ok, 120 bytes, changed a.go b.go, $0.02  by agent": {
 			Type: "reported", Payload: &eventv1.Event_ToolcallReported{ToolcallReported: &eventv1.ToolCallReported{
 				CallId: "c", Tool: "Edit", Ok: true, ResultBytes: 120, FilesChanged: []string{"a.go", "b.go"}, CostUsd: "0.02",

@@ -97,7 +97,7 @@ func (c *Doctor) others(g *gating) []finding {
 		}
 		commands := hooksIn(settings.Hooks)
 		for _, words := range commands {
-			words = words[programAt(words)+2:]
+			words = words[2:]
 			if at := slices.Index(words, "||"); at >= 0 {
 				words = words[:at]
 			}
@@ -165,7 +165,7 @@ func (c *Doctor) hook(event string, passes bool, entries []jsontext.Value, g *ga
 			words[i] = inProject(word, c.Dir)
 		}
 		call := hookclient.Call{Agent: hookevent.ClaudeCode}
-		if programAt(words) != 0 || !call.Parse(words[2:]) { // what stands around it may pass
+		if !isHook(words) || !call.Parse(words[2:]) { // what stands around it may pass
 			findings = append(findings, finding{failure, event + ": the hook's command cannot be read: " + shellwords.Join(words), again})
 			continue
 		}

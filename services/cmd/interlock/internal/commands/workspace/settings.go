@@ -183,9 +183,10 @@ func withoutOurs(group jsontext.Value, indent string) (rest jsontext.Value, had 
 	return jsonfile.Write(fields, jsontext.KindBeginObject, indent, 3), true, nil
 }
 
-// isHook recognises the words of a command that init wrote.
+// isHook recognises the words of a command that init wrote: our program, called as a hook. A command
+// that mentions it, or that passes its output on, is the user's.
 func isHook(words []string) bool {
-	return programAt(words) >= 0
+	return len(words) > 1 && words[1] == "hook" && isOurs(filepath.Base(words[0]), words[2:]) && !slices.Contains(words, "|")
 }
 
 // wordsOf returns the words that a hook runs, with a shell or without, by any of the names that
@@ -203,15 +204,6 @@ func wordsOf(entry jsontext.Value) []string {
 		return append([]string{e.Command}, e.Args...)
 	}
 	return shellwords.Split(e.Command + e.Bash)
-}
-
-// programAt is where in a command our program is called as a hook, which is at its beginning; -1 for
-// nowhere. A command that speaks of it, or hands its output on, is the user's.
-func programAt(words []string) int {
-	if len(words) < 2 || words[1] != "hook" || !isOurs(filepath.Base(words[0]), words[2:]) || slices.Contains(words, "|") {
-		return -1
-	}
-	return 0
 }
 
 // isOurs tells our program, which may be called interlock-next, from another's interlock-notify: by
