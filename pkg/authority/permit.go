@@ -9,7 +9,7 @@ import (
 
 // Permit refuses what the caller may not do, once Aim has found what it is about. It
 // holds agents to the rules of the runs that they work in: an agent leaves no run that is
-// held, that keeps its agents, or that is a process, by whatever operation (S6.2, S6.6, S8).
+// held, that keeps its agents, or that is a process, by any operation (S6.2, S6.6, S8).
 func (s *Scene) Permit(op Op, aim Aim) *Refusal {
 	r, refusal := s.ruleOf(op)
 	if refusal != nil || s.Who.Role != Agent {

@@ -58,7 +58,7 @@ const (
 	roleReport         // its argument is a report of pytest-cov, which can name a file
 	roleIsolates       // the program loads nothing from the folder that it is in
 	roleSwitch         // as roleQuiet, and the next word may be its value
-	roleActs           // the program acts after all, whatever option before it said otherwise
+	roleActs           // the program acts, against an option before
 	rolePipes          // it writes to its output and nowhere else, also next to roleActs
 	roleGoFlags        // its argument is options of a tool of go, which can write
 	roleModMode        // its argument is -mod of go, which can write go.mod

@@ -97,7 +97,7 @@ func TestOnlyReads(t *testing.T) {
 	}
 }
 
-// TestPatternsThatMayRead: S2.9. Of these no line only reads, whatever follows.
+// TestPatternsThatMayRead: S2.9. No line that begins with one of these only reads.
 func TestPatternsThatMayRead(t *testing.T) {
 	t.Parallel()
 	for want, entries := range map[bool][]string{

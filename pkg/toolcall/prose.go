@@ -24,7 +24,7 @@ var excluding = []string{"--exclude=", "--exclude-dir=", "--glob=!", "--ignore-d
 var plain = words(`echo printf cat head tail grep egrep fgrep ls cd pwd true false test [ mkdir touch tee git gh`)
 
 // withoutProse is a line in which words that are only text are replaced by x. It is the
-// line itself where that cannot be told.
+// line itself where that is unknown.
 func withoutProse(line string) string {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	if err != nil {

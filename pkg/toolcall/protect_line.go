@@ -77,7 +77,7 @@ func eachText(v document.Value, texts *[]string) {
 	}
 }
 
-// text judges a line by what stands in it, whatever it means.
+// text judges a line by its words alone, without their meaning.
 func (p Places) text(line string) (Code, string) {
 	text := squeezed(line)
 	if isToken(text) {

@@ -179,7 +179,7 @@ func butLast(operands []shell.Word, options []string) []shell.Word {
 	return operands[:max(len(operands)-1, 0)]
 }
 
-// leavesOut reports a command that is told to leave a folder out, as withoutProse writes it.
+// leavesOut reports a command with an option that excludes a folder, as withoutProse writes it.
 func leavesOut(c shell.Command, folder string) bool {
 	return slices.ContainsFunc(c.Words, func(w shell.Word) bool {
 		_, name, ok := strings.Cut(w.Text, "=")

@@ -84,7 +84,7 @@ func TestAfterFailure(t *testing.T) {
 		{"mcp__docs", `{}`, false},
 		{"mcp__other__read_file", file, false},
 		{"mcp__fs__read_file", file, true},
-		{"mcp__fs__put", `{"p": "a", "c": "x"}`, false}, // edits are edits, whatever a wildcard says
+		{"mcp__fs__put", `{"p": "a", "c": "x"}`, false}, // a wildcard makes no edit a read
 		{"mcp__fs__put", `{}`, false},
 		{"mcp__fs__write_file", `{"path": "a", "content": "x"}`, false},
 		{"mcp__fs__move_file", `{"source": "a", "destination": "b"}`, false},
@@ -165,7 +165,7 @@ func wantCode(t *testing.T, m *workflow.Machine, run *workflow.View, tool, input
 }
 
 // TestNamedShellAfterFailure: S2.9. The tool that some state names in allowed_commands_tool is a
-// shell after the end, too, whatever else is declared of it.
+// shell after the end, too, in spite of other declarations.
 func TestNamedShellAfterFailure(t *testing.T) {
 	t.Parallel()
 	m, run := inState(t, `{"allowed_commands": ["ls"], "allowed_commands_tool": "mcp__box__go", "allowed_tools": ["mcp__box__go"]}`, `{"read_tools": ["mcp__box__*"]}`)
@@ -181,7 +181,7 @@ func TestNamedShellAfterFailure(t *testing.T) {
 }
 
 // TestFailureInABranch: S2.9, S5.3. Where a run has failed, sessions of its branches may do no more
-// than its own; where it was invoked, its end gives nobody anything.
+// than its own; the end of an invoked run gives no rights.
 func TestFailureInABranch(t *testing.T) {
 	t.Parallel()
 	def, problems := workflow.Parse([]byte(`{"id": "w", "initial": "m", "states": {

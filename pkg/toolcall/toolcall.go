@@ -134,7 +134,7 @@ func standingOf(m *workflow.Machine, at *workflow.View, state *workflow.StateVie
 			return closed
 		}
 		return open
-	default: // held, waiting for others, blocked, cancelled, and whatever is not known here
+	default: // held, waiting for others, blocked, cancelled, or not known here
 		return closed
 	}
 }

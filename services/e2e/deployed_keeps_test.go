@@ -63,7 +63,7 @@ const deployedWorkflow = `{"id": "deployed", "initial": "a", "meta": {"approval_
 	"b": {"allowed_tools": ["Read"], "on": {"ASK": {"target": "c", "requires_approval": true}}},
 	"c": {"allowed_tools": ["Read"], "on": {"END": "d"}}, "d": {"type": "final"}}}`
 
-// acknowledged is what the callers of a deployment were told.
+// acknowledged holds the answers that the callers of a deployment got.
 type acknowledged struct{ run, approval, state string }
 
 // write uses each service of a deployment: a policy, a run with decisions, an approval, a state.

@@ -47,7 +47,7 @@ func (f filler) ok(t testing.TB, method, path, body, field string) string {
 
 const loop = `{"id": "loop", "initial": "a", "meta": {"enforcement": "while_running"}, "states": {"a": {"allowed_tools": ["Read"], "on": {"GO": "a", "END": "z"}}, "z": {"type": "final"}}}`
 
-// S19.1: a session's token stores its quota by whatever it can store, and no more. Others continue, and what
+// S19.1: a session's token stores its quota, by any of its operations, and no more. Others continue, and what
 // stops it is taken.
 func TestOneTokenDoesNotFillTheStore(t *testing.T) {
 	t.Parallel()

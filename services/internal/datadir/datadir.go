@@ -180,7 +180,7 @@ func (d Dir) parent() Dir {
 
 // Find returns the data folder of the nearest workspace, here or upwards, that a server has
 // served; it is empty when there is none. A pointer on the way that does not count is an error, not
-// passed by. Agents run commands in whatever folder they are in.
+// passed by. Agents run commands in their current folder.
 //
 // Folders and pointers of other users do not count: their owner could answer every question
 // with yes.

@@ -23,7 +23,7 @@ func TestStateIsComplete(t *testing.T) {
 		"child.event",                          // it was fired by the agent
 		"evidence.needs", "evidence.voided_by", // what is missing says it
 		"workflow_meta.output_tools", // for callers that report
-		"workflow_meta.enforcement",  // TestStatus: a pause, a failure and an end are told by it
+		"workflow_meta.enforcement",  // TestStatus: notes of a pause, a failure and an end follow from it
 		"workflow_meta.debug", "workflow_meta.capture_output", "workflow_meta.policies", "workflow_meta.approval_wait",
 	)
 }

@@ -73,7 +73,7 @@ func TestEvidenceWhileCallsAreOpen(t *testing.T) {
 }
 
 // S14.6: tests that passed before stand again once people say that the open call was never made,
-// whenever the call was allowed, and whatever its agent has said of it.
+// at any time of its permission, and against any word of its agent.
 func TestNotExecutedVoidsNothing(t *testing.T) {
 	t.Parallel()
 	write := func(t *testing.T, a *App) { mustCheck(t, a, "Write", write("main.go"), "open") }

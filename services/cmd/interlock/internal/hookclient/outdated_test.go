@@ -35,7 +35,7 @@ func TestOutdatedClients(t *testing.T) {
 			t.Errorf("%q: no way out in %q", client, errs)
 		}
 	}
-	// Prompts continue, with a warning; other agents are not Claude Code, whatever started them.
+	// Prompts continue, with a warning; other agents are not Claude Code, also where it started them.
 	old := Call{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: token, Client: "claude-code_2-1-294_harness"}
 	if code, out, _ := hook(old, `{"hook_event_name":"UserPromptSubmit","session_id":"s"}`, answering(200, `{"exit":0}`)); code != ExitDone || !strings.Contains(out, "2.1.295") {
 		t.Errorf("a prompt: exit %d, %s", code, out)
