@@ -6,7 +6,7 @@ SHELL := bash
 ROOT := $(CURDIR)
 BIN := $(ROOT)/bin
 TOOLS := $(ROOT)/.bin
-MODULES := gen pkg services
+MODULES := gen pkg/fault pkg/internal pkg/sdk pkg services
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT ?= $(shell git describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null)
 DATE ?= $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
@@ -20,8 +20,9 @@ PACKAGES := $(addsuffix /...,$(addprefix ./,$(MODULES)))
 QUICK := -trimpath -ldflags '$(LDFLAGS)' -gcflags='all=-l -dwarf=false'
 # Tests with nothing to race: of pure functions, of programs that run by themselves, and of the
 # attacker, which interleaves by its seed.
+# A jail bounds the memory of the process that starts a command, and the race detector needs more.
 ALONE := $(addprefix ./pkg/,attack authority diagram document receipt rules scenario shell toolcall toolname verify workflow) \
-	./services/cmd/interlock ./services/e2e ./services/internal/attack
+	./services/cmd/interlock ./services/e2e ./services/internal/attack ./services/internal/jailer ./services/internal/jailer/jailertest
 # SQLite is C translated to Go: to watch its memory for races takes most of a test's
 # time, and none of it is ours.
 # What others have written is compiled without inlining: it takes half the time.
@@ -30,6 +31,7 @@ RACE := -gcflags=all=-dwarf=false $(OTHERS) -gcflags='github.com/interlock-run/.
 	-gcflags='modernc.org/...=-dwarf=false -race=false' -ldflags='-s -w'
 # `make check` and .ci/run vet by themselves.
 ALL_OF_IT := -p 3 -vet=off -shuffle=on -timeout=15m
+HOUSE ?= -check
 FUZZTIME ?= 20s
 SEEDS ?= 5
 ATTACKS ?= 10000
@@ -44,10 +46,17 @@ build: ## build bin/interlock and the separate services
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./services/cmd/...
 
 .PHONY: test
-test: deps ## install what the tests need, then run every test
+test: deps ## install what the tests need, then run every test; RACED=1 leaves those to `make race` that it runs
 	cd services/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
-	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(PACKAGES)
+	@./.ci/python $(TOOLS)/venv dev
+	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(if $(RACED),$(ALONE),$(PACKAGES))
 	$(MAKE) valkey-test chart-test release-test console-test test-sdk
+
+.PHONY: jail-test
+jail-test: ## run all attempts to get out of jails, at each level, with the corpora and the projects; AGENT_LINES=lines.jsonl.gz adds lines of agents; about an hour
+	@./.ci/python $(TOOLS)/venv dev
+	INTERLOCK_JAIL_TEST=full AGENT_LINES='$(abspath $(AGENT_LINES))' CGO_ENABLED=0 $(GO) test $(QUICK) -vet=off -v -count=1 -timeout=180m \
+		./services/internal/jailer/jailertest
 
 .PHONY: test-sdk
 test-sdk: test-sdk-ts test-sdk-py ## the SDKs of TypeScript and Python, and their adapters with the frameworks that they are for
@@ -89,6 +98,12 @@ test-sdk-py: deps ## lint and test the SDK of Python and its adapters, each with
 	CGO_ENABLED=0 $(GO) build $(QUICK) -o $(BIN)/ ./services/cmd/interlock ./services/e2e/sdkhost
 	@sdk/python/check
 
+.PHONY: adapters-newest
+adapters-newest: deps ## run each adapter once with the newest release of its framework; ADAPTERS="python/adk typescript/adk" names some
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 $(GO) build $(QUICK) -o $(BIN)/ ./services/cmd/interlock ./services/e2e/sdkhost
+	@sdk/newest
+
 .PHONY: sdk-py-lock
 sdk-py-lock: ## pin what sdk/python/requirements/*.in need
 	@./.ci/python $(TOOLS)/venv
@@ -104,7 +119,8 @@ notice: ## write NOTICE, the licences of what is linked, after changes of go.mod
 	cd tools/release && GOWORK=off GOFLAGS= $(GO) run . -repo $(ROOT) -notice
 
 .PHONY: release-test
-release-test: ## release what is here, install it from its modules and its tags, and judge the licences
+release-test: deps ## release what is here, install it from its modules, its tags and its packages, and judge the licences
+	@./.ci/python $(TOOLS)/venv
 	cd tools/release && CGO_ENABLED=0 GOWORK=off $(GO) test -trimpath -gcflags='all=-l -dwarf=false' -vet=off -count=1 ./...
 
 .PHONY: alerts
@@ -123,17 +139,22 @@ race: deps ## run the tests that can race anything with the race detector
 deps: ## install redis-server, node and npm where they are missing
 	@./.ci/deps
 
+.PHONY: house
+house: ## check the language of comments, messages and pages; HOUSE= prints the table, HOUSE='-hits "comments pkg/rules"' lines to rewrite
+	@cd tools/house && export CGO_ENABLED=0 GOWORK=off && $(GO) test -trimpath -gcflags='all=-l -dwarf=false' -vet=off ./... && \
+		$(GO) run -trimpath -gcflags='all=-l -dwarf=false' . $(HOUSE)
+
 .PHONY: check
-check: ## the quick loop: vet, and the tests but for the slow ones
+check: house ## the quick loop: language, vet, and the tests but for the slow ones
 	$(GO) vet $(PACKAGES)
 	$(GO) test -short $(PACKAGES)
 
 .PHONY: lint
-lint: tools ## golangci-lint, gofumpt, buf and actionlint
+lint: tools house ## golangci-lint, gofumpt, buf, actionlint, and the language of tools/house
 	@unformatted=$$(gofumpt -l pkg services); test -z "$$unformatted" || { echo "run gofumpt -w on:" $$unformatted; exit 1; }
 	buf lint
 	actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
-	for m in pkg services; do (cd $$m && golangci-lint run --config $(ROOT)/.golangci.yml ./...); done
+	for m in pkg/fault pkg/internal pkg/sdk pkg services; do (cd $$m && golangci-lint run --config $(ROOT)/.golangci.yml ./...); done
 
 .PHONY: breaking
 breaking: tools ## refuse changes that break the contracts of the last release; before the first, of the main branch
@@ -163,8 +184,12 @@ standalone: ## build each module without the workspace
 	for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) build ./...); done
 
 .PHONY: bench
-bench: deps ## compare with bare servers and etcd, within 4 minutes; BENCH_QUICK=1 is shorter
+bench: deps bench-jail ## compare with bare servers and etcd, and commands with and without a jail, within 5 minutes; BENCH_QUICK=1 is shorter
 	@./services/e2e/bench/run $(BENCH_FLAGS)
+
+.PHONY: bench-jail
+bench-jail: ## what a jail of each level adds to a command; Linux
+	CGO_ENABLED=0 $(GO) test $(QUICK) -vet=off ./services/internal/jailer -run '^$$' -bench Run -benchtime 300x
 
 .PHONY: bench-verify
 bench-verify: deps ## what it takes to prove properties of workflows of up to 5,000 states; takes about two minutes
@@ -211,8 +236,8 @@ up: build ## start everything in one process
 fuzz: ## property tests with SEEDS (5) random seeds, every fuzz target for FUZZTIME (20s), and ATTACKS (10000) schedules of the attacker
 	@for i in $$(seq $(SEEDS)); do seed=$$(( RANDOM * 32768 + RANDOM + 1 )); echo "INTERLOCK_SEED=$$seed"; \
 		INTERLOCK_SEED=$$seed INTERLOCK_FULL=1 $(GO) test -timeout=60m \
-			$$(grep -rl --include='*_test.go' '/pkg/randtest"' pkg services | xargs -n1 dirname | sort -u | sed 's|^|./|'); done
-	@for m in pkg services; do (cd $$m && for p in $$($(GO) list ./...); do \
+			$$(grep -rl --include='*_test.go' '/randtest"' pkg services | xargs -n1 dirname | sort -u | sed 's|^|./|'); done
+	@for m in $(MODULES); do (cd $$m && for p in $$($(GO) list ./...); do \
 		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
 			echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; done; done); done
 	@seed=$$(( RANDOM * 32768 + RANDOM + 1 )); echo "INTERLOCK_SEED=$$seed"; \

@@ -184,6 +184,11 @@ function Frame() {
         </div>
       </nav>
       <main id="main" tabIndex={-1}>
+        {session.notice && (
+          <p className="notice warn" role="status">
+            {session.notice}
+          </p>
+        )}
         <Outlet />
       </main>
     </div>

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// View is what the attacker has learned so far.
+// View is the knowledge of the attacker so far.
 type View struct {
 	Runs      []Run
 	Calls     []Call
@@ -24,12 +24,13 @@ type Run struct {
 	// Session that drives it, and the branches that it has forked.
 	Session  string
 	Branches []string
-	// Events are those that the state defines, Tools and Commands what it lists.
+	// Events are those that the state defines, and Tools and Commands those that it
+	// lists.
 	Events, Tools, Commands []string
 	Process                 bool
 }
 
-// Call is a call that somebody has asked about.
+// Call is a call that was requested.
 type Call struct {
 	Step     Step
 	Allowed  bool
@@ -76,7 +77,7 @@ func NewGrammar(machines []*workflow.Machine, properties []workflow.Property, po
 	return g
 }
 
-// tool is a name that an entry of a list stands for.
+// tool returns a name that an entry of a list stands for.
 func tool(entry string) string {
 	if start, wild := strings.CutSuffix(entry, "*"); wild {
 		return start + "x"
@@ -136,7 +137,7 @@ func (g *Grammar) guard(of *workflow.Guard) {
 	}
 }
 
-// final reports a state that nothing leads out of.
+// final reports whether no event leads out of a state.
 func final(d *workflow.Definition, name string) bool {
 	return slices.ContainsFunc(d.States, func(s workflow.State) bool { return s.Name == name && s.Final })
 }
@@ -194,7 +195,7 @@ func (d *Drawer) Next(v *View) Step {
 	return d.grammar.next(r, v)
 }
 
-// waiting is the last approval that waits for people; 0 for none.
+// waiting returns the last approval that waits for people; 0 for none.
 func (v *View) waiting() (last int) {
 	for i := range v.Approvals {
 		if v.Approvals[i].Pending {
@@ -204,7 +205,8 @@ func (v *View) waiting() (last int) {
 	return last
 }
 
-// agree lets people agree to what the agent waits for, and uses that more than once.
+// agree lets people agree to the approvals that the agent waits for, and uses that more
+// than once.
 func (g *Grammar) agree(r *Rand, v *View, approval int) (all []Step) {
 	for _, who := range [][]string{{Approver, Second}, {Agent, Approver, Approver, Second}, {Asker, Second, Approver}}[r.N(3)] {
 		all = append(all, Step{Do: Decide, As: who, Approval: approval})
@@ -222,8 +224,8 @@ func (g *Grammar) agree(r *Rand, v *View, approval int) (all []Step) {
 	return all
 }
 
-// pursue does what the workflow wants to see, but for something: it makes the calls of which a
-// guard asks for evidence, and continues. Or it makes the same call until there is no more.
+// pursue does most of the work that the workflow asks for: it makes the calls of which a guard
+// asks for evidence, and continues. Or it makes the same call until there is no more.
 func (g *Grammar) pursue(r *Rand, v *View) []Step {
 	n := len(v.Runs)
 	run := v.run(n)
@@ -295,7 +297,7 @@ func (g *Grammar) next(r *Rand, v *View) Step {
 	return Step{}
 }
 
-// who is mostly the agent itself.
+// who returns a caller, mostly the agent itself.
 func who(r *Rand) string {
 	if r.Chance(80) {
 		return Agent
@@ -312,7 +314,7 @@ func (s *Step) at(r *Rand, v *View) {
 	case n == 1:
 		s.Run = 1 + r.N(len(v.Runs)+1)
 	case n < 8:
-		s.Run = max(1, len(v.Runs)) // the last: it may be what the first has invoked
+		s.Run = max(1, len(v.Runs)) // the last: it may be a run that the first invoked
 	}
 	if run := v.run(s.Run); run != nil && len(run.Branches) > 0 && r.Chance(50) {
 		s.Branch = pick(r, run.Branches)
@@ -335,7 +337,7 @@ func (v *View) run(n int) *Run {
 	return &v.Runs[n-1]
 }
 
-// present is the run that a step names, or the first; nil where there is none.
+// present returns the run that a step names, or the first; nil where there is none.
 func (v *View) present(s *Step) *Run {
 	if run := v.run(s.Run); run != nil {
 		return run
@@ -352,8 +354,8 @@ func (s *Step) version(r *Rand) {
 	}
 }
 
-// check asks for a call: one that the state allows, one that nobody does, or one that looks
-// like another.
+// check asks for a call: one that the state allows, one that no state does, or one that
+// looks like another.
 func (g *Grammar) check(r *Rand, v *View) Step {
 	s := Step{Do: Check, As: who(r), Call: "c" + strconv.Itoa(len(v.Calls)+1)}
 	s.at(r, v)
@@ -409,7 +411,7 @@ var (
 	}
 )
 
-// input is what a tool of a name would get, and now and then what it would not.
+// input returns a typical input of a tool, and now and then one of another kind.
 func (g *Grammar) input(r *Rand, tool string, run *Run) string {
 	if r.N(20) == 0 {
 		return pick(r, []string{"", "null", "{", "[]", `{"command":7}`, `{"command":["rm","-rf","x"]}`, `{"command":"ls","command":"rm -rf x"}`, `{"file_path":null}`, strings.Repeat("[", 70)})
@@ -503,8 +505,8 @@ func lines(r *Rand) string {
 	return strings.Repeat("x\n", pick(r, []int{0, 1, 3, 60, 2000})) + "x"
 }
 
-// report tells how a call has ended: as the harness has seen it, as the agent says, or of a
-// call that was never made.
+// report describes how a call has ended: as the harness has seen it, as the agent says, or
+// of a call that was never made.
 func (g *Grammar) report(r *Rand, v *View) Step {
 	s := Step{Do: Report, Run: 1, As: Runtime, Tool: "Bash", Call: "never"}
 	if r.Chance(35) {
@@ -588,7 +590,7 @@ func (g *Grammar) move(r *Rand, v *View) Step {
 	return s
 }
 
-// data sets what guards read, and what nobody may set.
+// data sets values that guards read, and values that no caller may set.
 func (g *Grammar) data(r *Rand) string {
 	if r.N(12) == 0 {
 		return pick(r, []string{"{", "null", "[1]", `{"a":1,"a":2}`, `{"__proto__":{"x":1}}`, `{"$interlock":1}`, `{"results":{"X":{}}}`, `{"rationale":"because"}`, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70)})
@@ -698,12 +700,13 @@ func (g *Grammar) leave(r *Rand, v *View) Step {
 	return s
 }
 
-// forbidden is what only operators and services do.
+// forbidden returns a step that only operators and services may do.
 func (g *Grammar) forbidden(r *Rand, _ *View) Step {
 	return Step{Do: pick(r, []Do{Register, Policy}), As: pick(r, []string{Agent, Agent, Loose, Other, Runtime, Approver, Nobody})}
 }
 
-// write edits the state that the first session shares: what it may write, and what it may not.
+// write edits the state that the first session shares: parts that it may write, and parts that
+// it may not.
 func (g *Grammar) write(r *Rand, _ *View) Step {
 	s := Step{
 		Do: Write, As: pick(r, []string{Agent, Agent, Agent, Child, Other, Loose, Runtime, Operator, Approver, Nobody}), Session: pick(r, []string{"s1", "s1", "s1", "s3", "s2"}),

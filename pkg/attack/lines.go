@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// disguises write a command line so that somebody who reads less than bash does not see what
-// it runs. X is the line.
+// disguises write a command line so that a parser that understands less than bash does not
+// see the command. X is the line.
 var disguises = []string{
 	`bash -c 'X'`, `sh -c "X"`, `bash -lc 'X'`, `env A=1 X`, `env -i X`, `A=1 X`, `(X)`, `{ X; }`, `$(X)`, "`X`", `echo $(X)`,
 	`true && X`, `false || X`, `true; X`, `X; true`, `X & wait`, `! X`, `X | cat`, `yes | X`, `echo a | xargs X`, `xargs -a f X`,
@@ -55,7 +55,7 @@ func isASCII(s string) bool {
 // lookalikes are letters that look the same and are not.
 var lookalikes = strings.NewReplacer("a", "а", "e", "е", "o", "о", "p", "р", "c", "с", "x", "х")
 
-// Disguise is a command line that is a line and more, or nearly the same.
+// Disguise returns a command line that is a line and more, or nearly the same.
 func Disguise(r *Rand, line string) string {
 	switch r.N(10) {
 	case 0:
@@ -73,7 +73,8 @@ func Disguise(r *Rand, line string) string {
 	}
 }
 
-// paths are names of files that lead elsewhere than they seem to, or where nobody may write.
+// paths are names of files that lead elsewhere than they seem to, or where no agent may
+// write.
 var paths = []string{
 	"a.go", "./a.go", "b/../a.go", "../a.go", "/etc/passwd", "/workspace/../etc/x", "/workspace/a.go", "a.go/", "a.go\x00.md", "a\u200b.go",
 	".interlock/tokens", "x/.interlock/store.db", ".claude/settings.json", ".mcp.json", "link/a.go", "~/.bashrc", "$HOME/x", "A.GO", "а.go", "", "/dev/stdout",

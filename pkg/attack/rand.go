@@ -15,7 +15,7 @@ func (r *Rand) next() uint64 {
 	return z ^ z>>31
 }
 
-// N is a number from 0 to n-1; 0 for n below 2.
+// N returns a number from 0 to n-1; 0 for n below 2.
 func (r *Rand) N(n int) int {
 	if n < 2 {
 		return 0
@@ -23,10 +23,10 @@ func (r *Rand) N(n int) int {
 	return int(r.next() % uint64(n)) //nolint:gosec // below n
 }
 
-// Chance is true in percent of the draws.
+// Chance returns true in percent of the draws.
 func (r *Rand) Chance(percent int) bool { return r.N(100) < percent }
 
-// pick is one of a list; the zero value of an empty one.
+// pick returns one of a list; the zero value of an empty one.
 func pick[T any](r *Rand, all []T) (one T) {
 	if len(all) == 0 {
 		return one

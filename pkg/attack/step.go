@@ -1,10 +1,10 @@
-// Package attack draws what a hostile agent does to a workflow: calls and command lines,
-// events, reports, approvals, races, kills and jumps of the clock, all of it by a seed. It
-// also shrinks what was found.
+// Package attack draws the steps of a hostile agent against a workflow: calls and command
+// lines, events, reports, approvals, races, kills and jumps of the clock, all of it by a
+// seed. It also minimizes findings.
 //
-// It is pure: it decides what is tried, and never whether that was right. Who plays the steps
-// against the services, and holds what got through against pkg/verify, is
-// services/internal/attack.
+// It is pure: it decides the steps to try, and never whether that was right.
+// services/internal/attack plays the steps against the services, and compares the outcome
+// with pkg/verify.
 package attack
 
 import (
@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// Do is what a step does.
+// Do is the kind of a step.
 type Do string
 
-// What a step can do.
+// The kinds of steps.
 const (
 	// Check asks whether a call may be made.
 	Check Do = "check"
-	// Report tells how a call has ended.
+	// Report reports how a call has ended.
 	Report Do = "report"
 	// Fire requests a transition.
 	Fire Do = "event"
@@ -27,7 +27,7 @@ const (
 	Answer Do = "answer"
 	// Decide approves or rejects an approval.
 	Decide Do = "decide"
-	// Settle, Consume and Void ask for what services ask of each other.
+	// Settle, Consume and Void are requests between services.
 	Settle  Do = "settle"
 	Consume Do = "consume"
 	Void    Do = "void"
@@ -51,7 +51,7 @@ const (
 	Revive Do = "revive"
 	// Write edits the state that the session's tree shares.
 	Write Do = "write"
-	// Advance turns the clock, back when it is negative, and fires what is due.
+	// Advance turns the clock, back when it is negative, and fires due timers.
 	Advance Do = "advance"
 	// Kill ends the services in the middle of the next step, and opens them again.
 	Kill Do = "kill"
@@ -72,8 +72,8 @@ const (
 	Nobody   = "nobody" // without credentials
 )
 
-// Step is one thing that somebody does. Runs, calls and approvals are named by the order in
-// which a schedule has met them, from 1: ids differ each time.
+// Step is one act of a caller. Runs, calls and approvals are named by the order in which a
+// schedule has met them, from 1: ids differ each time.
 type Step struct {
 	Do Do     `json:"do"`
 	As string `json:"as,omitzero"`
@@ -118,7 +118,7 @@ type Step struct {
 	Race    *Step `json:"race,omitempty"`
 }
 
-// String tells a step to people.
+// String describes a step to people.
 func (s *Step) String() string {
 	var b strings.Builder
 	add := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }

@@ -6,10 +6,10 @@ import (
 	"errors"
 )
 
-// Chain asks one authenticator after another whose token it is. One that does not
-// know it leaves it to the next; one that cannot tell denies, so that nobody gets
-// in as somebody else while it is down. Nobody knowing it, the answer is the first
-// reason that there is, or ErrUnauthenticated.
+// Chain asks one authenticator after another whose token it is. One that does not know it
+// leaves it to the next; one that cannot determine that denies, so that no caller passes
+// as another one while it is down. For an unknown token, the error is the first reason
+// given, or ErrUnauthenticated.
 func Chain(all ...Authenticator) Authenticator { return chain(all) }
 
 type chain []Authenticator
@@ -32,8 +32,8 @@ func (c chain) Authenticate(ctx context.Context, token string) (Principal, error
 	return Principal{}, unknown
 }
 
-// One knows a single token: that of services which run in one process, minted
-// when it starts and known to nobody else.
+// One knows a single token: that of services which run in one process, made when it
+// starts and known to it alone.
 func One(p Principal, token string) Authenticator {
 	return &Tokens{callers: callers{byDigest: map[[sha256.Size]byte]Principal{sha256.Sum256([]byte(token)): p}}}
 }

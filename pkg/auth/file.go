@@ -21,7 +21,7 @@ import (
 const maxFile = 1 << 20
 
 // LoadTokens reads a tokens file, as ReadSecret does, and reads it again within a second
-// after it has changed. A file that cannot be used then changes nothing.
+// after it has changed. A file that cannot be used then makes no change.
 func LoadTokens(file string) (*Tokens, error) {
 	v, err := reread.Load("tokens", lookAtTokens, func() (callers, error) {
 		data, err := ReadSecret(file)
@@ -43,8 +43,8 @@ func LoadTokens(file string) (*Tokens, error) {
 // lookAtTokens is how often it is looked whether a tokens file has changed.
 const lookAtTokens = time.Second
 
-// FollowToken is FileToken at each call, for clients that outlive a rotation of the
-// tokens.
+// FollowToken returns a function that reads FileToken at each call, for clients that
+// outlive a rotation of the tokens.
 func FollowToken(file string, role Role) (func() string, error) {
 	v, err := reread.Load("tokens", lookAtTokens, func() (string, error) { return FileToken(file, role) }, file)
 	if err != nil {
@@ -53,8 +53,8 @@ func FollowToken(file string, role Role) (func() string, error) {
 	return v.Get, nil
 }
 
-// FileToken is the first token of a role in a tokens file, for clients on the
-// same machine as the server.
+// FileToken returns the first token of a role in a tokens file, for clients on the same
+// machine as the server.
 func FileToken(file string, role Role) (string, error) {
 	data, err := ReadSecret(file)
 	if err != nil {
@@ -72,9 +72,9 @@ func FileToken(file string, role Role) (string, error) {
 	return "", fmt.Errorf("%s has no token of role %s", file, role)
 }
 
-// WriteFile writes minted tokens in the flat form, readable by their owner only.
-// It writes all or nothing, and never over an existing file: created is false
-// when there was one.
+// WriteFile writes minted tokens in the flat form, readable by their owner only. It
+// writes atomically, and never over an existing file: created is false when there was
+// one.
 func WriteFile(file string, minted map[Role]string) (created bool, err error) {
 	data, err := json.Marshal(minted, json.Deterministic(true), jsontext.WithIndent("  "))
 	if err != nil {
@@ -84,7 +84,7 @@ func WriteFile(file string, minted map[Role]string) (created bool, err error) {
 }
 
 // AddToken adds a token to a tokens file, which is then of the long form. It replaces the file
-// all or nothing, and leaves who may read it. Servers that serve see it within a second.
+// atomically, and leaves who may read it. Servers that serve see it within a second.
 func AddToken(file, name string, role Role, token string) error {
 	data, err := ReadSecret(file)
 	if err != nil {
@@ -143,7 +143,8 @@ func replaceSecret(file string, data []byte) error {
 	return nil
 }
 
-// cause is an error without the name of the file next to the one that is written, which nobody knows.
+// cause returns an error without the name of the file next to the one that is written, which users
+// do not know.
 func cause(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -152,8 +153,8 @@ func cause(err error) error {
 	return err
 }
 
-// WriteSecret writes a file that only its owner can read, all or nothing, and
-// never over an existing one: created is false when there was one.
+// WriteSecret writes a file that only its owner can read, atomically, and never over an
+// existing one: created is false when there was one.
 func WriteSecret(file string, data []byte) (created bool, err error) {
 	if _, err := os.Lstat(file); err == nil { // a full disk would take no other
 		return false, nil
@@ -168,7 +169,7 @@ func WriteSecret(file string, data []byte) (created bool, err error) {
 	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
 		return false, fmt.Errorf("write %s: %w", file, err)
 	}
-	// A link, not a rename: it fails when the name is taken, by whomever.
+	// A link, not a rename: it fails when the name is taken, by any process.
 	err = os.Link(tmp.Name(), file)
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil

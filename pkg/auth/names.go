@@ -8,8 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// ValidName is true for 1 to 256 bytes of printable UTF-8 that neither begin nor
-// end with a space: what history, approvals and terminals can show unchanged.
+// ValidName reports whether a name has 1 to 256 bytes of printable UTF-8 that neither
+// begin nor end with a space: texts that history, approvals and terminals can show
+// unchanged.
 func ValidName(name string) bool {
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.TrimSpace(name) != name {
 		return false
@@ -22,10 +23,10 @@ func ValidName(name string) bool {
 	return true
 }
 
-// Reserved returns whose name it is when a tokens file has given it, in whatever
-// case, or when it is that of a role, of callers without credentials or of
-// Interlock itself. No other source of identities may give it to a principal of
-// another role: policies, approvals and history know people by their names alone.
+// Reserved returns whose name it is when a tokens file has given it, in either case, or
+// when it is that of a role, of callers without credentials or of Interlock itself. No
+// other source of identities may give it to a principal of another role: policies,
+// approvals and history know people by their names alone.
 func (t *Tokens) Reserved(name string) (Role, bool) {
 	name = folded(name)
 	if t != nil {
@@ -52,7 +53,7 @@ const (
 	OwnName = "interlock"
 )
 
-// folded is one text of all names that a reader may take for one person's.
+// folded returns one text of all names that a reader may take for one person's.
 func folded(name string) string { return strings.ToLower(norm.NFKC.String(name)) }
 
 // take notes a name. Of names that differ in their case only, the one that an

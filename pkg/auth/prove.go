@@ -8,11 +8,11 @@ import (
 	"encoding/hex"
 )
 
-// A client that has read a token of a server on its machine asks the server to prove
-// that it knows the token before it sends it, or believes what it says: another
-// program may listen where the server was.
+// A client that has read a token of a server on its machine asks the server to prove that
+// it knows the token before it sends it, or believes its answers: another program may
+// listen where the server was.
 
-// Challenge is such a question. It tells nothing about the token.
+// Challenge is such a question. It reveals no part of the token.
 type Challenge struct {
 	// ID says which token is meant.
 	ID string `json:"id"`

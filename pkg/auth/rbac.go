@@ -1,10 +1,10 @@
 package auth
 
-// Who may call what. An RPC that is not in the table is denied to everybody.
+// The RPCs that each role may call. An RPC that is not in the table is denied to every
+// role.
 //
-// The table is about RPCs only. What depends on the thing that is asked for, e.g.
-// that an agent may not resume a run that an operator holds, is the service's to
-// decide.
+// The table is about RPCs only. Rights that depend on the object of the request are
+// decided by the service, e.g. that an agent may not resume a run that an operator holds.
 
 // grant is a set of roles.
 type grant uint8
@@ -23,7 +23,7 @@ const (
 const (
 	people  = operator | approver | observer
 	readers = agent | runtimes | people | service
-	// internal is what services ask of each other, and operators fix with.
+	// internal marks RPCs between services, which operators use for repairs.
 	internal = operator | service
 	drivers  = agent | runtimes | operator
 	anybody  = readers | nobody
@@ -42,7 +42,7 @@ var table = map[string]grant{
 	"/interlock.engine.v1.RunService/TransitionRun": drivers,
 	"/interlock.engine.v1.RunService/BindBranch":    drivers,
 	// The enforcer calls it with the caller's credentials. The engine asks for the
-	// decision that allowed the call, so nobody interrupts at will.
+	// decision that allowed the call, so no caller interrupts at will.
 	"/interlock.engine.v1.RunService/InterruptRun": drivers,
 	// The engine refuses an agent where meta.debug does not let agents force (S15.7).
 	"/interlock.engine.v1.RunService/ForceState": drivers,
@@ -62,8 +62,8 @@ var table = map[string]grant{
 	"/interlock.engine.v1.ProcessService/StartProcess":    drivers,
 	"/interlock.engine.v1.ProcessService/AnswerQuestion":  drivers,
 
-	// Agents learn that an approval is decided, and nothing more: they ask by what
-	// they do, and never decide.
+	// Agents learn that an approval is decided, and no more: their acts ask, and they
+	// never decide.
 	"/interlock.approval.v1.ApprovalService/CreateApproval":  internal,
 	"/interlock.approval.v1.ApprovalService/GetApproval":     readers,
 	"/interlock.approval.v1.ApprovalService/ListApprovals":   people | service,
@@ -77,7 +77,7 @@ var table = map[string]grant{
 	"/interlock.approval.v1.ApprovalService/WatchApproval":   readers,
 	"/interlock.approval.v1.ApprovalService/WatchApprovals":  people | service,
 
-	// Gateways observe tools, and so does what agents run themselves. Only an operator
+	// Gateways observe tools, and so do programs that agents start. Only an operator
 	// accepts a change.
 	"/interlock.policy.v1.UpstreamService/ObserveUpstreamTools": drivers | service,
 	"/interlock.policy.v1.UpstreamService/ListUpstreamTools":    people,
@@ -102,8 +102,13 @@ var table = map[string]grant{
 	"/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls": drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/ReportToolCall": drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/ReportCost":     drivers,
-	"/interlock.policy.v1.PolicyEnforcerService/ListOpenCalls":  readers,
-	// An agent's own word on how its call ended settles nothing (S16.4).
+	// Only who observes starts a command, and only a key of the call finishes it.
+	"/interlock.policy.v1.PolicyEnforcerService/StartCommand":  drivers,
+	"/interlock.policy.v1.PolicyEnforcerService/FinishCommand": drivers,
+	"/interlock.policy.v1.PolicyEnforcerService/ListOpenCalls": readers,
+	// A gateway has no store to announce from. An agent must not make up refusals.
+	"/interlock.policy.v1.PolicyEnforcerService/ReportRefusal": service,
+	// An agent's own word on how its call ended does not settle it (S16.4).
 	"/interlock.policy.v1.PolicyEnforcerService/SettleToolCall": operator | approver,
 
 	// Schemas and components are set up before agents work, not by them.
@@ -149,15 +154,15 @@ var table = map[string]grant{
 	"/interlock.state.v1.ComponentService/CommitExecution":    drivers,
 	"/interlock.state.v1.ComponentService/GetComponentValues": readers,
 
-	// What sessions start from is set up before they do.
+	// Agents and states are set up before sessions start.
 	"/interlock.state.v1.AgentService/CreateAgent": operator,
 	"/interlock.state.v1.AgentService/GetAgent":    readers,
 	"/interlock.state.v1.AgentService/ListAgents":  readers,
 	"/interlock.state.v1.AgentService/UpdateAgent": operator,
 	"/interlock.state.v1.AgentService/DeleteAgent": operator,
 
-	// Gateways that are not Interlock's ask for the agents behind them, as an agent would: what
-	// they ask is CheckToolCall's to judge.
+	// Gateways that are not Interlock's ask for the agents behind them, as an agent would:
+	// CheckToolCall judges their requests.
 	"/envoy.service.auth.v3.Authorization/Check": drivers,
 
 	// Probes of Kubernetes and load balancers have no credentials.
@@ -169,24 +174,24 @@ var table = map[string]grant{
 	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": readers,
 }
 
-// Allowed is true when the role may call the RPC, named like
+// Allowed reports whether the role may call the RPC, named like
 // "/interlock.engine.v1.RunService/StartRun".
 func Allowed(fullMethod string, role Role) bool {
 	return table[fullMethod]&role.grant() != 0
 }
 
-// Open is true when the RPC needs no credentials.
+// Open reports whether the RPC needs no credentials.
 func Open(fullMethod string) bool {
 	return table[fullMethod]&nobody != 0
 }
 
-// Known is true when the RPC is in the table.
+// Known reports whether the RPC is in the table.
 func Known(fullMethod string) bool {
 	_, ok := table[fullMethod]
 	return ok
 }
 
-// Methods are the full names of all RPCs in the table, in no order.
+// Methods returns the full names of all RPCs in the table, in no order.
 func Methods() []string {
 	names := make([]string, 0, len(table))
 	for name := range table {

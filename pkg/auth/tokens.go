@@ -17,21 +17,21 @@ import (
 const (
 	// minToken is the fewest bytes of a token; shorter ones can be guessed.
 	minToken = 16
-	// maxToken bounds what a caller can make the server hash.
+	// maxToken is the most bytes that the server hashes for a caller.
 	maxToken = 4096
 	maxName  = 256
 )
 
-// Tokens are static bearer tokens. Only their SHA-256 digests are kept, and a
-// token is looked up by its digest, so that the time a look-up takes tells
-// nothing about any token. The zero value knows nobody. It is safe for concurrent use.
+// Tokens are static bearer tokens. Only their SHA-256 digests are kept, and a token is
+// looked up by its digest, so that the time a look-up takes reveals no token. The zero
+// value knows no token. It is safe for concurrent use.
 type Tokens struct {
 	// file is nil for those that were parsed.
 	file *reread.Value[callers]
 	callers
 }
 
-// known is whose tokens count now.
+// known returns the callers whose tokens count now.
 func (t *Tokens) known() callers {
 	if t.file != nil {
 		return t.file.Get()
@@ -39,7 +39,7 @@ func (t *Tokens) known() callers {
 	return t.callers
 }
 
-// callers are what a tokens file says. It is not changed after it was parsed.
+// callers are the entries of a tokens file. It is not changed after it was parsed.
 type callers struct {
 	byDigest map[[sha256.Size]byte]Principal
 	// byName has names as folded gives them.
@@ -48,7 +48,7 @@ type callers struct {
 
 var _ Authenticator = (*Tokens)(nil)
 
-// Authenticate tells whose token it is, or ErrUnauthenticated.
+// Authenticate describes whose token it is, or ErrUnauthenticated.
 func (t *Tokens) Authenticate(_ context.Context, token string) (Principal, error) {
 	if t == nil || len(token) < minToken || len(token) > maxToken {
 		return Principal{}, ErrUnauthenticated
@@ -60,7 +60,7 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (Principal, error
 	return p, nil
 }
 
-// Len is the number of tokens.
+// Len returns the number of tokens.
 func (t *Tokens) Len() int { return len(t.known().byDigest) }
 
 // entry is one token of the long form.
@@ -126,7 +126,7 @@ func parseEntries(data []byte) ([]entry, error) {
 	}
 	var flat map[Role]string
 	if err := json.Unmarshal(data, &flat); err != nil {
-		// The decoder's error may quote what it read: a secret. Drop it.
+		// The decoder's error may quote its input: a secret. Drop it.
 		return nil, errors.New("the tokens file cannot be read: " + fix)
 	}
 	var entries []entry

@@ -2,9 +2,9 @@ package authority
 
 import "github.com/interlock-run/interlock/pkg/workflow"
 
-// Aim is what an operation is carried out on.
+// Aim is the object of an operation.
 type Aim struct {
-	// Asked is what the request means. It owns the request's idempotency key.
+	// Asked is the place that the request means. It owns the request's idempotency key.
 	Asked Place
 	// At is the run that changes.
 	At Place
@@ -32,7 +32,7 @@ func (s *Scene) Aim(op Op) (Aim, *Refusal) {
 	return Aim{Asked: asked, At: at}, refusal
 }
 
-// asked is what the request means, as far as the caller may mean it.
+// asked returns the place that the request means, as far as the caller may mean it.
 func (s *Scene) asked(op Op, r rule) (Place, *Refusal) {
 	if s.Who.Session == "" || r.admitted {
 		return s.place()
@@ -58,7 +58,7 @@ func (s *Scene) asked(op Op, r rule) (Place, *Refusal) {
 	}
 }
 
-// place is what a caller means whose token is not bound.
+// place returns the place that a caller means whose token is not bound.
 func (s *Scene) place() (Place, *Refusal) {
 	t := s.Target
 	switch {
@@ -78,7 +78,7 @@ func (s *Scene) place() (Place, *Refusal) {
 	return binding.place(n, t.Branch), refusal
 }
 
-// place is where a session works: in its own branch, or else in one that it names.
+// place returns where a session works: in its own branch, or else in one that it names.
 func (b Binding) place(n Node, branch string) Place {
 	if b.Branch != "" {
 		return Place{Node: n, Branch: b.Branch, Owner: b.Session, OwnerEnded: b.Ended}
@@ -90,9 +90,9 @@ func drivesNothing(session string) *Refusal {
 	return refuse(NotFound, "session %q drives no run; load a workflow first", session)
 }
 
-// ownPlace is the place in the driven run that a bound caller means: the branch of its
-// session, or else one that is assigned to no other session. A branch that has ended, or
-// never was, is left for the machine to explain.
+// ownPlace returns the place in the driven run that a bound caller means: the branch of
+// its session, or else one that is assigned to no other session. A branch that has ended,
+// or never was, is left for the machine to explain.
 func (s *Scene) ownPlace(binding Binding, own Node, whole bool) (Place, *Refusal) {
 	who, run, branch := s.Who, own.Run, binding.Branch
 	if whole && (branch != "" || who.Branch != "" || run.SessionID != who.Session) {
@@ -123,9 +123,9 @@ func sameBranch(run *workflow.Run, a, b string) bool {
 	return a == b || foundA && foundB && pathA == pathB
 }
 
-// ofFamily is a run that a bound caller names and that its session does not drive: one
-// of the same family, or one of its own that has ended. Nothing changes that one any
-// more, and a repeat of what has ended it gets the first answer (S6.5). own is the run
+// ofFamily returns a run that a bound caller names and that its session does not drive:
+// one of the same family, or one of its own that has ended. That one no longer changes,
+// and a repeat of the request that ended it gets the first answer (S6.5). own is the run
 // that the session drives, or nil.
 func (s *Scene) ofFamily(own *workflow.Run, whole bool) (Place, *Refusal) {
 	n, found, refusal := s.run(s.Target.RunID)
@@ -157,8 +157,8 @@ func (s *Scene) ofFamily(own *workflow.Run, whole bool) (Place, *Refusal) {
 }
 
 // invokedFrom reports that a run was invoked, by however many steps, from the branch of
-// the driven run that the caller's token is bound to; of a token that is bound to no
-// branch it asks nothing.
+// the driven run that the caller's token is bound to; a token that is bound to no branch
+// needs no check.
 func (s *Scene) invokedFrom(own *workflow.Run, n Node) (bool, *Refusal) {
 	if s.Who.Branch == "" {
 		return true, nil
@@ -176,7 +176,7 @@ func (s *Scene) invokedFrom(own *workflow.Run, n Node) (bool, *Refusal) {
 	return false, nil
 }
 
-// branchToTake is the run of whose fork a bound caller's session is given a branch.
+// branchToTake returns the run of whose fork a bound caller's session is given a branch.
 func (s *Scene) branchToTake() (Place, *Refusal) {
 	n, found, refusal := s.run(s.Target.RunID)
 	switch {

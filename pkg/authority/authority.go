@@ -1,10 +1,10 @@
-// Package authority decides who may do what: which run a request means, whether its
-// caller may do that to it, and whether an agent would escape the run's rules by it.
+// Package authority decides on operations: which run a request means, whether its caller
+// may do that to it, and whether an agent would escape the run's rules by it.
 //
-// A decision is a function of a Scene, which holds everything that it may depend on.
-// The loader of a Scene must make each record that it read a precondition of the commit
-// that follows, so that a decision never outlives what it was made on. The package must
-// never read anything itself, and never take missing knowledge for permission.
+// A decision is a function of a Scene, which holds everything that it may depend on. The
+// loader of a Scene must make each record that it read a precondition of the commit that
+// follows, so that a decision never outlives its facts. The package must never read
+// anything itself, and never take missing knowledge for permission.
 package authority
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Role is what a caller is, as far as its authority over runs and sessions goes.
+// Role is the part of a caller that counts for its authority over runs and sessions goes.
 type Role string
 
 // The roles. Which calls reach a service at all is settled before, by pkg/auth.
@@ -23,8 +23,8 @@ const (
 	Agent Role = "agent"
 	// Operator stands for every human role.
 	Operator Role = "operator"
-	// System is Interlock itself: it carries out what humans or the end of a session
-	// have settled.
+	// System is Interlock itself: it carries out decisions of humans, and the end of
+	// sessions.
 	System Role = "system"
 )
 
@@ -33,12 +33,12 @@ type Who struct {
 	Role Role
 	// Name of the principal.
 	Name string
-	// Session and Branch are what the caller's token is bound to; empty for no limit.
-	// A caller whose token is bound acts for that session alone.
+	// Session and Branch are the bounds of the caller's token; empty for no limit. A
+	// caller whose token is bound acts for that session alone.
 	Session, Branch string
 }
 
-// Op is what a caller wants to do.
+// Op is an operation that a caller requests.
 type Op string
 
 // The operations.
@@ -73,32 +73,32 @@ type aims int
 const (
 	named     aims = iota // the run that the request names
 	innermost             // the one whose rules are in force: the last that was invoked
-	outermost             // the one that nobody invoked, with all that it waits for
+	outermost             // the one that no run invoked, with all that it waits for
 )
 
 // Works reports that an agent works in a session by an operation, which ends with the session
-// (S11.6): it may still pause, cancel and read what is there.
+// (S11.6): it may still pause, cancel and read.
 func Works(op Op) bool {
 	return slices.Contains([]Op{Transition, Answer, Force, Start, Take, Bind, Resume}, op)
 }
 
-// leaving is what an agent would leave by an operation.
+// leaving names the runs that an agent would leave by an operation.
 type leaving int
 
 const (
 	nothing leaving = iota
 	itsRun          // the run that the operation is carried out on
-	driven          // what the session drives, for another run
+	driven          // the runs that the session drives, for another run
 )
 
-// rule says what an operation is.
+// rule describes an operation.
 type rule struct {
 	aims aims
 	// sessions: named by its session it is the innermost run, named by its id that run.
 	bySession bool
 	// whole: it concerns every branch of the run.
 	whole bool
-	// leaves: what an agent would leave by it.
+	// leaves: the runs that an agent would leave by it.
 	leaves leaving
 	// lifts: a run that is held continues by it.
 	lifts []workflow.HoldCause
@@ -106,7 +106,7 @@ type rule struct {
 	system bool
 	// human: no agent does it.
 	human bool
-	// admitted: who may do it was settled by what the operation follows from.
+	// admitted: the cause of the operation has settled who may do it.
 	admitted bool
 }
 
@@ -132,7 +132,8 @@ var rules = map[Op]rule{
 	LiftEnd:    {aims: outermost, system: true, lifts: []workflow.HoldCause{workflow.HoldSessionEnd}},
 }
 
-// ruleOf is the rule of an operation, as far as the caller may do such a thing at all.
+// ruleOf returns the rule of an operation, as far as the caller may do such a thing at
+// all.
 func (s *Scene) ruleOf(op Op) (rule, *Refusal) {
 	r, known := rules[op]
 	if !known || r.system && s.Who.Role != System {
@@ -144,8 +145,8 @@ func (s *Scene) ruleOf(op Op) (rule, *Refusal) {
 	return r, nil
 }
 
-// Lifts are the causes of holds that a caller lifts by an operation: none for an agent,
-// which resumes only what is not held.
+// Lifts returns the causes of holds that a caller lifts by an operation: none for an
+// agent, which resumes only runs that are not held.
 func (w Who) Lifts(op Op) []workflow.HoldCause {
 	if w.Role == Agent {
 		return nil
@@ -174,7 +175,7 @@ const (
 type Refusal struct {
 	Code    Code
 	Message string
-	// Need is what the Scene lacks; it is nil in a refusal that stands.
+	// Need is the fact that the Scene lacks; it is nil in a refusal that stands.
 	Need *Need
 }
 
@@ -185,8 +186,8 @@ func refuse(code Code, format string, args ...any) *Refusal {
 	return &Refusal{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// The parts of a message that say what a bound token has no part in. No message tells
-// whether there is such a run.
+// The parts of a message that name the objects outside of a bound token. No message
+// reports whether there is such a run.
 const (
 	anotherSession = "the request names another session"
 	anotherRun     = "that run is not assigned to the session"
@@ -195,7 +196,7 @@ const (
 	noStart        = "a token of a branch cannot start a run; take the branch instead"
 )
 
-// outside refuses what the caller's token does not cover.
+// outside refuses an object that the caller's token does not cover.
 func (w Who) outside(what string) *Refusal {
 	if w.Branch != "" {
 		return refuse(PermissionDenied,

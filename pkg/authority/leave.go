@@ -55,15 +55,15 @@ func (s *Scene) mayLeaveFor(op Op, next Place) *Refusal {
 	return refusal
 }
 
-// HasEnded refuses an agent what it would do in a session that has ended.
+// HasEnded refuses an agent's operation in a session that has ended.
 func HasEnded(session string) *Refusal {
-	return refuse(SessionEnded, "session %q has ended, and an agent does nothing in it until an operator or a session above resumes it; or work in a new session",
+	return refuse(SessionEnded, "session %q has ended, and an agent cannot act in it until an operator or a session above resumes it; or work in a new session",
 		clip(session))
 }
 
-// Whole is what a session gives up when it drives another run: all of the family, where
-// the outermost run is its own, whatever branch of an invoked run it has taken; or else
-// what it is bound to.
+// Whole returns the binding that a session gives up when it drives another run: all of
+// the family, where the outermost run is its own, no matter which branch of an invoked
+// run it has taken; or else its own binding.
 func Whole(b Binding, run, root *workflow.Run) (Binding, *workflow.Run) {
 	if root.ID != run.ID && root.SessionID == b.Session {
 		return Binding{Session: b.Session, RunID: root.ID, Ended: b.Ended}, root
@@ -78,8 +78,8 @@ func Left(b Binding, run *workflow.Run) bool {
 }
 
 // HoldsAtEnd reports that a run is held when a session that drives it ends (S11.1), so
-// that nobody escapes its rules by that, or by a pause before. The end of a session that
-// works in a branch of another's run holds nothing: its branch is lost to it.
+// that no agent escapes its rules by that, or by a pause before. The end of a session
+// that works in a branch of another's run holds no run: its branch is lost to it.
 func HoldsAtEnd(b Binding, run *workflow.Run) bool {
 	return !run.Status.Ended() && run.SessionID == b.Session
 }
@@ -180,8 +180,8 @@ func (s *Scene) mayLeaveBranch(b Binding, n Node) *Refusal {
 
 // mayContinueElsewhere refuses an agent another run in a session whose run has ended in a
 // way that keeps the session: BLOCKED is a stop sign, which a human takes down (S8.3);
-// and what is still enforced after a final state (S2.9) lets only the same workflow be
-// started again, with enforcement that is not weaker.
+// and enforcement that lasts after a final state (S2.9) permits only a new start of the
+// same workflow, with enforcement that is not weaker.
 func (s *Scene) mayContinueElsewhere(b Binding, n Node) *Refusal {
 	run := n.Run
 	if b.Branch == "" && run.SessionID != b.Session {
@@ -193,7 +193,14 @@ func (s *Scene) mayContinueElsewhere(b Binding, n Node) *Refusal {
 			"run %s of this session has ended BLOCKED, and an agent can start no other in it; an operator can", run.ID)
 	case workflow.Completed, workflow.Failed:
 		again := s.Offer != nil && s.Offer.Workflow == run.Workflow && s.Offer.Enforcement.AtLeast(n.Enforcement)
-		if !n.Enforcement.Lifts(run.Status) && !again {
+		switch {
+		case n.Enforcement.Lifts(run.Status):
+		case again && s.Offer.ByAgent && s.Offer.Digest != n.Digest:
+			return refuse(EnforcementKept,
+				"run %s of version %d of workflow %q has ended %s, and an agent has registered version %d since, which an agent cannot start here: "+
+					"register the text of version %d again and start that, or ask an operator to register the new version or to start the run",
+				run.ID, run.WorkflowVersion, run.Workflow, run.Status, s.Offer.Version, run.WorkflowVersion)
+		case !again:
 			return refuse(EnforcementKept,
 				"run %s has ended %s, and workflow %q has enforcement %q, which this session keeps to: "+
 					"an agent can start the same workflow again here, and no other; an operator can, and so can a new session",

@@ -7,9 +7,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Permit refuses what the caller may not do, once Aim has found what it is about. It
-// holds agents to the rules of the runs that they work in: an agent leaves no run that is
-// held, that keeps its agents, or that is a process, by any operation (S6.2, S6.6, S8).
+// Permit refuses an operation that the caller may not do on the object that Aim has
+// found. It holds agents to the rules of the runs that they work in: an agent leaves no
+// run that is held, that keeps its agents, or that is a process, by any operation (S6.2,
+// S6.6, S8).
 func (s *Scene) Permit(op Op, aim Aim) *Refusal {
 	r, refusal := s.ruleOf(op)
 	if refusal != nil || s.Who.Role != Agent {
@@ -29,13 +30,17 @@ func (s *Scene) Permit(op Op, aim Aim) *Refusal {
 	case itsRun:
 		return s.mayEnd(aim.At.Node)
 	case driven:
-		return s.mayLeaveFor(op, aim.At)
+		refusal := s.mayLeaveFor(op, aim.At)
+		if refusal == nil && s.Offer != nil {
+			_, _, refusal = s.Workspace()
+		}
+		return refusal
 	default:
 		return nil
 	}
 }
 
-// notHeld refuses an agent what would leave or resume a run that is held.
+// notHeld refuses an agent an operation that would leave or resume a held run.
 func notHeld(run *workflow.Run) *Refusal {
 	if !run.Held() {
 		return nil
@@ -52,7 +57,7 @@ func notHeld(run *workflow.Run) *Refusal {
 	return refuse(RunHeld, "run %s is held: %s", run.ID, strings.Join(causes, "; "))
 }
 
-// kept is why an agent cannot leave a run.
+// kept returns why an agent cannot leave a run.
 func kept(n Node) *Refusal {
 	if n.Process {
 		return refuse(EnforcementKept,
@@ -65,7 +70,7 @@ func kept(n Node) *Refusal {
 }
 
 // mayEnd refuses to pause or end a run for the sake of the run itself, of one that it
-// waits for, or of one that waits for it and would move on by its end. What has ended is
+// waits for, or of one that waits for it and would move on by its end. Ended runs are
 // left to the machine.
 func (s *Scene) mayEnd(n Node) *Refusal {
 	if n.Run.Status.Ended() {

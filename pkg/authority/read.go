@@ -6,9 +6,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// readable is a run that a bound caller may see though its session does not drive it: one
-// that the session has left, or one of the family that it works in. own is the run that
-// it drives, or nil.
+// readable returns a run that a bound caller may see though its session does not drive
+// it: one that the session has left, or one of the family that it works in. own is the
+// run that it drives, or nil.
 func (s *Scene) readable(own *workflow.Run) (Place, *Refusal) {
 	n, found, refusal := s.run(s.Target.RunID)
 	switch branch := s.Target.Branch; {
@@ -32,7 +32,7 @@ func (w Who) Owns(run, driven *workflow.Run) bool {
 	return w.Session == "" || run.SessionID == w.Session || driven != nil && run.Root() == driven.Root()
 }
 
-// MayRead refuses what a caller does not own.
+// MayRead refuses a run that the caller does not own.
 func (w Who) MayRead(run, driven *workflow.Run) *Refusal {
 	if w.Owns(run, driven) {
 		return nil
@@ -48,11 +48,11 @@ func (w Who) Unseen(id string) *Refusal {
 	return refuse(NotFound, "no run %q", id)
 }
 
-// SupersededBy is the run that is driven instead of one that was asked for by its id, or
-// empty. Tools may be open in a run that is paused or has ended; they are not for a
-// session that drives another run since, nor where the run was invoked and has ended: the
-// outermost, which may enforce always, says what its end means. root is the run's
-// outermost, and now what root's session drives, or nil.
+// SupersededBy returns the run that is driven instead of one that was asked for by its
+// id, or empty. Tools may be open in a run that is paused or has ended; they are not for
+// a session that drives another run since, nor where the run was invoked and has ended:
+// the outermost, which may enforce always, decides the meaning of its end. root is the
+// run's outermost, and now what root's session drives, or nil.
 func SupersededBy(run, root, now *workflow.Run) string {
 	switch {
 	case !run.Status.Stopped() && !run.Status.Ended():
@@ -66,12 +66,13 @@ func SupersededBy(run, root, now *workflow.Run) string {
 	}
 }
 
-// Confined reports that what a caller names must be looked up as the caller's own each
-// time: nothing that was remembered of a run tells whether it is.
+// Confined reports that the run that a caller names must be looked up as the caller's own
+// each time: no cached fact of a run shows that it is.
 func (w Who) Confined() bool { return w.Session != "" }
 
-// Accounts is whose usage of a limit a caller asks about: an agent that names nobody asks
-// about itself, and one whose token is bound asks about no other session.
+// Accounts returns the principal and session whose usage of a limit a caller asks about:
+// an agent that names none asks about itself, and one whose token is bound asks about no
+// other session.
 func (w Who) Accounts(principal, session string) (string, string, *Refusal) {
 	if w.Role != Agent {
 		return principal, session, nil

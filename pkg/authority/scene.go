@@ -6,26 +6,28 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Node is a run, with what its definition says of leaving it.
+// Node is a run, with the rules of its definition on leaving it.
 type Node struct {
 	Run *workflow.Run
 	// Enforcement is the definition's meta.enforcement (S2.9, S6.6).
 	Enforcement workflow.Enforcement
 	// Process: the definition is a process (S8).
 	Process bool
+	// Digest of the definition, where a run would be started.
+	Digest string
 }
 
 // keeps reports that agents cannot leave the run before it has ended.
 func (n Node) keeps() bool { return n.Enforcement.Keeps() || n.Process }
 
-// Target is what a request names: a run by its id, or else the one that a session drives;
-// and the branch of its fork, or none for the caller's own.
+// Target is the object that a request names: a run by its id, or else the one that a
+// session drives; and the branch of its fork, or none for the caller's own.
 type Target struct{ RunID, Session, Branch string }
 
-// Binding is what a session drives.
+// Binding is the run that a session drives.
 type Binding struct {
 	Session string
-	// RunID is empty for a session that drives nothing.
+	// RunID is empty for a session that drives no run.
 	RunID string
 	// Branch is the path of the branch that is the session's own; empty for the run.
 	Branch string
@@ -42,6 +44,12 @@ type Offer struct {
 	// Claims are the keys that the request sets in the context, and that agents may not
 	// set at the start (S6.8).
 	Claims []string
+	// Digest of the definition, and ByAgent where only agents have registered it.
+	Digest  string
+	ByAgent bool
+	// Workspace that the request names, and Vouched where someone vouches for that who is no agent.
+	Workspace string
+	Vouched   bool
 }
 
 // Scene is all that a decision may depend on, as far as it is known. A decision that
@@ -50,7 +58,7 @@ type Offer struct {
 type Scene struct {
 	Who    Who
 	Target Target
-	// Bindings that were read, also of sessions that drive nothing.
+	// Bindings that were read, also of sessions that drive no run.
 	Bindings []Binding
 	// Runs that were read, and the ids of those that there are not.
 	Runs   []Node
@@ -62,7 +70,7 @@ type Scene struct {
 	Offer *Offer
 }
 
-// Need is what a decision depends on and a Scene lacks: one of these.
+// Need is a fact that a decision depends on and a Scene lacks: one of these.
 type Need struct {
 	// RunID of a run, or Session whose binding counts.
 	RunID, Session string
@@ -71,7 +79,7 @@ type Need struct {
 }
 
 func lacks(n Need) *Refusal {
-	return &Refusal{Code: Incomplete, Message: "the decision depends on what was not read; nothing has changed", Need: &n}
+	return &Refusal{Code: Incomplete, Message: "the decision depends on a record that was not read; nothing has changed", Need: &n}
 }
 
 // run finds a run; found is false when there is none of this id.
@@ -96,7 +104,7 @@ func (s *Scene) member(id string) (Node, *Refusal) {
 	return n, refusal
 }
 
-// drives is what a session drives; found is false when it drives nothing.
+// drives returns the binding of a session; found is false when it drives no run.
 func (s *Scene) drives(session string) (b Binding, n Node, found bool, _ *Refusal) {
 	i := slices.IndexFunc(s.Bindings, func(b Binding) bool { return b.Session == session })
 	if i < 0 {
@@ -121,13 +129,13 @@ type Place struct {
 	OwnerEnded bool
 }
 
-// Lost reports that the branch is no longer its owner's, or that its owner has ended:
-// nothing is allowed there.
+// Lost reports that the branch is no longer its owner's, or that its owner has ended: no
+// operation is allowed there.
 func (p Place) Lost() bool {
 	return p.Owner != "" && (p.OwnerEnded || !p.Run.Bound(p.Branch, p.Owner))
 }
 
-// View is the run as the place sees it.
+// View returns the run as the place sees it.
 func (p Place) View() workflow.View {
 	if p.Lost() {
 		return p.Run.Lost(p.Branch)
@@ -135,7 +143,7 @@ func (p Place) View() workflow.View {
 	return p.Run.At(p.Branch)
 }
 
-// parent is the run that waits for another; waits is false when none does any more.
+// parent returns the run that waits for another; waits is false when none does any more.
 func (s *Scene) parent(n Node) (parent Node, waits bool, _ *Refusal) {
 	if n.Run.Parent == nil || n.Run.Status.Ended() {
 		return Node{}, false, nil

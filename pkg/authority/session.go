@@ -88,8 +88,8 @@ func (s SessionScene) MayStop(end bool) *Refusal {
 }
 
 // MayResume refuses a caller whose token is bound another session than its own or one
-// below it, and an agent a session that somebody else has ended: that end is lifted by an
-// operator, or by a session above.
+// below it, and an agent a session that another caller has ended: that end is lifted by
+// an operator, or by a session above.
 func (s SessionScene) MayResume() *Refusal {
 	if s.Who.Role != Agent {
 		return nil
@@ -102,8 +102,9 @@ func (s SessionScene) MayResume() *Refusal {
 	return s.MayReopen()
 }
 
-// MayReopen refuses an agent what takes back the end of a session that somebody else has
-// ended, unless the session is below the agent's own: to resume that session, or one below it.
+// MayReopen refuses an agent an operation that takes back the end of a session that another
+// caller has ended, unless the session is below the agent's own: to resume that session, or
+// one below it.
 func (s SessionScene) MayReopen() *Refusal {
 	if s.Who.Role != Agent || s.Who.Session != "" && s.Below && s.Subject.ID != s.Acting.ID {
 		return nil
@@ -113,7 +114,7 @@ func (s SessionScene) MayReopen() *Refusal {
 	case by == nil || by.Role == Agent && by.SessionID == s.Subject.ID:
 		return nil
 	case by.Role == Agent && by.Name == s.Who.Name && s.Who.Session == "":
-		return nil // callers whose tokens are not bound are told apart by name alone
+		return nil // callers whose tokens are not bound are distinguished by name alone
 	default:
 		return refuse(PermissionDenied, "session %q was ended by %q; an operator can resume it, or a session above it",
 			clip(s.Subject.Name), clip(by.Name))

@@ -1,6 +1,8 @@
 package authority
 
 import (
+	"cmp"
+	"path"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -14,8 +16,8 @@ func (w Who) ActsFor(session string) *Refusal {
 	return nil
 }
 
-// StartIn is the session that a caller may start a run in: its own where its token is
-// bound.
+// StartIn returns the session that a caller may start a run in: its own where its token
+// is bound.
 func (w Who) StartIn(session string) (string, *Refusal) {
 	switch {
 	case w.Session == "":
@@ -27,8 +29,8 @@ func (w Who) StartIn(session string) (string, *Refusal) {
 	}
 }
 
-// mayStart refuses an agent what would soften a workflow's rules before its run begins:
-// an older version, and facts that guards read (S6.8).
+// mayStart refuses an agent input that would soften a workflow's rules before its run
+// begins: an older version, and facts that guards read (S6.8).
 func (s *Scene) mayStart() *Refusal {
 	o := s.Offer
 	switch {
@@ -47,11 +49,35 @@ func (s *Scene) mayStart() *Refusal {
 	}
 }
 
+// Workspace returns the workspace of a run that is started, and whether it is the claim of an agent
+// (S14.7). A run without one of its own is in that of its session, which an agent cannot change.
+func (s *Scene) Workspace() (workspace string, claimed bool, _ *Refusal) {
+	o := s.Offer
+	own := s.Who.Role == Agent && !o.Vouched
+	claimed = own && o.Workspace != ""
+	session := cmp.Or(s.Who.Session, s.Target.Session)
+	if session == "" || !own && o.Workspace != "" {
+		return o.Workspace, claimed, nil
+	}
+	_, now, drives, refusal := s.drives(session)
+	switch {
+	case refusal != nil:
+		return "", false, refusal
+	case !drives || now.Run.Workspace == "":
+		return o.Workspace, claimed, nil
+	case o.Workspace == "" || path.Clean(o.Workspace) == path.Clean(now.Run.Workspace):
+		return now.Run.Workspace, now.Run.Claimed, nil
+	default:
+		return "", false, refuse(PermissionDenied,
+			"session %q works in %q, and an agent cannot start a run of it in another workspace: leave the workspace out, or ask an operator to start the run",
+			clip(session), clip(now.Run.Workspace))
+	}
+}
+
 func quoted(names []string) string { return `"` + strings.Join(names, `", "`) + `"` }
 
-// MayTakeUp reports that a paused run is one that a caller may resume in its session:
-// the caller started it, nobody invoked it, and no hold is on it that the caller cannot
-// lift.
+// MayTakeUp reports that a paused run is one that a caller may resume in its session: the
+// caller started it, no run invoked it, and no hold is on it that the caller cannot lift.
 func (w Who) MayTakeUp(run *workflow.Run) bool {
 	switch {
 	case run.Parent != nil || run.Owner != w.Name || w.Role == Agent && run.Held():

@@ -7,10 +7,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// MayTakeBranch reports that a branch of a run's fork may be given to the caller's
-// session (S5.3). A token that is bound to a branch gives that branch; one that is bound to
-// a session alone gives branches of runs of that session, and of the sessions above it.
-// Agents whose tokens are not bound share what one of their name has started.
+// MayTakeBranch reports that a branch of a run's fork may be given to the caller's session
+// (S5.3). A token that is bound to a branch gives that branch; one that is bound to a
+// session alone gives branches of runs of that session, and of the sessions above it.
+// Agents whose tokens are not bound share the runs that an agent of their name has started.
 func (s *Scene) MayTakeBranch(run *workflow.Run, branch string) (bool, *Refusal) {
 	switch {
 	case s.Who.Session == "":

@@ -20,7 +20,8 @@ const markKey = "interlock-store"
 const attestEvery = time.Minute
 
 // Attest compares a store with the mark that the stream keeps of it, and renews the mark. A store
-// that lacks what was seen of it refuses everything from then on, which is no error here.
+// that lacks entries that were seen before refuses every commit from then on; that is not an
+// error here.
 func (e Endpoint) Attest(ctx context.Context, stream Stream, st store.Witnessed) error {
 	nc, err := e.dial(nats.Name("interlock-attest"), nats.NoReconnect(), nats.Timeout(2*time.Second))
 	if err != nil {

@@ -1,12 +1,12 @@
-// Package bus announces what the store committed. It holds the envelope of
-// events and their subjects, the relay that carries the store's outbox to NATS
-// JetStream, durable subscribers, and live watching.
+// Package bus announces the commits of the store. It holds the envelope of events and
+// their subjects, the relay that carries the store's outbox to NATS JetStream, durable
+// subscribers, and live watching.
 //
-// The store is the truth and the stream is derived from it: whatever happens to
-// NATS, the relay brings the stream up to the outbox again. Delivery is at least
-// once, in order per entity. The package must never announce what was not
-// committed, never drop an outbox entry that NATS may still lose, and never put
-// an event's payload into a log or an error.
+// The store is the truth and the stream is derived from it: after any failure of NATS,
+// the relay brings the stream up to the outbox again. Delivery is at least once, in order
+// per entity. The package must never announce an uncommitted change, never drop an outbox
+// entry that NATS may still lose, and never put an event's payload into a log or an
+// error.
 package bus
 
 import (
@@ -36,8 +36,8 @@ type Endpoint struct {
 	Options []nats.Option
 }
 
-// Login is what a NATS server is shown and how it is known. The zero value is nobody, and
-// the system's CAs.
+// Login has the credentials for a NATS server and the CAs to check it. The zero value has
+// no credentials, and the system's CAs.
 type Login struct {
 	// Credentials is a file with a JWT and its key, as NATS makes them.
 	Credentials string
@@ -122,5 +122,5 @@ func (e Endpoint) dial(options ...nats.Option) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// errLost means the stream no longer holds what it acknowledged.
+// errLost means the stream no longer holds messages that it acknowledged.
 var errLost = errors.New("the stream lost acknowledged messages")

@@ -31,15 +31,15 @@ type Config struct {
 	// minutes.
 	Grace time.Duration
 	// Keep is how long the store keeps an event after it was decided, for Rebuild. Default
-	// 0: what the stream has had for the grace is forgotten.
+	// 0: events that the stream has had for the grace are deleted.
 	Keep time.Duration
 	// Window is how many publishes may be unacknowledged at once, default 256.
 	Window int
 	// AckTimeout is how long NATS may take to acknowledge, default 5 s.
 	AckTimeout time.Duration
 	// Reopen, when set, opens the files of the stream's server anew. The relay calls it
-	// when the stream refuses what it should take: after one failed write a server may
-	// refuse everything until its files are opened again.
+	// when the stream refuses valid messages: after one failed write a server may refuse
+	// everything until its files are opened again.
 	Reopen func() error
 	// Witnessed is the store, when the stream keeps a mark of it; nil for none.
 	Witnessed store.Witnessed

@@ -28,13 +28,13 @@ const (
 	headerContentType = "content-type"
 )
 
-// ErrEvent is what an event that cannot be announced is.
+// ErrEvent is the error for an event that cannot be announced.
 var ErrEvent = errors.New("bus: bad event")
 
-// Encode makes the outbox entry of an event: its subject, its payload in proto3
-// JSON, its key (namespace, entity, entity id) and its id. An empty ev.Id is
-// filled with EventID. Everything else but the payload must be there; the error
-// is ErrEvent and says what is missing.
+// Encode makes the outbox entry of an event: its subject, its payload in proto3 JSON, its
+// key (namespace, entity, entity id) and its id. An empty ev.Id is filled with EventID.
+// Everything else but the payload must be there; the error is ErrEvent and names the
+// missing part.
 func Encode(ev *eventv1.Event) (store.Event, error) {
 	event, err := Head(ev)
 	if err != nil {
@@ -44,7 +44,7 @@ func Encode(ev *eventv1.Event) (store.Event, error) {
 	return event, err
 }
 
-// Payload is an event in proto3 JSON, without any check.
+// Payload returns an event in proto3 JSON, without any check.
 func Payload(ev *eventv1.Event) ([]byte, error) {
 	payload, err := marshal(ev)
 	if err != nil {
@@ -53,7 +53,7 @@ func Payload(ev *eventv1.Event) ([]byte, error) {
 	return payload, nil
 }
 
-// Head is Encode without the payload, for an event whose payload is made later.
+// Head encodes an event without the payload, for an event whose payload is made later.
 func Head(ev *eventv1.Event) (store.Event, error) {
 	for _, field := range []struct{ name, value string }{
 		{"namespace", ev.GetNamespace()},
@@ -82,11 +82,11 @@ func Head(ev *eventv1.Event) (store.Event, error) {
 	}, nil
 }
 
-// EventID returns the id that follows from what the event says: namespace,
-// entity, entity id, version (for a tool call its call id) and type, joined by
-// dots, each with the bytes outside [A-Za-z0-9_-] written ~XX. The same change
-// has the same id in every process that computes it, and two changes never share one as long as
-// a version (a call id) has at most one event of a type.
+// EventID returns the id that follows from the event's namespace, entity, entity id, version
+// (for a tool call its call id) and type, joined by dots, each with the bytes outside
+// [A-Za-z0-9_-] written ~XX. The same change has the same id in every process that computes it,
+// and two changes never share one as long as a version (a call id) has at most one event of a
+// type.
 func EventID(ev *eventv1.Event) string {
 	which := strconv.FormatInt(ev.GetVersion(), 10)
 	switch p := ev.GetPayload().(type) {
@@ -111,8 +111,8 @@ func Decode(payload []byte) (*eventv1.Event, error) {
 	return ev, nil
 }
 
-// wireID is the id of an entry in the stream: with the era of the store's history, for in
-// another the same id may be of another event.
+// wireID returns the id of an entry in the stream: with the era of the store's history,
+// for in another the same id may be of another event.
 func wireID(e *store.OutboxEntry) string {
 	if e.Era == "" {
 		return e.ID
@@ -120,7 +120,7 @@ func wireID(e *store.OutboxEntry) string {
 	return e.ID + "@" + e.Era
 }
 
-// message is an outbox entry on the wire. Every header follows from the entry.
+// message returns an outbox entry on the wire. Every header follows from the entry.
 func message(e *store.OutboxEntry, reply string) *nats.Msg {
 	h := make(nats.Header, 8)
 	// One backing array for all values saves an allocation per header.
@@ -177,7 +177,7 @@ func eventTime(payload []byte) time.Time {
 	return t
 }
 
-// headerSafe tells whether text can be a CloudEvents header value as it is.
+// headerSafe reports whether text can be a CloudEvents header value as it is.
 func headerSafe(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c <= ' ' || c > '~' || c == '"' || c == '%' {

@@ -358,9 +358,9 @@ func TestMarshalKnowsEveryField(t *testing.T) {
 		want int
 	}{
 		{&eventv1.Event{}, 8 + 36},
-		{&eventv1.ToolCallDecided{}, 15},
+		{&eventv1.ToolCallDecided{}, 17},
 		{&eventv1.ShadowDecided{}, 5},
-		{&eventv1.ToolCallReported{}, 7},
+		{&eventv1.ToolCallReported{}, 8},
 		{&eventv1.RunTransitioned{}, 7},
 		{&eventv1.StateChanged{}, 6},
 	} {

@@ -22,8 +22,8 @@ func (e *UnfitError) Error() string {
 	return fmt.Sprintf("the NATS at %s cannot keep events: %s", e.URL, e.Why)
 }
 
-// Fit is an *UnfitError when a NATS can be reached that will never keep events: it is too
-// old, or has no JetStream. One that cannot be reached may still come.
+// Fit returns an *UnfitError when a NATS can be reached that will never keep events: it
+// is too old, or has no JetStream. One that cannot be reached may still come.
 func (e Endpoint) Fit(ctx context.Context) error {
 	nc, err := e.dial(nats.Name("interlock-fit"), nats.NoReconnect(), nats.Timeout(2*time.Second))
 	if err != nil {
@@ -37,7 +37,8 @@ func (e Endpoint) Fit(ctx context.Context) error {
 	return &UnfitError{URL: nc.ConnectedUrlRedacted(), Why: why}
 }
 
-// unfit says why a server cannot keep events; empty when it can, for all that is known.
+// unfit describes why a server cannot keep events; empty when it can, for all that is
+// known.
 func unfit(ctx context.Context, nc *nats.Conn) string {
 	if version := nc.ConnectedServerVersion(); older(version, leastServer) {
 		return fmt.Sprintf("it has version %s, and %s or newer is needed; Debian 12 has an older one: take https://github.com/nats-io/nats-server/releases",
@@ -58,8 +59,8 @@ func unfit(ctx context.Context, nc *nats.Conn) string {
 	return ""
 }
 
-// older is whether a version like 2.9.25 comes before another; one that cannot be read
-// does not.
+// older reports whether a version like 2.9.25 comes before another; one that cannot be
+// read does not.
 func older(version, than string) bool {
 	have, want := strings.Split(version, "."), strings.Split(than, ".")
 	for i := range want {

@@ -20,7 +20,7 @@ const (
 	progressKind   = "progress"
 )
 
-// member is what this process has seen of another's heartbeat. Clocks are not
+// member is the state of another process's heartbeat, as seen here. Clocks are not
 // compared: a member is alive while its record's version moves.
 type member struct {
 	version int64
@@ -69,7 +69,7 @@ func (r *Relay) keepLeases(ctx context.Context) {
 	}
 }
 
-// online tells whether the stream is in reach, or was a moment ago.
+// online reports whether the stream is in reach, or was a moment ago.
 func (r *Relay) online() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +88,7 @@ func (r *Relay) askRegroup() {
 func (r *Relay) share(ctx context.Context, members *roll) (settled bool, err error) {
 	alive, err := r.meet(ctx, members)
 	if err != nil {
-		// Without a view of the others, keep what is ours.
+		// Without a view of the others, keep our shards.
 		r.renewAll(ctx, r.held())
 		return false, err
 	}
@@ -250,8 +250,8 @@ func (r *Relay) takeAll(ctx context.Context, wanted map[int]bool) (bool, error) 
 	return settled, failed
 }
 
-// safeUntil is how long a lease counts that was asked for at a time: its TTL less
-// an eighth, for clocks that run at different speeds.
+// safeUntil returns how long a lease counts that was asked for at a time: its TTL less an
+// eighth, for clocks that run at different speeds.
 func (r *Relay) safeUntil(asked time.Time) time.Time {
 	return asked.Add(r.cfg.LeaseTTL - r.cfg.LeaseTTL/8)
 }

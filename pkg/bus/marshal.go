@@ -72,6 +72,8 @@ func (o *object) decided(p *eventv1.ToolCallDecided) {
 	o.text("rule", p.GetRule())
 	o.text("approval_id", p.GetApprovalId())
 	o.shadows(p.GetShadows())
+	o.number("jail_level", p.GetJailLevel())
+	o.text("jail_digest", p.GetJailDigest())
 	o.slow = o.slow || len(p.GetLimits()) > 0 // which few decisions have
 	o.Close()
 }
@@ -104,6 +106,7 @@ func (o *object) reported(p *eventv1.ToolCallReported) {
 	o.texts("files_changed", p.GetFilesChanged())
 	o.text("cost_usd", p.GetCostUsd())
 	o.OptionalTruth("unaccounted", p.GetUnaccounted())
+	o.OptionalTruth("witnessed", p.GetWitnessed())
 	o.Close()
 }
 
@@ -140,7 +143,7 @@ type object struct {
 	slow bool
 }
 
-// text and texts leave to protojson what is not UTF-8: it refuses it, with a
+// text and texts leave text that is not UTF-8 to protojson: it refuses it, with a
 // message.
 func (o *object) text(name, value string) {
 	if !utf8.ValidString(value) {
@@ -164,6 +167,12 @@ func (o *object) integer(name string, value int64) {
 	if value != 0 {
 		var room [24]byte
 		o.Raw(name, append(strconv.AppendInt(append(room[:0], '"'), value, 10), '"'))
+	}
+}
+
+func (o *object) number(name string, value int32) {
+	if value != 0 {
+		o.Raw(name, strconv.AppendInt(nil, int64(value), 10))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// waiting is what waits in the outbox for NATS.
+// waiting counts the entries that wait in the outbox for NATS.
 type waiting struct {
 	// relayed are events of shards that this relay has, others those of shards that no
 	// relay has.
@@ -19,13 +19,13 @@ type waiting struct {
 	oldest time.Time
 }
 
-// Measure sets the metrics of what waits. It is for the one timer of a process, and costs a
-// few reads whatever waits.
+// Measure sets the metrics of waiting entries. It is for the one timer of a process, and
+// costs a few reads regardless of their number.
 func (r *Relay) Measure(ctx context.Context) {
 	w, err := r.waiting(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err == nil { // else what waited grows older
+	if err == nil { // else the waiting entries grow older
 		r.waits = w
 		r.m.outbox.WithLabelValues("here").Set(float64(w.relayed))
 		r.m.outbox.WithLabelValues("nowhere").Set(float64(w.others))
@@ -67,7 +67,8 @@ func (r *Relay) waiting(ctx context.Context) (w waiting, err error) {
 	return w, err
 }
 
-// relayedThrough is through which entry NATS has the shards that this relay has.
+// relayedThrough returns the last entry that NATS has, for the shards that this relay
+// has.
 func (r *Relay) relayedThrough() map[int]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,8 +79,8 @@ func (r *Relay) relayedThrough() map[int]int64 {
 	return through
 }
 
-// unheld is through which entry NATS is known to have the shards that no relay has: what this
-// one knows of when it had them, or what the store remembers, which is older by the grace.
+// unheld returns the last entry that NATS is known to have, for the shards that no relay has:
+// from when this one had them, or from the store, which is older by the grace.
 func (r *Relay) unheld(ctx context.Context) (map[int]int64, error) {
 	r.mu.Lock()
 	through := maps.Clone(r.left)
@@ -100,7 +101,7 @@ func (r *Relay) unheld(ctx context.Context) (map[int]int64, error) {
 	return through, nil
 }
 
-// decidedAt is when an entry's event was decided; zero when that is not known.
+// decidedAt returns when an entry's event was decided; zero when that is not known.
 func decidedAt(e *store.OutboxEntry) time.Time {
 	if at := eventTime(e.Payload); !at.IsZero() {
 		return at

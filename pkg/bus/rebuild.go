@@ -18,18 +18,18 @@ type RebuildConfig struct {
 	Stream Stream
 	// From leaves out events that were decided before; zero leaves out none.
 	From time.Time
-	// DryRun publishes nothing.
+	// DryRun counts and does not publish.
 	DryRun bool
 }
 
-// Rebuilt says what Rebuild has found. Kinds are such as "run.transitioned".
+// Rebuilt is the result of Rebuild. Kinds are such as "run.transitioned".
 type Rebuilt struct {
 	// Missing counts by kind the events that the stream lacked and that were published, or
 	// would be.
 	Missing map[string]int
 	// Expired counts those that the stream lacks because they are older than it keeps
 	// them, Crowded those for which it has no room next to newer ones, Refused those that
-	// are too large for it, with what follows in their entities, and Held those that were
+	// are too large for it, with later events of their entities, and Held those that were
 	// deleted from it so lately that JetStream takes them for duplicates.
 	Expired, Crowded, Refused, Held map[string]int
 	// Present is how many of the events the stream has, and Pending how many it lacks that
@@ -42,9 +42,9 @@ type Rebuilt struct {
 	Forgotten int64
 }
 
-// Rebuild publishes what the store has of the events and the stream has not, under the ids
-// that they had when they were first published, and in the order of their entities. Relays
-// may run at the same time: what they are not done with is left to them.
+// Rebuild publishes the events that the store has and the stream lacks, under the ids that
+// they had when they were first published, and in the order of their entities. Relays may
+// run at the same time: their pending events are left to them.
 func Rebuild(ctx context.Context, st store.Store, nc *nats.Conn, cfg RebuildConfig) (*Rebuilt, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -87,7 +87,7 @@ type rebuild struct {
 	out      *Rebuilt
 }
 
-// limits are what a stream keeps, and what it has room for; a negative number is no limit.
+// limits are the bounds of a stream, and its free room; a negative number is no limit.
 type limits struct {
 	age         time.Duration
 	bytes, msgs int64
@@ -140,7 +140,7 @@ func (r *rebuild) readStream(ctx context.Context, cfg RebuildConfig) (limits, er
 	return have, err
 }
 
-// each yields what the store has of a shard's events, oldest first, until yield returns
+// each yields the events of a shard that the store has, oldest first, until yield returns
 // false or an error.
 func (r *rebuild) each(ctx context.Context, shard int, yield func(e *store.OutboxEntry) (bool, error)) error {
 	for after := int64(0); ; {
@@ -230,7 +230,7 @@ func (r *rebuild) fitting(missing []lack) []lack {
 	return missing[:n]
 }
 
-// publish publishes what is missing, each event when the stream has the one before.
+// publish publishes the missing events, each event when the stream has the one before.
 func (r *rebuild) publish(ctx context.Context, missing []lack) error {
 	wanted := make(map[int]map[int64]bool)
 	for _, l := range missing {
@@ -291,7 +291,7 @@ func (r *rebuild) count(ctx context.Context, e *store.OutboxEntry, seq uint64) e
 	return nil
 }
 
-// kindOf is the entity and the type of an event.
+// kindOf returns the entity and the type of an event.
 func kindOf(e *store.OutboxEntry) string {
 	s, err := ParseSubject(e.Subject)
 	if err != nil {
@@ -300,8 +300,8 @@ func kindOf(e *store.OutboxEntry) string {
 	return s.Entity + "." + s.Type
 }
 
-// sizeOf is how much of a stream's bytes an event takes.
+// sizeOf returns how much of a stream's bytes an event takes.
 func sizeOf(e *store.OutboxEntry) int64 {
-	const record = 34 // what JetStream's files have of a message next to its parts
+	const record = 34 // the overhead of a message in JetStream's files
 	return int64(message(e, "").Size()) + record
 }

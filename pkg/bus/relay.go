@@ -15,7 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Limits of what a relay holds in memory before it reads more of the outbox.
+// Limits of the entries that a relay holds in memory before it reads more of the outbox.
 const (
 	tailLimit       = 512
 	maxBufferEvents = 4096
@@ -31,16 +31,15 @@ const (
 // acknowledged the one before, so that the stream never holds an event without
 // the earlier ones of its entity; others go side by side.
 //
-// NATS acknowledges before it syncs. So entries stay in the outbox for
-// Config.Grace after the acknowledgement, and are trimmed only when the stream
-// proves that it still has what it acknowledged. After any error the connection
-// is dropped, and a new one is used only when the stream has proved the same;
-// otherwise the relay begins again at the start of what the outbox retains, and
-// JetStream drops what it still has. What a stream that was away for longer than
-// its duplicate window still has, the relay finds by reading it.
+// NATS acknowledges before it syncs. So entries stay in the outbox for Config.Grace after
+// the acknowledgement, and are trimmed only when the stream proves that it still has the
+// entries that it acknowledged. After any error the connection is dropped, and a new one
+// is used only when the stream has proved the same; otherwise the relay begins again at
+// the first retained entry of the outbox, and JetStream drops duplicates. If the stream
+// was away for longer than its duplicate window, the relay reads it to find its entries.
 //
-// A relay whose lease lapsed unnoticed does no harm: whatever it publishes, it
-// publishes after the events before it, and JetStream drops the second copy.
+// A relay whose lease lapsed unnoticed does no harm: it publishes each event after the
+// events before it, and JetStream drops the second copy.
 type Relay struct {
 	store store.Store
 	cfg   Config
@@ -65,11 +64,11 @@ type Relay struct {
 	created time.Time
 	// left is through which entry NATS had the shards that this relay no longer has.
 	left map[int]int64
-	// waits is what was found to wait in the outbox.
+	// waits is the count of entries that wait in the outbox.
 	waits waiting
 	// lost requires that the next session begins at the start.
 	lost bool
-	// expires is when the store is told again what it need not keep.
+	// expires is when the store is next informed of the entries that it need not keep.
 	expires time.Time
 	// stopTail ends the wait for new entries, when the shards have changed.
 	stopTail context.CancelFunc
@@ -137,8 +136,8 @@ func (r *Relay) Run(ctx context.Context) error {
 	return nil
 }
 
-// beginAgain drops all shards, to take them anew from the start of what the outbox
-// retains: the store's history may have gone back, and then what comes next has sequence
+// beginAgain drops all shards, to take them anew from the first retained entry of the
+// outbox: the store's history may have gone back, and then the next entries have sequence
 // numbers that were read already.
 func (r *Relay) beginAgain() {
 	r.mu.Lock()
@@ -146,12 +145,12 @@ func (r *Relay) beginAgain() {
 	for _, sh := range r.shards {
 		r.drop(sh)
 	}
-	clear(r.left) // what NATS had was of another history
+	clear(r.left) // NATS had entries of another history
 	r.askRegroup()
 }
 
-// reopen opens the server's files anew. What the server acknowledged may not be in them:
-// everything that the outbox retains is published again, and JetStream drops what it has.
+// reopen opens the server's files anew. Acknowledged entries may be missing: all retained
+// entries are published again, and JetStream drops duplicates.
 func (r *Relay) reopen() {
 	r.m.reopens.Inc()
 	r.mu.Lock()
@@ -163,7 +162,7 @@ func (r *Relay) reopen() {
 	}
 }
 
-// report keeps why the stream takes nothing; nil when it does.
+// report keeps the error of a stream that takes no entries; nil when it does.
 func (r *Relay) report(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -222,8 +221,8 @@ func (r *Relay) serve(ctx context.Context) (useful bool, err error) {
 	}
 }
 
-// abandon ends a session: whatever it still acknowledges is not listened to. It
-// returns whether the session was of use.
+// abandon ends a session: later acknowledgements are ignored. It returns whether the
+// session was of use.
 func (r *Relay) abandon(s *session) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -282,9 +281,8 @@ func (r *Relay) readOutbox(ctx context.Context, s *session) {
 	}
 }
 
-// cursors returns where to read on, per shard, for whom, and the context to read
-// with, which ends when the shards change. Nothing when there is no shard or no
-// room.
+// cursors returns where to read on, per shard, for whom, and the context to read with,
+// which ends when the shards change. None when there is no shard or no room.
 func (r *Relay) cursors(ctx context.Context) (map[int]int64, map[int]*shard, context.Context, context.CancelFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -300,7 +298,7 @@ func (r *Relay) cursors(ctx context.Context) (map[int]int64, map[int]*shard, con
 	return after, maps.Clone(r.shards), tailCtx, cancel
 }
 
-// full tells whether the buffer is; r.mu is held.
+// full reports whether the buffer is; r.mu is held.
 func (r *Relay) full() bool {
 	return r.buffered >= maxBufferEvents || r.bufferedBytes >= maxBufferBytes
 }
@@ -348,10 +346,10 @@ func (r *Relay) raise(seq uint64, id string) {
 	}
 }
 
-// slice is how long acknowledgements share a mark.
+// slice returns how long acknowledgements share a mark.
 func (r *Relay) slice() time.Duration { return r.cfg.Grace / 16 }
 
-// pump publishes what may be published; r.mu is held and r.session is set.
+// pump publishes the entries that are ready; r.mu is held and r.session is set.
 func (r *Relay) pump() {
 	s := r.session
 	now := time.Now()
@@ -457,7 +455,7 @@ func (r *Relay) settle(e *entry) {
 	}
 }
 
-// drop lets go of a shard; r.mu is held. What is under way stays so.
+// drop lets go of a shard; r.mu is held. Entries under way stay so.
 func (r *Relay) drop(sh *shard) {
 	sh.gone = true
 	delete(r.shards, sh.number)
@@ -493,7 +491,7 @@ func (r *Relay) check(s *session) error {
 		}
 	}
 	if r.buffered == 0 && s == r.session {
-		r.failure = nil // nothing waits for the stream
+		r.failure = nil // no entry waits for the stream
 	}
 	r.m.backlog.Set(float64(r.buffered))
 	return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Limits of one scan. What it has found until then is still true.
+// Limits of one scan. Its findings until then are still true.
 const (
 	scanLimit   = 500_000
 	scanTimeout = 30 * time.Second
@@ -20,17 +20,17 @@ const (
 	scanSlack = time.Minute
 )
 
-// scan is what was found in the stream from a time on: event id to sequence.
+// scan is the result of reading the stream from a time on: event id to sequence.
 type scan struct {
 	from time.Time
 	ids  map[string]uint64
 }
 
-// known returns which events the stream already has, when there are entries too
-// old for JetStream to recognise by itself: after a stop of NATS, or of all
-// relays, that was longer than the duplicate window. Such a scan reads the stream
-// from the time of the oldest entry; nothing was published in between, so it is
-// short. When it fails, consumers see duplicates, which they must expect.
+// known returns which events the stream already has, when there are entries too old for
+// JetStream to recognise by itself: after a stop of NATS, or of all relays, that was
+// longer than the duplicate window. Such a scan reads the stream from the time of the
+// oldest entry; no event was published in between, so it is short. When it fails,
+// consumers see duplicates, which they must expect.
 func (s *session) known(ctx context.Context, entries []store.OutboxEntry) map[string]uint64 {
 	now := time.Now()
 	oldest := now
@@ -52,8 +52,8 @@ func (s *session) known(ctx context.Context, entries []store.OutboxEntry) map[st
 	return s.scan.ids
 }
 
-// readIDs reads the ids of the stream's messages since from. What it answers is
-// true even when it also returns an error.
+// readIDs reads the ids of the stream's messages since from. The result is true even when
+// it also returns an error.
 func (s *session) readIDs(ctx context.Context, from time.Time) (map[string]uint64, error) {
 	ids := make(map[string]uint64)
 	ctx, cancel := context.WithTimeout(ctx, scanTimeout)

@@ -15,8 +15,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// session is one connection of the relay. It never reconnects: what a broken
-// connection had in its buffers must not reach a stream that was not verified.
+// session is one connection of the relay. It never reconnects: the buffers of a broken
+// connection must not reach a stream that was not verified.
 type session struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
@@ -28,16 +28,16 @@ type session struct {
 	// failed holds the first failure.
 	failed chan error
 
-	// inbox is where acknowledgements arrive, the flight's token appended. It
-	// and what follows are guarded by Relay.mu.
+	// inbox is where acknowledgements arrive, the flight's token appended. It and the
+	// fields below are guarded by Relay.mu.
 	inbox   string
 	last    uint64
 	flights map[string]*entry
 	// useful is set when the stream took something new.
 	useful bool
 
-	// scan is used by the reader only; rescan tells it that other processes may
-	// have published since.
+	// scan is used by the reader only; rescan informs it that other processes may have
+	// published since.
 	scan   scan
 	rescan atomic.Bool
 }
@@ -47,8 +47,8 @@ type pubAck struct {
 	seq       uint64
 	duplicate bool
 	err       error
-	// tooLarge is set when the stream will never take this message as it is
-	// configured, whatever the others.
+	// tooLarge is set when the stream will never take this message as it is configured,
+	// regardless of the others.
 	tooLarge bool
 }
 
@@ -123,7 +123,7 @@ func (r *Relay) adopt(ctx context.Context, s *session) error {
 	lost := r.lost || !r.created.IsZero() && !created.Equal(r.created)
 	high := r.high
 	if !r.retains() {
-		// Nothing to lose; the message may rightly have expired since.
+		// No entry to lose; the message may rightly have expired since.
 		high, r.high = position{}, position{}
 	}
 	r.mu.Unlock()
@@ -152,7 +152,7 @@ func (r *Relay) adopt(ctx context.Context, s *session) error {
 	return nil
 }
 
-// retains tells whether the outbox holds acknowledged entries; r.mu is held.
+// retains reports whether the outbox holds acknowledged entries; r.mu is held.
 func (r *Relay) retains() bool {
 	for _, sh := range r.shards {
 		if len(sh.marks) > 0 || len(sh.order) > 0 {
@@ -162,9 +162,9 @@ func (r *Relay) retains() bool {
 	return false
 }
 
-// verify fetches the newest message that is known to have been in the stream.
-// errLost when it is not there: a stream loses its end, so whatever it has lost,
-// that is gone too. The leader answers, never a replica that lags.
+// verify fetches the newest message that is known to have been in the stream. errLost
+// when it is not there: a stream loses its end, so if it has lost any message, that one
+// is gone too. The leader answers, never a replica that lags.
 func (s *session) verify(ctx context.Context, high position) error {
 	if high.seq == 0 {
 		return nil
@@ -189,7 +189,7 @@ func (s *session) publish(e *entry) error {
 	s.last++
 	token := strconv.FormatUint(s.last, 36)
 	if err := s.nc.PublishMsg(message(&e.OutboxEntry, s.inbox+token)); err != nil {
-		return err // the caller tells the kinds apart and wraps
+		return err // the caller distinguishes the kinds and wraps
 	}
 	s.flights[token] = e
 	return nil

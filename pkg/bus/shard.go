@@ -15,14 +15,14 @@ type shard struct {
 	lease  store.Lease
 	// until is when the lease may have lapsed, by the local clock, safely early.
 	until time.Time
-	// trimmed is what the relay is done with, acked what NATS has without a gap, read
-	// what was read from the outbox.
+	// trimmed is the last Seq that the relay is done with, acked the last that NATS has
+	// without a gap, read the last that was read from the outbox.
 	trimmed, acked, read int64
-	// progress is the version of the record that remembers trimmed, and forgotten what
-	// the store was told to forget of what it has kept.
+	// progress is the version of the record that remembers trimmed, and forgotten the
+	// last Seq that the store was asked to forget.
 	progress, forgotten int64
-	// sent is the highest Seq ever published, and again what it was when the shard
-	// was rewound, to count what is published again.
+	// sent is the highest Seq ever published, and again its value when the shard was
+	// rewound, to count entries that are published again.
 	sent, again int64
 	// order holds the entries after acked, by Seq; the first is not acknowledged.
 	order []*entry
@@ -46,10 +46,9 @@ type entry struct {
 	span trace.Span
 }
 
-// queue holds the entries of one lane that wait. At most one of a lane is under
-// way: the next is published only when NATS has acknowledged it. So whatever
-// fails in the middle of a window, no event gets into the stream before an
-// earlier one of its entity.
+// queue holds the entries of one lane that wait. At most one of a lane is under way: the
+// next is published only when NATS has acknowledged it. So if an entry fails in the
+// middle of a window, no event gets into the stream before an earlier one of its entity.
 type queue struct {
 	lane    string
 	shard   *shard
@@ -64,15 +63,15 @@ type mark struct {
 	first, at time.Time
 }
 
-// rewind puts the shard back so that it is read again: from the first entry
-// without acknowledgement, or from the start of what the outbox retains.
+// rewind puts the shard back so that it is read again: from the first entry without
+// acknowledgement, or from the first retained entry of the outbox.
 func (s *shard) rewind(toStart bool, now time.Time) {
 	s.order, s.lanes = nil, make(map[string]*queue)
 	if toStart {
 		s.acked, s.marks = s.trimmed, nil
 	}
 	s.read, s.again = s.acked, s.sent
-	// A server that was away may have stopped before it synced what it had
+	// A server that was away may have stopped before it synced entries that it had
 	// acknowledged: the grace starts again.
 	for i := range s.marks {
 		s.marks[i].first, s.marks[i].at = now, now
@@ -125,8 +124,8 @@ func (s *shard) done(e *entry, now time.Time, slice time.Duration) {
 	s.marks = append(s.marks, mark{through: s.acked, first: now, at: now})
 }
 
-// trimmable returns through which Seq everything was acknowledged by before; 0
-// when there is nothing to trim.
+// trimmable returns through which Seq everything was acknowledged by before; 0 when there
+// is no entry to trim.
 func (s *shard) trimmable(before time.Time) int64 {
 	var through int64
 	for _, m := range s.marks {

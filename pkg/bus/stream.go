@@ -30,7 +30,8 @@ type Stream struct {
 	// the same id, default 2 minutes. The relay raises it to twice its grace.
 	Duplicates time.Duration
 
-	// mark is what was seen of the store; empty leaves that of the stream as it is.
+	// mark is the last known history of the store; empty leaves that of the stream as it
+	// is.
 	mark string
 }
 
@@ -60,7 +61,7 @@ func (s Stream) Ensure(ctx context.Context, js jetstream.JetStream) (jetstream.S
 	return s.withDefaults().createOrUpdate(ctx, js)
 }
 
-// createOrUpdate is Ensure for settings that have their defaults.
+// createOrUpdate does the work of Ensure for settings that have their defaults.
 func (s Stream) createOrUpdate(ctx context.Context, js jetstream.JetStream) (jetstream.Stream, error) {
 	stream, err := js.Stream(ctx, s.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -105,10 +106,10 @@ func (s Stream) config() jetstream.StreamConfig {
 	return config
 }
 
-// merge returns have with Interlock's own settings, and whether that differs.
-// The duplicate window only grows, so that processes with other settings don't
-// fight over it. Direct gets are switched off because a lagging replica may
-// answer them, and the relay must see what the leader has.
+// merge returns have with Interlock's own settings, and whether that differs. The
+// duplicate window only grows, so that processes with other settings don't fight over it.
+// Direct gets are switched off because a lagging replica may answer them, and the relay
+// must see the state of the leader.
 func (s Stream) merge(have jetstream.StreamConfig) (want jetstream.StreamConfig, changed bool) {
 	want = have
 	if all := Root + ".>"; !slices.Contains(want.Subjects, all) {

@@ -13,23 +13,21 @@ const Root = "interlock"
 // control line (subject, reply, sizes) of more than 4096 bytes.
 const MaxSubjectBytes = 3072
 
-// ErrSubject is what a subject that cannot be built or read is.
+// ErrSubject is the error for a subject that cannot be built or read.
 var ErrSubject = errors.New("bus: bad subject")
 
-// Subject names what an event is about:
-// `interlock.<namespace>.<entity>.<id>.<type>`. The fields hold plain text; the
-// tokens on the wire are escaped by Token.
+// Subject names the object of an event: `interlock.<namespace>.<entity>.<id>.<type>`. The
+// fields hold plain text; the tokens on the wire are escaped by Token.
 type Subject struct {
 	Namespace string
 	// Entity is the kind: "run", "toolcall", "workflow".
 	Entity string
 	ID     string
-	// Type is what happened: "transitioned", or in several tokens
-	// "interrupt.fired".
+	// Type is the kind of event: "transitioned", or in several tokens "interrupt.fired".
 	Type string
 }
 
-// String is the subject as it is published.
+// String returns the subject as it is published.
 func (s Subject) String() string {
 	return Root + "." + Token(s.Namespace) + "." + Token(s.Entity) + "." + Token(s.ID) + "." + typeTokens(s.Type, '%')
 }
@@ -49,7 +47,7 @@ func typeTokens(name string, mark byte) string {
 	return strings.Join(tokens, ".")
 }
 
-// Filter is the subject to subscribe to: an empty field matches anything.
+// Filter returns the subject to subscribe to: an empty field matches anything.
 func (s Subject) Filter() string {
 	token := func(field string) string {
 		if field == "" {
@@ -64,7 +62,7 @@ func (s Subject) Filter() string {
 	return Root + "." + token(s.Namespace) + "." + token(s.Entity) + "." + token(s.ID) + "." + kind
 }
 
-// ParseSubject reads what String wrote. Its error is ErrSubject.
+// ParseSubject reads the output of String. Its error is ErrSubject.
 func ParseSubject(subject string) (Subject, error) {
 	tokens := strings.Split(subject, ".")
 	if len(tokens) < 5 || tokens[0] != Root {
@@ -87,10 +85,9 @@ func ParseSubject(subject string) (Subject, error) {
 	return s, nil
 }
 
-// lane returns what events must keep their order: all with the same lane. It is
-// the namespace and the id, whatever the entity, so that a run's transitions and
-// the decisions on its tool calls keep theirs too. A subject of another form is
-// a lane of its own.
+// lane returns the key of events that must keep their order. It is the namespace and the
+// id, regardless of the entity, so that a run's transitions and the decisions on its tool
+// calls keep theirs too. A subject of another form is a lane of its own.
 func lane(subject string) string {
 	rest, ok := strings.CutPrefix(subject, Root+".")
 	if !ok {
@@ -110,7 +107,7 @@ func lane(subject string) string {
 // has it. Two texts never share a token.
 func Token(text string) string { return escape(text, '%') }
 
-// Untoken reverses Token. It accepts only what Token writes.
+// Untoken reverses Token. It accepts only the output of Token.
 func Untoken(token string) (string, error) {
 	if strings.IndexByte(token, '%') < 0 && escape(token, '%') == token {
 		return token, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// trim lets go of what NATS must have synced by now: acknowledged longer than the grace
-// ago, on a stream that still has its newest message.
+// trim lets go of entries that NATS must have synced by now: acknowledged longer than the
+// grace ago, on a stream that still has its newest message.
 func (r *Relay) trim(ctx context.Context, s *session) error {
 	due, high := r.due()
 	if len(due) == 0 {
@@ -40,7 +40,7 @@ func (r *Relay) trim(ctx context.Context, s *session) error {
 	return nil
 }
 
-// due returns what may be trimmed if the stream has high.
+// due returns the entries that may be trimmed if the stream has high.
 func (r *Relay) due() (map[*shard]int64, position) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +74,7 @@ func (r *Relay) finish(ctx context.Context, sh *shard, through int64) error {
 	if !errors.Is(err, store.ErrUnavailable) {
 		r.mu.Lock()
 		if !sh.gone {
-			r.drop(sh) // it is taken anew, with what the record says
+			r.drop(sh) // it is taken anew, from its record
 		}
 		r.mu.Unlock()
 		r.askRegroup()
@@ -109,8 +109,9 @@ func readProgress(ctx context.Context, st store.Store, shard int) (progress, err
 	return progress{version: record.Version, through: through}, nil
 }
 
-// progressKey is the record of how far a shard was relayed. It lives in that shard: when
-// the shard's history goes back, the record goes with it, and no entry is passed over.
+// progressKey returns the record of how far a shard was relayed. It lives in that shard:
+// when the shard's history goes back, the record goes with it, and no entry is passed
+// over.
 func progressKey(shard, shards int) store.Key {
 	for i := 0; ; i++ {
 		key := store.Key{Namespace: relayNamespace, Kind: progressKind, ID: strconv.Itoa(i)}
@@ -123,7 +124,7 @@ func progressKey(shard, shards int) store.Key {
 // expirePage is how many entries are looked at together.
 const expirePage = 256
 
-// expire lets the store forget what it has kept for long enough, now and then.
+// expire lets the store forget expired entries, now and then.
 func (r *Relay) expire(ctx context.Context) {
 	now := time.Now()
 	if r.cfg.Keep == 0 || now.Before(r.expires) {

@@ -24,9 +24,9 @@ type WatchConfig struct {
 	Log *slog.Logger
 }
 
-// Watcher shows events live, in the stream's order. It is not durable, and
-// around a loss of NATS's data it may show an event twice or leave one out: what
-// must not be missed takes Subscribe. It is for one goroutine.
+// Watcher shows events live, in the stream's order. It is not durable, and around a loss
+// of NATS's data it may show an event twice or leave one out: use Subscribe for events
+// that must not be missed. It is for one goroutine.
 type Watcher struct {
 	js  jetstream.JetStream
 	cfg WatchConfig
@@ -72,7 +72,7 @@ func (w *Watcher) Next(ctx context.Context) (Message, error) {
 	}
 }
 
-// Stop ends the watch and frees what NATS keeps for it.
+// Stop ends the watch and frees its state in NATS.
 func (w *Watcher) Stop() {
 	if w.messages != nil {
 		w.messages.Stop()
@@ -108,7 +108,7 @@ func (w *Watcher) receive(ctx context.Context) (Message, bool, error) {
 		w.skip--
 		return Message{}, false, nil
 	}
-	return m, m.ID != "", nil // what has no id is not an event of ours
+	return m, m.ID != "", nil // a message without an id is not an event of ours
 }
 
 // begin finds the start and opens the consumer there.
@@ -124,8 +124,8 @@ func (w *Watcher) begin(ctx context.Context) error {
 	if w.cfg.Last <= 0 {
 		return w.open(ctx)
 	}
-	// How far back the newest events are depends on what else is in the stream:
-	// look further until there are enough.
+	// How far back the newest events are depends on the other events in the stream: look
+	// further until there are enough.
 	for span := uint64(w.cfg.Last); ; span *= 8 {
 		w.next = max(state.FirstSeq, 1)
 		if span < state.LastSeq && state.LastSeq-span >= w.next {
@@ -152,7 +152,7 @@ func (w *Watcher) resume(ctx context.Context) {
 		w.Stop()
 		state, err := w.state(ctx)
 		if err == nil {
-			// A stream that lost its end is shorter than what was seen.
+			// A stream that lost its end is shorter than the part that was seen.
 			w.next = min(w.next, state.LastSeq+1)
 			err = w.open(ctx)
 		}

@@ -32,7 +32,7 @@ func New(t testing.TB) *Authority {
 	return a
 }
 
-// CA is the file of the authority's own certificate.
+// CA returns the file of the authority's own certificate.
 func (a *Authority) CA() string { return filepath.Join(a.dir, "ca.crt") }
 
 // Issue makes a certificate for 127.0.0.1, and answers the files that it and its key are in.

@@ -27,7 +27,7 @@ const (
 	NotExists
 )
 
-// Named is the operator of a name; Never for a name that is none.
+// Named returns the operator of a name; Never for a name that is none.
 func Named(op string) Operator {
 	switch op {
 	case "eq":
@@ -55,10 +55,11 @@ func Named(op string) Operator {
 	}
 }
 
-// TakesValue is false for the operators that look at the field alone.
+// TakesValue reports whether the operator compares with a value. It is false for those
+// that look at the field alone.
 func (op Operator) TakesValue() bool { return op != Exists && op != NotExists }
 
-// Holds is the table of S2.5.
+// Holds implements the table of S2.5.
 func (op Operator) Holds(actual, expected document.Value) bool {
 	switch {
 	case op == NotExists:
@@ -100,8 +101,8 @@ func (op Operator) admits(order int) bool {
 	}
 }
 
-// compare orders two numbers by value or two strings by code point, which is the
-// order of their UTF-8 bytes. Nothing else has an order.
+// compare orders two numbers by value or two strings by code point, which is the order of
+// their UTF-8 bytes. Other values have no order.
 func compare(a, b document.Value) (int, bool) {
 	switch {
 	case a.Kind() != b.Kind():

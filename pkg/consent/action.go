@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// Kind says what kind of action is asked for (S9.2).
+// Kind is the kind of action that is asked for (S9.2).
 type Kind string
 
 // The kinds.
@@ -19,18 +19,18 @@ const (
 
 var kinds = []Kind{Transition, ToolCall, ProcessStep}
 
-// Action is exactly what is asked for.
+// Action is the exact act that is asked for.
 type Action struct {
 	Kind Kind
-	// Subject tells it from all others but for its data: an object that names the
-	// run, its version, and the event or the capability.
+	// Subject identifies it but for its data: an object that names the run, its version,
+	// and the event or the capability.
 	Subject document.Value
-	// Data goes with it, such as the data of an event or the input of a tool; may
-	// be missing. This is what an approver may edit.
+	// Data goes with it, such as the data of an event or the input of a tool; may be
+	// missing. An approver may edit it.
 	Data document.Value
 }
 
-// Digest is that of the whole action, in lower-case hexadecimal: equal for equal
+// Digest returns that of the whole action, in lower-case hexadecimal: equal for equal
 // actions, however they are written.
 func (a Action) Digest() string {
 	members := []document.Member{{Name: "kind", Value: document.StringValue(string(a.Kind))}}
@@ -42,7 +42,7 @@ func (a Action) Digest() string {
 	return document.Digest(document.ObjectValue(members))
 }
 
-// With is the same action with other data.
+// With returns the same action with other data.
 func (a Action) With(data document.Value) Action {
 	a.Data = data
 	return a
@@ -55,7 +55,7 @@ type Edit struct {
 	Data document.Value
 }
 
-// Bound is the action that the approval is for: as it was asked, or as edited.
+// Bound returns the action that the approval is for: as it was asked, or as edited.
 func (a *Approval) Bound() Action {
 	if a.Edit != nil {
 		return a.Action.With(a.Edit.Data)
@@ -63,7 +63,7 @@ func (a *Approval) Bound() Action {
 	return a.Action
 }
 
-// Diff is what the edit has changed in the data, and nil without an edit.
+// Diff returns the changes of the edit to the data, and nil without an edit.
 func (a *Approval) Diff() *document.Patch {
 	if a.Edit == nil {
 		return nil
@@ -129,7 +129,7 @@ func (e *Edit) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// raw is nil for a missing value, so that it is left out.
+// raw returns nil for a missing value, so that it is left out.
 func raw(v document.Value) json.RawMessage {
 	if v.IsZero() {
 		return nil
@@ -137,7 +137,7 @@ func raw(v document.Value) json.RawMessage {
 	return v.AppendJSON(nil)
 }
 
-// stored reads JSON that was stored, whatever its size.
+// stored reads JSON that was stored, of any size.
 func stored(text []byte) (document.Value, error) {
 	if len(text) == 0 {
 		return document.Value{}, nil

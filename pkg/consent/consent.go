@@ -1,9 +1,9 @@
-// Package consent is the life of one approval: who may decide it, when enough
-// people have, what exactly they have agreed to, and that it is used once (S9).
+// Package consent is the life of one approval: who may decide it, when enough people
+// have, the exact action they have agreed to, and that it is used once (S9).
 //
-// It is pure: an approval, a command and the time in, the next approval and what
-// is to be announced out. It must never do I/O, look at the clock or make up an
-// id. Whatever is in doubt does not become a consent.
+// It is pure: an approval, a command and the time in, the next approval and the events to
+// announce out. It must never do I/O, look at the clock or make up an id. A case of doubt
+// does not become a consent.
 package consent
 
 import (
@@ -32,14 +32,14 @@ const (
 	Used Status = "USED"
 )
 
-// Final reports that nobody can decide any more (S9.4).
+// Final reports that no decision is possible any more (S9.4).
 func (s Status) Final() bool { return s != Pending }
 
-// Approval is one question to humans. It is immutable: commands answer a new one.
-// The JSON form is what is stored; fields are only ever added to it.
+// Approval is one question to humans. It is immutable: commands answer a new one. The
+// JSON form is stored; fields are only ever added to it.
 type Approval struct {
 	ID string `json:"id"`
-	// Action is what was asked for; an edit of it is in Edit.
+	// Action is the requested one; an edit of it is in Edit.
 	Action Action `json:"action"`
 	// Digest binds the approval to one action: the one that was asked for, or the
 	// edited one. Only that can be done with it.
@@ -85,7 +85,7 @@ type Asker struct {
 	RootID    string `json:"root_id,omitempty"`
 }
 
-// Vote is what one approver has said.
+// Vote is the answer of one approver.
 type Vote struct {
 	Name    string    `json:"name"`
 	Role    string    `json:"role"`
@@ -94,7 +94,7 @@ type Vote struct {
 	At      time.Time `json:"at"`
 }
 
-// Request is what an approval is made of. See Question for when two are the same.
+// Request holds the inputs of a new approval. See Question for when two are the same.
 type Request struct {
 	ID       string
 	Action   Action
@@ -104,8 +104,8 @@ type Request struct {
 	Terms    Terms
 }
 
-// Open asks. An error says what is wrong with the request; a request that nobody
-// could ever grant is wrong.
+// Open asks. An error describes the problem with the request; a request that could never
+// be granted is wrong.
 func Open(req Request, now time.Time) (Result, error) {
 	switch {
 	case req.ID == "":
@@ -131,7 +131,7 @@ func Open(req Request, now time.Time) (Result, error) {
 	return *r, nil
 }
 
-// count is the number of people who approved, or who rejected.
+// count returns the number of people who approved, or who rejected.
 func (a *Approval) count(approve bool) int {
 	n := 0
 	for i := range a.Votes {
@@ -142,7 +142,7 @@ func (a *Approval) count(approve bool) int {
 	return n
 }
 
-// clone is a copy whose votes can be added to.
+// clone returns a copy whose votes can be added to.
 func (a *Approval) clone() *Approval {
 	next := *a
 	next.Votes = slices.Clone(a.Votes)

@@ -19,11 +19,11 @@ type Approver struct {
 	SessionID, RootID string
 }
 
-// Decision is what an approver says.
+// Decision is an approver's answer.
 type Decision struct {
 	Approve bool
-	// Digest of the action that the approver was shown. It may be empty as long as
-	// nobody has edited the data.
+	// Digest of the action that the approver was shown. It may be empty as long as the
+	// data is not edited.
 	Digest string
 	// Data replaces the action's data; missing leaves it as it is. Only who
 	// approves edits.
@@ -72,9 +72,9 @@ func (a *Approval) barred(by Approver, now time.Time) *Result {
 	case !now.Before(a.ExpiresAt):
 		refused = a.refuse(CodeExpired, "approval %s expired at %s; it has to be asked for again", a.ID, stamp(a.ExpiresAt))
 	case same(by.Name, a.Asker.Principal):
-		refused = a.refuse(CodeAsker, "%s requested approval %s, so somebody else must decide it", strconv.Quote(by.Name), a.ID)
+		refused = a.refuse(CodeAsker, "%s requested approval %s, so another approver must decide it", strconv.Quote(by.Name), a.ID)
 	case a.Asker.hasInTree(by.SessionID) || a.Asker.hasInTree(by.RootID):
-		refused = a.refuse(CodeAsker, "%s works in the tree of sessions that requested approval %s, so somebody else must decide it",
+		refused = a.refuse(CodeAsker, "%s works in the tree of sessions that requested approval %s, so another approver must decide it",
 			strconv.Quote(by.Name), a.ID)
 	case by.Name == "" || by.Role == "" || by.Role == RoleAgent:
 		refused = a.refuse(CodeNotEligible, "only people who are known by name decide approval %s; %s with the role %s cannot",
@@ -114,8 +114,8 @@ func (s Asker) hasInTree(session string) bool {
 	return session != "" && (session == s.SessionID || session == s.RootID)
 }
 
-// EligibleAt reports that the terms name somebody who decides, at a time: later
-// the fallback approvers do too. It does not say that they may: see Decide.
+// EligibleAt reports that the terms name this approver, at a time: later the fallback
+// approvers do too. It does not say that they may: see Decide.
 func (a *Approval) EligibleAt(now time.Time, who Approver) bool {
 	return a.Terms.Eligible.admit(who) || a.escalated(now) && a.Terms.Escalation.To.admit(who)
 }
@@ -134,9 +134,9 @@ func (a *Approval) asked(now time.Time) string {
 	return text
 }
 
-// edited is the edit that comes with a vote, or nil. Nobody approves what they
-// have not seen: data is edited before anybody else has approved it, and who
-// approves after that names the digest of what they were shown.
+// edited returns the edit that comes with a vote, or nil. People approve only data that
+// they have seen: data is edited before another person has approved it, and later
+// approvers give the digest of the data that they were shown.
 func (a *Approval) edited(by Approver, d Decision) (*Edit, *Result) {
 	var refused Result
 	edits := !d.Data.IsZero()
@@ -152,7 +152,7 @@ func (a *Approval) edited(by Approver, d Decision) (*Edit, *Result) {
 	case edits && d.Data.Kind() != document.Object:
 		refused = a.refuse(CodeInvalidEdit, "the edited data must be a JSON object, not a %s", d.Data.Kind())
 	case edits && a.Action.With(d.Data).Digest() == a.Digest:
-		return nil, nil // it says what is so already
+		return nil, nil // it makes no change
 	case edits && a.count(true) > 0:
 		refused = a.refuse(CodeInvalidEdit, "others have approved the data of approval %s as it is; approve that, or reject it", a.ID)
 	case edits:

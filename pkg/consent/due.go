@@ -2,7 +2,7 @@ package consent
 
 import "time"
 
-// NextDue is when Tick must be called next; zero for never.
+// NextDue returns when Tick must be called next; zero for never.
 func (a *Approval) NextDue() time.Time {
 	switch {
 	case a.Status.Final():
@@ -32,7 +32,7 @@ func (a *Approval) Restore(of time.Time) Result {
 	return *r
 }
 
-// Tick does what is due: the approval expires, or the fallback approvers are asked
+// Tick carries out due changes: the approval expires, or the fallback approvers are asked
 // (S9.3, S9.5).
 func (a *Approval) Tick(now time.Time) Result {
 	switch {

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// LeaseTerms are what an approver lets pass besides the call that was asked about (S9.6).
+// LeaseTerms describe the calls that an approver lets pass besides the one that was asked
+// about (S9.6).
 type LeaseTerms struct {
-	// Pattern is what the command or the input of a call must match.
+	// Pattern must match the command or the input of a call.
 	Pattern string
 	// Calls and Minutes bound it; 0 for as much as LeaseBounds let it have. One of them must
 	// be given.
@@ -24,7 +25,8 @@ type LeaseBounds struct {
 // MaxPattern is the longest pattern of a lease, in bytes.
 const MaxPattern = 1024
 
-// Within are the terms with every bound set. An error says what is wrong with them.
+// Within returns the terms with every bound set. An error describes the problem with
+// them.
 func (t LeaseTerms) Within(most LeaseBounds) (LeaseTerms, error) {
 	minutes := int64(most.For / time.Minute)
 	switch {
@@ -67,8 +69,8 @@ const (
 	EventLeaseUsedUp  = "used_up"
 )
 
-// Scope is where a lease holds: all of it must be the same for a call. Nothing in it may be
-// missing but Branch and RootID, which are empty where there is none.
+// Scope is where a lease holds: all of it must be the same for a call. No field may be
+// empty but Branch and RootID, which are empty where there is none.
 type Scope struct {
 	// RunID is the run, Branch the branch of it, and Entry that of State.
 	RunID  string `json:"run_id"`
@@ -77,21 +79,21 @@ type Scope struct {
 	State  string `json:"state"`
 	// RootID is the root of the session's tree.
 	RootID string `json:"root_id,omitempty"`
-	// Policy, PolicyVersion and Rule are what asks.
+	// Policy, PolicyVersion and Rule identify the rule that asks.
 	Policy        string `json:"policy"`
 	PolicyVersion int64  `json:"policy_version"`
 	Rule          string `json:"rule"`
 	Capability    string `json:"capability"`
 }
 
-// known is false for a scope that leaves open what asks, or where.
+// known reports whether a scope names the rule that asks, and where.
 func (s Scope) known() bool {
 	return s.RunID != "" && s.Entry > 0 && s.State != "" && s.Policy != "" && s.PolicyVersion > 0 && s.Rule != "" && s.Capability != ""
 }
 
 // Lease admits calls like one that was approved, without another question (S9.6). The JSON
-// form is what is stored; fields are only ever added to it. How many calls it has admitted is
-// counted elsewhere.
+// form is stored; fields are only ever added to it. How many calls it has admitted is counted
+// elsewhere.
 type Lease struct {
 	ID         string `json:"id"`
 	ApprovalID string `json:"approval_id"`
@@ -118,7 +120,8 @@ func (l *Lease) Lets(at Scope, now time.Time) bool {
 // Lasts reports that the lease was not ended, and that its time is not over.
 func (l *Lease) Lasts(now time.Time) bool { return l.Status == LeaseActive && now.Before(l.ExpiresAt) }
 
-// Ended is the lease with another status. It answers false for one that was ended before.
+// Ended returns the lease with another status. It answers false for one that was ended
+// before.
 func (l *Lease) Ended(status LeaseStatus) (*Lease, bool) {
 	if l.Status != LeaseActive {
 		return l, false
@@ -129,8 +132,8 @@ func (l *Lease) Ended(status LeaseStatus) (*Lease, bool) {
 	return &next, true
 }
 
-// Lease is the lease that the grant of an approval gives. An error says why that cannot be:
-// only one person's answer to a policy about a tool call can be one (S9.6).
+// Lease returns the lease that the grant of an approval gives. An error says why that
+// cannot be: only one person's answer to a policy about a tool call can be one (S9.6).
 func (a *Approval) Lease(id string, terms LeaseTerms, at Scope, by string, now time.Time) (*Lease, error) {
 	switch {
 	case a.Action.Kind != ToolCall:

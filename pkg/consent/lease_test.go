@@ -65,8 +65,8 @@ func callApproval(t *testing.T, change func(*consent.Request)) *consent.Approval
 	return opened.Approval
 }
 
-// S9.6: a lease holds where its approval was asked, for what the same rule asks, and nowhere
-// else.
+// S9.6: a lease holds where its approval was asked, for questions of the same rule, and
+// nowhere else.
 func TestLeaseHolds(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)

@@ -15,8 +15,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
-// people are all who try to decide: approvers, fallback approvers, the asker under
-// other letter case and roles, sessions of its tree, other agents, and nobody.
+// people are all who try to decide: approvers, fallback approvers, the asker under other
+// letter case and roles, sessions of its tree, other agents, and no one.
 var people = []consent.Approver{
 	{Name: "alice", Role: "approver"},
 	{Name: "Alice", Role: "approver"},
@@ -34,8 +34,8 @@ var people = []consent.Approver{
 	{Name: "mallory", Role: ""},
 }
 
-// human reports that somebody may have a say at all, told again in the plainest
-// way (S9.3).
+// human reports that a person may have a say at all, written again in the plainest way
+// (S9.3).
 func human(p consent.Approver) bool {
 	return p.Name != "" && p.Role != "" && p.Role != "agent" && strings.ToLower(p.Name) != "agent-7" &&
 		p.RootID != "ses_root" && p.SessionID != "ses_child"
@@ -76,7 +76,7 @@ func drawData(t *rapid.T) document.Value {
 	return v
 }
 
-// court is one approval under random commands, and what must be true of it.
+// court is one approval under random commands, and its invariants.
 type court struct {
 	t       *rapid.T
 	at      *consent.Approval
@@ -88,10 +88,9 @@ type court struct {
 	seen    map[string]bool // digests that were bound
 }
 
-// TestNoConsentWithoutPeople: whatever is asked of an approval, in whatever order,
-// it is granted only by enough eligible people, each counted once, who are not the
-// asker's; its decision is final, and it is used at most once, for what was agreed
-// to (S9.3, S9.4); a call in time (S7.6).
+// TestNoConsentWithoutPeople: for any commands, in any order, an approval is granted only
+// by enough eligible people, each counted once, who are not the asker's; its decision is
+// final, and it is used at most once, as agreed (S9.3, S9.4); a call in time (S7.6).
 func TestNoConsentWithoutPeople(t *testing.T) {
 	t.Parallel()
 	reached := map[consent.Status]int{}
@@ -105,7 +104,7 @@ func TestNoConsentWithoutPeople(t *testing.T) {
 		}
 		out, err := consent.Open(req, noon)
 		if err != nil {
-			return // nobody could grant it
+			return // it could not be granted
 		}
 		c := &court{t: t, at: out.Approval, now: noon, seen: map[string]bool{out.Approval.Digest: true}}
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
@@ -205,7 +204,7 @@ func (c *court) use(digest string) {
 	c.take(out)
 }
 
-// take holds a result against what is true of all of them.
+// take checks a result against the invariants.
 func (c *court) take(out consent.Result) {
 	before, next := c.at, out.Approval
 	stored := fingerprint(c.t, before)
@@ -258,8 +257,8 @@ func fingerprint(t *rapid.T, v any) string {
 	return string(text)
 }
 
-// TestDueIsDone: what NextDue announces is done by Tick, and brings the approval to
-// its end without anybody (S9.3, S9.5).
+// TestDueIsDone: Tick does the work that NextDue announces, and brings the approval to
+// its end without people (S9.3, S9.5).
 func TestDueIsDone(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {
@@ -292,8 +291,8 @@ func TestDueIsDone(t *testing.T) {
 	})
 }
 
-// TestRacingApprovers: in whatever order the same people decide, there is exactly
-// one decision, and it is the one that their order makes (S9.4).
+// TestRacingApprovers: in any order of the same people, there is exactly one decision,
+// and it is the one that their order makes (S9.4).
 func TestRacingApprovers(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {

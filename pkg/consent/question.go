@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 )
 
-// Question is a digest of all that people are asked by a request: the action, who
+// Question returns a digest of all that people are asked by a request: the action, who
 // asks, whether they may edit, and the terms. Two requests with the same are one
 // question, however their messages word it.
 func (r *Request) Question() string { return questionOf(r.Action, r.Asker, r.Terms, r.Editable) }
 
-// Question is that of the request that the approval was made of.
+// Question returns that of the request that the approval was made of.
 func (a *Approval) Question() string { return questionOf(a.Action, a.Asker, a.Terms, a.Editable) }
 
 func questionOf(action Action, asker Asker, terms Terms, editable bool) string {

@@ -9,9 +9,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// TestQuestion: the same is asked when the action, the asker and the terms are the
-// same, said or left to the defaults; and its approval tells so for as long as it is
-// stored, whatever people have said.
+// TestQuestion: the same is asked when the action, the asker and the terms are the same,
+// said or left to the defaults; and its approval shows that for as long as it is stored,
+// with any votes.
 func TestQuestion(t *testing.T) {
 	t.Parallel()
 	asked := func() *consent.Request {

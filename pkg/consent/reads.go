@@ -11,8 +11,8 @@ import (
 // MaxReads is how many places of a shared state a question can rest on.
 const MaxReads = 64
 
-// Reads is what a question rests on: values of a shared state as they were when it was asked
-// (S18.5).
+// Reads are the facts that a question rests on: values of a shared state as they were when
+// it was asked (S18.5).
 type Reads struct {
 	StateID string `json:"state_id"`
 	// Version of the state. Another version is no difference; another value is.
@@ -29,7 +29,7 @@ type Read struct {
 	Shown string `json:"shown,omitempty"`
 }
 
-// What Moved shows: of a value, and of how many.
+// Bounds of the text of Moved: of a value, and of their number.
 const (
 	shownBytes  = 120
 	shownValues = 8
@@ -47,8 +47,8 @@ func ReadOf(pointer string, v document.Value) Read {
 	return Read{Pointer: pointer, Digest: document.Digest(v), Shown: shown}
 }
 
-// Moved says what is another value now, as "/plan: 3 -> 4", or is empty when nothing is.
-// What cannot be compared has moved.
+// Moved lists the values that are different now, as "/plan: 3 -> 4", or is empty when
+// none is. A value that cannot be compared counts as moved.
 func (r *Reads) Moved(now *Reads) string {
 	if now.StateID != r.StateID {
 		return fmt.Sprintf("the shared state was %s and is %s", orNone(r.StateID), orNone(now.StateID))
@@ -94,8 +94,8 @@ func orNothing(r Read) string {
 	return r.Shown
 }
 
-// Subject is what approvers see of it, as the member "reads" of an action's subject: which
-// values, by their digests. The values themselves are in the state.
+// Subject returns the part that approvers see, as the member "reads" of an action's
+// subject: which values, by their digests. The values themselves are in the state.
 func (r *Reads) Subject() document.Member {
 	text := func(name, value string) document.Member {
 		return document.Member{Name: name, Value: document.StringValue(value)}

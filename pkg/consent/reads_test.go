@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// What moved, and what only looks so (S18.5).
+// Values that moved, and those that only look so (S18.5).
 func TestMoved(t *testing.T) {
 	v := func(text string) document.Value {
 		v, problem := document.Parse([]byte(text), document.Limits{})
@@ -48,7 +48,7 @@ func TestMoved(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	// People see which values, and not what they are.
+	// People see the places of values, and not the values.
 	m := reads("s", 7, consent.ReadOf("/a", v(`"secret"`)), consent.ReadOf("/b", document.Value{})).Subject()
 	if text := m.Value.String(); strings.Contains(text, "secret") || !strings.Contains(text, `{"pointer":"/b"}`) || !strings.Contains(text, `"digest":"`) {
 		t.Errorf("shows %s", text)

@@ -18,22 +18,22 @@ const (
 	CodeVoted       Code = "ALREADY_VOTED"
 	// CodeDecided: a decision is final (S9.4).
 	CodeDecided Code = "ALREADY_DECIDED"
-	// CodeExpired: it has expired, also when nobody has noted that yet.
+	// CodeExpired: it has expired, also before that is recorded.
 	CodeExpired     Code = "APPROVAL_EXPIRED"
 	CodeNotEditable Code = "NOT_EDITABLE"
 	CodeInvalidEdit Code = "INVALID_EDIT"
-	// CodeChanged: what was seen is not what would be approved.
+	// CodeChanged: the action differs from the one that was seen.
 	CodeChanged Code = "ACTION_CHANGED"
 	CodeNote    Code = "NOTE_TOO_LONG"
 	// CodeNotGranted, CodeUsed, CodeOtherAction and CodeLapsed refuse the use.
 	CodeNotGranted  Code = "NOT_GRANTED"
 	CodeUsed        Code = "ALREADY_USED"
 	CodeOtherAction Code = "OTHER_ACTION"
-	// CodeLapsed: nobody has used it in time.
+	// CodeLapsed: it was not used in time.
 	CodeLapsed Code = "GRANT_LAPSED"
 )
 
-// Refusal is why a command was refused; nothing has changed.
+// Refusal describes why a command was refused; the approval has not changed.
 type Refusal struct {
 	Code Code
 	// Message is one sentence that the caller can act on.
@@ -44,13 +44,13 @@ func (a *Approval) refuse(code Code, format string, args ...any) Result {
 	return Result{Approval: a, Refusal: &Refusal{code, fmt.Sprintf(format, args...)}}
 }
 
-// decided refuses what comes too late, and shows the decision.
+// decided refuses late commands, and shows the decision.
 func (a *Approval) decided() Result {
 	return a.refuse(CodeDecided, "%s; that is final", a.Outcome())
 }
 
-// Outcome says in one sentence how the approval stands, for the agent that waits
-// for it. What people have written is quoted, so that it cannot pose as more.
+// Outcome describes in one sentence how the approval stands, for the agent that waits for
+// it. Text of people is quoted, so that it cannot pose as more.
 func (a *Approval) Outcome() string {
 	what := "approval " + a.ID
 	switch a.Status {
@@ -74,7 +74,7 @@ func (a *Approval) Outcome() string {
 	case Rejected:
 		return fmt.Sprintf("%s was rejected by %s", what, a.voters(false))
 	case Expired:
-		return fmt.Sprintf("%s expired at %s with %d of %d approvals; nobody rejected the request, and it can be made again",
+		return fmt.Sprintf("%s expired at %s with %d of %d approvals; the request was not rejected, and can be made again",
 			what, stamp(a.ExpiresAt), a.count(true), a.Terms.Required)
 	case Cancelled:
 		return fmt.Sprintf("%s was cancelled by %s: %s", what, strconv.Quote(a.By), strconv.Quote(a.Reason))

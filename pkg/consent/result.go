@@ -5,7 +5,7 @@ const (
 	EventRequested = "requested"
 	// EventEscalated announces it again, to the fallback approvers.
 	EventEscalated = "escalated"
-	// EventRestored announces it again, because what was decided may be lost.
+	// EventRestored announces it again, because the decision may be lost.
 	EventRestored  = "restored"
 	EventVoted     = "voted"
 	EventGranted   = "granted"
@@ -16,7 +16,7 @@ const (
 	EventStale     = "stale"
 )
 
-// Event is one fact to announce. It holds nothing of the action's data.
+// Event is one fact to announce. It holds no part of the action's data.
 type Event struct {
 	Type string
 	// Vote of an approver.
@@ -30,7 +30,7 @@ type Event struct {
 
 // Result is the outcome of a command.
 type Result struct {
-	// Approval is the next one; the same as before when nothing has changed.
+	// Approval is the next one; the same as before when there is no change.
 	Approval *Approval
 	Changed  bool
 	// Events to announce, in order.
@@ -43,5 +43,5 @@ func (a *Approval) begin() *Result { return &Result{Approval: a.clone(), Changed
 
 func (r *Result) announce(e Event) { r.Events = append(r.Events, e) }
 
-// unchanged is the result of a command that has nothing to do.
+// unchanged returns the result of a command without effect.
 func unchanged(a *Approval) Result { return Result{Approval: a} }

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// full is an approval with everything that there can be.
+// full returns an approval with all fields.
 func full(t *testing.T) *consent.Approval {
 	t.Helper()
 	value := func(text string) document.Value {
@@ -52,7 +52,7 @@ func full(t *testing.T) *consent.Approval {
 	return at.Consume(at.Digest, noon.Add(3*time.Minute)).Approval
 }
 
-// TestStoredForm: what was stored can be read as long as there are releases. A field
+// TestStoredForm: stored approvals can be read as long as there are releases. A field
 // that is gone from this file, or has another name, is a break.
 func TestStoredForm(t *testing.T) {
 	t.Parallel()
@@ -84,8 +84,8 @@ func TestStoredForm(t *testing.T) {
 	}
 }
 
-// TestOutcomeIsOneLine: what people write is shown as data: it cannot pose as the
-// engine's words, nor reach a terminal (S9.2).
+// TestOutcomeIsOneLine: text of people is shown as data: it cannot pose as the engine's
+// words, nor reach a terminal (S9.2).
 func TestOutcomeIsOneLine(t *testing.T) {
 	t.Parallel()
 	out, err := consent.Open(consent.Request{ID: "apr_1", Action: consent.Action{Kind: consent.ToolCall}, Asker: consent.Asker{Principal: "a"}}, noon)
@@ -102,8 +102,7 @@ func TestOutcomeIsOneLine(t *testing.T) {
 	}
 }
 
-// FuzzStored: whatever was stored, commands do not fail on it, and what was not
-// granted admits nothing.
+// FuzzStored: commands do not fail on any stored text, and only a grant admits.
 func FuzzStored(f *testing.F) {
 	stored, err := os.ReadFile("testdata/stored.json")
 	if err != nil {

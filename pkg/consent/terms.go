@@ -26,7 +26,7 @@ type Terms struct {
 	Required int `json:"required"`
 	// DenyThreshold is how many must reject to reject it; 0 means 1 (S9.3).
 	DenyThreshold int `json:"deny_threshold"`
-	// Eligible may decide; when it names nobody, those of RoleApprover may.
+	// Eligible may decide; when it names no one, those of RoleApprover may.
 	Eligible Approvers `json:"eligible"`
 	// TTL is how long it waits; 0 means DefaultTTL.
 	TTL time.Duration `json:"ttl"`
@@ -41,7 +41,7 @@ type Approvers struct {
 	Names []string `json:"names,omitempty"`
 }
 
-// and are both circles.
+// and returns both circles.
 func (a Approvers) and(b Approvers) Approvers {
 	return Approvers{Roles: slices.Concat(a.Roles, b.Roles), Names: slices.Concat(a.Names, b.Names)}
 }
@@ -50,8 +50,8 @@ func (a Approvers) and(b Approvers) Approvers {
 type Escalation struct {
 	// After is the age; 0 means never.
 	After time.Duration `json:"after"`
-	// To may decide from then on too. It may name nobody: then the approval is
-	// announced again, and that is all.
+	// To may decide from then on too. It may be empty: then the approval is only
+	// announced again.
 	To Approvers `json:"to,omitzero"`
 }
 
@@ -71,8 +71,8 @@ func (t Terms) withDefaults() Terms {
 	return t
 }
 
-// Check says why nobody could ever grant an approval on these terms, or what in
-// them makes no sense. The asker may be unknown yet, and then is nobody.
+// Check describes why no approval could ever be granted on these terms, or which of them
+// makes no sense. The asker may be empty while it is unknown.
 func (t Terms) Check(asker Asker) error {
 	t = t.withDefaults()
 	switch {
@@ -92,8 +92,8 @@ func (t Terms) Check(asker Asker) error {
 	return nil
 }
 
-// mayDecide counts the people who are named, but for the asker; anybody is true
-// when a role admits who knows how many.
+// mayDecide counts the people who are named, but for the asker; the second result is true
+// when a role admits an unknown number.
 func (t Terms) mayDecide(asker Asker) (count int, anybody bool) {
 	var people []string
 	for _, group := range []Approvers{t.Eligible, t.Escalation.To} {
@@ -112,7 +112,7 @@ func (t Terms) mayDecide(asker Asker) (count int, anybody bool) {
 
 func (a Approvers) nobody() bool { return len(a.Roles) == 0 && len(a.Names) == 0 }
 
-// IsZero leaves approvers out of JSON that name nobody.
+// IsZero leaves approvers out of JSON that are empty.
 func (a Approvers) IsZero() bool { return a.nobody() }
 
 func (a Approvers) admit(who Approver) bool {

@@ -216,7 +216,7 @@ func (p *player) decide(approve bool, text string) {
 	p.take(p.at.Decide(by, d, p.now))
 }
 
-// advance lets time pass, and does what is due on the way.
+// advance lets time pass, and makes due changes on the way.
 func (p *player) advance(text string) {
 	by, err := time.ParseDuration(strings.TrimSuffix(text, " unnoticed"))
 	if err != nil {

@@ -23,7 +23,7 @@ func (a *Approval) Consume(digest string, now time.Time) Result {
 	return *r
 }
 
-// UseAgain is the use of a used approval by something else, as the first came to nothing.
+// UseAgain returns the use of a used approval by another action, since the first failed.
 func (a *Approval) UseAgain(now time.Time) Result {
 	r := a.begin()
 	r.Approval.UsedAt = now
@@ -31,9 +31,9 @@ func (a *Approval) UseAgain(now time.Time) Result {
 	return *r
 }
 
-// LapsesAt is when a grant admits nothing any more that nobody has used: as long after
-// the decision as people had time for it. It is zero for what is not such a grant, and
-// for what a run waits for: that is used as soon as the run can continue.
+// LapsesAt returns when an unused grant expires: as long after the decision as people had
+// time for it. It is zero for others, and for grants that a run waits for: those are used
+// as soon as the run can continue.
 func (a *Approval) LapsesAt() time.Time {
 	if a.Status != Granted || a.Action.Kind != ToolCall || !a.UsedAt.IsZero() {
 		return time.Time{}
@@ -47,8 +47,8 @@ func (a *Approval) Lapsed(now time.Time) bool {
 	return !at.IsZero() && !now.Before(at)
 }
 
-// Void notes that what was granted cannot be done any more, such as a transition
-// whose guards fail by now (S9.1). A used approval is not void.
+// Void notes that the granted action cannot be done any more, such as a transition whose
+// guards fail by now (S9.1). A used approval is not void.
 func (a *Approval) Void(reason string, now time.Time) Result {
 	switch {
 	case a.Status != Granted:
@@ -63,7 +63,7 @@ func (a *Approval) Void(reason string, now time.Time) Result {
 	return *r
 }
 
-// Cancel withdraws the question, because nobody waits for the answer any more.
+// Cancel withdraws the question, because the answer is no longer needed.
 func (a *Approval) Cancel(by, reason string, now time.Time) Result {
 	if a.Status.Final() {
 		return a.decided()

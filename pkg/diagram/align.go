@@ -51,7 +51,7 @@ func (a *alignment) try(items ...int) {
 	}
 }
 
-// find is where a segment from an item is, or would be.
+// find returns where a segment from an item is, or would be.
 func (a *alignment) find(upper int) (int, bool) {
 	it := &a.items[upper]
 	return slices.BinarySearchFunc(a.segments[it.layer], it.order, func(s segment, order int) int { return cmp.Compare(s.upper, order) })
@@ -63,8 +63,8 @@ func (a *alignment) crosses(upper, lower int) bool {
 	return at > 0 && layer[at-1].lower > order || at < len(layer) && layer[at].lower < order
 }
 
-// spine is the bundles that alone lead down from one node to the next: the way
-// that a reader follows.
+// spine returns the bundles that alone lead down from one node to the next: the way that
+// a reader follows.
 func (s *sheet) spine() []*bundle {
 	next, last := make(map[int][]int), make(map[int][]int)
 	for i := range s.bundles {

@@ -20,8 +20,8 @@ type territory struct {
 	found  []forkBranch
 }
 
-// forkBranches lists the branches of all forks, those of a fork together, and
-// what holds a branch before it.
+// forkBranches lists the branches of all forks, those of a fork together, and the parent
+// of a branch before it.
 func forkBranches(def *workflow.Definition) []forkBranch {
 	t := territory{def: def, places: make(map[string]int), next: make([][]int, len(def.States)), free: make([]bool, len(def.States))}
 	for i := range def.States {
@@ -35,7 +35,7 @@ func forkBranches(def *workflow.Definition) []forkBranch {
 	for i := range def.Interrupts {
 		starts = append(starts, t.known(def.Interrupts[i].Target)...)
 	}
-	// What the main flow comes to belongs to no branch.
+	// States that the main flow reaches belong to no branch.
 	main := t.walk(starts)
 	for _, s := range main {
 		t.free[s] = false
@@ -51,7 +51,7 @@ func (t *territory) known(name string) []int {
 	return nil
 }
 
-// exits are the states that follow, those that branches begin with left out.
+// exits returns the states that follow, those that branches begin with left out.
 func (t *territory) exits(s *workflow.State) []int {
 	exits := t.known(s.SafeNext)
 	for i := range s.On {
@@ -88,8 +88,8 @@ func (t *territory) walk(starts []int) []int {
 	return order
 }
 
-// forksOf gives the branches of the forks in states what is theirs, and then
-// looks for forks inside of them.
+// forksOf gives the branches of the forks in states their states, and then looks for
+// forks inside of them.
 func (t *territory) forksOf(states []int, up int) {
 	for _, s := range states {
 		for i := range t.def.States[s].On {

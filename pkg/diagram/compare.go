@@ -18,11 +18,11 @@ const (
 	Same    Change = "same"
 )
 
-// keyOf joins what names a node in every version of a definition.
+// keyOf joins the parts that name a node in every version of a definition.
 func keyOf(parts ...string) string { return strings.Join(parts, "\x00") }
 
 // CompareWorkflows makes one picture of two versions of a definition: all that either has,
-// with how it differs. What both have stands as in the later one.
+// with how it differs. Common parts stand as in the later one.
 func CompareWorkflows(before, after *workflow.Definition) *Diagram {
 	old, now := Workflow(before), Workflow(after)
 	m := &merger{Diagram: &Diagram{title: now.title}, places: make(map[string]int)}
@@ -54,7 +54,7 @@ func (m *merger) keep(old, now *Diagram) {
 		default:
 			n.change = Changed
 		}
-		m.places[n.key] = m.add(n) // at the same place, so that what it refers to stays
+		m.places[n.key] = m.add(n) // at the same place, so that its references stays
 	}
 }
 
@@ -84,8 +84,8 @@ func (m *merger) nodesOf(old, now *Diagram) {
 	}
 }
 
-// track is what an edge is found by in another version: its ends, its event, and how many
-// such edges come before it.
+// track identifies an edge in another version: its ends, its event, and how many such
+// edges come before it.
 type track struct {
 	from, to string
 	event    string

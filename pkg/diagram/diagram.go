@@ -19,7 +19,7 @@ type Diagram struct {
 	count map[byte]int // of each initial, for ids
 }
 
-// kind is what a node stands for.
+// kind is the meaning of a node.
 type kind uint8
 
 const (
@@ -41,11 +41,11 @@ const initials = "ossscfjiarb"
 
 type node struct {
 	kind kind
-	id   string // a letter and a number, whatever the name
+	id   string // a letter and a number, regardless of the name
 	name string
 	// detail is secondary text in the node, a line each.
 	detail []string
-	// tip is what does not fit, a line each.
+	// tip has the texts that do not fit, a line each.
 	tip []string
 	// parent is the branch that holds the node, or root.
 	parent int
@@ -65,7 +65,7 @@ const (
 	widestTip    = 300
 )
 
-// root is the parent of what no branch holds.
+// root is the parent of nodes outside of branches.
 const root = -1
 
 type edge struct {
@@ -74,7 +74,7 @@ type edge struct {
 	tip      []string
 	dashed   bool // not taken by an event that the state defines
 	approval bool
-	// event is what the label begins with, by which versions are compared.
+	// event is the start of the label, by which versions are compared.
 	event  string
 	change Change
 }
@@ -93,7 +93,7 @@ func (d *Diagram) add(n node) int {
 
 func (d *Diagram) connect(e edge) { d.edges = append(d.edges, e) }
 
-// children are the nodes that a branch, or the root, holds itself.
+// children returns the nodes that a branch, or the root, holds itself.
 func (d *Diagram) children(parent int) []int {
 	var held []int
 	for i := range d.nodes {
@@ -104,9 +104,8 @@ func (d *Diagram) children(parent int) []int {
 	return held
 }
 
-// lifted are the edges between nodes of one parent each: an edge that crosses
-// the border of a branch ends at the branch, and its label names the state
-// inside.
+// lifted returns the edges between nodes of one parent each: an edge that crosses the
+// border of a branch ends at the branch, and its label names the state inside.
 func (d *Diagram) lifted() []edge {
 	edges := make([]edge, 0, len(d.edges))
 	for _, e := range d.edges {
@@ -125,12 +124,12 @@ func (d *Diagram) lifted() []edge {
 	return edges
 }
 
-// siblings are a and b, or what holds them, where both have the same parent.
+// siblings returns a and b, or their ancestors, where both have the same parent.
 func (d *Diagram) siblings(a, b int) (int, int) {
 	if d.nodes[a].parent == d.nodes[b].parent {
 		return a, b
 	}
-	above := make(map[int]int) // parent to what it holds, on the way up from a
+	above := make(map[int]int) // parent to its child, on the way up from a
 	for n := a; n != root; n = d.nodes[n].parent {
 		above[d.nodes[n].parent] = n
 	}

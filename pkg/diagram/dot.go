@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// DOT writes the diagram in Graphviz's language. What secondary text there is
-// becomes tooltips, which Graphviz writes into SVG.
+// DOT writes the diagram in Graphviz's language. Secondary texts become tooltips, which
+// Graphviz writes into SVG.
 func (d *Diagram) DOT() string {
 	w := dotWriter{Diagram: d}
 	fmt.Fprintf(&w.b, "digraph %s {\n", dotQuote(d.title))

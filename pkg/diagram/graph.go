@@ -17,7 +17,7 @@ type GraphNode struct {
 	Kind string `json:"kind" enum:"start,state,success,failure,choice,fork,join,invoke,any,return,branch"`
 	// Details are secondary text, a line each.
 	Details []string `json:"details" doc:"Secondary text, a line each."`
-	// Tip is what does not fit, a line each.
+	// Tip has the texts that do not fit, a line each.
 	Tip    []string `json:"tip" doc:"What does not fit, a line each."`
 	X      int      `json:"x"`
 	Y      int      `json:"y"`

@@ -60,7 +60,7 @@ func (s *sheet) assignLayers() {
 			}
 		}
 	}
-	// What nothing leads to need not be at the top.
+	// A node without incoming edges need not be at the top.
 	for _, n := range first {
 		if len(below[n]) == 0 {
 			continue
@@ -73,8 +73,7 @@ func (s *sheet) assignLayers() {
 	}
 }
 
-// item is what has a place in a layer: a node, a label, or the bend of a line
-// that passes.
+// item has a place in a layer: a node, a label, or the bend of a line that passes.
 type item struct {
 	kind  itemKind
 	layer int
@@ -98,8 +97,7 @@ const (
 	bendItem
 )
 
-// mostBends bounds what long lines cost. Those that would take more end as
-// stubs.
+// mostBends bounds the cost of long lines. Those that would take more end as stubs.
 const mostBends = 6000
 
 // trunk is a line that all long edges to one node join on their way.
@@ -147,8 +145,8 @@ func (s *sheet) fillLayers() {
 	}
 }
 
-// pullAlong lets the items of a chain before and at a place pull each other:
-// long lines most, and nodes directly, whatever room their labels take.
+// pullAlong lets the items of a chain before and at a place pull each other: long lines
+// most, and nodes directly, regardless of the room of their labels.
 func (s *sheet) pullAlong(chain []int, j int) {
 	long := s.items[chain[j-1]].kind == bendItem && s.items[chain[j]].kind == bendItem
 	switch {
@@ -162,7 +160,7 @@ func (s *sheet) pullAlong(chain []int, j int) {
 	}
 }
 
-// pull is always mutual, or everything would run away.
+// pull adds a mutual pull, or all nodes would run away.
 func (s *sheet) pull(a, b, weight int) {
 	s.items[a].pulls = append(s.items[a].pulls, pull{b, weight})
 	s.items[b].pulls = append(s.items[b].pulls, pull{a, weight})

@@ -2,9 +2,9 @@ package diagram
 
 import "slices"
 
-// drawing is a diagram, or what a branch of it holds, with a place for
-// everything. Lengths are in pixels, from the upper left corner, and whole, so
-// that every machine draws the same.
+// drawing is a diagram, or the content of one branch, with a place for everything.
+// Lengths are in pixels, from the upper left corner, and whole, so that every machine
+// draws the same.
 type drawing struct {
 	width, height int
 	boxes         []box
@@ -12,8 +12,7 @@ type drawing struct {
 	labels        []label
 }
 
-// box is a node's place by its upper left corner. What holds others comes before
-// them.
+// box is a node's place by its upper left corner. Parents come before them.
 type box struct{ node, x, y, w, h int }
 
 type point struct{ x, y int }
@@ -136,7 +135,7 @@ type bundle struct {
 	chain []int
 }
 
-// ends are the nodes above and below.
+// ends returns the nodes above and below.
 func (b *bundle) ends() (upper, lower int) {
 	if b.back {
 		return b.to, b.from

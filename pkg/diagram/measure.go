@@ -9,14 +9,14 @@ const (
 
 	widestName = 36 // columns
 	padding    = 12 // inside of a box
-	heading    = 24 // above what a branch holds
+	heading    = 24 // above the content of a branch
 	loopReach  = 26 // of a line from a box back to it
 )
 
-// textWidth is the width of that many columns of a font.
+// textWidth returns the width of that many columns of a font.
 func textWidth(columns, size int) int { return (columns*size*61 + 99) / 100 }
 
-// texts are the lines in a node: its name, and what is secondary.
+// texts returns the lines in a node: its name, and secondary texts.
 func (n *node) texts() (above, name string, below []string) {
 	name = shorten(shown(n.name), widestName)
 	below = clipLines(n.detail, mostDetails, widestDetail)
@@ -33,7 +33,7 @@ func (n *node) texts() (above, name string, below []string) {
 	return above, name, below
 }
 
-// measure gives a node its size; a branch that of what it holds.
+// measure gives a node its size; a branch that of its content.
 func (d *Diagram) measure(place int, inner *drawing) box {
 	n := &d.nodes[place]
 	b := box{node: place}
@@ -70,7 +70,7 @@ func (d *Diagram) measure(place int, inner *drawing) box {
 	return b
 }
 
-// nodeItem is a node with the lines from it to itself.
+// nodeItem returns a node with the lines from it to itself.
 func (s *sheet) nodeItem(n int) item {
 	b := &s.boxes[n]
 	it := item{kind: nodeItem, layer: s.layer[n], left: (b.w + 1) / 2, right: (b.w + 1) / 2, height: b.h}

@@ -9,10 +9,10 @@ import (
 	"unicode"
 )
 
-// Mermaid writes the diagram as a Mermaid stateDiagram-v2, as READMEs and wikis
-// show it. Mermaid has no dashed transitions: those of safe_next and of
-// interrupts are told by their labels. It refuses to draw more than 500
-// transitions or 50,000 characters unless its configuration says otherwise.
+// Mermaid writes the diagram as a Mermaid stateDiagram-v2, as READMEs and wikis show it.
+// Mermaid has no dashed transitions: those of safe_next and of interrupts are known by
+// their labels. It refuses to draw more than 500 transitions or 50,000 characters unless
+// its configuration says otherwise.
 func (d *Diagram) Mermaid() string {
 	w := mermaidWriter{Diagram: d, within: make(map[int][]edge)}
 	for _, e := range d.lifted() {
@@ -31,7 +31,7 @@ type mermaidWriter struct {
 	within map[int][]edge // by parent
 }
 
-// region writes what a branch or the root holds.
+// region writes the content of a branch or of the root.
 func (w *mermaidWriter) region(parent int, indent string) {
 	held := w.children(parent)
 	for _, i := range held {
@@ -154,7 +154,7 @@ func mermaidText(text string) string {
 	return b.String()
 }
 
-// harmless tells the signs that are neither Mermaid's nor, between letters,
+// harmless distinguishes the signs that are neither Mermaid's nor, between letters,
 // Markdown's.
 func harmless(before, c, after rune) bool {
 	switch c {
@@ -179,8 +179,8 @@ func firstRune(s string) (rune, bool) {
 	return 0, false
 }
 
-// yamlQuote writes a double-quoted YAML string in which nothing but letters,
-// digits and blanks stands for itself. Mermaid would cut it at a <.
+// yamlQuote writes a double-quoted YAML string in which only letters, digits and blanks
+// stand for themselves. Mermaid would cut it at a <.
 func yamlQuote(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Sweeps over the layers: what is large gets fewer.
+// Sweeps over the layers: large diagrams get fewer.
 const (
 	mostSweeps   = 24
 	sweepWork    = 2_000_000
 	exchangeWork = 20_000 // links from which exchanges cost too much
 )
 
-// orderLayers puts the items of each layer in an order in which few lines cross:
-// first as a walk from the start meets them, then by the mean of what they are
-// linked to, downwards and upwards in turn, at last by exchanging neighbours.
+// orderLayers puts the items of each layer in an order in which few lines cross: first as
+// a walk from the start meets them, then by the mean of their neighbours, downwards and
+// upwards in turn, at last by exchanging neighbours.
 func (s *sheet) orderLayers() {
 	s.walkLayers()
 	links := 0
@@ -144,7 +144,7 @@ func (s *sheet) crossings() int {
 	return total
 }
 
-// orders are places in a layer, sorted.
+// orders returns places in a layer, sorted.
 func (s *sheet) orders(items []int) []int {
 	orders := make([]int, len(items))
 	for i, it := range items {

@@ -2,7 +2,7 @@ package diagram
 
 import "slices"
 
-// Room between what stands side by side, and above one another.
+// Room between items side by side, and above one another.
 const (
 	nodeRoom  = 28
 	labelRoom = 16
@@ -11,8 +11,8 @@ const (
 	mostSlope = 44 // that a layer's room grows by, for flat curves
 )
 
-// Rounds of moving blocks: what is large gets fewer. Moves are of parts of
-// pixels, or weak pulls would be lost.
+// Rounds of moving blocks: large diagrams get fewer. Moves are of parts of pixels, or
+// weak pulls would be lost.
 const (
 	mostRounds = 1000
 	roundWork  = 2_000_000
@@ -25,7 +25,7 @@ func (k itemKind) room() int {
 	return [...]int{nodeItem: nodeRoom, labelItem: labelRoom, bendItem: bendRoom}[k]
 }
 
-// apart is how far two neighbours must be from one another.
+// apart returns how far two neighbours must be from one another.
 func (s *sheet) apart(left, right int) int {
 	a, b := &s.items[left], &s.items[right]
 	return a.right + (a.kind.room()+b.kind.room())/2 + b.left
@@ -41,9 +41,8 @@ type block struct {
 	weight int
 }
 
-// assignX packs blocks to the left, and then moves them towards what pulls them
-// as far as their neighbours let them: each alone, and those that touch
-// together.
+// assignX packs blocks to the left, and then moves them towards their neighbours in other
+// layers as far as their neighbours let them: each alone, and those that touch together.
 func (s *sheet) assignX() {
 	blocks := s.blocks()
 	order := s.fromLeft(blocks)
@@ -89,7 +88,7 @@ func (s *sheet) nudge(blocks []block, k int) int {
 	return max(b.x-before, before-b.x)
 }
 
-// force is the weighted sum of how far a block is from what pulls it.
+// force returns the weighted sum of how far a block is from the blocks that pull it.
 func (b *block) force(all []block) int {
 	sum := 0
 	for _, p := range b.pulls {
@@ -98,7 +97,7 @@ func (b *block) force(all []block) int {
 	return sum
 }
 
-// between are the places that the neighbours of a block leave it.
+// between returns the places that the neighbours of a block leave it.
 func (s *sheet) between(blocks []block, k int) (left, right int) {
 	left, right = -farAway, farAway
 	for _, i := range blocks[k].items {
@@ -175,8 +174,7 @@ func (s *sheet) fromLeft(blocks []block) []int {
 	return order
 }
 
-// nudgeGroups moves blocks that touch together: what each of them does not get
-// alone, because a neighbour is in the way.
+// nudgeGroups moves blocks that touch together: alone, a block is held by its neighbour.
 func (s *sheet) nudgeGroups(blocks []block) int {
 	group := make([]int, len(blocks))
 	for k := range group {

@@ -54,7 +54,7 @@ func answerEdge(a process.Answer) edge {
 	return e
 }
 
-// end is the node for sessions that end by an answer: one for each outcome.
+// end returns the node for sessions that end by an answer: one for each outcome.
 func (d *Diagram) end(ends map[kind]int, action process.Action) int {
 	n := node{kind: success, name: "completed", parent: root}
 	if action == process.Block {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// draw says where everything went.
+// draw describes where everything went.
 func (s *sheet) draw() *drawing {
 	g := &drawing{height: s.bottoms[len(s.bottoms)-1]}
 	for i := range s.items {
@@ -34,7 +34,7 @@ func (s *sheet) draw() *drawing {
 	return g
 }
 
-// middle is the height at which an item stands.
+// middle returns the height at which an item stands.
 func (s *sheet) middle(i int) int {
 	layer := s.items[i].layer
 	return (s.tops[layer] + s.bottoms[layer]) / 2
@@ -101,7 +101,7 @@ func (s *sheet) drawBundle(g *drawing, b *bundle, ports map[port]int, drawn map[
 			g.labels = append(g.labels, label{from: from, to: to, at: point{it.x, s.middle(i)}, lines: b.captions, tip: b.tip})
 			p.leave(it.x, i)
 		case k == 1 && s.tops[it.layer] == s.bottoms[it.layer]:
-			// Nothing is in the way of one smooth curve.
+			// The way is free for one smooth curve.
 		case drawn[[2]int{i, b.chain[k+1]}]:
 			p.join(it)
 			last = true
@@ -130,7 +130,7 @@ func (p *pen) to(x, y int) {
 	}
 }
 
-// edges are where a line comes into a layer and where it leaves.
+// edges returns where a line comes into a layer and where it leaves.
 func (p *pen) edges(layer int) (in, out int) {
 	if p.up {
 		return p.bottoms[layer], p.tops[layer]
@@ -173,7 +173,7 @@ func (p *pen) side(length int) int {
 	return length
 }
 
-// extent is half of an item's own height, without that of its loops.
+// extent returns half of an item's own height, without that of its loops.
 func (p *pen) extent(i int) int {
 	if p.items[i].kind == nodeItem {
 		return p.boxes[i].h / 2

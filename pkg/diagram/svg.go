@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// SVG draws the diagram as a picture that needs nothing else, in colours for
-// light and dark surroundings. What does not fit is in tooltips. Of workflows
-// with very many long lines, those that would cost too much end at their label,
-// which says where they lead.
+// SVG draws the diagram as a picture that needs no other file, in colours for light and
+// dark surroundings. Texts that do not fit are in tooltips. Of workflows with very many
+// long lines, those that would cost too much end at their label, which says where they
+// lead.
 func (d *Diagram) SVG() string {
 	g := d.layout()
 	const margin, top = 24, 56
@@ -136,7 +136,7 @@ func (w *svgWriter) rect(b box, inset, radius int) {
 	w.printf(`<rect class="box" x="%d" y="%d" width="%d" height="%d" rx="%d"/>`, b.x+inset, b.y+inset, b.w-2*inset, b.h-2*inset, radius)
 }
 
-// frame draws the border that tells a node's kind.
+// frame draws the border that shows a node's kind.
 func (w *svgWriter) frame(k kind, b box) {
 	switch k {
 	case success, failure:
@@ -180,7 +180,7 @@ func (w *svgWriter) line(l *line) {
 	w.printf("</g>\n")
 }
 
-// path is the line as SVG has it.
+// path returns the line as SVG has it.
 func (l *line) path() string {
 	first := l.points[0]
 	if l.loop {
@@ -204,7 +204,7 @@ func (l *line) path() string {
 	return b.String()
 }
 
-// head is the tip of the line, empty for none.
+// head returns the tip of the line, empty for none.
 func (l *line) head() string {
 	first, last := l.points[0], l.points[len(l.points)-1]
 	switch {
@@ -216,7 +216,7 @@ func (l *line) head() string {
 	return ""
 }
 
-// down is 1 for a line that ends below its beginning, else -1.
+// down returns 1 for a line that ends below its beginning, else -1.
 func (l *line) down() int {
 	if l.points[len(l.points)-1].y < l.points[0].y {
 		return -1

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/width"
 )
 
-// shown is text with every character that cannot be seen replaced: control
-// and format characters, and those that turn the direction of writing. Line
-// ends become blanks.
+// shown returns text with every character that cannot be seen replaced: control and
+// format characters, and those that turn the direction of writing. Line ends become
+// blanks.
 func shown(text string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
@@ -24,7 +24,7 @@ func shown(text string) string {
 	}, text)
 }
 
-// columns is how many columns of a terminal, or of a monospaced font, text takes.
+// columns returns how many columns of a terminal, or of a monospaced font, text takes.
 func columns(text string) int {
 	n := 0
 	for _, c := range text {

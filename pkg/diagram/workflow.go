@@ -8,10 +8,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Workflow makes the state graph of a definition that Parse found valid: every
-// state, its transitions with their guards and approvals, lists of branches in
-// their order, forks and their joins, invoked workflows, safe_next, and
-// interrupts with what they return to. What names no state is left out.
+// Workflow makes the state graph of a definition that Parse found valid: every state, its
+// transitions with their guards and approvals, lists of branches in their order, forks
+// and their joins, invoked workflows, safe_next, and interrupts with the states they
+// return to. Targets that are not a state are left out.
 func Workflow(def *workflow.Definition) *Diagram {
 	b := workflowGraph{
 		Diagram: &Diagram{title: def.ID}, def: def,
@@ -51,7 +51,7 @@ func guardTip(def *workflow.Definition, g *workflow.Guard) string {
 	return fmt.Sprintf("guard %s: %s", g.Name, guardText(def, g))
 }
 
-// guardText says what a guard wants.
+// guardText describes the condition of a guard.
 func guardText(def *workflow.Definition, g *workflow.Guard) string {
 	switch {
 	case g.Evidence != "":
@@ -147,6 +147,10 @@ func stateTip(s *workflow.State) []string {
 	}
 	list("commands", s.AllowedCommands)
 	list("blocked variables", s.BlockedEnv)
+	if s.Jail.Level > 0 {
+		tip = append(tip, "jail of level "+strconv.Itoa(int(s.Jail.Level)))
+	}
+	list("hosts", s.Jail.Hosts)
 	list("at most", stateLimits(s))
 	if s.Instructions != "" {
 		tip = append(tip, s.Instructions)
@@ -191,7 +195,7 @@ func (b *workflowGraph) lead(from int, e edge, target string) {
 	b.connect(e)
 }
 
-// exits draws what leaves the state at a place of the definition.
+// exits draws the edges that leave the state at a place of the definition.
 func (b *workflowGraph) exits(place int) {
 	s, from := &b.def.States[place], firstState+place
 	back := root // the node for $return, once it is needed
@@ -215,8 +219,7 @@ func (b *workflowGraph) exits(place int) {
 	b.lead(from, edge{label: "any other event", event: "any other event", dashed: true, tip: []string{"safe_next"}}, s.SafeNext)
 }
 
-// branch draws one target. What stands before its guards is its event, or its
-// number in a list.
+// branch draws one target. Its guards are preceded by its event, or its number in a list.
 func (b *workflowGraph) branch(owner, from int, first string, to *workflow.Branch, back *int) {
 	e := edge{label: first, event: first, approval: to.RequiresApproval}
 	switch {
@@ -288,8 +291,8 @@ func (b *workflowGraph) fork(owner, transition int) {
 	b.lead(meet, edge{label: fail, event: "failed"}, t.Fork.OnFail)
 }
 
-// interrupts draws what leads to handlers, from a node that stands for all
-// states that are not final (S4.1).
+// interrupts draws the edges to handlers, from a node that stands for all states that are
+// not final (S4.1).
 func (b *workflowGraph) interrupts() {
 	if len(b.def.Interrupts) == 0 {
 		return

@@ -79,7 +79,7 @@ func (d *Disk) build() error {
 	return nil
 }
 
-// source is the folder of fsyncloss, above that of the test's package.
+// source returns the folder of fsyncloss, above that of the test's package.
 func source() (string, error) {
 	folder, err := os.Getwd()
 	if err != nil {

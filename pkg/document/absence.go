@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// absence is the place where a pointer leaves a document: holder is there, what
-// segment names in it is not.
+// absence is the place where a pointer leaves a document: holder is there, the member
+// that segment names is not.
 type absence struct {
 	holder  Value
 	at      string // the pointer of holder
@@ -27,7 +27,7 @@ func absenceIn(doc Value, segments []string) absence {
 	return absence{holder: doc, at: Pointer(segments...)}
 }
 
-// message says what is there, and what to write instead.
+// message describes the value that is there, and the correct form.
 func (a absence) message(r *Report) string {
 	switch a.holder.kind {
 	case Object:
@@ -37,7 +37,7 @@ func (a absence) message(r *Report) string {
 	case Missing:
 		return "there is no document yet"
 	default:
-		return fmt.Sprintf("%s is %s, which holds nothing; make it an object or a list first", a.place(), article(a.holder.kind))
+		return fmt.Sprintf("%s is %s, which has no members; make it an object or a list first", a.place(), article(a.holder.kind))
 	}
 }
 
@@ -79,7 +79,7 @@ func (a absence) noElement() string {
 	}
 }
 
-// indexes tells which indexes there are.
+// indexes describes which indexes there are.
 func (a absence) indexes() string {
 	switch n := a.holder.Len(); n {
 	case 0:
@@ -105,7 +105,7 @@ func countElements(n int) string {
 	return strconv.Itoa(n) + " elements"
 }
 
-// pointerShown is a pointer from outside for a message: short and printable.
+// pointerShown returns a pointer from outside for a message: short and printable.
 func pointerShown(pointer string) string {
 	quoted := Quote(pointer)
 	return quoted[1 : len(quoted)-1]

@@ -40,13 +40,13 @@ func ParseComponent(src []byte) (*Component, Problems) {
 	return componentOf(v, problems)
 }
 
-// ParseComponentYAML is ParseComponent for YAML.
+// ParseComponentYAML does the work of ParseComponent for YAML.
 func ParseComponentYAML(src []byte) (*Component, Problems) {
 	v, problems := FromYAML(src)
 	return componentOf(v, problems)
 }
 
-// ParseComponentValue is ParseComponent for a document that has been read.
+// ParseComponentValue does the work of ParseComponent for a document that has been read.
 func ParseComponentValue(v Value) (*Component, Problems) { return componentOf(v, nil) }
 
 func componentOf(v Value, problems Problems) (*Component, Problems) {
@@ -131,15 +131,15 @@ func (c *Component) readSchema(r *Report, f Fields) {
 }
 
 // refuseWriters refuses lists of writers, which are for shared states: here they would
-// protect nothing.
+// have no effect.
 func (c *Component) refuseWriters(r *Report, at *Path) {
 	if c.Compiled != nil && c.Compiled.Restricted() {
-		r.Errorf(at, CodeBadSchema, "%s is for the schemas of shared states, and protects nothing in a component; remove it", Quote(writersKeyword))
+		r.Errorf(at, CodeBadSchema, "%s is for the schemas of shared states, and has no effect in a component; remove it", Quote(writersKeyword))
 		c.Compiled = nil
 	}
 }
 
-// isWholeSchema tells a JSON Schema from a map of properties: its type is
+// isWholeSchema distinguishes a JSON Schema from a map of properties: its type is
 // "object". A property called type has an object there.
 func isWholeSchema(v Value) bool {
 	t, _ := v.Get("type")
@@ -154,9 +154,8 @@ func objectSchema(properties Value) Value {
 	})
 }
 
-// readInitial checks the first values: those given must validate, undeclared
-// keys are refused, and what is not given starts as null, which is valid until
-// it is first set (S12.2).
+// readInitial checks the first values: those given must validate, undeclared keys are
+// refused, and missing ones start as null, which is valid until it is first set (S12.2).
 func (c *Component) readInitial(r *Report, f Fields) {
 	given, ok := f.Object("initial_values")
 	if !ok && f.Has("initial_values") {
@@ -175,7 +174,7 @@ func (c *Component) readInitial(r *Report, f Fields) {
 	}
 }
 
-// properties are the declared fields and their schemas.
+// properties returns the declared fields and their schemas.
 func (c *Component) properties() Value {
 	properties, _ := c.Schema.Get("properties")
 	return properties
@@ -208,8 +207,8 @@ func (c *Component) declared(r *Report, values Value, at *Path) Value {
 type Instance struct {
 	// Values has every declared field.
 	Values Value
-	// Unset are the declared fields that were never set. They are null, and null
-	// is valid for them, whatever their schema (S12.2).
+	// Unset are the declared fields that were never set. They are null, and null is valid
+	// for them, regardless of their schema (S12.2).
 	Unset []string
 }
 
@@ -225,8 +224,8 @@ func (c *Component) Start() Instance {
 	return i
 }
 
-// Check returns the instance after values have replaced those of before, or what
-// is wrong with them; pointers are into values.
+// Check returns the instance after values have replaced those of before, or their
+// problems; pointers are into values.
 //
 //   - A key that the schema does not declare is refused, also where its
 //     additionalProperties would admit it.
@@ -235,9 +234,9 @@ func (c *Component) Start() Instance {
 //     declares count as never set.
 //   - Any other field must validate. Once set, a field is set forever: null is
 //     then valid only if its schema admits null.
-//   - A field that was set must not be left out (REQUIRED), also where the schema
-//     does not require it: every declared field is always there, and values that
-//     forget one would lose what it held.
+//   - A field that was set must not be left out (REQUIRED), also where the schema does
+//     not require it: every declared field is always there, and values that forget one
+//     would lose its value.
 func (c *Component) Check(before Instance, values Value) (Instance, Problems) {
 	var r Report
 	if values.Kind() != Object {

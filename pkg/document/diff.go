@@ -2,15 +2,15 @@ package document
 
 import "math"
 
-// Diff returns a patch that makes after of before: applied to before, it gives
-// after with the same text, in its numbers ("1.0" stays that) and in the order
-// of its keys. It has no operations when nothing differs.
+// Diff returns a patch that makes after of before: applied to before, it gives after with
+// the same text, in its numbers ("1.0" stays that) and in the order of its keys. It has
+// no operations for equal documents.
 //
-// Its text is never longer than that of replacing the whole document, and it
-// can be applied within the default limits on operations and work, where Bytes
-// and Depth allow after itself. Its time is linear in the documents, times how
-// deep they nest, and parts that both share cost nothing. It is not always the
-// shortest patch: an element that moved within its list may be written again.
+// Its text is never longer than that of replacing the whole document, and it can be
+// applied within the default limits on operations and work, where Bytes and Depth allow
+// after itself. Its time is linear in the documents, times how deep they nest, and parts
+// that both share are free. It is not always the shortest patch: an element that moved
+// within its list may be written again.
 func Diff(before, after Value) *Patch {
 	var d differ
 	d.value(nil, len(`""`), before, after)
@@ -33,7 +33,7 @@ type change struct {
 type differ struct {
 	changes []change
 	size    int // bytes of their text
-	moves   int // what applying them moves or reads, in steps
+	moves   int // the cost of applying them, in steps
 }
 
 // value finds the changes from a to b, which are at a pointer of width bytes in
@@ -63,7 +63,7 @@ func (d *differ) tooMany() bool {
 	return len(d.changes) > MaxPatchOperations || d.moves > MaxPatchWork/2
 }
 
-// replacing is the size of an operation that replaces, without its value.
+// replacing returns the size of an operation that replaces, without its value.
 func replacing(width int) int { return len(`{"op":"replace","path":,"value":},`) + width }
 
 func (d *differ) write(op string, at *Path, width int, v Value) {
@@ -74,9 +74,9 @@ func (d *differ) write(op string, at *Path, width int, v Value) {
 	}
 }
 
-// object changes members first, then removes, then adds. What stays keeps the
-// order of a, and what is added comes last: so a member of both that is not in
-// its place for b is removed and added again.
+// object changes members first, then removes, then adds. Members that stay keep the order
+// of a, and new ones come last: so a member of both that is not in its place for b is
+// removed and added again.
 func (d *differ) object(at *Path, width int, a, b Value) {
 	var gone []string
 	kept := 0
@@ -102,8 +102,8 @@ func (d *differ) object(at *Path, width int, a, b Value) {
 	}
 }
 
-// array leaves the elements that both have at either end, changes those
-// between in pairs, then removes or adds what one has more.
+// array leaves the elements that both have at either end, changes those between in pairs,
+// then removes or adds the surplus of one.
 func (d *differ) array(at *Path, width int, a, b Value) {
 	before, after := a.Len(), b.Len()
 	head, tail := 0, 0
@@ -130,8 +130,8 @@ func (d *differ) array(at *Path, width int, a, b Value) {
 	}
 }
 
-// identical reports that a and b have the same text: what Equal says of them,
-// and the same order of keys and the same digits of numbers.
+// identical reports that a and b have the same text: they are Equal, with the same order
+// of keys and the same digits of numbers.
 func identical(a, b Value) bool {
 	if a == b {
 		return true
@@ -153,12 +153,12 @@ func identical(a, b Value) bool {
 	return true
 }
 
-// segmentWidth is how many bytes a key adds to a pointer in quotes.
+// segmentWidth returns how many bytes a key adds to a pointer in quotes.
 func segmentWidth(name string) int {
 	return len("/") + Size(StringValue(EscapeSegment(name)), math.MaxInt) - len(`""`)
 }
 
-// indexWidth is how many bytes an index adds to a pointer.
+// indexWidth returns how many bytes an index adds to a pointer.
 func indexWidth(i int) int {
 	width := len("/0")
 	for ; i >= 10; i /= 10 {

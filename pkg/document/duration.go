@@ -14,7 +14,7 @@ var ErrDuration = errors.New(`write a duration with its units, such as "30s", "1
 const day = 24 * time.Hour
 
 // ParseDuration reads a duration in the one grammar of definitions, flags and parameters: whole days
-// of 24 hours, if any, and then what time.ParseDuration reads.
+// of 24 hours, if any, and then a text for time.ParseDuration.
 func ParseDuration(text string) (time.Duration, error) {
 	sign, rest := time.Duration(1), text
 	if strings.HasPrefix(rest, "-") {

@@ -57,7 +57,7 @@ func appendString(dst []byte, s string) []byte {
 // MarshalJSON implements the standard interface; it never fails.
 func (v Value) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil), nil }
 
-// String is v as JSON.
+// String returns v as JSON.
 func (v Value) String() string { return string(v.AppendJSON(nil)) }
 
 // Canonical returns the canonical form of v (RFC 8785): no white space, keys
@@ -124,7 +124,7 @@ func compareUTF16(a, b string) int {
 	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 }
 
-// plain reports that s has nothing from U+E000 on, where the orders part.
+// plain reports that s has no character from U+E000 on, where the orders differ.
 func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0xee {

@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// Fields reads the fields of one object and reports what is wrong with them.
-// A field that is missing or wrong reads as the zero value and false; what is
-// wrong has been reported.
+// Fields reads the fields of one object and reports their problems. A field that is
+// missing or wrong reads as the zero value and false; the problem has been reported.
 type Fields struct {
 	Report *Report
 	Value  Value
 	At     *Path
-	// Fix ends what is said of a field of the wrong kind: "; name a guard".
+	// Fix ends the message about a field of the wrong kind: "; name a guard".
 	Fix string
 }
 
@@ -37,7 +36,7 @@ func article(k Kind) string {
 	}
 }
 
-// Has reports whether the field is there, whatever its value.
+// Has reports whether the field is there, with any value.
 func (f Fields) Has(name string) bool {
 	_, ok := f.Value.Get(name)
 	return ok
@@ -184,8 +183,8 @@ func (r *Report) Duplicates(items []StringAt) {
 	}
 }
 
-// Known reports as UNKNOWN_FIELD every field that is not in names: for objects
-// where a field that nobody reads would drop protection (S1.4).
+// Known reports as UNKNOWN_FIELD every field that is not in names: for objects where an
+// unread field would drop protection (S1.4).
 func (f Fields) Known(what string, names ...string) {
 	for name := range f.Value.Members() {
 		if slices.Contains(names, name) {
@@ -193,7 +192,7 @@ func (f Fields) Known(what string, names ...string) {
 		}
 		near := f.Report.didYouMeanField(name, names)
 		if advice := soundsProtective(name); advice != "" && near == "" {
-			near = " and it protects nothing here, although it sounds like it: " + advice
+			near = " and it has no effect here, although it sounds like a protection: " + advice
 		}
 		f.Report.Errorf(f.At.Key(name), CodeUnknownField, "%s has no field %q%s; fields: %s", what, shorten(name), near, quoteAll(names))
 	}
@@ -222,7 +221,7 @@ func (f Fields) KnownOrHint(what string, names, protective []string) {
 
 // Misplaced reports a field that would protect something in another object (S1.4).
 func (r *Report) Misplaced(at *Path, what, name string) {
-	r.Errorf(at, CodeUnknownField, "%s has no field %q: it belongs elsewhere, and protects nothing here; remove it", what, shorten(name))
+	r.Errorf(at, CodeUnknownField, "%s has no field %q: it belongs elsewhere, and has no effect here; remove it", what, shorten(name))
 }
 
 // Hint warns of a field that is kept and has no effect (S1.4). A name that begins with x- is a
@@ -232,7 +231,7 @@ func (r *Report) Hint(at *Path, name string) {
 		return
 	}
 	if advice := soundsProtective(name); advice != "" {
-		r.Errorf(at, CodeUnknownField, "%q protects nothing here, although it sounds like it: %s; as a note, begin its name with x-", shorten(name), advice)
+		r.Errorf(at, CodeUnknownField, "%q has no effect here, although it sounds like a protection: %s; as a note, begin its name with x-", shorten(name), advice)
 	} else {
 		r.Warnf(at, CodeUnknownHint, "%q is kept and has no effect here; if that is intended, begin its name with x-", shorten(name))
 	}

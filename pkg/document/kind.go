@@ -1,9 +1,8 @@
 package document
 
-// KindOf tells by its shape what a document is: "workflow", "process",
-// "policy" or "component"; "" when it is none of them, as text that is not even
-// an object. A document with mistakes is still told, by the fields that only
-// one kind has.
+// KindOf returns the kind of a document by its shape: "workflow", "process", "policy" or
+// "component"; "" when it is none of them, as text that is not even an object. A document
+// with mistakes is still recognized, by the fields that only one kind has.
 func KindOf(v Value) string {
 	switch {
 	case v.Kind() != Object:
@@ -38,7 +37,8 @@ func (v Value) hasAny(names ...string) bool {
 	return false
 }
 
-// stateForms says which forms the states have: that of a process, that of a workflow.
+// stateForms describes which forms the states have: that of a process, that of a
+// workflow.
 func (v Value) stateForms() (asks, moves bool) {
 	states, _ := v.Get("states")
 	for _, state := range states.Members() {

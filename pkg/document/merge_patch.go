@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// MergePatch returns doc as a JSON Merge Patch (RFC 7396) makes it: members of
-// the patch are set in doc, object by object; null removes; any other patch
-// than an object takes the place of doc. Names keep their places and new ones
-// come last. The result shares with doc every list and object in which nothing
-// changed.
+// MergePatch returns doc as a JSON Merge Patch (RFC 7396) makes it: members of the patch
+// are set in doc, object by object; null removes; any other patch than an object takes
+// the place of doc. Names keep their places and new ones come last. The result shares
+// with doc every list and object without changes.
 //
 // Codes: PATCH_TOO_LARGE, a patch of more than limits.Bytes; TOO_DEEP, the
 // result would nest deeper than limits.Depth. The pointer is where, in both.

@@ -11,9 +11,9 @@ import (
 // longestName is the longest name, in characters (S1.4).
 const longestName = 128
 
-// NameRule is what a name may be made of (S1.4). Every rule refuses empty names,
-// control and invisible characters, and `__proto__` and names that begin with $
-// as reserved.
+// NameRule is the rule for the characters of a name (S1.4). Every rule refuses empty
+// names, control and invisible characters, and `__proto__` and names that begin with $ as
+// reserved.
 type NameRule struct {
 	What string // "state", for messages
 	// Spaces admits single spaces inside.
@@ -26,8 +26,8 @@ type NameRule struct {
 	Prefix string
 }
 
-// CheckName reports what is wrong with a name at its path. A name that cannot be
-// shown is reported at what holds it too, because nobody can read its pointer.
+// CheckName reports the problems of a name at its path. A name that cannot be shown is
+// reported at its parent too, because its pointer is not readable.
 func (r *Report) CheckName(name string, at *Path, rule NameRule) bool {
 	switch {
 	case name == "":
@@ -89,9 +89,8 @@ func shown(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsPrint(c) })
 }
 
-// SameNames reports names of one object that only a normalisation tells apart
-// (NFC): they look the same, so they are duplicates (DUPLICATE_KEY at the
-// object).
+// SameNames reports names of one object that only a normalisation distinguishes (NFC):
+// they look the same, so they are duplicates (DUPLICATE_KEY at the object).
 func (f Fields) SameNames(what string) {
 	seen := make(map[string]string)
 	for name := range f.Value.Members() {

@@ -42,8 +42,7 @@ func (d Decimal) Int64() (int64, bool) {
 	return i, err == nil
 }
 
-// IsInteger reports whether the number has no fractional part, whatever its
-// size.
+// IsInteger reports whether the number has no fractional part, at any size.
 func (d Decimal) IsInteger() bool { return d != "" && normalise(string(d)).exponent >= 0 }
 
 // Float64 returns the nearest float64.
@@ -107,7 +106,7 @@ func normalise(text string) normal {
 	return n
 }
 
-// exponentOf reads the digits after the e. What is too large for the documents
+// exponentOf reads the digits after the e. A number that is too large for the documents
 // we accept saturates, far beyond what they can hold.
 func exponentOf(text string) int {
 	n, err := strconv.Atoi(text)
@@ -219,9 +218,9 @@ func leadingDigits(s string) int {
 	return n
 }
 
-// numberProblem says why a well-formed number is refused, or "". A number must
-// have a finite float64 next to it: other JSON readers turn the rest into
-// infinity, or fail, so the document would not mean one thing.
+// numberProblem describes why a well-formed number is refused, or "". A number must have
+// a finite float64 next to it: other JSON readers turn the rest into infinity, or fail,
+// so the document would not mean one thing.
 func numberProblem(text string) string {
 	if len(text) < 16 && !strings.ContainsAny(text, "eE") {
 		return ""

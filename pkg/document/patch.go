@@ -32,8 +32,7 @@ const (
 func (o operation) hasFrom() bool  { return o.op == opMove || o.op == opCopy }
 func (o operation) hasValue() bool { return o.op == opAdd || o.op == opReplace || o.op == opTest }
 
-// PatchLimits bound a patch and what it may do to a document. Zero fields mean
-// the defaults.
+// PatchLimits bound a patch and its effect on a document. Zero fields mean the defaults.
 type PatchLimits struct {
 	// Text is the longest text of a patch in bytes, by default twice Bytes.
 	Text int
@@ -42,8 +41,8 @@ type PatchLimits struct {
 	// Depth is how many arrays and objects may hold one another in the
 	// patched document, DefaultDepth by default.
 	Depth int
-	// Bytes is how much the operations may write in all, in bytes of compact
-	// JSON and whatever they take away again, DefaultBytes by default.
+	// Bytes is how much the operations may write in all, in bytes of compact JSON
+	// including parts that they take away again, DefaultBytes by default.
 	Bytes int
 	// Work is how many steps the operations may take in all: an element moved
 	// or a byte read is one. MaxPatchWork by default, some tenths of a second.
@@ -107,7 +106,7 @@ func (o operation) appendTo(dst []byte) []byte {
 // MarshalJSON implements the standard interface; it never fails.
 func (p *Patch) MarshalJSON() ([]byte, error) { return p.AppendJSON(nil), nil }
 
-// String is the patch as JSON.
+// String returns the patch as JSON.
 func (p *Patch) String() string { return string(p.AppendJSON(nil)) }
 
 // Touched returns the pointers that the operations write to or take away from,
@@ -136,8 +135,8 @@ func (p *Patch) Touched() []string {
 	return touched
 }
 
-// outermost returns the texts of the pointers that lie within no other. Sorted
-// by segments, what lies within a pointer comes right after it.
+// outermost returns the texts of the pointers that lie within no other. Sorted by
+// segments, pointers within another come right after it.
 func outermost(pointers []pointer) map[string]bool {
 	sorted := slices.Clone(pointers)
 	slices.SortFunc(sorted, func(a, b pointer) int { return slices.CompareFunc(a.segments, b.segments, strings.Compare) })
@@ -233,8 +232,7 @@ func (f Fields) patchPointer(name string) pointer {
 	return p
 }
 
-// PatchError is an operation that could not be done, so that nothing of its
-// patch was.
+// PatchError is an operation that could not be done, so that no part of its patch was.
 type PatchError struct {
 	// Operation is the place of the operation in the patch, from 0.
 	Operation int
@@ -243,7 +241,7 @@ type PatchError struct {
 	// Path is the pointer that is at fault: path, or from.
 	Path string
 	Code Code
-	// Message says what is in the document and how to fix the operation.
+	// Message describes the present value and how to fix the operation.
 	Message string
 
 	member string // of the operation: "path", "from" or "value"

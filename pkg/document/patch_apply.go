@@ -5,17 +5,16 @@ import (
 	"strconv"
 )
 
-// Apply returns doc as the patch makes it, or says which operation cannot be
-// done; then none was. doc does not change, and the result shares with it every
-// list and object in which nothing changed.
+// Apply returns doc as the patch makes it, or says which operation cannot be done; then
+// none was. doc does not change, and the result shares with it every list and object
+// without changes.
 //
-// It does what RFC 6902 says. Names keep their places and new ones come last.
-// Numbers are equal by value for test (1 and 1.0). The whole document may be
-// replaced, but not removed.
+// It follows RFC 6902. Names keep their places and new ones come last. Numbers are equal
+// by value for test (1 and 1.0). The whole document may be replaced, but not removed.
 //
-// Codes: PATCH_TEST_FAILED; PATCH_PATH_MISSING and PATCH_INDEX, nothing is
-// there; PATCH_MOVE_INTO_SELF; PATCH_ROOT; and over the limits TOO_DEEP,
-// PATCH_TOO_LARGE, PATCH_TOO_COSTLY.
+// Codes: PATCH_TEST_FAILED; PATCH_PATH_MISSING and PATCH_INDEX, the value is missing;
+// PATCH_MOVE_INTO_SELF; PATCH_ROOT; and over the limits TOO_DEEP, PATCH_TOO_LARGE,
+// PATCH_TOO_COSTLY.
 func (p *Patch) Apply(doc Value, limits PatchLimits) (Value, *PatchError) {
 	limits = limits.withDefaults()
 	a := applier{editor: editor{work: limits.Work}, limits: limits, room: limits.Bytes}
@@ -67,7 +66,7 @@ func (a *applier) perform(doc Value, o operation) (Value, *PatchError) {
 	}
 }
 
-// find returns what p names. member is the member of the operation that p is.
+// find returns the value that p names. member is the member of the operation that p is.
 func (a *applier) find(doc Value, p pointer, member string) (Value, *PatchError) {
 	v, ok := a.descend(doc, p.segments)
 	if !ok || v.IsZero() {
@@ -126,7 +125,7 @@ func (a *applier) remove(doc Value, p pointer) (Value, *PatchError) {
 	return a.takeOut(), nil
 }
 
-// takeOut returns the document without what was found last.
+// takeOut returns the document without the value found last.
 func (a *applier) takeOut() Value {
 	found := a.last()
 	return a.ascend(a.without(found.holder, found.place))
@@ -198,8 +197,8 @@ func (a *applier) test(doc Value, o operation) (Value, *PatchError) {
 	return doc, nil
 }
 
-// admit takes v from what operations may still write, and checks that it does
-// not nest too deep at p.
+// admit takes v from the rest that operations may write, and checks that it does not nest
+// too deep at p.
 func (a *applier) admit(v Value, p pointer, member string) *PatchError {
 	r := ruler{most: a.room}
 	r.measure(v, a.limits.Depth-len(p.segments))
@@ -217,7 +216,7 @@ func (a *applier) admit(v Value, p pointer, member string) *PatchError {
 	return nil
 }
 
-// nests checks that v does not nest too deep at p. What it reads is work.
+// nests checks that v does not nest too deep at p. Its reads count as work.
 func (a *applier) nests(v Value, p pointer) *PatchError {
 	r := ruler{most: max(0, a.work)}
 	r.measure(v, a.limits.Depth-len(p.segments))
@@ -235,7 +234,7 @@ func (a *applier) tooDeep(member string) *PatchError {
 	}
 }
 
-// glimpse is a value for a message: as it is when short, or else what it is.
+// glimpse returns a value for a message: as it is when short, or else its kind.
 func glimpse(v Value) string {
 	const most = 64
 	switch {

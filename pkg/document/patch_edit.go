@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// What one name costs to put in an index, and to read without one, against one
-// element moved.
+// The cost of one name, to put in an index, and to read without one, against one element
+// moved.
 const (
 	indexWork = 8
 	nameWork  = 2
@@ -140,7 +140,7 @@ func (e *editor) own(v Value) *tree {
 	return t
 }
 
-// settle gives up what the editor owns: from then on, nothing changes it. It
+// settle gives up the nodes that the editor owns: from then on, they do not change. It
 // must be called before a tree gets to a second place, and at the end.
 func (e *editor) settle() {
 	for t := range e.owned {

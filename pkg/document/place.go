@@ -17,8 +17,8 @@ import (
 // Place is unknown.
 type Place struct{ Line, Column, Width int }
 
-// Places finds where the problems of a JSON or YAML text stand, in their order. What a
-// pointer names and the text lacks stands where the object that lacks it begins.
+// Places finds where the problems of a JSON or YAML text stand, in their order. A missing
+// value has the place where the object that lacks it begins.
 func Places(src []byte, isYAML bool, problems Problems) []Place {
 	find := placesOfJSON
 	if isYAML {
@@ -45,7 +45,7 @@ type spot struct {
 	scalar              bool
 }
 
-// of is where to look for the cause of a problem: at the key for what is wrong with
+// of returns where to look for the cause of a problem: at the key for problems with
 // names, and where the value is too long to point at.
 func (s spots) of(p Problem) Place {
 	pointer, exact := p.Pointer, true
@@ -79,7 +79,7 @@ func placesOfJSON(src []byte) (found spots, broken Place) {
 		start := int(decoder.InputOffset())
 		start += len(src[start:]) - len(bytes.TrimLeft(src[start:], " \t\r\n,:"))
 		if len(found) > 0 && decoder.StackDepth() == 0 {
-			return found, lines.place(src, start, 1) // what follows the document
+			return found, lines.place(src, start, 1) // text after the document
 		}
 		token, err := decoder.ReadToken()
 		if err != nil {
@@ -128,7 +128,7 @@ func lineStarts(src []byte) *lines {
 	return &lines{starts: starts, line: 1, column: 1}
 }
 
-// place is the place of an offset, which spans width characters.
+// place returns the place of an offset, which spans width characters.
 func (l *lines) place(src []byte, offset, width int) Place {
 	line := sort.SearchInts(l.starts, offset+1)
 	if line != l.line || offset < l.offset {
@@ -154,8 +154,7 @@ func placesOfYAML(src []byte) (found spots, broken Place) {
 	return found, broken
 }
 
-// addYAML does not follow aliases: what is wrong with their values is shown where they are
-// used.
+// addYAML does not follow aliases: problems of their values are shown where they are used.
 func (s spots) addYAML(n *yaml.Node, at *Path, depth int) {
 	if depth > DefaultDepth || len(s) > maxYAMLNodes {
 		return

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Lookup returns what an RFC 6901 pointer names in v. The empty pointer is v
-// itself; a pointer that is not well formed names nothing.
+// Lookup returns the value that an RFC 6901 pointer names in v. The empty pointer is v
+// itself; a pointer that is not well formed has no value.
 func Lookup(v Value, pointer string) (Value, bool) {
 	if pointer == "" {
 		return v, !v.IsZero()
@@ -120,8 +120,7 @@ type pointer struct {
 	segments []string // unescaped
 }
 
-// readPointer returns what is wrong with a text that is not a pointer, and how
-// to fix it.
+// readPointer returns the problem with a text that is not a pointer, and how to fix it.
 func readPointer(text string) (pointer, string) {
 	p := pointer{text: text}
 	if text == "" {
@@ -148,9 +147,8 @@ func (p pointer) holds(q pointer) bool {
 	return len(p.segments) <= len(q.segments) && slices.Equal(p.segments, q.segments[:len(p.segments)])
 }
 
-// Select reads the parts of doc that RFC 6901 pointers name: value i is what
-// pointer i names, Missing when there is a problem with it (POINTER,
-// PATH_MISSING).
+// Select reads the parts of doc that RFC 6901 pointers name: value i is the one that
+// pointer i names, Missing when there is a problem with it (POINTER, PATH_MISSING).
 func Select(doc Value, pointers []string) ([]Value, Problems) {
 	values := make([]Value, len(pointers))
 	var problems Report
@@ -173,9 +171,8 @@ func Select(doc Value, pointers []string) ([]Value, Problems) {
 	return values, problems.Problems()
 }
 
-// Path is a place in a document while it is read. It costs nothing to extend,
-// and becomes a pointer only when there is a problem to report. A nil Path is
-// the whole document.
+// Path is a place in a document while it is read. It is free to extend, and becomes a
+// pointer only when there is a problem to report. A nil Path is the whole document.
 type Path struct {
 	up    *Path
 	name  string
@@ -188,7 +185,7 @@ func (p *Path) Key(name string) *Path { return &Path{up: p, name: name, index: -
 // At returns the path of element i.
 func (p *Path) At(i int) *Path { return &Path{up: p, index: i} }
 
-// Up returns the path of what holds it, nil for the whole document.
+// Up returns the path of its parent, nil for the whole document.
 func (p *Path) Up() *Path {
 	if p == nil {
 		return nil

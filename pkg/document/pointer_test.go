@@ -25,7 +25,7 @@ func TestSelect(t *testing.T) {
 		"/tasks/2": "PATH_MISSING: /tasks has 2 elements; write 0 to 1",
 		"/tasks/-": "PATH_MISSING: /tasks has 2 elements, and - names the position after the last, which is empty; write 0 to 1",
 		"/tsaks/0": `PATH_MISSING: the document has no member "tsaks"; did you mean "tasks"?`,
-		"/name/x":  "PATH_MISSING: /name is a string, which holds nothing; make it an object or a list first",
+		"/name/x":  "PATH_MISSING: /name is a string, which has no members; make it an object or a list first",
 		"tasks":    `POINTER: is "tasks", which is not a pointer; begin it with /, or write "" for the whole document`,
 		"/a~b":     `POINTER: is "/a~b", which is not a pointer; write ~ as ~0, and / within a name as ~1`,
 	}

@@ -52,7 +52,7 @@ const (
 	CodePatchTooCostly    Code = "PATCH_TOO_COSTLY"
 )
 
-// Severity tells whether a problem refuses the document.
+// Severity reports whether a problem refuses the document.
 type Severity string
 
 // Severities.
@@ -68,11 +68,11 @@ type Problem struct {
 	Pointer  string   `json:"pointer"`
 	Code     Code     `json:"code"`
 	Severity Severity `json:"severity"`
-	// Message says what is wrong and how to fix it, for a person.
+	// Message describes the problem and how to fix it, for a person.
 	Message string `json:"message"`
 }
 
-// String is the one line that a person reads: pointer, code, message. The whole
+// String returns the one line that a person reads: pointer, code, message. The whole
 // document has no pointer.
 func (p Problem) String() string {
 	if p.Pointer == "" {
@@ -87,8 +87,7 @@ func (p *Problem) Error() string { return p.String() }
 // Problems are all that is wrong with a document.
 type Problems []Problem
 
-// HasErrors reports whether any problem refuses the document. What is not
-// clearly a warning does.
+// HasErrors reports whether any problem refuses the document. All but clear warnings do.
 func (ps Problems) HasErrors() bool {
 	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Severity != SeverityWarning })
 }
@@ -159,7 +158,7 @@ func compareSegments(x, y string) int {
 	return strings.Compare(x, y)
 }
 
-// maxProblems bounds what one document may report.
+// maxProblems is the most problems that one document may report.
 const maxProblems = 1000
 
 // Report collects the problems of one document. The zero Report is ready.
@@ -199,7 +198,7 @@ func (r *Report) record(at *Path, code Code, severity Severity, format string, a
 // Add takes over problems that were found elsewhere.
 func (r *Report) Add(ps ...Problem) { r.problems = append(r.problems, ps...) }
 
-// Problems returns what was reported, sorted.
+// Problems returns the reported problems, sorted.
 func (r *Report) Problems() Problems {
 	r.problems.Sort()
 	return r.problems

@@ -2,9 +2,9 @@ package document
 
 import "strings"
 
-// reserved are names that authors expect to protect something. In an object that does not
-// read them they are errors, so that no document seems to restrict what it leaves open, and
-// so that a later version can give them a meaning. The value says how to get the effect.
+// reserved are names that authors take for a protection. In an object that does not read
+// them they are errors, so that no document seems to restrict an act that it allows, and so
+// that a later version can give them a meaning. The value says how to get the effect.
 var reserved = map[string]string{
 	"calls": "list tools in \"allowed_tools\", or write a policy", "only": "list tools in \"allowed_tools\", or write a policy",
 	"when": "use a guard of a transition, or a policy", "unless": "use a guard of a transition, or a policy",

@@ -23,7 +23,7 @@ type Schema struct {
 	size int
 }
 
-// schemaURL is what the document is called inside the compiler.
+// schemaURL is the name of the document inside the compiler.
 const schemaURL = "urn:interlock:schema"
 
 // metaSchemas are the `$schema` values that we know. Others would have to be
@@ -36,9 +36,9 @@ var metaSchemas = map[string]bool{
 	"http://json-schema.org/schema":                true,
 }
 
-// CompileSchema compiles a schema. Its references must stay inside of it
-// (REMOTE_REF); it must be valid against its metaschema and within the bounds of
-// a schema (BAD_SCHEMA). Nothing is ever fetched.
+// CompileSchema compiles a schema. Its references must stay inside of it (REMOTE_REF); it
+// must be valid against its metaschema and within the bounds of a schema (BAD_SCHEMA). It
+// never fetches.
 //
 // `format` is asserted as the draft says: in draft-07, and not in later ones.
 func CompileSchema(v Value) (*Schema, Problems) {
@@ -63,7 +63,7 @@ func schemaOf(r *Report, v Value, place func([]string) *Path) *Schema {
 		return nil
 	}
 	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(jsonschema.SchemeURLLoader{}) // knows no scheme: loads nothing
+	compiler.UseLoader(jsonschema.SchemeURLLoader{}) // knows no scheme: loads no URL
 	compiler.UseRegexpEngine(engine.compilePattern)
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	if err := compiler.AddResource(schemaURL, toAny(v)); err != nil {
@@ -95,7 +95,7 @@ func schemaOf(r *Report, v Value, place func([]string) *Path) *Schema {
 	return s
 }
 
-// What the parts of a compiled schema take, roughly.
+// The approximate memory of the parts of a compiled schema.
 const (
 	bytesPerValue       = 100
 	bytesPerNode        = 2000

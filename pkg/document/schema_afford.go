@@ -1,11 +1,10 @@
 package document
 
-// The library tells more than a checker, but does as much as schema and value
-// ask for, and keeps every violation on its way. It is let loose only on what it
-// finishes soon. A step of it is some three hundred nanoseconds and, where it
-// fails, as many bytes.
+// The library reports more than a checker, but its work is unbounded, and keeps every
+// violation on its way. It runs only on small cases. A step of it is some three hundred
+// nanoseconds and, where it fails, as many bytes.
 const (
-	maxExplainSteps = 200_000 // to explain what a checker found; else it says less
+	maxExplainSteps = 200_000 // to explain a checker's finding; else the message is shorter
 	maxLibrarySteps = 500_000 // to decide, where only the library can
 )
 
@@ -57,7 +56,7 @@ func (m *meter) visit(n *node, v Value, length int) {
 	}
 }
 
-// exponentWork is what the library takes for digits that are not written.
+// exponentWork returns the library's work for digits that are not written.
 func exponentWork(text string) int {
 	return min(abs(normalise(text).exponent), maxExponent) / 8
 }

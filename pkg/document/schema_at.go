@@ -1,8 +1,8 @@
 package document
 
-// WritersAt are the lists of writers that every change of the value at a pointer touches: of
-// that place and of all that holds it (S18.2). Lists within the value are not among them, as
-// a change may leave them alone. A pointer that is malformed has none.
+// WritersAt returns the lists of writers that every change of the value at a pointer
+// touches: of that place and of all that holds it (S18.2). Lists within the value are not
+// among them, as a change may leave them alone. A pointer that is malformed has none.
 func (s *Schema) WritersAt(pointer string) []Restriction {
 	p, problem := readPointer(pointer)
 	if problem != "" || !s.restricted {
@@ -23,9 +23,8 @@ func (s *Schema) WritersAt(pointer string) []Restriction {
 	return g.found
 }
 
-// Admits reports whether a valid document may have a value at a pointer, as far as the
-// subschemas tell that apply there in any case. Where only alternatives and conditions tell,
-// it is true.
+// Admits reports whether a valid document may have a value at a pointer, by the subschemas
+// that apply there in any case. Where it depends on alternatives and conditions, it is true.
 func (s *Schema) Admits(pointer string, v Value) bool {
 	p, problem := readPointer(pointer)
 	if problem != "" || s.libraryOnly {
@@ -44,7 +43,7 @@ func (s *Schema) Admits(pointer string, v Value) bool {
 	return true
 }
 
-// certain adds to nodes those that apply with them whatever the value is.
+// certain adds to nodes those that apply with them regardless of the value.
 func certain(nodes []*node) []*node {
 	var all []*node
 	seen := map[*node]bool{}
@@ -65,7 +64,8 @@ func certain(nodes []*node) []*node {
 	return all
 }
 
-// memberNodes are the nodes of what stands at a name of a value that all of nodes apply to.
+// memberNodes returns the nodes of the member at a name of a value that all of nodes apply
+// to.
 func memberNodes(nodes []*node, name string) []*node {
 	index, isIndex := arrayIndex(name)
 	object, list := true, isIndex
@@ -74,7 +74,7 @@ func memberNodes(nodes []*node, name string) []*node {
 		list = list && n.types.admits(Value{kind: Array})
 	}
 	switch {
-	case object && list: // nothing is known
+	case object && list: // unknown
 		return nil
 	case !object && !list:
 		return []*node{{never: true}}

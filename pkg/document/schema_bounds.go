@@ -40,8 +40,8 @@ func (r *Report) checkBounds(nodes []*node, root *node, place func([]string) *Pa
 	return true
 }
 
-// bound is what applying a node to a value takes: subschemas applied to that
-// same value, and the longest chain of them.
+// bound is the cost of applying a node to a value: subschemas applied to that same value,
+// and the longest chain of them.
 type bound struct{ cost, length int }
 
 type bounds struct {

@@ -36,8 +36,8 @@ type cachedSchema struct {
 	size     int
 }
 
-// Compile is CompileSchema, once for each Digest. A schema with problems is not
-// kept.
+// Compile does the work of CompileSchema, once for each Digest. A schema with problems is
+// not kept.
 func (c *SchemaCache) Compile(v Value) (*Schema, Problems) {
 	digest := Digest(v)
 	element := c.enter(digest)
@@ -89,7 +89,7 @@ func (c *SchemaCache) settle(element *list.Element) {
 	c.evict(element)
 }
 
-// evict drops what was used longest ago, but not keep, until the rest fits.
+// evict drops the least recently used schemas, but not keep, until the rest fits.
 func (c *SchemaCache) evict(keep *list.Element) {
 	for c.byUse.Len() > c.entries || c.held > c.bytes {
 		last := c.byUse.Back()

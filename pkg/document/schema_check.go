@@ -4,15 +4,14 @@ import (
 	"unicode/utf8"
 )
 
-// checker decides whether a value is valid, without converting it, in a bounded
-// number of steps. A schema can ask for exponentially many: an anyOf whose
-// branches all describe the same child again. So a checker remembers what it
-// found of a subschema and a list or object, which makes that the number of
-// such pairs at most, and gives up at its limit.
+// checker decides whether a value is valid, without converting it, in a bounded number of
+// steps. A schema can ask for exponentially many: an anyOf whose branches all describe
+// the same child again. So a checker remembers its result for a subschema and a list or
+// object, which makes that the number of such pairs at most, and gives up at its limit.
 //
-// It also checks a change: of a value made from an old one that is known to be
-// valid, it looks only at what is not the old one's (ValidateChange). Checking
-// all of a value is checking a change from nothing: from Missing.
+// It also checks a change: of a value made from an old one that is known to be valid, it
+// looks only at the parts that differ from the old one (ValidateChange). Checking all of
+// a value is checking a change from Missing.
 type checker struct {
 	left  int // steps that it may still take; below 0: it gave up
 	known map[visited]bool
@@ -21,8 +20,8 @@ type checker struct {
 	top   *tree
 	unset map[string]bool
 
-	// What was not valid: the value, its schema and the keyword, and the way there
-	// from the inside out.
+	// The violation: the value, its schema and the keyword, and the way there from the
+	// inside out.
 	node    *node
 	value   Value
 	keyword string
@@ -51,7 +50,7 @@ func (c *checker) spend(steps int) bool {
 	return c.left >= 0
 }
 
-// fail notes what is not valid and returns false.
+// fail notes the violation and returns false.
 func (c *checker) fail(n *node, v Value, keyword string) bool {
 	c.node, c.value, c.keyword, c.way = n, v, keyword, c.way[:0]
 	return false
@@ -63,7 +62,7 @@ func (c *checker) below(name string, index int) bool {
 	return false
 }
 
-// failedAt returns the place of what was not valid, below at.
+// failedAt returns the place of the violation, below at.
 func (c *checker) failedAt(at *Path) *Path {
 	for i := len(c.way) - 1; i >= 0; i-- {
 		at = &Path{up: at, name: c.way[i].name, index: c.way[i].index}
@@ -153,8 +152,8 @@ func (c *checker) keywords(n *node, old, v Value) bool {
 	return c.alternatives(n, v)
 }
 
-// alternatives applies the keywords of which one schema may fail and n still
-// hold. Which one held for the old value nobody knows: they look at all of v.
+// alternatives applies the keywords of which one schema may fail and n still hold. Which
+// one held for the old value is unknown: they look at all of v.
 func (c *checker) alternatives(n *node, v Value) bool {
 	if len(n.anyOf) > 0 && c.matches(n.anyOf, v, 1) == 0 {
 		return c.fail(n, v, "anyOf")
@@ -262,7 +261,7 @@ func newValueSet(list Value) *valueSet {
 	return s
 }
 
-// find reports whether v is in the set, and the steps that it took to tell.
+// find reports whether v is in the set, and the steps that it took.
 func (s *valueSet) find(v Value) (found bool, work int) {
 	if v.kind == String {
 		return s.texts[v.text], len(v.text) / 16
@@ -278,10 +277,10 @@ func (s *valueSet) find(v Value) (found bool, work int) {
 	return s.rest[string(canonical)], len(canonical)
 }
 
-// ValidateChange returns for v what Validate does, where old is known to be
-// valid and v was made from it. It looks only at what v does not share with old
-// and at the keywords around that, so its cost follows the change: identical
-// lists and objects, as a patch leaves them, are not looked into.
+// ValidateChange returns for v the result of Validate, where old is known to be valid and
+// v was made from it. It looks only at the parts that v does not share with old and at
+// the keywords around that, so its cost follows the change: identical lists and objects,
+// as a patch leaves them, are not looked into.
 //
 // A keyword that looks at a whole value (anyOf, oneOf, not, if, dependentSchemas,
 // contains, uniqueItems) costs all of that value when there is a change in it. A

@@ -118,9 +118,9 @@ func (c *checker) array(n *node, old, v Value) bool {
 	return a.contains == nil || c.contains(n, v)
 }
 
-// elements checks the elements that are not where old had them. What follows a
-// place where elements were added or removed has only moved, and must be checked
-// where it comes under another schema.
+// elements checks the elements that are not where old had them. Elements after a place
+// where elements were added or removed have only moved, and must be checked where it
+// comes under another schema.
 func (c *checker) elements(a *arrayNode, old, v Value) bool {
 	if a.prefix == nil && a.rest == nil {
 		return true

@@ -14,10 +14,9 @@ import (
 	"golang.org/x/text/message"
 )
 
-// Validate reports every place of v that violates the schema
-// (SCHEMA_VIOLATION), with pointers into v. Where schema and value together ask
-// for more steps than a document is worth, it says so (TOO_LARGE): its time is
-// bounded whatever the schema and the value.
+// Validate reports every place of v that violates the schema (SCHEMA_VIOLATION), with
+// pointers into v. Where schema and value together ask for more steps than a document is
+// worth, it says so (TOO_LARGE): its time is bounded for every schema and value.
 func (s *Schema) Validate(v Value) Problems {
 	var r Report
 	s.explain(&r, v, nil, nil)
@@ -55,8 +54,7 @@ func (r *Report) tooManySteps(at *Path, most int) {
 		"make it smaller or less deep, or the schema simpler: alternatives that describe the same child again multiply at every level", most)
 }
 
-// explain reports what the library finds wrong with v at a place, and whether it
-// found anything.
+// explain reports the library's findings about v at a place, and whether there are any.
 func (r *Report) explain(n *node, v Value, at *Path, unset map[string]bool) bool {
 	err := n.source.Validate(toAny(v))
 	var violation *jsonschema.ValidationError
@@ -131,7 +129,7 @@ func fewNames(names []string) []string {
 	return names[:min(len(names), namesInMessage)]
 }
 
-// toAny gives the library what it wants: numbers as exact text.
+// toAny converts v for the library: numbers as exact text.
 func toAny(v Value) any {
 	switch v.kind {
 	case Bool:

@@ -2,15 +2,15 @@ package document
 
 import "github.com/santhosh-tekuri/jsonschema/v6"
 
-// node is one subschema, translated from the library's compiled form into what
-// applying it to Values needs. Nodes form a graph: a recursive schema is a cycle
-// that goes through a child value (checkBounds).
+// node is one subschema, translated from the library's compiled form into a form that
+// applies to Values. Nodes form a graph: a recursive schema is a cycle that goes through
+// a child value (checkBounds).
 type node struct {
 	source *jsonschema.Schema // where it comes from, for messages
 	shared bool               // more than one other node leads here
 
-	// writers say who may write the values that n applies to, nil for everybody, and guarded
-	// that n or one below it says so.
+	// writers lists the permitted writers of the values that n applies to, nil for all, and
+	// guarded that n or one below it says so.
 	writers *writerList
 	guarded bool
 
@@ -53,7 +53,7 @@ type patternNode struct {
 	node    *node
 }
 
-// dependentNode says what a property calls for when it is there.
+// dependentNode lists the requirements of a property that is present.
 type dependentNode struct {
 	name     string
 	required []string

@@ -68,7 +68,7 @@ func checkPattern(text string) error {
 	return err
 }
 
-// patternSize tells how many steps a pattern has, without taking them.
+// patternSize describes how many steps a pattern has, without taking them.
 func patternSize(text string) (int, error) {
 	if len(text) > maxPatternText {
 		return 0, fmt.Errorf("it is longer than %d bytes; make it shorter", maxPatternText)

@@ -3,9 +3,9 @@ package document
 import "slices"
 
 // Touched returns the lists of writers that a change of a document touches, each with the
-// first place where it does (S18.2). A list is touched where the value at its place, or
-// anything within that, is another one afterwards, or is written, taken away or moved by an
-// operation of the patch. Without a patch, only what differs counts. ok is false when that
+// first place where it does (S18.2). A list is touched where the value at its place, or any
+// part of that, is another one afterwards, or is written, taken away or moved by an
+// operation of the patch. Without a patch, only differences count. ok is false when that
 // takes too long to find out.
 //
 // A place is found by every subschema that could apply to it: alternatives, conditions and
@@ -62,7 +62,7 @@ func (g *guard) closed(nodes []*node) []*node {
 	return all
 }
 
-// member are the nodes of a member of an object.
+// member returns the nodes of a member of an object.
 func (g *guard) member(nodes []*node, name string) []*node {
 	var all []*node
 	for _, n := range nodes {
@@ -89,7 +89,7 @@ func (g *guard) member(nodes []*node, name string) []*node {
 	return g.closed(all)
 }
 
-// element are the nodes of an element of a list.
+// element returns the nodes of an element of a list.
 func (g *guard) element(nodes []*node, i int) []*node {
 	var all []*node
 	for _, n := range nodes {
@@ -101,7 +101,7 @@ func (g *guard) element(nodes []*node, i int) []*node {
 	return g.closed(all)
 }
 
-// operation notes what one operation of a patch touches, and does it.
+// operation notes the lists that one operation of a patch touches, and does it.
 func (g *guard) operation(root []*node, r *replay, o *operation) error {
 	switch o.op {
 	case opTest:
@@ -135,7 +135,7 @@ func (g *guard) move(root []*node, r *replay, o *operation) error {
 	to, ok := from.sibling(o.path.segments)
 	switch {
 	case slices.Equal(o.from.segments, o.path.segments): // it stays where it is
-	case ok: // what is not between the two stays where it is
+	case ok: // elements outside of the two stay where it is
 		g.way(root, r.doc, from.holder(), nil, func(nodes []*node, list Value, at *Path) { g.reorder(nodes, list, from.index, to, at) })
 	default:
 		return r.move(o, func(s slot, v Value, put bool) {
@@ -149,8 +149,8 @@ func (g *guard) move(root []*node, r *replay, o *operation) error {
 	return r.do(o)
 }
 
-// slot notes what it touches to write v into a slot, or to take out what is there, when v
-// is Missing. In a list, what comes after it moves by that many.
+// slot notes the lists touched to write v into a slot, or to take out its value, when v
+// is Missing. In a list, later elements move by that many.
 func (g *guard) slot(root []*node, doc Value, s slot, v Value, by int) {
 	if len(s.at) == 0 {
 		g.walk(root, doc, v, nil, true)
@@ -177,7 +177,7 @@ func (g *guard) slot(root []*node, doc Value, s slot, v Value, by int) {
 	})
 }
 
-// reorder notes what it touches to move an element within a list.
+// reorder notes the lists touched to move an element within a list.
 func (g *guard) reorder(nodes []*node, list Value, from, to int, at *Path) {
 	by := 1
 	if to < from {
@@ -191,8 +191,8 @@ func (g *guard) reorder(nodes []*node, list Value, from, to int, at *Path) {
 	})
 }
 
-// span compares a stretch of a list with what stands there afterwards. Where the elements
-// have no list of writers, that costs nothing: what holds them is touched anyhow.
+// span compares a stretch of a list with its later values. Where the elements have no
+// list of writers, that is free: their parent is touched anyhow.
 func (g *guard) span(nodes []*node, list Value, from, end int, at *Path, then func(int) (after Value, written bool)) {
 	most := 0 // places that have schemas of their own
 	for _, n := range nodes {
@@ -213,7 +213,7 @@ func (g *guard) span(nodes []*node, list Value, from, end int, at *Path, then fu
 	}
 }
 
-// way follows the way to what holds a place that is written. All on it is touched.
+// way follows the way to the parent of a place that is written. All on it is touched.
 func (g *guard) way(nodes []*node, v Value, segments []string, at *Path, end func([]*node, Value, *Path)) {
 	if g.left--; len(nodes) == 0 || g.left < 0 {
 		return
@@ -232,7 +232,7 @@ func (g *guard) way(nodes []*node, v Value, segments []string, at *Path, end fun
 }
 
 // walk compares two values at a place, notes the lists of the nodes that apply to it when
-// it is touched, and reports whether it is. All of what is written is touched.
+// it is touched, and reports whether it is. All written values are touched.
 func (g *guard) walk(nodes []*node, before, after Value, at *Path, written bool) bool {
 	if g.left--; g.left < 0 {
 		return true

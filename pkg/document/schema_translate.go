@@ -43,7 +43,7 @@ func (t *translation) node(s *jsonschema.Schema) *node {
 	if s.Ref != nil {
 		n.all = append(n.all, t.node(s.Ref))
 		if s.DraftVersion < 2019 {
-			return n // what is next to a $ref is ignored; const is not, by the library
+			return n // keywords next to a $ref are ignored; const is not, by the library
 		}
 	}
 	n.all = append(n.all, t.list(s.AllOf)...)
@@ -163,7 +163,7 @@ func numberOf(s *jsonschema.Schema) *numberNode {
 	}
 }
 
-// normalOf turns what was a JSON number back into one, exactly.
+// normalOf turns a number back into one, exactly.
 func normalOf(r *big.Rat) *normal {
 	if r == nil {
 		return nil

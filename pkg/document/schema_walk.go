@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Bounds of a schema's text. They are far beyond what a person writes, and keep
-// the compiler, which is quadratic in some of them, fast.
+// Bounds of a schema's text. They are far beyond schemas that people write, and keep the
+// compiler, which is quadratic in some of them, fast.
 const (
 	maxSubschemas  = 5_000  // objects and booleans, as each may be a subschema
 	maxSchemaItems = 50_000 // values of any kind
@@ -30,9 +30,9 @@ var (
 	}
 )
 
-// schemaWalk looks at a schema before it is compiled. It follows only keywords
-// that hold schemas: a $ref in an example or a const is data. What a $ref finds
-// elsewhere the compiler looks at, which cannot fetch anything either.
+// schemaWalk looks at a schema before it is compiled. It follows only keywords that hold
+// schemas: a $ref in an example or a const is data. The compiler checks the other targets
+// of a $ref, which cannot fetch anything either.
 type schemaWalk struct {
 	report *Report
 	place  func([]string) *Path
@@ -41,14 +41,14 @@ type schemaWalk struct {
 	// dynamicAnchors are the pointers of schemas with a $dynamicAnchor.
 	dynamicAnchors []string
 	schemas        map[string]bool        // pointers of the schemas found
-	targets        map[string]bool        // pointers in references, or what looks like one
+	targets        map[string]bool        // pointers in references, or similar text
 	lists          map[string]*writerList // by the pointers of their schemas
 
 	values     int
 	subschemas int
 }
 
-// look reports what is wrong with the text of the schema.
+// look reports problems of the text of the schema.
 func (w *schemaWalk) look(v Value) {
 	w.ids, w.schemas, w.targets, w.lists = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]*writerList{}
 	if !w.measure(v, nil, 0) {
@@ -68,8 +68,8 @@ func (w *schemaWalk) look(v Value) {
 	}
 }
 
-// measure counts what is in the schema, wherever it stands: a $ref may make a
-// schema of anything. It stops at the first bound that is crossed.
+// measure counts the parts of the schema, wherever it stands: a $ref may make a schema of
+// any part. It stops at the first bound that is crossed.
 func (w *schemaWalk) measure(v Value, path []string, depth int) bool {
 	if depth > maxSchemaDepth {
 		w.report.Errorf(w.place(path[:1]), CodeTooDeep, "nests more than %d levels deep; flatten it", maxSchemaDepth)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// writersKeyword lists who may write a value of a shared state (S18.1), and
-// keywordPrefix is that of all our keywords: a misspelt one would protect nothing.
+// writersKeyword lists who may write a value of a shared state (S18.1), and keywordPrefix
+// is that of all our keywords: a misspelt one would have no effect.
 const (
 	writersKeyword = "x-interlock-writers"
 	keywordPrefix  = "x-interlock"
@@ -49,7 +49,7 @@ type WriterRule struct {
 	Name string
 }
 
-// String is the entry as it is written.
+// String returns the entry as it is written.
 func (w WriterRule) String() string { return string(w.Kind) + ":" + w.Name }
 
 // Matches reports that the pattern of a session matches one of its names.
@@ -122,7 +122,7 @@ func readWriters(r *Report, v Value, at *Path) *writerList {
 	return found
 }
 
-// readWriter reads an entry of a list, or says what is wrong with it.
+// readWriter reads an entry of a list, or describes the problem with it.
 func readWriter(v Value) (rule WriterRule, why string) {
 	const forms = `"session:NAME", "role:ROLE", "state:NAME", "state:WORKFLOW/NAME" or "source:human"`
 	if v.kind != String {
@@ -147,8 +147,8 @@ func readWriter(v Value) (rule WriterRule, why string) {
 	return rule, ""
 }
 
-// bindWriters prepares the lists of all nodes. A list that applies to nothing is an error:
-// it would protect nothing.
+// bindWriters prepares the lists of all nodes. A list without values is an error: it would
+// have no effect.
 func (s *Schema) bindWriters(r *Report, t *translation, w *schemaWalk) {
 	bound := map[string]bool{}
 	from := map[*node][]*node{}
@@ -190,8 +190,8 @@ func (s *Schema) bindWriters(r *Report, t *translation, w *schemaWalk) {
 	}
 }
 
-// spare reports that what stands at a place that no schema in use leads to is a definition
-// that nothing refers to, or within one: it is not meant to apply here.
+// spare reports that the keyword at a place outside of all schemas in use is in an unused
+// definition: it is not meant to apply here.
 func spare(at []string, bound map[string]bool) bool {
 	for i := len(at) - 1; i >= 0; i-- {
 		if bound[Pointer(at[:i]...)] {
@@ -233,8 +233,8 @@ func (n *node) below(visit func(place string, next *node)) {
 // Restricted reports that the schema says of some value who may write it.
 func (s *Schema) Restricted() bool { return s.restricted }
 
-// Restrictions are all lists of writers, by the places that they apply to. A schema that
-// holds itself is followed until it comes back.
+// Restrictions returns all lists of writers, by the places that they apply to. A schema
+// that holds itself is followed until it comes back.
 func (s *Schema) Restrictions() []Restriction {
 	var all []Restriction
 	seen := map[string]bool{}

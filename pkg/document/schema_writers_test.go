@@ -286,7 +286,7 @@ func TestTouchedProperty(t *testing.T) {
 // A component has no writers: a list there is refused instead of ignored (S18.1).
 func TestComponentRefusesWriters(t *testing.T) {
 	_, problems := document.ParseComponent([]byte(`{"slug":"c","name":"C","schema_definition":{"v":{"type":"string","x-interlock-writers":[]}}}`))
-	if len(problems) == 0 || problems[0].Pointer != "/schema_definition" || !strings.Contains(problems[0].Message, "protects nothing") {
+	if len(problems) == 0 || problems[0].Pointer != "/schema_definition" || !strings.Contains(problems[0].Message, "has no effect") {
 		t.Errorf("%v", problems)
 	}
 }

@@ -16,15 +16,15 @@ type ruler struct {
 	size    int
 	most    int
 	tooDeep bool
-	// keep lets trees remember their sizes. A patch that measures what it is still
-	// changing must not.
+	// keep lets trees remember their sizes. A patch that measures a tree while changing
+	// it must not.
 	keep bool
 }
 
 // measure of a tree: its size, and how many levels it has.
 type measured struct{ size, levels int }
 
-// maxMeasured is what fits into a tree's memory of its measure.
+// maxMeasured is the largest number that fits into a tree's memory of its measure.
 const maxMeasured = 1 << 31
 
 func (t *tree) measured() (measured, bool) {
@@ -38,7 +38,7 @@ func (t *tree) remember(m measured) {
 	}
 }
 
-// fits reports whether what was measured is within bounds.
+// fits reports whether the measured value is within bounds.
 func (r *ruler) fits() bool { return !r.tooDeep && r.size <= r.most }
 
 // measure adds v, in which levels lists and objects may hold one another, and returns

@@ -75,7 +75,7 @@ func NearField(name string, known ...[]string) (string, bool) {
 	return "", false
 }
 
-// tolerance is how many slips a name of n characters may have to be still
+// tolerance returns how many slips a name of n characters may have to be still
 // recognised.
 func tolerance(n int) int {
 	switch {
@@ -88,7 +88,7 @@ func tolerance(n int) int {
 	}
 }
 
-// fold drops case and whatever is neither letter nor digit: allowedTools,
+// fold drops case and all other characters than letters and digits: allowedTools,
 // Allowed_Tools and allowed-tools fold to the same.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -99,9 +99,9 @@ func fold(s string) string {
 	}, s)
 }
 
-// distance is the number of insertions, deletions, substitutions and swaps of
-// neighbours between a and b (optimal string alignment), or any number from
-// enough on when there are at least that many.
+// distance returns the number of insertions, deletions, substitutions and swaps of
+// neighbours between a and b (optimal string alignment), or any number from enough on
+// when there are at least that many.
 func distance(a, b string, enough int) int {
 	if len(b) > 2*longestSuggested {
 		return enough

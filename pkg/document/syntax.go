@@ -15,7 +15,7 @@ import (
 
 var errTrailing = errors.New("there is text after the end of the document; remove it")
 
-// syntaxMessage says where the text stops being JSON, and how to mend that.
+// syntaxMessage describes where the text stops being JSON, and how to mend that.
 func syntaxMessage(src []byte, err error) string {
 	switch {
 	case len(bytes.TrimSpace(src)) == 0:
@@ -37,7 +37,7 @@ func syntaxMessage(src []byte, err error) string {
 	return fmt.Sprintf("line %d, column %d: %s", line, column, mend(src[offset:], syntax.Err))
 }
 
-// syntaxOffset is where a text stops being JSON.
+// syntaxOffset returns where a text stops being JSON.
 func syntaxOffset(src []byte, err error) int {
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -65,8 +65,8 @@ func lazily(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// mend says what is wrong with a text that stops being JSON, and how to mend it: it knows
-// what people write who are used to other languages.
+// mend describes the problem with a text that stops being JSON, and how to mend it: it
+// knows the habits of people who use other languages.
 func mend(at []byte, err error) string {
 	message := "bad syntax"
 	if err != nil {

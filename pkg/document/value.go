@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Kind is what a Value is.
+// Kind is the type of a Value.
 type Kind uint8
 
 // The kinds. The zero Value is Missing: no value at all, which is not null.
@@ -48,8 +48,8 @@ type Value struct {
 	truth bool
 }
 
-// tree holds the children of an Array or Object. Nothing writes to it after
-// the constructor returned, but its memory of its size.
+// tree holds the children of an Array or Object. After the constructor returned, only the
+// memory of its size changes.
 type tree struct {
 	elements []Value
 	members  []Member
@@ -75,9 +75,8 @@ func BoolValue(b bool) Value { return Value{kind: Bool, truth: b} }
 // StringValue returns a string. It must be valid UTF-8.
 func StringValue(s string) Value { return Value{kind: String, text: s} }
 
-// NumberValue returns the number written as text, which is kept exactly. Text
-// that is not a JSON number, or is beyond what a document may hold (see
-// ParseAll), gives Missing.
+// NumberValue returns the number written as text, which is kept exactly. Text that is not
+// a JSON number, or is beyond the bounds of a document (see ParseAll), gives Missing.
 func NumberValue(text string) Value {
 	if !isNumber(text) || numberProblem(text) != "" {
 		return Value{}
@@ -140,7 +139,7 @@ func place(members []Member, name string) int {
 	return -1
 }
 
-// Kind tells what v is.
+// Kind returns the kind of v.
 func (v Value) Kind() Kind { return v.kind }
 
 // IsZero reports whether v is Missing.
@@ -256,9 +255,8 @@ func MergeTop(base, patch Value) Value {
 	return ObjectValue(members)
 }
 
-// Equal reports JSON equality: numbers by value (1 == 1.0, exactly, however
-// long), objects whatever the order of their keys (S2.5). Missing equals only
-// Missing.
+// Equal reports JSON equality: numbers by value (1 == 1.0, exactly, however long),
+// objects regardless of the order of their keys (S2.5). Missing equals only Missing.
 func Equal(a, b Value) bool {
 	if a.kind != b.kind {
 		return false

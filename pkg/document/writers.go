@@ -7,14 +7,14 @@ import (
 )
 
 // Writers finds out which change wrote each value of a document last, by going back
-// through the changes, the newest first: Undo takes back one after the other, and tells
+// through the changes, the newest first: Undo takes back one after the other, and reports
 // which values it has written.
 //
-// A value is one that holds no others, an empty list and an empty object too. What adds,
-// replaces or copies a value writes it; and so does what takes the last element out of a
-// list or an object, which writes the empty one. A value that moves keeps its writer,
-// also when its index changes because others before it come or go. A document that was
-// replaced as a whole is told by its patch: what Diff finds to be the same was not written.
+// A value is one that holds no others, an empty list and an empty object too. An operation
+// that adds, replaces or copies a value writes it; and so does one that takes the last
+// element out of a list or an object, which writes the empty one. A value that moves keeps
+// its writer, also when its index changes because others before it come or go. A document
+// that was replaced as a whole is compared by its Diff: equal parts count as not written.
 type Writers struct{ open []tracked }
 
 // tracked is a value whose writer is not known yet.
@@ -79,8 +79,8 @@ func (w *Writers) collect(v Value, at []string, seen map[string]bool, most int) 
 	return true
 }
 
-// Pointers are those of all values whose writer is not known yet, and where each is in the
-// document that is gone back to.
+// Pointers returns those of all values whose writer is not known yet, and where each is in
+// the document that is gone back to.
 func (w *Writers) Pointers() (pointers, now []string) {
 	for i := range w.open {
 		pointers, now = append(pointers, w.open[i].pointer), append(now, Pointer(w.open[i].at...))
@@ -88,7 +88,7 @@ func (w *Writers) Pointers() (pointers, now []string) {
 	return pointers, now
 }
 
-// Len is how many values there are whose writer is not known yet.
+// Len returns how many values there are whose writer is not known yet.
 func (w *Writers) Len() int { return len(w.open) }
 
 // Undo takes back a patch, and returns the pointers of the values that it wrote last. It
@@ -111,7 +111,7 @@ func (w *Writers) Undo(trail Trail) []string {
 	return written
 }
 
-// Cost is how many steps it may take to undo a patch.
+// Cost returns how many steps it may take to undo a patch.
 func (w *Writers) Cost(trail Trail) int { return len(w.open) * len(trail) }
 
 // Trail is how to go back over the operations of a patch.
@@ -192,7 +192,7 @@ func (r *replay) step(o *operation) (s stepBack, err error) {
 		return s, nil
 	case opMove:
 		if slices.Equal(o.from.segments, o.path.segments) {
-			s.op = opTest // it changes nothing
+			s.op = opTest // it makes no change
 			return s, nil
 		}
 		err = r.move(o, func(at slot, _ Value, put bool) {
@@ -217,8 +217,8 @@ func (r *replay) step(o *operation) (s stepBack, err error) {
 // stepBack goes back over one operation.
 type stepBack struct {
 	op string
-	// add is where a value came to, in the document without what moved, and remove where
-	// one was taken from.
+	// add is where a value came to, in the document without the moved value, and remove
+	// where one was taken from.
 	add, remove slot
 }
 
@@ -230,7 +230,7 @@ type slot struct {
 	length int // of the list
 }
 
-// holder is where what holds the place is.
+// holder returns the place of the parent.
 func (s *slot) holder() []string { return s.at[:max(0, len(s.at)-1)] }
 
 // slotOf resolves a place of a document.
@@ -258,8 +258,8 @@ func slotOf(doc Value, at []string) (slot, error) {
 	return s, nil
 }
 
-// sibling is the index at which a place stands in the list of the slot, once what is in
-// the slot is taken out; ok is false for a place that is not in that list.
+// sibling returns the index at which a place stands in the list of the slot, once the
+// value in the slot is taken out; ok is false for a place that is not in that list.
 func (s *slot) sibling(at []string) (index int, ok bool) {
 	last := len(at) - 1
 	if !s.list || len(at) != len(s.at) || !slices.Equal(at[:last], s.holder()) {
@@ -271,7 +271,7 @@ func (s *slot) sibling(at []string) (index int, ok bool) {
 	return arrayIndex(at[last])
 }
 
-// back is where a value was before the operation, or that the operation wrote it.
+// back returns where a value was before the operation, or that the operation wrote it.
 func (s *stepBack) back(at []string) (before []string, wrote bool) {
 	switch s.op {
 	case opTest:
@@ -301,7 +301,7 @@ func (s *stepBack) back(at []string) (before []string, wrote bool) {
 	}
 }
 
-// shifted moves the index of what stands in the slot's list, at its index or after it.
+// shifted moves the index of an element in the slot's list, at its index or after it.
 func (s *slot) shifted(at []string, by int) []string {
 	holder := s.holder()
 	if !s.list || len(at) <= len(holder) || !within(at, holder) {

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxYAMLNodes and maxYAMLBytes bound what aliases may make of a YAML text.
+// maxYAMLNodes and maxYAMLBytes bound the expansion of aliases in a YAML text.
 const (
 	maxYAMLNodes = 200_000
 	maxYAMLBytes = 2 * DefaultBytes

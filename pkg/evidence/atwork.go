@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// AtWork is how long an allowed call that may change files is taken to be at work when nothing
-// reports its end (S14.6). What it leaves in the background has no such bound.
+// AtWork is how long an allowed call that may change files is taken to be at work without a
+// report of its end (S14.6). Processes that it leaves in the background have no such bound.
 const AtWork = 15 * time.Minute
 
 // Unnamed is the Background of a call whose client gives its program no name.
 const Unnamed = "?"
 
-// Changes opens an allowed call that may change files. Nothing is held while the call is open, and
-// its end voids, so that a call that was never executed voids nothing. False: too many calls wait.
+// Changes opens an allowed call that may change files. No evidence is held while the call is open,
+// and its end voids, so that a call that was never executed voids none. False: too many calls
+// wait.
 func (r Record) Changes(c Call) (Record, bool) {
 	c.Edits = true
 	return r.Open(c)
@@ -47,8 +48,8 @@ func (r Record) Reported(e Edit, background string, observed bool) Record {
 	}
 }
 
-// EndsBackground is the record after a program of the background was observed to have ended. It may
-// have changed files until then.
+// EndsBackground returns the record after a program of the background was observed to have ended.
+// It may have changed files until then.
 func (r Record) EndsBackground(run, background string, now time.Time) Record {
 	if background == "" || background == Unnamed {
 		return r
@@ -74,8 +75,8 @@ func (r Record) Elapse(now time.Time) (Record, bool) {
 	return r, elapsed
 }
 
-// atWork is a call that may still change files: one of the background before others, because only
-// its end helps; nil for none.
+// atWork returns a call that may still change files: one of the background before others, because
+// only its end helps; nil for none.
 func (r *Record) atWork() *Call {
 	var found *Call
 	for i := range r.Calls {
@@ -86,10 +87,32 @@ func (r *Record) atWork() *Call {
 	return found
 }
 
-// wayOut says how a call ends that may still change files.
+// wayOut describes how a call ends that may still change files.
 func (c *Call) wayOut() string {
 	if c.Background != "" {
-		return "stop what it runs in the background, or read how that ended, or have an operator or approver settle it (`interlock call settle`)"
+		return "stop its background programs, or read how they ended, or have an operator or approver settle it (`interlock call settle`)"
 	}
 	return "report its end, wait until " + clock(c.At.Add(AtWork)) + ", or have an operator or approver settle it (`interlock call settle`)"
+}
+
+// Leaves returns the record after a client has shown that a call continues in the background.
+func (r Record) Leaves(id, background string) Record {
+	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == id && c.Edits })
+	if i < 0 || background == "" {
+		return r
+	}
+	r.Calls = slices.Clone(r.Calls)
+	r.Calls[i].Background = background
+	return r
+}
+
+// Witnessed returns the record after a jail has seen the end of a call, and whether that left anything
+// running.
+func (r Record) Witnessed(e Edit, left bool) Record {
+	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == e.CallID && c.Edits })
+	if i >= 0 && !left {
+		r.Calls = slices.Clone(r.Calls)
+		r.Calls[i].Background = ""
+	}
+	return r.Reported(e, "", true)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // S14.6: evidence after the last edit is not held while a call that may change files is at work,
-// and each end of such a call voids what was seen before.
+// and each end of such a call voids earlier observations.
 func TestAtWork(t *testing.T) {
 	t.Parallel()
 	spec := &evidence.Spec{Name: "tests", Tool: "Bash", Command: "make test", AfterEdit: true, Count: 1, Outcome: evidence.OK}

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// NoUnknownEffects is the name by which Standings tell whether the outcome of every call is
+// NoUnknownEffects is the name by which Standings show whether the outcome of every call is
 // known. No evidence can be declared by it.
 const NoUnknownEffects = "no_unknown_effects"
 
@@ -26,16 +26,16 @@ type Call struct {
 	ID    string `json:"id"`
 	RunID string `json:"run_id"`
 	Tool  string `json:"tool"`
-	// What it does: the name of a file, or its command line, shortened and masked.
+	// The act: the name of a file, or its command line, shortened and masked.
 	What string `json:"what,omitempty"`
-	// Digest tells whether another call is the same.
+	// Digest reports whether another call is the same.
 	Digest string `json:"digest"`
 	// By is who has made it.
 	By string    `json:"by"`
 	At time.Time `json:"at"`
 	// Due is when it becomes unknown; the zero time for one that is not accounted.
 	Due time.Time `json:"due,omitzero"`
-	// Unknown: nobody has reported it in time, or nobody could tell how it ended.
+	// Unknown: it was not reported in time, or its end could not be determined.
 	Unknown bool `json:"unknown,omitempty"`
 	// Edits: it may still change files.
 	Edits bool `json:"edits,omitempty"`
@@ -64,8 +64,8 @@ func (r Record) Open(c Call) (Record, bool) {
 	return r, true
 }
 
-// Close removes a call whose outcome is known from the account. False: it is not there. What may
-// still change files stays open for that.
+// Close removes a call whose outcome is known from the account. False: it is not there. A call
+// that may still change files stays open for that.
 func (r Record) Close(id string) (Record, Call, bool) {
 	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == id && c.accounted() })
 	if i < 0 {
@@ -113,7 +113,7 @@ func (r Record) Doubt(now time.Time, ids ...string) (Record, []Call) {
 	return r, lost
 }
 
-// NextDue is when the next call becomes unknown; the zero time when none does.
+// NextDue returns when the next call becomes unknown; the zero time when none does.
 func (r *Record) NextDue() (due time.Time) {
 	for i := range r.Calls {
 		if c := &r.Calls[i]; c.accounted() && !c.Unknown && (due.IsZero() || c.Due.Before(due)) {
@@ -123,7 +123,7 @@ func (r *Record) NextDue() (due time.Time) {
 	return due
 }
 
-// CallsOf are the calls of a tool that wait, of a run.
+// CallsOf returns the calls of a tool that wait, of a run.
 func (r *Record) CallsOf(run, tool string) iter.Seq[Call] {
 	return func(yield func(Call) bool) {
 		for i := range r.Calls {
@@ -134,7 +134,8 @@ func (r *Record) CallsOf(run, tool string) iter.Seq[Call] {
 	}
 }
 
-// Repeats is an unknown call that another one with this digest would repeat; nil for none.
+// Repeats returns an unknown call that another one with this digest would repeat; nil for
+// none.
 func (r *Record) Repeats(digest string) *Call {
 	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.Unknown && c.Digest == digest })
 	if i < 0 {
@@ -143,7 +144,7 @@ func (r *Record) Repeats(digest string) *Call {
 	return &r.Calls[i]
 }
 
-// Effects tells whether the outcome of every call is known.
+// Effects reports whether the outcome of every call is known.
 func (r *Record) Effects() Standing {
 	calls := slices.DeleteFunc(slices.Clone(r.Calls), func(c Call) bool { return !c.accounted() })
 	s := Standing{Name: NoUnknownEffects, Needs: "needs the outcome of every call to be known", Held: len(calls) == 0}
@@ -165,6 +166,6 @@ func (r *Record) Effects() Standing {
 		whats = append(whats, fmt.Sprintf("%d more", more))
 	}
 	s.Missing = s.Needs + "; " + strings.Join(whats, "; ") +
-		". Report what was not reported; an operator or approver settles the rest with `interlock call settle`"
+		". Report the open calls; an operator or approver settles the rest with `interlock call settle`"
 	return s
 }

@@ -1,9 +1,8 @@
-// Package evidence judges facts that an agent cannot claim: what Interlock has
-// observed of a run's tool calls, what humans have approved, and what the shared
-// state says (S14).
+// Package evidence judges facts that an agent cannot claim: observed tool calls of a run,
+// approvals of humans, and values of the shared state (S14).
 //
-// It is pure: what was observed and the time come in, a standing comes out. It must
-// never take a fact on anyone's word, and whatever it cannot tell is not held.
+// It is pure: observations and the time come in, a standing comes out. It must never take
+// a fact on anyone's word, and evidence that it cannot determine is not held.
 package evidence
 
 import (
@@ -22,8 +21,8 @@ const (
 	Failed Outcome = "failed"
 )
 
-// Spec is what must have been observed, as a definition declares it (S14.1). Exactly
-// one of Tool, State and Approval is set.
+// Spec is the required observation, as a definition declares it (S14.1). Exactly one of
+// Tool, State and Approval is set.
 type Spec struct {
 	Name string
 
@@ -34,7 +33,7 @@ type Spec struct {
 	Command string
 	Exact   bool
 	Outcome Outcome
-	// Output is what the result must say; nil for anything.
+	// Output tests the result; nil admits any.
 	Output *Test
 	// AfterEdit: a later call that may have changed files voids it.
 	AfterEdit bool
@@ -43,8 +42,8 @@ type Spec struct {
 	// Count is how many observations in a row it takes; 1 or more.
 	Count int
 
-	// State is what the shared state must say, and Writer who must have written that:
-	// the name of a session, or a role; empty for anybody.
+	// State tests the shared state, and Writer is the required author of the value: the
+	// name of a session, or a role; empty admits any.
 	State  *Test
 	Writer string
 
@@ -56,7 +55,7 @@ type Spec struct {
 	MaxAge time.Duration
 }
 
-// Test compares what a JSON Pointer finds with a value (S2.5).
+// Test compares the value at a JSON Pointer with a value (S2.5).
 type Test struct {
 	Pointer string
 	OpName  string
@@ -87,7 +86,7 @@ const (
 	Operator Source = "operator"
 )
 
-// Sources are the names of all, in order.
+// Sources returns the names of all, in order.
 func Sources() []string {
 	return []string{string(Agent), string(Observed), string(Human), string(Operator)}
 }

@@ -22,7 +22,7 @@ func seen(minute int, edits, entry int64) evidence.Observation {
 	return evidence.Observation{At: noon.Add(time.Duration(minute) * time.Minute), CallID: fmt.Sprint("c", minute), Edits: edits, Entry: entry}
 }
 
-// S14.1, S14.2: what is held, and what a refusal says.
+// S14.1, S14.2: held evidence, and the texts of refusals.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	tests := evidence.Spec{Name: "tests", Tool: "Bash", Command: "go test ./...", Outcome: evidence.OK, Count: 1, AfterEdit: true}
@@ -105,7 +105,7 @@ func TestJudgeOthers(t *testing.T) {
 	}
 }
 
-// S14.1: what a result says, in the forms that clients have.
+// S14.1: results, in the forms that clients have.
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	spec := evidence.Spec{Tool: "mcp__ci__status", Outcome: evidence.OK, Output: &evidence.Test{Pointer: "/conclusion", Op: condition.Eq, Value: document.StringValue("success")}}
@@ -130,8 +130,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// S14.1, whatever happens in whatever order: an evidence after an edit is held only if a call
-// was allowed after the last edit that was allowed, ended as asked, and no later report says otherwise.
+// S14.1, for any acts in any order: an evidence after an edit is held only if a call was allowed after
+// the last edit that was allowed, ended as asked, and no later report says otherwise.
 func TestNoStaleEvidence(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {

@@ -15,15 +15,17 @@ type Standing struct {
 	Held bool
 	// Since is when it was observed; zero when it is not held.
 	Since time.Time
-	// VoidedBy says what has voided it, or is empty.
+	// VoidedBy is the act that voided it, or is empty.
 	VoidedBy string
-	// Missing says what is missing and how to get it; empty when it is held.
+	// Missing names the missing part and how to get it; empty when it is held.
 	Missing string
-	// Needs says what it takes, without anything of the run.
+	// Needs describes the requirement, apart from any run.
 	Needs string
+	// Tree is the digest of the files that it was witnessed on; empty when it is not bound to them.
+	Tree string
 }
 
-// Standings are those of a run, by name. What is not among them is not held.
+// Standings are those of a run, by name. Evidence that is not among them is not held.
 type Standings map[string]Standing
 
 // Approved is a transition that humans have agreed to.
@@ -34,30 +36,34 @@ type Approved struct {
 	By           string
 }
 
-// Written is what the shared state says at a pointer. Unknown says why it could not be
-// told; empty when it could.
+// Written is the value of the shared state at a pointer. Unknown is the reason why it
+// could not be read; empty when it could.
 type Written struct {
 	Unknown string
-	Value   document.Value // missing when nothing is there
+	Value   document.Value // missing when there is no value
 	// Writers are the names of who has written it last: the principal, and the session by
 	// name and id. At is when.
 	Writers []string
 	At      time.Time
 }
 
-// Basis is what the evidence of a run is judged by.
+// Basis holds the facts that decide on the evidence of a run.
 type Basis struct {
 	Record Record
 	RunID  string
+	// Claimed: the agent itself has named the workspace of the run.
+	Claimed bool
 	// Entry of the state that the caller works in.
 	Entry    int64
 	Approved []Approved
-	// Written is what the shared state says, by the name of the evidence.
+	// Written has the values of the shared state, by the name of the evidence.
 	Written map[string]Written
 	Now     time.Time
+	// Tree is the digest of the workspace's files now; empty when it is not known.
+	Tree string
 }
 
-// Judge tells how each evidence stands.
+// Judge describes how each evidence stands.
 func (b *Basis) Judge(specs []Spec) Standings {
 	if len(specs) == 0 {
 		return nil
@@ -86,12 +92,12 @@ func (b *Basis) judge(spec *Spec) Standing {
 
 // judgeCalls counts the observations that still stand.
 func (b *Basis) judgeCalls(spec *Spec, s *Standing) {
-	if c := b.Record.atWork(); spec.AfterEdit && c != nil {
+	fact := b.Record.Fact(b.RunID, spec.Name)
+	if c := b.Record.atWork(); spec.AfterEdit && c != nil && !b.knows(spec, &fact) {
 		s.VoidedBy = "call " + c.String() + " of " + clock(c.At) + ", which may still change files"
 		s.Missing = "needs " + spec.needs() + " after call " + c.String() + ", which was allowed at " + clock(c.At) + " and may still change files: " + c.wayOut()
 		return
 	}
-	fact := b.Record.Fact(b.RunID, spec.Name)
 	standing := 0
 	for _, o := range slices.Backward(fact.Seen) {
 		why := b.voids(spec, &o)
@@ -101,32 +107,46 @@ func (b *Basis) judgeCalls(spec *Spec, s *Standing) {
 		}
 		standing++
 		s.Since = o.At
+		if s.Tree == "" && spec.AfterEdit {
+			s.Tree = o.Tree
+		}
 	}
 	if s.Held = standing >= spec.Count; s.Held {
 		s.VoidedBy = ""
 		return
 	}
-	s.Since = time.Time{}
+	s.Since, s.Tree = time.Time{}, ""
 	if fact.Against != nil {
-		s.VoidedBy = fmt.Sprintf("call %s at %s, which ended otherwise", document.Quote(fact.Against.CallID), clock(fact.Against.At))
+		s.VoidedBy = fact.Against.against()
 	}
 	s.Missing = "needs " + spec.needs() + spec.conditions(b.lastEdit())
 	switch claimed := fact.Claimed; {
 	case claimed != nil && (len(fact.Seen) == 0 || claimed.At.After(fact.Seen[len(fact.Seen)-1].At)):
-		s.Missing += fmt.Sprintf("; the report of %s came from the agent itself, which shows nothing: only what the hook, the gateway or a trusted runtime reports counts",
+		s.Missing += fmt.Sprintf("; the report of %s came from the agent itself, which is not evidence: only reports of the hook, the gateway or a trusted runtime count",
 			clock(claimed.At))
 	case s.VoidedBy != "":
 		s.Missing += "; the last one was voided by " + s.VoidedBy
 	case spec.Count > 1:
 		s.Missing += fmt.Sprintf("; there are %d", standing)
 	}
+	if b.Claimed && spec.Command != "" {
+		s.Missing += "; the agent itself has named the workspace of this run, so a command in a folder is not evidence: " +
+			"have the run started by the hook, by `interlock mcp`, or by an operator"
+	}
 }
 
-// voids says why an observation does not count any more, or is empty.
+// voids describes why an observation does not count any more, or is empty. An observation on files
+// that can be compared with the present ones depends on that comparison alone.
 func (b *Basis) voids(spec *Spec, o *Observation) string {
 	switch {
+	case spec.AfterEdit && b.sees(o):
+		if o.Tree != b.Tree {
+			return b.changedSince(o)
+		}
 	case spec.AfterEdit && o.Edits != b.Record.Edits:
 		return "the edit at " + b.Record.Last.String()
+	}
+	switch {
 	case spec.WithinEntry && o.Entry != b.Entry:
 		return "leaving the state"
 	case spec.MaxAge > 0 && b.Now.Sub(o.At) > spec.MaxAge:
@@ -136,6 +156,34 @@ func (b *Basis) voids(spec *Spec, o *Observation) string {
 	}
 }
 
+// sees reports that the files of an observation can be compared with those of now (S14.9).
+func (b *Basis) sees(o *Observation) bool { return b.Tree != "" && o.Tree != "" }
+
+// knows reports that all that an evidence takes can be compared with the files of now, so that an open
+// call makes no difference.
+func (b *Basis) knows(spec *Spec, fact *Fact) bool {
+	last := fact.Seen[max(0, len(fact.Seen)-spec.Count):]
+	return len(last) > 0 && !slices.ContainsFunc(last, func(o Observation) bool { return !b.sees(&o) })
+}
+
+// changedSince describes files that differ from those of an observation.
+func (b *Basis) changedSince(o *Observation) string {
+	text := "a change of files since " + clock(o.At)
+	if b.Record.Edits != o.Edits {
+		text += " (the last edit that was seen: " + b.Record.Last.String() + ")"
+	}
+	return text
+}
+
+// against describes how the last call was no evidence.
+func (o *Observation) against() string {
+	how := "which ended otherwise"
+	if o.Changed != "" {
+		how = "during which " + document.Quote(o.Changed) + " changed: it shows nothing of the files as they are now. Run it again when nothing changes files, or have git ignore what it writes"
+	}
+	return fmt.Sprintf("call %s at %s, %s", document.Quote(o.CallID), clock(o.At), how)
+}
+
 func (b *Basis) lastEdit() string {
 	if b.Record.Edits == 0 {
 		return "any edit"
@@ -143,7 +191,7 @@ func (b *Basis) lastEdit() string {
 	return fmt.Sprintf("the last edit (%s)", b.Record.Last)
 }
 
-// String is when it was, and of what.
+// String returns its time and its object.
 func (e Edit) String() string {
 	if e.What == "" {
 		return clock(e.At)
@@ -196,10 +244,10 @@ func (b *Basis) judgeState(spec *Spec, s *Standing) {
 	}
 }
 
-// Describe says what an evidence takes, for people.
+// Describe returns the requirements of an evidence, for people.
 func (spec *Spec) Describe() string { return spec.needs() + spec.conditions("any edit") }
 
-// needs says what must be observed.
+// needs returns the required observation.
 func (spec *Spec) needs() string {
 	switch {
 	case spec.State != nil:
@@ -241,7 +289,7 @@ func (spec *Spec) conditions(edit string) string {
 	return b.String()
 }
 
-// String is the test as messages show it.
+// String returns the test as messages show it.
 func (t *Test) String() string {
 	text := t.Pointer + " " + t.OpName
 	if t.Op.TakesValue() {
@@ -250,10 +298,10 @@ func (t *Test) String() string {
 	return text
 }
 
-// clock is a time as messages show it: in UTC, on the day that it is.
+// clock returns a time as messages show it: in UTC, on the day that it is.
 func clock(at time.Time) string { return at.UTC().Format("15:04:05") }
 
-// span is a duration without parts that are zero.
+// span returns a duration without parts that are zero.
 func span(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {

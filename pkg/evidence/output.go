@@ -2,9 +2,9 @@ package evidence
 
 import "github.com/interlock-run/interlock/pkg/document"
 
-// Read is the document that a tool's result holds: what an MCP server gives as its
-// structuredContent, else the JSON in its only block of text, else the result itself.
-// A result that is cut off, too large or not JSON holds none.
+// Read returns the document that a tool's result holds: the structuredContent of an MCP
+// server, else the JSON in its only block of text, else the result itself. A result that
+// is cut off, too large or not JSON holds none.
 func Read(output []byte) (document.Value, bool) {
 	if len(output) == 0 || len(output) > MostOutput {
 		return document.Value{}, false
@@ -27,7 +27,7 @@ func Read(output []byte) (document.Value, bool) {
 	return v, true
 }
 
-// onlyText is the text of a list that is one block of text.
+// onlyText returns the text of a list that is one block of text.
 func onlyText(content document.Value) (string, bool) {
 	if content.Kind() != document.Array || content.Len() != 1 {
 		return "", false
@@ -49,7 +49,7 @@ func (spec *Spec) As(ok bool, output []byte) bool {
 	return Shows(spec.Output, output)
 }
 
-// Shows reports that a result says what a test asks for.
+// Shows reports that a result passes a test.
 func Shows(test *Test, output []byte) bool {
 	v, read := Read(output)
 	return read && test.Holds(v)

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Record is what has been observed of the calls of a run and of all that it has
-// invoked. They work on the same files, so that an edit by any of them voids the
-// evidence of all. It is a snapshot: what changes it makes another one. The zero
-// Record is that of a run of which nothing was observed.
+// Record holds the observations of the calls of a run and of all that it has invoked.
+// They work on the same files, so that an edit by any of them voids the evidence of all.
+// It is a snapshot: each change makes another one. The zero Record is that of a run
+// without observations.
 type Record struct {
 	// Edits counts the ends of calls that may have changed files (S14.6). An observation
 	// belongs to the count at which its call was allowed: the order of calls is that
@@ -18,27 +18,53 @@ type Record struct {
 	Edits int64 `json:"edits,omitempty"`
 	// Last is the last of them.
 	Last Edit `json:"last,omitzero"`
-	// Runs has what is known by the id of the run and the name of the evidence.
+	// Runs has the facts, by the id of the run and the name of the evidence.
 	Runs map[string]map[string]Fact `json:"runs,omitempty"`
-	// Calls are those whose outcome nobody has reported, oldest first, of runs whose workflow
+	// Calls are those whose outcome is not reported, oldest first, of runs whose workflow
 	// keeps account of effects (S16).
 	Calls []Call `json:"calls,omitempty"`
+	// Before is the outermost of the runs whose open calls are here (S14.8), and After that of the
+	// runs that have these calls now; empty for none.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// TakeOver returns the record of a run, by the id of the outermost of its family, that has the calls
+// which the session's family before has left open.
+func (r Record) TakeOver(run, before string, calls []Call) Record {
+	r.Before = before
+	r.Calls = slices.Clone(r.Calls)
+	for _, c := range calls {
+		if slices.ContainsFunc(r.Calls, func(have Call) bool { return have.ID == c.ID }) {
+			continue
+		}
+		c.RunID = run
+		r.Calls = append(r.Calls, c)
+	}
+	return r
+}
+
+// Left returns the record of a family that has ended, whose open calls the family of another run has
+// taken over.
+func (r Record) Left(after string) Record {
+	r.After, r.Calls = after, nil
+	return r
 }
 
 // Edit is a call that may have changed files.
 type Edit struct {
 	At     time.Time `json:"at"`
 	CallID string    `json:"call_id"`
-	// What it changes: the name of a file, or its command line, shortened.
+	// The changed object: the name of a file, or its command line, shortened.
 	What string `json:"what,omitempty"`
 }
 
-// Fact is what is known of one evidence.
+// Fact is the knowledge of one evidence.
 type Fact struct {
 	// Seen are the last observations, oldest first, as many as it takes.
 	Seen []Observation `json:"seen,omitempty"`
-	// Against is the last call that was observed with another outcome, if none has
-	// been seen with the right one since.
+	// Against is the last call that was observed with another outcome, or during which files have
+	// changed, if none has been seen with the right one since.
 	Against *Observation `json:"against,omitempty"`
 	// Claimed is the last report that did not count, because it was the agent's word.
 	Claimed *Observation `json:"claimed,omitempty"`
@@ -54,9 +80,13 @@ type Observation struct {
 	// the state that it was allowed in.
 	Edits int64 `json:"edits,omitempty"`
 	Entry int64 `json:"entry,omitempty"`
+	// Tree is the digest of the workspace's files that the call ran on, as its jail has witnessed; empty
+	// when that is not known, or they have changed in the meantime. Changed is the first file that did.
+	Tree    string `json:"tree,omitempty"`
+	Changed string `json:"changed,omitempty"`
 }
 
-// mostRuns bounds how many runs a record has. What is dropped is not held any more.
+// mostRuns bounds how many runs a record has. Dropped evidence is not held any more.
 const mostRuns = 256
 
 // Edited returns the record after files may have changed.
@@ -66,8 +96,8 @@ func (r Record) Edited(e Edit) Record {
 	return r
 }
 
-// Seen is the record after a call was observed to end as the evidence asks, or to end
-// otherwise. Only calls in a row count, so that the last one decides.
+// Seen returns the record after a call was observed to end as the evidence asks, or to
+// end otherwise. Only calls in a row count, so that the last one decides.
 func (r Record) Seen(run string, spec *Spec, o Observation, as bool) Record {
 	return r.with(run, spec.Name, func(f Fact) Fact {
 		if !as {
@@ -78,7 +108,8 @@ func (r Record) Seen(run string, spec *Spec, o Observation, as bool) Record {
 	})
 }
 
-// Claims is the record after an agent has reported a call itself, which shows nothing.
+// Claims returns the record after an agent has reported a call itself, which is not
+// proof.
 func (r Record) Claims(run string, spec *Spec, o Observation) Record {
 	return r.with(run, spec.Name, func(f Fact) Fact {
 		f.Claimed = &o
@@ -86,8 +117,15 @@ func (r Record) Claims(run string, spec *Spec, o Observation) Record {
 	})
 }
 
-// Fact is what is known of an evidence of a run.
+// Fact returns the knowledge of an evidence of a run.
 func (r Record) Fact(run, name string) Fact { return r.Runs[run][name] }
+
+// OfTrees reports that some evidence of a run is bound to the files that it was witnessed on.
+func (r *Record) OfTrees(run string, specs []Spec) bool {
+	return slices.ContainsFunc(specs, func(spec Spec) bool {
+		return spec.AfterEdit && slices.ContainsFunc(r.Runs[run][spec.Name].Seen, func(o Observation) bool { return o.Tree != "" })
+	})
+}
 
 func (r Record) with(run, name string, change func(Fact) Fact) Record {
 	facts := maps.Clone(r.Runs[run])
@@ -120,7 +158,7 @@ func truth(b bool) int {
 	return 0
 }
 
-// latest is when anything was observed of a run.
+// latest returns when anything was observed of a run.
 func latest(facts map[string]Fact) (at time.Time) {
 	later := func(o *Observation) {
 		if o != nil && o.At.After(at) {

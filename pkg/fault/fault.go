@@ -1,9 +1,9 @@
 // Package fault is the one typed error of Interlock and its mapping to gRPC
 // statuses, their details, and HTTP statuses.
 //
-// A fault is a failure. A denied tool call or a rejected transition is an answer,
-// not a fault. What a fault shows to clients is its reason, message, violations
-// and metadata; its cause is for logs and must never reach a client.
+// A fault is a failure. A denied tool call or a rejected transition is an answer, not a
+// fault. Clients see its reason, message, violations and metadata. Its cause is for logs
+// and must never reach a client.
 package fault
 
 import (
@@ -25,7 +25,7 @@ type Error struct {
 	// Message is one sentence for the client that says how to fix it. Clients of an
 	// Internal fault see a fixed one instead.
 	Message string
-	// Violations says what is wrong with the request, one by one.
+	// Violations describes the problem with the request, one by one.
 	Violations []Violation
 	// Metadata is for programs: lower_snake keys, short values.
 	Metadata map[string]string
@@ -78,7 +78,7 @@ func (e *Error) Violate(pointer, code, message string) *Error {
 	return e
 }
 
-// Error is for logs: it includes the cause.
+// Error returns the text for logs, which includes the cause.
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return string(e.Reason) + ": " + e.Message + ": " + e.Err.Error()
@@ -95,10 +95,10 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Reason == e.Reason
 }
 
-// HTTPStatus is the HTTP status of the fault's reason.
+// HTTPStatus returns the HTTP status of the fault's reason.
 func (e *Error) HTTPStatus() int { return e.Reason.HTTPStatus() }
 
-// ReasonOf is the reason of From(err), and empty for nil.
+// ReasonOf returns the reason of From(err), and empty for nil.
 func ReasonOf(err error) Reason {
 	if err == nil {
 		return ""
@@ -106,7 +106,7 @@ func ReasonOf(err error) Reason {
 	return From(err).Reason
 }
 
-// find is errors.As for a *Error that is not nil.
+// find does errors.As for a *Error that is not nil.
 func find(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) && e != nil {

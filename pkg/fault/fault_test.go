@@ -16,7 +16,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/pkg/store"
 )
 
 func TestMappingsAreTheContract(t *testing.T) {
@@ -130,10 +129,7 @@ func TestManyViolationsStillFitInTrailers(t *testing.T) {
 
 func TestFrom(t *testing.T) {
 	t.Parallel()
-	key := store.Key{Namespace: "default", Kind: "run", ID: "run_1"}
-	future := time.Now().Add(time.Hour)
 	typed := fault.New(fault.RunEnded, "it has ended")
-	raised := &store.FormatError{Format: 3, Program: "v9", Known: store.Formats{Oldest: 1, Newest: 2}}
 	for name, tc := range map[string]struct {
 		err  error
 		want fault.Reason
@@ -142,18 +138,6 @@ func TestFrom(t *testing.T) {
 	}{
 		"fault":             {typed, fault.RunEnded, "it has ended"},
 		"wrapped fault":     {fmt.Errorf("secret: %w", typed), fault.RunEnded, "it has ended"},
-		"not found":         {fmt.Errorf("secret: %w", store.ErrNotFound), fault.NotFound, ""},
-		"conflict":          {&store.ConflictError{Key: key, Want: 3, Have: 4}, fault.VersionConflict, "run run_1 is at version 4, not 3"},
-		"bare conflict":     {store.ErrConflict, fault.VersionConflict, ""},
-		"limit":             {&store.LimitError{Owner: key, Name: "secret", Value: 5, Limit: 5}, fault.LimitReached, "5"},
-		"held":              {&store.HeldError{Key: key, Holder: "alice", Until: future}, fault.Locked, "alice"},
-		"fenced":            {store.ErrFenced, fault.Fenced, ""},
-		"replay":            {&store.ReplayMismatchError{Owner: key, Name: "k"}, fault.IdempotencyMismatch, ""},
-		"unavailable":       {fmt.Errorf("dial secret: %w", store.ErrUnavailable), fault.Unavailable, ""},
-		"rolled back":       {fmt.Errorf("commit: %w", &store.RolledBackError{Lost: "9 writes"}), fault.StoreRolledBack, "9 writes"},
-		"raised":            {fmt.Errorf("open: %w", raised), fault.Unavailable, "format 3, which Interlock v9 has given it"},
-		"uncertain":         {fmt.Errorf("%w: %w", store.ErrUncertain, context.Canceled), fault.CommitUncertain, "idempotency key"},
-		"cross shard":       {store.ErrCrossShard, fault.Internal, ""},
 		"deadline":          {fmt.Errorf("secret: %w", context.DeadlineExceeded), fault.DeadlineExceeded, ""},
 		"cancelled":         {context.Canceled, fault.Cancelled, ""},
 		"anything else":     {errors.New("secret"), fault.Internal, ""},
@@ -179,17 +163,6 @@ func TestFrom(t *testing.T) {
 	}
 }
 
-func TestRetryAfterOfLimits(t *testing.T) {
-	t.Parallel()
-	open := fault.From(&store.LimitError{Limit: 1, ReopensAt: time.Now().Add(time.Hour)})
-	if open.RetryAfter <= 0 || open.RetryAfter > time.Hour {
-		t.Errorf("reopens after %v", open.RetryAfter)
-	}
-	if never := fault.From(&store.LimitError{Limit: 1}); never.RetryAfter != 0 {
-		t.Errorf("a plain limit reopens after %v", never.RetryAfter)
-	}
-}
-
 func TestPeersReasonThatIsNotKnownKeepsItsKind(t *testing.T) {
 	t.Parallel()
 	st, err := status.New(codes.FailedPrecondition, "too new").WithDetails(
@@ -203,19 +176,22 @@ func TestPeersReasonThatIsNotKnownKeepsItsKind(t *testing.T) {
 	}
 }
 
+// errCause is the cause of a fault.
+var errCause = errors.New("its cause")
+
 func TestIsComparesReasonsOnly(t *testing.T) {
 	t.Parallel()
-	err := fmt.Errorf("step: %w", fault.New(fault.RunEnded, "one").Wrap(store.ErrConflict))
+	err := fmt.Errorf("step: %w", fault.New(fault.RunEnded, "one").Wrap(errCause))
 	if !errors.Is(err, fault.New(fault.RunEnded, "another")) {
 		t.Error("same reason differs")
 	}
 	if errors.Is(err, fault.New(fault.RunHeld, "one")) {
 		t.Error("another reason is the same")
 	}
-	if !errors.Is(err, store.ErrConflict) {
+	if !errors.Is(err, errCause) {
 		t.Error("the cause is lost")
 	}
-	if got := fault.From(err).Error(); !strings.Contains(got, "RUN_ENDED: one: store: version conflict") {
+	if got := fault.From(err).Error(); !strings.Contains(got, "RUN_ENDED: one: its cause") {
 		t.Errorf("for logs: %q", got)
 	}
 }

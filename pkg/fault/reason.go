@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Reason says what went wrong, for programs. It is UPPER_SNAKE, stable, and the
-// same over gRPC (ErrorInfo.reason), REST (problem member "code") and MCP.
+// Reason is the cause of a failure, for programs. It is UPPER_SNAKE, stable, and the same
+// over gRPC (ErrorInfo.reason), REST (problem member "code") and MCP.
 type Reason string
 
 // The vocabulary. mappings says how each is shown over gRPC and HTTP.
@@ -52,8 +52,8 @@ const (
 	Internal            Reason = "INTERNAL"
 )
 
-// statusClientClosed is what HTTP servers log for a caller that went away. It has
-// no name in RFC 9110 because nobody is left to read it.
+// statusClientClosed is the status that HTTP servers log for a caller that went away. It
+// has no name in RFC 9110 because no reader is left.
 const statusClientClosed = 499
 
 // mapping is how a reason is shown to clients.
@@ -102,7 +102,7 @@ var mappings = map[Reason]mapping{
 	Internal:            {codes.Internal, http.StatusInternalServerError},
 }
 
-// Code is the gRPC status code of a reason.
+// Code returns the gRPC status code of a reason.
 func (r Reason) Code() codes.Code {
 	if m, ok := mappings[r]; ok {
 		return m.code
@@ -110,7 +110,7 @@ func (r Reason) Code() codes.Code {
 	return codes.Internal
 }
 
-// HTTPStatus is the HTTP status of a reason.
+// HTTPStatus returns the HTTP status of a reason.
 func (r Reason) HTTPStatus() int {
 	if m, ok := mappings[r]; ok {
 		return m.http
@@ -118,5 +118,5 @@ func (r Reason) HTTPStatus() int {
 	return http.StatusInternalServerError
 }
 
-// Reasons are all reasons, in alphabetical order.
+// Reasons returns all reasons, in alphabetical order.
 func Reasons() []Reason { return slices.Sorted(maps.Keys(mappings)) }

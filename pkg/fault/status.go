@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -18,8 +17,8 @@ const (
 	// internalMessage is all that clients see of an Internal fault.
 	internalMessage = "internal error; the server's log has the cause"
 
-	// maxMessage and maxViolations bound, in bytes, what travels in HTTP/2
-	// trailers: clients refuse long ones, Node's above 64 KiB.
+	// maxMessage and maxViolations bound, in bytes, the texts in HTTP/2 trailers: clients
+	// refuse long ones, Node's above 64 KiB.
 	maxMessage    = 4 << 10
 	maxViolations = 24 << 10
 
@@ -27,9 +26,9 @@ const (
 	omittedKey = "violations_omitted"
 )
 
-// GRPCStatus is the fault as a gRPC status: ErrorInfo always, BadRequest with
-// the violations, QuotaFailure when something is exhausted, RetryInfo when it is
-// known when to retry. The cause is left out.
+// GRPCStatus returns the fault as a gRPC status: ErrorInfo always, BadRequest with the
+// violations, QuotaFailure when something is exhausted, RetryInfo when it is known when
+// to retry. The cause is left out.
 func (e *Error) GRPCStatus() *status.Status {
 	if e == nil {
 		return status.New(codes.OK, "")
@@ -83,7 +82,7 @@ func badRequest(violations []Violation) (bad *errdetails.BadRequest, omitted int
 	return bad, 0
 }
 
-// fromStatus decodes what GRPCStatus encoded, or makes the best of a status that
+// fromStatus decodes the output of GRPCStatus, or makes the best of a status that
 // something else sent.
 func fromStatus(st *status.Status, cause error) *Error {
 	var info *errdetails.ErrorInfo
@@ -110,7 +109,7 @@ func fromStatus(st *status.Status, cause error) *Error {
 		if _, known := mappings[e.Reason]; known {
 			return e
 		}
-		// A newer peer's reason: its code still says what kind it is.
+		// A newer peer's reason: its code still says its kind.
 		e = e.Meta("peer_reason", info.GetReason())
 	}
 	e.Reason = reasonOfStatus(st)
@@ -180,7 +179,7 @@ func clip(s string) string {
 	return s[:cut] + "..."
 }
 
-// validMetadata is a copy of m that protobuf accepts and that fits.
+// validMetadata returns a copy of m that protobuf accepts and that fits.
 func validMetadata(m map[string]string) map[string]string {
 	if len(m) == 0 {
 		return nil
@@ -200,12 +199,4 @@ func validMetadata(m map[string]string) map[string]string {
 		out[clip(k)] = v
 	}
 	return out
-}
-
-// untilOr is the time until at, when at is set and ahead, else other.
-func untilOr(at time.Time, other time.Duration) time.Duration {
-	if d := time.Until(at); !at.IsZero() && d > 0 {
-		return d
-	}
-	return other
 }

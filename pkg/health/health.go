@@ -1,5 +1,5 @@
-// Package health judges whether a process can do its work, by what it depends on. It
-// must never show a cause to a prober: causes name addresses.
+// Package health judges whether a process can do its work, by its dependencies. It must
+// never show a cause to a prober: causes name addresses.
 package health
 
 import (
@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
@@ -19,7 +20,7 @@ const timeout = 2 * time.Second
 // Check is one dependency.
 type Check struct {
 	Name string
-	// Optional is for what the process can do without, degraded.
+	// Optional is for a dependency that the process can do without, degraded.
 	Optional bool
 	// Probe returns nil while the dependency works.
 	Probe func(context.Context) error
@@ -33,6 +34,8 @@ type Result struct {
 	Name     string `json:"name"`
 	Status   string `json:"status" enum:"ok,down"`
 	Required bool   `json:"required"`
+	// Why says why it is down where only an operator can mend that.
+	Why string `json:"why,omitempty"`
 	// Err is for logs.
 	Err error `json:"-"`
 }
@@ -50,7 +53,7 @@ func (c Checks) Run(ctx context.Context) Report {
 		wg.Go(func() {
 			report[i] = Result{Name: check.Name, Status: "ok", Required: !check.Optional, Err: check.run(ctx)}
 			if report[i].Err != nil {
-				report[i].Status = "down"
+				report[i].Status, report[i].Why = "down", why(report[i].Err)
 			}
 		})
 	}
@@ -96,19 +99,36 @@ func (r Report) Cause() error {
 	return errors.Join(errs...)
 }
 
-// Down names what does not work, and says why where only an operator can mend it.
+// Down names the failing dependencies, and says why where only an operator can mend it.
 func (r Report) Down() string {
 	var names []string
 	for _, result := range r {
-		var gone *store.RolledBackError
-		switch {
-		case errors.As(result.Err, &gone):
-			names = append(names, fmt.Sprintf("%s (STORE_ROLLED_BACK: it has gone back in time, %s)", result.Name, gone.Lost))
-		case result.Err != nil:
-			names = append(names, result.Name)
+		if result.Err != nil {
+			names = append(names, result.Name+inBrackets(result.Why))
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// why describes why a check has failed where only an operator can mend that, or returns
+// "".
+func why(err error) string {
+	var gone *store.RolledBackError
+	switch {
+	case errors.As(err, &gone):
+		return fmt.Sprintf("STORE_ROLLED_BACK: it has gone back in time, %s", gone.Lost)
+	case fault.ReasonOf(err) == fault.StoreFull:
+		return "STORE_FULL: there is little room, and only changes that stop agents or remove data are taken"
+	default:
+		return ""
+	}
+}
+
+func inBrackets(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
 }
 
 // String has one line per check.
@@ -119,6 +139,7 @@ func (r Report) String() string {
 		if !result.Required {
 			b.WriteString(" (optional)")
 		}
+		b.WriteString(inBrackets(result.Why))
 		b.WriteByte('\n')
 	}
 	return b.String()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/health"
 	"github.com/interlock-run/interlock/pkg/store"
 )
@@ -22,7 +23,12 @@ func TestReport(t *testing.T) {
 		ready, alive bool
 		text         string
 	}{
-		"nothing":         {nil, true, true, ""},
+		"nothing": {nil, true, true, ""},
+		"little room": {
+			health.Checks{check("store", false, nil), check("store-room", true, fault.New(fault.StoreFull, "secret"))},
+			true, true,
+			"ok store\ndown store-room (optional) (STORE_FULL: there is little room, and only changes that stop agents or remove data are taken)\n",
+		},
 		"all well":        {health.Checks{check("store", false, nil)}, true, true, "ok store\n"},
 		"required":        {health.Checks{check("store", false, down), check("events", true, nil)}, false, true, "down store\nok events (optional)\n"},
 		"optional":        {health.Checks{check("a", true, down), check("b", true, nil)}, true, true, "down a (optional)\nok b (optional)\n"},

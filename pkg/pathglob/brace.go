@@ -62,7 +62,7 @@ func closing(pattern string, opened int) (closed int, commas []int) {
 	return len(pattern) - 1, commas // not in a valid pattern
 }
 
-// after is the place behind one character, escape or class of a pattern.
+// after returns the place behind one character, escape or class of a pattern.
 func after(pattern string, i int) int {
 	switch pattern[i] {
 	case '\\':

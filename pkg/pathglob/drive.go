@@ -61,7 +61,7 @@ func readWindows(name string) windowsName {
 	return n
 }
 
-// plainPart is the name of the file that Windows opens: without the name of a
+// plainPart returns the name of the file that Windows opens: without the name of a
 // stream, and without dots and blanks at its end.
 func plainPart(part string) string {
 	part, _, _ = strings.Cut(part, ":")

@@ -10,7 +10,7 @@ import (
 // fold makes one text of all names that a file system without case takes for one.
 func fold(s string) string { return strings.Map(foldRune, norm.NFC.String(s)) }
 
-// foldRune is the smallest of the characters that differ from r only in case.
+// foldRune returns the smallest of the characters that differ from r only in case.
 func foldRune(r rune) rune {
 	least := r
 	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {

@@ -10,7 +10,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Glob is a compiled pattern. The zero Glob matches nothing.
+// Glob is a compiled pattern. The zero Glob matches no name.
 //
 //   - any characters but /, also none, also a leading dot
 //     ?       one character but /
@@ -26,7 +26,7 @@ type Glob struct {
 	alternatives [][]segment
 }
 
-// segment is what stands between two slashes.
+// segment is the part between two slashes.
 type segment struct {
 	text, folded string
 	kind         kind
@@ -75,10 +75,10 @@ func Compile(pattern string) (Glob, error) {
 
 var errTooManyBraces = errors.New("use fewer alternatives in braces")
 
-// String is the pattern as it was written.
+// String returns the pattern as it was written.
 func (g Glob) String() string { return g.source }
 
-// textFix says what is wrong with a pattern as a text.
+// textFix describes the problem with a pattern as a text.
 func textFix(pattern string) string {
 	switch {
 	case pattern == "":
@@ -101,7 +101,7 @@ func textFix(pattern string) string {
 	return ""
 }
 
-// placeFix says why an alternative can match no file in the workspace.
+// placeFix describes why an alternative can match no file in the workspace.
 func placeFix(pattern string) string {
 	cleaned := path.Clean(pattern)
 	switch {
@@ -119,15 +119,14 @@ func placeFix(pattern string) string {
 	return ""
 }
 
-// leavesFolders reports a .. after a **: what is above any number of folders has
-// no name.
+// leavesFolders reports a .. after a **: the parent of any number of folders has no name.
 func leavesFolders(pattern string) bool {
 	_, after, found := strings.Cut("/"+pattern+"/", "/**/")
 	return found && strings.Contains("/"+after, "/../")
 }
 
-// foldersByBackslash reports a backslash before a letter or digit: it escapes
-// nothing there, so it was meant to part folders.
+// foldersByBackslash reports a backslash before a letter or digit: it is not an escape
+// there, so it was meant to part folders.
 func foldersByBackslash(pattern string) bool {
 	for i := 0; i+1 < len(pattern); i++ {
 		if pattern[i] != '\\' {

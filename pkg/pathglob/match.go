@@ -6,17 +6,17 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Match reports that a file of the workspace matches. The name is one that
-// Root.Clean gave; nothing outside matches.
+// Match reports that a file of the workspace matches. The name is one that Root.Clean
+// gave; names outside do not match.
 func (g Glob) Match(name string) bool { return g.matchName(split(name, false)) }
 
-// MatchFold is Match where names that differ only in case are one file.
+// MatchFold does Match where names that differ only in case are one file.
 func (g Glob) MatchFold(name string) bool { return g.matchName(split(name, true)) }
 
 // Set is patterns in an order that decides.
 type Set []Glob
 
-// First is the place of the first pattern that any of files matches, or -1. Files
+// First returns the place of the first pattern that any of files matches, or -1. Files
 // are names as they were reported: all names of one file may be among them.
 func (s Set) First(root Root, files []string) int {
 	names := make([]fileName, 0, len(files))
@@ -65,9 +65,9 @@ func (g Glob) matchName(name fileName) bool {
 	return false
 }
 
-// match goes forward, and when it fails lets the last ** take one folder more.
-// Going back to an earlier one is never needed: whatever came between was matched
-// as early as it could be.
+// match goes forward, and when it fails lets the last ** take one folder more. Going back
+// to an earlier one is never needed: the segments in between were matched as early as it
+// could be.
 func (n fileName) match(pattern []segment) bool {
 	at, retry, retryPart := 0, -1, 0
 	for i := 0; i < len(n.parts); {

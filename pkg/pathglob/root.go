@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Root is the workspace that names are relative to, and how its file system
-// tells names apart. The zero Root is an unknown place: relative names are inside
-// of it, absolute ones are not.
+// Root is the workspace that names are relative to, and how its file system distinguishes
+// names. The zero Root is an unknown place: relative names are inside of it, absolute
+// ones are not.
 type Root struct {
 	// Path is absolute; anything else counts as unknown.
 	Path string
@@ -19,9 +19,9 @@ type Root struct {
 	Windows bool
 }
 
-// RootOf tells the kind of a workspace by its path: C:\repo and \\host\share are
-// Windows', anything else is Linux'. What a path does not show (macOS), the caller
-// must say.
+// RootOf returns the kind of a workspace by its path: C:\repo and \\host\share are
+// Windows', any other is Linux'. The caller must set a kind that a path does not show
+// (macOS).
 func RootOf(workspace string) Root {
 	if windowsAbsolute(workspace) {
 		return Root{Path: workspace, FoldCase: true, Windows: true}
@@ -47,8 +47,8 @@ func (r Root) Clean(name string) (clean string, inside bool) {
 	return r.Written(name)
 }
 
-// Written is Clean for the name that a tool was asked to write to: a slash at its
-// end counts for nothing, because many tools drop it.
+// Written does Clean for the name that a tool was asked to write to: a slash at its end
+// is ignored, because many tools drop it.
 func (r Root) Written(name string) (clean string, inside bool) {
 	if name == "" || strings.IndexByte(name, 0) >= 0 {
 		return "", false
@@ -96,7 +96,7 @@ func (r Root) cleanPOSIX(name string) (clean string, inside bool) {
 	return full, false
 }
 
-// relative is what a clean relative name means where the workspace is unknown.
+// relative returns the meaning of a clean relative name where the workspace is unknown.
 func relative(clean string) (string, bool) {
 	if clean == "." || clean == ".." || strings.HasSuffix(clean, "/..") {
 		return "", false

@@ -1,9 +1,9 @@
-// Package placeholder fills in what instructions, prompts and questions refer to: values of
-// components, of the shared state, and of a run's context (S15.2).
+// Package placeholder fills in the references of instructions, prompts and questions:
+// values of components, of the shared state, and of a run's context (S15.2).
 //
-// It is pure: what a reference stands for comes in as a function. A value must never be
-// read as text of the author's: it stands between marks that it cannot write itself, and
-// is not looked through for further references.
+// It is pure: a function gives the value of a reference. A value must never be read as
+// text of the author's: it stands between marks that it cannot write itself, and is not
+// looked through for further references.
 package placeholder
 
 import (
@@ -26,7 +26,7 @@ const (
 	Context   Kind = "context"   // {{context.key}}
 )
 
-// Reference is what stands between double braces.
+// Reference is the text between double braces.
 type Reference struct {
 	Kind Kind
 	// Slug of a component.
@@ -35,7 +35,7 @@ type Reference struct {
 	Name string
 }
 
-// String is the reference as it is written.
+// String returns the reference as it is written.
 func (r Reference) String() string {
 	if r.Kind == Component {
 		return string(r.Kind) + "." + r.Slug + "." + r.Name
@@ -54,7 +54,7 @@ var pattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\{\{\s*(?:component\.([a-z0-9-]{1,128})\.([^{}\s]{1,256})|state\.(/[^{}\s]{0,999})|context\.([^{}\s]{1,256}))\s*\}\}`)
 })
 
-// Has reports that a text may have references. It costs next to nothing.
+// Has reports that a text may have references. It is cheap.
 func Has(text string) bool { return strings.Contains(text, "{{") }
 
 func reference(match []string) Reference {
@@ -68,7 +68,7 @@ func reference(match []string) Reference {
 	}
 }
 
-// References are those of a text, each once, in order.
+// References returns those of a text, each once, in order.
 func References(text string) []Reference {
 	if !Has(text) {
 		return nil
@@ -84,7 +84,7 @@ func References(text string) []Reference {
 	return all
 }
 
-// Fill puts values in the places of references: found is false for what is not there.
+// Fill puts values in the places of references: found is false for a missing value.
 func Fill(text string, value func(Reference) (v document.Value, found bool)) string {
 	if !Has(text) {
 		return text
@@ -125,7 +125,8 @@ func show(r Reference, v document.Value, found bool) string {
 	return fmt.Sprintf(`<data of="%s"%s>%s</data>`, name, note, text)
 }
 
-// escape writes what could end the marks, and what cannot be seen, as JSON escapes do.
+// escape writes text that could end the marks, and invisible characters, as JSON escapes
+// do.
 func escape(text string) string {
 	var b strings.Builder
 	for _, c := range text {

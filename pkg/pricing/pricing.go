@@ -1,5 +1,6 @@
-// Package pricing tells what the tokens of a model cost (S15.1). Money is micro-dollars, in
-// whole numbers. It is light: the hook reads it before every call of a tool.
+// Package pricing computes the cost of the tokens of a model (S15.1). Money is
+// micro-dollars, in whole numbers. It is light: the hook reads it before every call of a
+// tool.
 package pricing
 
 import (
@@ -25,8 +26,8 @@ type Table struct {
 	PerTokens int64  `json:"per_tokens"`
 }
 
-// Model is what tokens of the models cost whose names begin with Prefix, in US dollars for a
-// million. A longer prefix comes before a shorter one.
+// Model is the price of tokens of the models whose names begin with Prefix, in US dollars
+// for a million. A longer prefix comes before a shorter one.
 type Model struct {
 	Prefix       string `json:"prefix"`
 	Input        Price  `json:"input"`
@@ -56,7 +57,7 @@ func (p *Price) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Shipped is the table that comes with the program.
+// Shipped returns the table that comes with the program.
 func Shipped() *Table {
 	t, err := Parse(shipped)
 	if err != nil {
@@ -87,8 +88,8 @@ func Parse(data []byte) (*Table, error) {
 	return &t, nil
 }
 
-// Of is the price of a model: that of the longest prefix of its name. Names that clouds give
-// to models, as in us.anthropic.claude-sonnet-4, are known by their last part.
+// Of returns the price of a model: that of the longest prefix of its name. Names that clouds
+// give to models, as in us.anthropic.claude-sonnet-4, are known by their last part.
 func (t *Table) Of(model string) (m Model, known bool) {
 	if _, after, ok := strings.Cut(model, "anthropic."); ok {
 		model = after
@@ -104,11 +105,11 @@ func (t *Table) Of(model string) (m Model, known bool) {
 // Usage is the tokens of one message.
 type Usage struct{ Input, Output, CacheWrite5m, CacheWrite1h, CacheRead int64 }
 
-// IsZero reports that there are no tokens: they cost nothing, whatever the model.
+// IsZero reports that there are no tokens: they are free with every model.
 func (u Usage) IsZero() bool { return u == Usage{} }
 
-// MicroUSD is what the tokens cost, rounded up. Numbers that cannot be are taken for the most
-// that can.
+// MicroUSD returns the cost of the tokens, rounded up. Numbers that cannot be are taken for
+// the most that can.
 func (m Model) MicroUSD(u Usage) int64 {
 	const most = 1_000_000_000_000 // tokens of a message, and micro-dollars that it costs
 	sum := new(big.Int)

@@ -67,8 +67,8 @@ func (o Options) Compile(def *Definition, version int64) *Process {
 	return p
 }
 
-// state compiles a state; without answers it is terminal (S8.2). The question is
-// what an agent is told to do there.
+// state compiles a state; without answers it is terminal (S8.2). The question is the task
+// of the agent there.
 func (p *Process) state(s *State) workflow.State {
 	out := workflow.State{Name: s.Name, Instructions: s.Question}
 	if len(s.Answers) == 0 {
@@ -105,23 +105,22 @@ func (a *Answer) branch(of *State) workflow.Branch {
 	return b
 }
 
-// Name is the process's name, and the id of its machine.
+// Name returns the process's name, and the id of its machine.
 func (p *Process) Name() string { return p.definition.Name }
 
-// Definition is what the process was compiled from. Read only.
+// Definition returns the source of the process. Read only.
 func (p *Process) Definition() *Definition { return p.definition }
 
-// Machine is what steps its runs.
+// Machine returns the machine that steps its runs.
 func (p *Process) Machine() *workflow.Machine { return p.machine }
 
-// Tools are the tools that the process may use at an endpoint for processes: the
-// whitelist, and of that what allowed_tools names when it is given (S7.8). Read
-// only.
+// Tools returns the tools that the process may use at an endpoint for processes: the
+// whitelist, restricted to allowed_tools when it is given (S7.8). Read only.
 func (p *Process) Tools() []string { return p.tools }
 
-// Policies are what every tool call of a session is judged by: the process's
-// policy, and its limits on cost and email (S7.5, S7.7). Their names are the
-// process's own, for counters belong to them.
+// Policies returns the policies for every tool call of a session: the process's policy,
+// and its limits on cost and email (S7.5, S7.7). Their names are the process's own, for
+// counters belong to them.
 func (p *Process) Policies() []*rules.Policy {
 	var all []*rules.Policy
 	d := p.definition

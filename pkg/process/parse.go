@@ -33,16 +33,16 @@ func Parse(src []byte) (*Definition, document.Problems) {
 	return readDefinition(v, problems)
 }
 
-// ParseYAML is Parse for YAML.
+// ParseYAML does the work of Parse for YAML.
 func ParseYAML(src []byte) (*Definition, document.Problems) {
 	v, problems := document.FromYAML(src)
 	return readDefinition(v, problems)
 }
 
-// Is tells by its shape that a document is a process, and not a workflow.
+// Is reports by its shape that a document is a process, and not a workflow.
 func Is(v document.Value) bool { return document.KindOf(v) == "process" }
 
-// ParseValue is Parse for a document that has been read.
+// ParseValue does the work of Parse for a document that has been read.
 func ParseValue(v document.Value) (*Definition, document.Problems) { return readDefinition(v, nil) }
 
 func readDefinition(v document.Value, problems document.Problems) (*Definition, document.Problems) {
@@ -66,7 +66,7 @@ type reader struct {
 	facts  []facts
 }
 
-// facts is what the graph wants to know of a state.
+// facts are the facts that the graph needs of a state.
 type facts struct {
 	at   *document.Path
 	next []int
@@ -82,7 +82,7 @@ var (
 	stateFields  = []string{"question", "answers"}
 	answerFields = []string{"next", "action"}
 	// protective fields would protect something where they belong.
-	protective = []string{"deny", "allow", "rate_limit", "budget_limit", "disallowed_tools", "allowed_commands", "blocked_env"}
+	protective = []string{"deny", "allow", "rate_limit", "budget_limit", "disallowed_tools", "allowed_commands", "blocked_env", "jail"}
 	stateRule  = document.NameRule{What: "state"}
 	// Answers are events, and some of those the engine itself understands (S1.4).
 	answerRule = document.NameRule{What: "answer", Printable: true, Prefix: "BRANCH_DONE"}
@@ -117,7 +117,7 @@ func (r *reader) definition(v document.Value) {
 	r.graph(f, states.At)
 }
 
-// name checks what commands and URLs call the process (S8.4).
+// name checks the name of the process in commands and URLs (S8.4).
 func (r *reader) name(f document.Fields) {
 	name, ok := f.Str("name")
 	if !ok {
@@ -247,7 +247,7 @@ func (r *reader) hint(name string) string {
 	return "; add it to \"states\", or write null to end the session"
 }
 
-// graph checks what only all states together tell.
+// graph checks the rules that concern all states together.
 func (r *reader) graph(f document.Fields, statesAt *document.Path) {
 	initial, ok := f.Str("initial")
 	if !ok || len(r.names) == 0 {
@@ -286,7 +286,7 @@ func (r *reader) ways(start int, statesAt *document.Path) {
 	for s, facts := range r.facts {
 		switch {
 		case !reached[s]:
-			r.report.Warnf(facts.at, CodeUnreachable, "nothing leads to %q; add an answer that does or remove it", r.names[s])
+			r.report.Warnf(facts.at, CodeUnreachable, "no transition leads to %q; add an answer that does or remove it", r.names[s])
 		case !canEnd[s]:
 			r.report.Warnf(facts.at, CodeDeadEnd, "no answer from %q on ends the session; add one", r.names[s])
 		}

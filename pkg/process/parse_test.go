@@ -145,7 +145,7 @@ const deployGate = `{
 func TestFieldsOfWorkflows(t *testing.T) {
 	t.Parallel()
 	_, problems := process.Parse([]byte(`{"name":"gate","initial":"q","states":{"q":{"allowed_commands":[],"question":"?","answers":{"y":{"next":null}}}}}`))
-	want := `a state has no field "allowed_commands": it belongs elsewhere, and protects nothing here; remove it`
+	want := `a state has no field "allowed_commands": it belongs elsewhere, and has no effect here; remove it`
 	if len(problems) != 1 || problems[0].Message != want {
 		t.Errorf("got %v", problems)
 	}

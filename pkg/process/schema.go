@@ -9,5 +9,5 @@ import (
 var schemaText []byte
 
 // Schema returns the JSON Schema of processes, draft 2020-12, which the project publishes as
-// /process-schema.json. It is for editors: what reads processes checks more.
+// /process-schema.json. It is for editors: Parse checks more.
 func Schema() []byte { return slices.Clone(schemaText) }

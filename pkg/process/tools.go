@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// safeTools may be used by processes whatever else is there (S7.8).
+// safeTools may be used by processes in every case (S7.8).
 var safeTools = []string{"memory*", "task*", "process_step"}
 
-// SafeTools is the default whitelist of tools that are safe in processes. A
-// trailing * stands for any rest of the name.
+// SafeTools returns the default whitelist of tools that are safe in processes. A trailing
+// * stands for any rest of the name.
 func SafeTools() []string { return slices.Clone(safeTools) }
 
-// intersect lists what entries of both lists admit, in the order of the first.
+// intersect lists the tools that entries of both lists admit, in the order of the first.
 // Names outside are left out (S7.8).
 func intersect(wanted, safe []string) []string {
 	both := []string{}
@@ -26,7 +26,7 @@ func intersect(wanted, safe []string) []string {
 	return both
 }
 
-// narrower is what both of two entries admit: one of them, or nothing.
+// narrower returns the entry that both of two admit: one of them, or none.
 func narrower(a, b string) (string, bool) {
 	prefixA, wildA := strings.CutSuffix(a, "*")
 	prefixB, wildB := strings.CutSuffix(b, "*")

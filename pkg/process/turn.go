@@ -10,9 +10,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Fire is the event that an answer is: process_step (S8.1). The note is kept as the
-// rationale of the step. The id is that of the approval to ask with when the
-// answer notifies a human.
+// Fire returns the event that an answer is: process_step (S8.1). The note is kept as the
+// rationale of the step. The id is that of the approval to ask with when the answer
+// notifies a human.
 func Fire(answer, note, approvalID, actor string) workflow.Fire {
 	fire := workflow.Fire{Event: answer, ApprovalID: approvalID, Actor: actor}
 	if note != "" {
@@ -21,7 +21,7 @@ func Fire(answer, note, approvalID, actor string) workflow.Fire {
 	return fire
 }
 
-// Turn is where a session of a process stands, as its agent is told.
+// Turn is where a session of a process stands, as its agent is notified.
 type Turn struct {
 	// Prompt is the initial prompt; it comes with the first turn alone (S8.5).
 	Prompt string
@@ -31,11 +31,11 @@ type Turn struct {
 	Question string
 	Answers  []string
 	Status   workflow.Status
-	// Approval is what a human is asked or has said, or nil.
+	// Approval is the question to a human, or the answer, or nil.
 	Approval *workflow.Approval
 }
 
-// Turn tells where a run stands.
+// Turn describes where a run stands.
 func (p *Process) Turn(at *workflow.View) Turn {
 	t := Turn{State: at.State, Status: at.Status, Approval: at.Approval}
 	if at.Version == 1 {
@@ -66,8 +66,8 @@ func (s *State) keys() []string {
 	return keys
 }
 
-// String is what the agent reads: the outcome of its answer, and the next
-// question with its answers, or the end.
+// String returns the text for the agent: the outcome of its answer, and the next question
+// with its answers, or the end.
 func (t Turn) String() string {
 	var parts []string
 	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
@@ -108,8 +108,8 @@ var outcomes = map[workflow.ApprovalOutcome]string{
 	workflow.ApprovalStale:     "it was no longer possible when a human approved it",
 }
 
-// Explain says why an answer was refused, in the words of processes: what is
-// unknown is refused with the answers that are valid (S8.4).
+// Explain describes why an answer was refused, in the words of processes: an unknown
+// answer is refused with the answers that are valid (S8.4).
 func (p *Process) Explain(answer string, r *workflow.Rejection) string {
 	s := p.at(r.State)
 	if s == nil || r.Code != workflow.RejectUnknownEvent {

@@ -100,8 +100,8 @@ func filled[M proto.Message](variant int) M {
 	return m.Interface().(M)
 }
 
-// leaves are the paths of the fields that hold no message of ours. A message in itself is
-// not entered again.
+// leaves returns the paths of the fields that hold no message of ours. A message in
+// itself is not entered again.
 func leaves(m protoreflect.MessageDescriptor, outer []protoreflect.FieldDescriptor) (all [][]protoreflect.FieldDescriptor) {
 	for i := range m.Fields().Len() {
 		fd := m.Fields().Get(i)
@@ -180,8 +180,8 @@ func moment(m protoreflect.Message, seconds int64) {
 	m.Set(m.Descriptor().Fields().ByName("seconds"), protoreflect.ValueOfInt64(seconds))
 }
 
-// value is one for a field, or another. Numbers are small, so that limits are reached in
-// some of the variants.
+// value returns one for a field, or another. Numbers are small, so that limits are
+// reached in some of the variants.
 func value(fd protoreflect.FieldDescriptor, variant int, other bool) protoreflect.Value {
 	text, number := string(fd.Name()), int64(variant%5+1)
 	if other {

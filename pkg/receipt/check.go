@@ -34,7 +34,7 @@ func (s *Statement) CheckLog() (faults []string) {
 	return faults
 }
 
-// change is what of a change of a run is checked here.
+// change has the checked fields of a change of a run.
 type change struct {
 	RunVersion      int64  `json:"run_version"`
 	WorkflowVersion int64  `json:"workflow_version"`
@@ -44,7 +44,7 @@ type change struct {
 	ApprovalID      string `json:"approval_id"`
 }
 
-// decision is what of a record of the log is checked here.
+// decision has the checked fields of a record of the log.
 type decision struct {
 	RunID         string `json:"run_id"`
 	RunVersion    int64  `json:"run_version"`
@@ -56,8 +56,7 @@ type decision struct {
 }
 
 // CheckRecord checks that the parts of a receipt fit each other: the history has no gap and
-// ends as stated, everything that it names is there, and nothing is there that it does not
-// name. It says every fault.
+// ends as stated, and the parts are exactly those that it names. It says every fault.
 func (s *Statement) CheckRecord() []string {
 	c := &recordCheck{p: &s.Predicate, versions: map[int64]bool{}, policies: map[Ref]bool{}, approvals: map[string]bool{}}
 	c.history()

@@ -51,7 +51,7 @@ func NewKey(random io.Reader) (private, public []byte, err error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), public, err
 }
 
-// PublicPEM is a public key as a file has it.
+// PublicPEM returns a public key as a file has it.
 func PublicPEM(key ed25519.PublicKey) ([]byte, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
@@ -97,13 +97,13 @@ func ReadPublic(text []byte) (ed25519.PublicKey, error) {
 	return public, nil
 }
 
-// KeyID names a key in an envelope: it says which key to try, and proves nothing.
+// KeyID names a key in an envelope: it says which key to try, and is not proof.
 func KeyID(key ed25519.PublicKey) string {
 	sum := sha256.Sum256(key)
 	return hex.EncodeToString(sum[:])
 }
 
-// preAuth is what a DSSE signature is over.
+// preAuth returns the input of a DSSE signature.
 func preAuth(payloadType string, payload []byte) []byte {
 	return append(fmt.Appendf(nil, "DSSEv1 %d %s %d ", len(payloadType), payloadType, len(payload)), payload...)
 }
@@ -117,7 +117,7 @@ const (
 // LogKey names the key of the log in a checkpoint.
 const LogKey = "interlock.run/receipt"
 
-// noteKeyHash tells keys of notes apart.
+// noteKeyHash distinguishes keys of notes.
 func noteKeyHash(name string, kind byte, key ed25519.PublicKey) [4]byte {
 	h := sha256.New()
 	h.Write([]byte(name + "\n"))
@@ -151,7 +151,8 @@ func Seal(p *Predicate, key Signer) (*File, error) {
 	}, nil
 }
 
-// cosigned is what a witness signs: that it has seen the checkpoint at a time.
+// cosigned returns the text that a witness signs: that it has seen the checkpoint at a
+// time.
 func cosigned(checkpoint string, at int64) []byte {
 	return fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", at, checkpoint)
 }

@@ -1,13 +1,13 @@
-// Package receipt has the form of receipts: one file that says what a run did, by which
-// definitions, and who let it, so that anybody can check it who has the public key.
+// Package receipt has the form of receipts: one file with the acts of a run, its
+// definitions, and the people who let it, which every holder of the public key can check.
 //
 // A receipt is an in-toto statement (v1) in a DSSE envelope, signed with Ed25519. Next to
 // the envelope is a checkpoint of the log of decisions (C2SP tlog-checkpoint), which
 // witnesses can cosign (C2SP tlog-cosignature). The statement has the very text of every
 // decision, over which the hashes of the log are.
 //
-// It is pure: values in, values out. What a receipt says of a run is checked for sense by
-// pkg/verify, not here.
+// It is pure: values in, values out. pkg/verify checks whether the claims of a receipt
+// make sense, not here.
 package receipt
 
 import (
@@ -55,7 +55,7 @@ type Statement struct {
 	Predicate     Predicate `json:"predicate"`
 }
 
-// Subject is what a statement is about.
+// Subject is the object of a statement.
 type Subject struct {
 	Name   string `json:"name"`
 	Digest Digest `json:"digest"`
@@ -66,7 +66,7 @@ type Digest struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Predicate is what is stated of a run.
+// Predicate has the claims about a run.
 type Predicate struct {
 	Format string `json:"format"`
 	// IssuedAt is when it was put together, by which program.
@@ -87,7 +87,7 @@ type Predicate struct {
 	Policies     []Text           `json:"policies"`
 	Certificates []jsontext.Value `json:"certificates"`
 
-	// History are its changes, and Approvals what humans were asked for.
+	// History are its changes, and Approvals the questions to humans.
 	History   []jsontext.Value `json:"history"`
 	Approvals []jsontext.Value `json:"approvals"`
 
@@ -96,7 +96,7 @@ type Predicate struct {
 	Partition string  `json:"partition"`
 	Log       []Entry `json:"log"`
 	Head      string  `json:"head"`
-	// Checkpoint is what is signed next to the envelope, without signatures.
+	// Checkpoint is the text that is signed next to the envelope, without signatures.
 	Checkpoint string `json:"checkpoint"`
 }
 
@@ -127,7 +127,7 @@ func Anchor(namespace, partition string) Link {
 	return sha256.Sum256(fmt.Appendf(nil, "interlock decisions\x00%d\x00%s\x00%s", len(namespace), namespace, partition))
 }
 
-// Next is the hash over this one and the entry that follows: its place, its time in
+// Next returns the hash over this one and the entry that follows: its place, its time in
 // microseconds unless the text has it, and the text.
 func (l Link) Next(e *Entry) Link {
 	h := sha256.New()
@@ -159,7 +159,7 @@ func Chain(namespace, partition string, log []Entry) ([]Link, error) {
 	return links, nil
 }
 
-// Head is the last hash of a log, or its anchor.
+// Head returns the last hash of a log, or its anchor.
 func Head(namespace, partition string, links []Link) Link {
 	if len(links) == 0 {
 		return Anchor(namespace, partition)
@@ -167,7 +167,8 @@ func Head(namespace, partition string, links []Link) Link {
 	return links[len(links)-1]
 }
 
-// Root is the root of the Merkle tree (RFC 6962) whose leaves are the hashes of a log.
+// Root returns the root of the Merkle tree (RFC 6962) whose leaves are the hashes of a
+// log.
 func Root(links []Link) Link {
 	switch n := len(links); n {
 	case 0:
@@ -184,7 +185,7 @@ func Root(links []Link) Link {
 	}
 }
 
-// CheckpointOf is the body of the checkpoint of a log.
+// CheckpointOf returns the body of the checkpoint of a log.
 func CheckpointOf(namespace, partition string, links []Link) string {
 	root := Root(links)
 	return fmt.Sprintf("%s\n%d\n%s\n", Origin(namespace, partition), len(links), base64.StdEncoding.EncodeToString(root[:]))
@@ -195,7 +196,7 @@ func Origin(namespace, partition string) string {
 	return "interlock.run/log/" + namespace + "/" + partition
 }
 
-// Payload is a statement as it is signed.
+// Payload returns a statement as it is signed.
 func Payload(p *Predicate) ([]byte, error) {
 	return json.Marshal(&Statement{
 		Type: StatementType, PredicateType: PredicateType, Predicate: *p,
@@ -203,8 +204,8 @@ func Payload(p *Predicate) ([]byte, error) {
 	}, json.Deterministic(true))
 }
 
-// Read reads a file. It refuses what a reader could take in two ways: names twice, unknown
-// names, and other base64 than the standard one.
+// Read reads a file. It refuses ambiguous files: names twice, unknown names, and other
+// base64 than the standard one.
 func Read(text []byte) (*File, *Statement, error) {
 	var f File
 	strict := json.JoinOptions(json.RejectUnknownMembers(true), jsontext.AllowDuplicateNames(false))
@@ -250,7 +251,7 @@ func spelled(text []byte, f *File) bool {
 	return true
 }
 
-// Write is a file as bytes.
+// Write returns a file as bytes.
 func (f *File) Write() ([]byte, error) {
 	text, err := json.Marshal(f, json.Deterministic(true), jsontext.WithIndent("  "))
 	return append(text, '\n'), err

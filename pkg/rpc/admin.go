@@ -14,17 +14,16 @@ import (
 
 // AdminConfig of the admin endpoints.
 type AdminConfig struct {
-	// Checks are what the service depends on; nil is never ready.
+	// Checks are the dependencies of the service; nil is never ready.
 	Checks *health.Checks
 	// Gatherer has the metrics; /metrics is missing when it is nil.
 	Gatherer prometheus.Gatherer
-	// Profile adds /debug/pprof, which tells much about the process.
+	// Profile adds /debug/pprof, which reveals much about the process.
 	Profile bool
 }
 
-// Admin is a handler of /healthz, /readyz and /metrics, and of /debug/pprof when
-// asked for. It knows no callers: serve it on an address that only operators
-// reach.
+// Admin returns a handler of /healthz, /readyz and /metrics, and of /debug/pprof when
+// asked for. It knows no callers: serve it on an address that only operators reach.
 func Admin(cfg AdminConfig) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
@@ -64,8 +63,8 @@ func Admin(cfg AdminConfig) http.Handler {
 	return mux
 }
 
-// Metrics serves what a gatherer has: in OpenMetrics to scrapers that ask for that, for
-// exemplars are in nothing else.
+// Metrics serves the metrics of a gatherer: in OpenMetrics, the only format with
+// exemplars, to scrapers that ask for it.
 func Metrics(gatherer prometheus.Gatherer) http.Handler {
 	return promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true})
 }
@@ -73,6 +72,6 @@ func Metrics(gatherer prometheus.Gatherer) http.Handler {
 func say(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
-	// A prober that went away misses nothing.
+	// Ignored: a prober that went away.
 	_, _ = io.WriteString(w, text+"\n")
 }

@@ -15,8 +15,8 @@ import (
 // anonymous is who calls without credentials where that is allowed.
 var anonymous = auth.Principal{Name: auth.AnonymousName, Role: auth.Operator}
 
-// admit tells who calls, whether they may, and in which namespace. The context it
-// answers is never nil.
+// admit returns the caller and the namespace of a call, and refuses calls without a
+// right. The context it answers is never nil.
 func (s *Server) admit(ctx context.Context, m *method) (context.Context, error) {
 	var p auth.Principal
 	if !m.open {
@@ -54,7 +54,7 @@ func (s *Server) admit(ctx context.Context, m *method) (context.Context, error) 
 }
 
 // vouched adds who vouches for the caller. A witness that is not known, or that may act in
-// another namespace only, vouches for nothing: the call is the caller's own word.
+// another namespace only, is ignored: the call is the caller's own word.
 func (s *Server) vouched(ctx context.Context) context.Context {
 	given := metadata.ValueFromIncomingContext(ctx, WitnessKey)
 	if len(given) == 0 || s.cfg.Authenticator == nil {
@@ -96,7 +96,7 @@ func (s *Server) authenticate(ctx context.Context) (auth.Principal, error) {
 	return p, nil
 }
 
-// Unauthenticated is an authenticator's error as far as a caller may know it.
+// Unauthenticated returns an authenticator's error as far as a caller may know it.
 func Unauthenticated(err error) error {
 	var refusal *auth.Refusal
 	switch {
@@ -109,7 +109,7 @@ func Unauthenticated(err error) error {
 	}
 }
 
-// inWords returns what a method does: "register policies (RegisterPolicy)".
+// inWords returns the act of a method: "register policies (RegisterPolicy)".
 func inWords(method string) string {
 	name := method[strings.LastIndexByte(method, '/')+1:]
 	var words []byte
@@ -130,7 +130,7 @@ func inWords(method string) string {
 	return text + " (" + name + ")"
 }
 
-// whoMay says which roles may call.
+// whoMay describes which roles may call.
 func whoMay(name string) string {
 	var roles []string
 	for _, role := range auth.Roles() {

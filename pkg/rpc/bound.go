@@ -10,11 +10,11 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// A principal that is bound to a session acts in no other, and one that is bound to
-// a branch in no other branch of it. That is enforced here, for every service: what
-// a request says must be what the token says, and is filled in when it says
-// nothing. What a request reaches by the id of a run or an approval is its
-// service's to judge, from auth.Principal.
+// A principal that is bound to a session acts in no other, and one that is bound to a
+// branch in no other branch of it. That is enforced here, for every service: the fields
+// of a request must equal those of the token, and empty ones are filled in. Objects that
+// a request reaches by the id of a run or an approval are its service's to judge, from
+// auth.Principal.
 
 // binding is where the requests of a package of contracts say who acts. In other
 // fields, like the session to look at, a session may stand that does not act.
@@ -90,7 +90,7 @@ func (b binding) apply(p auth.Principal, m protoreflect.Message) (err error) {
 	return err
 }
 
-// text is a text field's value; empty where there is no such field.
+// text returns a text field's value; empty where there is no such field.
 func text(m protoreflect.Message, fd protoreflect.FieldDescriptor) string {
 	if fd == nil || fd.Kind() != protoreflect.StringKind || fd.IsList() {
 		return ""

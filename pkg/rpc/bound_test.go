@@ -300,7 +300,7 @@ func TestFieldsThatNameSessions(t *testing.T) {
 		"engine StartRun session_id =", "engine TransitionRun branch =", "engine TransitionRun session_id =",
 		"policy CheckToolCall branch =", "policy CheckToolCall session_id =",
 		"policy CheckToolCalls calls.branch =", "policy CheckToolCalls calls.session_id =",
-		"policy GetPolicyUsage session_id =", "policy ReportCost session_id =", "policy ReportToolCall branch =", "policy ReportToolCall session_id =",
+		"policy GetPolicyUsage session_id =", "policy ReportCost session_id =", "policy ReportToolCall branch =", "policy ReportToolCall session_id =", "policy StartCommand session_id =",
 		"state BeginExecution session =", "state CommitExecution session =", "state GetComponentValues session =",
 		"state CreateSession session =", "state CreateSession session_id .", "state GetSession session =",
 		"state GetSession session_id .", "state GetSessionResult session =", "state GetSessionResult session_id .", "state ListSessions session =", "state ResumeSession session =",

@@ -8,19 +8,20 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
+	"github.com/interlock-run/interlock/pkg/internal/dial"
 	"github.com/interlock-run/interlock/pkg/typeid"
 )
 
 // Metadata keys of every call.
 const (
 	// NamespaceKey names the namespace; DefaultNamespace when it is missing.
-	NamespaceKey = "interlock-namespace"
+	NamespaceKey = dial.NamespaceKey
 	// RequestIDKey names one request through all services; made when missing.
 	RequestIDKey = "interlock-request-id"
 
-	authorizationKey = "authorization"
-	// WitnessKey has the token of who vouches for what the caller reports, as
-	// "Bearer <token>": the caller is who acts, the witness who has seen it.
+	authorizationKey = dial.AuthorizationKey
+	// WitnessKey has the token of who vouches for the reports of the caller, as "Bearer
+	// <token>": the caller is who acts, the witness who has seen it.
 	WitnessKey = "interlock-witness"
 )
 
@@ -29,7 +30,7 @@ const DefaultNamespace = "default"
 
 type callKey struct{}
 
-// call is what the chain knows of a call, in one context value.
+// call has the facts of a call for the chain, in one context value.
 type call struct {
 	namespace string
 	draining  <-chan struct{}
@@ -48,7 +49,7 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// Namespace is the namespace of the call that ctx belongs to.
+// Namespace returns the namespace of the call that ctx belongs to.
 func Namespace(ctx context.Context) string {
 	if c := callOf(ctx); c != nil {
 		return c.namespace
@@ -56,8 +57,8 @@ func Namespace(ctx context.Context) string {
 	return DefaultNamespace
 }
 
-// RequestID is the id of the call that ctx belongs to, as the caller gave it or
-// else a new one; empty outside of calls.
+// RequestID returns the id of the call that ctx belongs to, as the caller gave it or else
+// a new one; empty outside of calls.
 func RequestID(ctx context.Context) string {
 	c := callOf(ctx)
 	if c == nil {
@@ -73,9 +74,9 @@ func RequestID(ctx context.Context) string {
 	return c.id
 }
 
-// Draining is closed when the server begins to drain. The handler of a stream
-// that clients feed then answers what it has received and returns, or it is cut
-// off when the drain's time is over. It is nil, never closed, outside of calls.
+// Draining returns a channel that is closed when the server begins to drain. The handler
+// of a stream that clients feed then answers what it has received and returns, or it is
+// cut off when the drain's time is over. It is nil, never closed, outside of calls.
 func Draining(ctx context.Context) <-chan struct{} {
 	if c := callOf(ctx); c != nil {
 		return c.draining
@@ -83,21 +84,11 @@ func Draining(ctx context.Context) <-chan struct{} {
 	return nil
 }
 
-// ValidNamespace is true for [a-z0-9][a-z0-9-]{0,62}.
-func ValidNamespace(s string) bool {
-	if s == "" || len(s) > 63 || s[0] == '-' {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-			return false
-		}
-	}
-	return true
-}
+// ValidNamespace reports whether s matches [a-z0-9][a-z0-9-]{0,62}.
+func ValidNamespace(s string) bool { return dial.ValidNamespace(s) }
 
-// validRequestID is true for 1 to 64 of A-Z a-z 0-9 . _ -, which no log or header
-// can mistake.
+// validRequestID reports whether s has 1 to 64 of A-Z a-z 0-9 . _ -, which no log or
+// header can mistake.
 func validRequestID(s string) bool {
 	if s == "" || len(s) > 64 {
 		return false

@@ -20,10 +20,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/telemetry"
 )
 
-// The chain is one function per kind of call, not a stack of interceptors: what
-// happens to a call is read top to bottom, and a call costs few allocations.
+// The chain is one function per kind of call, not a stack of interceptors: the steps of a
+// call are read top to bottom, and a call costs few allocations.
 
-// unary is the chain of a unary call, over sockets and within the process.
+// unary returns the chain of a unary call, over sockets and within the process.
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	begin := time.Now()
 	m := s.lookup(info.FullMethod)
@@ -64,7 +64,8 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	return resp, turned(ctx, err)
 }
 
-// turned says why a call was cancelled, when that was the end of an era of the store.
+// turned describes why a call was cancelled, when that was the end of an era of the
+// store.
 func turned(ctx context.Context, err error) error {
 	if err != nil && store.Turned(ctx) && endedByContext(err) {
 		return store.ErrTurned
@@ -72,7 +73,7 @@ func turned(ctx context.Context, err error) error {
 	return err
 }
 
-// stream is the chain of a streaming call.
+// stream runs the chain of a streaming call.
 func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 	begin := time.Now()
 	m := s.lookup(info.FullMethod)
@@ -94,9 +95,8 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if !m.serverStreams || m.clientStreams {
 		return turned(ctx, handler(srv, &serverStream{ServerStream: ss, ctx: ctx, server: s, method: m}))
 	}
-	// A stream that only the server feeds, like Watch, has nothing to lose and
-	// would hold a drain up until its time is over. The client comes back to
-	// another replica.
+	// A stream that only the server feeds, like Watch, loses no data and would delay a
+	// drain until its time is over. The client comes back to another replica.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.draining, func() { cancel(errDraining) })()
@@ -122,8 +122,8 @@ func (s *Server) lookup(fullMethod string) *method {
 	return s.unknown
 }
 
-// finish is the end of every call: an error becomes a status, once, and what
-// clients must not see of it is logged, once.
+// finish returns the end of every call: an error becomes a status, once, and details that
+// clients must not see are logged, once.
 func (s *Server) finish(ctx context.Context, m *method, begin time.Time, err error) error {
 	if err == nil {
 		m.metrics.done(ctx, codes.OK, begin)
@@ -140,7 +140,7 @@ func (s *Server) finish(ctx context.Context, m *method, begin time.Time, err err
 		st = shown.Meta("request_id", id).GRPCStatus()
 		s.logFault(ctx, slog.LevelError, m, f, id)
 	case codes.Unavailable:
-		// An outage fails every call; one line a second tells it.
+		// An outage fails every call; one line a second is logged.
 		if f.Err != nil && s.warned.pass(time.Now()) {
 			s.logFault(ctx, slog.LevelWarn, m, f, RequestID(ctx))
 		}
@@ -174,8 +174,8 @@ type panicError struct {
 
 func (e *panicError) Error() string { return "panic: " + e.what }
 
-// panicked tells what panicked without what a payload may be part of: the
-// runtime's own errors are told in full, of anything else only the type.
+// panicked describes a panic without parts of a payload: the runtime's own errors in
+// full, of other values only the type.
 func panicked(p any) error {
 	what := fmt.Sprintf("a value of type %T", p)
 	if err, ok := p.(runtime.Error); ok {
@@ -184,15 +184,16 @@ func panicked(p any) error {
 	return fault.New(fault.Internal, "panic").Wrap(&panicError{what: what, stack: debug.Stack()})
 }
 
-// serverStream gives a handler the admitted context, and checks what it receives.
+// serverStream gives a handler the admitted context, and checks the messages that it
+// receives.
 type serverStream struct {
 	grpc.ServerStream
-	ctx    context.Context // that is what a stream is
+	ctx    context.Context // streams keep their context
 	server *Server
 	method *method
 }
 
-// Context is the stream's context.
+// Context returns the stream's context.
 func (ss *serverStream) Context() context.Context { return ss.ctx }
 
 // RecvMsg receives a message and checks it. Messages of a client's stream are

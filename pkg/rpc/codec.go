@@ -37,5 +37,5 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// isMalformed is true for what codec could not decode.
+// isMalformed reports whether codec could not decode a message.
 func isMalformed(m proto.Message) bool { return bytes.Equal(m.ProtoReflect().GetUnknown(), malformed) }

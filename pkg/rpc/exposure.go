@@ -3,19 +3,18 @@ package rpc
 import (
 	"errors"
 	"fmt"
-	"net"
-	"slices"
-	"strings"
+
+	"github.com/interlock-run/interlock/pkg/internal/dial"
 )
 
 // ErrPlaintext refuses to call or to serve beyond this machine without TLS,
 // unless the network itself is trusted.
-var ErrPlaintext = errors.New("without TLS the token and all data would be sent in plaintext")
+var ErrPlaintext = dial.ErrPlaintext
 
 // ErrAnonymous refuses to serve callers without credentials beyond this machine.
 var ErrAnonymous = errors.New("every caller from another machine would be an operator, without a token")
 
-// ErrNoAuthenticator means that nobody could be served.
+// ErrNoAuthenticator means that no caller could be served.
 var ErrNoAuthenticator = errors.New("callers could not be distinguished: there is no authenticator")
 
 // Exposure is how an address is served.
@@ -32,7 +31,7 @@ type Exposure struct {
 // without TLS only where the network is trusted (ErrPlaintext).
 func (e Exposure) Check(address string) error {
 	switch {
-	case isLoopbackAddress(address):
+	case dial.IsLoopback(address):
 		return nil
 	case e.Anonymous:
 		return fmt.Errorf("serve %s: %w", address, ErrAnonymous)
@@ -41,24 +40,4 @@ func (e Exposure) Check(address string) error {
 	default:
 		return nil
 	}
-}
-
-// isLoopback is true when nothing that is sent to the target leaves the machine.
-func isLoopback(target string) bool {
-	return !slices.ContainsFunc(replicas(target), func(one string) bool { return !isLoopbackAddress(one) })
-}
-
-func isLoopbackAddress(target string) bool {
-	if strings.HasPrefix(target, unixPrefix) || strings.HasPrefix(target, "unix-abstract:") {
-		return true
-	}
-	for _, scheme := range []string{"dns:///", "passthrough:///", "dns:"} {
-		target = strings.TrimPrefix(target, scheme)
-	}
-	host, _, err := net.SplitHostPort(target)
-	if err != nil {
-		host = target
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }

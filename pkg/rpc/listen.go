@@ -14,12 +14,13 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/interlock-run/interlock/pkg/internal/dial"
 	"github.com/interlock-run/interlock/pkg/internal/tlsfiles"
 )
 
-const unixPrefix = "unix:"
+const unixPrefix = dial.UnixPrefix
 
-// listen opens what is configured, all of it or nothing.
+// listen opens all configured listeners, or none.
 func listen(cfg Config) (listeners []net.Listener, err error) {
 	for _, address := range cfg.Listen {
 		lis, err := listenOn(address)
@@ -65,7 +66,7 @@ func listenOn(address string) (net.Listener, error) {
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Type() != os.ModeSocket {
-		return nil // listening says what is wrong
+		return nil // listening describes the problem
 	}
 	conn, err := net.DialTimeout("unix", path, time.Second)
 	if err == nil {
@@ -84,8 +85,8 @@ func removeStale(path string) error {
 // memoryConn is a connection within the process.
 type memoryConn struct{ net.Conn }
 
-// serverCredentials do TLS except where nobody can listen in: on unix sockets and
-// within the process.
+// serverCredentials do TLS except where no one can listen in: on unix sockets and within
+// the process.
 type serverCredentials struct {
 	credentials.TransportCredentials
 	plain credentials.TransportCredentials
@@ -101,12 +102,12 @@ func (c serverCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials
 	}
 }
 
-// Clone is a copy.
+// Clone returns a copy.
 func (c serverCredentials) Clone() credentials.TransportCredentials {
 	return serverCredentials{c.TransportCredentials.Clone(), c.plain.Clone()}
 }
 
-// newServerCredentials are none without settings.
+// newServerCredentials returns none without settings.
 func newServerCredentials(settings *tls.Config) credentials.TransportCredentials {
 	if settings == nil {
 		return insecure.NewCredentials()
@@ -114,8 +115,8 @@ func newServerCredentials(settings *tls.Config) credentials.TransportCredentials
 	return serverCredentials{credentials.NewTLS(settings), insecure.NewCredentials()}
 }
 
-// Config is what the files say at each handshake, for servers of other protocols next
-// to this one; nil when there are none.
+// Config returns the settings of the files at each handshake, for servers of other
+// protocols next to this one; nil when there are none.
 func (t ServerTLS) Config() (*tls.Config, error) {
 	if t == (ServerTLS{}) {
 		return nil, nil

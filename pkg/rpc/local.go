@@ -17,25 +17,26 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/internal/dial"
 )
 
-// Local is a client of this server within the process. Calls pass the same chain
-// as calls over sockets: identity, roles, limits, validation, faults, metrics.
+// Local returns a client of this server within the process. Calls pass the same chain as
+// calls over sockets: identity, roles, limits, validation, faults, metrics.
 //
-// A unary call runs in the caller's goroutine, without HTTP/2 and wake-ups. Its
-// messages are copied, so neither side sees what the other does to them later. It
-// returns when its handler does: handlers respect their context. A stream runs over
-// an in-memory connection. Of the call options Header and Trailer are supported.
+// A unary call runs in the caller's goroutine, without HTTP/2 and wake-ups. Its messages
+// are copied, so neither side sees later changes of the other. It returns when its
+// handler does: handlers respect their context. A stream runs over an in-memory
+// connection. Of the call options Header and Trailer are supported.
 //
 // Of the configuration Token and Namespace are used, for calls whose context
 // brings none.
 func (s *Server) Local(cfg ClientConfig) grpc.ClientConnInterface {
-	return &local{server: s, caller: newCaller(cfg)}
+	return &local{server: s, caller: cfg.caller()}
 }
 
 type local struct {
 	server *Server
-	caller caller
+	caller dial.Caller
 }
 
 var _ grpc.ClientConnInterface = (*local)(nil)
@@ -125,14 +126,14 @@ func (l *local) NewStream(ctx context.Context, desc *grpc.StreamDesc, name strin
 	if err != nil {
 		return nil, err
 	}
-	return conn.NewStream(l.caller.outgoing(ctx), desc, name, opts...)
+	return conn.NewStream(l.caller.Outgoing(ctx), desc, name, opts...)
 }
 
-// arrive turns the caller's context into the handler's: what goes out comes in.
-// Cancellation, deadline and trace go along.
+// arrive turns the caller's context into the handler's: outgoing metadata become
+// incoming. Cancellation, deadline and trace go along.
 func (l *local) arrive(ctx context.Context, transport *localTransport) context.Context {
-	out, _ := metadata.FromOutgoingContext(l.caller.outgoing(ctx))
-	// Nothing of the call that the caller serves itself goes along unasked.
+	out, _ := metadata.FromOutgoingContext(l.caller.Outgoing(ctx))
+	// Metadata of the call that the caller serves are not passed on unasked.
 	ctx = metadata.NewOutgoingContext(ctx, nil)
 	ctx = metadata.NewIncomingContext(ctx, out)
 	ctx = peer.NewContext(ctx, &peer.Peer{Addr: localAddr{}})
@@ -141,7 +142,7 @@ func (l *local) arrive(ctx context.Context, transport *localTransport) context.C
 
 const tracerName = "github.com/interlock-run/interlock/pkg/rpc"
 
-// parentOf is ctx with the span to continue from: the caller's own, or else the one
+// parentOf returns ctx with the span to continue from: the caller's own, or else the one
 // that it forwards.
 func parentOf(ctx context.Context) context.Context {
 	if trace.SpanContextFromContext(ctx).IsValid() {
@@ -231,7 +232,7 @@ func (m *memory) connect() (*grpc.ClientConn, error) {
 		return m.conn, nil
 	}
 	lis := bufconn.Listen(64 << 10)
-	options := append(clientOptions(m.server.cfg.TracerProvider),
+	options := append(append(dial.Options(), traced(m.server.cfg.TracerProvider)...),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
 	conn, err := grpc.NewClient("passthrough:///local", options...)

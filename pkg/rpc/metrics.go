@@ -17,8 +17,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/telemetry"
 )
 
-// metrics of a server, under the names that gRPC dashboards know. A nil one
-// counts nothing.
+// metrics of a server, under the names that gRPC dashboards know. A nil one does not
+// count.
 type metrics struct {
 	handled *prometheus.CounterVec
 	seconds *prometheus.HistogramVec

@@ -27,7 +27,7 @@ type Refusal struct {
 // Refusals bounds how often refused callers are logged: once a second, with the number of those
 // that were not logged since.
 type Refusals struct {
-	// Tell is called with every refused caller; nil for none. It must not wait.
+	// It is called with every refused caller; nil for none. It must not wait.
 	Tell func(Refusal)
 
 	once   throttle
@@ -58,7 +58,8 @@ func (r *Refusals) Log(ctx context.Context, log *slog.Logger, of Refusal) {
 	log.LogAttrs(ctx, slog.LevelWarn, "a call was refused before a decision", attrs...)
 }
 
-// refusedBefore reports that a call came to no decision for what its caller may not do or see.
+// refusedBefore reports that a call came to no decision, because of a missing right of its
+// caller.
 func refusedBefore(m *method, reason fault.Reason) bool {
 	switch reason {
 	case fault.Unauthenticated, fault.PermissionDenied:

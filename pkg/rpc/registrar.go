@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// method is what is known of an RPC before it is called.
+// method has the facts of an RPC that are known before a call.
 type method struct {
 	name    string
 	service any
@@ -57,18 +57,18 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	for _, d := range desc.Streams {
 		m := r.s.newMethod("/" + desc.ServiceName + "/" + d.StreamName)
 		m.clientStreams, m.serverStreams = d.ClientStreams, d.ServerStreams
-		// How long a stream lasts says nothing about speed.
+		// How long a stream lasts does not mention speed.
 		m.metrics.seconds = nil
 		r.s.methods[m.name] = m
 	}
 	r.s.grpc.RegisterService(&own, impl)
 }
 
-// GetServiceInfo is what reflection shows.
+// GetServiceInfo returns the services for reflection.
 func (r registrar) GetServiceInfo() map[string]grpc.ServiceInfo { return r.s.grpc.GetServiceInfo() }
 
-// errMalformed is for bytes that are not the message that the RPC takes. The
-// cause may quote them, so it is not shown.
+// errMalformed returns the error for bytes that are not the message that the RPC takes.
+// The cause may quote them, so it is not shown.
 func errMalformed(cause error) *fault.Error {
 	return fault.New(fault.InvalidRequest, "the request is not a valid protobuf message of this RPC").Wrap(cause)
 }

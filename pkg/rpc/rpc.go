@@ -24,8 +24,8 @@ import (
 // tool's input. Anything longer is refused as TOO_LARGE.
 const MaxDocument = 1 << 20
 
-// Config of a server. The zero value serves nobody, because nobody can be
-// authenticated; what is not set gets the default that its comment names.
+// Config of a server. The zero value serves no caller, because none can be authenticated;
+// unset fields have the default that its comment names.
 type Config struct {
 	// Listen are addresses: "127.0.0.1:7421", "unix:/run/interlock.sock".
 	Listen []string
@@ -37,7 +37,7 @@ type Config struct {
 	// itself is trusted. Tokens then travel in the clear.
 	Insecure bool
 
-	// Authenticator tells who calls; *auth.Tokens is one.
+	// Authenticator identifies callers; *auth.Tokens is one.
 	Authenticator auth.Authenticator
 	// Gate is entered by every call: the calls of one era of the store end with it. Nil
 	// is one that never ends.
@@ -117,7 +117,7 @@ func (c Config) incomplete() error {
 	return nil
 }
 
-// addresses are all that are to be served.
+// addresses returns all that are to be served.
 func (c Config) addresses() []string {
 	all := slices.Clone(c.Listen)
 	for _, lis := range c.Listeners {

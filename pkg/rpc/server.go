@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/tap"
 
 	"github.com/interlock-run/interlock/pkg/health"
+	"github.com/interlock-run/interlock/pkg/internal/dial"
 )
 
 // Server is a gRPC server with the chain of this package. Register services on
@@ -94,7 +95,7 @@ func (s *Server) options() []grpc.ServerOption {
 			MinTime:             5 * time.Second,
 			PermitWithoutStream: true,
 		}),
-		// Bounds what thousands of quiet connections hold.
+		// Bounds the memory of thousands of quiet connections.
 		grpc.ReadBufferSize(16 << 10),
 		grpc.MaxHeaderListSize(64 << 10),
 		grpc.WaitForHandlers(true),
@@ -129,13 +130,14 @@ func (s *Server) arrive(ctx context.Context, info *tap.Info) (context.Context, e
 	return ctx, nil
 }
 
-// transportLimit is what grpc itself refuses, without a reason.
+// transportLimit returns the size above which grpc itself refuses a message, without a
+// reason.
 func transportLimit(cfg Config) int { return 4 * cfg.MaxRecvBytes }
 
-// GRPC is where services are registered, all of them before Serve.
+// GRPC returns where services are registered, all of them before Serve.
 func (s *Server) GRPC() grpc.ServiceRegistrar { return registrar{s} }
 
-// Addrs are the addresses that are served, Config.Listen first.
+// Addrs returns the addresses that are served, Config.Listen first.
 func (s *Server) Addrs() []net.Addr {
 	addrs := make([]net.Addr, len(s.listeners))
 	for i, lis := range s.listeners {
@@ -144,12 +146,14 @@ func (s *Server) Addrs() []net.Addr {
 	return addrs
 }
 
-// Accepting is the name under which the health service says that the server takes calls, whatever
-// it depends on. Services ask each other for this: one that cannot decide says why itself.
-const Accepting = "interlock.accepting"
+// Accepting is the name under which the health service says that the server takes calls,
+// regardless of its dependencies. Services ask each other for this: one that cannot decide says
+// why itself.
+const Accepting = dial.Accepting
 
-// SetServing says over the health service whether the server takes calls, and like SetReady whether
-// it and each of its services serve. It begins with false, and is false forever when draining.
+// SetServing announces over the health service whether the server takes calls, and like SetReady
+// whether it and each of its services serve. It begins with false, and is false forever when
+// draining.
 func (s *Server) SetServing(serving bool) {
 	s.health.SetServingStatus(Accepting, servingStatus(serving))
 	s.SetReady(serving)
@@ -162,7 +166,7 @@ func servingStatus(serving bool) healthpb.HealthCheckResponse_ServingStatus {
 	return healthpb.HealthCheckResponse_NOT_SERVING
 }
 
-// FollowReady keeps the health service at what /readyz says, until ctx ends.
+// FollowReady keeps the health service at the answer of /readyz, until ctx ends.
 func (s *Server) FollowReady(ctx context.Context, checks *health.Checks) {
 	tick := time.NewTicker(readyEvery)
 	defer tick.Stop()
@@ -179,8 +183,8 @@ func (s *Server) FollowReady(ctx context.Context, checks *health.Checks) {
 // readyEvery is how often it is looked whether a server is ready.
 const readyEvery = time.Second
 
-// SetReady says over the health service whether the server and each of its services can do their
-// work. It changes nothing when draining.
+// SetReady announces over the health service whether the server and each of its services can do
+// their work. It makes no change when draining.
 func (s *Server) SetReady(ready bool) {
 	status := servingStatus(ready)
 	s.health.SetServingStatus("", status)
@@ -189,10 +193,10 @@ func (s *Server) SetReady(ready bool) {
 	}
 }
 
-// Serve serves until ctx ends or a listener fails, then drains: health turns
-// NOT_SERVING, new calls go elsewhere, calls in flight finish. What has not
-// finished after DrainTimeout is cancelled. Nothing runs when Serve returns,
-// unless a handler ignores its context.
+// Serve serves until ctx ends or a listener fails, then drains: health turns NOT_SERVING,
+// new calls go elsewhere, calls in flight finish. Calls that have not finished after
+// DrainTimeout are cancelled. No call runs when Serve returns, unless a handler ignores
+// its context.
 func (s *Server) Serve(ctx context.Context) error {
 	failures := make(chan error, len(s.listeners))
 	for _, lis := range s.listeners {
@@ -244,7 +248,7 @@ func (s *Server) Close() {
 	})
 }
 
-// cut cancels what has not finished in time, and leaves what ignores that.
+// cut cancels calls that have not finished in time, and leaves those that ignore that.
 func (s *Server) cut(finished <-chan struct{}) {
 	const grace = 5 * time.Second
 	s.cfg.Logger.Warn("calls did not finish in time and are cancelled",

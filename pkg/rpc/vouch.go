@@ -7,9 +7,9 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Vouching is a connection whose calls are vouched for by the owner of a token: the caller
-// acts, and the owner has seen what the caller reports (S14.4). token is asked for
-// each call; without one nobody vouches.
+// Vouching returns a connection whose calls are vouched for by the owner of a token: the
+// caller acts, and the owner has seen the reported acts (S14.4). token is asked for each
+// call; without one the call has no witness.
 func Vouching(conn grpc.ClientConnInterface, token func() string) grpc.ClientConnInterface {
 	return &vouching{conn, token}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// hundred is a policy of 100 rules: exact ones, servers and wildcards in every list,
+// hundred returns a policy of 100 rules: exact ones, servers and wildcards in every list,
 // some with limits.
 func hundred(t testing.TB) *rules.Set {
 	t.Helper()
@@ -43,7 +43,7 @@ func hundred(t testing.TB) *rules.Set {
 	return rules.Compile(p, 1)
 }
 
-// hotCalls are what the goals are about.
+// hotCalls are the calls of the goals.
 var hotCalls = []struct {
 	name, tool string
 	want       toolcall.Decision
@@ -114,7 +114,7 @@ func BenchmarkCombine(b *testing.B) {
 	}
 }
 
-// BenchmarkCompile is what a new version of a policy costs.
+// BenchmarkCompile measures a new version of a policy.
 func BenchmarkCompile(b *testing.B) {
 	for b.Loop() {
 		hundred(b)

@@ -16,10 +16,10 @@ const Shell = "bash"
 // longestName is how long a capability can be without memory of its own.
 const longestName = 256
 
-// CapabilityOf is what a policy calls a tool, by the name that agents know it by
-// (S7.1): mcp:<server>:<tool> for mcp__server__tool, Shell for one that runs
-// command lines, tool:<name> for any other. A tool of an MCP server that runs
-// command lines is the server's first, and what restricts Shell restricts it too.
+// CapabilityOf returns the name of a tool in policies, by the name that agents know it by
+// (S7.1): mcp:<server>:<tool> for mcp__server__tool, Shell for one that runs command
+// lines, tool:<name> for any other. A tool of an MCP server that runs command lines is
+// the server's first, and restrictions of Shell restrict it too.
 func CapabilityOf(tool string) string {
 	var room [longestName]byte
 	return string(appendCapability(room[:0], tool, toolcall.Shell(nil, tool)))
@@ -38,14 +38,14 @@ func appendCapability(dst []byte, tool string, shell bool) []byte {
 	return append(append(dst, "tool:"...), tool...)
 }
 
-// separates reports the characters between the parts of a capability: a pattern
-// without * matches what continues after one of them (S7.1).
+// separates reports the characters between the parts of a capability: a pattern without *
+// matches names that continue after one of them (S7.1).
 func separates(c byte) bool { return c == ':' || c == '.' }
 
 // longestPattern is more than the capability of any tool has, in bytes.
 const longestPattern = 1_024
 
-// capabilityFix says how to fix a pattern that matches no capability, or "".
+// capabilityFix describes how to fix a pattern that matches no capability, or "".
 // Capabilities are bash, mcp:<server>:<tool> and tool:<name> (S7.1).
 func capabilityFix(pattern string) string {
 	prefix, wild := strings.CutSuffix(pattern, "*")
@@ -104,7 +104,7 @@ func meant(parts []string) string {
 	return fmt.Sprintf("; did you mean %q?", wanted)
 }
 
-// toolFix is about names whose calls have another capability, or none.
+// toolFix suggests how to fix names whose calls have another capability, or none.
 func toolFix(name string, wild bool) string {
 	star := ""
 	if wild {
@@ -133,7 +133,7 @@ func toolFix(name string, wild bool) string {
 	return ""
 }
 
-// builtIn is the tool that a pattern names, or "" when it names none, or several.
+// builtIn returns the tool that a pattern names, or "" when it names none, or several.
 func builtIn(pattern string) string {
 	name, ok := strings.CutPrefix(pattern, "tool:")
 	if !ok || strings.HasSuffix(name, "*") {
@@ -142,8 +142,8 @@ func builtIn(pattern string) string {
 	return name
 }
 
-// serverFix is about servers whose tools have ambiguous names: agents write
-// mcp__server__tool, which is read up to the first "__".
+// serverFix suggests how to fix names of servers whose tools have ambiguous names: agents
+// write mcp__server__tool, which is read up to the first "__".
 func serverFix(parts []string, wild bool) string {
 	whole := len(parts) > 1 || !wild // the server is named to its end
 	name := parts[0]

@@ -72,8 +72,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// A caller that knows what a tool is says so: a gate knows the server of a tool
-// that is called by its plain name, and a state may name its shell.
+// A caller that knows the kind of a tool says so: a gate knows the server of a tool that
+// is called by its plain name, and a state may name its shell.
 func TestGivenCapability(t *testing.T) {
 	t.Parallel()
 	set := compile(t, `{"role": "agent", "deny": [{"capability": "mcp:filesystem"}, {"capability": "bash"}]}`)

@@ -15,8 +15,8 @@ type Combined struct {
 	// Code is that of the first that is as strict: the state, or else a policy. Of an allowed
 	// call it is NOT_ENFORCED when no rule of a state judges it, and else empty.
 	Code toolcall.Code
-	// State is what the state says (S3), and Policies what each policy does, all of
-	// it.
+	// State is the verdict of the state (S3), and Policies the complete verdict of each
+	// policy.
 	State    toolcall.Verdict
 	Policies []Verdict
 	// Spends are those of the policies, each account once. There are none when the
@@ -24,8 +24,8 @@ type Combined struct {
 	Spends []Spend
 }
 
-// Combine takes the strictest of what the state and the policies say. Spends are
-// appended to the slice given. Whatever is not a verdict denies.
+// Combine takes the strictest verdict of the state and the policies. Spends are appended
+// to the slice given. An unknown verdict denies.
 func Combine(state toolcall.Verdict, policies []Verdict, spends []Spend) Combined {
 	c := Combined{Decision: decided(state.Decision), Code: state.Code, State: state, Policies: policies}
 	for i := range policies {
@@ -50,7 +50,7 @@ func Combine(state toolcall.Verdict, policies []Verdict, spends []Spend) Combine
 	return c
 }
 
-// add keeps the strictest limit of an account: policies share what a session has.
+// add keeps the strictest limit of an account: policies share the session's accounts.
 func (c *Combined) add(s Spend) {
 	for i := range c.Spends {
 		if known := &c.Spends[i]; known.Account == s.Account {
@@ -63,7 +63,7 @@ func (c *Combined) add(s Spend) {
 	c.Spends = append(c.Spends, s)
 }
 
-// Exceeded is the denial when the account of spend i has no room and holds value:
+// Exceeded returns the denial when the account of spend i has no room and holds value:
 // see Verdict.Exceeded.
 func (c *Combined) Exceeded(i int, value int64, reopensAt time.Time) Combined {
 	denial := c.Policies[0].Exceeded(c.Spends[i], value, reopensAt)
@@ -71,9 +71,9 @@ func (c *Combined) Exceeded(i int, value int64, reopensAt time.Time) Combined {
 	return Combined{Decision: toolcall.Deny, Code: denial.Code, State: c.State, Policies: all}
 }
 
-// Message is what the policies have against the call, for an agent to act on: the
-// sentence of each that is as strict as the answer, so that it is not sent from one
-// to the next. It is empty when they have nothing, or the state is stricter.
+// Message returns the objections of the policies to the call, for an agent to act on: the
+// sentence of each that is as strict as the answer, so that it is not sent from one to
+// the next. It is empty when they have none, or the state is stricter.
 func (c *Combined) Message() string {
 	if c.Decision == toolcall.Allow {
 		return ""

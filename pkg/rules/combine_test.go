@@ -47,8 +47,8 @@ func TestCombine(t *testing.T) {
 	}
 }
 
-// TestCombinedSpends: what a session has is counted once, by the strictest limit,
-// and nothing is taken while any policy asks.
+// TestCombinedSpends: a session's account is counted once, by the strictest limit, and
+// not charged while any policy asks.
 func TestCombinedSpends(t *testing.T) {
 	t.Parallel()
 	limited := func(name, rest string) string { return `{"role": "agent", "name": "` + name + `", ` + rest + `}` }

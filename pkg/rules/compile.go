@@ -14,32 +14,33 @@ type Set struct {
 	// role of the callers whose calls it judges; empty for every caller.
 	role  string
 	table *node
-	// shell is what is said of Shell, and so of every tool that runs command lines.
+	// shell is the outcome for Shell, and so of every tool that runs command lines.
 	shell *outcome
-	// other speaks for what no rule matches.
+	// other is the source for calls that no rule matches.
 	other       *Source
 	defaultDeny bool
-	// session limits what the session's tree costs, nil for no limit.
+	// session limits the cost of the session's tree, nil for no limit.
 	session *limit
 	email   *emailRules
-	// repeat is what is said of a call that repeats one of unknown outcome; nil for nothing.
+	// repeat is the outcome for a call that repeats one of unknown outcome; nil if there is
+	// none.
 	repeat       *Source
 	repeatDenied bool
 	// rules are all of them in their order, deny first, for Explain.
 	rules []pattern
-	// broken says why nothing can be decided; then everything is denied.
+	// broken says why no decision is possible; then every call is denied.
 	broken string
 }
 
 // For reports that a policy judges the calls of callers of a role (S15.9). One that cannot be
-// read judges everybody's.
+// read judges those of all callers.
 func (s *Set) For(role string) bool { return s.broken != "" || s.role == "" || s.role == role }
 
 // AsksRepeats reports that it matters to the policy whether a call repeats one of unknown
 // outcome: Call.Repeats.
 func (s *Set) AsksRepeats() bool { return s.repeat != nil }
 
-// Missing is the set of a policy that is wanted by its name and not there: it denies
+// Missing returns the set of a policy that is wanted by its name and not there: it denies
 // everything (S7.2).
 func Missing(name string) *Set {
 	return &Set{broken: "there is no policy " + document.Quote(name), other: &Source{Policy: name, Place: placeOther}}

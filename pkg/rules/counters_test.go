@@ -20,7 +20,7 @@ func newCounters() *counters {
 	return &counters{now: noon, plain: map[rules.Account]int64{}, windows: map[rules.Account][]time.Time{}}
 }
 
-// value is what an account holds now.
+// value returns the present count of an account.
 func (c *counters) value(a rules.Account) int64 {
 	if a.Window == 0 {
 		return c.plain[a]

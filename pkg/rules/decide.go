@@ -7,15 +7,15 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// Call is what a policy is asked about.
+// Call is the question to a policy.
 type Call struct {
 	// Tool is its name exactly as the agent knows it.
 	Tool string
-	// Capability is what policies call it, when the caller knows that better than the
-	// name tells: a gate knows the server of a tool that is called by its plain name.
+	// Capability is its name in policies, when the caller knows more than the name of the
+	// tool shows: a gate knows the server of a tool that is called by its plain name.
 	// CapabilityOf(Tool) when empty.
 	Capability string
-	// Shell is true when the tool runs command lines though its name does not tell
+	// Shell is true when the tool runs command lines though its name does not show that
 	// (toolcall.Shell).
 	Shell bool
 	// Input is the tool's arguments, JSON; may be empty.
@@ -31,14 +31,14 @@ type Call struct {
 	// Repeats names the call of unknown outcome that this one would repeat; empty for none
 	// (S16.6).
 	Repeats string
-	// Leased is the rule that asks and whose question a lease has answered; nil for none. What
-	// any other rule asks is asked (S9.6).
+	// Leased is the rule that asks and whose question a lease has answered; nil for none.
+	// Questions of other rules are asked (S9.6).
 	Leased *Source
 	// Now picks the period of budgets.
 	Now time.Time
 }
 
-// tree is whom limits per session are counted for.
+// tree returns the session that limits per session are counted for.
 func (c *Call) tree() string {
 	if c.Root != "" {
 		return c.Root
@@ -46,15 +46,14 @@ func (c *Call) tree() string {
 	return c.Session
 }
 
-// answered reports that a lease has answered what a rule asks.
+// answered reports that a lease has answered the question of a rule.
 func (c *Call) answered(rule *Source) bool {
 	l := c.Leased
 	return l != nil && l.Policy == rule.Policy && l.Version == rule.Version && l.Place == rule.Place && l.Index == rule.Index
 }
 
-// Decide judges a call: deny, then ask, then allow, whatever the order of the
-// rules, else the policy's default (S7.2). The limits of all rules that match apply
-// (S7.3).
+// Decide judges a call: deny, then ask, then allow, regardless of the order of the rules,
+// else the policy's default (S7.2). The limits of all rules that match apply (S7.3).
 //
 // A verdict that does not deny stands on condition of its Spends, which are
 // appended to the slice given, so that a caller can bring the memory: each account
@@ -77,15 +76,20 @@ func (s *Set) Decide(call Call, spends []Spend) Verdict {
 	var room [longestName]byte
 	capability, asShell := call.named(room[:0])
 	said := s.table.find(capability)
-	also := &nothing // what is said of it as a shell, next to what it is first
-	if asShell {
-		also = s.shell
-	}
-	return s.judge(&call, v, said, also, capability, spends)
+	return s.judge(&call, v, said, s.alsoSaid(&call, asShell, capability), capability, spends)
 }
 
-// named is what policies call the tool; asShell is true when what is said of shells
-// restricts it too.
+// alsoSaid returns the outcome for a call as one that runs commands, in addition to that of its
+// tool (S7.1). Its input is read only where that makes a difference.
+func (s *Set) alsoSaid(call *Call, asShell bool, capability []byte) *outcome {
+	if s.shell.restricts() && string(capability) != Shell && (asShell || toolcall.RunsCommands(call.Tool, call.Input)) {
+		return s.shell
+	}
+	return &nothing
+}
+
+// named returns the name of the tool in policies; asShell is true when rules about shells
+// restrict it too.
 func (c *Call) named(room []byte) (capability []byte, asShell bool) {
 	room = append(room, c.Capability...)
 	capability = room
@@ -96,11 +100,11 @@ func (c *Call) named(room []byte) (capability []byte, asShell bool) {
 	return capability, shell && string(capability) != Shell
 }
 
-// nothing is said of a call that is not a shell.
+// nothing is the outcome for a call that is not a shell, as one.
 var nothing outcome
 
-// judge decides by what is said of a call. What is said of it as a shell can only
-// restrict it: to allow shells is not to allow whatever server has one.
+// judge decides by the outcome for a call. Its outcome as a shell can only restrict it:
+// to allow shells is not to allow every server that has one.
 func (s *Set) judge(call *Call, v Verdict, said, also *outcome, capability []byte, spends []Spend) Verdict {
 	switch {
 	case said.deny != nil:
@@ -181,8 +185,7 @@ func contains(limits []*limit, l *limit) bool {
 	return false
 }
 
-// spend adds what a call needs of a limit, or denies it when there can never be
-// as much.
+// spend adds the need of a call to a limit, or denies it when there can never be as much.
 func (v *Verdict) spend(call *Call, l *limit, emails int64) bool {
 	var need int64
 	switch l.account.Measure {

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// TestOrder covers S7.2: deny, ask, allow, default, whatever is written first.
+// TestOrder covers S7.2: deny, ask, allow, default, independent of their order.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	const lists = `"allow": [{"capability": "bash"}, {"capability": "mcp:fs:read"}, {"capability": "mcp:fs:*"}],
@@ -20,7 +20,7 @@ func TestOrder(t *testing.T) {
 		"deny": [{"capability": "mcp:fs:delete"}, {"capability": "mcp:evil"}]`
 	for name, tt := range map[string]struct {
 		policy, tool string
-		want         string // decision, code and what decided
+		want         string // decision, code and the deciding rule
 	}{
 		"deny before ask and allow":   {lists, "mcp__fs__delete", "DENY POLICY_DENIED /deny/0"},
 		"deny of a server":            {lists, "mcp__evil__read", "DENY POLICY_DENIED /deny/1"},
@@ -43,8 +43,8 @@ func TestOrder(t *testing.T) {
 		"the longest denies":          {`"deny": [{"capability": "*"}, {"capability": "mcp:*"}, {"capability": "mcp:fs"}]`, "mcp__fs__x", "DENY POLICY_DENIED /deny/2"},
 		"the first of equals":         {`"deny": [{"capability": "bash"}, {"capability": "bash"}]`, "Bash", "DENY POLICY_DENIED /deny/0"},
 
-		// A server's tool that runs command lines is its server's first, and what
-		// restricts shells restricts it.
+		// A server's tool that runs command lines is its server's first, and restrictions
+		// of shells restrict it.
 		"a shell of a server, denied":         {`"deny": [{"capability": "bash"}]`, "mcp__desktop__bash", "DENY POLICY_DENIED /deny/0"},
 		"a shell of a server, asked":          {`"ask": [{"capability": "bash"}]`, "mcp__desktop__bash", "ASK APPROVAL_REQUIRED /ask/0"},
 		"a shell of a server, not allowed":    {`"default": "deny", "allow": [{"capability": "bash"}]`, "mcp__desktop__bash", "DENY POLICY_DENIED /default"},
@@ -72,8 +72,7 @@ func decisionOf(v *rules.Verdict) string {
 	return fmt.Sprintf("%s %s %s", v.Decision, v.Code, by)
 }
 
-// TestUnavailable covers S7.2: what is not a policy denies everything but Interlock's
-// own tools.
+// TestUnavailable covers S7.2: an invalid policy denies all but Interlock's own tools.
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	zero := rules.MicroUSD(0)
@@ -105,8 +104,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestSpends covers S7.3 to S7.5: the limits of all rules that match, as what is to
-// be counted.
+// TestSpends covers S7.3 to S7.5: the limits of all rules that match, as counts.
 func TestSpends(t *testing.T) {
 	t.Parallel()
 	const rate, budget = `"rate_limit": {"max_calls": %d, "window_seconds": %d}`, `"budget_limit": {"max_usd": %s, "period": "%s"}`
@@ -222,7 +220,7 @@ func TestAppends(t *testing.T) {
 	}
 }
 
-// TestPeriods covers the edges of S7.5's periods, in UTC whatever the caller's zone.
+// TestPeriods covers the edges of S7.5's periods, in UTC in any zone of the caller.
 func TestPeriods(t *testing.T) {
 	t.Parallel()
 	east := time.FixedZone("east", 9*3600)
@@ -261,8 +259,8 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// TestSettle covers S7.5: the report settles what was reserved, in the period that
-// the call was admitted in.
+// TestSettle covers S7.5: the report settles the reservation, in the period that the call
+// was admitted in.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	set := compile(t, `{"role": "agent", "name": "p", "session_budget_usd": 9, "email_config": {"max_emails_per_session": 3},

@@ -32,7 +32,7 @@ func (e *emailRules) covers(said *outcome, capability []byte) bool {
 	return sendsEmail(capability)
 }
 
-// mail is what an input says about who writes to whom.
+// mail has the senders and recipients of an input.
 type mail struct {
 	rules *emailRules
 	// count is how many emails are sent: objects that name recipients.
@@ -43,11 +43,13 @@ type mail struct {
 	wrong string
 	// depth is how many texts that hold JSON the one that is read is in.
 	depth int
+	// inHeaders is true inside of a field that has headers.
+	inHeaders bool
 }
 
-// check reads a call's input. wrong says why it must be denied, or is empty. All
-// that names a sender or a recipient is held to the lists, at whatever depth and in
-// whatever spelling: a tool may read any of it.
+// check reads a call's input. wrong says why it must be denied, or is empty. All that
+// names a sender or a recipient is held to the lists, at any depth and in any spelling: a
+// tool may read any of it.
 func (e *emailRules) check(input []byte) (count int64, wrong string) {
 	if len(input) == 0 {
 		input = []byte("{}")
@@ -69,7 +71,7 @@ func (e *emailRules) check(input []byte) (count int64, wrong string) {
 	return max(m.count, 1), m.wrong
 }
 
-// object reads an object. sent is true when what holds it names a sender.
+// object reads an object. sent is true when its parent names a sender.
 func (m *mail) object(v document.Value, at *document.Path, sent bool) {
 	means, n := m.pair(v, at)
 	sent = sent || means == sender && n > 0
@@ -85,24 +87,31 @@ func (m *mail) object(v document.Value, at *document.Path, sent bool) {
 		case either:
 			recipients = m.texts(field, at.Key(name)) > 0 || recipients
 		case unclear:
-			m.blame(at.Key(name), "only looks like the name of a sender or recipient; write the name in plain letters")
+			m.setCause(at.Key(name), "only looks like the name of a sender or recipient; write the name in plain letters")
 		default:
-			if isHeaders(name) {
+			switch {
+			case isHeaders(name):
 				recipients = m.headers(field, at.Key(name)) > 0 || recipients
+			case !m.inHeaders && !isBody(name) && !isAside(name):
+				m.strays(field, at.Key(name))
 			}
 		}
+		m.stray(name, at)
 	}
 	if recipients {
 		m.count++
 		if !sent && m.rules.from != nil {
-			m.blame(at, "names recipients and no sender")
+			m.setCause(at, "names recipients and no sender")
 		}
 	}
+	before := m.inHeaders
 	for name, field := range v.Members() {
 		if means := meaningOf(name); means == neither || means == either {
+			m.inHeaders = before || isHeaders(name)
 			m.inside(field, at.Key(name), sent)
 		}
 	}
+	m.inHeaders = before
 }
 
 // inside looks for further emails in a field that is not about addresses.
@@ -123,8 +132,8 @@ func (m *mail) inside(v document.Value, at *document.Path, sent bool) {
 // mostEmbedded is how many texts that hold JSON may be inside of each other.
 const mostEmbedded = 8
 
-// embedded reads the JSON that a text holds: a tool may send what is written there. What looks like
-// JSON with addresses and cannot be read is in doubt.
+// embedded reads the JSON that a text holds: a tool may send that text. Invalid JSON with addresses
+// is in doubt.
 func (m *mail) embedded(text string, at *document.Path, sent bool) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	if text == "" || !strings.ContainsRune("{[\"", rune(text[0])) {
@@ -134,10 +143,10 @@ func (m *mail) embedded(text string, at *document.Path, sent bool) {
 	switch {
 	case problem != nil:
 		if text[0] != '"' && strings.Contains(text, ":") && (strings.Contains(text, "@") || strings.Contains(strings.ToLower(text), `\u0040`)) {
-			m.blame(at, "is a text that looks like JSON with addresses and cannot be read as JSON")
+			m.setCause(at, "is a text that looks like JSON with addresses and cannot be read as JSON")
 		}
 	case m.depth == mostEmbedded:
-		m.blame(at, "has JSON inside of texts, too deep")
+		m.setCause(at, "has JSON inside of texts, too deep")
 	default:
 		m.depth++
 		before := m.count
@@ -149,7 +158,7 @@ func (m *mail) embedded(text string, at *document.Path, sent bool) {
 	}
 }
 
-// texts are the recipients in a field that may as well hold whole emails.
+// texts returns the recipients in a field that may as well hold whole emails.
 func (m *mail) texts(v document.Value, at *document.Path) int {
 	switch v.Kind() {
 	case document.String:
@@ -184,13 +193,13 @@ func (m *mail) addresses(v document.Value, at *document.Path, allowed addressLis
 		case v.Str() == "":
 			return 0
 		case !ok:
-			m.blame(at, "has "+document.Quote(v.Str())+", which is not one address (write name@example.com, one in each item of a list)")
+			m.setCause(at, "has "+document.Quote(v.Str())+", which is not one address (write name@example.com, one in each item of a list)")
 		case allowed != nil && !allowed.admits(a):
-			m.blame(at, "has "+document.Quote(v.Str())+", which is not in \""+list+"\"")
+			m.setCause(at, "has "+document.Quote(v.Str())+", which is not in \""+list+"\"")
 		}
 		return 1
 	default:
-		m.blame(at, "is not an address")
+		m.setCause(at, "is not an address")
 		return 1
 	}
 }
@@ -204,16 +213,16 @@ func (m *mail) named(v document.Value, at *document.Path, allowed addressList, l
 			n += m.addresses(field, at.Key(name), allowed, list)
 		case "name", "displayname":
 		default:
-			m.blame(at.Key(name), "is not part of an address")
+			m.setCause(at.Key(name), "is not part of an address")
 		}
 	}
 	if n == 0 {
-		m.blame(at, "has no address")
+		m.setCause(at, "has no address")
 	}
 	return n
 }
 
-func (m *mail) blame(at *document.Path, why string) {
+func (m *mail) setCause(at *document.Path, why string) {
 	if m.wrong == "" {
 		m.wrong = "its input " + why
 		if at != nil {
@@ -222,9 +231,9 @@ func (m *mail) blame(at *document.Path, why string) {
 	}
 }
 
-// What sends email where a policy does not name it: all tools of servers that have
-// emailServer in their names, as a plugin's server has, and tools whose names end with
-// emailTool on whatever server. More than that are only restricted.
+// Tools that send email, where a policy does not name them: all tools of servers that
+// have emailServer in their names, as a plugin's server has, and tools whose names end
+// with emailTool on any server. Other tools are only restricted.
 const (
 	emailServer = "resend"
 	emailTool   = "resend-email"
@@ -240,7 +249,7 @@ func sendsEmail(capability []byte) bool {
 	return hasInside(server, emailServer) || endsWith(tool, emailTool)
 }
 
-// hasInside reports a text that has another one in it, in whatever case.
+// hasInside reports a text that has another one in it, in either case.
 func hasInside(text []byte, part string) bool {
 	for i := 0; i+len(part) <= len(text); i++ {
 		if strings.EqualFold(string(text[i:i+len(part)]), part) {
@@ -250,7 +259,7 @@ func hasInside(text []byte, part string) bool {
 	return false
 }
 
-// endsWith reports the end of a name, in whatever case, with _ or - in it.
+// endsWith reports the end of a name, in either case, with _ or - in it.
 func endsWith(name []byte, end string) bool {
 	if len(name) < len(end) {
 		return false

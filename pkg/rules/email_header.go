@@ -10,9 +10,9 @@ import (
 // Mail has headers in more forms than fields: as objects that have a name next to a
 // value, as lists, as lines. All of them are held to the lists as fields of that name.
 
-// pair holds an object that names a header to what the header means:
-// {"name": "Bcc", "value": "x@example.com"}. It returns what that is. Whatever is
-// next to the name may be its value.
+// pair holds an object that names a header to the meaning of the header: {"name": "Bcc",
+// "value": "x@example.com"}. It returns the meaning. Every member next to the name may be
+// its value.
 func (m *mail) pair(v document.Value, at *document.Path) (means meaning, addresses int) {
 	for name, field := range v.Members() {
 		if isHeaderName(name) && field.Kind() == document.String && means == neither {
@@ -39,7 +39,7 @@ func isHeaderName(name string) bool {
 	}
 }
 
-// headerOf is what a header means; one that may be a recipient is.
+// headerOf returns the meaning of a header; one that may be a recipient is.
 func headerOf(name string) meaning {
 	means := meaningOf(strings.Trim(name, " \t:"))
 	if means == either {
@@ -48,7 +48,7 @@ func headerOf(name string) meaning {
 	return means
 }
 
-// header holds the value of a header to the list of what it means.
+// header holds the value of a header to the list of its meaning.
 func (m *mail) header(means meaning, v document.Value, at *document.Path) (addresses int) {
 	switch means {
 	case sender:
@@ -58,7 +58,7 @@ func (m *mail) header(means meaning, v document.Value, at *document.Path) (addre
 	case recipient:
 		addresses = m.addresses(v, at, m.rules.to, "allowed_to")
 	case unclear:
-		m.blame(at, "has a header whose name only looks like that of senders or recipients; write the name in plain letters")
+		m.setCause(at, "has a header whose name only looks like that of senders or recipients; write the name in plain letters")
 	default:
 	}
 	return addresses
@@ -102,13 +102,13 @@ func counted(means meaning, addresses int) (recipients int) {
 	return 0
 }
 
-// lines refuses line breaks in all but bodies: in what becomes a header they begin
-// another one. body is true for the value of a body.
+// lines refuses line breaks in all but bodies: in the text of a header they begin another
+// one. body is true for the value of a body.
 func (m *mail) lines(v document.Value, at *document.Path, body bool) {
 	switch v.Kind() {
 	case document.String:
 		if !body && breaks(v.Str()) {
-			m.blame(at, "has a line break, which only the text of an email may have")
+			m.setCause(at, "has a line break, which only the text of an email may have")
 		}
 	case document.Array:
 		for i, element := range v.Elements() {
@@ -117,7 +117,7 @@ func (m *mail) lines(v document.Value, at *document.Path, body bool) {
 	case document.Object:
 		for name, field := range v.Members() {
 			if breaks(name) {
-				m.blame(at, "has a field with a line break in its name")
+				m.setCause(at, "has a field with a line break in its name")
 			}
 			m.lines(field, at.Key(name), isBody(name) || body && isBodyValue(name))
 		}
@@ -127,7 +127,7 @@ func (m *mail) lines(v document.Value, at *document.Path, body bool) {
 
 func breaks(s string) bool { return strings.ContainsAny(s, "\r\n") }
 
-// isBody reports the fields that hold the text of an email, or what is attached.
+// isBody reports the fields that hold the text of an email, or attachments.
 func isBody(name string) bool {
 	switch folded(name) {
 	case "text", "html", "body", "content", "contents", "message", "plain", "plaintext", "markdown", "amp", "amphtml", "react",
@@ -139,7 +139,7 @@ func isBody(name string) bool {
 	}
 }
 
-// isBodyValue reports what holds the text where a body is an object.
+// isBodyValue reports the members that hold the text where a body is an object.
 func isBodyValue(name string) bool {
 	switch folded(name) {
 	case "value", "data":
@@ -152,9 +152,8 @@ func isBodyValue(name string) bool {
 // address is one mailbox. Its domain is in lower case.
 type address struct{ local, domain string }
 
-// parseAddress reads name@example.com, alone or as Name <name@example.com>. It
-// refuses whatever mail programs may read in two ways: lists, quotes, comments,
-// routes.
+// parseAddress reads name@example.com, alone or as Name <name@example.com>. It refuses
+// ambiguous forms: lists, quotes, comments, routes.
 func parseAddress(text string) (address, bool) {
 	if name, rest, named := strings.Cut(text, "<"); named {
 		inner, closed := strings.CutSuffix(rest, ">")
@@ -206,7 +205,7 @@ func (list addressList) admits(a address) bool {
 	return false
 }
 
-// sideMatches compares one side of an address. What a * stands for must be plain:
+// sideMatches compares one side of an address. The part that a * matches must be plain:
 // some mail servers route by % and !, and some programs fold other letters.
 func sideMatches(entry, side string) bool {
 	if !strings.Contains(entry, "*") {

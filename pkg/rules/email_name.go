@@ -60,7 +60,7 @@ func meaningOf(name string) meaning {
 	return neither
 }
 
-// folded is a name without case, dashes, underscores and blanks.
+// folded returns a name without case, dashes, underscores and blanks.
 func folded(name string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
@@ -78,7 +78,7 @@ func folded(name string) string {
 // that has a meaning.
 func looksLikeMeaning(name string) bool {
 	if !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) }) {
-		return false // plain names mean what they are
+		return false // plain names have no other meaning
 	}
 	seen := skeleton(name)
 	if seen == "" {
@@ -99,8 +99,8 @@ func looksLikeMeaning(name string) bool {
 	return false
 }
 
-// skeleton is a name as it looks: letters and digits only, without accents, in lower case, with
-// letters of other alphabets replaced by those of ASCII that they look like.
+// skeleton returns a name as it looks: letters and digits only, without accents, in lower case,
+// with letters of other alphabets replaced by those of ASCII that they look like.
 func skeleton(name string) string {
 	return strings.Map(func(r rune) rune {
 		r = unicode.ToLower(r)

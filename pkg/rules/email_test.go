@@ -15,7 +15,13 @@ import (
 const mailPolicy = `{"role": "agent", "email_config": {
 	"allowed_from": ["bot@acme.com", "*@mail.acme.com"], "allowed_to": ["*@example.com", "Boss@acme.com", "*@*.partner.org", "müller@acme.com", "team-*@acme.com"]}}`
 
-// TestEmail covers S7.7: from, and every to, cc and bcc, in whatever form.
+// stray returns the message about an address by a name that is not known.
+func stray(at string) string {
+	return `"` + at + `" of its input has "x@evil.com", which is not in "allowed_to", by a name that is not known for recipients ` +
+		`(name those in "to", "cc" or "bcc", and leave other addresses out)`
+}
+
+// TestEmail covers S7.7: from, and every to, cc and bcc, in any form.
 func TestEmail(t *testing.T) {
 	t.Parallel()
 	set := compile(t, mailPolicy)
@@ -51,7 +57,7 @@ func TestEmail(t *testing.T) {
 		"two JSON in a text":     {`{` + from + `"to": "a@example.com", "p": "{} {\"to\": \"x@evil.com\"}"}`, `"/p" of its input is a text that looks like JSON with addresses and cannot be read as JSON`},
 		"a name twice in a text": {`{` + from + `"to": "a@example.com", "p": "{\"to\": \"a@example.com\", \"to\": \"x@evil.com\"}"}`, `"/p" of its input is a text that looks like JSON with addresses and cannot be read as JSON`},
 		"loose JSON in a text":   {`{` + from + `"to": "a@example.com", "p": "{to: 'x@evil.com'}"}`, `"/p" of its input is a text that looks like JSON with addresses and cannot be read as JSON`},
-		"a bracket in a text":    {`{` + from + `"to": "a@example.com", "subject": "[URGENT] re: it", "text": "{name}, hello", "p": "{\"tags\": [\"x@evil.com\"]}"}`, ""},
+		"a bracket in a text":    {`{` + from + `"to": "a@example.com", "subject": "[URGENT] re: it", "text": "{name}, hello", "p": "{\"tags\": [\"x\"]}"}`, ""},
 		"a header in JSON":       {`{` + from + `"to": "a@example.com", "p": "{\"to\": \"b@example.com\", \"subject\": \"x\\nBcc: x@evil.com\"}"}`, `"/p/subject" of its input has a line break, which only the text of an email may have`},
 		"a Cyrillic letter":      {`{` + from + `"to": "a@example.com", "тo": "x@evil.com"}`, `"/тo" of its input only looks like the name of a sender or recipient; write the name in plain letters`},
 		"all Cyrillic":           {`{` + from + `"to": "a@example.com", "всс": "x@evil.com"}`, `"/всс" of its input only looks like the name of a sender or recipient; write the name in plain letters`},
@@ -69,6 +75,18 @@ func TestEmail(t *testing.T) {
 		"a look-alike line":      {`{` + from + `"to": "a@example.com", "headers": ["Bсc: x@evil.com"]}`, `"/headers/0" of its input has a header whose name only looks like that of senders or recipients; write the name in plain letters`},
 		"look-alike headers":     {`{` + from + `"to": "a@example.com", "heаders": ["Bcc: x@evil.com"]}`, `"/heаders" of its input only looks like the name of a sender or recipient; write the name in plain letters`},
 		"names of other words":   {`{` + from + `"to": "a@example.com", "größe": "x", "имя": "y", "标题": "z", "naïve": "w"}`, ""},
+		"an unknown name":        {`{` + from + `"to": "a@example.com", "audience": "x@evil.com"}`, stray("/audience")},
+		"an unknown list":        {`{` + from + `"to": "a@example.com", "destinations": ["b@example.com", "x@evil.com"]}`, stray("/destinations/1")},
+		"unknown and an object":  {`{` + from + `"to": "a@example.com", "attendees": [{"name": "Eve", "value": "x@evil.com"}]}`, stray("/attendees/0/value")},
+		"unknown and a name":     {`{` + from + `"to": "a@example.com", "notify": "Eve <x@evil.com>"}`, stray("/notify")},
+		"unknown and several":    {`{` + from + `"to": "a@example.com", "notify": "b@example.com; x@evil.com"}`, stray("/notify")},
+		"unknown and blanks":     {`{` + from + `"to": "a@example.com", "notify": " b@example.com  <x@evil.com> "}`, stray("/notify")},
+		"unknown and mailto":     {`{` + from + `"to": "a@example.com", "link": "MAILTO:x@evil.com?subject=y"}`, stray("/link")},
+		"unknown and deep":       {`{` + from + `"to": "a@example.com", "a": {"b": [["x@evil.com"]]}}`, stray("/a/b/0/0")},
+		"unknown in JSON":        {`{` + from + `"to": "a@example.com", "p": "{\"tags\": [\"x@evil.com\"]}"}`, stray("/p/tags/0")},
+		"an address as a name":   {`{` + from + `"to": "a@example.com", "vars": {"x@evil.com": {"id": 1}}}`, stray("/vars")},
+		"unknown, in the list":   {`{` + from + `"to": "a@example.com", "vars": {"a@example.com": {"id": 1}}, "audience": ["Ann <b@example.com>"], "account": "bot@acme.com"}`, ""},
+		"unknown, no address":    {`{` + from + `"to": "a@example.com", "note": "write to x@evil.com", "tag": "@here", "handle": "@eve", "in_reply_to": "<1@>"}`, ""},
 		"no sender":              {`{"to": "a@example.com"}`, `its input names recipients and no sender`},
 		"an empty sender":        {`{"from": "", "to": "a@example.com"}`, `its input names recipients and no sender`},
 		"no recipient":           {`{` + from + `"subject": "x"}`, "its input names no recipient"},
@@ -120,8 +138,8 @@ func TestEmail(t *testing.T) {
 	}
 }
 
-// TestAddresses: what mail programs could read in two ways is not an address, and what
-// merely looks like an allowed one is another.
+// TestAddresses: an ambiguous text is not an address, and one that merely looks like an
+// allowed one is another.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	set := compile(t, mailPolicy)
@@ -143,8 +161,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestEmailLists: no list admits anybody, an empty one nobody, * everybody with an
-// address.
+// TestEmailLists: a missing list admits all, an empty one none, * all with an address.
 func TestEmailLists(t *testing.T) {
 	t.Parallel()
 	const mail = `{"from": "x@evil.com", "to": "y@evil.com"}`
@@ -189,7 +206,7 @@ func TestEmailTools(t *testing.T) {
 }
 
 // TestEmailCount: each email of a call counts, for the session with all that it has
-// started, whatever the policy.
+// started, under any policy.
 func TestEmailCount(t *testing.T) {
 	t.Parallel()
 	const config = `{"role": "agent", "name": "p", "email_config": {"max_emails_per_session": 2}}`

@@ -6,14 +6,14 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// Reasons are why a policy says what it says to a call.
+// Reasons explain the verdict of a policy on a call.
 type Reasons struct {
 	// Verdict is that of Decide.
 	Verdict Verdict
 	// Rules are all of the policy in their order, deny first, the default last.
 	Rules []RuleReason
 	// Limits are those that the call counts against if it is admitted, also of a call that
-	// is denied: each account, and what the call needs of it.
+	// is denied: each account, and the need of the call.
 	Limits []Spend
 }
 
@@ -22,9 +22,9 @@ type RuleReason struct {
 	By *Source
 	// Effect is what it does.
 	Effect toolcall.Decision
-	// Matches is true when it is about the call, and Decides when it is what the verdict is by.
+	// Matches is true when it is about the call, and Decides when the verdict rests on it.
 	Matches, Decides bool
-	// Conditions are what it requires of the call besides.
+	// Conditions are its further requirements on the call.
 	Conditions []Condition
 }
 
@@ -34,17 +34,14 @@ type Condition struct {
 	Holds                   bool
 }
 
-// Explain judges a call as Decide does, and says what that is made of.
+// Explain judges a call as Decide does, and returns the reasons.
 func (s *Set) Explain(call Call) Reasons {
 	r := Reasons{Verdict: s.Decide(call, nil)}
 	if s == nil || s.broken != "" || call.Capability == "" && (call.Tool == "" || toolcall.Own(call.Tool)) {
 		return r
 	}
 	capability, asShell := call.named(nil)
-	said, also := *s.table.find(capability), nothing
-	if asShell {
-		also = *s.shell
-	}
+	said, also := *s.table.find(capability), *s.alsoSaid(&call, asShell, capability)
 	matched := false
 	for _, p := range s.rules {
 		about := newTable([]pattern{p}) // by the same table that decides
@@ -58,7 +55,7 @@ func (s *Set) Explain(call Call) Reasons {
 			rule.Effect = toolcall.Ask
 		}
 		rule.Matches = about.find(capability).says(rule.By)
-		if asShell && rule.Effect != toolcall.Allow { // it can only restrict
+		if rule.Effect != toolcall.Allow && also.restricts() { // it can only restrict
 			rule.Matches = rule.Matches || about.find([]byte(Shell)).says(rule.By)
 		}
 		rule.Decides = r.Verdict.By == rule.By
@@ -86,7 +83,7 @@ func (s *Set) Explain(call Call) Reasons {
 // says reports that a rule is the one that an outcome has of its list.
 func (o *outcome) says(by *Source) bool { return o.deny == by || o.ask == by || o.allow == by }
 
-// limitsOf are the limits of a call as judge finds them when nothing else denies it.
+// limitsOf returns the limits of a call as judge finds them when no rule denies it.
 func (s *Set) limitsOf(call Call, v Verdict, said, also outcome, capability []byte) []Spend {
 	if v.Decision == toolcall.Deny {
 		open := *s

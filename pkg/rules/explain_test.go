@@ -17,9 +17,9 @@ var update = flag.Bool("update", false, "write what the explanations really are"
 
 const explanations = "testdata/explain.txt"
 
-// TestExplain replays testdata/explain.txt: policies and calls, a line of dashes,
-// and what an agent is told. `go test ./pkg/rules -run Explain -update` rewrites it,
-// and the difference is reviewed.
+// TestExplain replays testdata/explain.txt: policies and calls, a line of dashes, and the
+// text for the agent. `go test ./pkg/rules -run Explain -update` rewrites it, and the
+// difference is reviewed.
 //
 //	policy VERSION JSON    judges by this one too
 //	call TOOL FIELD=VALUE  asks, and says what each policy answers

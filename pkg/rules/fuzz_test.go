@@ -7,9 +7,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// FuzzParsePolicy: whatever the text, there is a policy or a reason why not, and a
-// policy that was read can be judged by: its deny rules deny what they name, and no
-// call gets an answer without words.
+// FuzzParsePolicy: for any text, there is a policy or a reason why not, and a policy that
+// was read can be judged by: its deny rules deny the tools that they name, and no call
+// gets an answer without words.
 func FuzzParsePolicy(f *testing.F) {
 	for _, src := range []string{
 		`{"role": "agent"}`, mailPolicy, shared, `{"role": "agent", "default": "deny", "deny": [{"capability": "mcp:*"}]}`,

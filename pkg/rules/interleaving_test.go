@@ -42,10 +42,10 @@ type world struct {
 	callers  []*caller
 }
 
-// TestNoOrderOverAdmits lets concurrent calls check, be denied half way, report and
-// be given up in any order, over time, and holds the counters to what really
-// happened: no window and no budget ever has more than its limit, nothing falls
-// below zero, and nothing that was reserved stays behind (S7.4, S7.5).
+// TestNoOrderOverAdmits lets concurrent calls check, be denied half way, report and be
+// given up in any order, over time, and compares the counters with the real calls: no
+// window and no budget ever has more than its limit, no counter falls below zero, and no
+// reservation stays behind (S7.4, S7.5).
 func TestNoOrderOverAdmits(t *testing.T) {
 	t.Parallel()
 	set := compile(t, shared)
@@ -115,8 +115,8 @@ func (w *world) pick(ready func(*caller) bool) *caller {
 	return some[rapid.IntRange(0, len(some)-1).Draw(w.t, "caller")]
 }
 
-// proceed counts a call in its next partition. Where there is no room, or where it
-// is given up, what was counted before is given back.
+// proceed counts a call in its next partition. Where there is no room, or where it is
+// given up, earlier counts are given back.
 func (w *world) proceed() {
 	c := w.pick(func(c *caller) bool { return !c.admitted && !c.denied })
 	if c == nil {
@@ -189,11 +189,11 @@ func (w *world) finish(c *caller) {
 	}
 }
 
-// held is what the calls really have of an account.
+// held has the real counts of the calls in an account.
 type held struct {
 	max        int64
 	units      int64 // calls, emails and money, spent or reserved
-	unreserved int64 // money of it that nobody had reserved
+	unreserved int64 // money of it without a reservation
 	times      []time.Time
 }
 
@@ -257,7 +257,7 @@ func (w *world) check() {
 	}
 }
 
-// fullest is the most that any window of a length has.
+// fullest returns the most that any window of a length has.
 func fullest(times []time.Time, window time.Duration) (most int64) {
 	for _, end := range times {
 		n := int64(0)

@@ -7,7 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// S9.6: a lease answers what one rule of one version of one policy asks, and no other.
+// S9.6: a lease answers the question of one rule of one version of one policy, and no
+// other.
 func TestLeasedCall(t *testing.T) {
 	t.Parallel()
 	named := rules.Compile(parse(t, `{"name": "p", "role": "agent", "ask": [{"capability": "bash"}, {"capability": "mcp:box"}]}`), 2)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// limit is a limit of a policy. Its account lacks what only a call tells: the
+// limit is a limit of a policy. Its account lacks the parts that depend on a call: the
 // subject and the start of the period.
 type limit struct {
 	account Account
@@ -14,7 +14,7 @@ type limit struct {
 	by      *Source
 }
 
-// compare puts limits in an order of their own, whatever that of their rules.
+// compare puts limits in an order of their own, independent of that of their rules.
 func (l *limit) compare(other *limit) int {
 	a, b := &l.account, &other.account
 	return cmp.Or(
@@ -42,7 +42,7 @@ func (all limits) add(account Account, most int64, by *Source) *limit {
 	return l
 }
 
-// ofRule are the limits of one rule.
+// ofRule returns the limits of one rule.
 func (all limits) ofRule(policy string, rule *Rule, by *Source) []*limit {
 	var of []*limit
 	if r := rule.Rate; r != nil {
@@ -66,8 +66,8 @@ func (s Scope) orDefault() Scope {
 	return s
 }
 
-// spend is what a call needs of a limit. Missing is what the call would have to
-// tell for that, or "".
+// spend returns the need of a call from a limit. missing is the fact that the call lacks
+// for that, or "".
 func (l *limit) spend(call *Call, need int64, ask bool) (s Spend, missing string) {
 	s = Spend{Account: l.account, Need: need, Max: l.max, Ask: ask, By: l.by}
 	switch s.Scope {
@@ -90,8 +90,8 @@ func (l *limit) spend(call *Call, need int64, ask bool) (s Spend, missing string
 	return s, ""
 }
 
-// Bounds are the first moment of the period that now is in and the first after
-// it, in UTC. Zero for a period that there is none of.
+// Bounds returns the first moment of the period that now is in and the first after it, in
+// UTC. Zero for a period that there is none of.
 func (p Period) Bounds(now time.Time) (start, end time.Time) {
 	now = now.UTC()
 	year, month, day := now.Date()
@@ -108,7 +108,7 @@ func (p Period) Bounds(now time.Time) (start, end time.Time) {
 	}
 }
 
-// format is how a period's start is written in the name of its counter.
+// format returns how a period's start is written in the name of its counter.
 func (p Period) format() string {
 	switch p {
 	case Hourly:
@@ -120,7 +120,7 @@ func (p Period) format() string {
 	}
 }
 
-// noun is the period in a sentence.
+// noun returns the period in a sentence.
 func (p Period) noun() string {
 	switch p {
 	case Hourly:

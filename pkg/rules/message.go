@@ -10,9 +10,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// Explain says what decided, which rule of which policy, and what would change
-// that, for an agent or a person to act on. Every verdict has a sentence, also one
-// that allows.
+// Explain describes the deciding rule and policy, and how to change the result, for an
+// agent or a person to act on. Every verdict has a sentence, also one that allows.
 func (v *Verdict) Explain() string {
 	what := v.subject()
 	switch {
@@ -21,15 +20,19 @@ func (v *Verdict) Explain() string {
 	case v.Decision == toolcall.Allow:
 		return what + " is allowed: " + v.allowance() + "."
 	case v.Decision == toolcall.Ask && v.By != nil:
+		also := ""
+		if v.asShell() {
+			also = runs
+		}
 		return what + " needs the approval of a human: " + v.rule("asks for") +
-			". Wait for the approval, then make exactly this call again: it is admitted once."
+			". " + also + "Wait for the approval, then make exactly this call again: it is admitted once."
 	case v.Code == toolcall.CodeEmailDenied && v.By != nil:
 		return fmt.Sprintf("%s is denied: %s (%s of %s). Write to and from addresses that it allows, or have an operator change it.",
 			what, v.Detail, v.By.Pointer(), v.By.policy())
 	case v.Code == toolcall.CodeInvalidInput:
 		return what + " is denied: " + v.Detail + ". Correct the call."
 	case v.Code == toolcall.CodeEffectsUnknown && v.By != nil:
-		return fmt.Sprintf("%s is denied: it repeats call %s, of which nobody knows how it ended, and %s forbids that (%s). "+
+		return fmt.Sprintf("%s is denied: it repeats call %s, whose end is unknown, and %s forbids that (%s). "+
 			"Find out what the call did; an operator or approver settles it with `interlock call settle`.", what, v.Detail, v.By.policy(), v.By.Pointer())
 	case v.Code == toolcall.CodePolicyDenied && v.By != nil:
 		return what + " is denied: " + v.denial()
@@ -54,12 +57,21 @@ func (v *Verdict) subject() string {
 	return "Tool " + document.Quote(v.Tool)
 }
 
-// rule says which rule of which policy does what.
+// rule describes the effect of a rule of a policy.
 func (v *Verdict) rule(does string) string {
 	if v.By.Place == placeRepeat {
 		return fmt.Sprintf("%s %s what repeats a call of unknown outcome (%s)", v.By.policy(), does, v.By.Pointer())
 	}
 	return fmt.Sprintf("%s %s %s (%s)", v.By.policy(), does, document.Quote(v.By.Pattern), v.By.Pointer())
+}
+
+// runs says why a rule of shells is about the call of another tool.
+const runs = "The call runs commands, by the name of its tool or by its input. "
+
+// asShell reports that the deciding rule is about shells, and the call is first something
+// else.
+func (v *Verdict) asShell() bool {
+	return strings.HasPrefix(v.By.Pattern, Shell[:1]) && v.Capability() != Shell // no other capability begins so
 }
 
 func (v *Verdict) allowance() string {
@@ -77,14 +89,18 @@ func (v *Verdict) allowance() string {
 
 func (v *Verdict) denial() string {
 	if v.By.Place == listDeny {
+		nothing := "No approval and no other input"
+		if v.asShell() {
+			nothing = runs + "No approval"
+		}
 		return v.rule("denies") + ", which takes precedence over all rules that ask or allow. " +
-			"No approval and no other input changes that; use another tool, or have an operator change the policy."
+			nothing + " changes that; use another tool, or have an operator change the policy."
 	}
 	return fmt.Sprintf("no rule of %s matches it, and the default denies it (%s). An operator can add %s to \"allow\" or \"ask\".",
 		v.By.policy(), v.By.Pointer(), document.Quote(v.Capability()))
 }
 
-// excess says which limit has no room, and when it will have.
+// excess describes which limit has no room, and when it will have.
 func (v *Verdict) excess() string {
 	s := &v.Excess.Spend
 	switch s.Measure {
@@ -116,7 +132,7 @@ func (v *Verdict) budget(s *Spend) string {
 		v.again("Wait until then, or make a cheaper call."))
 }
 
-// already says what the account holds, and what the call does. What it holds is not
+// already describes the count of the account, and the need of the call. The count is not
 // known when no room could be enough.
 func (v *Verdict) already(holds, does string) string {
 	switch s := &v.Excess.Spend; {
@@ -129,10 +145,10 @@ func (v *Verdict) already(holds, does string) string {
 	}
 }
 
-// limitPointer is where the limit itself stands.
+// limitPointer returns where the limit itself stands.
 func (v *Verdict) limitPointer(field string) string { return v.By.Pointer() + "/" + field }
 
-// whose says whose calls are counted together.
+// whose describes whose calls are counted together.
 func (s *Spend) whose() string {
 	switch s.Scope {
 	case PerPrincipal:
@@ -144,7 +160,7 @@ func (s *Spend) whose() string {
 	}
 }
 
-// again says when the limit reopens, and what to do in between.
+// again describes when the limit reopens, and how to act in between.
 func (v *Verdict) again(otherwise string) string {
 	e := v.Excess
 	switch {

@@ -53,14 +53,14 @@ const microDigits = 6
 const MostCost MicroUSD = 1_000_000_000_000
 
 // CostUnknown is the cost in the report of a call whose cost was stated and cannot be read: it
-// spends what is left of the budgets of the call (S7.5).
+// spends the rest of the budgets of the call (S7.5).
 const CostUnknown = "unknown"
 
 // longestExponent bounds the digits of an exponent: no amount needs more.
 const longestExponent = 4
 
 // ParseCost reads an amount in dollars exactly: a decimal of 0 or more such as "0.02", with or
-// without an exponent, as in "1e-05". What is finer than a micro-dollar is rounded up.
+// without an exponent, as in "1e-05". Fractions of a micro-dollar are rounded up.
 func ParseCost(text string) (MicroUSD, bool) {
 	mantissa, exponent := text, 0
 	if at := strings.IndexAny(text, "eE"); at >= 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 )
 
-// TestParseCost: decimals, with exponents or without, are exact, and what is finer than can be counted is rounded
-// up, so that nothing is free for being cheap (S7.5).
+// TestParseCost: decimals, with exponents or without, are exact, and finer fractions are rounded up, so that no
+// cost is free for being small (S7.5).
 func TestParseCost(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]rules.MicroUSD{

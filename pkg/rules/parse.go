@@ -26,13 +26,13 @@ func ParsePolicy(src []byte) (*Policy, document.Problems) {
 	return finish(v, problems)
 }
 
-// ParsePolicyYAML is ParsePolicy for YAML.
+// ParsePolicyYAML does the work of ParsePolicy for YAML.
 func ParsePolicyYAML(src []byte) (*Policy, document.Problems) {
 	v, problems := document.FromYAML(src)
 	return finish(v, problems)
 }
 
-// ParsePolicyValue is ParsePolicy for a document that has been read.
+// ParsePolicyValue does the work of ParsePolicy for a document that has been read.
 func ParsePolicyValue(v document.Value) (*Policy, document.Problems) { return finish(v, nil) }
 
 func finish(v document.Value, problems document.Problems) (*Policy, document.Problems) {
@@ -48,8 +48,8 @@ func finish(v document.Value, problems document.Problems) (*Policy, document.Pro
 	return p, r.Problems()
 }
 
-// ReadPolicy reads a policy that is part of a document and reports its problems
-// there. What it returns is only of use when no error was reported.
+// ReadPolicy reads a policy that is part of a document and reports its problems there.
+// The result is only of use when no error was reported.
 func ReadPolicy(r *document.Report, v document.Value, at *document.Path) *Policy {
 	p := &Policy{}
 	f, ok := r.Object(v, at, "a policy")
@@ -89,7 +89,7 @@ func declaredTools(f document.Fields) toolname.Names {
 }
 
 // checkCapability reports a pattern that matches no call. One that names a tool must name one that
-// exists, where a name that no tool has would restrict nothing.
+// exists, where an unknown name would have no effect.
 func checkCapability(r *document.Report, at *document.Path, pattern string, names toolname.Names, position toolname.Position) {
 	if fix := capabilityFix(pattern); fix != "" {
 		r.Errorf(at, CodeCapability, "%s matches no call; %s", document.Quote(pattern), fix)
@@ -100,7 +100,8 @@ func checkCapability(r *document.Report, at *document.Path, pattern string, name
 	}
 }
 
-// position is what a rule of a list does: a limit restricts what it allows.
+// position returns the effect of a rule in a list: a limit restricts the calls that it
+// allows.
 func (rule *Rule) position(list string) toolname.Position {
 	if list == listAllow && rule.Rate == nil && rule.Budget == nil {
 		return toolname.Grants

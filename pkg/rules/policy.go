@@ -1,10 +1,9 @@
-// Package rules is the pure core of policies (S7): what a policy says, which
-// capabilities its patterns match, and what it answers to a call.
+// Package rules is the pure core of policies (S7): the form of policies, the capabilities
+// that their patterns match, and their verdicts on calls.
 //
-// Values in, values out: it must never read a clock, a store or a file, nor keep
-// count. What has to be counted is said in the verdict, and counted by the caller that
-// makes the decision durable, or in a Tally where nothing is to be. Any doubt in it
-// denies.
+// Values in, values out: it must never read a clock, a store or a file, nor keep count.
+// The verdict lists the counts. The caller that makes the decision durable counts them,
+// or a Tally where no decision is durable. Any doubt in it denies.
 package rules
 
 import (
@@ -12,10 +11,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// Roles are the roles of callers that a policy can be for.
+// Roles returns the roles of callers that a policy can be for.
 func Roles() []string { return []string{"agent", "operator", "approver", "observer"} }
 
-// Policy is who may call what, and how often (S7).
+// Policy defines the callers of tools, and how often they may call (S7).
 type Policy struct {
 	// Role is that of the callers whose calls the policy judges, one of Roles (S15.9).
 	// Empty is every caller, which a text cannot say.
@@ -23,7 +22,7 @@ type Policy struct {
 	// Name is optional in the text. Counters belong to it, so the store of policies
 	// gives each another.
 	Name string
-	// DefaultDeny denies what no rule matches; otherwise it is allowed (S7.2).
+	// DefaultDeny denies calls that no rule matches; otherwise they are allowed (S7.2).
 	DefaultDeny bool
 	// RepeatUnknown is toolcall.Ask or toolcall.Deny for a call that repeats one whose outcome
 	// is unknown; empty where that makes no difference (S16.6).
@@ -37,7 +36,7 @@ type Policy struct {
 	Email *EmailLimits
 }
 
-// Rule is one capability pattern and the limits of what it matches.
+// Rule is one capability pattern and the limits of its calls.
 type Rule struct {
 	Capability string
 	Rate       *RateLimit   // nil: none
@@ -95,7 +94,7 @@ type EmailLimits struct {
 	AllowedFrom, AllowedTo []string
 }
 
-// flaw says what is wrong with a policy that was not read by ParsePolicy, or "".
+// flaw describes the problem with a policy that was not read by ParsePolicy, or "".
 func flaw(p *Policy) string {
 	if p == nil {
 		return "there is none"

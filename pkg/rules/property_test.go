@@ -93,7 +93,7 @@ func expected(p *rules.Policy, call rules.Call) toolcall.Decision {
 	}
 }
 
-// TestDecideIsTheRule holds the tables to what the rule says.
+// TestDecideIsTheRule compares the tables with the rule.
 func TestDecideIsTheRule(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {
@@ -118,8 +118,7 @@ func TestDecideIsTheRule(t *testing.T) {
 	})
 }
 
-// TestOrderOfRules: the order of rules changes neither the answer nor what is
-// counted.
+// TestOrderOfRules: the order of rules changes neither the answer nor the counts.
 func TestOrderOfRules(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {
@@ -141,8 +140,7 @@ func TestOrderOfRules(t *testing.T) {
 	})
 }
 
-// TestDenyWins: a deny rule that matches denies, whatever else there is, and no
-// approval helps.
+// TestDenyWins: a deny rule that matches denies, in any policy, and no approval helps.
 func TestDenyWins(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {
@@ -162,8 +160,8 @@ func TestDenyWins(t *testing.T) {
 	})
 }
 
-// TestStricterWins: a further policy never loosens the answer, and the order of
-// policies does not change it or what is counted.
+// TestStricterWins: a further policy never loosens the answer, and the order of policies
+// changes neither it nor the counts.
 func TestStricterWins(t *testing.T) {
 	t.Parallel()
 	decisions := []toolcall.Decision{toolcall.Allow, toolcall.Ask, toolcall.Deny, ""}

@@ -9,5 +9,5 @@ import (
 var schemaText []byte
 
 // Schema returns the JSON Schema of policies, draft 2020-12, which the project publishes as
-// /policy-schema.json. It is for editors: what reads policies checks more.
+// /policy-schema.json. It is for editors: ParsePolicy checks more.
 func Schema() []byte { return slices.Clone(schemaText) }

@@ -9,12 +9,11 @@ import (
 
 // Recorded is a call as a log of decisions keeps it.
 type Recorded struct {
-	// Call as it was made, at Now. EstimatedCost is what it takes of budgets: what it
-	// has cost where that is known, else the estimate. Approved is true when a human
-	// had approved it. What was not recorded is missing, and a candidate that needs it
-	// to decide denies.
+	// Call as it was made, at Now. EstimatedCost counts against budgets: the actual cost
+	// where that is known, else the estimate. Approved is true when a human had approved
+	// it. Unrecorded facts are missing, and a candidate that needs it to decide denies.
 	Call
-	// Decision is what was answered, and Code why when it was not allowed.
+	// Decision is the recorded answer, and Code why when it was not allowed.
 	Decision toolcall.Decision
 	Code     toolcall.Code
 	// Policy is the name of the one that decided; empty when none did.
@@ -32,13 +31,12 @@ type Replayed struct {
 }
 
 // Simulate replays recorded calls against a candidate, in the order of their time,
-// whatever theirs: what would have been decided with the candidate in the place of
-// the policy of its name, or of every policy when it has none. What a workflow's
-// state has denied stays denied, and so does what another policy has decided,
-// unless the candidate is stricter.
+// regardless of theirs: the decisions with the candidate in the place of the policy of
+// its name, or of every policy when it has none. Denials of a workflow's state stay, and
+// so do decisions of other policies, unless the candidate is stricter.
 //
-// Windows and budgets begin empty and count what the candidate admits. The calls
-// that would have followed if an answer had been another are not made up.
+// Windows and budgets begin empty and count the calls that the candidate admits. The
+// calls that would have followed if an answer had been another are not made up.
 func Simulate(candidate *Set, calls []Recorded) iter.Seq[Replayed] {
 	return func(yield func(Replayed) bool) {
 		var tally Tally
@@ -53,7 +51,7 @@ func Simulate(candidate *Set, calls []Recorded) iter.Seq[Replayed] {
 	}
 }
 
-// inTime are the indices of calls in the order of their time, and of those of one
+// inTime returns the indices of calls in the order of their time, and of those of one
 // moment in their own.
 func inTime(calls []Recorded) []int {
 	order := make([]int, len(calls))
@@ -64,9 +62,9 @@ func inTime(calls []Recorded) []int {
 	return order
 }
 
-// without is what was decided but for the policy of a name, or but for all when the
-// name is empty. A policy speaks only when all else has said less, so what it
-// decided was open without it.
+// without returns the decision without the policy of a name, or without all when the name
+// is empty. A policy decides only when the others are less strict, so its decision was
+// open without it.
 func (r *Recorded) without(policy string) toolcall.Verdict {
 	if r.byPolicy() && (policy == "" || policy == r.Policy) {
 		return toolcall.Verdict{Decision: toolcall.Allow, Tool: r.Tool}
@@ -74,8 +72,7 @@ func (r *Recorded) without(policy string) toolcall.Verdict {
 	return toolcall.Verdict{Decision: r.Decision, Code: r.Code, Tool: r.Tool}
 }
 
-// byPolicy reports a decision that a policy made. What could not be judged by is
-// not a policy's.
+// byPolicy reports a decision that a policy made. A broken policy makes no decision.
 func (r *Recorded) byPolicy() bool {
 	switch r.Code {
 	case toolcall.CodePolicyDenied, toolcall.CodeRateLimited, toolcall.CodeBudgetExceeded, toolcall.CodeEmailDenied,
@@ -86,7 +83,8 @@ func (r *Recorded) byPolicy() bool {
 	}
 }
 
-// Identity is the name and the version of the policy; empty and 0 when there is none.
+// Identity returns the name and the version of the policy; empty and 0 when there is
+// none.
 func (s *Set) Identity() (name string, version int64) {
 	if s == nil || s.other == nil {
 		return "", 0
@@ -94,7 +92,7 @@ func (s *Set) Identity() (name string, version int64) {
 	return s.other.Policy, s.other.Version
 }
 
-// name is that of the policy; empty when it has none.
+// name returns that of the policy; empty when it has none.
 func (s *Set) name() string {
 	if s == nil || s.other == nil {
 		return ""

@@ -38,8 +38,8 @@ func simulated(candidate *rules.Set, calls []rules.Recorded) string {
 	return strings.Join(lines, "; ")
 }
 
-// TestSimulate: what a candidate takes the place of, what stands without it, and
-// what it counts.
+// TestSimulate: the policy that a candidate replaces, the decision without it, and its
+// counts.
 func TestSimulate(t *testing.T) {
 	t.Parallel()
 	const allow, ask, deny = toolcall.Allow, toolcall.Ask, toolcall.Deny
@@ -90,9 +90,8 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// TestSimulateIsWhatDecides: calls that a policy has decided, one after the other,
-// are decided the same when they are replayed against it, in whatever order they
-// come: nothing has changed.
+// TestSimulateIsWhatDecides: calls that a policy has decided, one after the other, are
+// decided the same when they are replayed against it, in any order.
 func TestSimulateIsWhatDecides(t *testing.T) {
 	t.Parallel()
 	set := compile(t, shared)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Measure is what an account counts.
+// Measure is the unit that an account counts.
 type Measure string
 
 // Measures.
@@ -18,18 +18,18 @@ const (
 	Emails Measure = "emails"
 )
 
-// Account is one counter: what it counts, of whom, and since when. Two limits that
-// count the same things of the same callers have one account, whatever the version
-// of their policy and the order of its rules: changing a policy forgets nothing.
+// Account is one counter: its unit, its subject, and its start. Two limits that count the
+// same things of the same callers have one account, regardless of the version of their
+// policy and the order of its rules: a changed policy keeps its counts.
 type Account struct {
 	Measure Measure
-	// Policy is the name of the one whose calls are counted. It is empty for what a
-	// session itself has: its cost and its emails, which all policies share.
+	// Policy is the name of the one whose calls are counted. It is empty for the accounts
+	// of a session itself: its cost and its emails, which all policies share.
 	Policy string
 	Scope  Scope
 	// Subject is the principal or the root of the session's tree, by Scope.
 	Subject string
-	// Pattern of the rule; empty for what a session itself has.
+	// Pattern of the rule; empty for accounts of a session itself.
 	Pattern string
 	// Window is the length of a rolling window, zero for a plain counter.
 	Window time.Duration
@@ -53,27 +53,26 @@ func (a Account) Counter() string {
 	return name
 }
 
-// Spend is what an account must have room for, for a call to be what its verdict
-// says. It has to be counted in one atomic step with the decision: all spends of a
-// call or none.
+// Spend is the room that an account must have, for the verdict to hold. It has to be
+// counted in one atomic step with the decision: all spends of a call or none.
 type Spend struct {
 	Account
-	// Need is what the call takes: one call, its emails, or the micro-dollars that
-	// it is estimated to cost.
+	// Need is the amount of the call: one call, its emails, or the micro-dollars that it
+	// is estimated to cost.
 	Need int64
 	// Max is the most that the account may hold. Need is never more.
 	Max int64
-	// Ask is true when a human is asked first: then the account must have room, and
-	// nothing is taken yet.
+	// Ask is true when a human is asked first: then the account must have room, and no
+	// unit is taken yet.
 	Ask bool
-	// By is what sets the limit.
+	// By is the source of the limit.
 	By *Source
 	// Admitted is when it was counted, by the clock of the store that counts it. The
 	// one who counts it sets it; Release needs it for rolling windows.
 	Admitted time.Time
 }
 
-// Delta is what is added to the counter.
+// Delta returns the amount to add to the counter.
 func (s *Spend) Delta() int64 {
 	if s.Ask {
 		return 0
@@ -81,9 +80,9 @@ func (s *Spend) Delta() int64 {
 	return s.Need
 }
 
-// Limit is the most that the counter may be after Delta was added, else the call is
-// denied: see Exceeded. A call that needs nothing needs an account that is not
-// spent. It is never negative.
+// Limit returns the most that the counter may be after Delta was added, else the call is
+// denied: see Exceeded. A call without a need requires an account that is not spent. It
+// is never negative.
 func (s *Spend) Limit() int64 {
 	if s.Delta() > 0 {
 		return s.Max
@@ -95,13 +94,13 @@ func (s *Spend) Limit() int64 {
 type Change struct {
 	Account
 	Delta int64
-	// Admitted is when what a rolling window gives back was counted.
+	// Admitted is when the units that a rolling window gives back were counted.
 	Admitted time.Time
 }
 
-// Settle corrects the budgets of a call that was made, from what was reserved to
-// what it has cost (S7.5). A call belongs to the period that it was admitted in,
-// whenever it ends. What has cost nothing, or was not reported, is given back.
+// Settle corrects the budgets of a call that was made, from what was reserved to its
+// actual cost (S7.5). A call belongs to the period that it was admitted in, whenever it
+// ends. Free and unreported calls give their reservation back.
 func Settle(spends []Spend, actual MicroUSD) []Change {
 	var changes []Change
 	for i := range spends {
@@ -116,7 +115,7 @@ func Settle(spends []Spend, actual MicroUSD) []Change {
 	return changes
 }
 
-// Exhaust spends what is left of the budgets of a call that was made, and whose cost is not known.
+// Exhaust spends the rest of the budgets of a call that was made, and whose cost is not known.
 func Exhaust(spends []Spend) []Change {
 	var changes []Change
 	for i := range spends {
@@ -128,9 +127,9 @@ func Exhaust(spends []Spend) []Change {
 	return changes
 }
 
-// Release gives back what a call that was not made has taken. Where it is not known
-// when that was, the call stays counted in rolling windows: it may have left them, and
-// then what it gave back would be another call's.
+// Release gives back the units of a call that was not made. Where it is not known when
+// that was, the call stays counted in rolling windows: it may have left them, and then
+// the units would be another call's.
 func Release(spends []Spend) []Change {
 	var changes []Change
 	for i := range spends {

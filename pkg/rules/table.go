@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// outcome is what the rules that match a capability say of it.
+// outcome combines the rules that match a capability.
 type outcome struct {
 	// deny, ask and allow are the closest rule of each list, nil when none matches.
 	deny, ask, allow *Source
@@ -15,7 +15,10 @@ type outcome struct {
 	limits []*limit
 }
 
-// pattern is a rule's capability, read, and what the rule says.
+// restricts reports an outcome that denies, asks or limits.
+func (o *outcome) restricts() bool { return o.deny != nil || o.ask != nil || len(o.limits) > 0 }
+
+// pattern is a rule's capability, read, and the effect of the rule.
 type pattern struct {
 	text string // without the *
 	wild bool   // with one
@@ -26,11 +29,11 @@ type pattern struct {
 // All that matches there follows from the way to it, so it is worked out
 // beforehand, and one walk along a capability answers it.
 type node struct {
-	label string // what leads here from the node before
+	label string // the edge from the node before
 	heads string // the first byte of each child's label
 	nodes []node
-	// whole is what is said of a capability that ends here or continues with a
-	// separator, part of one that continues with anything else.
+	// whole is the outcome for a capability that ends here or continues with a separator,
+	// part of one that continues otherwise.
 	whole, part *outcome
 }
 
@@ -69,7 +72,7 @@ func (n *node) build(patterns []pattern, at int, inherited *outcome) {
 	}
 }
 
-// shared is how many bytes two texts begin with alike.
+// shared returns how many bytes two texts begin with alike.
 func shared(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -78,7 +81,7 @@ func shared(a, b string) int {
 	return i
 }
 
-// next is what is said of a capability that continues with c.
+// next returns the outcome for a capability that continues with c.
 func (n *node) next(c byte) *outcome {
 	if separates(c) {
 		return n.whole
@@ -86,7 +89,7 @@ func (n *node) next(c byte) *outcome {
 	return n.part
 }
 
-// with adds what patterns with or without a * say to what was said on the way to
+// with adds the effects of patterns with or without a * to the outcome on the way to
 // them.
 func (o *outcome) with(patterns []pattern, wild bool) *outcome {
 	sum := *o
@@ -118,7 +121,7 @@ func (o *outcome) add(more *outcome) {
 	}
 }
 
-// find returns what is said of a capability.
+// find returns the outcome for a capability.
 func (n *node) find(capability []byte) *outcome {
 	for {
 		if len(capability) == 0 {

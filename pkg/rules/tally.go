@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Tally counts in memory what calls spend, as a store does for services: for
-// replays and for tests of policies, where nothing is to be durable. The zero Tally
-// is ready. Time must not go back, and it is not safe for concurrent use.
+// Tally counts the spends of calls in memory, as a store does for services: for replays
+// and for tests of policies, which need no durable counts. The zero Tally is ready. Time
+// must not go back, and it is not safe for concurrent use.
 type Tally struct {
 	sums    map[Account]int64
 	windows map[Account][]time.Time // of each unit, oldest first
 }
 
-// Admit counts what an answer spends, all of it or nothing, and returns what stands
-// then: the same, or the denial by the first account that has no room.
+// Admit counts the spends of an answer, all or none, and returns the final answer: the
+// same, or the denial by the first account that has no room.
 func (t *Tally) Admit(c Combined, now time.Time) Combined {
 	for i := range c.Spends {
 		s := &c.Spends[i]
@@ -35,7 +35,7 @@ func (t *Tally) Correct(changes []Change, now time.Time) {
 	}
 }
 
-// value is what an account holds: of a window the units in (now-Window, now].
+// value returns the count of an account: of a window the units in (now-Window, now].
 func (t *Tally) value(a Account, now time.Time) int64 {
 	if a.Window == 0 {
 		return t.sums[a]
@@ -52,8 +52,8 @@ func (t *Tally) value(a Account, now time.Time) int64 {
 	return int64(len(units) - left)
 }
 
-// reopensAt is when enough units have left a window for the spend to fit; zero for
-// a plain counter.
+// reopensAt returns when enough units have left a window for the spend to fit; zero for a
+// plain counter.
 func (t *Tally) reopensAt(s *Spend) time.Time {
 	units := t.windows[s.Account]
 	most := s.Limit() - s.Delta() // that may be in the window with it
@@ -64,7 +64,7 @@ func (t *Tally) reopensAt(s *Spend) time.Time {
 	return units[leaves].Add(s.Window)
 }
 
-// add counts units. What is given back of a window are the oldest: those that stay
+// add counts units. The oldest units of a window are given back first: those that stay
 // leave it later, so that it never admits too much.
 func (t *Tally) add(a Account, delta int64, now time.Time) {
 	switch {

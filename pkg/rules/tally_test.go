@@ -11,9 +11,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// TestTally holds a tally to what it has admitted: no window ever has more than its
-// limit, what is denied reopens exactly when it says, and what a call has cost is
-// what its budget counts (S7.4, S7.5).
+// TestTally compares a tally with its admissions: no window ever has more than its limit,
+// a denied limit reopens exactly when it says, and a budget counts the cost of its calls
+// (S7.4, S7.5).
 func TestTally(t *testing.T) {
 	t.Parallel()
 	set := compile(t, `{"role": "agent", "name": "p", "allow": [{"capability": "bash",
@@ -59,7 +59,7 @@ func TestTally(t *testing.T) {
 	})
 }
 
-// TestTallyGivesBack: of a window, what is given back are the oldest units.
+// TestTallyGivesBack: the oldest units of a window are given back first.
 func TestTallyGivesBack(t *testing.T) {
 	t.Parallel()
 	set := compile(t, `{"role": "agent", "allow": [{"capability": "bash", "rate_limit": {"max_calls": 2, "window_seconds": 60}}]}`)

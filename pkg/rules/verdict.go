@@ -16,13 +16,13 @@ type Verdict struct {
 	// Code is empty when the call is allowed.
 	Code toolcall.Code
 	Tool string
-	// By is what decided; nil when no part of a policy did.
+	// By is the deciding part; nil when no part of a policy did.
 	By *Source
 	// Approved is true when By asks, and a human has answered.
 	Approved bool
-	// Spends are what must be counted for the verdict to stand; none when it denies.
+	// Spends are the counts that the verdict requires; none when it denies.
 	Spends []Spend
-	// Detail is what the sentence says beyond the code.
+	// Detail is the part of the sentence beyond the code.
 	Detail string
 	// Excess is set when a limit denies.
 	Excess *Excess
@@ -34,13 +34,13 @@ type Verdict struct {
 // Excess is a limit that has no room for a call.
 type Excess struct {
 	Spend Spend
-	// Value is what the account held.
+	// Value is the count of the account.
 	Value int64
 	// ReopensAt is when the same call may be allowed; zero for never.
 	ReopensAt time.Time
 }
 
-// Capability is what policies call the tool.
+// Capability returns the name of the tool in policies.
 func (v *Verdict) Capability() string {
 	switch {
 	case v.capability != "":
@@ -52,9 +52,9 @@ func (v *Verdict) Capability() string {
 	}
 }
 
-// Exceeded is the denial that a verdict becomes when the account of one of its
-// spends has no room, and holds value. reopensAt is what the store says of a
-// rolling window; it is not used of others.
+// Exceeded returns the denial that a verdict becomes when the account of one of its
+// spends has no room, and holds value. reopensAt comes from the store for a rolling
+// window, and is ignored for others.
 func (v *Verdict) Exceeded(spend Spend, value int64, reopensAt time.Time) Verdict {
 	code := toolcall.CodeBudgetExceeded
 	switch spend.Measure {
@@ -82,13 +82,13 @@ func (v *Verdict) deny(code toolcall.Code, by *Source, detail string) Verdict {
 	}
 }
 
-// unavailable is the denial of a policy that cannot be judged by (S7.2).
+// unavailable returns the denial of a policy that cannot be judged by (S7.2).
 func (v *Verdict) unavailable(s *Set) Verdict {
 	why := "there is none"
 	if s != nil {
 		why = s.broken
 	}
-	return v.deny(toolcall.CodePolicyUnavailable, nil, "its policy cannot be judged by: "+why)
+	return v.deny(toolcall.CodePolicyUnavailable, nil, "its policy is invalid and cannot be evaluated: "+why)
 }
 
 // Places in a policy that decide.
@@ -115,7 +115,7 @@ type Source struct {
 	Pattern string
 }
 
-// Pointer is the place as a JSON Pointer into the policy.
+// Pointer returns the place as a JSON Pointer into the policy.
 func (s *Source) Pointer() string {
 	switch s.Place {
 	case listDeny, listAsk, listAllow:

@@ -20,7 +20,7 @@ type asked struct {
 	version int64
 }
 
-// ofCall reports the approval of a tool call, which nothing is parked for.
+// ofCall reports the approval of a tool call, for which no run is parked.
 func (a *asked) ofCall() bool { return a.at.Action.Kind == consent.ToolCall }
 
 // waits reports that something can still come of a decision.
@@ -28,18 +28,17 @@ func (a *asked) waits() bool {
 	return !a.at.Status.Final() && (!a.ofCall() || a.version == a.run.Version)
 }
 
-// admits reports a call that was granted and not made yet; a call that nobody was
-// asked about, nil, was not.
+// admits reports a call that was granted and not made yet; a call that needed no
+// approval, nil, was not.
 func (a *asked) admits() bool {
 	return a != nil && a.at.Status == consent.Granted && a.at.UsedAt.IsZero()
 }
 
-// approvalID is the id of the next approval.
-func (w *world) approvalID() string { return fmt.Sprintf("apr_%d", len(w.approvals)+1) }
+// approvalID returns the id of the next approval.
+func (w *simulation) approvalID() string { return fmt.Sprintf("apr_%d", len(w.approvals)+1) }
 
-// keepApprovals asks for what a run has parked, and withdraws what it does not wait
-// for any more.
-func (w *world) keepApprovals(t *tracked) {
+// keepApprovals asks for the approvals that a run waits for, and withdraws the others.
+func (w *simulation) keepApprovals(t *tracked) {
 	waiting := t.run.Approvals()
 	known := make([]string, 0, len(w.approvals))
 	for _, a := range w.approvals {
@@ -55,9 +54,9 @@ func (w *world) keepApprovals(t *tracked) {
 	}
 }
 
-// ask asks humans for what is parked. What nobody could ever grant is withdrawn at
-// once.
-func (w *world) ask(t *tracked, id string) {
+// ask asks humans about a parked run. A request that could never be granted is withdrawn
+// at once.
+func (w *simulation) ask(t *tracked, id string) {
 	at, _ := t.run.Asking(id)
 	kind := t.kind()
 	_, err := w.open(t, at.Branch, consent.Request{
@@ -70,7 +69,7 @@ func (w *world) ask(t *tracked, id string) {
 	}
 }
 
-func (w *world) open(t *tracked, branch string, req consent.Request) (*asked, error) {
+func (w *simulation) open(t *tracked, branch string, req consent.Request) (*asked, error) {
 	out, err := consent.Open(req, w.now)
 	if err != nil {
 		return nil, err
@@ -80,8 +79,8 @@ func (w *world) open(t *tracked, branch string, req consent.Request) (*asked, er
 	return a, nil
 }
 
-// askedFor is the last approval that was asked for a call, or nil.
-func (w *world) askedFor(digest string) *asked {
+// askedFor returns the last approval that was asked for a call, or nil.
+func (w *simulation) askedFor(digest string) *asked {
 	for _, a := range slices.Backward(w.approvals) {
 		if a.ofCall() && a.at.Digest == digest {
 			return a
@@ -99,20 +98,20 @@ func (t *tracked) kind() consent.Kind {
 
 // asks reports that the caller waits for humans: something is parked, or a call
 // that it has asked for can still be admitted.
-func (w *world) asks() bool { return w.parked() || slices.ContainsFunc(w.approvals, w.waitsHere) }
+func (w *simulation) asks() bool { return w.parked() || slices.ContainsFunc(w.approvals, w.waitsHere) }
 
 // waitsHere reports that the caller can still make a call when it is granted.
-func (w *world) waitsHere(a *asked) bool {
+func (w *simulation) waitsHere(a *asked) bool {
 	here := w.here()
 	return a.ofCall() && a.waits() && a.tracked == here.tracked && a.branch == here.at().Branch
 }
 
 // parked reports a transition of the caller that waits for humans.
-func (w *world) parked() bool {
+func (w *simulation) parked() bool {
 	return slices.ContainsFunc(w.views(), func(v view) bool { return v.Approval.Pending() })
 }
 
-// decision is what a human says to an approval (S9).
+// decision is a human's answer to an approval (S9).
 type decision struct {
 	approve        bool
 	by, role, note string
@@ -128,7 +127,7 @@ func (a decision) String() string {
 
 // act decides the approval that the caller waits for, or else the oldest that
 // something waits for. When none is pending, the last one says how it was decided.
-func (a decision) act(w *world) outcome {
+func (a decision) act(w *simulation) outcome {
 	of := w.pending()
 	if of == nil {
 		return outcome{rejected: string(workflow.RejectNotParked), message: "no approval was asked for, so there is nothing to decide."}
@@ -155,7 +154,7 @@ func (a decision) act(w *world) outcome {
 	return outcome{}
 }
 
-func (w *world) pending() *asked {
+func (w *simulation) pending() *asked {
 	if len(w.approvals) == 0 {
 		return nil
 	}
@@ -175,8 +174,8 @@ func (w *world) pending() *asked {
 	return w.approvals[len(w.approvals)-1]
 }
 
-// carryOut lets happen what was granted: once, and only what was agreed to.
-func (w *world) carryOut(a *asked) {
+// carryOut carries out the granted action: once, and only as agreed to.
+func (w *simulation) carryOut(a *asked) {
 	at, _ := a.run.Asking(a.at.ID)
 	action := at.Asked(a.kind())
 	grant := workflow.Grant{ApprovalID: a.at.ID, Note: a.at.Outcome(), Actor: a.at.Votes[len(a.at.Votes)-1].Name}
@@ -197,9 +196,9 @@ func (w *world) carryOut(a *asked) {
 	a.at = used.Approval
 }
 
-// passTo lets time pass, and what is due on the way happen in its order: approvals
-// escalate and expire (S9.3, S9.5).
-func (w *world) passTo(end time.Time) {
+// passTo lets time pass, and due changes happen in order: approvals escalate and expire
+// (S9.3, S9.5).
+func (w *simulation) passTo(end time.Time) {
 	for {
 		var next *asked
 		for _, a := range w.approvals {

@@ -99,7 +99,7 @@ func TestApprovals(t *testing.T) {
 		"rejected":                   {asking, `[{event: GO, data: {n: 1}}, {reject: {by: bob, note: no}, expect: {state: a, status: RUNNING, context: {ready: true}, events: [approval.rejected]}}, {event: PLAIN}]`, ""},
 		"an unnoticed rejection":     {asking, `[{event: GO}, {reject: {by: bob}, expect: {state: b}}]`, "1 state"},
 		"by who has asked":           {asking, `[{event: GO}, {approve: {by: agent}, expect: {rejected: APPROVER_IS_ASKER, status: AWAITING_APPROVAL}}, {reject: {by: Agent}, expect: {rejected: APPROVER_IS_ASKER}}]`, ""},
-		"by who has asked, unseen":   {asking, `[{event: GO}, {approve: {by: agent}}]`, "1 rejected: somebody else must decide"},
+		"by who has asked, unseen":   {asking, `[{event: GO}, {approve: {by: agent}}]`, "1 rejected: another approver must decide"},
 		"by another role":            {asking, `[{event: GO}, {approve: {by: eve, role: operator}, expect: {rejected: APPROVER_NOT_ELIGIBLE}}, {approve: {by: eve, role: agent}, expect: {rejected: APPROVER_NOT_ELIGIBLE}}]`, ""},
 		"twice":                      {asking, `[{event: GO}, {approve: {by: alice}}, {approve: {by: bob}, expect: {rejected: ALREADY_DECIDED, state: b, transition_count: 1}}]`, ""},
 		"nothing to decide":          {asking, `[{approve: {by: alice}, expect: {rejected: NOT_PARKED}}]`, ""},

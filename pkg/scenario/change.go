@@ -17,7 +17,7 @@ type fire struct {
 
 func (a fire) String() string { return "event " + a.event }
 
-func (a fire) act(w *world) outcome {
+func (a fire) act(w *simulation) outcome {
 	s := w.here()
 	at := s.at()
 	cmd := workflow.Fire{Event: a.event, Data: a.data, Branch: s.branch, ApprovalID: w.approvalID(), Actor: actor}
@@ -34,12 +34,12 @@ func (a fire) act(w *world) outcome {
 	return answered(&out)
 }
 
-// answer is what an agent says to the question of a process (S8.1).
+// answer is an agent's answer to the question of a process (S8.1).
 type answer struct{ key, note string }
 
 func (a answer) String() string { return "answer " + a.key }
 
-func (a answer) act(w *world) outcome {
+func (a answer) act(w *simulation) outcome {
 	s := w.here()
 	out := w.step(s.tracked, process.Fire(a.key, a.note, w.approvalID(), actor))
 	o := answered(&out)
@@ -60,29 +60,29 @@ func (a bind) String() string {
 	return "branch " + a.branch
 }
 
-func (a bind) act(w *world) outcome {
+func (a bind) act(w *simulation) outcome {
 	if a.branch == "" {
-		w.seat = seat{tracked: w.order[0]}
+		w.binding = binding{tracked: w.order[0]}
 		return outcome{}
 	}
 	t := w.forked(a.branch)
 	out := w.step(t, workflow.Bind{Branch: a.branch, SessionID: a.branch, Actor: actor})
 	if out.Rejection == nil {
-		w.seat = seat{tracked: t, branch: a.branch}
+		w.binding = binding{tracked: t, branch: a.branch}
 	}
 	return answered(&out)
 }
 
-// forked is the run that has such a branch: of several the one that was started
-// last. Without any it is the run that the seat is in, which then says so.
-func (w *world) forked(branch string) *tracked {
+// forked returns the run that has such a branch: of several the one that was started
+// last. Without any it is the run that the binding is in, which then says so.
+func (w *simulation) forked(branch string) *tracked {
 	for i := len(w.order) - 1; i >= 0; i-- {
 		run := w.order[i].run
 		if at := run.At(branch); !run.Status.Ended() && !at.Over {
 			return w.order[i]
 		}
 	}
-	return w.seat.tracked
+	return w.binding.tracked
 }
 
 // advance lets time pass.
@@ -90,18 +90,18 @@ type advance time.Duration
 
 func (a advance) String() string { return "advance " + time.Duration(a).String() }
 
-func (a advance) act(w *world) outcome {
+func (a advance) act(w *simulation) outcome {
 	w.passTo(w.now.Add(time.Duration(a)))
 	return outcome{}
 }
 
 // pause is the agent's own (S6.2). It cannot leave a process, nor a workflow with
-// enforcement that keeps its agents, whichever run of the family that is (S6.6).
+// enforcement that keeps its agents, of any run of the family (S6.6).
 type pause struct{}
 
 func (pause) String() string { return "pause" }
 
-func (pause) act(w *world) outcome {
+func (pause) act(w *simulation) outcome {
 	if slices.ContainsFunc(w.members(), (*tracked).keeps) {
 		return outcome{
 			rejected: "ENFORCEMENT_KEPT",
@@ -117,12 +117,12 @@ func (t *tracked) keeps() bool {
 	return !t.run.Status.Ended() && (t.of.machine.Enforcement().Keeps() || t.of.process != nil)
 }
 
-// resume continues what was paused.
+// resume continues a paused run.
 type resume struct{}
 
 func (resume) String() string { return "resume" }
 
-func (resume) act(w *world) outcome {
+func (resume) act(w *simulation) outcome {
 	out := w.family(workflow.Resume{Actor: actor})
 	if out.Changed {
 		w.resumed()
@@ -138,7 +138,7 @@ type force struct {
 
 func (a force) String() string { return "force_state " + a.state }
 
-func (a force) act(w *world) outcome {
+func (a force) act(w *simulation) outcome {
 	s := w.here()
 	out := w.step(s.tracked, workflow.Force{State: a.state, Context: a.context, Branch: s.branch, Actor: actor})
 	return answered(&out)

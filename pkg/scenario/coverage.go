@@ -8,14 +8,14 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Coverage is what the cases of some suites have reached of their workflows. The
-// zero Coverage is ready; a nil one notes nothing.
+// Coverage are the parts that the cases of some suites have reached of their workflows.
+// The zero Coverage is ready; a nil one keeps no notes.
 type Coverage struct {
 	reaches []*Reach
 	by      map[string]*Reach // by digest and id of the workflow
 }
 
-// Reach is what was reached of one workflow.
+// Reach are the reached parts of one workflow.
 type Reach struct {
 	Workflow, File string
 	// States and Transitions are all of them, in definition order. A transition is
@@ -32,7 +32,7 @@ type Spot struct {
 	Reached bool
 }
 
-// Workflows are the workflows of the suites that were played, in that order.
+// Workflows returns the workflows of the suites that were played, in that order.
 func (c *Coverage) Workflows() []*Reach { return c.reaches }
 
 // Reached counts the spots that a case has reached.
@@ -152,7 +152,7 @@ func (r *Reach) take(key string) {
 	}
 }
 
-// step notes what a change of a run has reached, by what it announced.
+// step notes the parts that a change of a run has reached, by its events.
 func (c *Coverage) step(d *definition, run *workflow.Run, events []workflow.Event) {
 	r := c.add(d)
 	if r == nil {
@@ -189,8 +189,8 @@ func ended(succeeded bool) string {
 	return byOnFail
 }
 
-// branchTaken is the branch whose guards have all passed: the first one is the
-// one that was taken (S2.4).
+// branchTaken returns the branch whose guards have all passed: the first one is the one
+// that was taken (S2.4).
 func branchTaken(s *workflow.StateView, ev *workflow.Event) int {
 	for i := range s.On {
 		if s.On[i].Event != ev.Event {

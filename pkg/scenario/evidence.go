@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// givenEvidence lets a case begin with what was observed before.
+// givenEvidence lets a case begin with earlier observations.
 func (p *parser) givenEvidence(c *testCase, m *workflow.Machine, given document.Fields) {
 	named, ok := given.Object("evidence")
 	if !ok {
@@ -45,8 +45,8 @@ func (p *parser) givenEvidence(c *testCase, m *workflow.Machine, given document.
 	}
 }
 
-// standings are how the evidence of a run stands for a lane.
-func (w *world) standings(of *tracked, at workflow.View) evidence.Standings {
+// standings returns how the evidence of a run stands for a lane.
+func (w *simulation) standings(of *tracked, at workflow.View) evidence.Standings {
 	specs := of.of.machine.Evidence()
 	basis := at.EvidenceOf(w.observed, w.now)
 	all := basis.Judge(specs)
@@ -65,8 +65,8 @@ func (w *world) standings(of *tracked, at workflow.View) evidence.Standings {
 	return all
 }
 
-// notice notes what an allowed call means for evidence.
-func (w *world) notice(s seat, at *workflow.View, a call, id string) (toolcall.Notice, int64) {
+// notice notes the effect of an allowed call on evidence.
+func (w *simulation) notice(s binding, at *workflow.View, a call, id string) (toolcall.Notice, int64) {
 	var family []*workflow.Machine
 	for t := s; ; {
 		family = append(family, t.of.machine)
@@ -76,7 +76,7 @@ func (w *world) notice(s seat, at *workflow.View, a call, id string) (toolcall.N
 		}
 		t = parent
 	}
-	n := toolcall.Observe(s.of.machine, family, at, toolcall.Call{Tool: a.tool, Input: a.input}, "")
+	n := toolcall.Observe(s.of.machine, family, at, toolcall.Call{Tool: a.tool, Input: a.input, Jail: a.jail}, "")
 	w.observed, _ = w.observed.Elapse(w.now)
 	open := evidence.Call{ID: id, RunID: s.run.ID, Tool: a.tool, What: n.What, Digest: a.digest(), By: actor, At: w.now}
 	if deadline := effectDeadline(family); n.Affects && deadline > 0 {
@@ -94,7 +94,8 @@ func (w *world) notice(s seat, at *workflow.View, a call, id string) (toolcall.N
 	return n, w.observed.Edits
 }
 
-// effectDeadline is the shortest of a run and of those that have invoked it; 0 for none.
+// effectDeadline returns the shortest of a run and of those that have invoked it; 0 for
+// none.
 func effectDeadline(family []*workflow.Machine) (shortest time.Duration) {
 	for _, m := range family {
 		if d := m.Meta().EffectDeadline; d > 0 && (shortest == 0 || d < shortest) {
@@ -104,11 +105,11 @@ func effectDeadline(family []*workflow.Machine) (shortest time.Duration) {
 	return shortest
 }
 
-// digest tells whether another call is the same.
+// digest reports whether another call is the same.
 func (a *call) digest() string { return a.tool + " " + string(a.input) }
 
 // repeats names the unknown call that a call would repeat; empty for none.
-func (w *world) repeats(a *call) string {
+func (w *simulation) repeats(a *call) string {
 	record, _ := w.observed.Doubt(w.now)
 	if c := record.Repeats(a.digest()); c != nil {
 		return c.ID
@@ -116,8 +117,8 @@ func (w *world) repeats(a *call) string {
 	return ""
 }
 
-// show notes what the report of a call shows.
-func (w *world) show(of *made, a *report) {
+// show notes the observations in the report of a call.
+func (w *simulation) show(of *made, a *report) {
 	if of.in == nil {
 		return
 	}
@@ -139,12 +140,12 @@ func (w *world) show(of *made, a *report) {
 	}
 }
 
-// resumed voids what was observed before a pause.
-func (w *world) resumed() {
+// resumed voids observations from before a pause.
+func (w *simulation) resumed() {
 	w.observed = w.observed.Edited(evidence.Edit{At: w.now, What: "a pause of the run, in which nothing was observed"})
 }
 
-// held is an object that tells of each evidence whether it is held.
+// held returns an object with, for each evidence, whether it is held.
 func held(all evidence.Standings) document.Value {
 	members := make([]document.Member, 0, len(all))
 	for name, s := range all {
@@ -154,8 +155,8 @@ func held(all evidence.Standings) document.Value {
 	return document.ObjectValue(members)
 }
 
-// value is what an expectation of a view is compared with.
-func (w *world) value(v *view, key string) document.Value {
+// value returns the value that an expectation of a view is compared with.
+func (w *simulation) value(v *view, key string) document.Value {
 	if key != "evidence" {
 		return v.value(key)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// outcome is what a step was answered with.
+// outcome is the answer to a step.
 type outcome struct {
 	// decision on a call, and its code unless it was allowed.
 	decision toolcall.Decision
@@ -20,11 +20,11 @@ type outcome struct {
 	guards   []workflow.GuardResult
 	// message says why something was denied or refused.
 	message string
-	// missing says what was needed and is not executed: such a step never passes.
+	// missing names a feature that is needed and not executed: such a step never passes.
 	missing string
 }
 
-// answered is the outcome of a command.
+// answered returns the outcome of a command.
 func answered(out *workflow.Result) outcome {
 	r := out.Rejection
 	if r == nil {
@@ -40,7 +40,7 @@ func answered(out *workflow.Result) outcome {
 	return o
 }
 
-// comparison is a step's outcome next to what was expected of it.
+// comparison is a step's outcome next to the expected one.
 type comparison struct {
 	keys    []comparedKey
 	message string
@@ -53,7 +53,7 @@ type comparedKey struct {
 	holds bool
 }
 
-// unsaid is what a step must lead to that has no expect: it is allowed.
+// unsaid returns the expectations of a step without expect: it is allowed.
 func unsaid(a action) []expectation {
 	switch a.(type) {
 	case call:
@@ -63,8 +63,8 @@ func unsaid(a action) []expectation {
 	}
 }
 
-// compare holds an outcome, and the world after it, against what was expected.
-func (w *world) compare(s *step, out outcome) comparison {
+// compare holds an outcome, and the simulation after it, against the expectations.
+func (w *simulation) compare(s *step, out outcome) comparison {
 	expect, message := s.expect, out.message
 	if len(expect) == 0 {
 		expect = unsaid(s.action)
@@ -104,8 +104,8 @@ func expects(all []expectation, key, value string) bool {
 	return false
 }
 
-// stepValue is the value of a key that tells of the step itself.
-func (w *world) stepValue(key string, out *outcome) (document.Value, bool) {
+// stepValue returns the value of a key that is about the step itself.
+func (w *simulation) stepValue(key string, out *outcome) (document.Value, bool) {
 	switch key {
 	case "decision":
 		return textOrNull(string(out.decision)), true
@@ -133,7 +133,7 @@ func (w *world) stepValue(key string, out *outcome) (document.Value, bool) {
 
 // lookAround finds a view that an expectation holds in. When there is none, the
 // value is that of the first one.
-func (w *world) lookAround(views []view, e expectation) (document.Value, bool) {
+func (w *simulation) lookAround(views []view, e expectation) (document.Value, bool) {
 	for i := range views {
 		if got := w.value(&views[i], e.key); holds(e.key, e.want, got) {
 			return got, true
@@ -147,7 +147,7 @@ func (w *world) lookAround(views []view, e expectation) (document.Value, bool) {
 
 func (c *comparison) ok() bool { return !c.missing && len(c.different()) == 0 }
 
-// different are the keys that are not as expected.
+// different returns the keys that are not as expected.
 func (c *comparison) different() []string {
 	var names []string
 	for i := range c.keys {
@@ -158,7 +158,7 @@ func (c *comparison) different() []string {
 	return names
 }
 
-// expected is what was expected, as one object.
+// expected returns the expectations as one object.
 func (c *comparison) expected() document.Value {
 	members := make([]document.Member, 0, len(c.keys))
 	for i := range c.keys {
@@ -167,7 +167,7 @@ func (c *comparison) expected() document.Value {
 	return document.ObjectValue(members)
 }
 
-// actual is the outcome, under the same keys.
+// actual returns the outcome, under the same keys.
 func (c *comparison) actual() document.Value {
 	members := make([]document.Member, 0, len(c.keys)+1)
 	for i := range c.keys {

@@ -106,14 +106,14 @@ func (p *parser) file(v document.Value) {
 		return
 	}
 	if cases.Len() == 0 {
-		p.report.Errorf(f.At.Key("cases"), document.CodeEmpty, "there is no case, so nothing is tested; add one")
+		p.report.Errorf(f.At.Key("cases"), document.CodeEmpty, "there is no case to test; add one")
 	}
 	for i, v := range cases.Elements() {
 		p.testCase(v, f.At.Key("cases").At(i))
 	}
 }
 
-// definitions reads what the cases are about.
+// definitions reads the definitions that the cases test.
 func (p *parser) definitions(f document.Fields) {
 	neither := `"workflow" is missing; name the workflow's file, or write it here`
 	if p.inline {
@@ -148,7 +148,7 @@ func (p *parser) process(v document.Value, at *document.Path) {
 		return
 	}
 	def, problems := process.ParseValue(r.value)
-	p.blame(r, problems)
+	p.addProblems(r, problems)
 	if def == nil {
 		return
 	}
@@ -206,14 +206,14 @@ func (p *parser) resolve(v document.Value, at *document.Path, what string) (refe
 	value, problems := read(source.Text, extension == ".yaml" || extension == ".yml")
 	r := reference{value: value, at: at, source: &source}
 	if problems.HasErrors() {
-		p.blame(r, problems)
+		p.addProblems(r, problems)
 		return reference{}, false
 	}
 	return r, true
 }
 
-// blame reports the problems of a definition where it is.
-func (p *parser) blame(r reference, problems document.Problems) {
+// addProblems reports the problems of a definition where it is.
+func (p *parser) addProblems(r reference, problems document.Problems) {
 	if r.source == nil {
 		for _, problem := range problems {
 			problem.Pointer = r.at.String() + problem.Pointer
@@ -235,7 +235,7 @@ func (p *parser) compile(first bool) {
 	for i, r := range p.known {
 		r.value = p.enforcement.Effective(r.value)
 		def, problems := workflow.ParseValue(r.value)
-		p.blame(r, problems)
+		p.addProblems(r, problems)
 		if def == nil {
 			continue
 		}

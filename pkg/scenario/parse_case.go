@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -24,7 +25,7 @@ func (p *parser) testCase(v document.Value, at *document.Path) {
 		return
 	}
 	if steps, _ := f.Value.Get("steps"); steps.Len() == 0 {
-		p.report.Errorf(at.Key("steps"), document.CodeEmpty, "there is no step, so nothing is tested; add one")
+		p.report.Errorf(at.Key("steps"), document.CodeEmpty, "there is no step to test; add one")
 	}
 	p.suite.cases = append(p.suite.cases, c)
 }
@@ -40,8 +41,7 @@ func (p *parser) steps(f document.Fields, c *testCase, most int) bool {
 	return ok
 }
 
-// given starts the run of a case, so that what cannot be started is a problem of
-// the file.
+// given starts the run of a case, so that a failing start is a problem of the file.
 func (p *parser) given(f document.Fields, c *testCase) {
 	given, _ := f.Object("given")
 	given.Known("given", "state", "context", "evidence")
@@ -97,7 +97,7 @@ func (p *parser) unknownState(at *document.Path, name string, names []string) {
 	p.report.Errorf(at, workflow.CodeUnknownState, "no state %s%s", document.Quote(name), hint)
 }
 
-// The keys of a step that say what happens, and those next to them.
+// The keys of a step that name the action, and those next to them.
 var (
 	actions  = []string{"call", "report", "event", "answer", "approve", "reject", "advance", "branch", "pause", "resume", "force_state"}
 	stepKeys = append(slices.Clone(actions), "data", "note", "expect")
@@ -135,8 +135,8 @@ func (p *parser) step(v document.Value, at *document.Path) (step, bool) {
 	return s, true
 }
 
-// action reads what a step does. What is wrong has been reported, and then
-// nobody takes the step.
+// action reads the action of a step. Problems are reported, and then the step is not
+// taken.
 func (p *parser) action(f document.Fields, name string) action {
 	switch name {
 	case "call":
@@ -178,11 +178,15 @@ func (p *parser) call(f document.Fields) action {
 	if !ok {
 		return nil
 	}
-	c.Known("a call", "tool", "input", "call_id", "estimated_cost_usd")
+	c.Known("a call", "tool", "input", "jail", "call_id", "estimated_cost_usd")
 	c.Require("tool")
 	a := call{estimate: p.money(c, "estimated_cost_usd")}
 	a.tool, _ = c.Text("tool")
 	a.id, _ = c.Str("call_id")
+	level, _ := c.Integer("jail", 0)
+	if a.jail = jail.Level(min(level, int64(jail.Full))); level > int64(jail.Full) {
+		c.Report.Errorf(c.At.Key("jail"), document.CodeRange, "%d is not a level of jails; give a number from 0 to 3", level)
+	}
 	if input, _ := c.Object("input"); !input.Value.IsZero() {
 		a.input = input.Value.AppendJSON(nil)
 	}

@@ -14,7 +14,7 @@ type expectation struct {
 	want document.Value
 }
 
-// expectKeys are what can be expected, in the order of the documentation.
+// expectKeys are the keys of expectations, in the order of the documentation.
 var expectKeys = []string{
 	"decision", "code", "state", "status", "rejected", "guards", "interrupt", "approval_id", "context",
 	"iterations", "transition_count", "allowed_tools", "legal_events", "evidence", "events",
@@ -28,14 +28,14 @@ var (
 	}
 )
 
-// expect reads what a step's action must have led to.
+// expect reads the expected result of a step's action.
 func (p *parser) expect(f document.Fields, action string) []expectation {
 	e, ok := f.Object("expect")
 	if !ok {
 		return nil
 	}
 	if e.Value.Len() == 0 {
-		p.report.Errorf(e.At, document.CodeEmpty, "it expects nothing; add an expectation, or remove \"expect\"")
+		p.report.Errorf(e.At, document.CodeEmpty, "it has no expectation; add one, or remove \"expect\"")
 	}
 	e.Known("expect", expectKeys...)
 	var all []expectation

@@ -64,15 +64,14 @@ func (p *parser) namedPolicies(f document.Fields, key string) []namedPolicy {
 // callerRole is the role of the agent that makes the calls of a scenario: other policies judge none (S15.9).
 const callerRole = "agent"
 
-// policy reads one. What it counts belongs to its name; without one it has that of
-// its file.
+// policy reads one. Its counts belong to its name; without one it has that of its file.
 func (p *parser) policy(all []namedPolicy, v document.Value, at *document.Path) []namedPolicy {
 	r, ok := p.resolve(v, at, "policy")
 	if !ok {
 		return all
 	}
 	policy, problems := rules.ParsePolicyValue(r.value)
-	p.blame(r, problems)
+	p.addProblems(r, problems)
 	if policy == nil {
 		return all
 	}

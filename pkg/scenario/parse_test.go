@@ -93,6 +93,8 @@ func TestProblems(t *testing.T) {
 		"a call without a tool":        {step("call: {input: {}}"), "/cases/0/steps/0/call/tool: REQUIRED"},
 		"a call of a name":             {step("call: Read"), "/cases/0/steps/0/call: TYPE"},
 		"unknown in a call":            {step("call: {tool: Read, inputs: {}}"), `/cases/0/steps/0/call/inputs: UNKNOWN_FIELD did you mean "input"`},
+		"a jail that is no level":      {step("call: {tool: Bash, jail: 4}"), "/cases/0/steps/0/call/jail: RANGE"},
+		"a jail that is a text":        {step("call: {tool: Bash, jail: full}"), "/cases/0/steps/0/call/jail: TYPE"},
 		"an input that is a text":      {step("call: {tool: Read, input: ls}"), "/cases/0/steps/0/call/input: TYPE"},
 		"unknown in a report":          {step("report: {tool: Edit, files: [a]}"), "/cases/0/steps/0/report/files: UNKNOWN_FIELD"},
 		"negative bytes":               {step("report: {tool: Edit, result_bytes: -1}"), "/cases/0/steps/0/report/result_bytes: RANGE"},

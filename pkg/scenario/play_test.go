@@ -40,6 +40,16 @@ workflow:
 workflows:
 - {id: lax, initial: c, meta: {enforcement: while_running}, states: {c: {allowed_tools: [Read], on: {OK: c_ok}}, c_ok: {type: final}}}
 `
+	// caged has a state that only reads, and one that demands a jail.
+	caged = `
+workflow:
+  id: caged
+  initial: a
+  states:
+    a: {allowed_tools: [Read, Bash], on: {GO: b}}
+    b: {jail: 2, on: {GO: z}}
+    z: {type: final}
+`
 	// keeping may be paused, and has a child that may not.
 	keeping = `
 workflow:
@@ -138,6 +148,8 @@ func TestPlay(t *testing.T) {
 		"no restriction is no empty list": {gated, `[{event: B, expect: {allowed_tools: []}}]`, "0 allowed_tools"},
 		"legal events":                    {gated, `[{event: B, expect: {legal_events: [BAD, GO], allowed_tools: null}}]`, ""},
 		"no legal events":                 {gated, `[{event: GO, expect: {legal_events: []}}]`, ""},
+		"a program in a jail":             {caged, `[{call: {tool: Bash, input: {command: unheard-of}}, expect: {code: COMMAND_UNKNOWN}}, {call: {tool: Bash, input: {command: unheard-of}, jail: 3}}, {call: {tool: Bash, input: {command: rm a}, jail: 3}, expect: {code: COMMAND_WRITES}}]`, ""},
+		"a level that is demanded":        {caged, `[{event: GO}, {call: {tool: Bash, input: {command: ls}, jail: 1}, expect: {code: JAIL_REQUIRED}}, {call: {tool: Bash, input: {command: ls}, jail: 2}}, {call: {tool: Read}}]`, ""},
 		"time passes":                     {gated, `[{advance: 90m}, {advance: 45s, expect: {state: a}}]`, ""},
 
 		"pause lifts, resume enforces": {gated, `[{pause: {}, expect: {status: PAUSED, events: [paused]}}, {call: {tool: Write}, expect: {decision: ALLOW, code: NOT_ENFORCED, iterations: 0}}, {event: GO, expect: {rejected: RUN_NOT_RUNNING}}, {resume: {}}, {call: {tool: Write}, expect: {code: TOOL_NOT_ALLOWED}}]`, ""},

@@ -16,14 +16,14 @@ type judged struct {
 	// approval that has admitted it, that it waits for, or that was rejected; nil for
 	// none.
 	approval *asked
-	// failed says why nobody could be asked; then the call is denied.
+	// failed says why no human could be asked; then the call is denied.
 	failed string
 }
 
-// judge holds a call to the state, whose verdict is given, and to the policies of
-// its run: the strictest answers (S7). What policies limit is counted when it is
-// allowed, and humans are asked when it needs them.
-func (w *world) judge(s seat, at *workflow.View, a call, state toolcall.Verdict) judged {
+// judge holds a call to the state, whose verdict is given, and to the policies of its
+// run: the strictest answers (S7). The limits of policies count it when it is allowed,
+// and humans are asked when it needs them.
+func (w *simulation) judge(s binding, at *workflow.View, a call, state toolcall.Verdict) judged {
 	action := a.action(at)
 	known := w.askedFor(action.Digest())
 	verdicts := w.verdicts(s, at, a, known.admits())
@@ -41,9 +41,9 @@ func (w *world) judge(s seat, at *workflow.View, a call, state toolcall.Verdict)
 	return j
 }
 
-// verdicts are what the policies say: those of the workflow or process and of all
-// that have invoked it, whatever the run's status, and those of the file.
-func (w *world) verdicts(s seat, at *workflow.View, a call, approved bool) []rules.Verdict {
+// verdicts returns the verdicts of the policies: those of the workflow or process and of
+// all that have invoked it, regardless of the run's status, and those of the file.
+func (w *simulation) verdicts(s binding, at *workflow.View, a call, approved bool) []rules.Verdict {
 	var policies []*rules.Set
 	for t := s.tracked; t != nil; {
 		policies = append(policies, t.of.policies...)
@@ -72,7 +72,7 @@ func approved(verdicts []rules.Verdict) bool {
 	return false
 }
 
-// action is exactly the call, of the run as it is now: what an approval is bound to
+// action returns the exact call, of the run as it is now, to which an approval is bound
 // (S7.6).
 func (a call) action(at *workflow.View) consent.Action {
 	var input document.Value
@@ -93,7 +93,7 @@ func (a call) action(at *workflow.View) consent.Action {
 
 // askFor asks humans about a call, unless they were asked about exactly this one:
 // then it waits with the first, or they have rejected it.
-func (w *world) askFor(s seat, at *workflow.View, action consent.Action, known *asked, j *judged) {
+func (w *simulation) askFor(s binding, at *workflow.View, action consent.Action, known *asked, j *judged) {
 	switch {
 	case known != nil && known.at.Status == consent.Pending:
 		j.approval, j.Code = known, toolcall.CodeApprovalPending
@@ -112,7 +112,7 @@ func (w *world) askFor(s seat, at *workflow.View, action consent.Action, known *
 	}
 }
 
-// message says why a call was not allowed, and how its approval stands.
+// message describes why a call was not allowed, and how its approval stands.
 func (j *judged) message(m *workflow.Machine, at *workflow.View) string {
 	if j.Decision == toolcall.Allow {
 		return ""

@@ -18,7 +18,7 @@ type Problem struct {
 	Line int
 }
 
-// String is the one line that a person reads.
+// String returns the one line that a person reads.
 func (p Problem) String() string {
 	place := p.File
 	if p.Line > 0 {
@@ -40,8 +40,8 @@ func newLines(src []byte) lines {
 	return lines{root.Content[0]}
 }
 
-// of is the line of what a pointer names, or of the nearest thing around it; 0
-// when that is not known.
+// of returns the line of the value that a pointer names, or of the nearest thing around
+// it; 0 when that is not known.
 func (l lines) of(pointer string) int {
 	node := l.root
 	if node == nil {
@@ -59,7 +59,7 @@ func (l lines) of(pointer string) int {
 	return line
 }
 
-// child is a member or an element of a node, and where it begins.
+// child returns a member or an element of a node, and where it begins.
 func child(node *yaml.Node, name string) (key, value *yaml.Node) {
 	if node.Kind == yaml.AliasNode {
 		node = node.Alias

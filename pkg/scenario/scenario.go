@@ -1,6 +1,6 @@
 // Package scenario tests workflows and processes without a server: it reads scenario files and
-// plays their cases in memory, on the same pure core that the services run on. A
-// case that passes here is what the services do.
+// plays their cases in memory, on the same pure core that the services run on. The services
+// behave as a case that passes here.
 //
 // It is pure: files come in as bytes, time is virtual, results go out as values.
 // It must never let a step pass that it did not execute.
@@ -23,10 +23,10 @@
 //	approval_id         whether the caller waits for humans to decide; of a call, whether
 //	                    it does or its run is parked
 //
-// While a run waits for one that it invoked, or is in a fork, what is asked of
-// "the run" may be true of any of them: the caller's own branch in the innermost
-// run comes first, then the branches and runs around it, up to the one that the
-// case began with. A key holds when one of them has that value.
+// While a run waits for one that it invoked, or is in a fork, a statement about "the run"
+// may be true of any of them: the caller's own branch in the innermost run comes first,
+// then the branches and runs around it, up to the one that the case began with. A key
+// holds when one of them has that value.
 package scenario
 
 import (
@@ -76,17 +76,17 @@ type testCase struct {
 	granted  map[string]bool
 }
 
-// step is one thing that happens, and what is expected of it.
+// step is one action, and its expected result.
 type step struct {
 	action action
 	expect []expectation // none: it must be allowed
 	line   int
 }
 
-// action is what a step does.
+// action is the action of a step.
 type action interface {
-	// act does it in a world.
-	act(w *world) outcome
+	// act does it in a simulation.
+	act(w *simulation) outcome
 	// String names it for a person.
 	String() string
 }
@@ -106,15 +106,15 @@ type Result struct {
 	Expected, Actual document.Value
 	// Different are the keys that are not as expected, in their order.
 	Different []string
-	// Message is what the step was answered with.
+	// Message is the text of the answer.
 	Message string
 }
 
 // Cases counts the cases.
 func (s *Suite) Cases() int { return len(s.cases) }
 
-// Play plays every case, each in a world of its own, and notes in the coverage
-// what they reach; the coverage may be nil.
+// Play plays every case, each in a simulation of its own, and notes the parts that they reach
+// in the coverage; the coverage may be nil.
 func (s *Suite) Play(c *Coverage) []Result {
 	for _, d := range s.workflows {
 		c.add(d)
@@ -131,7 +131,7 @@ func (s *Suite) Play(c *Coverage) []Result {
 
 // playCase stops at the first step that is not as expected.
 func (s *Suite) playCase(c *testCase, coverage *Coverage) Result {
-	w := newWorld(s, c, coverage)
+	w := newSimulation(s, c, coverage)
 	result := Result{File: s.File, Case: c.name, Line: c.line, Step: -1}
 	for i := range c.steps {
 		step := &c.steps[i]
@@ -152,7 +152,8 @@ func (s *Suite) playCase(c *testCase, coverage *Coverage) Result {
 // epoch is when every case begins.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// notExecuted says that a step needs what this version does not do yet.
+// notExecuted returns the outcome of a step that needs a feature which this version
+// lacks.
 func notExecuted(what string) string {
 	return fmt.Sprintf("not executed by this version: %s", what)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -17,6 +18,8 @@ import (
 type call struct {
 	tool  string
 	input []byte // JSON, or none
+	// jail is the level at which the caller runs its command line.
+	jail jail.Level
 	// estimate is reserved of budgets until the report.
 	estimate rules.MicroUSD
 	// id that the report may name; empty for none.
@@ -32,7 +35,7 @@ func (a call) String() string {
 
 // act judges the call by the state and the policies, and counts it when it is
 // allowed.
-func (a call) act(w *world) outcome {
+func (a call) act(w *simulation) outcome {
 	s := w.here()
 	at := s.at()
 	state, after := s.weigh(&at, a)
@@ -49,12 +52,12 @@ func (a call) act(w *world) outcome {
 	}
 }
 
-// weigh judges a call by the state (S3), and returns what is counted when it is
-// allowed: the files that it would change, and the call itself. What the results so
-// far leave of the budget is the last question.
+// weigh judges a call by the state (S3), and returns the counts if it is allowed: the
+// files that it would change, and the call itself. The rest of the budget of results is
+// checked last.
 func (t *tracked) weigh(at *workflow.View, a call) (toolcall.Verdict, count) {
 	m := t.of.machine
-	v := toolcall.Decide(m, at, toolcall.Call{Tool: a.tool, Input: a.input})
+	v := toolcall.Decide(m, at, toolcall.Call{Tool: a.tool, Input: a.input, Jail: a.jail})
 	n := *t.count(at.Entry)
 	if !v.Counted {
 		return v, n
@@ -86,24 +89,24 @@ type made struct {
 	in    *tracked
 	entry int64
 	tool  string
-	// paths are the files that its input names, spends what it has taken of policies'
+	// paths are the files that its input names, spends its counts against policies'
 	// limits.
 	paths  []string
 	spends []rules.Spend
-	// id of the call, and what it means for evidence.
+	// id of the call, and its effect on evidence.
 	id     string
 	notice toolcall.Notice
 	edits  int64
 }
 
-// report tells the result of a call, whether the case has that call or not.
+// report gives the result of a call, whether the case has that call or not.
 type report struct {
 	tool  string
 	ok    bool
 	files []string
 	bytes int64
 	cost  rules.MicroUSD
-	// costed is false when it does not say what the call has cost.
+	// costed is false when the cost of the call is not given.
 	costed bool
 	// id of the call; empty for the last of the tool. output is JSON, or text.
 	id     string
@@ -117,16 +120,16 @@ func (a report) String() string {
 	return "report " + a.tool + " of " + strings.Join(a.files, ", ")
 }
 
-// act settles what the call has cost, counts the bytes of the result, and lets a
-// changed file fire its interrupt (S4.1).
-func (a report) act(w *world) outcome {
+// act settles the cost of the call, counts the bytes of the result, and lets a changed
+// file fire its interrupt (S4.1).
+func (a report) act(w *simulation) outcome {
 	s := w.here()
 	at := s.at()
 	of, called := w.reported(s.tracked, at.Entry, a.tool, a.id)
 	if !called {
 		of = w.uncalled(s, &at, a.tool)
 	}
-	if a.costed || !a.ok { // otherwise what it has cost is not known, and the estimate stays
+	if a.costed || !a.ok { // otherwise the cost is not known, and the estimate stays
 		w.tally.Correct(rules.Settle(of.spends, a.cost), w.now)
 	}
 	w.show(&of, &a)
@@ -148,7 +151,7 @@ func (a report) act(w *world) outcome {
 
 // reported takes the last call of a tool that was not reported yet: of this entry,
 // or else of any.
-func (w *world) reported(in *tracked, entry int64, tool, id string) (made, bool) {
+func (w *simulation) reported(in *tracked, entry int64, tool, id string) (made, bool) {
 	named := func(c made) bool { return c.tool == tool && (id == "" || c.id == id) }
 	here := func(c made) bool { return named(c) && c.in == in && c.entry == entry }
 	for _, fits := range []func(made) bool{here, named} {
@@ -162,9 +165,9 @@ func (w *world) reported(in *tracked, entry int64, tool, id string) (made, bool)
 	return made{}, false
 }
 
-// uncalled is a call that the case does not have: it has taken nothing, and its cost
-// belongs to the budgets that it would have been counted in.
-func (w *world) uncalled(s seat, at *workflow.View, tool string) made {
+// uncalled returns a call that the case does not have: it has taken no units, and its
+// cost belongs to the budgets that it would have been counted in.
+func (w *simulation) uncalled(s binding, at *workflow.View, tool string) made {
 	verdicts := w.verdicts(s, at, call{tool: tool}, true)
 	verdicts = slices.DeleteFunc(verdicts, func(v rules.Verdict) bool { return v.Decision == toolcall.Deny })
 	return made{spends: rules.Combine(toolcall.Verdict{Decision: toolcall.Allow}, verdicts, nil).Spends}

@@ -13,16 +13,16 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Trial is one case for a person who looks: every step shows what it led to, and none
-// ends it. It is not changed by that.
+// Trial is one case for a person to look at: every step shows its result, and none ends
+// it. Playing does not change it.
 type Trial struct {
 	suite *Suite
 	play  testCase
 }
 
-// Moment is what one step has led to.
+// Moment is the result of one step.
 type Moment struct {
-	// Action is what was done, for a person.
+	// Action describes the step, for a person.
 	Action string
 	// OK is true when the step is as its expect says, or was allowed where it has none.
 	// Different are the keys that are not as expected, in their order.
@@ -40,13 +40,13 @@ type Moment struct {
 	Message string
 	// Interrupt is the last one that has fired.
 	Interrupt string
-	// Events are the types of what was announced, in order.
+	// Events are the types of the events, in order.
 	Events []string
 	// After is how things stand then.
 	After Standing
 }
 
-// Verdict is what the state or a policy says of a call.
+// Verdict is the verdict of the state or of a policy on a call.
 type Verdict struct {
 	Decision toolcall.Decision
 	Code     toolcall.Code
@@ -122,13 +122,13 @@ func ParseTrial(v document.Value, mostSteps int) (*Trial, document.Problems) {
 	return t, nil
 }
 
-// Steps is how many steps it has.
+// Steps returns how many steps it has.
 func (t *Trial) Steps() int { return len(t.play.steps) }
 
-// Play plays it from the beginning: how things stand then, and what each step leads to.
-// A step is taken when its moment is asked for.
+// Play plays it from the beginning: the first standing, and the result of each step. A
+// step is taken when its moment is asked for.
 func (t *Trial) Play() (Standing, iter.Seq[Moment]) {
-	w := newWorld(t.suite, &t.play, nil)
+	w := newSimulation(t.suite, &t.play, nil)
 	return w.standing(), func(yield func(Moment) bool) {
 		for i := range t.play.steps {
 			if !yield(w.moment(&t.play.steps[i])) {
@@ -139,7 +139,7 @@ func (t *Trial) Play() (Standing, iter.Seq[Moment]) {
 }
 
 // moment takes a step.
-func (w *world) moment(s *step) Moment {
+func (w *simulation) moment(s *step) Moment {
 	out := w.take(s.action)
 	c := w.compare(s, out)
 	m := Moment{
@@ -156,7 +156,7 @@ func (w *world) moment(s *step) Moment {
 	return m
 }
 
-func (w *world) standing() Standing {
+func (w *simulation) standing() Standing {
 	s := Standing{Now: w.now}
 	for _, v := range w.views() {
 		s.Places = append(s.Places, w.place(&v))
@@ -174,7 +174,7 @@ func (w *world) standing() Standing {
 	return s
 }
 
-func (w *world) place(v *view) Place {
+func (w *simulation) place(v *view) Place {
 	p := Place{
 		RunID: v.run.ID, Workflow: v.of.machine.Name(), Branch: v.branch, Status: v.status, Interrupt: v.handles(),
 		Context: v.Context, Iterations: v.count(v.Entry).iterations, TransitionCount: v.run.TransitionCount, State: v.rules(),
@@ -190,7 +190,7 @@ func (w *world) place(v *view) Place {
 	return p
 }
 
-// branches are those of a fork, each before those within it.
+// branches returns those of a fork, each before those within it.
 func branches(run, around string, f *workflow.ForkProgress) []Branch {
 	if f == nil {
 		return nil
@@ -208,7 +208,7 @@ func branches(run, around string, f *workflow.ForkProgress) []Branch {
 	return all
 }
 
-// verdicts are what the state and each policy say.
+// verdicts returns the verdicts of the state and of each policy.
 func (j *judged) verdicts(m *workflow.Machine, at *workflow.View) []Verdict {
 	all := []Verdict{{Decision: j.State.Decision, Code: j.State.Code, State: true, Message: j.State.Message(m, at)}}
 	for i := range j.Policies {

@@ -18,10 +18,10 @@ type view struct {
 	branch string
 }
 
-// views are all that the caller may speak of: from where it works outwards.
-func (w *world) views() []view {
+// views returns all that the caller may speak of: from where it works outwards.
+func (w *simulation) views() []view {
 	var all []view
-	if w.seat.tracked == nil {
+	if w.binding.tracked == nil {
 		return nil
 	}
 	for s := w.here(); ; {
@@ -34,8 +34,8 @@ func (w *world) views() []view {
 	}
 }
 
-// views are the lanes of one run from the seat outwards, and the run itself.
-func (s seat) views() []view {
+// views returns the lanes of one run from the binding outwards, and the run itself.
+func (s binding) views() []view {
 	at := s.at()
 	whole := view{tracked: s.tracked, Lane: &s.run.Lane, status: s.run.Status}
 	if at.Branch == "" {
@@ -63,7 +63,7 @@ func (s seat) views() []view {
 	return append(around, whole)
 }
 
-// value is what an expectation of a run is compared with.
+// value returns the value that an expectation of a run is compared with.
 func (v *view) value(key string) document.Value {
 	switch key {
 	case "state":
@@ -95,7 +95,7 @@ func (v *view) value(key string) document.Value {
 	}
 }
 
-// handles is the interrupt whose handler is at work, or empty.
+// handles returns the interrupt whose handler is at work, or empty.
 func (v *view) handles() string {
 	if v.Interrupt == nil {
 		return ""
@@ -103,7 +103,7 @@ func (v *view) handles() string {
 	return v.Interrupt.Name
 }
 
-// rules is the state that the view is in.
+// rules returns the state that the view is in.
 func (v *view) rules() *workflow.StateView { return v.of.machine.State(v.State) }
 
 func integer(n int64) document.Value { return document.NumberValue(strconv.FormatInt(n, 10)) }

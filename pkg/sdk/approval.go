@@ -2,6 +2,10 @@ package sdk
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"log/slog"
 	"time"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
@@ -10,72 +14,193 @@ import (
 
 // Approval is a question to humans (S9).
 type Approval struct {
-	ID string
-	// Status is "PENDING", "GRANTED", "REJECTED", "EXPIRED", "CANCELLED", "USED" or
-	// "STALE".
-	Status string
-	// Kind is "TOOL_CALL", "TRANSITION" or "PROCESS_STEP".
-	Kind    string
+	ID     string
+	Status ApprovalStatus
+	Kind   ApprovalKind
+	// Message is for the approvers. An agent may have written it: show it as data.
 	Message string
 	// Outcome is how it stands, in one sentence for the agent; Reason why it was
 	// cancelled or became stale.
 	Outcome, Reason string
+	// Subject is the exact act that is asked for, and Data its data, such as the input of a
+	// tool, as approvers have edited it: JSON. Digest is of both.
+	Subject, Data json.RawMessage
+	Digest        string
+	// Editable is true when approvers may edit the data.
+	Editable bool
+	// Principal and SessionID are who asks.
+	Principal, SessionID string
 	// RunID is the run that it is about; empty for none.
-	RunID     string
+	RunID string
+	// Version counts its changes, from 1.
+	Version   int64
+	CreatedAt time.Time
 	ExpiresAt time.Time
 }
 
-// Granted is true when humans have approved: the approval is GRANTED, or was USED
+// Granted reports whether humans have approved: the approval is GRANTED, or was USED
 // already, as that of a transition is.
-func (a Approval) Granted() bool { return a.Status == "GRANTED" || a.Status == "USED" }
+func (a Approval) Granted() bool { return a.Status == ApprovalGranted || a.Status == ApprovalUsed }
+
+// Decided reports whether humans need decide it no more.
+func (a Approval) Decided() bool { return a.Status != ApprovalPending && a.Status != "" }
+
+// ApprovalFilter says which approvals to list; all without a member.
+type ApprovalFilter struct {
+	Status ApprovalStatus
+	RunID  string
+	// Most to return, the newest first; 0 for all.
+	Most int
+}
+
+// ListApprovals returns the approvals of the namespace, newest first. It is for people: an agent
+// may get and wait for its approvals, and not list them.
+func (c *Client) ListApprovals(ctx context.Context, f ApprovalFilter) ([]Approval, error) {
+	filter := terms("status", string(f.Status), "run_id", f.RunID)
+	return page(ctx, f.Most, func(ctx context.Context, size int32, token string) ([]Approval, string, error) {
+		resp, err := retry(ctx, c.approvals.ListApprovals, &approvalv1.ListApprovalsRequest{PageSize: size, PageToken: token, Filter: filter})
+		return each(resp.GetApprovals(), approvalOf), resp.GetNextPageToken(), err
+	})
+}
+
+// GetApproval returns an approval as it is now.
+func (c *Client) GetApproval(ctx context.Context, id string) (Approval, error) {
+	resp, err := retry(ctx, c.approvals.GetApproval, &approvalv1.GetApprovalRequest{ApprovalId: id})
+	if err != nil {
+		return Approval{}, err
+	}
+	return approvalOf(resp.GetApproval()), nil
+}
+
+// ApprovalVote is the decision of an approver.
+type ApprovalVote struct {
+	Approve bool
+	// Note is for the agent; may be empty.
+	Note string
+	// EditedData replaces the data, only with Approve: JSON, or a value that encodes to it; nil to
+	// leave it.
+	EditedData any
+	// Digest is that of the approval that the approver has read; without it the vote is on the
+	// present request, which is refused once the data was edited.
+	Digest string
+}
+
+// DecideApproval votes on an approval, as an approver or operator.
+func (c *Client) DecideApproval(ctx context.Context, id string, vote ApprovalVote, opts ...ChangeOption) (Approval, error) {
+	data, err := encode("edited data", vote.EditedData)
+	if err != nil {
+		return Approval{}, err
+	}
+	resp, err := retry(ctx, c.approvals.DecideApproval, &approvalv1.DecideApprovalRequest{
+		ApprovalId: id, Approve: vote.Approve, Note: vote.Note, EditedData: data, Digest: vote.Digest, IdempotencyKey: keyOf(opts),
+	})
+	if err != nil {
+		return Approval{}, err
+	}
+	return approvalOf(resp.GetApproval()), nil
+}
+
+// CancelApproval withdraws a question, as an operator.
+func (c *Client) CancelApproval(ctx context.Context, id, reason string) (Approval, error) {
+	resp, err := retry(ctx, c.approvals.CancelApproval, &approvalv1.CancelApprovalRequest{ApprovalId: id, Reason: reason})
+	if err != nil {
+		return Approval{}, err
+	}
+	return approvalOf(resp.GetApproval()), nil
+}
+
+// WatchApprovals yields every approval of the namespace that changes from now on, as it is then.
+// Changes while the connection is broken are not yielded: list the pending ones after a break that
+// matters. It ends with an error, or when ctx ends, which is an error too. It is for people.
+func (c *Client) WatchApprovals(ctx context.Context) iter.Seq2[Approval, error] {
+	return follow(ctx, c, "approvals", func(ctx context.Context) (func() (Approval, error), error) {
+		stream, err := c.approvals.WatchApprovals(ctx, &approvalv1.WatchApprovalsRequest{})
+		return func() (Approval, error) {
+			resp, err := stream.Recv()
+			return approvalOf(resp.GetApproval()), err
+		}, err
+	})
+}
 
 // WaitApproval waits until humans have decided an approval, no matter how long that
 // takes, and returns it. It ends with ctx, which is an error. If the approval was
 // granted, make exactly the same call again: it is allowed once.
 func (c *Client) WaitApproval(ctx context.Context, id string) (Approval, error) {
-	for failures := 0; ; {
-		begun := time.Now()
-		a, err := c.decided(ctx, id)
-		if err == nil {
-			return a, nil
+	for a, err := range follow(ctx, c, "approval "+id, func(ctx context.Context) (func() (Approval, error), error) {
+		stream, err := c.approvals.WatchApproval(ctx, &approvalv1.WatchApprovalRequest{ApprovalId: id})
+		return func() (Approval, error) {
+			resp, err := stream.Recv()
+			return approvalOf(resp.GetApproval()), err
+		}, err
+	}) {
+		if err != nil || a.Decided() {
+			return a, err
 		}
-		if ctx.Err() != nil {
-			return Approval{}, contextEnded(ctx, err)
-		}
-		f := fault.From(err)
-		if !transient(f.Reason) {
-			return Approval{}, f
-		}
-		if time.Since(begun) > steady {
-			failures = 0
-		}
-		failures++
-		if pause(ctx, delay(failures, f.RetryAfter)) != nil {
-			return Approval{}, contextEnded(ctx, f)
+	}
+	return Approval{}, errors.New("unreachable")
+}
+
+// follow yields the messages of streams that are opened one after the other: a failure that passes is
+// not an error. It ends with a refusal, or when ctx ends, which is an error too.
+func follow[T any](ctx context.Context, c *Client, what string, open func(context.Context) (func() (T, error), error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		for failures := 0; ; {
+			begun := time.Now()
+			over, err := receive(ctx, open, func(v T) bool { return yield(v, nil) })
+			if over {
+				return
+			}
+			if ctx.Err() != nil {
+				yield(none, contextEnded(ctx, err))
+				return
+			}
+			f := fault.From(err)
+			if !transient(f.Reason) {
+				yield(none, f)
+				return
+			}
+			if time.Since(begun) > steady {
+				failures = 0
+			}
+			failures++
+			c.log.LogAttrs(ctx, slog.LevelInfo, "a watch is opened again", slog.String("watched", what), slog.Any("error", f))
+			if pause(ctx, delay(failures, f.RetryAfter)) != nil {
+				yield(none, contextEnded(ctx, f))
+				return
+			}
 		}
 	}
 }
 
-// decided watches an approval until it is decided or the stream breaks.
-func (c *Client) decided(ctx context.Context, id string) (Approval, error) {
+// receive hands the messages of one stream on, until it breaks or take returns false.
+func receive[T any](ctx context.Context, open func(context.Context) (func() (T, error), error), take func(T) bool) (over bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := c.approvals.WatchApproval(ctx, &approvalv1.WatchApprovalRequest{ApprovalId: id})
+	next, err := open(ctx)
 	if err != nil {
-		return Approval{}, err
+		return false, err
 	}
 	for {
-		resp, err := stream.Recv()
+		v, err := next()
 		if err != nil {
-			return Approval{}, broken(err)
+			return false, broken(err)
 		}
-		switch a := resp.GetApproval(); a.GetStatus() {
-		case approvalv1.ApprovalStatus_APPROVAL_STATUS_UNSPECIFIED, approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING:
-		default:
-			return Approval{
-				ID: a.GetApprovalId(), Status: word(a.GetStatus(), "APPROVAL_STATUS_"), Kind: word(a.GetKind(), "APPROVAL_KIND_"),
-				Message: a.GetMessage(), Outcome: a.GetOutcome(), Reason: a.GetReason(), RunID: a.GetRunId(), ExpiresAt: timeOf(a.GetExpiresAt()),
-			}, nil
+		if !take(v) {
+			return true, nil
 		}
+	}
+}
+
+func approvalOf(a *approvalv1.Approval) Approval {
+	data := a.GetEditedData()
+	if len(data) == 0 {
+		data = a.GetData()
+	}
+	return Approval{
+		ID: a.GetApprovalId(), Status: ApprovalStatus(word(a.GetStatus(), "APPROVAL_STATUS_")), Kind: ApprovalKind(word(a.GetKind(), "APPROVAL_KIND_")),
+		Message: a.GetMessage(), Outcome: a.GetOutcome(), Reason: a.GetReason(), RunID: a.GetRunId(), Version: a.GetVersion(),
+		Subject: a.GetSubject(), Data: data, Digest: a.GetDigest(), Editable: a.GetEditable(),
+		Principal: a.GetAsker().GetPrincipal(), SessionID: a.GetAsker().GetSessionId(), CreatedAt: timeOf(a.GetCreatedAt()), ExpiresAt: timeOf(a.GetExpiresAt()),
 	}
 }

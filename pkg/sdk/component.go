@@ -15,7 +15,7 @@ func (c *Client) keepValues(ctx context.Context, task Task) error {
 	if e == nil || string(e.Values) == e.begun {
 		return nil
 	}
-	// What was done is kept, also when the runner is to end.
+	// Finished work is kept, also when the runner is to end.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTime)
 	defer cancel()
 	_, err := retry(ctx, c.components.CommitExecution, &statev1.CommitExecutionRequest{

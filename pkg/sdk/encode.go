@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// encode is a value as JSON, empty for nil. JSON itself ([]byte and
-// json.RawMessage) goes as it is: the server reads it strictly.
+// encode returns a value as JSON, empty for nil. JSON itself ([]byte and json.RawMessage)
+// goes as it is: the server reads it strictly.
 func encode(what string, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case nil:
@@ -27,7 +27,7 @@ func encode(what string, value any) ([]byte, error) {
 	return data, nil
 }
 
-// word is an enum of a contract without its prefix, empty for unspecified.
+// word returns an enum of a contract without its prefix, empty for unspecified.
 func word[E interface {
 	~int32
 	fmt.Stringer
@@ -39,7 +39,7 @@ func word[E interface {
 	return strings.TrimPrefix(value.String(), prefix)
 }
 
-// timeOf is zero for none.
+// timeOf returns the time of a stamp, zero for none.
 func timeOf(stamp *timestamppb.Timestamp) time.Time {
 	if stamp == nil {
 		return time.Time{}

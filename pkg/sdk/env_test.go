@@ -2,10 +2,9 @@ package sdk
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
 func TestSettings(t *testing.T) {
@@ -20,7 +19,7 @@ func TestSettings(t *testing.T) {
 		"INTERLOCK_SERVER": "engine:7421", "INTERLOCK_TOKEN": "t", "INTERLOCK_NAMESPACE": "ns", "INTERLOCK_CA": "ca.pem", "INTERLOCK_INSECURE": "true",
 		"INTERLOCK_SESSION": "s", "INTERLOCK_RUN": "run_1", "WORKFLOW_STATE_ID": "wfstate_1",
 	}
-	want := Options{Token: "t", Namespace: "ns", TLS: rpc.ClientTLS{CAFile: "ca.pem"}, Insecure: true, Session: "s", Run: "run_1", State: "wfstate_1"}
+	want := Options{Token: "t", Namespace: "ns", TLS: TLS{CAFile: "ca.pem"}, Insecure: true, Session: "s", Run: "run_1", State: "wfstate_1"}
 	if target, opts, err = settings(getenv); err != nil || target != "engine:7421" || opts != want {
 		t.Errorf("%s, %+v, %v", target, opts, err)
 	}
@@ -35,11 +34,16 @@ func TestSettings(t *testing.T) {
 // A token does not travel in the clear to another machine.
 func TestDial(t *testing.T) {
 	t.Parallel()
-	if _, err := Dial("engine:7421", Options{Token: "t"}); !errors.Is(err, rpc.ErrPlaintext) {
+	if _, err := Dial("engine:7421", Options{Token: "t"}); !errors.Is(err, ErrPlaintext) {
 		t.Error(err)
 	}
 	if _, err := Dial("", Options{}); err == nil {
 		t.Error("dialled nothing")
+	}
+	for _, target := range []string{"http://127.0.0.1:7420", "HTTPS://interlock.example.com"} {
+		if _, err := Dial(target, Options{}); err == nil || !strings.Contains(err.Error(), "HTTP address") {
+			t.Errorf("%s: %v", target, err)
+		}
 	}
 	c, err := Dial(DefaultServer, Options{Session: "s"})
 	if err != nil || c.Session() != "s" || c.ForSession("t").Session() != "t" {
@@ -47,5 +51,16 @@ func TestDial(t *testing.T) {
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A token is not written into logs.
+func TestOptionsHideTheToken(t *testing.T) {
+	t.Parallel()
+	opts := Options{Token: "secret", Session: "s"}
+	for _, text := range []string{fmt.Sprint(opts), fmt.Sprintf("%+v", opts), fmt.Sprintf("%#v", opts), fmt.Sprintf("%v", &opts), fmt.Sprintf("%q", opts)} {
+		if strings.Contains(text, "secret") || !strings.Contains(text, "hidden") {
+			t.Error(text)
+		}
 	}
 }

@@ -11,14 +11,13 @@ import (
 // task is given to another runner, and counts as no attempt (S11.5).
 var ErrNotRun = errors.New("the agent has not run")
 
-// ErrLeaseLost is the cause of the end of a task's context when its lease is lost:
-// the task already belongs to another runner, so what the agent continues to do is done
-// twice.
+// ErrLeaseLost is the cause of the end of a task's context when its lease is lost: the
+// task already belongs to another runner, so further work of the agent is done twice.
 var ErrLeaseLost = errors.New("the lease on the task is lost")
 
-// Reason is the reason of the fault that err is or wraps, such as
-// fault.VersionConflict, and empty when there is none: no error, an answer such as
-// a [*DeniedError], or an error of the caller's own.
+// Reason returns the reason of the fault that err is or wraps, such as
+// fault.VersionConflict, and empty when there is none: no error, an answer such as a
+// [*DeniedError], or an error of the caller's own.
 func Reason(err error) fault.Reason {
 	var f *fault.Error
 	if errors.As(err, &f) && f != nil {
@@ -27,16 +26,24 @@ func Reason(err error) fault.Reason {
 	return ""
 }
 
-// CodeUndecided is the code of a denial when no decision could be had (S7.2).
-const CodeUndecided = "POLICY_UNAVAILABLE"
+// Retriable reports whether the same call, put again unchanged, can succeed: the server was not
+// reachable or busy, or another caller was faster. It is false for refusals, for mistakes of the
+// configuration, and for an error of the caller's own.
+func Retriable(err error) bool {
+	switch reason := Reason(err); reason {
+	case fault.VersionConflict, fault.Locked:
+		return true
+	default:
+		return transient(reason)
+	}
+}
 
 // DeniedError says that a tool may not be called, or that no decision could be
 // had. The tool has not run.
 type DeniedError struct {
-	// Code is UPPER_SNAKE, such as "TOOL_NOT_ALLOWED".
-	Code string
-	// Message is one sentence for the agent: what was refused, why, and what is
-	// allowed.
+	Code Code
+	// Message is one sentence for the agent: the refused act, the reason, and the allowed
+	// acts.
 	Message string
 	// AllowedTools are those of the state, where it restricts them.
 	AllowedTools    []string
@@ -47,44 +54,64 @@ type DeniedError struct {
 	Err error
 }
 
-// Error is the denial in one line.
-func (e *DeniedError) Error() string { return "denied (" + e.Code + "): " + e.Message }
+// Error returns the denial in one line.
+func (e *DeniedError) Error() string { return "denied (" + string(e.Code) + "): " + e.Message }
 
-// Unwrap gives what kept the decision from being made.
+// Unwrap returns the error that kept the decision from being made.
 func (e *DeniedError) Unwrap() error { return e.Err }
+
+// ConfigurationError says that the client is not set up to ask: its token is missing, unknown or
+// does not permit the call, or its run or session is not known. It is a [*DeniedError] too
+// ([errors.As]), so the tool does not run. Trying again does not help; the message says how to
+// mend it.
+type ConfigurationError struct{ DeniedError }
+
+// Error returns the mistake in one line.
+func (e *ConfigurationError) Error() string {
+	return "configuration (" + string(e.Code) + "): " + e.Message
+}
+
+// As makes the error a denial.
+func (e *ConfigurationError) As(target any) bool {
+	denied, ok := target.(**DeniedError)
+	if ok {
+		*denied = &e.DeniedError
+	}
+	return ok
+}
 
 // ApprovalRequiredError says that a human must approve first. The tool has not
 // run, the transition has not been made.
 type ApprovalRequiredError struct {
-	// Code is "APPROVAL_REQUIRED" or "APPROVAL_PENDING".
-	Code       string
+	// Code is CodeApprovalRequired or CodeApprovalPending.
+	Code       Code
 	Message    string
 	ApprovalID string
 	// CallID is the tool call's; empty for a transition.
 	CallID string
 }
 
-// Error is the request in one line.
+// Error returns the request in one line.
 func (e *ApprovalRequiredError) Error() string {
 	return "approval required (" + e.ApprovalID + "): " + e.Message
 }
 
-// RejectedError says that a transition was refused and what would be legal (S2.7).
-// Nothing has changed.
+// RejectedError says that a transition was refused and which events would be legal
+// (S2.7). The run has not changed.
 type RejectedError struct {
-	// Code is UPPER_SNAKE, such as "GUARD_FAILED".
-	Code string
+	Code RejectionCode
 	// Message is one sentence for the agent.
 	Message string
 	// Guards are those that failed.
 	Guards      []GuardResult
 	LegalEvents []LegalEvent
 	// State and Status are the run's.
-	State, Status string
+	State  string
+	Status RunStatus
 }
 
-// Error is the rejection in one line.
-func (e *RejectedError) Error() string { return "rejected (" + e.Code + "): " + e.Message }
+// Error returns the rejection in one line.
+func (e *RejectedError) Error() string { return "rejected (" + string(e.Code) + "): " + e.Message }
 
 // GuardResult is the outcome of one guard (S2.3).
 type GuardResult struct {
@@ -94,18 +121,18 @@ type GuardResult struct {
 	Expected, Actual json.RawMessage
 	Passed           bool
 	// Code is "EVIDENCE_MISSING" or "CLAIMED" where no comparison failed, and Message
-	// says what it takes and what was found (S14).
+	// describes the requirement and the observations (S14).
 	Code, Message string
 }
 
-// ReportError says that the outcome of a tool call could not be reported: an
-// interrupt that it should fire has not fired, or nobody knows. The tool has run.
+// ReportError says that the outcome of a tool call could not be reported: an interrupt
+// that it should fire has not fired, or its state is unknown. The tool has run.
 type ReportError struct {
 	CallID string
 	Err    error
 }
 
-// Error says which call.
+// Error describes which call.
 func (e *ReportError) Error() string {
 	return "the result of call " + e.CallID + " could not be reported: " + e.Err.Error()
 }

@@ -68,17 +68,17 @@ func ExampleClient_Transition() {
 	}
 }
 
-func ExampleClient_Patch() {
+func ExampleClient_PatchState() {
 	// Concurrent patches are applied one after the other, so none is lost.
-	st, err := client.Patch(ctx, "", sdk.Add("/findings/-", map[string]string{"file": "main.go"}))
+	st, err := client.PatchState(ctx, "", sdk.Patch{sdk.Add("/findings/-", map[string]string{"file": "main.go"})})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(st.Version)
 }
 
-func ExampleClient_Update() {
-	_, err := client.Update(ctx, "", func(doc json.RawMessage) (json.RawMessage, error) {
+func ExampleClient_UpdateState() {
+	_, err := client.UpdateState(ctx, "", func(doc json.RawMessage) (json.RawMessage, error) {
 		var state map[string]json.RawMessage
 		if err := json.Unmarshal(doc, &state); err != nil {
 			return nil, err
@@ -91,13 +91,13 @@ func ExampleClient_Update() {
 	}
 }
 
-func ExampleUpdateAs() {
+func ExampleUpdateStateAs() {
 	type progress struct {
 		Done  int `json:"done"`
 		Total int `json:"total"`
 	}
 	// It is called again when another session was faster.
-	_, err := sdk.UpdateAs(ctx, client, "", func(p *progress) error {
+	_, err := sdk.UpdateStateAs(ctx, client, "", func(p *progress) error {
 		if p.Done == p.Total {
 			return errors.New("there is nothing left to do")
 		}
@@ -109,8 +109,8 @@ func ExampleUpdateAs() {
 	}
 }
 
-func ExampleClient_Watch() {
-	for change, err := range client.Watch(ctx, "", -1) {
+func ExampleClient_WatchState() {
+	for change, err := range client.WatchState(ctx, "", -1) {
 		if err != nil {
 			log.Fatal(err)
 		}

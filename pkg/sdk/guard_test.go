@@ -15,10 +15,11 @@ import (
 	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/internal/randtest"
+
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 const (
@@ -59,6 +60,18 @@ func (p *fakePolicy) ReportToolCall(ctx context.Context, req *policyv1.ReportToo
 	}, req)
 }
 
+// reported are the outcomes of calls that were made, withdrawn the ids of those that were not.
+func (p *fakePolicy) reported() (made []*policyv1.ReportToolCallRequest, withdrawn []string) {
+	for _, req := range p.told.all() {
+		if req.GetNotExecuted() {
+			withdrawn = append(withdrawn, req.GetCallId())
+		} else {
+			made = append(made, req)
+		}
+	}
+	return made, withdrawn
+}
+
 // tool is something to guard that says whether it ran.
 type tool struct {
 	ran    int
@@ -96,29 +109,30 @@ func TestGuardRunsOnlyWhatIsAllowed(t *testing.T) {
 		decide func(*policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error)
 		code   string // of the denial; "ask" for approval, "" for a call that runs
 		reason fault.Reason
+		maybe  bool // the server may have allowed it, so it is withdrawn
 	}{
 		"allowed":        {decide: decided(allow, 0)},
 		"denied":         {decide: decided(deny, policyv1.DecisionCode_DECISION_CODE_TOOL_NOT_ALLOWED), code: "TOOL_NOT_ALLOWED"},
 		"a new code":     {decide: decided(deny, 77), code: "77"},
 		"asked":          {decide: decided(ask, policyv1.DecisionCode_DECISION_CODE_APPROVAL_REQUIRED), code: "ask"},
-		"undecided":      {decide: decided(0, 0), code: CodeUndecided},
-		"a new decision": {decide: decided(77, 0), code: CodeUndecided},
-		"of another call": {code: CodeUndecided, decide: func(*policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
+		"undecided":      {decide: decided(0, 0), code: string(CodePolicyUnavailable), maybe: true},
+		"a new decision": {decide: decided(77, 0), code: string(CodePolicyUnavailable), maybe: true},
+		"of another call": {code: string(CodePolicyUnavailable), maybe: true, decide: func(*policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
 			return &policyv1.CheckToolCallResponse{Decision: allow, CallId: "another", RunId: "run_1"}, nil
 		}},
-		"of no run": {code: CodeUndecided, decide: func(req *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
+		"of policies alone": {decide: func(req *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
 			return &policyv1.CheckToolCallResponse{Decision: allow, CallId: req.GetCallId()}, nil
 		}},
-		"empty": {code: CodeUndecided, decide: func(*policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
+		"empty": {code: string(CodePolicyUnavailable), maybe: true, decide: func(*policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
 			return &policyv1.CheckToolCallResponse{}, nil
 		}},
-		"no such run":     {failing(fault.New(fault.NotFound, "no run")), CodeUndecided, fault.NotFound},
-		"no credentials":  {failing(fault.New(fault.Unauthenticated, "who?")), "UNAUTHENTICATED", fault.Unauthenticated},
-		"another's run":   {failing(fault.New(fault.PermissionDenied, "not yours")), "PERMISSION_DENIED", fault.PermissionDenied},
-		"broken":          {failing(fault.New(fault.Internal, "oops")), CodeUndecided, fault.Internal},
-		"never available": {failing(fault.New(fault.Unavailable, "down")), CodeUndecided, fault.Unavailable},
-		"a plain status":  {failing(status.Error(codes.Unavailable, "proxy")), CodeUndecided, fault.Unavailable},
-		"a busy run":      {failing(fault.New(fault.VersionConflict, "busy")), CodeUndecided, fault.VersionConflict},
+		"no such run":     {failing(fault.New(fault.NotFound, "no run")), "NOT_FOUND", fault.NotFound, false},
+		"no credentials":  {failing(fault.New(fault.Unauthenticated, "who?")), "UNAUTHENTICATED", fault.Unauthenticated, false},
+		"another's run":   {failing(fault.New(fault.PermissionDenied, "not yours")), "PERMISSION_DENIED", fault.PermissionDenied, false},
+		"broken":          {failing(fault.New(fault.Internal, "oops")), string(CodePolicyUnavailable), fault.Internal, true},
+		"never available": {failing(fault.New(fault.Unavailable, "down")), string(CodePolicyUnavailable), fault.Unavailable, true},
+		"a plain status":  {failing(status.Error(codes.Unavailable, "proxy")), string(CodePolicyUnavailable), fault.Unavailable, true},
+		"a busy run":      {failing(fault.New(fault.VersionConflict, "busy")), string(CodePolicyUnavailable), fault.VersionConflict, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -126,8 +140,15 @@ func TestGuardRunsOnlyWhatIsAllowed(t *testing.T) {
 				c := New(connect(t, fakes{policy: policy}), Options{Session: "s"})
 				tool := &tool{result: Result{Output: []byte("done")}}
 				result, err := c.Guard(t.Context(), "Edit", map[string]any{"file_path": "a.go"}, tool.do)
-				if ran := row.code == ""; tool.ran == 1 != ran || (err == nil) != ran || (string(result.Output) == "done") != ran || len(policy.told.all()) == 1 != ran {
-					t.Fatalf("ran %d times, reported %d times, answers %q, %v", tool.ran, len(policy.told.all()), result.Output, err)
+				if err := c.Close(); err != nil { // waits for what is done in the background
+					t.Fatal(err)
+				}
+				made, withdrawn := policy.reported()
+				if ran := row.code == ""; tool.ran == 1 != ran || (err == nil) != ran || (string(result.Output) == "done") != ran || len(made) == 1 != ran {
+					t.Fatalf("ran %d times, reported %d times, answers %q, %v", tool.ran, len(made), result.Output, err)
+				}
+				if maybe := row.maybe; len(withdrawn) > 0 != maybe || maybe && withdrawn[0] != policy.asked.all()[0].GetCallId() {
+					t.Errorf("withdrawn: %v", withdrawn)
 				}
 				if n := len(policy.asked.all()); name == "a busy run" && n != mostAsked {
 					t.Errorf("asked %d times", n)
@@ -140,9 +161,9 @@ func TestGuardRunsOnlyWhatIsAllowed(t *testing.T) {
 					if !errors.As(err, &approval) || approval.ApprovalID != "apr_1" || approval.Message != "why" || approval.CallID != id {
 						t.Errorf("%#v", err)
 					}
-				case !errors.As(err, &denied) || denied.Code != row.code || Reason(err) != row.reason || denied.CallID == "":
+				case !errors.As(err, &denied) || string(denied.Code) != row.code || Reason(err) != row.reason || denied.CallID == "":
 					t.Errorf("%#v: reason %q", err, Reason(err))
-				case row.reason == "" && row.code != CodeUndecided && (denied.Message != "why" || denied.LegalEvents[0].Event != "READY" || denied.AllowedTools[0] != "Read" || !denied.ToolsRestricted):
+				case row.reason == "" && row.code != string(CodePolicyUnavailable) && (denied.Message != "why" || denied.LegalEvents[0].Event != "READY" || denied.AllowedTools[0] != "Read" || !denied.ToolsRestricted):
 					t.Errorf("the denial teaches nothing: %+v", denied)
 				}
 			})
@@ -197,6 +218,7 @@ func TestGuardSilence(t *testing.T) {
 		policy.checks.ahead = slices.Repeat([]trouble{silence}, 100)
 		begun := time.Now()
 		_, err := c.Guard(t.Context(), "Read", nil, tool.do)
+		defer c.Close()
 		if denied := (*DeniedError)(nil); !errors.As(err, &denied) || tool.ran != 1 {
 			t.Errorf("ran %d times: %v", tool.ran, err)
 		}
@@ -224,8 +246,15 @@ func TestGuardAsksAnew(t *testing.T) {
 		if _, err := c.Guard(t.Context(), "Read", nil, tool.do); err != nil || tool.ran != 1 {
 			t.Fatalf("ran %d times: %v", tool.ran, err)
 		}
-		if told := policy.told.all(); told[0].GetCallId() == first {
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		made, withdrawn := policy.reported()
+		if made[0].GetCallId() == first {
 			t.Error("reported the call that was not allowed")
+		}
+		if !slices.Equal(withdrawn, []string{first}) { // its answer was lost: it may have been allowed
+			t.Errorf("withdrawn: %v", withdrawn)
 		}
 	})
 }
@@ -318,7 +347,7 @@ func TestGuardCancelledInTheTool(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if told := policy.told.all(); len(told) != 1 || told[0].GetOk() || told[0].GetFilesChanged()[0] != "a.sql" {
+		if told := policy.told.all(); len(told) != 1 || told[0].GetOk() || !told[0].GetOutcomeUnknown() || told[0].GetFilesChanged()[0] != "a.sql" {
 			t.Errorf("reported as %v", told)
 		}
 	})
@@ -352,7 +381,58 @@ func TestGuardCancelledBeforeTheTool(t *testing.T) {
 		if !errors.As(err, &denied) || !errors.Is(err, context.Canceled) || tool.ran != 0 {
 			t.Errorf("ran %d times: %v", tool.ran, err)
 		}
-		if told := policy.told.all(); len(told) != 1 || told[0].GetOk() {
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if made, withdrawn := policy.reported(); len(made) != 0 || len(withdrawn) != 1 {
+			t.Errorf("reported as %v, withdrawn: %v", made, withdrawn)
+		}
+	})
+}
+
+// S3.9: a call whose caller goes away while the server decides is withdrawn by the id that the
+// client has chosen, and its caller does not wait for that.
+func TestGuardCancelledDuringTheCheck(t *testing.T) {
+	for name, id := range map[string]string{"an id of the client": "", "an id of the caller": "call_mine"} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				policy := &fakePolicy{checks: bumpy{ahead: []trouble{silence}}, reports: bumpy{ahead: []trouble{lostRequest, lostAnswer}}}
+				c := New(connect(t, fakes{policy: policy}), Options{Session: "s"})
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Second, cancel)
+				begun := time.Now()
+				tool := &tool{}
+				_, err := c.Guard(ctx, "Bash", nil, tool.do, CallID(id))
+				if !errors.Is(err, context.Canceled) || tool.ran != 0 || time.Since(begun) != time.Second {
+					t.Errorf("ran %d times, %v after %s", tool.ran, err, time.Since(begun))
+				}
+				if err := c.Close(); err != nil {
+					t.Fatal(err)
+				}
+				asked := policy.asked.all()[0]
+				_, withdrawn := policy.reported()
+				if len(withdrawn) != 3 || withdrawn[2] != asked.GetCallId() || policy.told.all()[0].GetSessionId() != "s" {
+					t.Errorf("withdrawn %v of %s", withdrawn, asked.GetCallId())
+				}
+			})
+		})
+	}
+}
+
+// A check by the caller's own id can be repeated, so it is not withdrawn.
+func TestCheckCancelledWithAnIDOfTheCaller(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		policy := &fakePolicy{checks: bumpy{ahead: []trouble{silence}}}
+		c := New(connect(t, fakes{policy: policy}), Options{Session: "s"})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		if _, err := c.Check(ctx, "Bash", nil, CallID("call_mine")); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if d, err := c.Check(t.Context(), "Bash", nil, CallID("call_mine")); err != nil || !d.Allowed() {
+			t.Errorf("%+v, %v", d, err)
+		}
+		if told := policy.told.all(); len(told) != 0 {
 			t.Errorf("reported as %v", told)
 		}
 	})

@@ -1,8 +1,11 @@
 package sdk
 
 import (
+	"cmp"
 	"context"
+	"flag"
 	"net"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -13,13 +16,20 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain makes property tests draw the same cases each time, or those of INTERLOCK_SEED.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.seed", cmp.Or(os.Getenv("INTERLOCK_SEED"), "1")); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // fakes are services in memory whose behaviour is the test's.
 type fakes struct {
@@ -28,6 +38,8 @@ type fakes struct {
 	states   *fakeStates
 	sessions *fakeSessions
 	tasks    *fakeTasks
+
+	approvals *fakeApprovals
 }
 
 // connect is a connection to services over an in-memory network.
@@ -48,6 +60,9 @@ func connect(t testing.TB, f fakes) *grpc.ClientConn {
 	}
 	if f.tasks != nil {
 		statev1.RegisterTaskServiceServer(server, f.tasks)
+	}
+	if f.approvals != nil {
+		approvalv1.RegisterApprovalServiceServer(server, f.approvals)
 	}
 	lis := bufconn.Listen(64 << 10)
 	served := make(chan struct{})

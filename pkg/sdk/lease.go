@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// errPanicked is told of a task whose do has not returned.
+// errPanicked is notified of a task whose do has not returned.
 var errPanicked = errors.New("the runner panicked")
 
 // kept is a task whose lease is kept.
@@ -19,9 +19,9 @@ type kept struct {
 	stop func()          // returns when the lease is kept no more
 }
 
-// keep extends the lease of a task until it is stopped, also after ctx has ended:
-// what is under way then still has to end. The task's context ends
-// with ErrLeaseLost when the lease is lost.
+// keep extends the lease of a task until it is stopped, also after ctx has ended: work
+// under way then still has to end. The task's context ends with ErrLeaseLost when the
+// lease is lost.
 func (c *Client) keep(ctx context.Context, task Task) kept {
 	taskCtx, lose := context.WithCancelCause(ctx)
 	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -61,8 +61,8 @@ func (c *Client) extend(ctx context.Context, task Task) error {
 	}
 }
 
-// leasedUntil is when a lease that has just been given runs out. A clock that is
-// far ahead of the server's says that it has already: then the server will tell.
+// leasedUntil returns when a lease that has just been given runs out. A clock that is far
+// ahead of the server's says that it has already: then the server decides.
 func leasedUntil(expires time.Time) time.Time {
 	now := time.Now()
 	if left := expires.Sub(now); left > 0 {
@@ -71,7 +71,7 @@ func leasedUntil(expires time.Time) time.Time {
 	return now.Add(attemptTime)
 }
 
-// settle says the outcome of a task, whether or not ctx has ended.
+// settle reports the outcome of a task, whether or not ctx has ended.
 func (c *Client) settle(ctx context.Context, task Task, failed error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTime)
 	defer cancel()

@@ -7,8 +7,8 @@ import (
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 )
 
-// Op is one operation of a JSON Patch (RFC 6902). Paths are JSON Pointers (RFC
-// 6901); values are JSON or what encodes to it.
+// Op is one operation of a JSON Patch (RFC 6902). Paths are JSON Pointers (RFC 6901);
+// values are JSON or values that encode to it.
 type Op struct {
 	kind  string
 	path  string
@@ -16,22 +16,25 @@ type Op struct {
 	value any
 }
 
+// Patch is a JSON Patch (RFC 6902).
+type Patch []Op
+
 // Add sets a member, or inserts an element: "/list/-" appends.
 func Add(path string, value any) Op { return Op{kind: "add", path: path, value: value} }
 
-// Replace sets what must be there already.
+// Replace replaces an existing value.
 func Replace(path string, value any) Op { return Op{kind: "replace", path: path, value: value} }
 
-// Remove removes what must be there.
+// Remove removes an existing value.
 func Remove(path string) Op { return Op{kind: "remove", path: path} }
 
 // Test lets the whole patch fail unless the value at path is value.
 func Test(path string, value any) Op { return Op{kind: "test", path: path, value: value} }
 
-// Move moves what is at from to path.
+// Move moves the value at from to path.
 func Move(from, path string) Op { return Op{kind: "move", path: path, from: &from} }
 
-// Copy copies what is at from to path.
+// Copy copies the value at from to path.
 func Copy(from, path string) Op { return Op{kind: "copy", path: path, from: &from} }
 
 // MarshalJSON writes the operation as RFC 6902 has it.
@@ -55,13 +58,13 @@ func (o Op) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Patch applies operations to a state, by default the session's: all or none, to
-// what the document is then, so that of concurrent patches none is lost (S10.3).
-// The answer has no data. PATCH_FAILED when the operations do not apply,
-// SCHEMA_VIOLATION when the result does not conform; nothing has changed then.
-func (c *Client) Patch(ctx context.Context, id string, ops ...Op) (State, error) {
+// PatchState applies operations to a state, by default the session's: all or none, to the
+// document as it is then, so that of concurrent patches none is lost (S10.3). The answer
+// has no data. PATCH_FAILED when the operations do not apply, SCHEMA_VIOLATION when the
+// result does not conform; the state has not changed then.
+func (c *Client) PatchState(ctx context.Context, id string, ops Patch, opts ...ChangeOption) (State, error) {
 	if ops == nil {
-		ops = []Op{}
+		ops = Patch{}
 	}
 	body, err := encode("patch", ops)
 	if err != nil {
@@ -69,5 +72,5 @@ func (c *Client) Patch(ctx context.Context, id string, ops ...Op) (State, error)
 	}
 	return c.write(ctx, &statev1.UpdateStateRequest{
 		StateId: c.stateID(id), Change: &statev1.UpdateStateRequest_Patch{Patch: body},
-	})
+	}, keyOf(opts))
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	mathrand "math/rand/v2"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -49,8 +50,8 @@ func retry[Req, Resp any](ctx context.Context, call unary[Req, Resp], req *Req) 
 	}
 }
 
-// transient is true for what may be better the next time, whether or not the
-// request was carried out.
+// transient reports whether another try may succeed, whether or not the request was
+// carried out.
 func transient(reason fault.Reason) bool {
 	switch reason {
 	case fault.Unavailable, fault.CommitUncertain, fault.DeadlineExceeded, fault.Cancelled:
@@ -60,7 +61,7 @@ func transient(reason fault.Reason) bool {
 	}
 }
 
-// deadline is when to give up.
+// deadline returns when to give up.
 func deadline(ctx context.Context) time.Time {
 	if until, ok := ctx.Deadline(); ok {
 		return until
@@ -68,8 +69,8 @@ func deadline(ctx context.Context) time.Time {
 	return time.Now().Add(patience)
 }
 
-// delay is the wait after that many failures in a row. The first is short, whatever
-// is advised: most often one replica of several went away.
+// delay returns the wait after that many failures in a row. The first is short,
+// regardless of the advice: most often one replica of several went away.
 func delay(failures int, advised time.Duration) time.Duration {
 	const longest = 5 * time.Second
 	if failures <= 1 {
@@ -79,7 +80,7 @@ func delay(failures int, advised time.Duration) time.Duration {
 	return max(advised, wait/2+mathrand.N(wait/2+1))
 }
 
-// yield is the wait after a race was lost that often before: none at first, then
+// yield returns the wait after a race was lost that often before: none at first, then
 // longer, at random, so that contenders come apart.
 func yield(lost int) time.Duration {
 	if lost == 0 {
@@ -100,12 +101,15 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// contextEnded is the fault of a call whose context has ended. It wraps the context's
-// error and cause, and what failed last.
+// contextEnded returns the fault of a call whose context has ended. It wraps the
+// context's error and cause, and the last failure.
 func contextEnded(ctx context.Context, last error) error {
 	f := fault.From(ctx.Err())
 	return f.Wrap(errors.Join(ctx.Err(), context.Cause(ctx), last))
 }
 
-// idempotencyKey is a new one, for one request and its repeats.
-func idempotencyKey() string { return rand.Text() }
+// newKey returns an idempotency key for one request and its repeats.
+func newKey() string { return rand.Text() }
+
+// newCallID returns the id of a tool call.
+func newCallID() string { return "call_" + strings.ToLower(rand.Text()) }

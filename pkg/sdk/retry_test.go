@@ -10,8 +10,9 @@ import (
 	"google.golang.org/grpc"
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/internal/randtest"
+
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // answers is an RPC that fails with these errors, and then returns.

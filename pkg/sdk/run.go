@@ -12,7 +12,8 @@ import (
 type LoadOptions struct {
 	// Version of the workflow; 0 for the latest.
 	Version int64
-	// Context is merged over the workflow's: a JSON object or what encodes to one.
+	// Context is merged over the workflow's: a JSON object or a value that encodes to
+	// one.
 	Context any
 	// Workspace is the root that file patterns are relative to.
 	Workspace string
@@ -27,7 +28,7 @@ type LoadOptions struct {
 // Load starts a run of a workflow for the client's session, which drives it from
 // then on; another run that it drove is paused (S6.6). Without a session, calls of
 // the run are made by ForRun(run.ID).
-func (c *Client) Load(ctx context.Context, workflow string, opts LoadOptions) (*Run, error) {
+func (c *Client) Load(ctx context.Context, workflow string, opts LoadOptions, change ...ChangeOption) (*Run, error) {
 	if c.run != "" {
 		return nil, fault.New(fault.InvalidRequest, "this client is bound to run %s; load workflows with a client for a session", c.run)
 	}
@@ -40,7 +41,7 @@ func (c *Client) Load(ctx context.Context, workflow string, opts LoadOptions) (*
 	}
 	resp, err := retry(ctx, c.runs.StartRun, &enginev1.StartRunRequest{
 		Workflow: workflow, WorkflowVersion: opts.Version, SessionId: c.session, Context: data,
-		Workspace: opts.Workspace, Resume: opts.Resume, IdempotencyKey: idempotencyKey(),
+		Workspace: opts.Workspace, Resume: opts.Resume, IdempotencyKey: keyOf(change),
 	})
 	if err != nil {
 		return nil, err
@@ -63,9 +64,9 @@ func (c *Client) bind(ctx context.Context, workflow string, opts LoadOptions) (*
 	return runOf(resp.GetRun()), nil
 }
 
-// Get returns the run whose rules are in force: the client's, or the innermost of
+// GetRun returns the run whose rules are in force: the client's, or the innermost of
 // those that it has invoked and waits for. NOT_FOUND when the session drives none.
-func (c *Client) Get(ctx context.Context) (*Run, error) {
+func (c *Client) GetRun(ctx context.Context) (*Run, error) {
 	run, session := c.driven()
 	resp, err := retry(ctx, c.runs.GetRun, &enginev1.GetRunRequest{RunId: run, SessionId: session, Active: true})
 	if err != nil {
@@ -74,20 +75,20 @@ func (c *Client) Get(ctx context.Context) (*Run, error) {
 	return runOf(resp.GetRun()), nil
 }
 
-// Transition asks to move on and returns the run whose rules are in force then.
-// data, a JSON object or what encodes to one, merges into the context after the
+// Transition asks to move on and returns the run whose rules are in force then. data, a
+// JSON object or a value that encodes to one, merges into the context after the
 // transition (S2.3); nil is none. Its "rationale" goes into the history.
 //
 // A refusal is a [*RejectedError]. A transition that was parked until a human
 // approves is an [*ApprovalRequiredError], with the run as it waits (S9.1).
-func (c *Client) Transition(ctx context.Context, event string, data any) (*Run, error) {
+func (c *Client) Transition(ctx context.Context, event string, data any, opts ...ChangeOption) (*Run, error) {
 	body, err := encode("data", data)
 	if err != nil {
 		return nil, err
 	}
 	run, session := c.driven()
 	resp, err := retry(ctx, c.runs.TransitionRun, &enginev1.TransitionRunRequest{
-		RunId: run, SessionId: session, Event: event, Data: body, IdempotencyKey: idempotencyKey(),
+		RunId: run, SessionId: session, Event: event, Data: body, IdempotencyKey: keyOf(opts),
 	})
 	if err != nil {
 		return nil, err
@@ -103,15 +104,19 @@ func moved(resp *enginev1.TransitionRunResponse) (*Run, error) {
 	switch r := resp.GetRejection(); {
 	case resp.GetApprovalId() != "" && r == nil && parked:
 		return run, &ApprovalRequiredError{
-			Code: "APPROVAL_REQUIRED", Message: "a human must approve this transition first", ApprovalID: resp.GetApprovalId(),
+			Code: CodeApprovalRequired, Message: "a human must approve this transition first", ApprovalID: resp.GetApprovalId(),
 		}
 	case resp.GetAccepted():
 		return run, nil
 	default:
-		return nil, &RejectedError{
-			Code: word(r.GetCode(), "REJECTION_CODE_"), Message: r.GetMessage(), Guards: guardResults(r.GetGuards()),
-			LegalEvents: legalEvents(r.GetLegalEvents()), State: r.GetState(), Status: word(r.GetStatus(), "RUN_STATUS_"),
-		}
+		return nil, rejected(r)
+	}
+}
+
+func rejected(r *enginev1.Rejection) *RejectedError {
+	return &RejectedError{
+		Code: RejectionCode(word(r.GetCode(), "REJECTION_CODE_")), Message: r.GetMessage(), Guards: guardResults(r.GetGuards()),
+		LegalEvents: legalEvents(r.GetLegalEvents()), State: r.GetState(), Status: RunStatus(word(r.GetStatus(), "RUN_STATUS_")),
 	}
 }
 

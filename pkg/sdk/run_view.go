@@ -12,9 +12,8 @@ type Run struct {
 	ID              string
 	Workflow        string
 	WorkflowVersion int64
-	// Status is UPPER_SNAKE, such as "RUNNING" (S6.1).
-	Status string
-	State  string
+	Status          RunStatus
+	State           string
 	// Context is a JSON object.
 	Context json.RawMessage
 	// Version is bumped by every change.
@@ -22,11 +21,13 @@ type Run struct {
 	TransitionCount int64
 	SessionID       string
 	Workspace       string
+	// WorkspaceClaimed is true if the agent itself has named the workspace.
+	WorkspaceClaimed bool
 
 	// Instructions of the state.
 	Instructions string
-	// Model and ThinkingLevel are what the state says to the agent's runtime; empty for
-	// nothing. To follow them is the runtime's part.
+	// Model and ThinkingLevel are advice of the state to the agent's runtime; empty if
+	// there is none. To follow them is the runtime's part.
 	Model, ThinkingLevel string
 	LegalEvents          []LegalEvent
 	// ToolsRestricted is false when the state lets all tools pass.
@@ -36,8 +37,8 @@ type Run struct {
 	// Iterations counts the allowed tool calls in this entry of the state, of
 	// MaxIterations; 0 for no limit.
 	Iterations, MaxIterations int64
-	// EnvOverrides and BlockedEnv are for the environment of tools: what to set in
-	// it, and what to remove from it (S3.4).
+	// EnvOverrides and BlockedEnv are for the environment of tools: variables to set, and
+	// variables to remove (S3.4).
 	EnvOverrides map[string]string
 	BlockedEnv   []string
 
@@ -48,7 +49,7 @@ type Run struct {
 	// Interrupt is the one whose handler is at work; empty for none. ReturnTo is
 	// the state that $return leads to (S4.2).
 	Interrupt, ReturnTo string
-	// Evidence is what the workflow wants Interlock to have observed (S14), and
+	// Evidence has the observations that the workflow requires of Interlock (S14), and
 	// OutputTools the tools whose results it reads.
 	Evidence    []Evidence
 	OutputTools []string
@@ -57,28 +58,29 @@ type Run struct {
 
 	// Resumed says that Load has continued a paused run.
 	Resumed bool
-	// Note says why an accepted event has changed nothing; empty otherwise.
+	// Note says why an accepted event has made no change; empty otherwise.
 	Note string
 
 	CreatedAt, UpdatedAt time.Time
 }
 
-// Evidence is what Interlock has observed, and agents cannot claim (S14).
+// Evidence is an observation of Interlock, which agents cannot claim (S14).
 type Evidence struct {
 	Name string
 	// Held is true when it counts now, Since when it was observed.
 	Held  bool
 	Since time.Time
-	// VoidedBy says what has voided it, Missing what is missing and how to get it, and
-	// Needs what it takes.
+	// VoidedBy names the act that voided it, Missing the missing part and how to get it,
+	// and Needs the requirement.
 	VoidedBy, Missing, Needs string
+	// Tree is the digest of the files that it was witnessed on; empty when it is not bound to them.
+	Tree string
 }
 
 // Branch of a fork (S5.1).
 type Branch struct {
-	Name string
-	// Status is "ACTIVE", "SUCCEEDED", "FAILED" or "CANCELLED".
-	Status string
+	Name   string
+	Status BranchStatus
 	State  string
 	// SessionID is the session that it was given to; empty for none.
 	SessionID string
@@ -94,22 +96,15 @@ type LegalEvent struct {
 	RequiresApproval bool
 }
 
-// Ended is true when the run continues no more.
-func (r *Run) Ended() bool {
-	switch r.Status {
-	case "COMPLETED", "FAILED", "BLOCKED", "CANCELLED":
-		return true
-	default:
-		return false
-	}
-}
+// Ended reports whether the run continues no more.
+func (r *Run) Ended() bool { return r.Status.Ended() }
 
 func runOf(r *enginev1.Run) *Run {
 	rules := r.GetRules()
 	run := &Run{
 		ID: r.GetRunId(), Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(),
-		Status: word(r.GetStatus(), "RUN_STATUS_"), State: r.GetState(), Context: r.GetContext(),
-		Version: r.GetVersion(), TransitionCount: r.GetTransitionCount(), SessionID: r.GetSessionId(), Workspace: r.GetWorkspace(),
+		Status: RunStatus(word(r.GetStatus(), "RUN_STATUS_")), State: r.GetState(), Context: r.GetContext(),
+		Version: r.GetVersion(), TransitionCount: r.GetTransitionCount(), SessionID: r.GetSessionId(), Workspace: r.GetWorkspace(), WorkspaceClaimed: r.GetWorkspaceClaimed(),
 		Instructions: rules.GetInstructions(), Model: rules.GetModel(), ThinkingLevel: rules.GetThinkingLevel(), LegalEvents: legalEvents(rules.GetLegalEvents()),
 		ToolsRestricted: rules.GetToolsRestricted(), AllowedTools: rules.GetAllowedTools(), DisallowedTools: rules.GetDisallowedTools(),
 		Iterations: r.GetUsage().GetIterations(), MaxIterations: rules.GetMaxIterations(), BlockedEnv: rules.GetBlockedEnv(),
@@ -125,12 +120,12 @@ func runOf(r *enginev1.Run) *Run {
 	run.OutputTools = r.GetWorkflowMeta().GetOutputTools()
 	for _, e := range r.GetEvidence() {
 		run.Evidence = append(run.Evidence, Evidence{
-			Name: e.GetName(), Held: e.GetHeld(), Since: timeOf(e.GetSince()), VoidedBy: e.GetVoidedBy(), Missing: e.GetMissing(), Needs: e.GetNeeds(),
+			Name: e.GetName(), Held: e.GetHeld(), Since: timeOf(e.GetSince()), VoidedBy: e.GetVoidedBy(), Missing: e.GetMissing(), Needs: e.GetNeeds(), Tree: e.GetTree(),
 		})
 	}
 	for _, b := range r.GetFork().GetBranches() {
 		run.Branches = append(run.Branches, Branch{
-			Name: b.GetName(), Status: word(b.GetStatus(), "BRANCH_STATUS_"), State: b.GetState(), SessionID: b.GetSessionId(),
+			Name: b.GetName(), Status: BranchStatus(word(b.GetStatus(), "BRANCH_STATUS_")), State: b.GetState(), SessionID: b.GetSessionId(),
 		})
 	}
 	return run

@@ -101,13 +101,13 @@ func TestGet(t *testing.T) {
 	t.Parallel()
 	runs := &fakeRuns{}
 	c := New(connect(t, fakes{runs: runs}), Options{Session: "s"})
-	run, err := c.Get(t.Context())
+	run, err := c.GetRun(t.Context())
 	if err != nil || run.ID != "run_1" || run.Status != "RUNNING" || run.Ended() || run.State != "testing" || run.EnvOverrides["CI"] != "1" ||
 		run.Interrupt != "check" || run.ReturnTo != "coding" || run.AllowedTools[0] != "Read" ||
 		!reflect.DeepEqual(run.Branches, []Branch{{Name: "lint", Status: "ACTIVE", State: "lint_run", SessionID: "other"}}) {
 		t.Errorf("%+v, %v", run, err)
 	}
-	if _, err := c.ForRun("run_2").Get(t.Context()); err != nil {
+	if _, err := c.ForRun("run_2").GetRun(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	got := runs.got.all()
@@ -120,8 +120,8 @@ func TestEnded(t *testing.T) {
 	t.Parallel()
 	ended := map[string]bool{"COMPLETED": true, "FAILED": true, "BLOCKED": true, "CANCELLED": true}
 	for number := range enginev1.RunStatus_name {
-		status := word(enginev1.RunStatus(number), "RUN_STATUS_")
-		if got := (&Run{Status: status}).Ended(); got != ended[status] {
+		status := RunStatus(word(enginev1.RunStatus(number), "RUN_STATUS_"))
+		if got := (&Run{Status: status}).Ended(); got != ended[string(status)] {
 			t.Errorf("%q has ended: %t", status, got)
 		}
 	}

@@ -1,19 +1,25 @@
-// Package sdk is what a Go agent runtime imports: it puts tool calls before the
-// gate, moves runs on, shares state with other agents and takes tasks as a runner.
+// Package sdk is for Go agent runtimes: it puts tool calls before the gate, moves runs on, shares
+// state with other agents, decides approvals and takes tasks as a runner.
 //
-// It decides nothing. Whatever keeps it from an answer is a refusal: a tool runs
-// after an ALLOW and never otherwise. What it repeats after a failure it repeats
-// under the same idempotency key, so that it happens once.
+// It makes no decision. Without a decision a call is refused: a tool runs after an ALLOW and
+// never otherwise. A failed call is repeated under the same idempotency key, so that it happens
+// once.
 //
 // A call whose context has no deadline is tried for 30 seconds; a watch and a
-// runner continue until their context ends. What the server refuses is a
-// [*fault.Error], see [Reason]. After UNAVAILABLE, COMMIT_UNCERTAIN,
+// runner continue until their context ends. A refusal of the server is a
+// [*fault.Error], see [Reason] and [Retriable]. After UNAVAILABLE, COMMIT_UNCERTAIN,
 // DEADLINE_EXCEEDED and CANCELLED a change may or may not have been made.
+//
+// Methods take the id first, then the change, then options. Package sdktest has a fake of the
+// server for unit tests.
 package sdk
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
+	"sync"
 
 	"google.golang.org/grpc"
 
@@ -22,11 +28,11 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/internal/dial"
 )
 
-// Options of a Client. The zero value calls as nobody, for no session, on loopback
-// or a unix socket only.
+// Options of a Client. The zero value calls without credentials, for no session, on
+// loopback or a unix socket only.
 type Options struct {
 	// Token of the caller.
 	Token string
@@ -35,19 +41,41 @@ type Options struct {
 	// Session is the one that acts, by id or name: tool calls and events are
 	// judged by the run that it drives, and it shares the state of its tree.
 	Session string
-	// Run is judged by instead of whatever the session drives.
+	// Run is judged by instead of the one that the session drives.
 	Run string
 	// State is meant wherever a state's id is left empty; by default the session's.
 	State string
 	// TLS is off unless one of its files is set or it is enabled.
-	TLS rpc.ClientTLS
+	TLS TLS
 	// Insecure allows another machine without TLS, where the network itself is
 	// trusted. The token then travels in the clear.
 	Insecure bool
-	// Logger is told what has nobody to be returned to: streams that break, tasks
-	// whose outcome could not be delivered. Nothing is logged when it is nil.
+	// Jail says how GuardCommand gets a jail.
+	Jail JailOptions
+	// Logger receives the failures that no call returns: streams that break, outcomes of
+	// tasks and of calls that could not be delivered. nil disables logging.
 	Logger *slog.Logger
 }
+
+// String describes the options without the token.
+func (o Options) String() string {
+	token := "none"
+	if o.Token != "" {
+		token = "(hidden)"
+	}
+	return fmt.Sprintf("{Token:%s Namespace:%q Session:%q Run:%q State:%q TLS:%+v Insecure:%t}",
+		token, o.Namespace, o.Session, o.Run, o.State, o.TLS, o.Insecure)
+}
+
+// GoString returns the text of String.
+func (o Options) GoString() string { return "sdk.Options" + o.String() }
+
+// TLS are PEM files, which are read again when they change.
+type TLS = dial.TLS
+
+// ErrPlaintext refuses to call beyond this machine without TLS, unless the network itself is
+// trusted.
+var ErrPlaintext = dial.ErrPlaintext
 
 // Client calls Interlock for one session or run. It is safe for concurrent use.
 type Client struct {
@@ -56,27 +84,37 @@ type Client struct {
 
 	session, run, state string
 
-	log *slog.Logger
+	log  *slog.Logger
+	jail *prison
+	// background are the withdrawals of calls, of all clients on the connection.
+	background *sync.WaitGroup
 
-	runs     enginev1.RunServiceClient
-	policy   policyv1.PolicyEnforcerServiceClient
-	states   statev1.StateServiceClient
-	sessions statev1.SessionServiceClient
-	tasks    statev1.TaskServiceClient
+	runs      enginev1.RunServiceClient
+	workflows enginev1.WorkflowServiceClient
+	processes enginev1.ProcessServiceClient
+	policy    policyv1.PolicyEnforcerServiceClient
+	policies  policyv1.PolicyServiceClient
+	decisions policyv1.DecisionServiceClient
+	states    statev1.StateServiceClient
+	schemas   statev1.SchemaServiceClient
+	sessions  statev1.SessionServiceClient
+	tasks     statev1.TaskServiceClient
+	agents    statev1.AgentServiceClient
 
 	components statev1.ComponentServiceClient
 	approvals  approvalv1.ApprovalServiceClient
 }
 
 // Dial makes a client of the server at a gRPC target, such as "127.0.0.1:7421",
-// which connects when it is first used. See [rpc.Dial] for targets with replicas.
-// Without TLS other machines are refused with [rpc.ErrPlaintext].
+// which connects when it is first used. "dns:///engine:7421" is all replicas behind a name, and
+// "10.0.0.1:7421,10.0.0.2:7421" those that are listed: calls go around one that drains.
+// Without TLS other machines are refused with [ErrPlaintext].
 func Dial(target string, opts Options) (*Client, error) {
-	if target == "" {
-		return nil, errors.New("dial: no target; give the server's gRPC address, such as " + DefaultServer)
+	if err := checkTarget(target); err != nil {
+		return nil, err
 	}
-	conn, err := rpc.Dial(target, rpc.ClientConfig{
-		Token: opts.Token, Namespace: opts.Namespace, TLS: opts.TLS, Insecure: opts.Insecure,
+	conn, err := dial.New(target, dial.Config{
+		Caller: dial.Caller{Token: opts.Token, Namespace: opts.Namespace}, TLS: opts.TLS, Insecure: opts.Insecure,
 	})
 	if err != nil {
 		return nil, err
@@ -86,6 +124,19 @@ func Dial(target string, opts Options) (*Client, error) {
 	return c, nil
 }
 
+// checkTarget refuses a text that is not an address of gRPC services.
+func checkTarget(target string) error {
+	scheme, _, _ := strings.Cut(strings.ToLower(target), "://")
+	switch {
+	case target == "":
+		return errors.New("dial: no target; give the server's gRPC address, such as " + DefaultServer)
+	case scheme == "http", scheme == "https":
+		return fmt.Errorf("dial %s: this is an HTTP address; give the address of the gRPC services without a scheme, such as %s", target, DefaultServer)
+	default:
+		return nil
+	}
+}
+
 // New makes a client over a connection that is the caller's: it stays open, and
 // Token, Namespace, TLS and Insecure are its business.
 func New(conn grpc.ClientConnInterface, opts Options) *Client {
@@ -93,41 +144,47 @@ func New(conn grpc.ClientConnInterface, opts Options) *Client {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Client{
-		conn: conn, close: func() error { return nil },
-		session: opts.Session, run: opts.Run, state: opts.State, log: opts.Logger,
-		runs: enginev1.NewRunServiceClient(conn), policy: policyv1.NewPolicyEnforcerServiceClient(conn),
-		states: statev1.NewStateServiceClient(conn), sessions: statev1.NewSessionServiceClient(conn),
-		tasks: statev1.NewTaskServiceClient(conn), approvals: approvalv1.NewApprovalServiceClient(conn), components: statev1.NewComponentServiceClient(conn),
+		conn: conn, close: func() error { return nil }, background: &sync.WaitGroup{},
+		session: opts.Session, run: opts.Run, state: opts.State, log: opts.Logger, jail: newPrison(opts.Jail),
+		runs: enginev1.NewRunServiceClient(conn), workflows: enginev1.NewWorkflowServiceClient(conn), processes: enginev1.NewProcessServiceClient(conn),
+		policy: policyv1.NewPolicyEnforcerServiceClient(conn), policies: policyv1.NewPolicyServiceClient(conn), decisions: policyv1.NewDecisionServiceClient(conn),
+		states: statev1.NewStateServiceClient(conn), schemas: statev1.NewSchemaServiceClient(conn), sessions: statev1.NewSessionServiceClient(conn),
+		tasks: statev1.NewTaskServiceClient(conn), agents: statev1.NewAgentServiceClient(conn),
+		approvals: approvalv1.NewApprovalServiceClient(conn), components: statev1.NewComponentServiceClient(conn),
 	}
 }
 
-// Close closes the connection that Dial made, for the clients that share it too.
-func (c *Client) Close() error { return c.close() }
+// Close closes the connection that Dial made, for the clients that share it too. Calls that are
+// withdrawn in the background are waited for, which takes 15 seconds at most.
+func (c *Client) Close() error {
+	c.background.Wait()
+	return c.close()
+}
 
-// Conn is the connection, for calls that have no method here: the contracts are in
+// Conn returns the connection, for calls that have no method here: the contracts are in
 // module gen.
 func (c *Client) Conn() grpc.ClientConnInterface { return c.conn }
 
-// Session is the session that acts; empty for none.
+// Session returns the session that acts; empty for none.
 func (c *Client) Session() string { return c.session }
 
-// ForSession is a client for another session on the same connection. It is bound
-// to no run and no state but the session's.
+// ForSession returns a client for another session on the same connection. It is bound to
+// no run and no state but the session's.
 func (c *Client) ForSession(session string) *Client {
 	other := *c
 	other.session, other.run, other.state = session, "", ""
 	return &other
 }
 
-// ForRun is a client on the same connection that is judged by one run.
+// ForRun returns a client on the same connection that is judged by one run.
 func (c *Client) ForRun(run string) *Client {
 	other := *c
 	other.run = run
 	return &other
 }
 
-// driven names what calls are judged by: the run when there is one, else the
-// session.
+// driven names the run or session whose rules apply to calls: the run when there is one,
+// else the session.
 func (c *Client) driven() (run, session string) {
 	if c.run != "" {
 		return c.run, ""
@@ -135,7 +192,7 @@ func (c *Client) driven() (run, session string) {
 	return "", c.session
 }
 
-// stateID is the state that an id means; empty for the session's.
+// stateID returns the state that an id means; empty for the session's.
 func (c *Client) stateID(id string) string {
 	if id == "" {
 		return c.state
@@ -143,7 +200,7 @@ func (c *Client) stateID(id string) string {
 	return id
 }
 
-// errNoSession refuses what only a session can do.
+// errNoSession refuses an operation that needs a session.
 func errNoSession(what string) error {
 	return fault.New(fault.SessionRequired, "%s requires a session: set Options.Session, or use ForSession", what)
 }

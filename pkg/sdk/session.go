@@ -15,13 +15,11 @@ type Session struct {
 	Name string
 	// ParentID is empty for a root.
 	ParentID, RootID string
-	// Status is "RUNNING", "FINISHED" or "ENDED".
-	Status string
+	Status           SessionStatus
 	// StateID is the state that it shares; empty for none.
 	StateID string
-	// StateUpdate is how far it has got with its report: "NONE", "PENDING",
-	// "COMPLETED", "FAILED" or "SKIPPED" (S11.1).
-	StateUpdate string
+	// StateUpdate is how far it has got with its report (S11.1).
+	StateUpdate UpdateStatus
 	// OpenChildren have not called back.
 	OpenChildren int
 	Labels       map[string]string
@@ -30,7 +28,7 @@ type Session struct {
 	CreatedAt, UpdatedAt time.Time
 }
 
-// NewSession says what session to make.
+// NewSession describes a new session.
 type NewSession struct {
 	// ID is chosen by the server when empty, Name at random.
 	ID, Name string
@@ -39,7 +37,7 @@ type NewSession struct {
 	Parent string
 	// SkipStateUpdate: it need not update that state before it is done.
 	SkipStateUpdate bool
-	// AcceptEarlyUpdate: what it updates during its own work is enough (S11.2).
+	// AcceptEarlyUpdate: updates during its own work are enough (S11.2).
 	AcceptEarlyUpdate bool
 	// Labels that a runner must have to take its tasks.
 	Labels map[string]string
@@ -55,7 +53,7 @@ type NewSession struct {
 func (c *Client) CreateSession(ctx context.Context, s NewSession) (Session, error) {
 	if s.ID == "" && s.Name == "" {
 		// A repeat must find the session that the first try made.
-		s.Name = "session-" + strings.ToLower(idempotencyKey())
+		s.Name = "session-" + strings.ToLower(newKey())
 	}
 	req := &statev1.CreateSessionRequest{
 		SessionId: s.ID, Name: s.Name, Parent: s.Parent, AcceptEarlyUpdate: s.AcceptEarlyUpdate, Labels: s.Labels,
@@ -71,11 +69,11 @@ func (c *Client) CreateSession(ctx context.Context, s NewSession) (Session, erro
 	return sessionOf(resp.GetSession()), nil
 }
 
-// StopOptions of Stop. The zero value leaves what is outstanding to a runner.
+// StopOptions of StopSession. The zero value leaves outstanding tasks to a runner.
 type StopOptions struct {
 	// InPlace: the caller continues with the agent itself, see Stopped.Prompt.
 	InPlace bool
-	// End ends the session whatever is outstanding.
+	// End ends the session in spite of outstanding work.
 	End bool
 	// Error is why the agent failed; empty when it did not.
 	Error string
@@ -84,20 +82,20 @@ type StopOptions struct {
 // Stopped is the outcome of a session that was stopped.
 type Stopped struct {
 	Session Session
-	// Prompt is what the agent must be told before it may stop, when it was stopped
-	// in place; empty when it may.
+	// Prompt is the text for the agent before it may stop, when it was stopped in place;
+	// empty when it may.
 	Prompt string
 }
 
-// Stop says that the agent of the client's session has stopped. One that must
-// update the state of its tree and has not is asked to; then its parent is called
-// back (S11.2).
-func (c *Client) Stop(ctx context.Context, opts StopOptions) (Stopped, error) {
+// StopSession reports that the agent of the client's session has stopped. One that must
+// update the state of its tree and has not is asked to; then its parent is called back
+// (S11.2).
+func (c *Client) StopSession(ctx context.Context, opts StopOptions, change ...ChangeOption) (Stopped, error) {
 	if c.session == "" {
 		return Stopped{}, errNoSession("stopping")
 	}
 	resp, err := retry(ctx, c.sessions.StopSession, &statev1.StopSessionRequest{
-		SessionId: c.session, Session: c.session, IdempotencyKey: idempotencyKey(),
+		SessionId: c.session, Session: c.session, IdempotencyKey: keyOf(change),
 		InPlace: opts.InPlace, End: opts.End, Error: clip(opts.Error),
 	})
 	if err != nil {
@@ -106,7 +104,7 @@ func (c *Client) Stop(ctx context.Context, opts StopOptions) (Stopped, error) {
 	return Stopped{Session: sessionOf(resp.GetSession()), Prompt: resp.GetPrompt()}, nil
 }
 
-// clip is a text as the contracts take an error: 4096 characters at most.
+// clip returns a text as the contracts take an error: 4096 characters at most.
 func clip(text string) string {
 	const most = 4096
 	text = strings.ToValidUTF8(text, "\uFFFD")
@@ -119,8 +117,8 @@ func clip(text string) string {
 func sessionOf(s *statev1.Session) Session {
 	return Session{
 		ID: s.GetSessionId(), Name: s.GetName(), ParentID: s.GetParentSessionId(), RootID: s.GetRootSessionId(),
-		Status: word(s.GetStatus(), "SESSION_STATUS_"), StateID: s.GetWorkflowStateId(),
-		StateUpdate:  word(s.GetStateUpdateStatus(), "STATE_UPDATE_STATUS_"),
+		Status: SessionStatus(word(s.GetStatus(), "SESSION_STATUS_")), StateID: s.GetWorkflowStateId(),
+		StateUpdate:  UpdateStatus(word(s.GetStateUpdateStatus(), "STATE_UPDATE_STATUS_")),
 		OpenChildren: int(s.GetOpenChildren()), Labels: s.GetLabels(), Error: s.GetError(),
 		CreatedAt: timeOf(s.GetCreatedAt()), UpdatedAt: timeOf(s.GetUpdatedAt()),
 	}

@@ -72,10 +72,10 @@ func TestStop(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		sessions := &fakeSessions{way: bumpy{ahead: []trouble{lostAnswer}}}
 		c := New(connect(t, fakes{sessions: sessions}), Options{})
-		if _, err := c.Stop(t.Context(), StopOptions{}); Reason(err) != fault.SessionRequired {
+		if _, err := c.StopSession(t.Context(), StopOptions{}); Reason(err) != fault.SessionRequired {
 			t.Errorf("nobody stops: %v", err)
 		}
-		stopped, err := c.ForSession("s").Stop(t.Context(), StopOptions{InPlace: true, Error: strings.Repeat("é\xff", 4096)})
+		stopped, err := c.ForSession("s").StopSession(t.Context(), StopOptions{InPlace: true, Error: strings.Repeat("é\xff", 4096)})
 		if err != nil || stopped.Prompt != "update the state" || stopped.Session.ID != "ses_1" {
 			t.Errorf("%+v, %v", stopped, err)
 		}

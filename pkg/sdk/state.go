@@ -20,7 +20,7 @@ type State struct {
 	// Data is the document, numbers as they were written; nil where an answer
 	// leaves it out.
 	Data json.RawMessage
-	// Parts are what the pointers of a read name. What is not there is not in it.
+	// Parts are the values that the pointers of a read name. Missing ones are left out.
 	Parts map[string]json.RawMessage
 	// UpdatedBy is the session, or else the principal, that made this version.
 	UpdatedBy            string
@@ -30,13 +30,13 @@ type State struct {
 // CreateState makes a state that conforms to a schema, for the client's session as
 // the root of a tree: sessions created under it from then on share the state. The
 // session is made when there is none of that name.
-func (c *Client) CreateState(ctx context.Context, schema string, data any) (State, error) {
+func (c *Client) CreateState(ctx context.Context, schema string, data any, opts ...ChangeOption) (State, error) {
 	body, err := encode("data", data)
 	if err != nil {
 		return State{}, err
 	}
 	resp, err := retry(ctx, c.states.CreateState, &statev1.CreateStateRequest{
-		SchemaName: schema, Data: body, Session: c.session, IdempotencyKey: idempotencyKey(),
+		SchemaName: schema, Data: body, Session: c.session, IdempotencyKey: keyOf(opts),
 	})
 	if err != nil {
 		return State{}, err
@@ -66,8 +66,8 @@ func (c *Client) ReadState(ctx context.Context, id string, pointers ...string) (
 }
 
 // write makes one change of a state.
-func (c *Client) write(ctx context.Context, req *statev1.UpdateStateRequest) (State, error) {
-	req.Session, req.IdempotencyKey = c.session, idempotencyKey()
+func (c *Client) write(ctx context.Context, req *statev1.UpdateStateRequest, key string) (State, error) {
+	req.Session, req.IdempotencyKey = c.session, key
 	resp, err := retry(ctx, c.states.UpdateState, req)
 	if err != nil {
 		return State{}, err

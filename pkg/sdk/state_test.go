@@ -28,7 +28,7 @@ func TestReadState(t *testing.T) {
 	states := newStates(t, `{"id": 9007199254740993, "a": {"b": [1, 2]}}`)
 	c := New(connect(t, fakes{states: states}), Options{Session: "s"})
 	whole, err := c.ReadState(t.Context(), "")
-	if err != nil || string(whole.Data) != `{"id":9007199254740993,"a":{"b":[1,2]}}` || whole.Version != 1 || whole.Parts != nil {
+	if err != nil || string(whole.Data) != `{"a":{"b":[1,2]},"id":9007199254740993}` || whole.Version != 1 || whole.Parts != nil {
 		t.Errorf("%+v, %v", whole, err)
 	}
 	parts, err := c.ReadState(t.Context(), "", "/a/b/1", "/nothing")
@@ -86,17 +86,17 @@ func TestPatch(t *testing.T) {
 		states := newStates(t, `{"list": [], "n": 1}`)
 		states.way.ahead = []trouble{uncertain, lostAnswer, silence}
 		c := New(connect(t, fakes{states: states}), Options{Session: "s"})
-		st, err := c.Patch(t.Context(), "", Test("/n", 1), Add("/list/-", "x"), Replace("/n", 2))
+		st, err := c.PatchState(t.Context(), "", Patch{Test("/n", 1), Add("/list/-", "x"), Replace("/n", 2)})
 		if doc, version := states.now(); err != nil || st.Version != 2 || version != 2 || doc != `{"list":["x"],"n":2}` {
 			t.Errorf("%s at %d, %+v, %v", doc, version, st, err)
 		}
-		if _, err = c.Patch(t.Context(), "", Test("/n", 1)); Reason(err) != fault.PatchFailed {
+		if _, err = c.PatchState(t.Context(), "", Patch{Test("/n", 1)}); Reason(err) != fault.PatchFailed {
 			t.Errorf("a failed test is %v", err)
 		}
 		if states.way.calls() != 5 {
 			t.Errorf("%d calls: what is refused must not be tried again", states.way.calls())
 		}
-		if _, err = c.Patch(t.Context(), ""); err != nil {
+		if _, err = c.PatchState(t.Context(), "", nil); err != nil {
 			t.Errorf("no operations: %v", err)
 		}
 	})

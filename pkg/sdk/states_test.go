@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	"google.golang.org/grpc"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
-	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
@@ -22,7 +23,7 @@ type fakeStates struct {
 	watch func(*statev1.WatchStateRequest, grpc.ServerStreamingServer[statev1.WatchStateResponse]) error
 
 	mu       sync.Mutex
-	doc      document.Value
+	doc      any
 	version  int64
 	answered map[string]*statev1.UpdateStateResponse
 	created  map[string]*statev1.CreateStateRequest
@@ -38,7 +39,7 @@ func newStates(t testing.TB, doc string) *fakeStates {
 	}
 }
 
-func mustParse(t testing.TB, text string) document.Value {
+func mustParse(t testing.TB, text string) any {
 	t.Helper()
 	v, err := parse([]byte(text))
 	if err != nil {
@@ -69,13 +70,13 @@ func (s *fakeStates) GetState(ctx context.Context, req *statev1.GetStateRequest)
 		defer s.mu.Unlock()
 		resp := &statev1.GetStateResponse{State: &statev1.State{StateId: "wfstate_1", Version: s.version}}
 		if len(req.GetPointers()) == 0 {
-			resp.State.Data = s.doc.AppendJSON(nil)
+			resp.State.Data, _ = write(s.doc)
 		}
 		for _, pointer := range req.GetPointers() {
-			value, found := document.Lookup(s.doc, pointer)
+			value, found := lookup(s.doc, pointer)
 			part := &statev1.Part{Pointer: pointer, Found: found}
 			if found {
-				part.Value = value.AppendJSON(nil)
+				part.Value, _ = write(value)
 			}
 			resp.Parts = append(resp.Parts, part)
 		}
@@ -105,13 +106,9 @@ func (s *fakeStates) update(req *statev1.UpdateStateRequest) (*statev1.UpdateSta
 		}
 		s.doc = doc
 	case *statev1.UpdateStateRequest_Patch:
-		patch, problems := document.ParsePatch(change.Patch, document.PatchLimits{})
-		if problems.HasErrors() {
-			return nil, fault.New(fault.InvalidJSON, "%v", problems)
-		}
-		doc, failed := patch.Apply(s.doc, document.PatchLimits{})
-		if failed != nil {
-			return nil, fault.New(fault.PatchFailed, "%s", failed.Message)
+		doc, err := patched(s.doc, change.Patch)
+		if err != nil {
+			return nil, fault.New(fault.PatchFailed, "%v", err)
 		}
 		s.doc = doc
 	default:
@@ -127,9 +124,48 @@ func (s *fakeStates) WatchState(req *statev1.WatchStateRequest, stream grpc.Serv
 	return s.watch(req, stream)
 }
 
+// lookup finds the part of a document that a JSON Pointer without escapes names.
+func lookup(doc any, pointer string) (any, bool) {
+	if pointer == "" {
+		return doc, true
+	}
+	name, rest, more := strings.Cut(pointer[1:], "/")
+	if more {
+		rest = "/" + rest
+	}
+	switch v := doc.(type) {
+	case map[string]any:
+		if value, there := v[name]; there {
+			return lookup(value, rest)
+		}
+	case []any:
+		if i, err := strconv.Atoi(name); err == nil && i < len(v) {
+			return lookup(v[i], rest)
+		}
+	}
+	return nil, false
+}
+
+// patched applies a patch.
+func patched(doc any, patch []byte) (any, error) {
+	ops, err := jsonpatch.DecodePatch(patch)
+	if err != nil {
+		return nil, err
+	}
+	text, err := write(doc)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = ops.Apply(text); err != nil {
+		return nil, err
+	}
+	return parse(text)
+}
+
 // now is the document and its version.
 func (s *fakeStates) now() (string, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.doc.String(), s.version
+	text, _ := write(s.doc)
+	return string(text), s.version
 }

@@ -4,16 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-
-	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// UpdateAs is [Client.Update] for documents as a Go value. T need not have all that
-// the document has: only what change makes different is written, and the rest stays
-// as it is, numbers to the last digit. When that cannot be, because a list or a
-// value would be replaced that T holds only in part, nothing is written.
-func UpdateAs[T any](ctx context.Context, c *Client, id string, change func(*T) error) (State, error) {
-	return c.Update(ctx, id, func(text json.RawMessage) (json.RawMessage, error) {
+// UpdateStateAs does the work of [Client.UpdateState] for documents as a Go value. T need not
+// have all that the document has: only the differences that change makes are written, and the
+// rest stays as it is, numbers to the last digit. When that cannot be, because a list or a
+// value would be replaced that T holds only in part, the state is not written.
+func UpdateStateAs[T any](ctx context.Context, c *Client, id string, change func(*T) error, opts ...ChangeOption) (State, error) {
+	return c.UpdateState(ctx, id, func(text json.RawMessage) (json.RawMessage, error) {
 		doc, err := parse(text)
 		if err != nil {
 			return nil, err
@@ -33,28 +31,19 @@ func UpdateAs[T any](ctx context.Context, c *Client, id string, change func(*T) 
 		if err != nil {
 			return nil, err
 		}
-		next, err := merge(nil, doc, before, after)
+		next, err := merge("", doc, before, after)
 		if err != nil {
-			return nil, fmt.Errorf("the state was not changed: %T %w; give it fields for that, or use Update", *value, err)
+			return nil, fmt.Errorf("the state was not changed: %T %w; give it fields for that, or use UpdateState", *value, err)
 		}
-		return next.AppendJSON(nil), nil
-	})
+		return write(next)
+	}, opts...)
 }
 
-// viewed is the document that a Go value encodes to.
-func viewed(value any) (document.Value, error) {
+// viewed returns the document that a Go value encodes to.
+func viewed(value any) (any, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return document.Value{}, fmt.Errorf("encode the state: %w", err)
+		return nil, fmt.Errorf("encode the state: %w", err)
 	}
 	return parse(text)
-}
-
-func parse(text []byte) (document.Value, error) {
-	// How large a state may be is the server's to say.
-	v, problem := document.Parse(text, document.Limits{Bytes: 1 << 30})
-	if problem != nil {
-		return document.Value{}, fmt.Errorf("read the state: %w", problem)
-	}
-	return v, nil
 }

@@ -13,8 +13,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/internal/randtest"
+
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 type counter struct {
@@ -43,7 +44,7 @@ func TestUpdateConcurrently(t *testing.T) {
 			for range writers {
 				group.Go(func() {
 					for range each {
-						_, err := UpdateAs(ctx, c, "", (*counter).increment)
+						_, err := UpdateStateAs(ctx, c, "", (*counter).increment)
 						errs.add(err)
 					}
 				})
@@ -53,7 +54,7 @@ func TestUpdateConcurrently(t *testing.T) {
 		if err := errors.Join(errs.all()...); err != nil {
 			rt.Fatal(err)
 		}
-		want := fmt.Sprintf(`{"n":%d,"id":9007199254740993}`, writers*each)
+		want := fmt.Sprintf(`{"id":9007199254740993,"n":%d}`, writers*each)
 		if doc, version := states.now(); doc != want || version != int64(1+writers*each) {
 			rt.Fatalf("%s at version %d, want %s", doc, version, want)
 		}
@@ -64,7 +65,7 @@ func TestUpdateAnswersWhatItWrote(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		states := newStates(t, `{"n": 1}`)
 		c := New(connect(t, fakes{states: states}), Options{Session: "s"})
-		st, err := c.Update(t.Context(), "", func(doc json.RawMessage) (json.RawMessage, error) {
+		st, err := c.UpdateState(t.Context(), "", func(doc json.RawMessage) (json.RawMessage, error) {
 			if string(doc) != `{"n":1}` {
 				t.Errorf("given %s", doc)
 			}
@@ -86,11 +87,11 @@ func TestUpdateRefusedByItsFunction(t *testing.T) {
 		states := newStates(t, `{"n": 1}`)
 		c := New(connect(t, fakes{states: states}), Options{Session: "s"})
 		own := errors.New("not now")
-		_, err := c.Update(t.Context(), "", func(json.RawMessage) (json.RawMessage, error) { return nil, own })
+		_, err := c.UpdateState(t.Context(), "", func(json.RawMessage) (json.RawMessage, error) { return nil, own })
 		if err != own { //nolint:errorlint // the very error
 			t.Error(err)
 		}
-		_, err = UpdateAs(t.Context(), c, "", func(*counter) error { return own })
+		_, err = UpdateStateAs(t.Context(), c, "", func(*counter) error { return own })
 		if err != own { //nolint:errorlint // the very error
 			t.Error(err)
 		}
@@ -112,7 +113,7 @@ func TestUpdateLosesEveryRace(t *testing.T) {
 			return json.RawMessage(`{"n": -1}`), nil
 		}
 		begun := time.Now()
-		if _, err := c.Update(t.Context(), "", outrun); Reason(err) != fault.VersionConflict {
+		if _, err := c.UpdateState(t.Context(), "", outrun); Reason(err) != fault.VersionConflict {
 			t.Error(err)
 		}
 		if waited := time.Since(begun); waited < patience/2 || waited > patience {
@@ -120,7 +121,7 @@ func TestUpdateLosesEveryRace(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		if _, err := c.Update(ctx, "", outrun); !errors.Is(err, context.Canceled) {
+		if _, err := c.UpdateState(ctx, "", outrun); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		if doc, _ := states.now(); doc != `{"n":0}` {
@@ -135,7 +136,7 @@ func TestUpdateRefused(t *testing.T) {
 		states := newStates(t, `{"n": 0}`)
 		c := New(connect(t, fakes{states: states}), Options{Session: "s"})
 		calls := 0
-		_, err := c.Update(t.Context(), "", func(json.RawMessage) (json.RawMessage, error) {
+		_, err := c.UpdateState(t.Context(), "", func(json.RawMessage) (json.RawMessage, error) {
 			calls++
 			return json.RawMessage(`{`), nil
 		})

@@ -32,19 +32,19 @@ type Change struct {
 	// Patch is a JSON Patch (RFC 6902) from the version before.
 	Patch         json.RawMessage
 	SchemaVersion int64
-	// Deleted says that the state is gone; nothing follows, and of the rest only
-	// StateID is set.
+	// Deleted says that the state is gone; no event follows, and of the rest only StateID
+	// is set.
 	Deleted bool
 }
 
-// Watch yields every change of a state, by default the session's, after a version,
+// WatchState yields every change of a state, by default the session's, after a version,
 // then those that come; after -1 only those that come. Versions are in order and
 // none is twice. One is missing only where the server keeps no such old ones. The
 // state must be there and readable to begin with.
 //
-// It ends with the state's deletion, with an error, or when ctx ends, which is an
-// error too. What passes by itself is not an error: it continues from the last version.
-func (c *Client) Watch(ctx context.Context, id string, after int64) iter.Seq2[Change, error] {
+// It ends with the state's deletion, with an error, or when ctx ends, which is an error
+// too. A temporary failure is not an error: it continues from the last version.
+func (c *Client) WatchState(ctx context.Context, id string, after int64) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		// No part is asked for, so this answers which state it is and its version.
 		st, err := c.ReadState(ctx, id, "/")
@@ -84,7 +84,7 @@ func (c *Client) Watch(ctx context.Context, id string, after int64) iter.Seq2[Ch
 	}
 }
 
-// watch is a state that somebody looks at.
+// watch is a state that is watched.
 type watch struct {
 	client *Client
 	id     string
@@ -130,7 +130,7 @@ func (w *watch) end() {
 	w.yield(Change{StateID: w.id, Deleted: true}, nil)
 }
 
-// broken is the error of a stream that ended without one where it should not.
+// broken returns the error of a stream that ended without one where it should not.
 func broken(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fault.New(fault.Unavailable, "the stream has ended").Wrap(fmt.Errorf("receive: %w", err))

@@ -11,9 +11,10 @@ import (
 	"google.golang.org/grpc"
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/internal/randtest"
+
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 type watchStream = grpc.ServerStreamingServer[statev1.WatchStateResponse]
@@ -26,7 +27,7 @@ func version(n int64) *statev1.WatchStateResponse {
 
 // watched collects what a watch yields.
 func watched(ctx context.Context, c *Client, after int64) (versions []int64, deleted bool, err error) {
-	for change, problem := range c.Watch(ctx, "", after) {
+	for change, problem := range c.WatchState(ctx, "", after) {
 		switch {
 		case problem != nil:
 			err = problem
@@ -141,7 +142,7 @@ func TestWatchEnds(t *testing.T) {
 			t.Errorf("its context ended: %v, %v", versions, err)
 		}
 
-		for change, err := range c.Watch(t.Context(), "", 0) {
+		for change, err := range c.WatchState(t.Context(), "", 0) {
 			if err != nil || change.StateID != "wfstate_1" || change.Actor != "agent" || change.SessionName != "s" || string(change.Patch) != "[]" {
 				t.Errorf("%+v, %v", change, err)
 			}

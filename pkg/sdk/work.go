@@ -31,13 +31,13 @@ type Runner struct {
 // with an error has failed; when that wraps [ErrNotRun] the task is given to
 // another runner. A panic in do is a failure, and continues.
 //
-// What a task that is done has changed in the values of its component is kept then (S15.2);
-// where they do not conform, or others have changed them too, the task has failed.
+// The changes of a finished task to the values of its component are kept (S15.2); where
+// they do not conform, or others have changed them too, the task has failed.
 //
-// The lease of a task is kept as long as do runs. When it is lost, the task's
-// context ends with the cause [ErrLeaseLost] and nothing is said of the outcome.
-// When ctx ends the contexts of all tasks do; Work waits until every do has
-// returned and its outcome is delivered.
+// The lease of a task is kept as long as do runs. When it is lost, the task's context
+// ends with the cause [ErrLeaseLost] and the outcome is not reported. When ctx ends the
+// contexts of all tasks do; Work waits until every do has returned and its outcome is
+// delivered.
 func (c *Client) Work(ctx context.Context, r Runner, do func(context.Context, Task) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -71,7 +71,7 @@ type worker struct {
 	failures atomic.Int64  // of streams, in a row
 }
 
-// others takes what else is free.
+// others takes other free tasks.
 func (w *worker) others() int {
 	for n := 0; ; n++ {
 		select {

@@ -14,8 +14,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/internal/randtest"
+
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // finished ends a context when the tasks are over, or after a day.

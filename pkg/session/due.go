@@ -2,8 +2,8 @@ package session
 
 import "time"
 
-// NextDue is when Tick must be called next, or Cleaned when Cleanup is set; zero
-// for never.
+// NextDue returns when Tick must be called next, or Cleaned when Cleanup is set; zero for
+// never.
 func (s *Session) NextDue() time.Time {
 	if s.Cleanup {
 		return s.EndedAt
@@ -21,7 +21,7 @@ func (s *Session) NextDue() time.Time {
 	}
 }
 
-// first is the earliest of times, of which any may be none.
+// first returns the earliest of times, of which any may be none.
 func first(times ...time.Time) time.Time {
 	var earliest time.Time
 	for _, at := range times {
@@ -32,12 +32,12 @@ func first(times ...time.Time) time.Time {
 	return earliest
 }
 
-// due is true for a time that has come; the zero time never does.
+// due reports whether a time has come; the zero time never has.
 func due(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
 
-// Tick does what is due: a task that may be taken, a lease that has lapsed, an
-// attempt that took too long (S11.3). When more than one thing is due, it does the
-// first; NextDue then tells to call it again.
+// Tick carries out due changes: a task that may be taken, a lease that has lapsed, an
+// attempt that took too long (S11.3). When more than one thing is due, it does the first;
+// NextDue then asks for another call.
 func (s *Session) Tick(c Clock) Result {
 	t := s.Task
 	switch {

@@ -51,7 +51,7 @@ func (s *Session) Extend(token int64, c Clock) Result {
 	return *r
 }
 
-// holds is true for the token of the lease that is held now.
+// holds reports whether a token is that of the lease that is held now.
 func (s *Session) holds(token int64, now time.Time) bool {
 	return s.Task.Leased() && s.Task.Token == token && s.Task.Expires.After(now)
 }
@@ -75,9 +75,9 @@ func (s *Session) Ack(token int64, message json.RawMessage, c Clock) Result {
 	return r.finish(c)
 }
 
-// Fail ends a task whose agent has failed, or with retry did not run at all.
-// Callbacks are delivered again, and so is what did not run; the rest counts as the
-// agent's stop. Changed is as with Ack.
+// Fail ends a task whose agent has failed, or with retry did not run at all. Callbacks
+// are delivered again, and so are tasks that did not run; the rest counts as the agent's
+// stop. Changed is as with Ack.
 func (s *Session) Fail(token int64, reason string, retry bool, c Clock) Result {
 	if !s.holds(token, c.Now) {
 		return unchanged(s)
@@ -123,7 +123,7 @@ func (r *Result) forget() {
 func (r *Result) giveAgain(now time.Time) {
 	s, t := r.Session, r.Session.Task
 	if t.Stopped {
-		// The agent itself has said that it stopped: there is nothing to do again.
+		// The agent itself has said that it stopped: no work is to be repeated.
 		r.close(TaskDone)
 		return
 	}
@@ -136,6 +136,6 @@ func (r *Result) giveAgain(now time.Time) {
 	t.Callbacks = nil
 	t.Due, t.Ready = now, true
 	if t.Kind != KindStateUpdate {
-		t.Deadline = time.Time{} // the work starts again, and what it is asked in place
+		t.Deadline = time.Time{} // the work starts again, and so do its prompts in place
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 )
 
-// ledger keeps what the sessions of a tree have said, and holds them to it.
+// ledger keeps the events of the sessions of a tree, and checks them.
 type ledger struct {
 	tree   *tree
 	tasks  map[string]*taskFate
@@ -140,10 +140,10 @@ func (l *ledger) ending(ch change, ev session.Event) {
 	}
 }
 
-// say says that a session is about to be resumed with a prompt.
+// say records that a session is about to be resumed with a prompt.
 func (l *ledger) say(name, prompt string) { l.said[prompt] = name }
 
-// tell takes what a runner is given from what waits.
+// tell takes the prompt of a runner from those that wait.
 func (l *ledger) tell(s *session.Session) {
 	for text := range strings.SplitSeq(s.Prompt, "\n\n") {
 		delete(l.said, text)
@@ -177,7 +177,7 @@ func (l *ledger) prompts(ch change) {
 	}
 }
 
-// isTask compares the task of a session with what was announced.
+// isTask compares the task of a session with its events.
 func (l *ledger) isTask(ch change) {
 	t := ch.after.Task
 	for id, fate := range l.tasks {
@@ -196,7 +196,7 @@ func (l *ledger) isTask(ch change) {
 	}
 }
 
-// end says that a session is about to be ended by force.
+// end records that a session is about to be ended by force.
 func (l *ledger) end(name string) {
 	if l.tree.stored[name].Status == session.Ended {
 		return
@@ -243,8 +243,8 @@ func (l *ledger) check() {
 	}
 }
 
-// standing: an ended session has nothing outstanding, and one that has stopped and
-// has nothing outstanding has ended (S11), but for a root that nobody has closed.
+// standing: an ended session has no outstanding work, and one that has stopped and has
+// none has ended (S11), but for a root that was not closed.
 func (l *ledger) standing(s *session.Session) {
 	idle := s.Task == nil && len(s.Callbacks) == 0 && s.Prompt == "" && s.NextPrompt == "" && s.Update != session.UpdatePending
 	switch {

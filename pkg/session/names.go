@@ -17,7 +17,7 @@ func Alike(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// Above returns the name of the session that a name is below, or nothing: "alice" of "alice/x",
+// Above returns the name of the session that a name is below, or "": "alice" of "alice/x",
 // which covers it whether or not either was created (S7.9).
 func Above(name string) string {
 	at := strings.LastIndexByte(name, '/')

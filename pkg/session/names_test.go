@@ -3,7 +3,7 @@ package session
 import "testing"
 
 // S7.9: names that a reader may take for the same are alike; a name that only begins the same is
-// below nothing.
+// not below it.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, alike, above string }{
@@ -17,7 +17,7 @@ func TestNames(t *testing.T) {
 		{"/", "/", ""},
 		{"", "", ""},
 		{"Alice/X", "alice/x", "Alice"},
-		{"alice\uff0fx", "alice/x", ""}, // a full-width slash is none in the name, and one in what is alike
+		{"alice\uff0fx", "alice/x", ""}, // a full-width slash is none in the name, and one in its folded form
 		{"\uff21lice/x", "alice/x", "\uff21lice"},
 		{"a\u0301/x", "\u00e1/x", "a\u0301"},
 	} {

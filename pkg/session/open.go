@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Spec is what a session is made of.
+// Spec has the parameters of a new session.
 type Spec struct {
 	ID, Name string
 	// Skip: the session need not report (S11.2).
@@ -57,7 +57,7 @@ func Open(spec Spec, parent *Session, c Clock) (Result, error) {
 	return *r, nil
 }
 
-// WithState is a root session that has created the state that its tree shares.
+// WithState returns a root session that has created the state that its tree shares.
 func (s *Session) WithState(stateID string, c Clock) Result {
 	r := s.begin(c)
 	r.Session.StateID = stateID
@@ -65,7 +65,7 @@ func (s *Session) WithState(stateID string, c Clock) Result {
 	return *r
 }
 
-// Granted is a session that may read a state of another tree, or no longer (S10.9).
+// Granted returns a session that may read a state of another tree, or no longer (S10.9).
 func (s *Session) Granted(stateID string, revoke bool, c Clock) Result {
 	if slices.Contains(s.Grants, stateID) != revoke {
 		return unchanged(s)
@@ -80,7 +80,7 @@ func (s *Session) Granted(stateID string, revoke bool, c Clock) Result {
 	return *r
 }
 
-// Cleaned is a session whose own values have been removed after its end.
+// Cleaned returns a session whose own values have been removed after its end.
 func (s *Session) Cleaned(c Clock) Result {
 	r := s.begin(c)
 	r.Session.Cleanup = false

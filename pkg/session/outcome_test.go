@@ -8,8 +8,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 )
 
-// TestResults: S15.3. What a session gives itself counts more than the final message of its
-// agent; a report leaves the message of the work; new work drops the result of before.
+// TestResults: S15.3. A result that a session gives itself counts more than the final
+// message of its agent; a report leaves the message of the work; new work drops the result
+// of before.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	w := newTree(t.Fatalf)

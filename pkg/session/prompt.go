@@ -13,7 +13,7 @@ const (
 	maxLine = 1000
 )
 
-// Shared is what a prompt says about the state that a session shares.
+// Shared describes, for a prompt, the state that a session shares.
 type Shared struct {
 	// Data and Schema are JSON.
 	Data, Schema string
@@ -22,8 +22,8 @@ type Shared struct {
 	Prefix string
 }
 
-// UpdatePrompt is what an agent is told that must update the state: stronger with
-// each attempt, from 1; from the third on only what matters (S11.2, S11.5).
+// UpdatePrompt returns the prompt for an agent that must update the state: stronger with
+// each attempt, from 1; from the third on only the essential (S11.2, S11.5).
 func UpdatePrompt(attempt, attempts int, state Shared) string {
 	switch {
 	case attempt <= 1:
@@ -46,7 +46,7 @@ The arguments of %s: {"operations": [{"op": "add", "path": "/...", "value": ...}
 	}
 }
 
-// tool is the name of one of Interlock's tools, as the agent knows it.
+// tool returns the name of one of Interlock's tools, as the agent knows it.
 func tool(name, prefix string) string { return "`" + prefix + name + "`" }
 
 func firstPrompt(state Shared) string {
@@ -97,7 +97,8 @@ func backticks(text string) int {
 	return longest
 }
 
-// CallbackPrompt tells a parent which children have ended, and how (S11.4).
+// CallbackPrompt returns the prompt that informs a parent which children have ended, and
+// how (S11.4).
 func CallbackPrompt(callbacks []Callback, prefix string) string {
 	var b strings.Builder
 	for i := range callbacks {

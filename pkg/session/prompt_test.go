@@ -51,7 +51,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// TestUpdatePromptSays what agents and their authors rely on, whatever else changes
+// TestUpdatePromptSays the parts that agents and their authors rely on, in every version
 // (S11.5).
 func TestUpdatePromptSays(t *testing.T) {
 	t.Parallel()

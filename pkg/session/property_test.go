@@ -12,9 +12,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 )
 
-// TestTrees gives random commands to random trees, in the order of nobody's design,
-// and holds the sessions to what the ledger says. At the end everybody does what
-// they should, and every session must end (S11).
+// TestTrees gives random commands to random trees, in random order, and compares the
+// sessions with the ledger. At the end all do their work, and every session must end
+// (S11).
 func TestTrees(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, func(t *rapid.T) {
@@ -141,7 +141,7 @@ func (g *gardener) resume(name string) {
 	g.tree.resume(name, prompt)
 }
 
-// lease: no runner gets what another has.
+// lease: no runner gets the task of another.
 func (g *gardener) lease(name string) {
 	before := g.tree.stored[name]
 	out := g.tree.lease(name, "runner")
@@ -150,8 +150,8 @@ func (g *gardener) lease(name string) {
 	}
 }
 
-// token is the one that is held, or an old one, or one that was never given. Those
-// must change nothing.
+// token is the one that is held, or an old one, or one that was never given. Those must
+// have no effect.
 func (g *gardener) token(name string) int64 {
 	s := g.tree.stored[name]
 	if g.one(4) {

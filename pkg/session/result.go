@@ -20,8 +20,8 @@ const (
 	TaskDropped = "dropped"
 )
 
-// Event is what a command is announced as. Task is set in events about a task,
-// Callback in those about one.
+// Event announces a command. Task is set in events about a task, Callback in those about
+// one.
 type Event struct {
 	Type     string
 	Task     *Task
@@ -34,7 +34,7 @@ type Result struct {
 	Session *Session
 	Changed bool
 	Events  []Event
-	// Calls are what the parent is to Receive, in the same commit.
+	// Calls are for the parent to Receive, in the same commit.
 	Calls []Callback
 	// Ended: the session has ended now, so its parent has one open child less.
 	// Reopened: it had ended and has not any more.
@@ -43,8 +43,8 @@ type Result struct {
 	newTaskID func() string
 }
 
-// Clock is what a command is told: the time, the configuration, and where ids of
-// tasks come from, each another.
+// Clock has the environment of a command: the time, the configuration, and the source of
+// ids of tasks, each another.
 type Clock struct {
 	Now       time.Time
 	Config    Config
@@ -66,7 +66,7 @@ func (r *Result) announceTask(kind string, t *Task) {
 	r.Events = append(r.Events, Event{Type: kind, Task: &was})
 }
 
-// finish queues what comes next and sees whether the session has ended by now.
+// finish queues the next task and checks whether the session has ended by now.
 func (r *Result) finish(c Clock) Result {
 	s := r.Session
 	if s.Status == Finished && s.Task == nil && s.Prompt == "" && s.Update != UpdatePending {
@@ -96,5 +96,5 @@ func (r *Result) reopen() {
 	}
 }
 
-// unchanged is the result of a command that has nothing to do.
+// unchanged returns the result of a command without effect.
 func unchanged(s *Session) Result { return Result{Session: s} }

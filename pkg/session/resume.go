@@ -2,8 +2,8 @@ package session
 
 import "time"
 
-// Resume says that a session's agent works again: by itself, or with a prompt that
-// a runner is to give it. A child's report is asked for again.
+// Resume records that a session's agent works again: by itself, or with a prompt that a
+// runner is to give it. A child's report is asked for again.
 func (s *Session) Resume(prompt string, c Clock) Result {
 	if prompt == "" && s.Status == Running {
 		return unchanged(s)
@@ -21,12 +21,12 @@ func (s *Session) Resume(prompt string, c Clock) Result {
 	return r.finish(c)
 }
 
-// prompt queues what the agent is to be told, after what waits already.
+// prompt queues a text for the agent, after those that wait already.
 func (r *Result) prompt(text string) {
 	s := r.Session
 	waiting := &s.Prompt
 	if s.Task.Leased() && s.Task.givesPrompt() {
-		waiting = &s.NextPrompt // Prompt is what the runner has, or is to be given again
+		waiting = &s.NextPrompt // Prompt is with the runner, or is to be given again
 	}
 	if *waiting != "" {
 		*waiting += "\n\n"

@@ -1,9 +1,8 @@
-// Package session is the life of one agent's conversation within a tree of them:
-// who shares which state, when a child must report, when its parent is called back,
-// and what a runner is to do next (S11).
+// Package session is the life of one agent's conversation within a tree of them: shared
+// states, reports of children, callbacks to parents, and the next task of a runner (S11).
 //
-// It is pure: a session, a command and the time in, the next session and what is
-// to be announced out. It must never do I/O, look at the clock or make up an id.
+// It is pure: a session, a command and the time in, the next session and the events to
+// announce out. It must never do I/O, look at the clock or make up an id.
 package session
 
 import (
@@ -23,7 +22,7 @@ const (
 	// Finished: the agent has stopped, and may be resumed - to update the state, or
 	// by a callback.
 	Finished Status = "FINISHED"
-	// Ended: it has stopped, and nothing is outstanding, or was ended by force.
+	// Ended: it has stopped, and no work is outstanding, or was ended by force.
 	Ended Status = "ENDED"
 )
 
@@ -36,15 +35,15 @@ const (
 	UpdatePending   UpdateStatus = "PENDING"
 	UpdateCompleted UpdateStatus = "COMPLETED"
 	UpdateFailed    UpdateStatus = "FAILED"
-	// UpdateSkipped: it need not report; so do roots, which have nobody to report to.
+	// UpdateSkipped: it need not report; so do roots, which have no parent.
 	UpdateSkipped UpdateStatus = "SKIPPED"
 )
 
 // MaxDepth is how deep a tree of sessions may be; its root has depth 0 (S11.1).
 const MaxDepth = 32
 
-// Session is one agent's conversation. It is immutable: commands answer a new one.
-// The JSON form is what is stored; fields are only ever added to it.
+// Session is one agent's conversation. It is immutable: commands answer a new one. The
+// JSON form is stored; fields are only ever added to it.
 type Session struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -56,9 +55,9 @@ type Session struct {
 	Depth      int    `json:"depth,omitempty"`
 
 	Status Status `json:"status"`
-	// StateID is the state that the tree shared when the session was created; of a
-	// root, the one that it has created. It is emptied when that was deleted, and
-	// then there is nothing to report.
+	// StateID is the state that the tree shared when the session was created; of a root,
+	// the one that it has created. It is emptied when that was deleted, and then there is
+	// no report due.
 	StateID string       `json:"state_id,omitempty"`
 	Update  UpdateStatus `json:"update"`
 	// AcceptEarly takes an update during the session's own work for its report, and
@@ -91,7 +90,7 @@ type Session struct {
 	Starting bool   `json:"starting,omitempty"`
 	// NextPrompt waits until a runner is through with Prompt.
 	NextPrompt string `json:"next_prompt,omitempty"`
-	// Task is what a runner is to do, or does; nil for nothing.
+	// Task is the next or present task of a runner; nil if there is none.
 	Task *Task `json:"task,omitempty"`
 	// LastTask is the task that was acknowledged last, for repeats of that.
 	LastTask string `json:"last_task,omitempty"`
@@ -100,7 +99,7 @@ type Session struct {
 
 	Labels   map[string]string `json:"labels,omitempty"`
 	StateRef string            `json:"state_ref,omitempty"`
-	// Agent is the name of what it has started from (S15.10).
+	// Agent is the name of the agent that it has started from (S15.10).
 	Agent   string `json:"agent,omitempty"`
 	Subject string `json:"subject,omitempty"`
 	// Grants are states of other trees that it may read (S10.9).
@@ -116,7 +115,7 @@ type Session struct {
 	Given    bool            `json:"given,omitempty"`
 	ResultAt time.Time       `json:"result_at,omitzero"`
 
-	// Cleanup: what was kept for the session alone is to be removed.
+	// Cleanup: data of this session alone is to be removed.
 	Cleanup bool `json:"cleanup,omitempty"`
 
 	CreatedAt time.Time `json:"created_at"`
@@ -124,16 +123,16 @@ type Session struct {
 	// EndedBy is who has stopped it: an end by another than the session itself is lifted
 	// by an operator, or by a session above (S11.1).
 	EndedBy *authority.Author `json:"ended_by,omitempty"`
-	// Dismissed: another has ended it whatever was outstanding, so it does not come back
-	// because a child of it works again.
+	// Dismissed: another has ended it in spite of outstanding work, so it does not come
+	// back because a child of it works again.
 	Dismissed bool      `json:"dismissed,omitempty"`
 	EndedAt   time.Time `json:"ended_at,omitzero"`
 	// Version is that of the record, and not part of it.
 	Version int64 `json:"-"`
 }
 
-// Callback tells a parent how a child has ended. It may be delivered more than
-// once, always with the same id (S11.4).
+// Callback informs a parent how a child has ended. It may be delivered more than once,
+// always with the same id (S11.4).
 type Callback struct {
 	ID        string       `json:"id"`
 	SessionID string       `json:"session_id"`
@@ -165,7 +164,7 @@ type Config struct {
 	MaxDeliveries int
 }
 
-// WithDefaults fills in what is not set.
+// WithDefaults fills in unset fields.
 func (c Config) WithDefaults() Config {
 	if c.MaxAttempts <= 0 {
 		c.MaxAttempts = 3
@@ -185,24 +184,25 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Root is true for the root of a tree.
+// Root reports whether the session is the root of a tree.
 func (s *Session) Root() bool { return s.ParentID == "" }
 
-// MustReport is true when its agent is not done before it has updated the state.
+// MustReport reports whether its agent is not done before it has updated the state.
 func (s *Session) MustReport() bool {
 	return !s.Root() && s.StateID != "" && s.Update != UpdateSkipped
 }
 
-// SameTree is true for sessions of one tree, whose states they may read and write
-// (S10.9).
+// SameTree reports whether a session is of the same tree, whose states it may read and
+// write (S10.9).
 func (s *Session) SameTree(root string) bool { return s.RootID == root }
 
-// MayRead is true for a state of its own tree, and one that it was granted (S10.9).
+// MayRead reports whether a state may be read: one of its own tree, and one that it was
+// granted (S10.9).
 func (s *Session) MayRead(root, stateID string) bool {
 	return s.SameTree(root) || slices.Contains(s.Grants, stateID)
 }
 
-// clone is a copy whose lists and task can be changed.
+// clone returns a copy whose lists and task can be changed.
 func (s *Session) clone(now time.Time) *Session {
 	next := *s
 	next.Callbacks = slices.Clone(s.Callbacks)

@@ -104,7 +104,7 @@ func TestGrants(t *testing.T) { // S10.9
 	}
 }
 
-// TestLateClock: Tick may come late; what is due then must not be used in between.
+// TestLateClock: Tick may come late; a due lease must not be used in between.
 func TestLateClock(t *testing.T) { // S11.3
 	t.Parallel()
 	w := newTree(t.Fatalf)

@@ -13,11 +13,11 @@ import (
 type Stop struct {
 	// InPlace: the caller resumes the agent itself, with Session.Asked.
 	InPlace bool
-	// End ends the session whatever is outstanding.
+	// End ends the session in spite of outstanding work.
 	End bool
 	// Error is why the agent failed; empty when it did not.
 	Error string
-	// By is who stops it; nil where nobody asked for that.
+	// By is the caller who stops it; nil if there was no request.
 	By *authority.Author
 	// Result of the work, as JSON; nil for none.
 	Result json.RawMessage
@@ -27,11 +27,11 @@ type Stop struct {
 const MaxResult = 64 << 10
 
 // shownResult is how much of it a callback shows, so that a parent of many children can
-// be told of all.
+// be notified of all.
 const shownResult = 1 << 10
 
-// record keeps what a session gives as the result of its work. What it gives itself counts
-// more than the final message of its agent, which a runner gives.
+// record keeps the result of a session's work. One that it gives itself counts more than
+// the final message of its agent, which a runner gives.
 func (r *Result) record(result json.RawMessage, given bool, now time.Time) {
 	s := r.Session
 	if len(result) == 0 {
@@ -65,11 +65,11 @@ func (s *Session) Stop(cmd Stop, c Clock) Result {
 	return r.finish(c)
 }
 
-// outranks reports that an end by somebody is harder to lift than the one that there is.
+// outranks reports that an end by a caller is harder to lift than the one that there is.
 func (s *Session) outranks(by *authority.Author) bool { return s.rank(by) > s.rank(s.EndedBy) }
 
-// rank is how hard an end is to lift: its own least, then that of an agent that no session
-// is known of, that of another session, and that of an operator.
+// rank returns how hard an end is to lift: its own least, then that of an agent that no
+// session is known of, that of another session, and that of an operator.
 func (s *Session) rank(by *authority.Author) int {
 	switch {
 	case by == nil || by.Role == authority.Agent && by.SessionID == s.ID:
@@ -83,7 +83,7 @@ func (s *Session) rank(by *authority.Author) int {
 	}
 }
 
-// endWork is the end of one piece of the agent's work.
+// endWork handles the end of one piece of the agent's work.
 func (r *Result) endWork(cmd Stop, c Clock) {
 	s := r.Session
 	waits := s.Update == UpdatePending && s.Status == Finished // for its prompt to be given
@@ -161,8 +161,8 @@ func (r *Result) settle(c Clock) {
 	r.Calls = append(r.Calls, cb)
 }
 
-// longestReason bounds what a callback says, so that a parent of many children can
-// still be told of all.
+// longestReason bounds the text of a callback, so that a parent of many children can
+// still be notified of all.
 const longestReason = 512
 
 func clip(text string) string {
@@ -172,7 +172,7 @@ func clip(text string) string {
 	return text
 }
 
-// failure says why the parent must not count on the child's work.
+// failure describes why the parent must not count on the child's work.
 func (s *Session) failure() string {
 	if s.Update == UpdateFailed {
 		text := "the workflow state was not updated (attempts: " + strconv.Itoa(s.Attempts) + ")"
@@ -184,9 +184,8 @@ func (s *Session) failure() string {
 	return s.Error
 }
 
-// giveUp ends a session for good: what is outstanding is dropped, also what a
-// runner has taken. Its open children stay counted, and call back in vain unless
-// it is resumed.
+// giveUp ends a session for good: outstanding work is dropped, also a task that a runner
+// has taken. Its open children stay counted, and call back in vain unless it is resumed.
 func (r *Result) giveUp(now time.Time) {
 	s := r.Session
 	if s.Task != nil {
@@ -196,8 +195,8 @@ func (r *Result) giveUp(now time.Time) {
 	r.end(now)
 }
 
-// Asked says which prompt the agent must be given before it may stop, from 1; 0
-// when it may. It is for callers that stop a session in place.
+// Asked describes which prompt the agent must be given before it may stop, from 1; 0 when
+// it may. It is for callers that stop a session in place.
 func (s *Session) Asked() int {
 	if s.InPlace && s.Update == UpdatePending {
 		return s.Attempts
@@ -205,8 +204,8 @@ func (s *Session) Asked() int {
 	return 0
 }
 
-// StateUpdated says that the session has changed the state that it shares (S11.2).
-// Changed is false, and nothing need be stored, when that makes no difference.
+// StateUpdated records that the session has changed the state that it shares (S11.2).
+// Changed is false, and storing is not needed, when that makes no difference.
 func (s *Session) StateUpdated(c Clock) Result {
 	switch {
 	case s.Update == UpdatePending:
@@ -214,8 +213,8 @@ func (s *Session) StateUpdated(c Clock) Result {
 		r.Session.Update, r.Session.Deadline = UpdateCompleted, time.Time{}
 		r.announce(EventUpdateCompleted)
 		if s.Status == Finished && !s.Task.Leased() {
-			// Nobody need ask for it any more. A session that reported after its stop may
-			// continue and stop again; if not, it is done after a while.
+			// No prompt for it is needed any more. A session that reported after its stop
+			// may continue and stop again; if not, it is done after a while.
 			r.drop(KindStateUpdate)
 			r.Session.Deadline = c.Now.Add(c.config().AttemptTimeout)
 		}

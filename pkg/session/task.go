@@ -2,7 +2,7 @@ package session
 
 import "time"
 
-// Kind says what a task is for.
+// Kind is the purpose of a task.
 type Kind string
 
 // The kinds of tasks.
@@ -13,7 +13,7 @@ const (
 	KindStateUpdate Kind = "STATE_UPDATE"
 	// KindCallback resumes it because children have called back.
 	KindCallback Kind = "CALLBACK"
-	// KindResume resumes it because somebody asked for that.
+	// KindResume resumes it on request.
 	KindResume Kind = "RESUME"
 )
 
@@ -26,14 +26,14 @@ type Task struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Due is when a runner may take it.
 	Due time.Time `json:"due"`
-	// Ready: it is due, and runners are told.
+	// Ready: it is due, and runners are notified.
 	Ready bool `json:"ready,omitempty"`
 	// Callbacks are those that it delivers, from when it was leased.
 	Callbacks []Callback `json:"callbacks,omitempty"`
 	// Given counts the leases, Failures the ends without success.
 	Given    int `json:"given,omitempty"`
 	Failures int `json:"failures,omitempty"`
-	// Runner holds the lease until Expires; empty for nobody.
+	// Runner holds the lease until Expires; empty if there is none.
 	Runner  string    `json:"runner,omitempty"`
 	Token   int64     `json:"token,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
@@ -50,15 +50,15 @@ type Task struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Leased is true while a runner has it.
+// Leased reports whether a runner has it.
 func (t *Task) Leased() bool { return t != nil && t.Runner != "" }
 
-// givesPrompt is true for the tasks that give Session.Prompt to the agent.
+// givesPrompt reports whether the task gives Session.Prompt to the agent.
 func (t *Task) givesPrompt() bool {
 	return t != nil && (t.Kind == KindStart || t.Kind == KindResume)
 }
 
-// plan queues what is to be done next, when nothing is.
+// plan queues the next task, when there is none.
 func (r *Result) plan(c Clock) {
 	s, now := r.Session, c.Now
 	if s.Task != nil || s.Status == Ended {

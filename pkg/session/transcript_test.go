@@ -156,7 +156,7 @@ func author(name string) *authority.Author {
 	}
 }
 
-// setup reads the configuration of a tree; what is not given is the default.
+// setup reads the configuration of a tree; missing values have the default.
 func (p *player) setup(text string) {
 	for field := range strings.FieldsSeq(text) {
 		key, value, _ := strings.Cut(field, "=")

@@ -4,7 +4,7 @@ package session
 // wait, in one resumption, when no other is under way.
 func (s *Session) Receive(cb Callback, c Clock) Result {
 	if s.Status == Ended {
-		return unchanged(s) // it was ended whatever was outstanding
+		return unchanged(s) // it was ended in spite of outstanding work
 	}
 	r := s.begin(c)
 	r.Session.Callbacks = append(r.Session.Callbacks, cb)

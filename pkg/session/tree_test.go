@@ -11,8 +11,8 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// tree is what an application does with sessions: it stores them, and carries what
-// one command says to the parent in the same step.
+// tree acts as an application with sessions: it stores them, and carries the calls of one
+// command to the parent in the same step.
 type tree struct {
 	fatalf   func(format string, args ...any)
 	stored   map[string]*session.Session // by name
@@ -114,7 +114,7 @@ func stored(w *tree, s *session.Session) *session.Session {
 	return &back
 }
 
-// advance moves the time, and does what comes due on the way.
+// advance moves the time, and makes due changes on the way.
 func (w *tree) advance(by time.Duration) {
 	for until := w.now.Add(by); ; {
 		name, due := w.next()
@@ -129,7 +129,7 @@ func (w *tree) advance(by time.Duration) {
 	}
 }
 
-// next is the session that has something due first.
+// next is the session that is due first.
 func (w *tree) next() (name string, due time.Time) {
 	for _, n := range w.names {
 		if at := w.stored[n].NextDue(); !at.IsZero() && (name == "" || at.Before(due)) {
@@ -139,8 +139,8 @@ func (w *tree) next() (name string, due time.Time) {
 	return name, due
 }
 
-// tick does all that is due now in one session. It must come to an end, and leave
-// nothing that was due already.
+// tick does all that is due now in one session. It must come to an end, and leave no due
+// work.
 func (w *tree) tick(name string) {
 	for range 4 {
 		due := w.stored[name].NextDue()

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// ansi appends what $'...' means to bash. It reports false for what depends on
-// the locale or would be no text.
+// ansi appends the meaning of $'...' in bash. It reports false for text that depends on
+// the locale or is not valid.
 func ansi(buf []byte, s string) ([]byte, bool) {
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' || i+1 == len(s) {

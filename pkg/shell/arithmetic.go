@@ -71,7 +71,7 @@ func assigns(op syntax.BinAritOperator) bool {
 	return false
 }
 
-// nameOf is the variable that an expression is, or the array it is an item of.
+// nameOf returns the variable that an expression is, or the array it is an item of.
 func nameOf(x syntax.ArithmExpr) string {
 	if name, ok := literalName(x); ok {
 		return name
@@ -104,7 +104,7 @@ func (p *planner) number(w *syntax.Word) {
 	}
 }
 
-// numeral is literal text in an expression: an integer, or the name of one.
+// numeral judges literal text in an expression: an integer, or the name of one.
 func (p *planner) numeral(text string) {
 	switch {
 	case isInteger(text):
@@ -139,7 +139,7 @@ func (p *planner) numberPart(part syntax.WordPart) {
 	}
 }
 
-// known requires that what stands for an expansion is an integer.
+// known requires that the value of an expansion is an integer.
 func (p *planner) known(h hole, about string) {
 	switch {
 	case h.integer:
@@ -150,8 +150,8 @@ func (p *planner) known(h hole, about string) {
 	}
 }
 
-// evaluated is a word whose value bash evaluates as arithmetic: operands of
-// [[ -eq ]], arguments of let, values of integer variables.
+// evaluated judges a word whose value bash evaluates as arithmetic: operands of [[ -eq
+// ]], arguments of let, values of integer variables.
 func (p *planner) evaluated(w Word, about string) {
 	switch {
 	case w.integer, isInteger(w.Text), w.Text == "":
@@ -201,7 +201,7 @@ func (p *planner) index(array string, x syntax.ArithmExpr) {
 	p.array = outer
 }
 
-// quotedKey is the text of ["key"].
+// quotedKey returns the text of ["key"].
 func quotedKey(x syntax.ArithmExpr) (string, bool) {
 	w, ok := x.(*syntax.Word)
 	if !ok || len(w.Parts) != 1 {
@@ -220,7 +220,7 @@ func quotedKey(x syntax.ArithmExpr) (string, bool) {
 	return "", false
 }
 
-// key is the text of a subscript: as arithmetic it could evaluate each name in it.
+// key judges the text of a subscript: as arithmetic it could evaluate each name in it.
 func (p *planner) key(text string) {
 	if strings.ContainsAny(text, "$`[\\") {
 		p.hide(notKnownInteger, text)

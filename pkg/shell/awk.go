@@ -2,9 +2,9 @@ package shell
 
 import "strings"
 
-// awkEffects reads a program of awk: what writes (print > file), what runs
-// (system, pipes), what reads the environment. Where a / could be a division or
-// the begin of a pattern it judges for the worst.
+// awkEffects reads a program of awk: its writes (print > file), its programs (system,
+// pipes), its reads of the environment. Where a / could be a division or the begin of a
+// pattern it judges for the worst.
 func awkEffects(program string) filterEffects {
 	r := &awkReader{text: program}
 	for r.token() {
@@ -24,13 +24,13 @@ type awkReader struct {
 	failed  bool
 	effects filterEffects
 
-	last     awkToken // what a / after it means
+	last     awkToken // decides the meaning of a / after it
 	depth    int      // of parentheses
 	printing bool     // a print has begun, at the depth printAt
 	printAt  int
 }
 
-// awkToken is what the last token says about a / that follows it.
+// awkToken is the kind of the last token, which decides on a / that follows it.
 type awkToken uint8
 
 const (
@@ -173,8 +173,7 @@ func (r *awkReader) operator(c byte) {
 	}
 }
 
-// redirect reads what follows the > of a print: a standard stream and nothing
-// more, or a file.
+// redirect reads the target after the > of a print: a standard stream alone, or a file.
 func (r *awkReader) redirect() {
 	if r.peek(0) == '>' {
 		r.at++

@@ -2,8 +2,8 @@ package shell
 
 import "strings"
 
-// Blind reports a finding of a program or a script that may be any: nothing in the
-// line tells what would run.
+// Blind reports a finding of a program or a script that may be any: the line does not
+// show the code that would run.
 func (f Finding) Blind() bool {
 	if f.Kind != Hidden {
 		return false
@@ -17,14 +17,14 @@ func (f Finding) Blind() bool {
 	}
 }
 
-// Process reports a finding of what may read the environment or the memory of a
+// Process reports a finding of a possible read of the environment or the memory of a
 // process.
 func (f Finding) Process() bool { return f.What == readsProcess }
 
-// Decides reports a finding of a variable by which some programs choose what they run.
+// Decides reports a finding of a variable by which some programs choose their programs.
 func (f Finding) Decides() bool { return f.What == holdsCode || f.What == decidesRuns }
 
-// What findings say that are Blind, in addition to hiddenScript.
+// Texts of findings that are Blind, in addition to hiddenScript.
 const (
 	hiddenName      = "runs a command whose name is known only when the line runs"
 	hiddenInput     = "runs what a shell reads from its input"
@@ -37,8 +37,8 @@ const (
 	hiddenOption    = "runs a shell with an option that cannot be judged"
 )
 
-// ownScript is said of a file that a line writes and then runs. It is code of which no list can
-// tell, and nothing more: in two calls it would be a file of the workspace.
+// ownScript describes a file that a line writes and then runs. It is code that no list knows,
+// and no worse: in two calls it would be a file of the workspace.
 const ownScript = "runs a file that the same line writes"
 
 // Own reports a finding of a file that the line writes and then runs.

@@ -12,8 +12,8 @@ const (
 	hiddenScript  = "runs a script that is known only when the line runs"
 )
 
-// builtin walks the commands that the shell runs itself and that a table of
-// programs does not tell. It reports false for others.
+// builtin walks the commands that the shell runs itself and that no table of programs
+// has. It reports false for others.
 func (p *planner) builtin(name string, c, at int) bool {
 	args := p.plan.Commands[c].Words[at+1:]
 	switch name {
@@ -103,7 +103,7 @@ func (p *planner) trap(args []Word) {
 	}
 }
 
-// source runs a file in the shell itself: nothing of it is seen.
+// source runs a file in the shell itself: its text is not seen.
 func (p *planner) source(c, at int) {
 	words := p.plan.Commands[c].Words
 	switch {
@@ -193,8 +193,8 @@ func (p *planner) readBuiltin(c, at int, options, naming string) {
 	p.names(c, i, words[i:])
 }
 
-// lastOption is the option in a word of short options that takes an argument, and
-// what of it is in the word.
+// lastOption returns the option in a word of short options that takes an argument, and
+// the part of it that is in the word.
 func lastOption(word, options string) (letter byte, attached string, takes bool) {
 	for i := 1; i < len(word); i++ {
 		if at := strings.IndexByte(options, word[i]); at >= 0 && word[i] != ':' {
@@ -204,7 +204,7 @@ func lastOption(word, options string) (letter byte, attached string, takes bool)
 	return 0, "", false
 }
 
-// names sets variables to what comes from outside. at is the place of the first.
+// names sets variables to unknown values. at is the place of the first.
 func (p *planner) names(c, at int, words []Word) {
 	for i, w := range words {
 		name, ok := plainVariable(w)
@@ -251,8 +251,8 @@ func (p *planner) unset(args []Word) {
 	}
 }
 
-// setBuiltin walks set and shopt: without operands set shows every variable, and
-// some options change how bash reads what follows.
+// setBuiltin walks set and shopt: without operands set shows every variable, and some
+// options change how bash reads the rest.
 func (p *planner) setBuiltin(name string, c, at int) {
 	words := p.plan.Commands[c].Words
 	if name == "set" && !slices.ContainsFunc(words[at+1:], func(w Word) bool { return !w.many }) {
@@ -293,7 +293,7 @@ func (p *planner) alias(c, at int) {
 	}
 }
 
-// aliasValue are the words of the one simple command that an alias is.
+// aliasValue returns the words of the one simple command that an alias is.
 func (p *planner) aliasValue(text string) (words []Word, plain bool) {
 	outer := p.text
 	defer func() { p.text = outer }()
@@ -309,7 +309,7 @@ func (p *planner) aliasValue(text string) (words []Word, plain bool) {
 	return words, true
 }
 
-// oneCall is the one simple command that a file is.
+// oneCall returns the one simple command that a file is.
 func oneCall(file *syntax.File) (*syntax.CallExpr, bool) {
 	if file == nil || len(file.Stmts) != 1 {
 		return nil, false

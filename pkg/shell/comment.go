@@ -38,9 +38,9 @@ func continuesComment(script string, file *syntax.File) bool {
 	return slices.Contains(inText, false)
 }
 
-// continuesOperator reports a character of an operator before a backslash that
-// continues the line: bash joins what follows to the operator, the parser does not.
-// In quotes no character is of an operator.
+// continuesOperator reports a character of an operator before a backslash that continues
+// the line: bash joins the next line to the operator, the parser does not. In quotes no
+// character is of an operator.
 func continuesOperator(script string, file *syntax.File) bool {
 	places := operatorsBeforeContinuation(script)
 	if len(places) == 0 {
@@ -80,7 +80,7 @@ func operatorsBeforeContinuation(script string) (places []int) {
 	return places
 }
 
-// hashesBeforeContinuation are the places of # in lines that end in a backslash.
+// hashesBeforeContinuation returns the places of # in lines that end in a backslash.
 func hashesBeforeContinuation(script string) []int {
 	var hashes []int
 	from := 0

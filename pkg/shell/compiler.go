@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// A compiler of C writes a program, and what only checks or expands a file is told by its
-// options. The rest of them must be known to neither write nor run anything: there are too
+// A compiler of C writes a program, and its options show whether it only checks or expands
+// a file. The rest of them must be known to neither write nor run anything: there are too
 // many that do to name them.
 
 // checkOptions are such options, and how they begin where they end with a *.
@@ -32,7 +32,7 @@ var checkOptions = strings.Fields(`
 var writingChecks = strings.Fields(`-fno-syntax-only* -Wp,* -Wa,* -Wl,* -Wz,* -load -mllvm* -module* -MD* -MMD* -MF* -MJ* -MV*`)
 
 // sourceEndings are those of the files that a compiler of C checks. One of another language,
-// such as Fortran, writes what others import.
+// such as Fortran, writes modules that others import.
 var sourceEndings = sync.OnceValue(func() map[string]bool {
 	return wordSet(`
 .c .h .i .cc .cp .cxx .cpp .CPP .c++ .C .hh .H .hp .hxx .hpp .HPP .h++ .tcc .ii .m .M .mm .mi .mii .S .cu .cl
@@ -54,7 +54,8 @@ func matches(patterns []string, text string) bool {
 	})
 }
 
-// onlyChecks finds what may write in a command of a compiler that checks or expands a file.
+// onlyChecks finds possible writes in a command of a compiler that checks or expands a
+// file.
 func (s *scan) onlyChecks(at int) {
 	named := len(s.words) // from here on -x names the language
 	for i := at + 1; i < len(s.words); i++ {

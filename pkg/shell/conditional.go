@@ -72,8 +72,8 @@ func (p *planner) testWord(x syntax.TestExpr) Word {
 	return word
 }
 
-// tested is the operand of -v: reading it tells whether the variable is set, and
-// a subscript in it is evaluated.
+// tested judges the operand of -v: reading it reports whether the variable is set, and a
+// subscript in it is evaluated.
 func (p *planner) tested(w Word) {
 	name, ok := plainVariable(w)
 	if !ok {
@@ -83,7 +83,7 @@ func (p *planner) tested(w Word) {
 	p.usesValue(name)
 }
 
-// plainVariable is the name that a word gives to a variable, with a number or @ as
+// plainVariable returns the name that a word gives to a variable, with a number or @ as
 // its subscript at most.
 func plainVariable(w Word) (string, bool) {
 	name, rest, indexed := strings.Cut(w.Text, "[")

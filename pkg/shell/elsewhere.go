@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// What programs do has two sides: what they do to files here, and what they do on other machines
-// and services. A client that only asks there reads; any other act is Elsewhere.
+// The effects of programs have two sides: those on files here, and those on other machines and
+// services. A client that only queries them reads; any other act is Elsewhere.
 
 const (
 	actsElsewhere = "acts on another machine or service, or may"
 	sendsThere    = "sends data to another machine or service"
 )
 
-// readingMethods change nothing on a server that keeps to the standard.
+// readingMethods make no change on a server that keeps to the standard.
 var readingMethods = wordSet(`GET HEAD OPTIONS TRACE PROPFIND REPORT`)
 
-// elsewhere finds what a command does on another machine or service.
+// elsewhere finds the effects of a command on another machine or service.
 func (s *scan) elsewhere(at int) {
 	if s.spec.elsewhere {
 		s.unlessHarmless(Elsewhere, at, actsElsewhere)
@@ -39,6 +39,10 @@ func (s *scan) elsewhere(at int) {
 		}
 	case "http":
 		s.httpie(at)
+	case "openssl s_client":
+		if s.plan.Commands[s.c].Fed {
+			s.note(Elsewhere, s.c, at, "sends what it reads to another machine (to read a certificate, give it </dev/null)")
+		}
 	case "nc":
 		if !slices.ContainsFunc(s.words[at+1:], func(w Word) bool { return w.Static && strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "z") }) {
 			s.note(Elsewhere, s.c, at, sendsThere)
@@ -98,7 +102,7 @@ func (s *scan) proxied() bool {
 	return false
 }
 
-// isLoopback reports an address of this machine. What is not known may only be behind the host.
+// isLoopback reports an address of this machine. Unknown parts may only be behind the host.
 func isLoopback(w Word) bool {
 	scheme, rest, ok := strings.Cut(w.Text, "://")
 	if !ok {

@@ -10,7 +10,7 @@ import (
 // containers are clients that build and run containers.
 var containers = wordSet(`docker podman nerdctl buildah docker-compose`)
 
-// environment finds what reads the environment by a name in the words of a command.
+// environment finds reads of the environment by a name in the words of a command.
 func (s *scan) environment(at int) {
 	switch {
 	case containers[s.name]:

@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// parameter walks ${...} and says what stands in its place.
+// parameter walks ${...} and describes its value.
 func (p *planner) parameter(e *syntax.ParamExp, quoted bool) hole {
 	if e.Param == nil || e.Flags != nil || e.NestedParam != nil || e.Modifiers != nil {
 		p.hide("has an expansion that bash does not have", "")
@@ -37,7 +37,7 @@ func (p *planner) parameter(e *syntax.ParamExp, quoted bool) hole {
 	return p.held(e, quoted, all)
 }
 
-// indirection walks the name: what is read, and ${!x}.
+// indirection walks the name: reads, and ${!x}.
 func (p *planner) indirection(e *syntax.ParamExp, all bool) {
 	name := e.Param.Value
 	switch {
@@ -51,7 +51,7 @@ func (p *planner) indirection(e *syntax.ParamExp, all bool) {
 	}
 }
 
-// held says what is known of the value of an expansion.
+// held describes the known properties of the value of an expansion.
 func (p *planner) held(e *syntax.ParamExp, quoted, all bool) hole {
 	name := e.Param.Value
 	switch {
@@ -69,7 +69,7 @@ func (p *planner) held(e *syntax.ParamExp, quoted, all bool) hole {
 	return h
 }
 
-// countsOnly reports the parameters that are integers whatever the line does.
+// countsOnly reports the parameters that are integers in every line.
 func countsOnly(name string) bool { return name == "#" || name == "?" || name == "$" || name == "!" }
 
 // trims reports expansions that keep the beginning of the value.
@@ -77,7 +77,7 @@ func trims(op syntax.ParExpOperator) bool {
 	return op == syntax.RemSmallSuffix || op == syntax.RemLargeSuffix
 }
 
-// orNumber reports ${x:-0}: what is known of x is true of a number, too.
+// orNumber reports ${x:-0}: the known properties of x are those of a number, too.
 func orNumber(x *syntax.Expansion) bool {
 	return (x.Op == syntax.DefaultUnset || x.Op == syntax.DefaultUnsetOrNull) && x.Word != nil && digits(x.Word.Lit())
 }

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// filterProgram is what sed and awk run: the joined text of their program, where
-// it is known. Integers that are known only when the line runs are read as 0.
+// filterProgram is the program of sed or awk: the joined text of their program, where it
+// is known. Integers that are known only when the line runs are read as 0.
 type filterProgram struct {
 	text  string
 	at    int // the word that holds it
@@ -31,7 +31,7 @@ func (s *scan) programOf(at int) filterProgram {
 	return f
 }
 
-// numbersOnly reports a word in which nothing but integers is not known.
+// numbersOnly reports a word of which only integers are unknown.
 func (s *scan) numbersOnly(w Word) bool {
 	if w.Static {
 		return true
@@ -45,14 +45,14 @@ func (s *scan) numbersOnly(w Word) bool {
 	return true
 }
 
-// filterEffects are what a program of a filter does.
+// filterEffects are the effects of a filter's program.
 type filterEffects struct {
 	writes, runs, reads bool // files; commands; the environment
 	script              []string
 	why                 string
 }
 
-// filter notes what the program of sed or awk does.
+// filter notes the effects of the program of sed or awk.
 func (s *scan) filter(f filterProgram, judge func(string) filterEffects) {
 	if !f.known { // it could run anything
 		s.note(Hidden, s.c, f.at, "runs a program that is known only when the line runs")
@@ -85,8 +85,8 @@ func (p *planner) awk(c, at int) {
 	sc.filter(sc.programOf(at), awkEffects)
 }
 
-// jq walks jq, which writes nothing and can show the environment; yq can also
-// write in place.
+// jq walks jq, which does not write and can show the environment; yq can also write in
+// place.
 func (p *planner) jq(name string, c, at int) {
 	line := "jq"
 	if name == "yq" {
@@ -102,8 +102,8 @@ func (p *planner) jq(name string, c, at int) {
 	}
 }
 
-// environmentWords are functions and variables of jq and yq that read the environment or run what is
-// not seen. A name may stand apart from its $.
+// environmentWords are functions and variables of jq and yq that read the environment or run unseen
+// code. A name may stand apart from its $.
 var environmentWords = sync.OnceValue(func() map[string]bool {
 	return wordSet(`env ENV strenv envsubst import include eval load load_str modulemeta`)
 })

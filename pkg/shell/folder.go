@@ -38,7 +38,8 @@ func OfSystem(file string) bool {
 	return systemFolders[parts[0]] && !slices.Contains(parts, "src") || strings.ContainsRune(parts[0], Unknown)
 }
 
-// climb is how many folders a relative path leaves, and the first that it enters then.
+// climb returns how many folders a relative path leaves, and the first that it enters
+// then.
 func climb(file string) (folders int, first string) {
 	file = path.Clean(file)
 	for file == ".." || strings.HasPrefix(file, "../") {

@@ -32,7 +32,7 @@ func (p *planner) gitProgram(sub string, c, at int) {
 	sc.gitWords()
 }
 
-// gitOperands judges what the operands of some subcommands write.
+// gitOperands judges the writes of operands of some subcommands.
 func (s *scan) gitOperands(sub string, at int) {
 	switch sub {
 	case "config":
@@ -84,7 +84,7 @@ func isLocal(address string) bool {
 	return strings.HasPrefix(address, ".") || strings.ContainsAny(address, "/~"+string(Unknown))
 }
 
-// gitWords finds words that make git run something, whatever the subcommand.
+// gitWords finds words that make git run something, regardless of the subcommand.
 func (s *scan) gitWords() {
 	for i, w := range s.words {
 		if strings.HasPrefix(w.Text, "--config-env") {
@@ -118,8 +118,8 @@ func (s *scan) gitConfig(at int) {
 	}
 }
 
-// harmlessSettings are the settings of `git -c` that run nothing, whatever their
-// value; a name that ends with a dot stands for all below it.
+// harmlessSettings are the settings of `git -c` that run no program, with any value; a
+// name that ends with a dot stands for all below it.
 var harmlessSettings = []string{
 	"advice.", "blame.", "color.", "column.", "commit.gpgsign", "core.abbrev", "core.autocrlf", "core.eol", "core.filemode",
 	"core.ignorecase", "core.longpaths", "core.precomposeunicode", "core.quotepath", "core.whitespace", "diff.algorithm", "diff.colormoved",

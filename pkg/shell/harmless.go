@@ -57,7 +57,8 @@ func (s *scan) denies(o option, attached Word, at int) bool {
 
 const mayTakeBack = "has, next to the option that makes it harmless, another one that is not known and may take that back; leave it out, or write its whole name:"
 
-// unlessHarmless notes what a command does, or the option that may take back a harmless one.
+// unlessHarmless notes the effect of a command, or the option that may take back a harmless
+// one.
 func (s *scan) unlessHarmless(kind Kind, at int, what string) {
 	if s.looksOnly() {
 		return
@@ -111,7 +112,7 @@ func (s *scan) mayTakeBack(w Word, at int) bool {
 	return !known && (!w.Static || strings.HasPrefix(strings.TrimLeft(w.Text, "-"), "no"))
 }
 
-// named finds an option by its whole name, and what is attached to it.
+// named finds an option by its whole name, and its attached value.
 func (s *scan) named(w Word) (o option, arg Word, known bool) {
 	name, _, _ := strings.Cut(w.Text, "=")
 	if s.spec.folds {
@@ -135,7 +136,8 @@ func (r role) harmless() bool {
 	}
 }
 
-// tableLine is the line of the program, or of its subcommand, that words name, or nil.
+// tableLine returns the line of the program, or of its subcommand, that words name, or
+// nil.
 func tableLine(words []Word) *spec {
 	name := programName(words[0].Text[strings.LastIndexByte(words[0].Text, '/')+1:])
 	s := specOf(name)
@@ -157,13 +159,13 @@ github-actions agent tree compact expanded stylish unix json jsonl text text-sum
 grouped pylint sarif colored-line-number line-number tab code-climate junit-xml checkstyle visualstudio codeframe string teamcity short tty failures-only hanging-process p d f`)
 })
 
-// harmlessOverrides are the beginnings of settings of ruff that choose what it looks for.
+// harmlessOverrides are the beginnings of settings of ruff that choose its checks.
 var harmlessOverrides = []string{"line-length", "indent-width", "target-version", "preview", "select", "ignore", "extend-select", "extend-ignore", "lint.", "format.", "exclude", "extend-exclude", "src"}
 
 // writingSettings are parts of the names of settings of pytest that write or run.
 var writingSettings = []string{"addopts", "log_file", "_dir", "path", "plugin", "report", "log_auto"}
 
-// harmlessPlugins of pytest change neither files nor what runs.
+// harmlessPlugins of pytest change neither files nor the code that runs.
 var harmlessPlugins = sync.OnceValue(func() map[string]bool {
 	return wordSet(`pytester xdist xdist.plugin pytest_cov pytest_asyncio pytest_timeout pytest_mock
 pytest_django randomly pytest_randomly terminal`)

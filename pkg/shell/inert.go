@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// @inert is an entry that an author may list: commands that do nothing by
-// themselves, and wrappers that only say how long what they run may take. What
-// those run must match an entry of its own.
+// @inert is an entry that an author may list: commands that have no effect by themselves,
+// and wrappers that only say how long their command may take. Such a command must match
+// an entry of its own.
 
 var (
 	inertCommands  = []string{"cd", "true", "false", ":", "echo", "printf", "test", "[", "pwd", "exit", "sleep"}
@@ -32,8 +32,7 @@ func isInert(words []Word) bool {
 	return true
 }
 
-// inertAssignments is how many assignments a command begins with that @inert
-// allows.
+// inertAssignments returns how many assignments a command begins with that @inert allows.
 func inertAssignments(c Command) int {
 	for i, w := range c.Words[:c.Assigns] {
 		name, _, _ := strings.Cut(w.Text, "=")

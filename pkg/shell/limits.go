@@ -13,7 +13,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of a line (R1). What is beyond them is refused, never skipped.
+// Bounds of a line (R1). Lines beyond them are refused, never skipped.
 const (
 	// MaxBytes is the longest line.
 	MaxBytes = 64 << 10
@@ -40,8 +40,8 @@ var (
 	errUnsupported = errors.New("the line could not be parsed; make it simpler")
 )
 
-// checkText refuses what bash and the parser read differently, and what a person
-// who reads the line does not see.
+// checkText refuses text that bash and the parser read differently, and text that a
+// reader of the line does not see.
 func checkText(line string) error {
 	switch {
 	case len(line) > MaxBytes:
@@ -69,8 +69,8 @@ func checkRunes(line string) error {
 	return nil
 }
 
-// unseen are control characters other than tab and newline, and format
-// characters: bidi, zero width, separators, fillers.
+// unseen reports control characters other than tab and newline, and format characters:
+// bidi, zero width, separators, fillers.
 func unseen(c rune) bool {
 	switch c {
 	case '\t', '\n':
@@ -91,10 +91,10 @@ const (
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
 
-// readScript reads a script. The error tells where it stops making sense.
+// readScript reads a script. The error reports where it stops making sense.
 func (p *planner) readScript(script string, d dialect) (file *syntax.File, err error) {
 	defer func() {
-		if recover() != nil { // the parser panics on what it thinks cannot be
+		if recover() != nil { // the parser panics on states that it takes for impossible
 			p.parser = syntax.NewParser()
 			file, err = nil, errUnsupported
 		}
@@ -143,9 +143,9 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
-// shallow gives the parser its text in pieces, and stops it when it has recursed
-// too deep for any text within the bounds: the stack of 64 KiB of parentheses
-// takes seconds to grow, and the text alone does not tell the depth of a parser.
+// shallow gives the parser its text in pieces, and stops it when it has recursed too deep
+// for any text within the bounds: the stack of 64 KiB of parentheses takes seconds to
+// grow, and the text alone does not show the depth of a parser.
 type shallow struct {
 	text string
 	at   int

@@ -29,11 +29,11 @@ type glob struct {
 	text    string
 }
 
-// Inert is the entry that stands for commands which do nothing by themselves.
+// Inert is the entry that stands for commands which have no effect by themselves.
 const Inert = "@inert"
 
 // NewList compiles the entries of allowed_commands. An entry that is not one plain
-// command matches nothing.
+// command has no matches.
 func NewList(entries []string) *List {
 	l := &List{plain: make(map[string][]entry)}
 	for _, text := range entries {
@@ -53,8 +53,8 @@ func NewList(entries []string) *List {
 	return l
 }
 
-// entryWords are the words of an entry after quote removal, or nil when it is not
-// one simple command of static words.
+// entryWords returns the words of an entry after quote removal, or nil when it is not one
+// simple command of static words.
 func entryWords(entry string) []string {
 	p := newPlanner()
 	defer p.release()
@@ -104,14 +104,14 @@ func isGlob(word string) bool {
 	return strings.ContainsAny(word, "*?") || open >= 0 && strings.IndexByte(word[open:], ']') > 1
 }
 
-// Match finds the entry that allows a command, and says how many of the command's
-// words it names: those are the author's choice, whatever they do.
+// Match finds the entry that allows a command, and says how many of the command's words
+// it names: those are the author's choice, with all their effects.
 func (l *List) Match(c Command) (named int, ok bool) {
 	_, named, ok = l.Entry(c)
 	return named, ok
 }
 
-// Entry is Match, and says which entry it is, as the list has it.
+// Entry does the work of Match, and returns the entry, as the list has it.
 func (l *List) Entry(c Command) (text string, named int, ok bool) {
 	if l == nil || len(c.Words) == 0 {
 		return "", 0, false

@@ -8,15 +8,15 @@ import (
 // acts are programs of readerTable that write no file and do something all the same.
 var acts = []string{"kill", "killall", "pkill", "skill", "eval", "exec", "source", ".", "ping", "ping6", "ifconfig", "route", "stty"}
 
-// gitLooks are the commands of git that show something and change nothing.
+// gitLooks are the commands of git that only show something.
 var gitLooks = []string{
 	"status", "log", "diff", "show", "blame", "grep", "ls-files", "ls-tree", "rev-parse", "rev-list", "describe", "shortlog",
 	"cat-file", "merge-base", "name-rev", "diff-tree", "diff-index", "version", "help",
 }
 
 // Looks reports a command that has no effect outside of its own output, in the workspace or
-// elsewhere, as far as it writes no file: see Plan.Findings for that. What is not known may
-// have one.
+// elsewhere, as far as it writes no file: see Plan.Findings for that. An unknown one may
+// have effects.
 func (c Command) Looks() bool {
 	words := c.Words[c.Assigns:]
 	if len(words) == 0 {
@@ -37,16 +37,16 @@ var filters = []string{"find", "sed", "awk", "sort", "uniq", "tree", "jq", "rg"}
 
 // doubtful are commands that look, and that can do more than to read files of this machine: ask
 // others and thereby carry data away, change how later commands of the line run, load code of the
-// workspace, or run a program of their own, whose text is read for what it writes alone.
+// workspace, or run a program of their own, whose text is read for its writes alone.
 var doubtful = []string{
 	"host", "dig", "nslookup", "whois", "traceroute", "traceroute6", "tracepath", "getent", "finger", "showmount", "rpcinfo", "netstat",
 	"arp", "iwconfig", "alias", "bind", "complete", "compopt", "declare", "enable", "export", "hash", "let", "local", "readonly", "set",
 	"shopt", "trap", "typeset", "unalias", "unset", "depcheck", "knip", "luacheck", "ts-prune", "awk",
 }
 
-// OnlyReads reports that the line is proved to read files of this machine and to do nothing else:
-// nothing in it was found that writes, runs other code or acts elsewhere, it sets no variable that
-// could be of a program, and all its commands look.
+// OnlyReads reports that the line is proved only to read files of this machine: no part of it
+// writes, runs other code or acts elsewhere, it sets no variable that could be of a program, and
+// all its commands look.
 func (p *Plan) OnlyReads() bool {
 	if p.Empty || p.connects || len(p.Findings) > 0 || slices.ContainsFunc(p.Sets, isSetting) {
 		return false

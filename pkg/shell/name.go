@@ -46,17 +46,16 @@ var walkers = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// readers only read, and projectTools run what a project says (see their tables).
+// readers only read, and projectTools run commands of a project (see their tables).
 var (
 	readers      = sync.OnceValue(func() map[string]bool { return wordSet(readerTable) })
 	projectTools = sync.OnceValue(func() map[string]bool { return wordSet(opaqueTable) })
 )
 
-// known reports a program of which the tables tell what it does.
+// known reports a program that the tables have.
 func known(name string) bool { return hasLine(name) || readers()[name] || projectTools()[name] }
 
-// Knows reports a program of which this package knows what it does, by a name
-// without a folder.
+// Knows reports a program that this package knows, by a name without a folder.
 func Knows(name string) bool { return known(programName(name)) }
 
 // hasLine reports a program that is judged by more than its name.
@@ -64,7 +63,7 @@ func hasLine(name string) bool {
 	return walkers()[name] != "" || specOf(name) != nil || strings.HasPrefix(name, "git-")
 }
 
-// variants are what is left of a name that says which build of a program it is.
+// variants match the suffixes of names that denote a build of a program.
 var variants = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		// perl5.36-x86_64-linux-gnu, x86_64-linux-gnu-gcc
@@ -93,7 +92,8 @@ func programName(file string) string {
 	return file
 }
 
-// programName is programName, and remembers it: a line may name a program often.
+// programName returns the function programName of a file, and remembers it: a line may
+// name a program often.
 func (p *planner) programName(file string) string {
 	if known(file) {
 		return file
@@ -109,8 +109,8 @@ func (p *planner) programName(file string) string {
 	return name
 }
 
-// plainName takes marks of a build off a name until it has a line. What only reads
-// has no such names: w3m is not w.
+// plainName takes marks of a build off a name until it has a line. Programs that only
+// read have no such names: w3m is not w.
 func plainName(name string) (plain string, ok bool) {
 	for range 4 {
 		if hasLine(name) {

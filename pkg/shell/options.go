@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// What programs do is data: one line of text per program or subcommand, in the
+// The effects of programs are data: one line of text per program or subcommand, in the
 // tables. A line is a list of options and of properties:
 //
 //	-o,--output=out   an option by its names, that takes an argument, with a role
@@ -18,12 +18,12 @@ import (
 //
 // An option that a line does not name has no argument and no role.
 
-// role is what an option makes a program do.
+// role is the effect of an option on a program.
 type role uint8
 
 const (
 	roleNone      role = iota
-	roleWrites         // it writes, whatever its argument is
+	roleWrites         // it writes, with any argument
 	roleOut            // it writes the file that its argument names
 	roleOutDash        // the same, and - is the output
 	roleToStdout       // it writes the file that its argument names, or the output
@@ -34,14 +34,14 @@ const (
 	roleScript         // its argument is a script that a shell runs
 	roleRun            // its argument is a command that is run with arguments
 	roleHidden         // it runs a shell that reads its input
-	roleQuiet          // the program writes nothing after all
+	roleQuiet          // the program does not write after all
 	roleDump           // it shows the environment
 	roleReads          // its argument names variables that are read
 	rolePasses         // its argument names a variable that is passed on, or sets one
 	roleModule         // its argument is a program, those that follow are its words
 	roleEval           // its argument is a program for sed, awk or jq, or a setting of git
 	roleSplit          // its argument is split into further words
-	roleStop           // what follows belongs to something else
+	roleStop           // the rest belongs to another program
 	roleFile           // its argument is a script
 	roleData           // its argument is a module that runs, or code in an address
 	roleLoads          // its argument is a module that runs
@@ -54,26 +54,28 @@ const (
 	roleChecks         // its operands are read and not run
 	rolePlugin         // its argument is a plugin of pytest
 	roleSetting        // its argument is a setting of pytest
-	roleProject        // the program does what files of the workspace say, and reads no code from its input
+	roleProject        // the program follows files of the workspace, and reads no code from its input
 	roleReport         // its argument is a report of pytest-cov, which can name a file
-	roleIsolates       // the program loads nothing from the folder that it is in
+	roleIsolates       // the program does not load from the folder that it is in
 	roleSwitch         // as roleQuiet, and the next word may be its value
 	roleActs           // the program acts, against an option before
 	rolePipes          // it writes to its output and nowhere else, also next to roleActs
 	roleGoFlags        // its argument is options of a tool of go, which can write
 	roleModMode        // its argument is -mod of go, which can write go.mod
-	roleConfig         // its argument is a file whose settings say what runs
+	roleConfig         // its argument is a file whose settings choose programs to run
 	roleElsewhere      // the program acts on another machine or service
 	roleSends          // it sends data, which acts elsewhere unless the address is of this machine
 	roleMethod         // its argument is the method of a request
-	roleDryRun         // the program only says what it would do, as far as its argument says so
+	roleDryRun         // the program only describes its effects, if its argument says so
 	roleSignals        // it reaches processes that the line did not start
 	roleProperty       // its argument is a setting of a build, NAME=VALUE
 	rolePython         // its argument is a program in Python
 	roleChoice         // its argument is how a report is shown, which can be a file or code
-	roleRest           // what follows is for a program of the workspace
+	roleRest           // the rest is for a program of the workspace
 	roleOverride       // its argument is a file of settings, or a setting of ruff
 	roleVirtual        // its argument is an option of a virtual machine of Java
+	roleWord           // its argument is a name, or the name of a file with code
+	roleNoFile         // its argument is settings, of which some name a file that it writes
 )
 
 var roles = sync.OnceValue(func() map[string]role {
@@ -85,6 +87,7 @@ var roles = sync.OnceValue(func() map[string]role {
 		"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "folder": roleFolder, "checks": roleChecks, "setting": roleSetting, "report": roleReport, "project": roleProject,
 		"isolates": roleIsolates, "config": roleConfig, "switch": roleSwitch, "acts": roleActs, "pipes": rolePipes, "goflags": roleGoFlags, "modmode": roleModMode,
 		"elsewhere": roleElsewhere, "sends": roleSends, "method": roleMethod, "dryrun": roleDryRun, "signals": roleSignals, "property": roleProperty, "virtual": roleVirtual, "override": roleOverride, "choice": roleChoice, "python": rolePython, "rest": roleRest,
+		"word": roleWord, "nofile": roleNoFile,
 	}
 })
 
@@ -104,7 +107,7 @@ type option struct {
 	takes takes
 }
 
-// spec is what is known of a program.
+// spec is the entry of a program.
 type spec struct {
 	name    string // the first of its names
 	options map[string]option
@@ -116,11 +119,11 @@ type spec struct {
 	bare         bool            // it writes when it has no operand
 	code         bool            // an interpreter: its first operand is a script, else it reads one
 	verbs        map[string]bool // operands that say that it writes
-	inline       bool            // it runs code, whatever its words are
+	inline       bool            // it runs code, with any words
 	stops        bool            // options end at the first operand
 	through      bool            // options after -- count too: it hands them on
 	single       bool            // long options have one dash
-	strict       bool            // an option without a line makes what it runs unknown
+	strict       bool            // an option without a line makes its program unknown
 	sub          bool            // its first operand is a subcommand with a line of its own
 	closed       bool            // a subcommand without a line writes
 	wraps        bool            // the operands from runs on are a command
@@ -133,27 +136,27 @@ type spec struct {
 	architecture bool // the command may come after the name of an architecture
 	joins        bool // the command is joined to a script
 	shell        bool // without a command it runs a shell
-	hides        bool // it runs what cannot be told
+	hides        bool // it runs unknown programs
 	again        bool // its operands are a subcommand of its program
 	dumps        bool // it shows the environment
-	remote       bool // what it runs runs elsewhere
+	remote       bool // its program runs elsewhere
 	macros       bool // operands with a backslash are code
-	compiler     bool // it writes, and what only checks is told by its options, see onlyChecks
-	asks         bool // it writes nothing only when an option asks about it and it has no operand
+	compiler     bool // it writes, and its options show whether it only checks, see onlyChecks
+	asks         bool // it does not write only when an option asks about it and it has no operand
 	colons       bool // options have their argument after a colon
 	plus         bool // an operand that begins with + is commands of its own language
 	expands      bool // --expand-x is as --x, with variables in its argument
 	response     bool // an operand @file holds further options
-	opaque       bool // it builds or tests by what files of the workspace say
+	opaque       bool // it builds or tests by files of the workspace
 	elsewhere    bool // it acts on another machine or service
 	client       bool // a subcommand without a line acts elsewhere
 	listed       bool // an option without a line is not known to be harmless
 	mild         bool // such an option may write; without, it may run something too
 	signals      bool // it reaches processes that the line did not start
-	cloud        bool // a client whose verbs tell whether it reads, see verbs.go
+	cloud        bool // a client whose verbs show whether it reads, see verbs.go
 	targets      int  // its operands from this one on are targets, each of which does something; 0 is never
 	prefixes     []string
-	doubt        Kind // what a word is found for that may be any option
+	doubt        Kind // the kind for a word that may be any option
 }
 
 // specOf returns the line of a program or subcommand.
@@ -227,7 +230,8 @@ func newSpec(line string) *spec {
 	return s
 }
 
-// either is the kind of what may be one of two: Code is refused where either is.
+// either returns the kind of a finding that may be one of two: Code is refused where
+// either is.
 func either(a, b Kind) Kind {
 	switch {
 	case a == 0 || a == b:
@@ -238,11 +242,11 @@ func either(a, b Kind) Kind {
 	return Code
 }
 
-// doubt is what a word is found for that may be an option with the role.
+// doubt returns the kind for a word that may be an option with the role.
 func (r role) doubt() Kind {
 	switch r {
 	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleScript, roleRun, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode,
-		roleProperty, roleVirtual, roleOverride, roleChoice, roleRest:
+		roleProperty, roleVirtual, roleOverride, roleChoice, roleRest, roleWord, roleNoFile:
 		return Writes
 	case roleElsewhere, roleSends, roleMethod:
 		return Elsewhere

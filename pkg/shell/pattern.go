@@ -32,12 +32,12 @@ func NewPattern(entry string) Pattern {
 // Empty reports an entry that no command matches.
 func (p Pattern) Empty() bool { return !p.inert && len(p.words) == 0 && p.glob == "" }
 
-// Lines are command lines of one simple command that match the pattern: the shortest
+// Lines returns command lines of one simple command that match the pattern: the shortest
 // first. There are none only of an empty pattern.
 func (p Pattern) Lines() []string { return p.Meet(Pattern{glob: "*"}) }
 
 // Meet returns lines of one simple command that match both patterns, assignments in front
-// of it aside. No line means that no command matches both, of whatever words: that is
+// of it aside. No line means that no command matches both, with any words: that is
 // certain. A line that is returned may still be one that cannot be written as a command.
 func (p Pattern) Meet(other Pattern) []string {
 	var lines []string
@@ -59,7 +59,7 @@ func (p Pattern) Meet(other Pattern) []string {
 }
 
 // Matching returns the lines of Meet that the entry allows in a list: an entry ends where another
-// target begins, which the patterns do not tell.
+// target begins, which the patterns do not show.
 func (p Pattern) Matching(lines []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
 		words := []Word{}
@@ -70,7 +70,8 @@ func (p Pattern) Matching(lines []string) []string {
 	})
 }
 
-// languages are what the words of a command, joined by one space, must be.
+// languages returns the forms that the words of a command, joined by one space, must
+// have.
 func (p Pattern) languages() [][]token {
 	switch {
 	case p.inert:
@@ -97,7 +98,7 @@ func (p Pattern) languages() [][]token {
 	}
 }
 
-// beginning are the texts that begin with some words, each of them whole.
+// beginning returns the texts that begin with some words, each of them whole.
 func beginning(words []string) [][]token {
 	if len(words) == 0 {
 		return [][]token{{{kind: star}}}
@@ -181,7 +182,7 @@ func (t token) takes(c rune) bool {
 }
 
 // meet finds the shortest text that two languages have in common: a search through both
-// at once, over every character that either tells apart and one that neither does.
+// at once, over every character that either distinguishes and one that neither does.
 func meet(a, b []token) (string, bool) {
 	type place struct{ a, b int }
 	type found struct {
@@ -284,7 +285,7 @@ func (p Pattern) TooLong(other Pattern) bool {
 // accepts reports that a text is of a language.
 func accepts(language []token, text string) bool {
 	chars := []rune(text)
-	open, from, i := -1, 0, 0 // the last star, and what follows on what it stands for
+	open, from, i := -1, 0, 0 // the last star, and the rest, on the text that it stands for
 	for at := 0; at < len(chars); {
 		switch {
 		case i < len(language) && language[i].kind == star:
@@ -306,7 +307,7 @@ func accepts(language []token, text string) bool {
 	return i == len(language)
 }
 
-// lineOf is a command line whose words, joined by one space, are the text.
+// lineOf returns a command line whose words, joined by one space, are the text.
 func lineOf(text string) (string, bool) {
 	var words []string
 	for _, word := range strings.Split(text, " ") {

@@ -9,7 +9,7 @@ type planner struct {
 	parser  *syntax.Parser
 	dialect dialect
 	text    string // that the present tree was parsed from
-	fed     bool   // what is walked gets its standard input from the line
+	fed     bool   // the walked command gets its standard input from the line
 	at      span   // the statement or redirection that is walked
 	inner   bool   // text is not the line, but that of a script in it, which stands at at
 	plan    Plan
@@ -47,8 +47,7 @@ func newPlanner() *planner {
 
 func (p *planner) release() { parsers.Put(p.parser) }
 
-// enter goes one level down; beyond the bound nothing more is read, and the line
-// is refused.
+// enter goes one level down; beyond the bound no more is read, and the line is refused.
 func (p *planner) enter() bool {
 	p.depth++
 	if p.depth > maxNesting {
@@ -59,7 +58,7 @@ func (p *planner) enter() bool {
 
 func (p *planner) leave() { p.depth-- }
 
-// enough is how many findings are kept of a kind that nothing excuses.
+// enough is how many findings are kept of a kind without an excuse.
 const enough = 8
 
 func (p *planner) add(f Finding) {
@@ -76,12 +75,12 @@ func (p *planner) add(f Finding) {
 	p.plan.Findings = append(p.plan.Findings, f)
 }
 
-// find notes what no command does.
+// find notes an effect that is not a command's.
 func (p *planner) find(kind Kind, what, about string) {
 	p.add(Finding{Kind: kind, Command: -1, What: what, About: about, Start: p.at.from, End: p.at.to})
 }
 
-// stands is the place of a part of the present tree in the line.
+// stands returns the place of a part of the present tree in the line.
 func (p *planner) stands(n syntax.Node) span {
 	if p.inner {
 		return p.at

@@ -19,8 +19,8 @@ func (p *planner) path(w Word) {
 	p.pathInText(w)
 }
 
-// pathInText is path for words that are no names of files themselves: patterns, and
-// what stands in for a value.
+// pathInText does the work of path for words that are no names of files themselves:
+// patterns, and substitutes for a value.
 func (p *planner) pathInText(w Word) {
 	if !w.Static && strings.ContainsRune(w.Text, '/') || strings.Contains(w.Text, "proc") || strings.Contains(w.Text, "environ") || strings.Contains(w.Text, "/fd") {
 		for token := range strings.FieldsFuncSeq(w.Text, betweenPaths) {
@@ -32,10 +32,10 @@ func (p *planner) pathInText(w Word) {
 	}
 }
 
-// readersOfTrees read what is below a folder.
+// readersOfTrees read all files below a folder.
 var readersOfTrees = wordSet(`grep egrep fgrep zgrep rg ripgrep ag ack ugrep tar cp rsync zip scp`)
 
-// tree finds what reads all files below /, those of /proc too.
+// tree finds commands that read all files below /, those of /proc too.
 func (p *planner) tree(program string, args []Word) {
 	if !readersOfTrees[program] {
 		return
@@ -47,7 +47,7 @@ func (p *planner) tree(program string, args []Word) {
 	}
 }
 
-// betweenPaths are characters that part paths in scripts, options and addresses.
+// betweenPaths reports characters that separate paths in scripts, options and addresses.
 func betweenPaths(c rune) bool {
 	return strings.ContainsRune(" \t\n\"'`=,;:@<>|&(){}", c)
 }

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// program walks what a program does, by its line in the tables or by code of its
-// own. at is the place of its name in the words of command c. Of others the options
-// are all that the text tells.
+// program walks the effects of a program, by its line in the tables or by code of its
+// own. at is the place of its name in the words of command c. Of others only the options
+// are known.
 func (p *planner) program(name string, c, at int) {
 	args := p.plan.Commands[c].Words[at+1:]
 	if len(args) == 1 && args[0].Static && (args[0].Text == "--help" || args[0].Text == "--version") {
@@ -119,7 +119,7 @@ func (p *planner) tabled(name string, c, at int) *scan {
 	return sc
 }
 
-// asked are words by which a program only tells about itself, when it is given no other.
+// asked are words by which a program only describes itself, when it is given no other.
 var asked = wordSet("-V -v -vV -version --version -dumpversion -help --help -h -qv --info")
 
 // onlyAsks reports a command of one word that asks about the program.
@@ -127,7 +127,7 @@ func (s *scan) onlyAsks(at int) bool {
 	return len(s.words) == at+2 && s.words[at+1].Static && asked[s.words[at+1].Text]
 }
 
-// scriptArguments judges what a script of a package is given: it hands it on to a
+// scriptArguments judges the arguments of a script of a package: it hands them on to a
 // program that is not seen.
 func (s *scan) scriptArguments(at int) {
 	manager, _, _ := strings.Cut(s.spec.name, " ")
@@ -150,10 +150,10 @@ func (s *scan) scriptArguments(at int) {
 // runsScripts are programs that run the scripts of a package in a shell.
 var runsScripts = wordSet(`npm npx pnpm pnpx`)
 
-// npmOptions are options of npm that name what it runs or writes.
+// npmOptions are options of npm that name its programs or outputs.
 var npmOptions = strings.Fields(`--script-shell --node-options --shell --editor --viewer --browser --git --onload-script --init-module --cache --tmp --logs-dir`)
 
-// scriptShell finds options of npm, at any place, that say what it runs or writes.
+// scriptShell finds options of npm, at any place, that name its programs or outputs.
 func (s *scan) scriptShell(at int) {
 	for i, w := range s.words[at+1:] {
 		name, _, _ := strings.Cut(w.Text, "=")
@@ -169,7 +169,7 @@ func (s *scan) scriptShell(at int) {
 	}
 }
 
-// base finds what a program writes whatever its options are.
+// base finds the writes of a program that happen with all options.
 func (s *scan) base(at int) {
 	s.elsewhere(at)
 	switch {
@@ -285,7 +285,7 @@ func (s *scan) subcommand() bool {
 	if strings.HasPrefix(s.words[at].Text, "+") && len(s.operands) > 1 { // cargo +nightly fmt
 		at = s.operands[1]
 	}
-	// What follows an option that is not known may be its argument.
+	// The word after an unknown option may be its argument.
 	if s.loose && !s.spec.closed && len(s.operands) > 1 && specOf(s.name+" "+s.words[at].Text) == nil {
 		at = s.operands[1]
 	}
@@ -302,7 +302,7 @@ func (s *scan) subcommand() bool {
 	case s.spec.programs == 1 && hasLine(programName(path.Base(w.Text))):
 		s.program(programName(path.Base(w.Text)), s.c, at)
 	case s.spec.client:
-		s.note(Elsewhere, s.c, at, "has a subcommand that is not known to only read, and may act on another machine or service")
+		s.note(Elsewhere, s.c, at, unknownSubcommand)
 	case s.spec.closed:
 		s.note(Writes, s.c, at, "has a subcommand that is not known to only read")
 	default:
@@ -326,7 +326,7 @@ func (s *scan) looks(at int) {
 	}
 }
 
-// inlineCode is for programs whose words, or whose input, are code.
+// inlineCode judges programs whose words, or whose input, are code.
 func (s *scan) inlineCode(at int) {
 	if s.looksOnly() || len(s.words) == at+2 && s.words[at+1].Static && slices.Contains([]string{"-V", "-v", "-version", "-h", "-help"}, s.words[at+1].Text) {
 		return
@@ -368,7 +368,7 @@ func (s *scan) interpret(at int) {
 	}
 }
 
-// libraryModule is the module of python's library that a file is, or is empty.
+// libraryModule returns the module of python's library that a file is, or is empty.
 func libraryModule(file string) string {
 	at := strings.LastIndex(file, "/python")
 	if at < 0 {
@@ -460,7 +460,7 @@ func (s *scan) skipAssignments(at int) int {
 	return s.assignments(s.c, at)
 }
 
-// assignments passes over words like NAME=value and notes what they set.
+// assignments passes over words like NAME=value and notes the variables.
 func (p *planner) assignments(c, at int) int {
 	words := p.plan.Commands[c].Words
 	for ; at < len(words); at++ {

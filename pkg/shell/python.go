@@ -8,14 +8,14 @@ import (
 
 // A small part of Python is read, so that `python -c` which only prints is not code that may do
 // anything: imports, names for values, literals, operators, attributes, and calls of functions and
-// methods that are known to change nothing. Anything else is not read.
+// methods that are known to be harmless. Other code is not read.
 
-// pythonEffects are what such a program does. Values of modules that the reader does not know are
-// foreign: they can be shown, and not called.
+// pythonEffects are the effects of such a program. Values of modules that the reader does not
+// know are foreign: they can be shown, and not called.
 type pythonEffects struct {
 	known    bool // the program has been read
 	opaque   bool // it imports code, which the folder that it is in may have
-	modules  bool // it imports something of which the reader does not know what it shows
+	modules  bool // it imports something whose output the reader does not know
 	variable map[string]bool
 	files    []string // that an import may run
 }
@@ -25,8 +25,8 @@ var actingModules = sync.OnceValue(func() map[string]bool {
 	return wordSet(`antigravity idlelib turtledemo test lib2to3 venv ensurepip pip`)
 })
 
-// pythonModules are those that the reader knows, and what a program may use of them; a name with ()
-// may be called.
+// pythonModules are those that the reader knows, and the names that a program may use; a name with
+// () may be called.
 var pythonModules = sync.OnceValue(func() map[string]map[string]bool {
 	return map[string]map[string]bool{
 		"sys": wordSet(`version version_info path platform executable argv stdin maxsize byteorder prefix base_prefix implementation flags
@@ -38,7 +38,7 @@ isclose() hypot() prod() degrees() radians() trunc() fabs() isqrt()`),
 	}
 })
 
-// pythonCalls are functions that change nothing; those of pythonValues return no foreign value.
+// pythonCalls are functions that are harmless; those of pythonValues return no foreign value.
 var (
 	pythonValues = sync.OnceValue(func() map[string]bool {
 		return wordSet(`print len str int float repr bool ord chr hex bin oct isinstance abs round ascii format hash range bytes`)
@@ -189,7 +189,8 @@ func (r *pythonReader) name() string {
 	return name
 }
 
-// free is a name that a program may give to a value: not one on which the reader relies.
+// free reports a name that a program may give to a value: not one on which the reader
+// relies.
 func (r *pythonReader) free(name string) bool {
 	return pythonModules()[name] == nil && !pythonCalls()[name] && !pythonValues()[name]
 }
@@ -238,7 +239,7 @@ func (r *pythonReader) set(name string, foreign bool) {
 	r.variable[name] = foreign
 }
 
-// imports notes what an import runs.
+// imports notes the code that an import runs.
 func (r *pythonReader) imports(module string) {
 	root, _, _ := strings.Cut(module, ".")
 	r.opaque = r.opaque || module != "sys"

@@ -54,8 +54,8 @@ func (p *planner) findFiles(c, at int) {
 	}
 }
 
-// places reports a word of find that can only be a place, as far as the variables in it are what f
-// relies on: a word with a slash is none of its actions.
+// places reports a word of find that can only be a place, as far as the variables in it are those
+// that f relies on: a word with a slash is none of its actions.
 func (p *planner) places(w Word, f Finding) bool {
 	switch {
 	case strings.HasPrefix(w.Text, "-"), w.opaque && w.many:
@@ -138,7 +138,7 @@ func (p *planner) xargs(c, at int) {
 	p.added(slices.Concat(words, []Word{anyWords}))
 }
 
-// replacement is the text that xargs replaces in the command, or is empty.
+// replacement returns the text that xargs replaces in the command, or is empty.
 func (s *scan) replacement(end int) string {
 	for i, w := range s.words[:end] {
 		switch {
@@ -160,7 +160,7 @@ func (s *scan) replacement(end int) string {
 	return ""
 }
 
-// clustered is the replacement of -0I{} or -0I {}.
+// clustered returns the replacement of -0I{} or -0I {}.
 func (s *scan) clustered(w Word, at int) string {
 	i := strings.IndexAny(w.Text, "Ii")
 	if strings.ContainsAny(w.Text[:i], "nPLdEsa") { // the letter is an argument

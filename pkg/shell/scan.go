@@ -27,7 +27,7 @@ type scan struct {
 	asks       bool // a method that only reads is given
 	acts       int  // the place of a method that changes something, or 0
 	loose      bool // an option that is not known, which may have an argument
-	isolated   bool // nothing is loaded from the folder that it runs in
+	isolated   bool // it does not load from the folder that it runs in
 }
 
 // eval is a program for sed, awk or jq.
@@ -179,7 +179,7 @@ func (s *scan) lookup(name string) (option, bool) {
 	return option{}, false
 }
 
-// argument applies an option with what is attached to it or with what follows.
+// argument applies an option with its attached value or with the next word.
 func (s *scan) argument(o option, attached Word, isAttached bool, at int) int {
 	switch {
 	case isAttached || o.takes == takesNothing || o.takes == takesAttached:
@@ -205,7 +205,7 @@ func (s *scan) argument(o option, attached Word, isAttached bool, at int) int {
 // optionsFollow reports a word that may become several: the others may be options.
 func optionsFollow(w Word) bool { return w.many && w.start == startsUnknown }
 
-// part is the rest of a word from a place in its text on.
+// part returns the rest of a word from a place in its text on.
 func part(w Word, from int) Word {
 	if from > len(w.Text) {
 		return Word{Static: true}
@@ -219,7 +219,7 @@ func part(w Word, from int) Word {
 	return w
 }
 
-// unknownOption is a word that is an option, but not known which.
+// unknownOption judges a word that is an unknown option.
 func (s *scan) unknownOption(at int) {
 	if s.spec.doubt != 0 {
 		what := "has an option that cannot be judged"
@@ -231,8 +231,7 @@ func (s *scan) unknownOption(at int) {
 	s.unclear = true
 }
 
-// apply does what an option means. at is the place of the option, argAt that of
-// its argument.
+// apply carries out an option. at is the place of the option, argAt that of its argument.
 func (s *scan) apply(o option, arg Word, at, argAt int) {
 	switch o.role {
 	case roleQuiet:
@@ -295,6 +294,14 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 		s.note(Signals, s.c, at, signalsOthers)
 	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode, roleOverride, roleChoice, roleRest:
 		s.applyWriting(o, arg, at)
+	case roleWord:
+		if !arg.Static || strings.ContainsAny(arg.Text, "./~$") {
+			s.note(Code, s.c, at, "runs code of a file that is not seen")
+		}
+	case roleNoFile:
+		if !arg.Static || strings.Contains(strings.ToLower(arg.Text), "file") {
+			s.note(Writes, s.c, at, "has a setting that may name a file to write")
+		}
 	case roleProperty:
 		if !harmlessProperty(arg) {
 			s.note(Code, s.c, at, givesSetting)
@@ -421,7 +428,7 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 	}
 }
 
-// nameCharacters make the name of a module, and nothing that runs.
+// nameCharacters make the name of a module, and not code.
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:=,.-"
 
 // inlineScript walks an argument that a shell runs.

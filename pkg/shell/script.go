@@ -47,8 +47,8 @@ func (p *planner) scriptHere(text string, dialects ...dialect) {
 	p.dialect, p.text, p.inner = outer, outerText, outerInner
 }
 
-// body walks the statements of a script. A function or an associative array that is
-// made in its course, not in a branch or a subshell, is there for what follows.
+// body walks the statements of a script. A function or an associative array that is made
+// in its course, not in a branch or a subshell, is there for the rest.
 func (p *planner) body(stmts []*syntax.Stmt) {
 	for i, s := range stmts {
 		var names []string
@@ -65,7 +65,7 @@ func (p *planner) body(stmts []*syntax.Stmt) {
 	}
 }
 
-// with is a set with more names in it. The set itself stays, for the script around.
+// with returns a set with more names in it. The set itself stays, for the script around.
 func with(set map[string]bool, names ...string) map[string]bool {
 	if len(names) == 0 {
 		return set
@@ -78,7 +78,7 @@ func with(set map[string]bool, names ...string) map[string]bool {
 	return more
 }
 
-// newMaps are the variables that `declare -A` makes associative arrays. One that has
+// newMaps returns the variables that `declare -A` makes associative arrays. One that has
 // items already keeps its kind.
 func (p *planner) newMaps(s *syntax.Stmt, d *syntax.DeclClause) (names []string) {
 	if s.Background || s.Coprocess || s.Disown || d.Variant.Value != "declare" && d.Variant.Value != "typeset" || len(d.Args) < 2 ||
@@ -126,7 +126,7 @@ func (p *planner) inline(words []Word, what string) {
 	p.scriptHere(text, p.dialect)
 }
 
-// joined is what static words make of a script.
+// joined returns the script that static words make.
 func joined(words []Word) (text string, static bool) {
 	static = true
 	parts := make([]string, len(words))
@@ -141,7 +141,7 @@ func joined(words []Word) (text string, static bool) {
 // A shell reads options, then a script: as the argument of -c, as a file, or from
 // its input.
 
-// bashOptions are the long options of bash that run nothing.
+// bashOptions are the long options of bash that run no code.
 var bashOptions = []string{"--login", "--norc", "--noprofile", "--posix", "--restricted", "--verbose", "--noediting", "--debugger"}
 
 // shell walks sh, bash and the like. Words are those after the name.
@@ -202,8 +202,8 @@ func onlyChecks(name string, args []Word) bool {
 		})
 }
 
-// plainOption reports the name of an option of set or shopt that changes nothing
-// about what a script means.
+// plainOption reports the name of an option of set or shopt that does not change the
+// meaning of a script.
 func plainOption(w Word) bool {
 	return w.Static && !slices.Contains(rereadingOptions, w.Text)
 }
@@ -212,7 +212,7 @@ func plainOption(w Word) bool {
 // parsed here.
 var rereadingOptions = []string{"keyword", "history", "histexpand"}
 
-// shellOperand walks what follows the options.
+// shellOperand walks the words after the options.
 func (p *planner) shellOperand(name string, c, at int, inline bool) {
 	words := p.plan.Commands[c].Words
 	switch {
@@ -235,7 +235,7 @@ func (p *planner) shellOperand(name string, c, at int, inline bool) {
 	}
 }
 
-// foreign are shells whose scripts bash's grammar does not tell.
+// foreign reports shells whose scripts have another grammar than bash's.
 func foreign(name string) bool {
 	switch name {
 	case "bash", "sh", "dash", "ash", "rbash":
@@ -255,8 +255,8 @@ type ran struct {
 	command, at int
 }
 
-// checkOwnScripts finds files that the line writes itself and then runs: what they
-// do stands in the line, but not as commands.
+// checkOwnScripts finds files that the line writes itself and then runs: their text is in
+// the line, but not as commands.
 func (p *planner) checkOwnScripts() {
 	if len(p.written) == 0 || len(p.ran) == 0 {
 		return

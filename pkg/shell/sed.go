@@ -2,8 +2,8 @@ package shell
 
 import "strings"
 
-// sedEffects reads a program of GNU sed: what writes (w, W, s///w), what runs (e,
-// s///e). What it cannot read it takes for something that runs.
+// sedEffects reads a program of GNU sed: its writes (w, W, s///w), its programs (e,
+// s///e). It takes unreadable parts for programs.
 func sedEffects(program string) filterEffects {
 	r := &sedReader{text: program}
 	for r.command() {
@@ -39,7 +39,7 @@ func (r *sedReader) skip(set string) {
 	}
 }
 
-// line is the rest of the line, with the lines that a backslash continues.
+// line returns the rest of the line, with the lines that a backslash continues.
 func (r *sedReader) line() string {
 	from := r.at
 	for r.at < len(r.text) && r.text[r.at] != '\n' {
@@ -107,7 +107,7 @@ func (r *sedReader) appended() {
 	r.line()
 }
 
-// end requires that nothing of a command is left.
+// end requires that a command is at its end.
 func (r *sedReader) end(c byte) bool {
 	r.skip(" \t")
 	switch n := r.peek(); {
@@ -173,8 +173,8 @@ func (r *sedReader) until(delimiter byte, pattern bool) bool {
 	return false
 }
 
-// classEnd is the place of the ] that closes the [ at a place. It is not told
-// where programs disagree: after [] and [^], and with a backslash inside.
+// classEnd returns the place of the ] that closes the [ at a place. It is unknown where
+// programs disagree: after [] and [^], and with a backslash inside.
 func classEnd(text string, at int) (end int, ok bool) {
 	rest := text[at+1:]
 	rest = strings.TrimPrefix(rest, "^")

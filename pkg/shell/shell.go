@@ -1,10 +1,10 @@
-// Package shell reads command lines as bash would and says what they would run,
-// write, and read from the environment (S3.3, rules R1 to R4). It judges the
-// syntax tree, never the text.
+// Package shell reads command lines as bash would and reports the programs that they
+// would run, their writes, and their reads from the environment (S3.3, rules R1 to R4).
+// It judges the syntax tree, never the text.
 //
-// It is pure: it must never run anything, read a file or a variable, or trust
-// what a line says about itself. What it cannot see it reports as hidden, so
-// that the judge of a plan can refuse it.
+// It is pure: it must never run a program, read a file or a variable, or trust claims of
+// a line about itself. It reports unseen parts as hidden, so that the judge of a plan can
+// refuse it.
 package shell
 
 import (
@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// Plan is what a line would do, as far as its text tells. Safe to read
+// Plan has the effects of a line, as far as its text shows them. Safe to read
 // concurrently.
 type Plan struct {
-	// Empty is true when there is nothing in the line but blanks and comments.
+	// Empty is true when the line has only blanks and comments.
 	Empty bool
-	// Background is true when something in the line runs on while what follows it does: &, coproc.
+	// Background is true when something in the line runs on while the rest does: &, coproc.
 	Background bool
-	// Commands are the simple commands that could run, in the order of the text,
-	// those that others run (sh -c, find -exec, xargs, timeout) after what runs
+	// Commands are the simple commands that could run, in the order of the text, those
+	// that others run (sh -c, find -exec, xargs, timeout) after the command that runs
 	// them.
 	Commands []Command
-	// Findings are what the commands and redirections would do.
+	// Findings are the effects of the commands and redirections.
 	Findings []Finding
 	// Reads are the variables that the line reads, each once.
 	Reads []string
@@ -45,8 +45,9 @@ type Command struct {
 	// Assigns is how many of Words are assignments before the name. When they are
 	// all, there is no name.
 	Assigns int
-	// Start and End are its place in the line, in bytes: End is behind it. What a script of
-	// the line runs, such as that of sh -c, has the place of the command that has the script.
+	// Start and End are its place in the line, in bytes: End is behind it. Commands of a
+	// script of the line, such as that of sh -c, have the place of the command that has the
+	// script.
 	Start, End int
 	// Wraps is set when it only runs the command that follows it with other
 	// circumstances: timeout, nice, time.
@@ -55,7 +56,7 @@ type Command struct {
 	Fed bool
 }
 
-// String is the command as a message shows it, with … for what is not known.
+// String returns the command as a message shows it, with … for unknown parts.
 func (c Command) String() string {
 	var b strings.Builder
 	for i, w := range c.Words {
@@ -70,8 +71,8 @@ func (c Command) String() string {
 	return b.String()
 }
 
-// Program is the name of the program that the command runs, without the folder, as
-// far as the text tells it.
+// Program returns the name of the program that the command runs, without the folder, as
+// far as the text shows it.
 func (c Command) Program() string {
 	if c.Assigns >= len(c.Words) || !c.Words[c.Assigns].Static {
 		return ""
@@ -94,7 +95,7 @@ type Word struct {
 
 	many    bool     // it may become none or several words
 	stream  bool     // it is a process substitution: a pipe, not a file
-	start   start    // what it may begin with
+	start   start    // its possible beginning
 	first   string   // the variable that it begins with, for startsWithVariable
 	loose   []string // variables that are split into words
 	integer bool     // it can only be integers
@@ -104,19 +105,19 @@ type Word struct {
 	numbers int      // how many of its unknown parts are integers
 	deps    []string // variables whose values it holds
 	opaque  bool     // it holds something else that is not known
-	at      span     // where it stands; nothing for a word that is made up
+	at      span     // where it stands; empty for a word that is made up
 }
 
 // span is a place in the line, in bytes.
 type span struct{ from, to int }
 
-// String is the word as a message shows it.
+// String returns the word as a message shows it.
 func (w Word) String() string { return strings.ReplaceAll(w.Text, string(Unknown), "…") }
 
 // Home reports a word that holds the folder of a user: ~, $HOME.
 func (w Word) Home() bool { return w.home || slices.Contains(w.deps, "HOME") }
 
-// Kind is what a finding is about.
+// Kind is the subject of a finding.
 type Kind uint8
 
 // The kinds.
@@ -131,14 +132,13 @@ const (
 	Code
 	// Dumps shows variables of the environment without naming them: R4.
 	Dumps
-	// Opaque is a program of the workspace, or one that builds or tests it by what its
-	// files say: what it does is not seen. R3 refuses it where the state says so.
+	// Opaque is a program of the workspace, or one that builds or tests it by its files:
+	// its effects are not seen. R3 refuses it where the state says so.
 	Opaque
-	// Stranger is a program of which no table tells what it does: R3. About is its
-	// name, without the folder.
+	// Stranger is a program that no table has: R3. About is its name, without the folder.
 	Stranger
-	// Variable is a variable in the environment of a program that is not known to
-	// change nothing about what the program does: R3 and R4. About is its name.
+	// Variable is a variable in the environment of a program that may change the effects
+	// of the program: R3 and R4. About is its name.
 	Variable
 	// Elsewhere acts on another machine or service, or may: R3, in a state that only reads.
 	Elsewhere
@@ -149,18 +149,38 @@ const (
 // Finding is one thing that a line would do.
 type Finding struct {
 	Kind Kind
-	// Command and Word are the places of what does it, in Plan.Commands and in the
-	// command's Words; Command is -1 when no command does.
+	// Command and Word are the places of its cause, in Plan.Commands and in the command's
+	// Words; Command is -1 when no command does.
 	Command, Word int
-	// What says it for a message, and About what it is about when that helps:
-	// text of the line, unquoted.
+	// What is its text for a message, and About its object where that helps: text of the
+	// line, unquoted.
 	What, About string
-	// Start and End are the place in the line of what no command does.
+	// Start and End are its place in the line when no command has caused it.
 	Start, End int
+	// Target is the file that a redirection writes, with ~ for the folder of the user; empty where
+	// only the run of the line decides it.
+	Target string
 }
 
-// Variables are those whose values the words of the command hold, as far as they stand there
-// as expansions.
+// Guess reports a finding on another machine that follows from words which no table has.
+func (f Finding) Guess() bool {
+	return f.What == unknownGoal || f.What == unknownSubcommand || strings.Contains(f.About, "…")
+}
+
+// Path returns the word as the path of one file, with ~ for the folder of the user; empty where
+// only the run of the line decides it.
+func (w Word) Path() string {
+	if w.Static {
+		return w.Text
+	}
+	if rest, ok := strings.CutPrefix(w.Text, string(Unknown)); ok && w.Home() && !strings.ContainsRune(rest, Unknown) && (rest == "" || rest[0] == '/') {
+		return "~" + rest
+	}
+	return ""
+}
+
+// Variables returns those whose values the words of the command hold, as far as they stand
+// there as expansions.
 func (c Command) Variables() []string {
 	var names []string
 	for _, w := range c.Words {
@@ -174,9 +194,9 @@ func (c Command) Variables() []string {
 	return names
 }
 
-// Parse reads what `bash -c` would get as its argument. It fails (R1) on lines
-// that bash and this parser could read differently or that are beyond the bounds;
-// the error says how to fix it.
+// Parse reads the argument of a `bash -c`. It fails (R1) on lines that bash and this
+// parser could read differently or that are beyond the bounds; the error says how to fix
+// it.
 func Parse(line string) (*Plan, error) {
 	if err := checkText(line); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ var signallers = sync.OnceValue(func() map[string]bool {
 shutdown reboot halt poweroff init telinit`)
 })
 
-// tellingSignals are options by which they tell something and signal nothing.
+// tellingSignals are options by which they only list something.
 var tellingSignals = wordSet(`-l -L --list --table --help --version -V -h`)
 
 // signals finds a program that reaches processes which the line did not start. Jobs of the line
@@ -52,7 +52,7 @@ func (p *planner) signals(file, name string, c, at int) {
 	}
 }
 
-// onlyTells reports options by which a program lists signals or tells about itself.
+// onlyTells reports options by which a program lists signals or describes itself.
 func onlyTells(args []Word) bool {
 	return len(args) > 0 && args[0].Static && tellingSignals[args[0].Text]
 }

@@ -42,8 +42,7 @@ func (p *planner) call(c *syntax.CallExpr) {
 	}
 }
 
-// forRead reports IFS for read alone, which splits its input by it and runs
-// nothing.
+// forRead reports IFS for read alone, which splits its input by it and does not run it.
 func forRead(name string, words []Word) bool {
 	return name == "IFS" && len(words) > 0 && words[0].Static && (words[0].Text == "read" || words[0].Text == "mapfile")
 }
@@ -106,7 +105,7 @@ func (p *planner) elements(name string, array *syntax.ArrayExpr) {
 	}
 }
 
-// influence finds the setting of a variable that decides what runs. word is the
+// influence finds the setting of a variable that decides which code runs. word is the
 // whole assignment.
 func (p *planner) influence(command, at int, name string, word Word) {
 	what, kind := influence(name)
@@ -123,7 +122,7 @@ func (p *planner) influence(command, at int, name string, word Word) {
 	p.add(Finding{Kind: kind, Command: command, Word: at, What: what, About: name})
 }
 
-// extends reports a value in which nothing is unknown but the variable's own.
+// extends reports a value in which only the variable's own value is unknown.
 func extends(name string, word Word) bool {
 	return !word.opaque && !word.many && strings.Count(word.Text, string(Unknown)) == len(word.deps) &&
 		!slices.ContainsFunc(word.deps, func(dep string) bool { return dep != name })
@@ -143,7 +142,7 @@ func (p *planner) passes(command, at int, name string, word Word) {
 
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '_')+1:] }
 
-// run walks what the command does whose name is the word at.
+// run walks the effects of the command whose name is the word at.
 func (p *planner) run(c, at int) {
 	if p.beyond != nil {
 		return
@@ -221,7 +220,7 @@ func (p *planner) added(words []Word) {
 	p.wraps--
 }
 
-// finding is one about a word of a command.
+// finding returns one about a word of a command.
 func (p *planner) finding(kind Kind, c, at int, what string) Finding {
 	return Finding{Kind: kind, Command: c, Word: at, What: what, About: p.plan.Commands[c].Words[at].String()}
 }

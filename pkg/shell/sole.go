@@ -42,7 +42,7 @@ func drops(r *syntax.Redirect) bool {
 
 // Conclusive reports that the exit status 0 of a line means that each of its commands has
 // run and has succeeded: the line is one simple command, or several joined by &&. The
-// status of a pipe, of a list, of a background job or after ! says nothing of the kind.
+// status of a pipe, of a list, of a background job or after ! does not mention the kind.
 func Conclusive(line string) bool {
 	if checkText(line) != nil {
 		return false

@@ -29,7 +29,7 @@ func (p *planner) stmt(s *syntax.Stmt) {
 		p.at = outer
 		switch {
 		case p.inner:
-		case s.Cmd != nil: // without what ends the statement
+		case s.Cmd != nil: // without the end of the statement
 			p.at = p.stands(s.Cmd)
 		default:
 			p.at = p.stands(s)
@@ -171,9 +171,9 @@ func (p *planner) cases(c *syntax.CaseClause) {
 	}
 }
 
-// function walks a definition. It is a command of its own, so that a list of
-// commands has to name it, and its body is judged where it is defined: the command that calls
-// it, by whatever name, runs nothing else.
+// function walks a definition. It is a command of its own, so that a list of commands has to
+// name it, and its body is judged where it is defined: the command that calls it, by any
+// name, runs no other code.
 func (p *planner) function(c *syntax.FuncDecl) {
 	if c.Name == nil {
 		p.hide("defines a function without a name", "")
@@ -183,7 +183,7 @@ func (p *planner) function(c *syntax.FuncDecl) {
 	p.stmt(c.Body)
 }
 
-// conditional adds [[ ]] and (( )) as commands when what they hold is not static.
+// conditional adds [[ ]] and (( )) as commands when their content is not static.
 func (p *planner) conditional(keyword string, static bool) {
 	if !static {
 		p.command(Command{Words: []Word{{Text: keyword, Static: true}, anyValue}})
@@ -264,7 +264,7 @@ func (p *planner) redirect(r *syntax.Redirect) {
 	}
 	w := p.word(r.Word, argument)
 	p.path(w)
-	if w.Static && !strings.ContainsAny(w.Text, "./") { // a file, whatever it is called
+	if w.Static && !strings.ContainsAny(w.Text, "./") { // a file, of any name
 		p.plan.Names = append(p.plan.Names, w)
 	}
 	p.standard(r, w)
@@ -307,7 +307,7 @@ func (p *planner) standard(r *syntax.Redirect, w Word) {
 		case !standard || from == "1" || from == "2":
 		case !w.Static, digits(from) && strings.Trim(from, "0") == "":
 			p.find(Writes, reopens, w.String())
-		case digits(from): // it may be what another redirection opens
+		case digits(from): // it may be opened by another redirection
 			p.copies = append(p.copies, w)
 		}
 	}
@@ -344,7 +344,7 @@ func (p *planner) endsOnce(r *syntax.Redirect) {
 	}
 }
 
-// quotedDelimiter reports that nothing is expanded in a here-document.
+// quotedDelimiter reports that there is no expansion in a here-document.
 func quotedDelimiter(w *syntax.Word) bool {
 	lit := w.Lit()
 	return lit == "" || strings.Contains(lit, "\\")
@@ -358,7 +358,9 @@ func (p *planner) output(w Word) {
 	if w.Static {
 		p.written = append(p.written, w.Text)
 	}
-	p.find(Writes, "redirects output into a file", w.String())
+	p.add(Finding{
+		Kind: Writes, Command: -1, What: "redirects output into a file", About: w.String(), Start: p.at.from, End: p.at.to, Target: w.Path(),
+	})
 }
 
 // mayConnect reports files that are read from and could be connections of bash to another machine.

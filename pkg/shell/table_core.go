@@ -20,7 +20,7 @@ xq|tomlq:: -i,--in-place:writes
 mlr:: -I:writes --prepipe,--prepipex=run --prepipe-gunzip --load,--mload,-s=unseen !tee !split !put !filter
 crudini:: @sub
 crudini --set|crudini --del:: @writes
-pandoc:: -o,--output=outdash --filter=run -F=run -L,--lua-filter=unseen --pdf-engine=run --extract-media=out -f= -t= --from= --to=
+pandoc:: @listed -o,--output=outdash --filter=run -F=run -L,--lua-filter=unseen --pdf-engine=run --extract-media=out --log=out -f,-r,--from,--read=word -t,-w,--to,--write=word -s,--standalone -N,--number-sections --toc,--table-of-contents --toc-depth= --wrap= --columns= --tab-stop= -p,--preserve-tabs --strip-comments -V,--variable= -M,--metadata= --metadata-file= --shift-heading-level-by= --markdown-headings= --reference-links --reference-location= --ascii --no-highlight --highlight-style= --eol= --dpi= -C,--citeproc --mathml --track-changes= -q,--quiet --verbose --fail-if-warnings --sandbox --list-input-formats,--list-output-formats,--list-extensions,--list-highlight-languages,--list-highlight-styles:quiet -v,--version,-h,--help:quiet
 dot|neato|fdp|sfdp|circo|twopi:: -o=out -O:writes -T= -G= -N= -E= -K=
 enscript|a2ps:: -o,-p=out --output=out -I,--filter=script
 less|more|most|pg:: @plus -o,-O=out --log-file,--LOG-FILE=out -k,--lesskey-file=unseen --lesskey-src=unseen -P= -p= -j= -h= -b= -x= -y= -z= -t= -T=

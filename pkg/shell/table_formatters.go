@@ -1,7 +1,7 @@
 package shell
 
-// formatterTable holds formatters, linters and generators that rewrite files,
-// always or when they are told to.
+// formatterTable holds formatters, linters and generators that rewrite files, always or
+// on request.
 const formatterTable = `
 gofmt|goimports|gofumpt|gci|golines:: @single -w:writes -cpuprofile=out -d -l -s -r=
 go:: @sub @single -C=

@@ -1,7 +1,7 @@
 package shell
 
-// packageTable holds package managers: what installs, removes or publishes writes;
-// what runs scripts of the project is opaque, and what runs a program is a wrapper.
+// packageTable holds package managers: installing, removing and publishing are writes;
+// running scripts of the project is opaque, and a runner of a program is a wrapper.
 const packageTable = `
 npm:: @sub @closed --prefix= -w= --workspace= -C= --loglevel= --registry= --userconfig=workspace --cache=writes -g,--global -s,--silent -d -q,--quiet -y,--yes
 npm install|npm i|npm in|npm ci|npm clean-install|npm add|npm uninstall|npm un|npm remove|npm rm|npm r|npm update|npm up|npm upgrade|npm dedupe|npm ddp|npm prune|npm link|npm ln|npm unlink|npm rebuild|npm rb|npm init|npm create|npm innit|npm version|npm pack|npm shrinkwrap|npm install-test|npm it|npm cit|npm set|npm login|npm logout|npm edit|npm isntall|npm add-user:: @writes --dry-run:switch -g,--global -D,--save-dev -E,--save-exact -O -P -S --save --save-prod --json --long --parseable -w,--workspace= --workspaces --ws --include= --omit= --registry= --tag= --access= --otp= --ignore-scripts --no-audit --no-fund --audit --fund --legacy-peer-deps --force -f --prefer-offline --offline --loglevel= --silent -s -q --quiet --include-workspace-root --package-lock-only --no-package-lock --provenance

@@ -1,8 +1,7 @@
 package shell
 
-// readerTable names programs that only read, whatever their options are, but for
-// options that say themselves that they write or run something. They are known by
-// these names alone.
+// readerTable names programs that only read, with all options but those that write or run
+// something by their name. They are known by these names alone.
 const readerTable = `
 . : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo enable eval exec
 exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly
@@ -32,7 +31,7 @@ hadolint yamllint shellcheck checkbashisms proselint kube-score
 msgcmp choose
 `
 
-// opaqueTable names programs that build or test a project by what its files say.
+// opaqueTable names programs that build or test a project by its files.
 const opaqueTable = `
 buck buck2 pants scons waf rebar3
 unit2 nosetests nosetests3 nose2 trial stestr behave
@@ -98,7 +97,7 @@ dmidecode:: --dump-bin=out --from-dump= -s= -t=
 lsof:: -D=writes -p= -u= -c= -i?=
 ss:: -D,--diag=out -K,--kill:writes -F= -f= -A= -N=
 nvidia-smi:: -f,--filename=out -pm=writes -pl=writes -r:writes -L -q -i= -l=
-pygmentize:: -o=out -x:code -f= -l= -S= -O= -P= -F=
+pygmentize:: -o=out -x:code -f= -l= -S= -O=nofile -P=nofile -F=
 ffprobe|identify:: @single -o,-write=out -report:writes
 pidstat:: -e:hidden
 ugrep|ug:: --filter=script --pager?=run --view?=run --save-config?=writes -Q?=writes

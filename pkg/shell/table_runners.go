@@ -1,8 +1,8 @@
 package shell
 
-// runnerTable holds builders and runners of tests of which the options are known that choose what
-// runs; any other option may say how, and is not known (R3). It also holds the subcommands of
-// managers of packages and versions that only tell something.
+// runnerTable holds builders and runners of tests of which the options are known that choose the
+// code to run; any other option may do so, too, and is not known (R3). It also holds the
+// subcommands of managers of packages and versions that only show something.
 const runnerTable = `
 ninja|samu:: @opaque @targets @listed -C= -f= -j= -k= -l= -n -v -d= -w= -t=writes --version,--quiet,--verbose,-h,--help
 gradle|gradlew:: @opaque @targets @listed -q,--quiet -i,--info -w,--warn -d,--debug -s,--stacktrace -S,--full-stacktrace --tests= -x,--exclude-task= -p,--project-dir= -b,--build-file= -c,--settings-file= -P=property -P*=property -D=property -D*=property --offline --parallel --no-parallel --daemon --no-daemon --build-cache --no-build-cache --configuration-cache --no-configuration-cache --continue --rerun-tasks --rerun --refresh-dependencies --max-workers= --console= --warning-mode= --dry-run -m --scan:elsewhere --no-scan --profile:writes --write-locks:writes --write-verification-metadata=writes -v,-V,--version,--show-version,-h,--help -a --all --configuration= --fail-fast --info --configure-on-demand --no-rebuild --priority= -o --watch-fs --no-watch-fs

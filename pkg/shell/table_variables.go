@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Variables that decide what programs run or what a shell does with text (R3, R4).
+// Variables that decide which programs run or how a shell treats text (R3, R4).
 const (
 	holdsCode    = "sets a variable whose value is run or expanded"
 	decidesRuns  = "sets a variable that decides which program or code runs"
@@ -54,7 +54,7 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// judgedVariables are those of the above whose value tells that it is harmless.
+// judgedVariables are those of the above whose value shows that it is harmless.
 var judgedVariables = map[string]func(value string) bool{
 	"GOFLAGS":        harmlessGoFlags,
 	"IFS":            func(value string) bool { return strings.Trim(value, " \t\n") == "" }, // parts words no further than they are
@@ -112,8 +112,8 @@ func withinWorkspace(value string) bool {
 	return true
 }
 
-// harmlessVariables change how a program looks or talks, not what it writes or
-// runs, whatever their value is.
+// harmlessVariables change how a program looks or talks, not its writes or programs, with
+// any value.
 var harmlessVariables = sync.OnceValue(func() map[string]bool {
 	return wordSet(`
 LANG LANGUAGE TZ TERM COLORTERM COLUMNS LINES NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE GREP_COLOR GREP_COLORS LS_COLORS JQ_COLORS
@@ -161,7 +161,7 @@ func isSwitch(value string) bool {
 	return strings.Trim(value, "0123456789.") == ""
 }
 
-// influence says what setting a variable means, or is empty.
+// influence describes the effect of setting a variable, or is empty.
 func influence(name string) (what string, kind Kind) {
 	switch {
 	case codeVariables()[name]:

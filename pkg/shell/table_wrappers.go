@@ -33,7 +33,8 @@ sudo:: @runs0 -u,--user= -g,--group= -h,--host= -p,--prompt= -C,--close-from= -r
 sudoedit:: @writes @inline
 doas:: @runs0 -u= -a= -C= -s:hidden -L:quiet -n
 chroot|gchroot:: @runs1 @shell --userspec= --groups= --skip-chdir
-systemd-run|systemd-inhibit|systemd-cat:: @runs0 -p,--property=reads -u,--unit= --slice= -E,--setenv=passes --working-directory=folder --uid= --gid= -M,--machine= -H,--host= -S,--shell:hidden -t,--identifier= -P,--pipe -q,--quiet -G,--collect -d,--same-dir --scope --user --system --wait --no-block --what= --who= --why= --mode= --description= --nice= -r
+systemd-inhibit|systemd-cat:: @runs0 -p,--priority= --stderr-priority= --level-prefix= -t,--identifier= --what= --who= --why= --mode= --list:quiet
+systemd-run:: @runs0 -p,--property=code -u,--unit= --slice= -E,--setenv=passes --working-directory=folder --uid= --gid= -M,--machine=elsewhere -H,--host=elsewhere -S,--shell:hidden -t,--pty -P,--pipe -q,--quiet -G,--collect -d,--same-dir --scope --user --system --wait --no-block --what= --who= --why= --mode= --description= --nice= -r
 watch|gwatch:: @runs0 @joins -n,--interval= -q,--equexit= -d?= --differences?= -t,--no-title -b,--beep -e,--errexit -g,--chgexit -c,--color -C,--no-color -x,--exec -w,--no-wrap -p,--precise -r,--no-rerun
 entr:: @runs0 -s:hidden -c -d -n -p -r -z -a -x
 strace:: @runs0 -o,--output=writes -e,--trace= -p,--attach=quiet -s,--string-limit= -u,--user= -E,--env=passes -a,--columns= -O= -S= -I= -P= -b= -X= -U= -v,--no-abbrev:dump -f -ff -c -C -t -tt -ttt -T -q -y -yy -r -k -i -d -D -z -Z -w -n -x -xx -A -F -V,--version:quiet

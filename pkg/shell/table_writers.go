@@ -1,7 +1,7 @@
 package shell
 
-// writerTable holds the programs that write whatever their options are, or unless
-// an option says that they only look (R3). The form is told in options.go.
+// writerTable holds the programs that write with all options, or unless an option says
+// that they only look (R3). options.go describes the form.
 const writerTable = `
 grm|grmdir|gunlink|gshred|gtruncate|gtouch|gmkdir|gmkfifo|gmknod|gcp|gmv|gln|glink|ginstall|gmktemp|gchmod|gchown|gchgrp|gsplit|gcsplit:: @writes
 rm|rmdir|unlink|shred|truncate|touch|mkdir|mkfifo|mknod|cp|mv|ln|link|install|tempfile|rename|prename|fallocate|srm|trash|trash-put|rimraf|mkdirp|del:: @writes
@@ -82,7 +82,7 @@ openssl:: @sub @closed @bare @single -version,-help:quiet
 openssl asn1parse|openssl ciphers|openssl crl|openssl dgst|openssl ec|openssl dsa|openssl enc|openssl errstr|openssl help|openssl info|openssl kdf|openssl list|openssl mac|openssl md5|openssl nseq|openssl passwd|openssl pkcs12|openssl pkcs7|openssl pkcs8|openssl pkey|openssl pkeyparam|openssl prime|openssl rand|openssl ripemd160|openssl rsa|openssl rsautl|openssl sess_id|openssl sha1|openssl sha224|openssl sha256|openssl sha384|openssl sha512|openssl sha512-256|openssl sha3-256|openssl sha3-384|openssl sha3-512|openssl blake2b512|openssl blake2s256|openssl shake128|openssl shake256|openssl sm3|openssl spkac|openssl speed|openssl storeutl|openssl verify|openssl version|openssl base64|openssl crl2pkcs7|openssl dhparam|openssl dsaparam|openssl ecparam|openssl genrsa|openssl gendsa|openssl aes-128-cbc|openssl aes-192-cbc|openssl aes-256-cbc|openssl aes-128-ecb|openssl aes-256-ecb|openssl aes-256-ctr|openssl des3|openssl s_time:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -sign= -verify= -prverify= -signature= -mac= -macopt= -hmac= -sigopt= -k= -K= -iv= -S= -iter= -kfile= -pass= -salt -CAfile= -CApath= -untrusted= -trusted= -purpose= -connect= -inform= -outform= -rand=
 openssl x509:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -CAcreateserial:writes -CA,-CAserial=writes -CAkey= -extfile= -signkey= -key= -checkend= -checkhost= -nameopt= -certopt= -set_serial= -inform= -outform=
 openssl req:: @single @writes -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in=quiet -inkey= -passin= -passout= -subj= -key=quiet -days= -extensions= -name= -md= -help:quiet -noout -text -verify -subject -modulus -pubkey -nodes -noenc -utf8 -batch -verbose -nameopt= -config= -section= -sha256 -new:writes -newkey=writes -keyout=out -reqopt= -nameopt= -inform= -outform=
-openssl s_client:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -keylogfile,-msgfile,-sess_out=out -ssl_client_engine=unseen -connect= -servername= -CAfile= -CApath= -cert= -key= -sess_in= -starttls= -alpn= -cipher= -ciphersuites= -proxy= -host= -port= -groups= -sigalgs= -verify= -psk= -early_data=
+openssl s_client:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -keylogfile,-msgfile,-sess_out=out -ssl_client_engine=unseen -connect= -servername= -CAfile= -CApath= -cert= -key= -sess_in= -starttls= -alpn= -cipher= -ciphersuites= -proxy= -host= -port= -groups= -sigalgs= -verify= -psk= -early_data=elsewhere
 openssl genpkey|openssl pkeyutl:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -outpubkey,-secret=out -algorithm= -pkeyopt= -paramfile= -sigfile= -peerkey= -pkeyopt=
 openssl cms|openssl smime:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -signer,-certsout=out -CAfile= -recip= -content= -certfile=
 openssl ocsp:: @single -out,-writerand=out -engine,-provider,-provider-path=unseen -config=unseen -in= -inkey= -passin= -passout= -subj= -days= -extensions= -name= -md= -respout,-reqout=out -port=writes -issuer= -cert= -url= -host= -CAfile= -VAfile= -reqin= -respin=
@@ -97,7 +97,8 @@ mongodump:: @writes --archive:quiet -q= --quiet --gzip --uri= --host= -h= --port
 mongoexport:: -o,--out=out --uri= --host= -h= --port= -d,--db= -c,--collection= -u,--username= -p,--password= -q,--query=
 tshark:: -w=out -W= -X=unseen -C=unseen -o=unseen -r= -Y= -T= -e= -i= -c= -f=
 tcpdump|dumpcap:: -w=out -W= -z=run -C= -G=
-ab|siege:: -g=out -e=out
+ab:: @listed -g=out -e=out -p=elsewhere -u=elsewhere -m=elsewhere -n= -c= -t= -s= -b= -B= -v= -w -x= -y= -z= -C= -H= -A= -P= -X= -T= -Z= -f= -E=unseen -k -i -l -q -d -S -V:quiet -h:quiet -r
+siege:: @elsewhere
 screen|tmux:: @hidden
 docker|podman|nerdctl:: @sub @closed -H= --context= -c= --host= --config=config -l= --log-level=
 docker ps|docker images|docker logs|docker inspect|docker version|docker info|docker stats|docker top|docker port|docker history|docker diff|docker events|docker search|docker help|docker container ls|docker container ps|docker image ls|docker image inspect|docker volume ls|docker network ls|docker network inspect|docker volume inspect|docker container inspect|docker container logs|docker container top|docker context ls|docker system df|docker system info|docker compose ps|docker compose logs|docker compose ls|docker compose images|docker compose top|docker compose port|docker compose version|podman ps|podman images|podman logs|podman inspect|podman version|podman info::

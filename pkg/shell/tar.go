@@ -37,7 +37,7 @@ func (l *letters) add(options string) {
 	}
 }
 
-// tarModes are the letters of the options, and the archive.
+// tarModes returns the letters of the options, and the archive.
 func tarModes(words []Word) (modes letters, archive Word) {
 	for i := 0; i < len(words); i++ {
 		w := words[i]

@@ -7,16 +7,21 @@ import (
 )
 
 // Builders run several targets that one line names, each of which may do anything. Settings that
-// the line gives them become part of what they run.
+// the line gives them become part of their commands.
+
+const (
+	unknownGoal       = "has a goal that is not known to only build or read, and may act on another machine or service"
+	unknownSubcommand = "has a subcommand that is not known to only read, and may act on another machine or service"
+)
 
 const givesSetting = "gives a setting to a build, which may become code"
 
-// harmlessPropertyNames are the beginnings of names of settings that choose what is built or tested,
-// and never how.
+// harmlessPropertyNames are the beginnings of names of settings that choose targets to build or
+// test, and never how.
 var harmlessPropertyNames = strings.Fields(`test Test TEST it.test skip groups excludedGroups spring.profiles failIfNo surefire.failIfNo maven.test. style color
 pkg PKG package PACKAGE run RUN filter FILTER module MODULE version VERSION count COUNT verbose VERBOSE`)
 
-// harmlessProperty reports NAME=VALUE with a value that chooses and runs nothing.
+// harmlessProperty reports NAME=VALUE with a value that chooses and does not run.
 func harmlessProperty(w Word) bool {
 	name, v, _ := strings.Cut(w.Text, "=")
 	name = strings.TrimRight(name, ":+?")
@@ -40,7 +45,7 @@ var choices = sync.OnceValue(func() map[string]bool {
 	return wordSet(`on off true false yes no y n -o0 -o1 -o2 -o3 -os -g debug release relwithdebinfo minsizerel all none auto always never default plain`)
 })
 
-// verbs of targets that builders have of their own: they send what is built elsewhere, or change the project.
+// verbs of targets that builders have of their own: they send the build elsewhere, or change the project.
 var (
 	publishing  = strings.Fields(`deploy publish upload site-deploy release close nexus-`)
 	rebuilding  = strings.Fields(`init wrapper clean updateDaemonJvm`)
@@ -70,7 +75,7 @@ func (s *scan) settings() {
 			case target == "clean", w.Text == "install":
 				s.note(Writes, s.c, i, "has a phase that deletes files, or installs them outside of the workspace")
 			case !w.Static || !mavenPhases()[w.Text]:
-				s.note(Elsewhere, s.c, i, "has a goal that is not known to only build or read, and may act on another machine or service")
+				s.note(Elsewhere, s.c, i, unknownGoal)
 			}
 		case "gradle":
 			switch {
@@ -102,7 +107,7 @@ func abbreviates(task string, verbs []string) bool {
 	})
 }
 
-// virtualBeginnings are options of -XX and -Xlog that write and run nothing.
+// virtualBeginnings are options of -XX and -Xlog that neither write nor run code.
 var virtualBeginnings = strings.Fields(`+Use -Use MaxRAM InitialRAM MinRAM MaxMetaspace MetaspaceSize MaxHeap TieredStopAtLevel +TieredCompilation -TieredCompilation
 +ExitOnOutOfMemoryError +ShowCodeDetails MaxGCPauseMillis ReservedCodeCache ParallelGCThreads ActiveProcessorCount +EnableDynamicAgentLoading`)
 
@@ -121,7 +126,8 @@ func harmlessVirtual(name string, w Word) bool {
 // consoles are subcommands of programs of a workspace that run code which the line or its input has.
 var consoles = wordSet(`shell shell_plus dbshell tinker eval console repl runner runscript`)
 
-// console finds a program of the workspace that is told to run code. at is the place of the program.
+// console finds a program of the workspace that is asked to run code. at is the place of the
+// program.
 func (p *planner) console(c, at int) {
 	words := p.plan.Commands[c].Words
 	if at+1 >= len(words) || !words[at+1].Static {
@@ -132,7 +138,7 @@ func (p *planner) console(c, at int) {
 	}
 }
 
-// console is planner.console for a script that an interpreter runs.
+// console calls planner.console for a script that an interpreter runs.
 func (s *scan) console(at int) { s.planner.console(s.c, at) }
 
 // addressOfCode reports an address from which some interpreters take code.
@@ -141,7 +147,7 @@ func addressOfCode(text string) bool {
 	return slices.Contains([]string{"http", "https", "npm", "jsr", "data", "blob", "node"}, strings.ToLower(scheme))
 }
 
-// libraryModules are those of python's library that no line of a table tells.
+// libraryModules are those of python's library without a line in a table.
 var libraryModules = sync.OnceValue(func() map[string]bool { return wordSet(libraryNames) })
 
 // moreTargets reports that a command has a further target behind the words that an entry of a list names.

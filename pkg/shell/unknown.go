@@ -55,7 +55,7 @@ verbose quiet release dev test bench minimal basic detailed
 `)
 })
 
-// looks says what an option that is not known seems to do. next is the word after it.
+// looks guesses the effect of an unknown option. next is the word after it.
 func looks(name, value string, attached bool, next Word) (kind Kind, what string) {
 	begins := func(known string) bool { return strings.HasPrefix(name+" ", known) }
 	switch {

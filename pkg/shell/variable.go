@@ -6,11 +6,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// What is known of a variable comes from all values that the line gives it, in
-// whatever order: a property holds when every one of them has it. A variable that
-// the line does not set comes from outside and has none.
+// The known properties of a variable come from all values that the line gives it, in any
+// order: a property holds when every one of them has it. A variable that the line does
+// not set comes from outside and has none.
 
-// property is what the values of a variable may have to be.
+// property is a requirement on the values of a variable.
 type property uint8
 
 const (
@@ -23,7 +23,7 @@ const (
 	noAction           // no option, or a path: no action of find has a slash
 )
 
-// variable is what the line does with one.
+// variable has the uses of one in the line.
 type variable struct {
 	name             string
 	read, set, shown bool
@@ -69,7 +69,7 @@ func (p *planner) usesValue(name string) {
 	}
 }
 
-// set notes a value of a variable, and what follows from setting it.
+// set notes a value of a variable, and its consequences.
 func (p *planner) set(name string, w Word, by route) {
 	v := p.variable(name)
 	v.set = true
@@ -88,8 +88,8 @@ func (p *planner) set(name string, w Word, by route) {
 	}
 }
 
-// lacking is what a value cannot be relied on to be. What it takes from other
-// variables is told by them.
+// lacking returns the properties that a value may lack. Those of its variables are judged
+// separately.
 func lacking(w Word) property {
 	var l property
 	taken := w.Text == string(Unknown) && !w.opaque && len(w.deps) > 0
@@ -149,7 +149,7 @@ func (p *planner) mustIn(array, name string, needs property, what, about string)
 
 func (p *planner) rely(d duty) { p.duties = append(p.duties, d) }
 
-// settle judges what was relied on, when all of the line is known.
+// settle judges the assumptions, when all of the line is known.
 func (p *planner) settle() {
 	p.checkFolders()
 	p.spread()
@@ -190,7 +190,7 @@ func (p *planner) holds(d duty) bool {
 	return missing&d.needs == 0 || d.needs == noAction && missing&noOption == 0
 }
 
-// missing are the properties that a variable lacks.
+// missing returns the properties that a variable lacks.
 func (p *planner) missing(name string) property {
 	if array, ok := strings.CutPrefix(name, keysOf); ok {
 		if v := p.vars[array]; v != nil && v.set && !v.assoc {
@@ -210,7 +210,7 @@ func (p *planner) missing(name string) property {
 
 const everyProperty = anInteger | aName | noOption | oneWord | nearBy | aChild | noAction
 
-// spread gives each variable what the variables lack that it takes values from.
+// spread passes missing properties of variables on to those that take values from them.
 func (p *planner) spread() {
 	takers := map[string][]*variable{}
 	var changed []string
@@ -235,7 +235,7 @@ func (p *planner) spread() {
 	}
 }
 
-// kept are the properties of the variables that bash itself keeps.
+// kept returns the properties of the variables that bash itself keeps.
 func kept(name string) property {
 	switch name {
 	case "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "PPID", "UID", "EUID", "EPOCHSECONDS", "BASH_SUBSHELL", "OPTIND":
@@ -251,7 +251,8 @@ func kept(name string) property {
 // they do not hold.
 func (p *planner) safe(w Word, f Finding) bool { return p.relies(w, noOption, f) }
 
-// relies is safe, by another property of the variable that the word begins with.
+// relies returns whether the use is safe, by another property of the variable that the
+// word begins with.
 func (p *planner) relies(w Word, needs property, f Finding) bool {
 	switch {
 	case w.Static:

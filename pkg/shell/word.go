@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// start is what a word that begins with something unknown may begin with.
+// start is the possible beginning of a word that begins with an unknown part.
 type start uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	startsUnknown
 )
 
-// use is where a word stands, which decides what bash expands in it.
+// use is where a word stands, which decides on bash's expansions in it.
 type use uint8
 
 const (
@@ -26,8 +26,7 @@ const (
 	document            // the body of a here-document: as in double quotes
 )
 
-// word resolves a word as far as its text tells, and walks what it runs and
-// reads.
+// word resolves a word as far as its text shows, and walks its programs and reads.
 func (p *planner) word(w *syntax.Word, u use) Word {
 	if w == nil {
 		return Word{Static: true}

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Validate refuses a counter that means nothing.
+// Validate refuses a counter that has no meaning.
 func (c *Counter) Validate() error {
 	switch {
 	case c.Window < 0:

@@ -2,8 +2,8 @@ package store
 
 import "fmt"
 
-// Entries returns an error when what stands for entries of the batch's appends
-// names none of them.
+// Entries returns an error when a reference to an entry of the batch's appends names none
+// of them.
 func (b *Batch) Entries() error {
 	if i := b.Idempotency; i != nil && i.Entry != (Key{}) {
 		if _, err := b.EntryOf(i.Entry); err != nil {

@@ -9,20 +9,20 @@ import (
 var (
 	// ErrNotFound means there is no such record or answer.
 	ErrNotFound = errors.New("store: not found")
-	// ErrConflict is what every *ConflictError is.
+	// ErrConflict matches every *ConflictError.
 	ErrConflict = errors.New("store: version conflict")
-	// ErrLimit is what every *LimitError is.
+	// ErrLimit matches every *LimitError.
 	ErrLimit = errors.New("store: limit reached")
-	// ErrFenced is what every *FencedError is. Renewing a lease that lapsed, or
-	// that another holder has, is it too.
+	// ErrFenced matches every *FencedError. Renewing a lease that lapsed, or that another
+	// holder has, gives it too.
 	ErrFenced = errors.New("store: lease is not held with this token")
-	// ErrHeld is what every *HeldError is.
+	// ErrHeld matches every *HeldError.
 	ErrHeld = errors.New("store: lease is held")
-	// ErrReplayMismatch is what every *ReplayMismatchError is.
+	// ErrReplayMismatch matches every *ReplayMismatchError.
 	ErrReplayMismatch = errors.New("store: idempotency key was used for something else")
 	// ErrCrossShard means the keys of a batch live in more shards than they may.
 	ErrCrossShard = errors.New("store: batch spans shards")
-	// ErrUnavailable means the store could not be reached and nothing changed.
+	// ErrUnavailable means the store could not be reached and has not changed.
 	ErrUnavailable = errors.New("store: unavailable")
 	// ErrBroken means the store failed in a way that only a restart can mend. It comes
 	// with ErrUnavailable.
@@ -32,7 +32,7 @@ var (
 	ErrUncertain = errors.New("store: outcome unknown")
 )
 
-// ConflictError says which precondition failed and what the version is.
+// ConflictError says which precondition failed and the present version.
 type ConflictError struct {
 	Key  Key
 	Want int64
@@ -73,7 +73,7 @@ type FencedError struct {
 	Key Key
 	// Token that the fence requires.
 	Token int64
-	// Holder has the lease now, Until then. They are zero when nobody does: the
+	// Holder has the lease now, Until then. They are zero when there is no holder: the
 	// lease with the fence's token has lapsed or was released.
 	Holder string
 	Until  time.Time

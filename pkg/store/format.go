@@ -2,23 +2,23 @@ package store
 
 import "fmt"
 
-// Format is the version of what a store keeps, and how: the layout of keys and tables, what
-// the scripts of a store write, and the records of the services. A change that an earlier
-// program would misread raises it, with a named step in each store that leads there. A
-// store records its format when it is made; one that has none recorded is of format 1,
-// which everything before the first record was.
+// Format is the version of the data of a store: the layout of keys and tables, the output
+// of a store's scripts, and the records of the services. A change that an earlier program
+// would misread raises it, with a named step in each store that leads there. A store
+// records its format when it is made; one that has none recorded is of format 1, as all
+// stores before the first record were.
 const Format = 1
 
 // OldestFormat is the earliest format that a program works with as it is. It is at most one
 // behind Format, so that the programs of two releases that follow each other can share a
 // store while the one replaces the other: the later program works in the format of the
-// earlier one until a release has passed. What is older is raised when it is opened.
+// earlier one until a release has passed. An older format is raised when it is opened.
 const OldestFormat = 1
 
 // Formats are those that a program works with as they are.
 type Formats struct{ Oldest, Newest int }
 
-// KnownFormats are those of this program.
+// KnownFormats returns those of this program.
 func KnownFormats() Formats { return Formats{Oldest: OldestFormat, Newest: Format} }
 
 func (f Formats) String() string {
@@ -28,7 +28,7 @@ func (f Formats) String() string {
 	return fmt.Sprintf("formats %d to %d", f.Oldest, f.Newest)
 }
 
-// Stamp is what a store has recorded of its format.
+// Stamp is the record of a store's format.
 type Stamp struct {
 	Format int
 	// Raising is the format that a program has begun to raise the store to, and has not
@@ -40,7 +40,7 @@ type Stamp struct {
 }
 
 // Raised returns the format that a store must have before a program works with it: its own,
-// unless it is too old or somebody has begun to raise it. The error is a *FormatError.
+// unless it is too old or a program has begun to raise it. The error is a *FormatError.
 func (f Formats) Raised(s Stamp) (int, error) {
 	to := max(s.Format, s.Raising)
 	if to > f.Newest {

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// ErrTurned means that the store's history may have gone back since the work began
-// that this call belongs to. Nothing changed; the work has to begin anew.
+// ErrTurned means that the store's history may have gone back since the work began that
+// this call belongs to. The store has not changed; the work has to begin anew.
 var ErrTurned = fmt.Errorf("%w: its server has changed in between", ErrUnavailable)
 
-// RolledBackError says that the store has lost what it had acknowledged, and is not
-// used until an operator accepts that. It is ErrUnavailable too.
+// RolledBackError says that the store has lost acknowledged commits, and is not used
+// until an operator accepts that. It is ErrUnavailable too.
 type RolledBackError struct {
-	// Lost says what was seen and is gone.
+	// Lost describes the missing entries.
 	Lost string
 }
 
@@ -21,14 +21,13 @@ func (e *RolledBackError) Error() string {
 	return fmt.Sprintf("%v: it has gone back in time: %s", ErrUnavailable, e.Lost)
 }
 
-// Is makes errors.Is(err, ErrUnavailable) true: nothing changed.
+// Is makes errors.Is(err, ErrUnavailable) true: the store has not changed.
 func (e *RolledBackError) Is(target error) bool { return target == ErrUnavailable }
 
-// Gate keeps apart what a process did before and after the history of its store may
-// have gone back, for then equal versions may mean different things. Work that decides by what it
-// has read, or has cached, enters. At a turn the contexts of all work end, its calls to the
-// store fail, and when it has left, everything cached is forgotten; then the store is used
-// again.
+// Gate separates the work of a process before and after the history of its store may have gone
+// back, for then equal versions may mean different things. Work that decides by what it has read,
+// or has cached, enters. At a turn the contexts of all work end, its calls to the store fail, and
+// when it has left, all caches are cleared; then the store is used again.
 //
 // A nil Gate is one of a store that never turns.
 type Gate struct {
@@ -58,7 +57,7 @@ func newEra() *era {
 
 type eraKey struct{}
 
-// OnTurn adds what forgets what was cached.
+// OnTurn adds a function that clears a cache.
 func (g *Gate) OnTurn(forget func()) {
 	if g == nil {
 		return
@@ -126,8 +125,8 @@ func (g *Gate) leave(e *era) {
 	}
 }
 
-// Pass is for a store to ask before each call: whether it may be used now. A call of no
-// work waits while there is a turn.
+// Pass returns whether the store may be used now; a store asks before each call. A call
+// of no work waits while there is a turn.
 func (g *Gate) Pass(ctx context.Context) error {
 	work, _ := ctx.Value(eraKey{}).(*era)
 	for {
@@ -148,17 +147,17 @@ func (g *Gate) Pass(ctx context.Context) error {
 	}
 }
 
-// Works tells whether a call belongs to work, which has to begin anew after a turn. Any
-// other may be repeated when nothing changed.
+// Works reports whether a call belongs to work, which has to begin anew after a turn. Any
+// other may be repeated when the store has not changed.
 func Works(ctx context.Context) bool { return ctx.Value(eraKey{}) != nil }
 
-// Turned tells whether the work that a call belongs to has ended with its era.
+// Turned reports whether the work that a call belongs to has ended with its era.
 func Turned(ctx context.Context) bool {
 	e, _ := ctx.Value(eraKey{}).(*era)
 	return e != nil && e.ctx.Err() != nil
 }
 
-// Lose is for a store that has gone back: every call fails with why until the next turn.
+// Lose marks a store that has gone back: every call fails with why until the next turn.
 func (g *Gate) Lose(why error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -172,9 +171,9 @@ func (g *Gate) Lost() error {
 	return g.lost
 }
 
-// Turn is for a store whose history may have gone back. It returns when all work has left
-// and everything is forgotten, with what opens the gate again; or when ctx ends, with its
-// error, and the gate is open as before. There is one turn at a time.
+// Turn handles a store whose history may have gone back. It returns when all work has
+// left and all caches are cleared, with a function that opens the gate again; or when ctx
+// ends, with its error, and the gate is open as before. There is one turn at a time.
 func (g *Gate) Turn(ctx context.Context) (open func(), err error) {
 	g.mu.Lock()
 	before, turned := g.era, make(chan struct{})

@@ -12,7 +12,7 @@ const DefaultShards = 64
 // MaxIDBytes is the longest id of a key.
 const MaxIDBytes = 512
 
-// String is "namespace/kind/id".
+// String returns "namespace/kind/id".
 func (k Key) String() string { return k.Namespace + "/" + k.Kind + "/" + k.ID }
 
 // Shard returns the shard, of n, in which a namespace's id lives. It is part of
@@ -28,10 +28,10 @@ func Shard(namespace, id string, n int) int {
 // Shard returns the shard, of n, in which a key lives.
 func (k Key) Shard(n int) int { return Shard(k.Namespace, k.ID, n) }
 
-// Shard returns the shard, of n, in which a batch is committed: the one of its
-// keys, or 0 when it has none. Where a store spans, Checks and Counters may be of
-// other shards than the rest, and so may be what a batch Across puts; spanning says that
-// some are. ErrCrossShard when the keys are in more shards than they may be.
+// Shard returns the shard, of n, in which a batch is committed: the one of its keys, or 0
+// when it has none. Where a store spans, Checks and Counters may be of other shards than
+// the rest, and so may be the puts of a batch Across; spanning says that some are.
+// ErrCrossShard when the keys are in more shards than they may be.
 func (b *Batch) Shard(n int, spans bool) (shard int, spanning bool, err error) {
 	if b.Across && len(b.Appends) > 0 {
 		return 0, false, errAppendsAcross

@@ -3,9 +3,9 @@
 // timers, leases with fencing tokens and idempotency keys, all changed by one
 // atomic Commit.
 //
-// The contract is small on purpose. Two backends keep it, redisstore and
-// sqlitestore, and both pass storetest.Run. Nothing in this package does I/O,
-// and nothing above it may know which backend it talks to.
+// The contract is small on purpose. Two backends keep it, redisstore and sqlitestore, and
+// both pass storetest.Run. This package does no I/O, and no caller may depend on the
+// backend behind it.
 package store
 
 import (
@@ -17,29 +17,30 @@ import (
 const (
 	// Absent requires that the record does not exist.
 	Absent int64 = 0
-	// AnyVersion requires nothing.
+	// AnyVersion admits every version.
 	AnyVersion int64 = -1
 )
 
 // NoLimit is the Limit of a counter that may grow without bound.
 const NoLimit int64 = -1
 
-// Unheld is the Token of a Fence that requires that nobody holds the lease. No
-// lease is ever given with it. A service that takes a token from a client must refuse
-// this one: it is not a proof of holding anything.
+// Unheld is the Token of a Fence that requires that the lease is not held. No lease is
+// ever given with it. A service that takes a token from a client must refuse this one: it
+// is not a proof of a lease.
 const Unheld int64 = 0
 
 // Store keeps the promises below. All methods are safe for concurrent use by
 // any number of goroutines and, on a shared backend, of processes.
 //
-// Durability: when Commit returns nil, the batch survives a crash or power loss
-// of any process at once. Consistency: Get, Counters, Answer and GetLease see
-// every change that was acknowledged before they were called, by whatever
-// replica; List, History and Tail do too.
+// Durability: when Commit returns nil, the batch survives a crash or power loss of any
+// process at once. Consistency: Get, Counters, Answer and GetLease see every change that
+// was acknowledged before they were called, by any replica; List, History and Tail do
+// too.
 //
 // Errors are those of this package, tested with errors.Is and errors.As:
 // ErrNotFound, *ConflictError, *LimitError, *ReplayMismatchError, *FencedError,
-// *HeldError, ErrCrossShard, ErrUnavailable (nothing was applied), which ErrTurned and
+// *HeldError, ErrCrossShard, ErrUnavailable (the batch was not applied), which ErrTurned
+// and
 // *RolledBackError are too, and ErrUncertain (it may have been applied: read before trying again, or repeat
 // with the same idempotency key). A cancelled or expired context is ErrUncertain
 // for writes that were under way and the context's error otherwise.
@@ -47,17 +48,17 @@ type Store interface {
 	// Shards is the number of shards, fixed when the store was first opened.
 	Shards() int
 	// Spans says whether the Checks and Counters of a batch may be of any shard, and with
-	// Batch.Across what it puts.
+	// Batch.Across its puts.
 	Spans() bool
 
 	// Get returns one record, or ErrNotFound.
 	Get(ctx context.Context, key Key) (Record, error)
 
-	// List returns the records of one kind by id, ascending or Descending, a page at
-	// a time. A record that exists while all pages are read and keeps its labels is
-	// in one page exactly. One that is put or deleted while a caller pages may be in a
-	// page or not; one whose id is behind the caller's place is in none. A caller that
-	// pages newest first, by time-ordered ids, so never sees what was created since.
+	// List returns the records of one kind by id, ascending or Descending, a page at a
+	// time. A record that exists while all pages are read and keeps its labels is in one
+	// page exactly. One that is put or deleted while a caller pages may be in a page or
+	// not; one whose id is behind the caller's place is in none. A caller that pages
+	// newest first, by time-ordered ids, so never sees later records.
 	List(ctx context.Context, query Query) (Page, error)
 
 	// History returns the history entries of a record whose version is greater
@@ -68,24 +69,27 @@ type Store interface {
 	// Counters returns the plain (not windowed) counters that owner has.
 	Counters(ctx context.Context, owner Key) (map[string]int64, error)
 
-	// Answer returns what was stored with an idempotency key, or ErrNotFound.
+	// Answer returns the bytes stored with an idempotency key, or ErrNotFound.
 	Answer(ctx context.Context, owner Key, name string) ([]byte, error)
 	// AnswerVersion returns the version of the history entry that an idempotency key names
 	// (Idempotency.Entry), also when that was forgotten, and 0 for a key that names none;
 	// ErrNotFound as Answer.
 	AnswerVersion(ctx context.Context, owner Key, name string) (int64, error)
 
-	// Commit applies a batch: all of it or nothing, isolated from every other
-	// commit. It evaluates, in this order: the idempotency key, the fence, the
-	// preconditions of Checks, Puts and Deletes, the counters' limits; the first
-	// that fails is the error and nothing is changed. Everything is judged by the
-	// state before the batch, except that counters see Reset and the counters
-	// before them. A batch names each record to put, append to or delete, each timer and each
-	// owner to reset once; Forget may name a record that is put or deleted too.
+	// Commit applies a batch: all of it or none, isolated from every other commit. It
+	// evaluates, in this order: the idempotency key, the fence, the preconditions of Checks,
+	// Puts and Deletes, the counters' limits; the first that fails is the error and the store
+	// is not changed. All is judged by the state before the batch, except that counters see
+	// Reset and the counters before them. A batch names each record to put, append to or
+	// delete, each timer and each owner to reset once; Forget may name a record that is put
+	// or deleted too.
 	Commit(ctx context.Context, batch Batch) (Result, error)
+	// Probe judges a batch as Commit would at this moment, and applies nothing. It returns the error of
+	// Commit, and nil for a batch that Commit would apply or has applied.
+	Probe(ctx context.Context, batch Batch) error
 
-	// GetLease returns the lease that is held now, with its token, or ErrNotFound
-	// when nobody holds it.
+	// GetLease returns the lease that is held now, with its token, or ErrNotFound when it
+	// is not held.
 	GetLease(ctx context.Context, key Key) (Lease, error)
 	// AcquireLease takes a lease, free or lapsed, for holder; the holder itself
 	// gets a new token. *HeldError when another holds it. Tokens of one lease
@@ -94,29 +98,28 @@ type Store interface {
 	// RenewLease extends a lease that is still held with this token, else
 	// ErrFenced. The token stays.
 	RenewLease(ctx context.Context, lease Lease, ttl time.Duration) (Lease, error)
-	// ReleaseLease frees a lease that is still held with this token; otherwise
-	// it does nothing.
+	// ReleaseLease frees a lease that is still held with this token; otherwise it has no
+	// effect.
 	ReleaseLease(ctx context.Context, lease Lease) error
 
-	// Tail returns outbox entries whose Seq is greater than after[shard], for
-	// the shards that after names, at most limit in all (and at least one
-	// when there is any), per shard by ascending Seq without gaps in what was
-	// committed. When there are none it waits up to wait for some and then
-	// returns an empty slice and nil.
+	// Tail returns outbox entries whose Seq is greater than after[shard], for the shards
+	// that after names, at most limit in all (and at least one when there is any), per
+	// shard by ascending Seq without gaps in the commits. When there are none it waits up
+	// to wait for some and then returns an empty slice and nil.
 	Tail(ctx context.Context, after map[int]int64, limit int, wait time.Duration) ([]OutboxEntry, error)
 	// Trim forgets a shard's outbox entries with Seq <= through. Sequence
 	// numbers are never used again.
 	Trim(ctx context.Context, shard int, through int64) error
 
-	// Due returns timers of records of these kinds that are due at now, oldest first:
-	// of each shard and kind the oldest, at most limit, so that none fills the page
-	// of another. A timer stays until a Commit clears, sets or postpones it, so firing
-	// is at least once. When some shards cannot be read it answers what the others
-	// have, with the error.
+	// Due returns timers of records of these kinds that are due at now, oldest first: of
+	// each shard and kind the oldest, at most limit, so that none fills the page of
+	// another. A timer stays until a Commit clears, sets or postpones it, so firing is at
+	// least once. When some shards cannot be read it returns those of the others, with
+	// the error.
 	Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]Timer, error)
 
-	// Backlog tells what waits, by the ends and the sizes of indexes alone: it reads no
-	// record, no entry and no timer.
+	// Backlog counts the waiting entries and timers, by the ends and the sizes of indexes
+	// alone: it reads no record, no entry and no timer.
 	Backlog(ctx context.Context, kinds ...string) (Backlog, error)
 
 	// Gate is where work enters that must not continue when the history of the store
@@ -139,18 +142,18 @@ type Sized interface {
 
 // Roomy is a store that knows how much more fits into it.
 type Roomy interface {
-	// Room returns the bytes that are left. They are not known where nothing bounds the store.
+	// Room returns the bytes that are left. They are not known where the store has no bound.
 	Room(ctx context.Context) (room int64, known bool, err error)
 }
 
 // Witnessed is a store of which something outside of it keeps a mark, so that processes that start
 // together with it notice that it is empty, or an older copy.
 type Witnessed interface {
-	// Mark returns what this process has seen of the store; it is empty while the store is
-	// refused.
+	// Mark returns the state of the store as this process has seen it; it is empty while
+	// the store is refused.
 	Mark() (string, error)
-	// Compare refuses the store, as one that has gone back in time, when it lacks what a mark
-	// says was seen of it.
+	// Compare refuses the store, as one that has gone back in time, when it lacks commits
+	// that a mark contains.
 	Compare(ctx context.Context, mark string) error
 	// Vouched returns whether the store has ever been compared with the place of its mark. A
 	// new store has not, nor has one that was emptied.
@@ -159,9 +162,9 @@ type Witnessed interface {
 	Vouch(ctx context.Context) error
 }
 
-// Key names a record. Records of one namespace and id, of whatever kind, live in
-// one shard, and what a batch writes but for counters does too. Ids are ordered by
-// their bytes, and have at most MaxIDBytes of them.
+// Key names a record. Records of one namespace and id, of any kind, live in one shard,
+// and so do all writes of a batch but counters. Ids are ordered by their bytes, and have
+// at most MaxIDBytes of them.
 type Key struct {
 	Namespace string
 	// Kind is a lower-case noun: "run", "workflow", "session".
@@ -206,7 +209,7 @@ type Page struct {
 	Next    string
 }
 
-// HistoryEntry is what a put recorded next to one version of its record, at the
+// HistoryEntry is the entry that a put recorded next to one version of its record, at the
 // time of its commit.
 type HistoryEntry struct {
 	Version int64
@@ -214,13 +217,13 @@ type HistoryEntry struct {
 	Data    []byte
 }
 
-// Batch is what one Commit changes. All keys must be in one shard, else
-// ErrCrossShard; those of Checks and Counters may be in any when the store Spans.
-// An empty slice or nil pointer changes nothing.
+// Batch is the set of changes of one Commit. All keys must be in one shard, else
+// ErrCrossShard; those of Checks and Counters may be in any when the store Spans. An
+// empty slice or nil pointer makes no change.
 type Batch struct {
 	// Across says that Puts, Events, SetTimers and ClearTimers may be in any shard too when
-	// the store Spans: for a change of several records that share none. Such a batch appends
-	// nothing.
+	// the store Spans: for a change of several records that share none. Such a batch has no
+	// appends.
 	Across      bool
 	Idempotency *Idempotency
 	Fence       *Fence
@@ -229,7 +232,7 @@ type Batch struct {
 	// Appends are applied after Puts.
 	Appends []Append
 	Deletes []Check
-	// Forget is applied after Puts and Deletes, to what they have left.
+	// Forget is applied after Puts and Deletes, to the result.
 	Forget []Forget
 	// Counters are applied in order, after Reset.
 	Counters []Counter
@@ -267,16 +270,16 @@ type Put struct {
 }
 
 // Append adds an entry to the history of a record, which is a log: its version grows by
-// one, whatever it is, and its data and labels stay. A record that is not there is
-// created, without data and labels.
+// one, and its data and labels stay. A record that is not there is created, without data
+// and labels.
 type Append struct {
 	Key   Key
 	Entry []byte
 }
 
-// Forget drops the history entries of a record, whether it exists or not, up to
-// and including the version Through. What the batch itself puts is not an exception.
-// The record and the count of its versions stay.
+// Forget drops the history entries of a record, whether it exists or not, up to and
+// including the version Through. This includes entries that the batch itself puts. The
+// record and the count of its versions stay.
 type Forget struct {
 	Key     Key
 	Through int64
@@ -287,12 +290,11 @@ type Forget struct {
 //
 // Plain (Window 0): refused when the sum would exceed Limit; never falls below 0.
 // Windowed: Delta units are admitted now; refused when the units admitted in any
-// half-open window of this length, (t-Window, t], would exceed Limit. A negative
-// Delta gives back units that were Admitted then, and is never refused. Whichever are
-// meant, the oldest in the window that ends now go: what stays leaves it no sooner
-// than it should, so no window ever has more than Limit units that were not given
-// back. When those that are meant have left the window nothing goes, for they are
-// free already.
+// half-open window of this length, (t-Window, t], would exceed Limit. A negative Delta
+// gives back units that were Admitted then, and is never refused. The oldest units in the
+// window that ends now go: the rest leaves it no sooner than it should, so no window ever
+// has more than Limit units that were not given back. When the units that were Admitted
+// then have left the window, none go, since they are free already.
 type Counter struct {
 	Owner  Key
 	Name   string
@@ -315,7 +317,8 @@ type Event struct {
 	// Entry, when it is a key, is that of an Append of the batch, whose entry is the
 	// payload: it is stored once, and Payload is empty.
 	Entry Key
-	// Trace is the W3C traceparent of what the event was decided in; empty for none.
+	// Trace is the W3C traceparent of the trace in which the event was decided; empty for
+	// none.
 	Trace string
 }
 
@@ -352,7 +355,7 @@ type Timer struct {
 	Data []byte
 }
 
-// Backlog is what waits in a store.
+// Backlog counts the waiting entries and timers of a store.
 type Backlog struct {
 	// Last is the Seq of the newest outbox entry, by shard. It may be 0 for a shard whose
 	// entries were all trimmed.
@@ -368,9 +371,9 @@ type Postpone struct {
 	Until time.Time
 }
 
-// Idempotency makes a commit happen once. The first commit with this owner and
-// name stores Answer for TTL; a later one with the same Digest changes nothing
-// and gets that answer with Result.Replayed; with another Digest it fails with
+// Idempotency makes a commit happen once. The first commit with this owner and name
+// stores Answer for TTL; a later one with the same Digest makes no change and gets that
+// answer with Result.Replayed; with another Digest it fails with
 // *ReplayMismatchError.
 type Idempotency struct {
 	Owner  Key
@@ -412,8 +415,8 @@ type Result struct {
 	// Admitted is when the units of windowed counters were, by the store's clock;
 	// zero when the batch has none.
 	Admitted time.Time
-	// Replayed is true when the idempotency key was known; Answer is then the
-	// first answer, and nothing else is set.
+	// Replayed is true when the idempotency key was known; Answer is then the first
+	// answer, and no other field is set.
 	Replayed bool
 	Answer   []byte
 }

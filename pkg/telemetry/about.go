@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// ids are the fields of requests that logs may name: what a line is about.
+// ids are the fields of requests that logs may name: the objects of a line.
 var ids = [...]protoreflect.Name{"run_id", "session_id", "call_id", "approval_id", "state_id"}
 
 // longestID is more than ids have.
@@ -16,13 +16,14 @@ const longestID = 256
 
 type aboutKey struct{}
 
-// About is ctx for work on a request: lines that are logged with it have the request's ids of
-// runs, sessions, calls, approvals and states.
+// About returns ctx for work on a request: lines that are logged with it have the request's
+// ids of runs, sessions, calls, approvals and states.
 func About(ctx context.Context, request proto.Message) context.Context {
 	return context.WithValue(ctx, aboutKey{}, request)
 }
 
-// addIDs adds the ids of what ctx is about, but for those that the record names itself.
+// addIDs adds the ids of the objects that ctx is about, but for those that the record
+// names itself.
 func addIDs(ctx context.Context, r *slog.Record) {
 	request, is := ctx.Value(aboutKey{}).(proto.Message)
 	if !is || request == nil {
@@ -48,7 +49,8 @@ func addIDs(ctx context.Context, r *slog.Record) {
 	}
 }
 
-// plainID is an id as logs have it: what is too long, or cannot be an id, is left out.
+// plainID returns an id as logs have it: it leaves out text that is too long, or cannot
+// be an id.
 func plainID(id string) string {
 	if len(id) > longestID {
 		return "[too long]"

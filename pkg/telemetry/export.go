@@ -7,8 +7,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// quiet exports spans without what may be a payload: spans of gRPC have the text of a fault as
-// their status, which quotes what the caller has sent.
+// quiet exports spans without possible payloads: spans of gRPC have the text of a fault as
+// their status, which quotes the caller's input.
 type quiet struct{ sdktrace.SpanExporter }
 
 // ExportSpans exports spans.
@@ -26,7 +26,7 @@ func (q quiet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) e
 // quietSpan is a span whose status is a code alone.
 type quietSpan struct{ sdktrace.ReadOnlySpan }
 
-// Status is the code of the status.
+// Status returns the code of the status.
 func (s quietSpan) Status() sdktrace.Status {
 	return sdktrace.Status{Code: s.ReadOnlySpan.Status().Code}
 }

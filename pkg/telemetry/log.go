@@ -25,8 +25,8 @@ func ParseLevel(s string) (slog.Level, error) {
 	return level, nil
 }
 
-// NewLogger logs JSON lines to w, with the trace_id and span_id of the context, and the ids of
-// what that is About.
+// NewLogger logs JSON lines to w, with the trace_id and span_id of the context, and the ids
+// that About put there.
 //
 // It guarantees that no payload is logged by way of a value: attributes may be
 // text, numbers, booleans, times, durations, errors, lists of text, and groups
@@ -45,13 +45,13 @@ func (h traced) Handle(ctx context.Context, r slog.Record) error {
 		r.AddAttrs(slog.String("trace_id", sc.TraceID().String()), slog.String("span_id", sc.SpanID().String()))
 	}
 	addIDs(ctx, &r)
-	return h.Handler.Handle(ctx, r) // nobody looks at a logger's error
+	return h.Handler.Handle(ctx, r) // a logger's error is not read
 }
 
-// WithAttrs is the handler with attributes.
+// WithAttrs returns the handler with attributes.
 func (h traced) WithAttrs(attrs []slog.Attr) slog.Handler { return traced{h.Handler.WithAttrs(attrs)} }
 
-// WithGroup is the handler with a group.
+// WithGroup returns the handler with a group.
 func (h traced) WithGroup(name string) slog.Handler { return traced{h.Handler.WithGroup(name)} }
 
 // secretKeys are parts of keys whose values are never logged.

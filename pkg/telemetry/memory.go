@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// gcPercent lets the heap grow to five times what is live before it is collected:
+	// gcPercent lets the heap grow to five times the live data before it is collected:
 	// with a memory limit as the brake, that measured 1.3 to 1.5 times the calls.
 	gcPercent = 400
 	// smallest is the memory limit of a process that has little to keep. 5 % above it is
 	// where such a process stays: SQLite and NATS have memory that Go does not count.
 	smallest = 448 << 20
-	// A limit that what is live reaches would make Go collect garbage all the time. A
+	// A limit that live data reaches would make Go collect garbage all the time. A
 	// quarter more keeps that at a tenth of the processor time or less.
 	headroom = 4
 	step     = 16 << 20
 )
 
 // TuneMemory sets GOGC=400 and keeps GOMEMLIMIT at 448 MiB, or at a quarter more than
-// what is live when that is more, and never above 80 % of the container's memory, or
-// half of the machine's. What the user set by those variables stays. It returns the
-// limit in force in bytes.
+// live data when that is more, and never above 80 % of the container's memory, or half of
+// the machine's. Settings of the user in those variables stay. It returns the limit in
+// force in bytes.
 func TuneMemory() (limit int64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -39,8 +39,8 @@ func TuneMemory() (limit int64) {
 	return debug.SetMemoryLimit(-1)
 }
 
-// follower keeps the limit, which is now, at what is live after each collection. To set it
-// stops the world, so that happens for changes alone.
+// follower keeps the limit, which is now, in line with live data after each collection.
+// Setting it stops the world, so that happens for changes alone.
 type follower struct{ bound, now int64 }
 
 func (f follower) step() {
@@ -51,11 +51,11 @@ func (f follower) step() {
 	runtime.AddCleanup(new(cycle), follower.step, f)
 }
 
-// cycle is garbage at once, so that its cleanup tells of the next collection. The pointer
-// keeps it from sharing a block of memory with what lives longer.
+// cycle is garbage at once, so that its cleanup reports the next collection. The pointer
+// keeps it from sharing a block of memory with longer-lived data.
 type cycle struct{ _ *cycle }
 
-// live is what the last collection found in use, in bytes, with what Go itself needs.
+// live returns the bytes that the last collection found in use, with those of Go itself.
 func live() int64 {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"},
@@ -74,14 +74,15 @@ func live() int64 {
 	return int64(min(sum, math.MaxInt64))
 }
 
-// memoryLimit is the limit, in steps, for a process that has so much in use and may well
-// use bound.
+// memoryLimit returns the limit, in steps, for a process that has so much in use and may
+// well use bound.
 func memoryLimit(live, bound int64) int64 {
 	wanted := live + live/headroom
 	return min(max(smallest, wanted+step-wanted%step), bound)
 }
 
-// memoryBound is what this process may well use, math.MaxInt64 when that is not known.
+// memoryBound returns the bytes that this process may well use, math.MaxInt64 when that
+// is not known.
 func memoryBound(readFile func(string) ([]byte, error)) int64 {
 	switch bound, container := memory(readFile); {
 	case bound == math.MaxInt64:
@@ -93,15 +94,15 @@ func memoryBound(readFile func(string) ([]byte, error)) int64 {
 	}
 }
 
-// MemoryBound is the memory of the container in bytes, or that of the machine when the
-// container has no limit. It is not known everywhere.
+// MemoryBound returns the memory of the container in bytes, or that of the machine when
+// the container has no limit. It is not known everywhere.
 func MemoryBound() (bytes int64, known bool) {
 	bytes, _ = memory(os.ReadFile)
 	return bytes, bytes < math.MaxInt64
 }
 
-// memory is that of the container, or else of the machine; math.MaxInt64 when neither is
-// known.
+// memory returns that of the container, or else of the machine; math.MaxInt64 when
+// neither is known.
 func memory(readFile func(string) ([]byte, error)) (bytes int64, container bool) {
 	machine := int64(math.MaxInt64)
 	if data, err := readFile("/proc/meminfo"); err == nil {

@@ -89,15 +89,28 @@ func (s *tracedStore) AnswerVersion(ctx context.Context, owner store.Key, name s
 	return version, err
 }
 
-func (s *tracedStore) Commit(ctx context.Context, batch store.Batch) (result store.Result, err error) {
-	kind := ""
+func (s *tracedStore) Probe(ctx context.Context, batch store.Batch) (err error) {
+	s.span(ctx, "Probe", kindOf(&batch), func(ctx context.Context) error {
+		err = s.Store.Probe(ctx, batch)
+		return err
+	})
+	return err
+}
+
+// kindOf returns the kind of the first record of a batch.
+func kindOf(batch *store.Batch) string {
 	switch {
 	case len(batch.Puts) > 0:
-		kind = batch.Puts[0].Key.Kind
+		return batch.Puts[0].Key.Kind
 	case len(batch.Checks) > 0:
-		kind = batch.Checks[0].Key.Kind
+		return batch.Checks[0].Key.Kind
+	default:
+		return ""
 	}
-	s.span(ctx, "Commit", kind, func(ctx context.Context) error {
+}
+
+func (s *tracedStore) Commit(ctx context.Context, batch store.Batch) (result store.Result, err error) {
+	s.span(ctx, "Commit", kindOf(&batch), func(ctx context.Context) error {
 		batch.Events = inTrace(ctx, batch.Events)
 		result, err = s.Store.Commit(ctx, batch)
 		return err

@@ -1,8 +1,8 @@
-// Package telemetry sets up what a process of Interlock tells about itself:
-// traces by OTLP, JSON logs, and the defaults of its memory use.
+// Package telemetry sets up the telemetry of a process of Interlock: traces by OTLP, JSON
+// logs, and the defaults of its memory use.
 //
-// It exports nothing unless the standard OpenTelemetry environment says where to,
-// and its logs must never hold what users or agents sent, nor credentials.
+// It exports only if the standard OpenTelemetry environment says where to, and its logs
+// must never hold input of users or agents, nor credentials.
 package telemetry
 
 import (
@@ -23,18 +23,18 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// provider is the process's own, nil when nothing is exported.
+// provider is the process's own, nil without an exporter.
 var provider atomic.Pointer[sdktrace.TracerProvider]
 
-// Setup begins to export traces by OTLP over gRPC when the environment asks for
-// it: OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set,
-// OTEL_TRACES_EXPORTER is not "none" and OTEL_SDK_DISABLED is not "true". The
-// other variables of the OpenTelemetry specification hold as well (headers,
-// certificates, OTEL_TRACES_SAMPLER, OTEL_RESOURCE_ATTRIBUTES). Otherwise it
-// exports nothing and costs nothing. W3C trace context is propagated in any case.
+// Setup begins to export traces by OTLP over gRPC when the environment asks for it:
+// OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set,
+// OTEL_TRACES_EXPORTER is not "none" and OTEL_SDK_DISABLED is not "true". The other
+// variables of the OpenTelemetry specification hold as well (headers, certificates,
+// OTEL_TRACES_SAMPLER, OTEL_RESOURCE_ATTRIBUTES). Otherwise it does not export, and is
+// free. W3C trace context is propagated in any case.
 //
-// A collector that cannot be reached is not an error: spans are then dropped.
-// shutdown sends what is left; it is never nil.
+// A collector that cannot be reached is not an error: spans are then dropped. shutdown
+// sends the rest; it is never nil.
 func Setup(ctx context.Context, service, version string) (shutdown func(context.Context) error, err error) {
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	nothing := func(context.Context) error { return nil }
@@ -68,7 +68,7 @@ func Setup(ctx context.Context, service, version string) (shutdown func(context.
 	}, nil
 }
 
-// TracerProvider is what Setup made, and nil when nothing is exported: give it to
+// TracerProvider returns the provider of Setup, and nil without an exporter: give it to
 // the configurations of rpc as it is.
 func TracerProvider() trace.TracerProvider {
 	if tp := provider.Load(); tp != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
@@ -47,23 +48,29 @@ func agentLines(t *testing.T) (lines []string) {
 }
 
 // TestAgentLines: of the lines that agents run, at most 0.3 % are denied only
-// because a program is not known. It logs them, and how long a judgement takes.
+// because a program is not known, and with a jail (S20.3) none. It logs them, and how long a judgement takes.
 func TestAgentLines(t *testing.T) {
 	m, run := inState(t, `{"allowed_tools": ["Read", "Bash"]}`, `{}`)
 	lines := agentLines(t)
 	var took []time.Duration
-	denied := map[toolcall.Code]int{}
+	denied, jailed := map[toolcall.Code]int{}, map[toolcall.Code]int{}
 	for _, line := range lines {
 		input := bash(line)
 		start := time.Now()
 		v := decide(m, run, "Bash", input)
 		took = append(took, time.Since(start))
 		denied[v.Code]++
+		held := decideIn(m, run, line, jail.Full)
+		jailed[held.Code]++
+		if held.Code == toolcall.CodeCommandUnknown || held.Code == toolcall.CodeCommandUnparsable || held.Decision == toolcall.Allow && held.Jail == nil {
+			t.Errorf("with a jail %s %s: %.100q", held.Decision, held.Code, line)
+		}
 		if v.Code == toolcall.CodeCommandUnknown {
 			t.Logf("%s: %.100q", v.Detail[:min(len(v.Detail), 40)], line)
 		}
 	}
 	slices.Sort(took)
+	t.Logf("with a jail: %v", jailed)
 	t.Logf("%d lines, by code: %v; p50 %s, p99 %s", len(lines), denied, took[len(took)/2], took[len(took)*99/100])
 	if unknown := denied[toolcall.CodeCommandUnknown]; len(lines) < 30 || unknown*1000 > 3*len(lines) {
 		t.Errorf("%d of %d lines are denied only because a program is not known", unknown, len(lines))

@@ -9,48 +9,36 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/shell"
-	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 const defaultShell = "Bash"
 
-// otherLanguage is said of shells whose lines bash's grammar does not tell.
+// otherLanguage describes shells with another grammar than bash's.
 const otherLanguage = "its command lines are not written for bash and cannot be judged, and the state restricts commands; use a bash tool"
-
-// checkCommand applies allowed_commands, write detection and blocked_env to calls
-// of a shell (S3.3, rules R1 to R4). Every rule that applies must pass.
-func checkCommand(m *workflow.Machine, at *workflow.View, call Call) (Code, string) {
-	if state := m.State(at.State); !restrictsCommands(state) && !isShell(state, call.Tool) {
-		return "", ""
-	}
-	var o objections
-	o.command(m, at, call)
-	if len(o.found) == 0 {
-		return "", ""
-	}
-	return o.found[0].code, o.found[0].why
-}
 
 // restrictsCommands reports a state with rules for command lines.
 func restrictsCommands(state *workflow.StateView) bool {
-	return state.CommandsRestricted || len(state.BlockedEnv) > 0 || detectsWrites(state)
+	return state.CommandsRestricted || len(state.BlockedEnv) > 0 || detectsWrites(state) || state.JailRules().Level > jail.None
 }
 
 // detectsWrites reports a state to which write detection applies.
 func detectsWrites(state *workflow.StateView) bool { return state.ToolsRestricted && !state.Editable() }
 
-// command judges a call of a shell.
+// command applies allowed_commands, write detection, blocked_env and the demanded level of a jail to a
+// call of a shell (S3.3, rules R1 to R5, S20). Every rule that applies must pass.
 func (o *objections) command(m *workflow.Machine, at *workflow.View, call Call) {
 	state := m.State(at.State)
 	restricted := restrictsCommands(state)
 	if !isShell(state, call.Tool) && (!restricted || !o.takesLine(m, call)) {
 		return
 	}
+	o.jail, o.declares = jailingOf(at, state, call), m.Definition().Meta.Commands
 	if speaksOther(call.Tool) {
-		if restricted {
+		if restricted && !o.demand() {
 			o.line(CodeCommandUnparsable, otherLanguage)
 		}
 		return
@@ -65,16 +53,25 @@ func (o *objections) command(m *workflow.Machine, at *workflow.View, call Call) 
 		return
 	}
 	plan, err := shell.Parse(line)
-	if err != nil {
-		o.line(CodeCommandUnparsable, err.Error())
+	if err == nil && onlyOwn(plan) {
+		o.jail.level = jail.None
+	} else if o.demand() {
 		return
 	}
+	if err != nil {
+		if o.jail.level < jail.Full || state.CommandsRestricted || state.OpaqueDenied {
+			o.line(CodeCommandUnparsable, err.Error())
+		}
+		return
+	}
+	o.plan = plan
 	var named []int
 	if state.CommandsRestricted {
 		if named = o.list(state, plan); o.enough() {
 			return
 		}
 	}
+	o.named = named
 	if len(state.BlockedEnv) > 0 {
 		if o.environment(state, plan, named); o.enough() {
 			return
@@ -96,15 +93,19 @@ func (o *objections) free(call Call) {
 		return
 	}
 	if plan, err := shell.Parse(line); err == nil {
+		o.plan = plan
+		if onlyOwn(plan) {
+			o.jail.level = jail.None
+		}
 		o.signals(plan, nil)
 	}
 }
 
-// signals refuses signals to processes that the line has not started, among which is what enforces
-// the state (R5).
+// signals refuses signals to processes that the line has not started, such as the enforcer of the
+// state (R5).
 func (o *objections) signals(plan *shell.Plan, named []int) {
 	for _, f := range plan.Findings {
-		if f.Kind == shell.Signals && !names(named, f) &&
+		if f.Kind == shell.Signals && !names(named, f) && (o.jail.level < jail.Scoped || certain(plan, f)) &&
 			o.about(f, CodeSignals, fmt.Sprintf("it %s%s. A line may end jobs that it has started itself (kill %%1, kill $!); to end others, ask the user, or have the author list the command in allowed_commands", describe(f), inCommand(plan, f))) {
 			return
 		}
@@ -114,48 +115,20 @@ func (o *objections) signals(plan *shell.Plan, named []int) {
 // takesLine reports a tool that is not known and takes a command line or code by the names of its
 // input, and refuses code that cannot be judged.
 func (o *objections) takesLine(m *workflow.Machine, call Call) bool {
-	if formsOf(call.Tool) != 0 || Edits(m, call.Tool) || toolname.Known(call.Tool) && !takesCode(call.Tool) {
+	if Edits(m, call.Tool) {
 		return false
 	}
-	if takesCode(call.Tool) {
+	switch is, key := takenBy(call.Tool, call.Input); {
+	case is == takesScript && key == "":
 		o.line(CodeCommandUnparsable, otherLanguage)
-		return false
-	}
-	v, problem := document.Parse(call.Input, document.Limits{})
-	if problem != nil {
-		return false
-	}
-	for key, value := range v.Members() {
-		switch {
-		case slices.Contains(lineKeys, strings.ToLower(key)):
-			return true
-		case codeKeys[strings.ToLower(key)] && !isMark(value):
-			o.line(CodeCommandUnparsable, "its input has "+document.Quote(key)+", which looks like code that the tool runs and cannot be judged, and the state restricts commands; use a bash tool")
-			return false
-		}
+	case is == takesScript:
+		o.line(CodeCommandUnparsable, "its input has "+document.Quote(key)+", which looks like code that the tool runs and cannot be judged, and the state restricts commands; use a bash tool")
+	case is == takesDoubt:
+		o.line(CodeInvalidInput, "its input must be one JSON object of at most 16 MiB, in UTF-8, without duplicate keys, nested at most 64 levels deep; it cannot be read, and the state restricts commands")
+	default:
+		return is == takesCommand
 	}
 	return false
-}
-
-// lineKeys are the names by which tools take a command line.
-var lineKeys = []string{"command", "cmd", "commands", "command_line", "commandline", "cmdline", "shell_command", "shellcommand", "bash", "shell", "shell_cmd", "bash_command", "terminal_command", "exec"}
-
-// codeKeys are the names by which tools take code.
-var codeKeys = map[string]bool{
-	"code": true, "script": true, "source_code": true, "sourcecode": true, "python": true, "python_code": true, "javascript": true,
-	"js": true, "program": true, "snippet": true, "keystrokes": true, "argv": true, "scriptpath": true, "script_path": true,
-}
-
-// isMark reports a value that is no code: a number, or a mark such as EUR or SAVE-10.
-func isMark(v document.Value) bool {
-	switch v.Kind() {
-	case document.String:
-		return len(v.Str()) <= 32 && strings.Trim(v.Str(), "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
-	case document.Array, document.Object:
-		return false
-	default:
-		return true
-	}
 }
 
 // takesCode reports tools that run code which is no command line.
@@ -168,12 +141,12 @@ func takesCode(tool string) bool {
 var coders = map[string]bool{
 	"workflow": true, "repl": true, "executecode": true, "runcode": true, "executepython": true, "runpython": true, "python": true,
 	"pythonrepl": true, "noderepl": true, "jsrepl": true, "executejavascript": true, "runjavascript": true, "codeinterpreter": true,
-	"evaluate": true, "eval": true, "exec_code": true, "browserruncode": true, "browserevaluate": true, "evaluatescript": true, "runnode": true,
+	"evaluate": true, "eval": true, "execcode": true, "browserruncode": true, "browserevaluate": true, "evaluatescript": true, "runnode": true,
 	"executescript": true, "executepythoncode": true, "runpythoncode": true, "pythonexec": true, "jupyterexecute": true, "executecell": true,
 }
 
 // isShell reports that a tool runs command lines: the one that the state names in
-// allowed_commands_tool, and those that are known to, whatever it names.
+// allowed_commands_tool, and those that are known to, in any case.
 func isShell(state *workflow.StateView, tool string) bool {
 	named := state.AllowedCommandsTool
 	if named == "" {
@@ -202,8 +175,8 @@ var shells = map[string]bool{
 	"commandexec": true, "commandrun": true, "executecommands": true, "runcommands": true, "system": true, "spawn": true, "subprocess": true,
 }
 
-// Shells are the names by which tools that run command lines are known, in one spelling each,
-// in order. After the name of a server they are such tools too.
+// Shells returns the names by which tools that run command lines are known, in one spelling
+// each, in order. After the name of a server they are such tools too.
 func Shells() []string { return slices.Sorted(maps.Keys(shells)) }
 
 // speaksOther reports shells that are not like bash.
@@ -217,15 +190,14 @@ func speaksOther(tool string) bool {
 	}
 }
 
-// What denials of shell calls say of their input.
+// Texts of denials about the input of shell calls.
 const (
 	noCommand = "its input must be a JSON object with the command line as a string in \"command\""
 	oddInput  = ", which could change what runs; give only the command line in \"command\", and \"description\", \"timeout\" or \"run_in_background\" if needed"
 )
 
-// commandLine is the line that the input of a shell tool would run, or why there
-// is none. Keys that could change what runs are refused: an environment, another
-// shell.
+// commandLine returns the line that the input of a shell tool would run, or why there is
+// none. Keys that could change the command are refused: an environment, another shell.
 func commandLine(input []byte) (line, why string) {
 	v, problem := document.Parse(input, document.Limits{})
 	if problem != nil {
@@ -258,7 +230,7 @@ func commandLine(input []byte) (line, why string) {
 	return line, ""
 }
 
-// unsandboxed would take away what holds the command besides these rules.
+// unsandboxed would take away the other bounds of the command.
 const unsandboxed = "dangerouslyDisableSandbox"
 
 // folderKeys name the folder that the line runs in.
@@ -317,7 +289,7 @@ func (o *objections) compare(state *workflow.StateView, list *shell.List, plan *
 	return named
 }
 
-// notListed says why a command matches no entry.
+// notListed describes why a command matches no entry.
 func notListed(c shell.Command) string {
 	text := document.Quote(c.String())
 	for _, w := range c.Words {
@@ -334,7 +306,7 @@ func notListed(c shell.Command) string {
 // mostCommands bounds how many entries a message lists.
 const mostCommands = 24
 
-// listed says what the state allows.
+// listed describes the allowed commands of the state.
 func listed(state *workflow.StateView) string {
 	entries := state.AllowedCommands
 	if len(entries) == 0 {
@@ -359,7 +331,7 @@ func environmental(state *workflow.StateView, name string) bool {
 		slices.ContainsFunc(state.EnvOverrides, func(v workflow.EnvVar) bool { return v.Name == name })
 }
 
-// describe says what a finding is about.
+// describe returns the object of a finding.
 func describe(f shell.Finding) string {
 	if f.About == "" {
 		return f.What
@@ -367,11 +339,10 @@ func describe(f shell.Finding) string {
 	return f.What + " (" + document.Quote(strings.ReplaceAll(f.About, string(shell.Unknown), "…")) + ")"
 }
 
-// writes applies write detection (R3): without a tool that writes files the
-// shell must not write either. What an entry of allowed_commands names by its own
-// words is the author's choice; an entry that is a program's name chooses that it
-// writes, and not the code that it is given. A program that nobody knows is told of
-// when nothing worse is found.
+// writes applies write detection (R3): without a tool that writes files the shell must
+// not write either. Words that an entry of allowed_commands names are the author's
+// choice; an entry that is a program's name chooses that it writes, and not the code that
+// it is given. An unknown program is reported when there is no worse finding.
 func (o *objections) writes(m *workflow.Machine, at *workflow.View, plan *shell.Plan, named []int) {
 	meta, state := m.Definition().Meta, m.State(at.State)
 	var unknown objections
@@ -379,6 +350,9 @@ func (o *objections) writes(m *workflow.Machine, at *workflow.View, plan *shell.
 	for _, f := range plan.Findings {
 		if f.Kind == shell.Stranger && ofWorkspace(at, plan.Commands[f.Command].Words[f.Word].Text) {
 			f.Kind, f.What = shell.Opaque, "runs code of the workspace, which is not seen"
+		}
+		if o.holds(state, plan, f) {
+			continue
 		}
 		var why string
 		switch {
@@ -415,7 +389,7 @@ func (o *objections) writes(m *workflow.Machine, at *workflow.View, plan *shell.
 
 const mayRead = "The state allows no tool that writes files, so its commands may only read; output may go to /dev/null, but not to files"
 
-// declared refuses programs by what meta.commands says of them.
+// declared refuses programs by their class in meta.commands.
 func (o *objections) declared(declared map[string]workflow.CommandClass, state *workflow.StateView, plan *shell.Plan, named []int) {
 	if len(declared) == 0 {
 		return
@@ -446,7 +420,7 @@ func ofWorkspace(at *workflow.View, program string) bool {
 	return at.Workspace != "" && strings.HasPrefix(program, "/") && inside && !shell.OfSystem(program)
 }
 
-// inCommand says which command a finding is in.
+// inCommand describes which command a finding is in.
 func inCommand(plan *shell.Plan, f shell.Finding) string {
 	if f.Command < 0 {
 		return ""
@@ -454,13 +428,13 @@ func inCommand(plan *shell.Plan, f shell.Finding) string {
 	return " in " + document.Quote(plan.Commands[f.Command].String())
 }
 
-// names reports that an entry of allowed_commands names what a finding is about.
+// names reports that an entry of allowed_commands names the object of a finding.
 func names(named []int, f shell.Finding) bool {
 	return f.Command >= 0 && f.Command < len(named) && f.Word < named[f.Command]
 }
 
-// bare reports that a finding is about a program of which the entry names nothing
-// further: it stands for the program, not for code that the line gives to it.
+// bare reports that a finding is about a program of which the entry has only the name: it
+// stands for the program, not for code that the line gives to it.
 func bare(plan *shell.Plan, named []int, f shell.Finding) bool {
 	program := plan.Commands[f.Command].Assigns
 	return f.Word == program && named[f.Command] == program+1
@@ -479,7 +453,7 @@ func (o *objections) environment(state *workflow.StateView, plan *shell.Plan, na
 		}
 	}
 	for _, f := range plan.Findings {
-		if f.Kind == shell.Variable && (state.BlocksEnv(f.About) || names(named, f)) {
+		if o.jail.level > jail.None || f.Kind == shell.Variable && (state.BlocksEnv(f.About) || names(named, f)) {
 			continue
 		}
 		switch f.Kind {

@@ -8,28 +8,27 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// change is what a call would do to files, as far as its input shows (S3.6).
-// What it removes from a file without saying so (a file that is overwritten or
-// deleted) is not counted; docs/adr/010 says why.
+// change is the effect of a call on files, as far as its input shows (S3.6). Lines that
+// it removes without naming them (of a file that is overwritten or deleted) are not
+// counted; docs/adr/010 says why.
 type change struct {
 	// paths as they are written in the input.
 	paths []string
 	lines int64
-	// wrong says why the input is not what the tool takes, or is empty. The paths
-	// that could be read are there all the same.
+	// wrong says why the input is not valid for the tool, or is empty. The paths that
+	// could be read are there all the same.
 	wrong string
 	// unseen says why the lines cannot be counted although the input is right.
 	unseen string
 }
 
-// edit is a change as the verdict tells it: cleaned paths, each once.
+// edit is a change as the verdict shows it: cleaned paths, each once.
 type edit struct {
 	paths []string
 	lines int64
 }
 
-// measure tells what a call would change, or nil for one of a tool that edits no
-// files.
+// measure returns the changes of a call, or nil for one of a tool that edits no files.
 func measure(m *workflow.Machine, call Call) *change {
 	if tools := m.Definition().Meta.EditTools; len(tools) > 0 {
 		if tool, ok := tools[call.Tool]; ok {
@@ -42,9 +41,9 @@ func measure(m *workflow.Machine, call Call) *change {
 	return nil
 }
 
-// checkEdit applies the limit on the lines of an edit. The limit on files is for
-// the caller that has counted those of this entry. Where one of the two applies, what
-// cannot be measured is denied.
+// checkEdit applies the limit on the lines of an edit. The limit on files is for the
+// caller that has counted those of this entry. Where one of the two applies, a change
+// that cannot be measured is denied.
 func checkEdit(at *workflow.View, state *workflow.StateView, c *change) (e edit, code Code, why string) {
 	e.paths = c.cleanPaths(pathglob.RootOf(at.Workspace))
 	if c.wrong == "" {
@@ -63,7 +62,7 @@ func checkEdit(at *workflow.View, state *workflow.StateView, c *change) (e edit,
 	return e, "", ""
 }
 
-// cleanPaths are the names of the files, each once, in the order of the input.
+// cleanPaths returns the names of the files, each once, in the order of the input.
 func (c *change) cleanPaths(root pathglob.Root) []string {
 	var names []string
 	seen := make(map[string]bool, len(c.paths))
@@ -71,7 +70,7 @@ func (c *change) cleanPaths(root pathglob.Root) []string {
 		name, _ := root.Written(path)
 		switch {
 		case name == "":
-			c.blame(document.Quote(path) + " is not the name of a file")
+			c.setCause(document.Quote(path) + " is not the name of a file")
 		case !seen[name]:
 			seen[name] = true
 			names = append(names, name)
@@ -80,14 +79,14 @@ func (c *change) cleanPaths(root pathglob.Root) []string {
 	return names
 }
 
-// blame keeps the first reason.
-func (c *change) blame(why string) {
+// setCause keeps the first reason.
+func (c *change) setCause(why string) {
 	if c.wrong == "" {
 		c.wrong = why
 	}
 }
 
-// longestInput bounds what is read of an edit, in bytes.
+// longestInput is the most that is read of an edit, in bytes.
 const longestInput = 16 << 20
 
 const noObject = "its input must be a JSON object without duplicate keys"
@@ -97,7 +96,7 @@ func readInput(input []byte) (document.Value, bool) {
 	return v, problem == nil && v.Kind() == document.Object
 }
 
-// measureKnown tells what a call of a tool of these forms would change.
+// measureKnown returns the changes of a call of a tool of these forms.
 func measureKnown(f forms, input []byte) *change {
 	v, ok := readInput(input)
 	if !ok {
@@ -110,15 +109,15 @@ func measureKnown(f forms, input []byte) *change {
 	return a.change(f)
 }
 
-// change is what the arguments of a tool of these forms mean. They must be those
-// of exactly one form: what another form would change is not measured by it.
+// change returns the changes that the arguments of a tool of these forms ask for. They
+// must be those of exactly one form: it does not measure the changes of another one.
 func (a *arguments) change(f forms) *change {
 	c := &change{paths: a.names(), wrong: a.wrong}
 	if f&patches != 0 && !a.patch.given {
 		a.patch, a.command = a.command, text{}
 	}
 	if a.command.given || a.contents() > 1 {
-		c.blame("it has arguments of more than one kind of edit; " + f.expected())
+		c.setCause("it has arguments of more than one kind of edit; " + f.expected())
 	}
 	switch {
 	case a.edits.Kind() == document.Array && f&manyReplaces != 0:
@@ -133,10 +132,10 @@ func (a *arguments) change(f forms) *change {
 	case a.from.given && a.to.given && f&moves != 0:
 		return c
 	default:
-		c.blame(f.expected())
+		c.setCause(f.expected())
 	}
 	if len(c.paths) == 0 {
-		c.blame("it names no file; " + f.expected())
+		c.setCause("it names no file; " + f.expected())
 	}
 	return c
 }
@@ -149,29 +148,29 @@ func (a *arguments) many(c *change) {
 		c.paths = append(c.paths, one.paths...)
 		inEach = inEach && len(one.paths) > 0
 		if one.wrong != "" {
-			c.blame(one.wrong)
+			c.setCause(one.wrong)
 		}
 		if !one.old.given || !one.new.given || one.command.given || one.contents() > 1 {
-			c.blame(manyReplaces.expected())
+			c.setCause(manyReplaces.expected())
 		}
 		c.lines += max(countLines(one.old.value), countLines(one.new.value))
 	}
 	if len(a.paths) == 0 && !inEach {
-		c.blame("it names no file; " + manyReplaces.expected())
+		c.setCause("it names no file; " + manyReplaces.expected())
 	}
 }
 
-// patch adds what a patch changes. It may leave the file to another argument.
+// patch adds the changes of a patch. It may leave the file to another argument.
 func (c *change) patch(text string) {
 	p, err := readPatch(text, len(c.paths) > 0)
 	c.paths = append(c.paths, p.paths...)
 	c.lines += p.lines
 	if err != nil {
-		c.blame("its patch cannot be read: " + err.Error())
+		c.setCause("its patch cannot be read: " + err.Error())
 	}
 }
 
-// editor is what a call of the text editor tool would change.
+// editor returns the changes of a call of the text editor tool.
 func (a *arguments) editor() *change {
 	c := &change{paths: a.names(), wrong: a.wrong}
 	ok := len(a.paths) > 0 && a.contents() <= 1
@@ -194,13 +193,13 @@ func (a *arguments) editor() *change {
 		ok = false
 	}
 	if !ok {
-		c.blame(editor.expected())
+		c.setCause(editor.expected())
 	}
 	return c
 }
 
-// countLines is how many lines a text has. A line break at its end begins no
-// further line. \n, \r\n and \r break lines.
+// countLines returns how many lines a text has. A line break at its end begins no further
+// line. \n, \r\n and \r break lines.
 func countLines(text string) int64 {
 	n := breaks(text)
 	if text != "" && !strings.HasSuffix(text, "\n") && !strings.HasSuffix(text, "\r") {

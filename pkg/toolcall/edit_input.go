@@ -19,11 +19,11 @@ const (
 	deletes
 	moves
 	cells  // of a notebook
-	editor // what to do is an argument
+	editor // the act is an argument
 )
 
-// formsOf is how a tool edits files, or 0. It goes by the last part of its name,
-// in any spelling.
+// formsOf returns how a tool edits files, or 0. It goes by the last part of its name, in
+// any spelling.
 func formsOf(tool string) forms {
 	var buf [longestFolded]byte
 	switch string(folded(&buf, tool)) {
@@ -55,7 +55,7 @@ func formsOf(tool string) forms {
 	}
 }
 
-// expected says which arguments a tool of these forms takes, by their most common
+// expected describes which arguments a tool of these forms takes, by their most common
 // names.
 func (f forms) expected() string {
 	var shapes []string
@@ -78,7 +78,7 @@ func (f forms) expected() string {
 	return "its input must have " + strings.Join(shapes, "; or ")
 }
 
-// arguments are what a tool that edits files is given, by what they mean.
+// arguments are the arguments of a tool that edits files, by their meaning.
 type arguments struct {
 	paths    []string
 	from, to text
@@ -102,7 +102,7 @@ type meaning uint8
 
 const (
 	unknown meaning = iota
-	note            // said to a person, or changes nothing about the size
+	note            // said to a person, or makes no change about the size
 	modeText
 	pathText
 	fromText
@@ -149,8 +149,8 @@ func meaningOf(name string) meaning {
 	}
 }
 
-// readArguments reads the arguments of a call. What it does not know must be too
-// small to carry a change: a number, a truth, or nothing.
+// readArguments reads the arguments of a call. Unknown arguments must be too small to
+// carry a change: a number, a truth, or empty.
 func readArguments(input document.Value) *arguments {
 	a := new(arguments)
 	if input.Kind() != document.Object {
@@ -178,19 +178,19 @@ func (a *arguments) read(name string, v document.Value) {
 	case m <= modeText && (kind == document.Bool || kind == document.Number):
 	case m <= modeText && (kind == document.String && v.Str() == "" || kind == document.Array && v.Len() == 0):
 	case m <= modeText:
-		a.blame("it has " + document.Quote(name) + ", and its effect is not known; remove it")
+		a.setCause("it has " + document.Quote(name) + ", and its effect is not known; remove it")
 	case kind != document.String || m == editList:
-		a.blame(document.Quote(name) + " has an invalid value")
+		a.setCause(document.Quote(name) + " has an invalid value")
 	default:
 		if t := a.text(m); !t.given {
 			*t = text{v.Str(), true}
 		} else {
-			a.blame(document.Quote(name) + " is given twice, under two names")
+			a.setCause(document.Quote(name) + " is given twice, under two names")
 		}
 	}
 }
 
-func (a *arguments) blame(why string) {
+func (a *arguments) setCause(why string) {
 	if a.wrong == "" {
 		a.wrong = why
 	}
@@ -215,7 +215,7 @@ func (a *arguments) text(m meaning) *text {
 	}
 }
 
-// names are the files that the arguments themselves name.
+// names returns the files that the arguments themselves name.
 func (a *arguments) names() []string {
 	names := slices.Clip(a.paths)
 	for _, t := range []text{a.from, a.to} {
@@ -245,8 +245,8 @@ type mapped struct {
 	input document.Value
 }
 
-// measureMapped tells what a call of a tool of meta.edit_tools would change. The
-// workflow vouches for arguments that it does not name.
+// measureMapped returns the changes of a call of a tool of meta.edit_tools. The workflow
+// vouches for arguments that it does not name.
 func measureMapped(t *workflow.EditTool, input []byte) *change {
 	v, ok := readInput(input)
 	if !ok {
@@ -273,10 +273,10 @@ func measureMapped(t *workflow.EditTool, input []byte) *change {
 		c.path(t.From)
 		c.path(t.To)
 	default:
-		c.blame("the workflow does not say how it edits")
+		c.setCause("the workflow does not say how it edits")
 	}
 	if len(c.paths) == 0 {
-		c.blame("it names no file")
+		c.setCause("it names no file")
 	}
 	return &c.change
 }
@@ -285,14 +285,14 @@ func (c *mapped) path(at workflow.Argument) {
 	if name := c.text(at); name != "" {
 		c.paths = append(c.paths, name)
 	} else {
-		c.blame("it names no file in " + document.Quote(string(at)))
+		c.setCause("it names no file in " + document.Quote(string(at)))
 	}
 }
 
 func (c *mapped) text(at workflow.Argument) string {
 	v, _ := at.In(c.input)
 	if v.Kind() != document.String {
-		c.blame("it must have a string in " + document.Quote(string(at)))
+		c.setCause("it must have a string in " + document.Quote(string(at)))
 	}
 	return v.Str()
 }
@@ -300,7 +300,7 @@ func (c *mapped) text(at workflow.Argument) string {
 func (c *mapped) many(t *workflow.EditTool) {
 	edits, _ := t.Edits.In(c.input)
 	if edits.Kind() != document.Array {
-		c.blame("it must have a list in " + document.Quote(string(t.Edits)))
+		c.setCause("it must have a list in " + document.Quote(string(t.Edits)))
 	}
 	_, together := t.Path.In(c.input)
 	if together {

@@ -6,30 +6,31 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/shell"
 	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Notice is what an allowed call means for the evidence of its run (S14.1).
+// Notice is the effect of an allowed call on the evidence of its run (S14.1).
 type Notice struct {
 	// Gives are the names of the evidence that the report of the call may give.
 	Gives []string
-	// Voids: it is not proved to only read, so it may change files, and What says which, shortened.
+	// Voids: it is not proved to only read, so it may change files, and What names it, shortened.
 	Voids bool
 	What  string
-	// Background: what it does may continue after its report (S14.6).
+	// Background: its work may continue after its report (S14.6).
 	Background bool
 	// Affects: it may have an effect, in the workspace or elsewhere, so that its report is
 	// waited for where the workflow keeps account (S16.1).
 	Affects bool
 }
 
-// Observe tells what an allowed call means for evidence. family are the workflows of the
+// Observe returns the effect of an allowed call on evidence. family are the workflows of the
 // run and of those that have invoked it: the calls and commands of their evidence are the
-// author's checks, and do not count as changes although what they run is not seen. qualified is
-// the full name of a tool of an MCP server that is called by its plain name, or empty.
+// author's checks, and do not count as changes although their programs are not seen. qualified
+// is the full name of a tool of an MCP server that is called by its plain name, or empty.
 func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View, call Call, qualified string) Notice {
 	if Own(call.Tool) || Loads(call.Tool) {
 		return Notice{}
@@ -44,6 +45,7 @@ func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View,
 		n.Voids = plan == nil || !provedToRead(m, family, plan)
 		n.Affects = n.Voids
 		n.Background = leavesRunning(call, n.What, plan)
+		n.hold(m, at, state, call)
 		n.What = document.Quote(n.What)
 	} else {
 		n.Affects = !slices.Contains(looks, call.Tool) && !slices.Contains(toolname.Client, call.Tool) && !reconciles(m, call.Tool, qualified)
@@ -64,11 +66,32 @@ func Observe(m *workflow.Machine, family []*workflow.Machine, at *workflow.View,
 		if spec.Tool == "" || call.Tool != spec.Tool && qualified != spec.Tool && !asShell {
 			continue
 		}
-		if spec.Command == "" || conclusive && m.Checks(i, plan) {
+		if spec.Command == "" || conclusive && !slices.ContainsFunc(plan.Commands, detaches) && m.Checks(i, plan) {
 			n.Gives = append(n.Gives, spec.Name)
 		}
 	}
 	return n
+}
+
+// hold removes acts from a notice that the kernel keeps the line from: to change the workspace, where
+// its state only reads, and to leave a program running (S20.4).
+func (n *Notice) hold(m *workflow.Machine, at *workflow.View, state *workflow.StateView, call Call) {
+	if call.Jail == jail.None || jailed(state, call) == jail.None {
+		return
+	}
+	var o objections
+	o.command(m, at, call)
+	p := o.profile(m, at, state)
+	if p == nil {
+		return
+	}
+	if !p.MayChange(at.Workspace) {
+		n.Voids = false
+		n.Affects = n.Affects && (p.Network != jail.NetworkNone || p.Level < jail.Scoped)
+	}
+	if !p.Background {
+		n.Background = continues(call)
+	}
 }
 
 // changedBy names the first file that a call changes, or else its tool.
@@ -89,8 +112,8 @@ func changedBy(c *change, at *workflow.View, tool string) string {
 var looks = []string{"Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "BashOutput"}
 
 // readsOnly reports that a call of a tool that runs no command lines changes no files: the tool
-// looks, is the client's own, is declared in meta.read_tools or meta.reconcile, or is what
-// evidence asks for. What a client's own tool does in the background is not proved.
+// looks, is the client's own, is declared in meta.read_tools or meta.reconcile, or is the call
+// of an evidence. Background work of a client's own tool is not proved.
 func readsOnly(m *workflow.Machine, family []*workflow.Machine, call Call, qualified string) bool {
 	switch {
 	case slices.Contains(toolname.Client, call.Tool):
@@ -121,13 +144,14 @@ func named(entry, tool string) bool {
 	return entry == tool || open && strings.HasPrefix(tool, prefix)
 }
 
-// reconciles reports a tool that the author has named because it only tells how calls ended.
+// reconciles reports a tool that the author has named because it only reports how calls
+// ended.
 func reconciles(m *workflow.Machine, tool, qualified string) bool {
 	return slices.ContainsFunc(m.Meta().Reconcile, func(r workflow.Reconcile) bool { return r.Tool == tool || r.Tool == qualified })
 }
 
 func isCheck(family []*workflow.Machine, c shell.Command) bool {
-	return slices.ContainsFunc(family, func(of *workflow.Machine) bool { return of.IsCheck(c) })
+	return !detaches(c) && slices.ContainsFunc(family, func(of *workflow.Machine) bool { return of.IsCheck(c) })
 }
 
 // isCheckTool reports a tool that evidence asks for, of which no command line is compared.
@@ -139,7 +163,7 @@ func isCheckTool(family []*workflow.Machine, tool, qualified string) bool {
 	})
 }
 
-// isShellName reports that an evidence means the shell, by whatever name a client has it.
+// isShellName reports that an evidence means the shell, by the name in any client.
 func isShellName(state *workflow.StateView, tool string) bool {
 	return tool == defaultShell || tool == state.AllowedCommandsTool
 }
@@ -202,21 +226,13 @@ func asksBackground(v document.Value) bool {
 	}
 }
 
-// detaches are programs that leave what they run in the background.
-var detaches = []string{
-	"nohup", "gnohup", "setsid", "disown", "at", "batch", "screen", "tmux", "daemon", "daemonize", "start-stop-daemon", "systemd-run",
-	"dtach", "abduco", "zellij", "byobu", "pm2", "forever", "tsp", "crontab",
-}
-
-// leavesRunning reports that what a line runs may continue after its result. Of a line that cannot
-// be read, any & may.
+// leavesRunning reports that commands of a line may continue after its result. Of a line that
+// cannot be read, any & may.
 func leavesRunning(call Call, line string, plan *shell.Plan) bool {
 	if plan == nil {
 		return continues(call) || strings.Contains(line, "&")
 	}
-	return continues(call) || plan.Background || slices.ContainsFunc(plan.Commands, func(c shell.Command) bool {
-		return slices.Contains(detaches, c.Program())
-	})
+	return continues(call) || plan.Background || slices.ContainsFunc(plan.Commands, detaches)
 }
 
 // elsewhere are the keys by which the input of a call asks not to wait for its end.
@@ -239,7 +255,8 @@ func readLine(at *workflow.View, call Call) (line string, plan *shell.Plan, conc
 	if err != nil {
 		return line, nil, false
 	}
-	conclusive = shell.Conclusive(line) && (call.Folder == "" || call.Folder == at.Workspace)
+	trusted := at.Workspace != "" && !at.Claimed
+	conclusive = shell.Conclusive(line) && (call.Folder == "" || trusted && call.Folder == at.Workspace)
 	for key, value := range v.Members() {
 		want, known := inputKeys[key]
 		switch {
@@ -247,14 +264,20 @@ func readLine(at *workflow.View, call Call) (line string, plan *shell.Plan, conc
 			conclusive = false
 		case slices.Contains(folderKeys, key):
 			folder := value.Str()
-			here := folder == "" || folder == "." || at.Workspace != "" && folder == at.Workspace
+			here := folder == "" || folder == "." || trusted && folder == at.Workspace
 			conclusive = conclusive && here
 		}
 	}
 	return line, plan, conclusive
 }
 
-// provedToRead reports that a line changes no files: nothing in it writes, hides or is unknown, and
+// ProvedToRead reports that a line of a shell changes no files, as Observe has it.
+func ProvedToRead(m *workflow.Machine, family []*workflow.Machine, line string) bool {
+	plan, err := shell.Parse(line)
+	return err == nil && provedToRead(m, family, plan)
+}
+
+// provedToRead reports that a line changes no files: no part of it writes, hides or is unknown, and
 // each of its commands looks, is declared to read, or is one of the authors' checks.
 func provedToRead(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan) bool {
 	if changes(m, family, plan) {
@@ -266,8 +289,8 @@ func provedToRead(m *workflow.Machine, family []*workflow.Machine, plan *shell.P
 }
 
 // changes reports that a line may change files. It is write detection (R3) for one
-// purpose more: what is not seen counts as a change too, but for the checks that authors
-// have named.
+// purpose more: unseen acts count as changes too, but for the checks that authors have
+// named.
 func changes(m *workflow.Machine, family []*workflow.Machine, plan *shell.Plan) bool {
 	meta := m.Definition().Meta
 	check := func(command int) bool {

@@ -212,6 +212,34 @@ func TestObserveBackground(t *testing.T) {
 		{"Bash", `{"command":"/usr/bin/nohup ./gen"}`, true},
 		{"Bash", `{"command":"echo ./gen | at now"}`, true},
 		{"Bash", `{"command":"tmux new -d ./gen"}`, true},
+		{"Bash", `{"command":"screen -dm ./gen"}`, true},
+		{"Bash", `{"command":"docker run -d -v .:/w img ./gen"}`, true},
+		{"Bash", `{"command":"docker run -itd img"}`, true},
+		{"Bash", `{"command":"docker container run --detach img"}`, true},
+		{"Bash", `{"command":"docker run --detach=true img"}`, true},
+		{"Bash", `{"command":"docker run --detach=false img"}`, false},
+		{"Bash", `{"command":"docker --context x run -d img"}`, true},
+		{"Bash", `{"command":"/usr/bin/podman run -d img"}`, true},
+		{"Bash", `{"command":"X=1 docker compose up -d"}`, true},
+		{"Bash", `{"command":"docker-compose up --detach"}`, true},
+		{"Bash", `{"command":"docker exec -d c ./gen"}`, true},
+		{"Bash", `{"command":"docker start c"}`, true},
+		{"Bash", `{"command":"docker run $X img"}`, true},
+		{"Bash", `{"command":"docker run --rm -v \"$PWD\":/w img ./gen"}`, false},
+		{"Bash", `{"command":"docker run --rm -it img ./gen"}`, false},
+		{"Bash", `{"command":"docker build ."}`, false},
+		{"Bash", `{"command":"systemctl --user start gen"}`, true},
+		{"Bash", `{"command":"service gen start"}`, true},
+		{"Bash", `{"command":"launchctl submit -l x -- ./gen"}`, true},
+		{"Bash", `{"command":"brew services start gen"}`, true},
+		{"Bash", `{"command":"ssh -fN host ./gen"}`, true},
+		{"Bash", `{"command":"ssh host ./gen"}`, false},
+		{"Bash", `{"command":"./gen --daemonize"}`, true},
+		{"Bash", `{"command":"mongod --fork --logpath x"}`, true},
+		{"Bash", `{"command":"emacs --daemon=x"}`, true},
+		{"Bash", `{"command":"gunicorn --daemon app"}`, true},
+		{"Bash", `{"command":"sh -c 'docker run -d img'"}`, true},
+		{"Bash", `{"command":"docker ps -a"}`, false},
 		{"Bash", `{"command":"./gen","run_in_background":true}`, true},
 		{"Bash", `{"command":"./gen","run_in_background":"yes"}`, true},
 		{"Bash", `{"command":"./gen","is_background":true}`, true},
@@ -226,6 +254,29 @@ func TestObserveBackground(t *testing.T) {
 	} {
 		if n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: c.tool, Input: []byte(c.input)}, ""); n.Background != c.want {
 			t.Errorf("%s %s: %+v", c.tool, c.input, n)
+		}
+	}
+}
+
+// TestDetachedChecksShowNothing: S14.1, S14.6: a command that evidence names gives none where it returns before
+// what it runs has ended, and what it leaves may change files.
+func TestDetachedChecksShowNothing(t *testing.T) {
+	t.Parallel()
+	for command, gives := range map[string]bool{
+		"docker run tests": true, "docker run -d tests": false, "docker compose run --detach tests": false, "tmux new -d make test": false,
+		"systemctl start tests": false, "nohup make test": false, "make test": true, "make test --daemon": false,
+	} {
+		def, problems := workflow.Parse([]byte(`{"id": "w", "initial": "a", "states": {"a": {"on": {"GO": {"target": "z", "guard": "g"}}}, "z": {"type": "final"}},
+			"evidence": {"tests": {"tool": "Bash", "command": "` + command + `", "exact": true, "after": "edit"}}, "guards": {"g": {"evidence": "tests"}}}`))
+		if problems.HasErrors() {
+			t.Fatal(problems)
+		}
+		m := workflow.Compile(def, 1)
+		run := m.Start(workflow.StartParams{ID: "run"}, "x", time.Time{}).Run
+		at := run.At("")
+		n := toolcall.Observe(m, []*workflow.Machine{m}, &at, toolcall.Call{Tool: "Bash", Input: []byte(`{"command":"` + command + `"}`)}, "")
+		if (len(n.Gives) == 1) != gives || !n.Voids && !gives || n.Background == gives {
+			t.Errorf("%s: %+v", command, n)
 		}
 	}
 }

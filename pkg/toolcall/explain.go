@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Reasons are why a state says what it says to a call.
+// Reasons explain the verdict of a state on a call.
 type Reasons struct {
 	// Verdict is that of Decide.
 	Verdict Verdict
@@ -24,19 +24,19 @@ type Reasons struct {
 // Line is a command line as it is judged: with the folder of the input as a cd before it.
 type Line struct {
 	Text string
-	// Parts are what the line would run or write, in the order of the text. What another
-	// command runs lies within that.
+	// Parts are the commands and writes of the line, in the order of the text. A command
+	// that another one runs lies within that one.
 	Parts []Part
 }
 
-// Said is what is said of a part of a line.
+// Said is the judgement on a part of a line.
 type Said uint8
 
-// What can be said.
+// The judgements.
 const (
 	Fine    Said = iota + 1
 	Refused      // by a rule of the state
-	Unknown      // it cannot be told what it does
+	Unknown      // its effects are unknown
 )
 
 // Part is one simple command of a line, or something of the line that no command does.
@@ -50,13 +50,13 @@ type Part struct {
 	Code    Code
 	Message string
 	// Writes are files that it would write, and Reads variables that its words read, as far
-	// as the text tells.
+	// as the text shows.
 	Writes, Reads []string
 	// Matched is the entry of allowed_commands that it matches; empty for none.
 	Matched string
 }
 
-// Explain judges a call as Decide does, and says what that is made of.
+// Explain judges a call as Decide does, and returns the reasons.
 func Explain(m *workflow.Machine, at *workflow.View, call Call) Reasons {
 	r := Reasons{Verdict: Decide(m, at, call)}
 	if m == nil || at == nil {
@@ -81,8 +81,8 @@ func Explain(m *workflow.Machine, at *workflow.View, call Call) Reasons {
 	return r
 }
 
-// ReadLine is the command line of a call of a shell, by the call alone: nothing is refused;
-// nil for other tools, and for input without one.
+// ReadLine returns the command line of a call of a shell, by the call alone: without
+// refusals; nil for other tools, and for input without one.
 func ReadLine(call Call) *Line {
 	if !Shell(nil, call.Tool) || speaksOther(call.Tool) {
 		return nil
@@ -94,7 +94,7 @@ func ReadLine(call Call) *Line {
 	return lineOf(text, nil, nil)
 }
 
-// lineOf makes the parts of a line of what was said against it.
+// lineOf makes the parts of a line of the objections to it.
 func lineOf(text string, list *shell.List, found []objection) *Line {
 	line := &Line{Text: text}
 	plan, err := shell.Parse(text)
@@ -131,7 +131,8 @@ func lineOf(text string, list *shell.List, found []objection) *Line {
 	return line
 }
 
-// add notes which files a finding writes. What no command does is a part of its own.
+// add notes which files a finding writes. An effect without a command is a part of its
+// own.
 func (l *Line) add(plan *shell.Plan, f shell.Finding) {
 	if f.Kind != shell.Writes || f.About == "" {
 		return
@@ -146,7 +147,7 @@ func (l *Line) add(plan *shell.Plan, f shell.Finding) {
 	}
 }
 
-// at is the part of a place that no command has.
+// at returns the part of a place that no command has.
 func (l *Line) at(start, end int) *Part {
 	if end == 0 {
 		end = len(l.Text)
@@ -159,8 +160,8 @@ func (l *Line) at(start, end int) *Part {
 	return &l.Parts[i]
 }
 
-// object says the first thing that is said against a part. The parts of commands are in
-// their order, before all others.
+// object sets the first objection to a part. The parts of commands are in their order,
+// before all others.
 func (l *Line) object(o *objection) {
 	var part *Part
 	if o.command >= 0 {

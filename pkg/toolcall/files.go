@@ -16,9 +16,9 @@ func Edits(m *workflow.Machine, tool string) bool {
 	return formsOf(tool) != 0
 }
 
-// NamedFiles are the files that the input of a tool which edits names, clean and
-// relative to a folder, each once; those outside of it by their absolute names.
-// Tools of meta.edit_tools are not known here.
+// NamedFiles returns the files that the input of a tool which edits names, clean and
+// relative to a folder, each once; those outside of it by their absolute names. Tools of
+// meta.edit_tools are not known here.
 func NamedFiles(root pathglob.Root, call Call) []string {
 	forms := formsOf(call.Tool)
 	if forms == 0 {
@@ -31,10 +31,10 @@ func NamedFiles(root pathglob.Root, call Call) []string {
 // state (S3.6): sorted, and never written to. It is a list in JSON; nil is none.
 type Files []string
 
-// Add counts the paths of one edit. It returns the files with them, those of them
-// that are new, in the order given, and whether that is within most; 0 is no
-// limit. Beyond the limit nothing is counted. Names that differ in a letter are
-// two files, also where a file system takes them for one: that only counts more.
+// Add counts the paths of one edit. It returns the files with them, those of them that
+// are new, in the order given, and whether that is within most; 0 is no limit. Beyond the
+// limit none is counted. Names that differ in a letter are two files, also where a file
+// system takes them for one: that only counts more.
 func (f Files) Add(paths []string, most int64) (files Files, added []string, ok bool) {
 	seen := make(map[string]bool, len(paths))
 	for _, path := range paths {

@@ -9,7 +9,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// LeasePattern is what the calls of a lease must match (S9.6). It is immutable.
+// LeasePattern is the pattern that the calls of a lease must match (S9.6). It is
+// immutable.
 type LeasePattern struct {
 	list  *shell.List   // of a shell
 	input *inputPattern // of any other tool
@@ -17,8 +18,8 @@ type LeasePattern struct {
 
 // NewLeasePattern compiles the pattern of a lease for calls of a tool: an entry of
 // allowed_commands for a shell, and the input as a JSON object for any other, whose texts may
-// have *. An error says what is wrong with it: that of a shell must name a program, or it would
-// say nothing of what may run. A state of nil is one that is not known.
+// have *. An error describes the problem with it: that of a shell must name a program, or it
+// would not limit programs. A state of nil is one that is not known.
 func NewLeasePattern(state *workflow.StateView, tool, pattern string) (*LeasePattern, error) {
 	if !Shell(state, tool) {
 		input, err := newInputPattern(pattern)
@@ -38,8 +39,8 @@ func NewLeasePattern(state *workflow.StateView, tool, pattern string) (*LeasePat
 }
 
 // Match reports that a call matches: that its line is one simple command in the foreground, which
-// matches by the rules of allowed_commands (R2), and redirects nothing but output to /dev/null.
-// Anything that is in doubt does not match.
+// matches by the rules of allowed_commands (R2), and redirects only output to /dev/null. A call
+// that is in doubt does not match.
 func (p *LeasePattern) Match(state *workflow.StateView, call Call) bool {
 	if state == nil {
 		state = &noState
@@ -59,7 +60,7 @@ func (p *LeasePattern) Match(state *workflow.StateView, call Call) bool {
 		return false
 	}
 	for _, f := range plan.Findings {
-		if f.Command < 0 { // what no command does, no pattern of commands is about
+		if f.Command < 0 { // no pattern of commands is about effects without a command
 			return false
 		}
 	}

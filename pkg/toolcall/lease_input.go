@@ -15,7 +15,7 @@ import (
 )
 
 // inputPattern matches the input of a tool that runs no command lines (S9.6): an object of the
-// same members. Texts may have *, which stands for a part of that text and nothing else.
+// same members. Texts may have *, which stands for a part of that text only.
 type inputPattern struct {
 	kind    document.Kind
 	members map[string]inputPattern
@@ -24,7 +24,7 @@ type inputPattern struct {
 	text    textPattern
 }
 
-// newInputPattern compiles a pattern. An error says what is wrong with it.
+// newInputPattern compiles a pattern. An error describes the problem with it.
 func newInputPattern(pattern string) (p inputPattern, err error) {
 	const form = `write the input as one JSON object, with * in a text for any part of it: {"path": "docs/*"}`
 	v, problem := document.Parse([]byte(pattern), document.Limits{})
@@ -115,7 +115,7 @@ type textPattern struct {
 	host *textPattern
 	// remote: a protocol is before that name. path: a path follows it.
 	remote, path bool
-	// mailbox: the text names somebody by an @.
+	// mailbox: the text names a person by an @.
 	mailbox bool
 }
 
@@ -149,7 +149,7 @@ func newTextPattern(name, text string) (p textPattern, err error) {
 		return p, fmt.Errorf("the pattern has %s, which leads out of a folder; write the folder that is meant", document.Quote(text))
 	case remote && strings.Contains(scheme, "*"):
 		return p, fmt.Errorf("%s leaves the protocol open; name it: https://example.com/*", document.Quote(text))
-	case text == "*", !remote && !p.mailbox && !beginsWithServer(name, host), !remote && p.mailbox && strings.Contains(host, " "):
+	case text == "*", !remote && !p.mailbox && !beginsWithServer(name, host, ended), !remote && p.mailbox && strings.Contains(host, " "):
 	case !remote && p.mailbox && host == "*": // a mailbox of any server is meant
 		p.host = &textPattern{parts: []string{"", ""}}
 	case strings.Contains(host, "*") && (remote && !ended || strings.HasSuffix(host, "*")):
@@ -160,7 +160,8 @@ func newTextPattern(name, text string) (p textPattern, err error) {
 	return p, nil
 }
 
-// serverOf is the part of an address that names a server, and whether a path follows.
+// serverOf returns the part of an address that names a server, and whether a path
+// follows.
 func serverOf(text string) (host string, ended bool) {
 	if _, rest, remote := strings.Cut(text, "://"); remote {
 		text = rest
@@ -173,9 +174,11 @@ func serverOf(text string) (host string, ended bool) {
 }
 
 // beginsWithServer reports a text without a protocol that begins with the name of a server, or may do so:
-// by the name of its member, or by its dots.
-func beginsWithServer(name, host string) bool {
-	return namesServer(name) || strings.Contains(host, ".") && !strings.Contains(host, " ") && !namesFile(name)
+// by the name of its member, or by its dots. The name of a file does not, unless its first folder reads as a
+// server (*.example.com/x): a * there stands for no further folder.
+func beginsWithServer(name, host string, ended bool) bool {
+	file := namesFile(name) && (!ended || strings.HasSuffix(host, "*"))
+	return namesServer(name) || strings.Contains(host, ".") && !strings.Contains(host, " ") && !file
 }
 
 // namesServer reports the name of a member that names a server or an address.
@@ -196,8 +199,8 @@ func namesPlace(name string) bool {
 	return namesFile(name) || namedBy(name, "uri", "url", "root", "target", "dest", "source", "location")
 }
 
-// match reports that a text is the pattern's, or has its parts with plain text between them. What a
-// tool could read as something else than it looks like does not match.
+// match reports that a text is the pattern's, or has its parts with plain text between them. Text
+// that a tool could read in another way does not match.
 func (p *textPattern) match(text string) bool {
 	switch {
 	case len(p.parts) == 1:
@@ -255,8 +258,8 @@ func plainText(text string) bool {
 // lookAlikes are characters that look like a slash, a dot or a colon, and are not normalized to one.
 var lookAlikes = []rune{'\u2044', '\u2215', '\u29F8', '\u2571', '\u29F5', '\u2216', '\u0589', '\u2236', '\uA789', '\u00B7', '\u22C5'}
 
-// plainPlace refuses names that lead elsewhere than they seem to: by "..", by separators of Windows,
-// by percent-encoding, by a home folder or a variable, or by what a shell expands: docs/{a,../b}, docs/.[.]/b.
+// plainPlace refuses names that lead elsewhere than they seem to: by "..", by separators of Windows, by
+// percent-encoding, by a home folder or a variable, or by a shell's expansion: docs/{a,../b}, docs/.[.]/b.
 func plainPlace(text string) bool {
 	return !hasDots(text) && !strings.ContainsAny(text, "\\%$`") && !strings.HasPrefix(text, "~") && !expandsToDots(text)
 }

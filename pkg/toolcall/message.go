@@ -14,9 +14,9 @@ const noTool = "it names no tool"
 // mostTools bounds how many tools a message lists.
 const mostTools = 32
 
-// Message says what was refused, why, and what is possible instead, for an agent
-// to act on. For an allowed call it is empty, or the reason for which nothing is enforced. m and at are those of the verdict;
-// either may be nil when nothing could be learnt of the run.
+// Message describes the refusal, its reason, and the possible alternatives, for an agent to act on. For an allowed call it is
+// empty, or the reason why the state is not enforced. m and at are those of the verdict; either may be nil when the run is
+// unknown.
 func (v Verdict) Message(m *workflow.Machine, at *workflow.View) string {
 	switch {
 	case v.Code == CodeNotEnforced:
@@ -74,7 +74,7 @@ func notActive(m *workflow.Machine, at *workflow.View, state *workflow.StateView
 	}
 }
 
-// listTools says what the state allows.
+// listTools describes the allowed tools of the state.
 func listTools(state *workflow.StateView) string {
 	switch {
 	case !state.ToolsRestricted && len(state.DisallowedTools) == 0:
@@ -95,10 +95,13 @@ func listTools(state *workflow.StateView) string {
 }
 
 func countedFiles(names string) string {
-	if names == "" {
+	switch names {
+	case "":
 		return ""
+	case filesUnknown:
+		return ": " + names
 	}
-	return " already and cost nothing more (" + names + ")"
+	return " already (" + names + ")"
 }
 
 // mostNames bounds how many files a message lists.
@@ -127,8 +130,8 @@ func join(names []string) string {
 // MaxNoticeBytes bounds a notice: agents cut longer ones.
 const MaxNoticeBytes = 9_500
 
-// InterruptNotice tells an agent, with the result of its call, that an interrupt
-// has moved its run from a state to where it stands now: the state, its tools,
+// InterruptNotice returns the notice to an agent, with the result of its call, that an
+// interrupt has moved its run from a state to where it stands now: the state, its tools,
 // instructions and events (S4.3). It begins with [INTERLOCK INTERRUPT].
 func InterruptNotice(m *workflow.Machine, at *workflow.View, interrupt, from string) string {
 	state := m.State(at.State)

@@ -1,12 +1,23 @@
 package toolcall
 
-import "github.com/interlock-run/interlock/pkg/shell"
+import (
+	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
 
-// objections are what the rules for commands have against a line, in the order in which they
-// are checked: the first is the denial. A decision stops there, and an explanation has all.
+// objections are the objections of the rules for commands to a line, in the order in which
+// they are checked: the first is the denial. A decision stops there, and an explanation has
+// all.
 type objections struct {
 	all   bool
 	found []objection
+	// plan is the line, and named how many words of each of its commands an entry of
+	// allowed_commands names: as far as they were looked at.
+	plan  *shell.Plan
+	named []int
+	// jail is the one that the line runs in, and declares is meta.commands.
+	jail     jailing
+	declares map[string]workflow.CommandClass
 }
 
 // objection is one of them. It is about a command of the plan, or about the line between
@@ -16,11 +27,11 @@ type objection struct {
 	start, end int
 	code       Code
 	why        string
-	// hidden: it is not that something is refused, but that it cannot be told what it does.
+	// hidden: its effects are unknown, rather than refused.
 	hidden bool
 }
 
-// enough is true when nothing more is asked.
+// enough reports whether the search may end.
 func (o *objections) enough() bool { return !o.all && len(o.found) > 0 }
 
 // line objects to the line as a whole, and returns enough.

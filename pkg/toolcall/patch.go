@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// patch is what a patch changes: the sum over its hunks of the larger of lines
-// removed and lines added (S3.6).
+// patch has the changes of a patch: the sum over its hunks of the larger of lines removed
+// and lines added (S3.6).
 //
-// Programs that apply patches differ in what they make of text that is in none of
-// their forms: some skip it, some apply it. So every line must be understood, or
-// the patch is refused.
+// Programs that apply patches differ in their treatment of text that is in none of their
+// forms: some skip it, some apply it. So every line must be understood, or the patch is
+// refused.
 type patch struct {
 	paths []string
 	lines int64
 
-	rest   string // what is left to read
+	rest   string // the text that is left
 	number int    // of the line that was read last, from 1
 
 	removed, added int64 // of the hunk that is read
 }
 
-// readPatch reads a patch in the first form that its first line shows. named
-// tells that the file is named elsewhere: then the patch need not name it. What
-// was read before an error is answered too.
+// readPatch reads a patch in the first form that its first line shows. named means that
+// the file is named elsewhere: then the patch need not name it. The part before an error
+// is returned too.
 func readPatch(text string, named bool) (*patch, error) {
 	p := &patch{rest: text}
 	var err error
@@ -44,7 +44,7 @@ func readPatch(text string, named bool) (*patch, error) {
 	return p, err
 }
 
-// firstLine is the first that is not blank; those before it are skipped.
+// firstLine returns the first that is not blank; those before it are skipped.
 func (p *patch) firstLine() string {
 	for {
 		line, ok := p.peek()

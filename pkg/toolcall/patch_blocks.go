@@ -58,8 +58,8 @@ func (p *patch) skipPlace() {
 	}
 }
 
-// isSearch, isDivider and isReplace report what any of the programs takes for the
-// line.
+// isSearch, isDivider and isReplace report lines that any of the programs takes for such
+// a line.
 func isSearch(line string) bool {
 	return isRule(line, "<", "SEARCH") || isRule(line, "-", "SEARCH")
 }

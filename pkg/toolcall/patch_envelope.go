@@ -2,7 +2,7 @@ package toolcall
 
 import "strings"
 
-// What begins the lines of a Codex patch.
+// Beginnings of the lines of a Codex patch.
 const (
 	beginPatch = "*** Begin Patch"
 	endPatch   = "*** End Patch"
@@ -25,7 +25,7 @@ func isMarker(line string) bool {
 	return false
 }
 
-// section is what part of an envelope the reader is in.
+// section is the part of an envelope that the reader is in.
 type section uint8
 
 const (
@@ -100,7 +100,7 @@ func (p *patch) marker(line string, in section) (section, error) {
 	return in, p.errorf("%q does not belong here", trimmed)
 }
 
-// afterEnvelope makes sure that nothing follows that another program might read.
+// afterEnvelope makes sure that the text ends, since another program might read the rest.
 func (p *patch) afterEnvelope() error {
 	if line := p.firstLine(); line != "" {
 		p.number++

@@ -78,8 +78,8 @@ func (p *patch) oldAndNew(line string) error {
 // devNull is not the name of a file.
 const devNull = "/dev/null"
 
-// name adds the two names of a file, without what git puts in front. It returns
-// false when that cannot be told from the name of a folder.
+// name adds the two names of a file, without git's prefix. It returns false when that
+// cannot be distinguished from the name of a folder.
 func (p *patch) name(oldName, newName string) bool {
 	plainOld, plainNew := withoutTrees(oldName, newName)
 	if plainOld == oldName && plainNew == newName && (inTree(oldName) || inTree(newName)) {
@@ -136,8 +136,8 @@ func gitPath(text string) (string, bool) {
 	return name, err == nil && name != ""
 }
 
-// gitName reads the names after diff --git. It returns false when they do not
-// show where the first one ends: then other lines must tell.
+// gitName reads the names after diff --git. It returns false when they do not show where
+// the first one ends: then other lines must show it.
 func (p *patch) gitName(text string) bool {
 	half := len(text) / 2
 	if strings.HasPrefix(text, `"`) {
@@ -147,8 +147,8 @@ func (p *patch) gitName(text string) bool {
 		}
 		half = len(quoted)
 	} else if len(text)%2 == 0 {
-		// Without quotes they can only be told when they are the same but for what
-		// git puts in front: then they are of the same length.
+		// Without quotes they are only known when they are the same but for git's
+		// prefixes: then they are of the same length.
 		return false
 	}
 	if half >= len(text) || text[half] != ' ' {
@@ -160,7 +160,7 @@ func (p *patch) gitName(text string) bool {
 	return oldOK && newOK && plainOld == plainNew && p.name(oldName, newName)
 }
 
-// fromAndTo reads the two lines that tell a file was renamed or copied.
+// fromAndTo reads the two lines that say that a file was renamed or copied.
 func (p *patch) fromAndTo(line string) error {
 	verb, from, _ := strings.Cut(line, " from ")
 	after, _ := p.next()

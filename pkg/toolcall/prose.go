@@ -10,12 +10,12 @@ import (
 	"github.com/interlock-run/interlock/pkg/shell"
 )
 
-// Words that no program reads as a path name no file: messages of commits, what echo
-// prints, the values of options that leave files out (S13.2). A line is judged
-// without them.
+// Words that no program reads as a path name no file: messages of commits, arguments of
+// echo, the values of options that leave files out (S13.2). A line is judged without
+// them.
 
 // excluders take --exclude=PATTERN and the like.
-var excluders = words(`grep egrep fgrep rg ag tar rsync du diff tree`)
+var excluders = []string{"grep", "egrep", "fgrep", "rg", "ag", "tar", "rsync", "du", "diff", "tree"}
 
 // excluding are their options, with the value attached.
 var excluding = []string{"--exclude=", "--exclude-dir=", "--glob=!", "--ignore-dir="}
@@ -23,8 +23,8 @@ var excluding = []string{"--exclude=", "--exclude-dir=", "--glob=!", "--ignore-d
 // plain are programs that take no name of a file from their input.
 var plain = words(`echo printf cat head tail grep egrep fgrep ls cd pwd true false test [ mkdir touch tee git gh`)
 
-// withoutProse is a line in which words that are only text are replaced by x. It is the
-// line itself where that is unknown.
+// withoutProse returns a line in which words that are only text are replaced by x. It is
+// the line itself where that is unknown.
 func withoutProse(line string) string {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *prose) exclusions(n syntax.Node) bool {
 		return false
 	}
 	call, ok := n.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 || !excluders[call.Args[0].Lit()] {
+	if !ok || len(call.Args) == 0 || !slices.Contains(excluders, call.Args[0].Lit()) {
 		return true
 	}
 	for _, w := range call.Args[1:] {
@@ -99,7 +99,8 @@ func (p *prose) exclusions(n syntax.Node) bool {
 	return true
 }
 
-// leftOut is the name of a folder that is left out, as it may stand in a line that is judged.
+// leftOut returns the name of a folder that is left out, as it may stand in a line that is
+// judged.
 func leftOut(value string) string {
 	name := strings.TrimSuffix(strings.TrimPrefix(strings.Trim(value, `'"`), "./"), "/")
 	if strings.HasPrefix(name, ".") {

@@ -10,10 +10,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// What stands between agents and their tools must not be within reach of those tools
-// (S13): no state and no policy allows a call that would read Interlock's data folder,
-// change what hooks it in, or run the commands that are for people. This is a second
-// line. The boundary is the operating system's, see docs/security.md.
+// The files and processes between agents and their tools must not be within reach of
+// those tools (S13): no state and no policy allows a call that would read Interlock's
+// data folder, change its hooks, or run the commands that are for people. This is a
+// second line. The boundary is the operating system's, see docs/security.md.
 
 // Places are where Interlock itself is on the machine of a call, by absolute path. A
 // data folder with the name of the default one is protected wherever it is.
@@ -29,8 +29,8 @@ type Places struct {
 	Real func(path string) string
 }
 
-// Protected judges a call by S13 alone. It returns no code when nothing is against it.
-// m and state may be nil, where there is no run.
+// Protected judges a call by S13 alone. It returns no code without an objection. m and
+// state may be nil, where there is no run.
 func Protected(m *workflow.Machine, state *workflow.StateView, call Call) (Code, string) {
 	if Own(call.Tool) {
 		return "", ""
@@ -39,19 +39,22 @@ func Protected(m *workflow.Machine, state *workflow.StateView, call Call) (Code,
 		return CodeSelfProtected, holdsToken
 	}
 	if Shell(state, call.Tool) {
+		if state != nil {
+			call.Jail = jailed(state, call)
+		}
 		return call.Places.shellCall(call)
 	}
 	return call.Places.fileCall(m, call)
 }
 
-// ProtectedMessage is the sentence for an agent on a call that S13 denies where there
-// is no run.
+// ProtectedMessage returns the sentence for an agent on a call that S13 denies where
+// there is no run.
 func ProtectedMessage(tool, why string) string {
 	return fmt.Sprintf("Tool %s is denied: %s. This holds in every state; do the task without it, or ask the person you work for.",
 		document.Quote(tool), why)
 }
 
-// What denials say.
+// Texts of denials.
 const (
 	ownFolder   = "it names Interlock's data folder, which calls neither read nor change"
 	ownSearch   = "its pattern could be a file of Interlock's data folder, which is below the folder that it searches; search a folder below, or for a narrower pattern"
@@ -86,7 +89,7 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 	if !textTools[toolWord(call.Tool)] {
 		eachName(input, c != nil, toolWord(call.Tool) == "grep", &named)
 	}
-	if c != nil && c.wrong != "" { // a tool may still find in it what it is to change
+	if c != nil && c.wrong != "" { // a tool may still find its edit in it
 		var texts []string
 		eachText(input, &texts)
 		for _, text := range texts {
@@ -153,7 +156,7 @@ func eachName(v document.Value, edits, grep bool, names *[]string) {
 	}
 }
 
-// reads reports tools that change nothing, by the first word of their name.
+// reads reports tools that only read, by the first word of their name.
 func reads(tool string) bool {
 	if formsOf(tool) != 0 {
 		return false

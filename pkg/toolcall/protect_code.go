@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/shell"
 )
 
-// Lines in other languages than that of POSIX shells, such as PowerShell and code (S13.3). What they
-// do is not known, so each mention of a protected name denies.
+// Lines in other languages than that of POSIX shells, such as PowerShell and code (S13.3). Their
+// effects are unknown, so each mention of a protected name denies.
 
 // runnable are keys besides those of lines and code of which a value may be run, too.
 var runnable = words(`line source expression args arguments`)
@@ -23,7 +23,7 @@ func (p Places) codeCall(tool string, input document.Value) (Code, string) {
 	}
 	if input.Kind() == document.Object {
 		for key, v := range input.Members() {
-			if key = strings.ToLower(key); slices.Contains(lineKeys, key) || codeKeys[key] || runnable[key] {
+			if key = toolWord(key); lineKeys[key] || codeKeys[key] || runnable[key] {
 				eachText(v, &texts)
 			}
 		}
@@ -36,7 +36,8 @@ func (p Places) codeCall(tool string, input document.Value) (Code, string) {
 	return "", ""
 }
 
-// quoting is what shells and languages put in and between the parts of a word.
+// quoting has the characters that shells and languages put in and between the parts of a
+// word.
 var quoting = strings.NewReplacer(`' + '`, "", `" + "`, "", `'+'`, "", `"+"`, "", `'`, "", `"`, "", "`", "", "^", "")
 
 // mentioned judges a text of any language by the names in it.

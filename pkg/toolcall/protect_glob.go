@@ -93,7 +93,8 @@ func inLists(line string) (names []string) {
 	return names
 }
 
-// roots are the known data folders, and the folders of all default ones that they are in, as parts.
+// roots returns the known data folders, and the folders of all default ones that they are in, as
+// parts.
 func (p Places) roots() (roots [][]string) {
 	for _, folder := range p.Data {
 		name := plainName(folder)
@@ -125,8 +126,8 @@ func couldBeDefault(name string) bool {
 // reach compares paths with data folders.
 type reach struct {
 	roots  [][]string
-	hidden bool // what is not known may be a hidden name
-	deep   bool // what is not known may be several names
+	hidden bool // unknown parts may be a hidden name
+	deep   bool // unknown parts may be several names
 }
 
 func (r reach) meets(name string) bool {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A fast look at an input tells whether it may name a file that is protected.
+// A fast look at an input reports whether it may name a file that is protected.
 
 // hints are in every input that names a file which is protected, in any letter case,
 // or could: escapes of JSON hide letters, patterns stand for them, and some file systems
@@ -25,7 +25,7 @@ var hintsBy = func() (by [256][]string) {
 	return by
 }()
 
-// mayName is a fast look at an input: false is certain.
+// mayName takes a fast look at an input: false is certain.
 func (p Places) mayName(input []byte) bool {
 	if p.Real != nil { // a link has any name
 		return true

@@ -8,6 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/shell"
 )
 
@@ -17,6 +18,9 @@ import (
 func (p Places) shellCall(call Call) (Code, string) {
 	line, why := commandLine(call.Input)
 	if why == "" && !speaksOther(call.Tool) {
+		if call.Jail == jail.Full {
+			return p.jailedLine(line)
+		}
 		return p.line(line)
 	}
 	input, ok := readInput(call.Input)
@@ -48,7 +52,7 @@ func (p Places) shellCall(call Call) (Code, string) {
 	return "", ""
 }
 
-// toolWord is the last part of a tool's name, folded.
+// toolWord returns the last part of a tool's name, folded.
 func toolWord(tool string) string {
 	var buf [longestFolded]byte
 	return string(folded(&buf, tool))
@@ -99,7 +103,7 @@ func (p Places) text(line string) (Code, string) {
 	return "", ""
 }
 
-// line judges a command line by what bash would do with it.
+// line judges a command line by its effects in bash.
 func (p Places) line(line string) (Code, string) {
 	if isToken(squeezed(line)) {
 		return CodeSelfProtected, holdsToken
@@ -140,7 +144,7 @@ func (p Places) line(line string) (Code, string) {
 			if signallers[name] && (mentions(line) || slices.ContainsFunc(args, meansServer)) {
 				return CodeSelfProtected, fmt.Sprintf(ownSignal, document.Quote(c.String()))
 			}
-			if attachers[name] && slices.ContainsFunc(args, attaches) {
+			if slices.Contains(attachers, name) && slices.ContainsFunc(args, attaches) {
 				return CodeSelfProtected, ownProcess
 			}
 		}
@@ -199,7 +203,7 @@ func (p Places) names(line string, plan *shell.Plan) (setting, why string) {
 	return setting, ""
 }
 
-// readers run nothing of what they are given.
+// readers do not run their input.
 var readers = words(`cat head tail less more grep egrep fgrep rg ls stat wc jq yq diff cmp test [ [[ echo printf file
 true false cd pwd sha256sum md5sum readlink realpath basename dirname sort uniq cut tr column nl`)
 
@@ -211,7 +215,7 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// onlyReads reports a line whose commands are all known to change nothing.
+// onlyReads reports a line whose commands are all known to be harmless.
 func onlyReads(plan *shell.Plan) bool {
 	return !slices.ContainsFunc(plan.Findings, func(f shell.Finding) bool { return f.Kind != shell.Dumps })
 }

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/shell"
 )
 
-// Names of files: the data folder, what hooks Interlock in, and its programs (S13.2).
+// Names of files: the data folder, Interlock's hooks, and its programs (S13.2).
 
 // dataFolder is the name of the pointer in a workspace to its data folder, and of a data folder
 // that is in the workspace. Writing the pointer would change which server judges.
@@ -23,27 +24,11 @@ const (
 	stateBraces = "${xdg_state_home"
 )
 
-// ownFiles are what a data folder has. They give away a folder whose own name is not
+// ownFiles are the files of a data folder. They give away a folder whose own name is not
 // known.
 var ownFiles = []string{"tokens.json", "token.key", "endpoints.json", "interlock.db", "hook.sock", "grpc.sock", "webhook.secret", "contexts.json", "receipt.key"}
 
-// settings are files that hook Interlock into clients, by the folder that they are in
-// and the beginning of their name; those of no folder are anywhere.
-var settings = []struct{ folder, file string }{
-	{".claude", "settings"},
-	{"claude-code", "managed-"},
-	{"", ".mcp.json"},
-	{"", ".claude.json"},
-	{".codex", "hooks.json"},
-	{".codex", "config.toml"},
-	{".cursor", "hooks.json"},
-	{".cursor", "mcp.json"},
-	{".gemini", "settings.json"},
-	{".github", "hooks"},
-	{".github", "copilot"},
-}
-
-// betweenNames are characters that part the names of files in words of a line.
+// betweenNames reports characters that separate the names of files in words of a line.
 func betweenNames(c rune) bool { return strings.ContainsRune(" \t\n\"'`=,;:@<>|&(){}[]", c) }
 
 // goesToData reports a line that names a data folder, to which it may go, and one of the
@@ -167,16 +152,16 @@ func (p Places) namesSetting(name string, whole bool) bool {
 		return part == word || !whole && (len(fixed) >= 3 || strings.HasPrefix(part, ".")) && shell.CouldBe(part, word)
 	}
 	for i, part := range parts {
-		for _, s := range settings {
+		for _, s := range jail.Settings {
 			switch {
-			case s.folder == "":
-				if is(part, s.file) {
+			case s.Folder == "":
+				if is(part, s.File) {
 					return true
 				}
-			case !is(part, s.folder):
+			case !is(part, s.Folder):
 			case i+1 == len(parts): // the folder itself, with all that is in it
-				return s.folder != "claude-code"
-			case strings.HasPrefix(parts[i+1], s.file), strings.ContainsAny(parts[i+1], string(shell.Unknown)+"*?"):
+				return s.Folder != "claude-code"
+			case strings.HasPrefix(parts[i+1], s.File), strings.ContainsAny(parts[i+1], string(shell.Unknown)+"*?"):
 				return true
 			}
 		}

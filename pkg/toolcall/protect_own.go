@@ -25,8 +25,8 @@ var agentVerbs = map[string]map[string]bool{
 	"component": words("list get values begin commit --help"),
 }
 
-// humanVerbs are commands of Interlock that give them away where it is not known what a
-// program does with its words.
+// humanVerbs are commands of Interlock that give them away where the use of a program's
+// words is unknown.
 var humanVerbs = words(`up approval token policy process run workflow decisions audit schema session task runner mcp hook init demo tail
 backup store events upstream call migrate context env doctor`)
 
@@ -38,7 +38,9 @@ var (
 )
 
 // attachers look into other processes.
-var attachers = words("gdb gdb-multiarch gdbserver lldb gcore strace ltrace perf dlv rr reptyr bpftrace uftrace py-spy rbspy")
+var attachers = []string{
+	"gdb", "gdb-multiarch", "gdbserver", "lldb", "gcore", "strace", "ltrace", "perf", "dlv", "rr", "reptyr", "bpftrace", "uftrace", "py-spy", "rbspy",
+}
 
 // attaches reports a word that names a process, or could.
 func attaches(w shell.Word) bool {
@@ -46,7 +48,7 @@ func attaches(w shell.Word) bool {
 		w.Text != "" && strings.Trim(w.Text, "0123456789") == ""
 }
 
-// serverLine is how servers are usually started: what pkill -f compares.
+// serverLine is how servers are usually started: pkill -f compares it.
 const serverLine = program + " up --data-dir " + dataFolder + " --http 127.0.0.1:7420 --grpc 127.0.0.1:7421 --nats 127.0.0.1:7422"
 
 // meansServer reports a pattern of a few words that meets serverLine.
@@ -54,7 +56,7 @@ func meansServer(w shell.Word) bool {
 	return w.Static && len(w.Text) > 4 && w.Text[0] != '-' && strings.Contains(serverLine, strings.Trim(w.Text, "^$.*"))
 }
 
-// judgeOwn says why a command of Interlock, or one against it, is denied.
+// judgeOwn describes why a command of Interlock, or one against it, is denied.
 func judgeOwn(c shell.Command) string {
 	if c.Assigns >= len(c.Words) {
 		return ""
@@ -127,7 +129,7 @@ func inWord(s string, i int) bool {
 	return c == '_' || c == '-' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9'
 }
 
-// squeezed is a text in lower case without what a shell takes away.
+// squeezed returns a text in lower case without the characters that a shell takes away.
 func squeezed(text string) string {
 	return strings.ToLower(strings.NewReplacer(`'`, "", `"`, "", "\\\n", "", `\`, "").Replace(text))
 }

@@ -1,10 +1,12 @@
 package toolcall
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/shell"
@@ -12,19 +14,51 @@ import (
 
 // Folders above protected files, that a call moves, copies, replaces or deletes as one (S13.2).
 
-// treeVerbs are in the names of tools that take whole folders; of those with true, they change them.
-var treeVerbs = map[string]bool{
-	"move": true, "rename": true, "delete": true, "remove": true, "trash": true, "rmdir": true, "unlink": true, "mount": true, "extract": true, "unzip": true, "chmod": true,
-	"copy": false, "zip": false, "archive": false, "compress": false, "backup": false, "sync": false, "upload": false, "tar": false, "pack": false,
+// treeVerbs are in the names of tools that take whole folders, by their first letters.
+var treeVerbs = sync.OnceValue(func() *[256][]treeVerb {
+	var by [256][]treeVerb
+	for _, verb := range []treeVerb{
+		{"move", true},
+		{"rename", true},
+		{"delete", true},
+		{"remove", true},
+		{"trash", true},
+		{"rmdir", true},
+		{"unlink", true},
+		{"mount", true},
+		{"extract", true},
+		{"unzip", true},
+		{"chmod", true},
+		{"copy", false},
+		{"zip", false},
+		{"archive", false},
+		{"compress", false},
+		{"backup", false},
+		{"sync", false},
+		{"upload", false},
+		{"tar", false},
+		{"pack", false},
+	} {
+		by[verb.word[0]] = append(by[verb.word[0]], verb)
+	}
+	return &by
+})
+
+// treeVerb is a word of a tool's name, and whether the tool changes the folders that it takes.
+type treeVerb struct {
+	word    string
+	changes bool
 }
 
 // takesTrees reports a tool whose name says that it takes whole folders, and whether it changes them.
 func takesTrees(tool string) (takes, changes bool) {
 	var buf [longestFolded]byte
-	word := folded(&buf, tool)
-	for verb, alters := range treeVerbs {
-		if strings.Contains(string(word), verb) {
-			takes, changes = true, changes || alters
+	word, verbs := folded(&buf, tool), treeVerbs()
+	for i, letter := range word {
+		for _, verb := range verbs[letter] {
+			if bytes.HasPrefix(word[i:], []byte(verb.word)) {
+				takes, changes = true, changes || verb.changes
+			}
 		}
 	}
 	return takes && !reads(tool), changes

@@ -9,15 +9,15 @@ import (
 )
 
 // Commands that walk folders reach files without naming them (S13.2). Denied are those that search by
-// a pattern which a file of the data folder has, leave out what ignore files say, or copy, move or
-// delete a folder above it; and those that delete or change what hooks Interlock in by a pattern.
+// a pattern which a file of the data folder has, skip the entries of ignore files, or copy, move or
+// delete a folder above it; and those that delete or change Interlock's hooks by a pattern.
 
 const (
 	ownWalk  = "it copies, searches or deletes a folder that holds Interlock's data folder (%s); name a folder below, or leave the data folder out"
 	hookWalk = "it deletes, moves or changes files that hook Interlock in (%s), by walking a folder above; name narrower files or a folder below"
 )
 
-// walks says why a line that walks folders is denied, or nothing.
+// walks describes why a line that walks folders is denied, or returns "".
 func (p Places) walks(plan *shell.Plan) (why, about string) {
 	w := walk{places: p, bases: []string{p.Folder}}
 	for _, c := range plan.Commands {
@@ -71,7 +71,7 @@ func absolute(base, name string) string {
 	return path.Join(base, name)
 }
 
-// operandsOf are the words of a command that are no options, and the options.
+// operandsOf returns the words of a command that are no options, and the options.
 func operandsOf(c shell.Command) (operands []shell.Word, options []string) {
 	for i, w := range c.Words[c.Assigns+1:] {
 		switch {
@@ -171,7 +171,8 @@ func archives(operands []shell.Word, options []string) bool {
 
 func after(words []shell.Word, n int) []shell.Word { return words[min(n, len(words)):] }
 
-// butLast are the sources of a copy: all but the last operand, unless an option names where to.
+// butLast returns the sources of a copy: all but the last operand, unless an option names where
+// to.
 func butLast(operands []shell.Word, options []string) []shell.Word {
 	if hasLetter(options, "t", "--target-directory") {
 		return operands
@@ -187,8 +188,8 @@ func leavesOut(c shell.Command, folder string) bool {
 	})
 }
 
-// above is a known data folder at or below a place that a word names, in any of the folders of the
-// line, or is empty.
+// above returns a known data folder at or below a place that a word names, in any of the folders
+// of the line, or is empty.
 func (w *walk) above(word shell.Word) string {
 	text := word.Text
 	if !word.Static {
@@ -236,8 +237,8 @@ func (w *walk) holdsSettings(word shell.Word) bool {
 	return at == "/" || within(plainName(root), plainName(at))
 }
 
-// found are files below a place that a command must not reach, as find names them: the place, and the
-// rest of the path.
+// found returns files below a place that a command must not reach, as find names them: the place, and
+// the rest of the path.
 func (w *walk) found(place shell.Word, changes bool) (paths []string) {
 	text := place.Text
 	for _, base := range w.bases {
@@ -264,17 +265,17 @@ func (w *walk) found(place shell.Word, changes bool) (paths []string) {
 	return paths
 }
 
-// below is a file as find names it.
+// below returns a file as find names it.
 func below(place, rest string) string {
 	return strings.TrimSuffix(lower(place), "/") + "/" + strings.TrimPrefix(rest, "/")
 }
 
-// finding is what a command of find does with the files that its tests admit.
+// finding has the effects of a command of find with the files that its tests admit.
 type finding struct {
 	places                   []shell.Word
 	admits                   []func(name string) bool
 	deletes, runs, or        bool
-	reader                   bool // what it runs only reads
+	reader                   bool // its program only reads
 	onlyEmpty, onlyNoRegular bool // tests by which it does not meet the files
 }
 
@@ -357,7 +358,7 @@ func (w *walk) find(c shell.Command) (why, about string) {
 	return "", ""
 }
 
-// takesFound reports a command of -exec that is given what find has found.
+// takesFound reports a command of -exec that gets the files that find has found.
 func takesFound(words []shell.Word) bool {
 	for _, w := range words {
 		switch {
@@ -370,10 +371,10 @@ func takesFound(words []shell.Word) bool {
 	return false
 }
 
-// removers are programs that leave nothing of a file.
+// removers are programs that destroy a file.
 var removers = words(`rm unlink shred truncate mv trash srm`)
 
-// admitted is whether a test of find could hold for a file.
+// admitted reports whether a test of find could hold for a file.
 func admitted(pattern shell.Word, negated bool, of func(string) string) func(string) bool {
 	open := opened(lower(pattern.Text))
 	return func(name string) bool {
@@ -416,7 +417,7 @@ func (w *walk) search(name string, c shell.Command, options []string) (why, abou
 	return "", ""
 }
 
-// globsOf are the patterns of names that a search is given.
+// globsOf returns the patterns of names that a search is given.
 func globsOf(name string, c shell.Command, greps bool) (globs []string) {
 	for i, word := range c.Words {
 		option, value, attached := strings.Cut(word.Text, "=")
@@ -435,7 +436,8 @@ func globsOf(name string, c shell.Command, greps bool) (globs []string) {
 	return globs
 }
 
-// ignores says whether a search does not respect ignore files, and looks at hidden ones.
+// ignores reports whether a search does not respect ignore files, and looks at hidden
+// ones.
 func ignores(name string, options []string) (all, hidden bool) {
 	n := 0
 	for _, text := range options {
@@ -469,8 +471,8 @@ var (
 --files-with-matches --no-heading --recursive --fixed-strings --word-regexp --follow --text --no-messages --multiline --pcre2 --only-matching --quiet --null`)
 )
 
-// searched are the places that a search looks at: any of its words may be one, and the folder of
-// the line where only a pattern is given.
+// searched returns the places that a search looks at: any of its words may be one, and the
+// folder of the line where only a pattern is given.
 func (w *walk) searched(c shell.Command) []shell.Word {
 	places := []shell.Word{}
 	values := 0 // words that may be values of options

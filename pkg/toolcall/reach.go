@@ -76,7 +76,7 @@ var escapes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`%[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[0-7]{3}`)
 })
 
-// unescaped is a text with such characters written out.
+// unescaped returns a text with such characters written out.
 func unescaped(text string) string {
 	if !strings.ContainsAny(text, `%\`) {
 		return text
@@ -150,15 +150,16 @@ func (p Places) inTexts(tool string, input document.Value, edits bool) (is strin
 	return is, walk(input)
 }
 
-// isDataText is namesData for a name inside of a text, where patterns are rare: a part
-// that is the folder itself, or a pattern with one of its files.
+// isDataText does the work of namesData for a name inside of a text, where patterns are
+// rare: a part that is the folder itself, or a pattern with one of its files.
 func (p Places) isDataText(token string) bool {
 	name := plainName(token)
 	return slices.Contains(strings.Split(name, "/"), dataFolder) || p.inData(name) ||
 		strings.ContainsAny(token, "*?[") && p.isData(token, true)
 }
 
-// isProcess reports a path of the memory, the environment, or what is open to a process.
+// isProcess reports a path of the memory, the environment, or the open files of a
+// process.
 func (p Places) isProcess(name string) bool {
 	name = fromURL(name)
 	if !strings.HasPrefix(name, "/") && p.Folder != "" {
@@ -224,7 +225,7 @@ func (p Places) globMeets(root, glob string) bool {
 	return false
 }
 
-// below are the known data folders below a root.
+// below returns the known data folders below a root.
 func (p Places) below(root string) (folders []string) {
 	if root = fromURL(root); !strings.HasPrefix(root, "/") {
 		if p.Folder == "" {

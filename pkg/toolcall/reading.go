@@ -4,22 +4,44 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/shell"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// fetches are readers that can carry data away in an address.
-var fetches = map[string]bool{"WebFetch": true, "WebSearch": true}
+// carries are readers that can carry data away in an address.
+var carries = map[string]bool{"WebFetch": true, "WebSearch": true}
 
 // decideReading judges a call after a failure, when only tools that read are left (S2.9).
-func decideReading(m *workflow.Machine, state *workflow.StateView, call Call) Verdict {
+func decideReading(m *workflow.Machine, at *workflow.View, state *workflow.StateView, call Call) Verdict {
+	if runsLines(m, call.Tool) && state.JailRules().Level > jailed(state, call) {
+		return deny(call, CodeJailRequired, shortOf(state.JailRules().Level, jailed(state, call)))
+	}
 	if !looksOnly(m, call) {
 		return deny(call, CodeRunNotActive, "")
+	}
+	held := readingProfile(at, state, call)
+	if held == nil {
+		call.Jail = jail.None
 	}
 	if code, why := Protected(m, state, call); code != "" {
 		return deny(call, code, why)
 	}
-	return Verdict{Decision: Allow, Tool: call.Tool}
+	return Verdict{Decision: Allow, Tool: call.Tool, Jail: held}
+}
+
+// readingProfile returns the jail of a line after a failure: it reads files of this machine,
+// regardless of the rules of states grant (S20.6). Nil for a call that runs in no jail.
+func readingProfile(at *workflow.View, state *workflow.StateView, call Call) *jail.Profile {
+	level := jailed(state, call)
+	if level == jail.None {
+		return nil
+	}
+	rules := state.JailRules()
+	p := jail.Compile(jail.Rules{Level: rules.Level, Writes: rules.Writes, Caches: rules.Caches, Hosts: []string{}, Limits: rules.Limits}, jail.Call{
+		Level: level, ReadOnly: true, Workspace: at.Workspace, Folder: startFolder(at, call), DropEnv: state.BlockedEnv,
+	})
+	return &p
 }
 
 // MayRead reports that only tools that read are left in a run (S2.9), and that some call of a tool
@@ -37,12 +59,12 @@ func MayRead(m *workflow.Machine, at *workflow.View, tool, entry string) bool {
 	}
 }
 
-// looksOnly reports that a call is proved to read and to change nothing, here or elsewhere: its tool
-// only looks, or is declared in meta.read_tools and edits nothing, or is a shell with a line of readers.
+// looksOnly reports that a call is proved to only read, here or elsewhere: its tool only looks, or is
+// declared in meta.read_tools and does not edit, or is a shell with a line of readers.
 func looksOnly(m *workflow.Machine, call Call) bool {
 	if !runsLines(m, call.Tool) {
 		_, apart := isolation(call)
-		return !apart && !fetches[call.Tool] && measure(m, call) == nil && readsOnly(m, nil, call, "")
+		return !apart && !carries[call.Tool] && measure(m, call) == nil && readsOnly(m, nil, call, "")
 	}
 	if !readsLines(m, call.Tool) {
 		return false
@@ -62,8 +84,8 @@ func namedShell(m *workflow.Machine, tool string) bool {
 	return slices.ContainsFunc(m.Definition().States, func(s workflow.State) bool { return s.AllowedCommandsTool == tool })
 }
 
-// readsLines reports a shell whose lines can be proved to read: not one that types into what runs
-// already, nor that of a server, which may be another machine's, unless a state names it.
+// readsLines reports a shell whose lines can be proved to read: not one that types into a running
+// program, nor that of a server, which may be another machine's, unless a state names it.
 func readsLines(m *workflow.Machine, tool string) bool {
 	return waits(tool) && !speaksOther(tool) && (!strings.HasPrefix(tool, mcpPrefix) || namedShell(m, tool))
 }

@@ -1,6 +1,7 @@
 package toolcall_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -32,6 +33,12 @@ func TestToolsThatTakeCommands(t *testing.T) {
 		{"mcp__x__frobnicate", `{"Command": "rm x"}`, true},
 		{"mcp__x__frobnicate", `{"command": ["rm", "x"]}`, true},
 		{"mcp__x__frobnicate", `{"command": "ls"}`, false},
+		{"mcp__x__frobnicate", `{"command-line": "rm x"}`, true},
+		{"mcp__x__frobnicate", `{"args": {"command": "rm x"}}`, true},
+		{"mcp__x__frobnicate", `{"steps": [{"cmd": ["rm", "x"]}]}`, true},
+		{"mcp__x__frobnicate", `{"pad": "` + strings.Repeat("x", 2<<20) + `", "command": "rm x"}`, true},
+		{"mcp__x__frobnicate", `{"pad": ` + strings.Repeat("[", 80) + strings.Repeat("]", 80) + `, "command": "rm x"}`, true},
+		{"mcp__x__exec-code", `{}`, true},
 		{"mcp__x__frobnicate", code, true},
 		{"mcp__x__frobnicate", `{"script": "rm x"}`, true},
 		{"mcp__py__execute_python", code, true},
@@ -50,7 +57,7 @@ func TestToolsThatTakeCommands(t *testing.T) {
 			m, run := inState(t, state, `{}`)
 			v := decide(m, run, c.tool, c.input)
 			if got := v.Decision == toolcall.Deny; got != c.denied {
-				t.Errorf("%s: %s %s: %s %s", state, c.tool, c.input, v.Decision, v.Message(m, run))
+				t.Errorf("%s: %s %.80s: %s %s", state, c.tool, c.input, v.Decision, v.Message(m, run))
 			}
 		}
 		m, run := inState(t, `{}`, `{}`)

@@ -16,6 +16,10 @@ import (
 // is asked about them by name, as a coding agent's hook is, judges those as any
 // other tool.
 func Own(tool string) bool {
+	switch tool {
+	case "mcp__interlock__shell", "mcp__interlock__interlock_shell", "mcp__interlock__statewright_shell":
+		return true // it is judged as Bash where it is called; a tool that is called shell alone is a client's
+	}
 	if name, ok := strings.CutPrefix(tool, "mcp__statewright__statewright_"); ok {
 		return ownName(name)
 	}
@@ -30,8 +34,8 @@ func Own(tool string) bool {
 }
 
 // Loads reports the tool by which agents find tools of MCP servers, Interlock's own among
-// them. It is allowed and not counted wherever nobody has disallowed it, or an agent could
-// not find the tool that leaves a state (S3).
+// them. It is allowed and not counted unless it is disallowed, or an agent could not find
+// the tool that leaves a state (S3).
 func Loads(tool string) bool { return tool == toolname.Loader }
 
 func ownName(name string) bool {
@@ -47,9 +51,9 @@ func ownName(name string) bool {
 	}
 }
 
-// Shell reports that a tool runs command lines: by its name, in whatever spelling,
-// or because the state names it in allowed_commands_tool. Without a state, nil, the
-// name alone tells.
+// Shell reports that a tool runs command lines: by its name, in any spelling, or because
+// the state names it in allowed_commands_tool. Without a state, nil, only the name
+// counts.
 func Shell(state *workflow.StateView, tool string) bool {
 	if state == nil {
 		state = &noState
@@ -63,11 +67,10 @@ var noState workflow.StateView
 // longestFolded is the longest name that folded gives.
 const longestFolded = 32
 
-// folded is the last part of a tool's name (after the server, in
-// mcp__server__tool) without case, dashes and underscores, so that the spellings
-// of one tool by different agents are the same. It is empty when that is too
-// long. It only ever makes more calls subject to a check; what is allowed is
-// decided by exact names.
+// folded returns the last part of a tool's name (after the server, in mcp__server__tool)
+// without case, dashes and underscores, so that the spellings of one tool by different
+// agents are the same. It is empty when that is too long. It only ever makes more calls
+// subject to a check; permission is decided by exact names.
 func folded(buf *[longestFolded]byte, name string) []byte {
 	start := len(name)
 	for start > 0 && (start < 2 || name[start-1] != '_' || name[start-2] != '_') {

@@ -2,17 +2,17 @@
 // the run's status, the state's tool lists, its rules for commands and edits,
 // its limits (S3).
 //
-// It is pure: a compiled workflow, a run and a call in, a verdict out. It must
-// never look at the clock, read anything, or keep count: what has to be counted
-// is said in the verdict and counted by the caller that makes it durable. Whatever it
-// cannot decide it denies.
+// It is pure: a compiled workflow, a run and a call in, a verdict out. It must never look
+// at the clock, read anything, or keep count: the verdict names the counts, for the
+// caller that makes it durable. It denies undecidable calls.
 package toolcall
 
 import (
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Call is what an agent asks to do.
+// Call is the act that an agent asks for.
 type Call struct {
 	// Tool is its name exactly as the agent knows it.
 	Tool string
@@ -22,16 +22,17 @@ type Call struct {
 	Folder string
 	// Places are where Interlock is on the machine of the call.
 	Places Places
+	// Jail is the level at which the caller runs the command line in a jail; none without one.
+	Jail jail.Level
 }
 
 // Decide judges a call in the order of S3; the first check that denies answers.
 // m must be the machine that the run is pinned to.
 //
-// An allowed call with Counted set must still be counted in the run's present
-// entry, atomically, before it is allowed, in this order: Paths against MaxFiles
-// (Files.Add, FileLimitReached), the call against MaxIterations
-// (IterationLimitReached), and what results have cost so far against ContextBudget
-// (BudgetSpent, ContextBudgetSpent).
+// An allowed call with Counted set must still be counted in the run's present entry,
+// atomically, before it is allowed, in this order: Paths against MaxFiles (Files.Add,
+// FileLimitReached), the call against MaxIterations (IterationLimitReached), and the cost
+// of results so far against ContextBudget (BudgetSpent, ContextBudgetSpent).
 func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 	if Own(call.Tool) {
 		return Verdict{Decision: Allow, Tool: call.Tool}
@@ -53,8 +54,9 @@ func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 	case closed:
 		return deny(call, CodeRunNotActive, "")
 	case reading:
-		return decideReading(m, state, call)
+		return decideReading(m, at, state, call)
 	case open:
+		call.Jail = jail.None // no rule demands one
 		if code, why := Protected(m, state, call); code != "" {
 			return deny(call, code, why)
 		}
@@ -64,9 +66,13 @@ func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 	if code := checkGate(state, call.Tool); code != "" {
 		return deny(call, code, "")
 	}
-	if code, why := checkCommand(m, at, call); code != "" {
-		return deny(call, code, why)
+	var line objections
+	if restrictsCommands(state) || isShell(state, call.Tool) {
+		if line.command(m, at, call); len(line.found) > 0 {
+			return deny(call, line.found[0].code, line.found[0].why)
+		}
 	}
+	call.Jail = line.jail.level
 	if code, why := Protected(m, state, call); code != "" {
 		return deny(call, code, why)
 	}
@@ -74,13 +80,18 @@ func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 		Decision: Allow, Tool: call.Tool, Counted: true,
 		MaxIterations: state.MaxIterations, ContextBudget: state.ContextBudgetBytes,
 	}
-	if c := measure(m, call); c != nil {
+	c := measure(m, call)
+	if c == nil {
+		c = measureUnknown(m, state, call)
+	}
+	if c != nil {
 		return decideEdit(at, state, c, v)
 	}
+	v.Jail = line.profile(m, at, state)
 	return v
 }
 
-// decideEdit is the verdict on a call that edits, given the one on any other call.
+// decideEdit returns the verdict on a call that edits, given the one on any other call.
 func decideEdit(at *workflow.View, state *workflow.StateView, c *change, v Verdict) Verdict {
 	e, code, why := checkEdit(at, state, c)
 	if code != "" {
@@ -92,7 +103,7 @@ func decideEdit(at *workflow.View, state *workflow.StateView, c *change, v Verdi
 	return v
 }
 
-// standing is what a run's status means for tool calls.
+// standing is the meaning of a run's status for tool calls.
 type standing uint8
 
 const (
@@ -102,7 +113,7 @@ const (
 	open                    // enforcement is off
 )
 
-// why is the reason for which nothing is enforced in a run.
+// why returns the reason why a run is not enforced.
 func why(at *workflow.View) string {
 	if at.Status == workflow.Paused {
 		return PausedByAgent
@@ -110,9 +121,9 @@ func why(at *workflow.View) string {
 	return HasEnded
 }
 
-// standingOf is the first check of S3. A success lifts enforcement, unless the workflow
-// enforces always; a failure and the agent's own pause lift it only in a workflow that
-// enforces while it runs (S2.9, S6.2).
+// standingOf returns the first check of S3. A success lifts enforcement, unless the
+// workflow enforces always; a failure and the agent's own pause lift it only in a
+// workflow that enforces while it runs (S2.9, S6.2).
 func standingOf(m *workflow.Machine, at *workflow.View, state *workflow.StateView) standing {
 	if !m.Drives(at.Run) || !state.Known() || at.Over {
 		return closed

@@ -143,7 +143,15 @@ func TestOwnTools(t *testing.T) {
 			}
 		}
 	}
-	for _, tool := range []string{"", "statewright_", "mcp__interlock__", "mcp__statewright__statewright_", "*", "transition*", "mcp__interlock__*", "state_delete"} {
+	for _, tool := range []string{"mcp__interlock__shell", "mcp__interlock__interlock_shell", "mcp__interlock__statewright_shell"} {
+		if !toolcall.Own(tool) {
+			t.Errorf("%s is not own", tool)
+		}
+	}
+	for _, tool := range []string{
+		"shell", "statewright_shell", "interlock_shell", "mcp__evil__shell", "mcp__interlock__shell2", "mcp__interlock__Shell", "mcp__statewright__statewright_shell",
+		"", "statewright_", "mcp__interlock__", "mcp__statewright__statewright_", "*", "transition*", "mcp__interlock__*", "state_delete",
+	} {
 		if toolcall.Own(tool) {
 			t.Errorf("%q is taken for own", tool)
 		}

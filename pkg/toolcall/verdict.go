@@ -3,6 +3,7 @@ package toolcall
 import (
 	"fmt"
 
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -31,7 +32,9 @@ const (
 	// CodeActsElsewhere: a command acts on another machine or service in a state that only reads (R3).
 	CodeActsElsewhere Code = "ACTS_ELSEWHERE"
 	// CodeSignals: a command reaches processes that its line has not started (R5).
-	CodeSignals       Code = "SIGNALS_PROCESS"
+	CodeSignals Code = "SIGNALS_PROCESS"
+	// CodeJailRequired: the command would run at a lower level than the state demands (S20.2).
+	CodeJailRequired  Code = "JAIL_REQUIRED"
 	CodeEditTooLarge  Code = "EDIT_TOO_LARGE"
 	CodeTooManyFiles  Code = "TOO_MANY_FILES"
 	CodeMaxIterations Code = "MAX_ITERATIONS"
@@ -48,6 +51,8 @@ const (
 	CodeApprovalPending   Code = "APPROVAL_PENDING"
 	CodePolicyUnavailable Code = "POLICY_UNAVAILABLE"
 	CodeSelfProtected     Code = "SELF_PROTECTED"
+	// CodeCallerDenied: who asks denies the call itself, such as a hook that is set up for another workflow (S13.12).
+	CodeCallerDenied Code = "CALLER_DENIED"
 	// CodeNotEnforced is the code of a call that is allowed because no rule of a state judges
 	// it now. Detail has the reason.
 	CodeNotEnforced Code = "NOT_ENFORCED"
@@ -61,7 +66,7 @@ type Verdict struct {
 	// Code is empty when the call is allowed, or else CodeNotEnforced.
 	Code Code   `json:"code,omitempty"`
 	Tool string `json:"tool,omitempty"`
-	// Detail is what the sentence says beyond the code.
+	// Detail is the part of the sentence beyond the code.
 	Detail string `json:"detail,omitempty"`
 	// Counted is true when the call counts as an iteration of the entry: allowed,
 	// judged by the state, and not one of Interlock's own tools (S3.2).
@@ -85,16 +90,19 @@ type Verdict struct {
 	// ContextBudget is how many bytes of results the entry may have before this
 	// call (BudgetSpent); 0 for no limit.
 	ContextBudget int64 `json:"context_budget,omitempty"`
+	// Jail has the limits that the kernel must enforce on the command line of an allowed call of a
+	// shell; nil for none.
+	Jail *jail.Profile `json:"jail,omitempty"`
 	// ContextSpent is how many it had when that budget was spent.
 	ContextSpent int64 `json:"context_spent,omitempty"`
 }
 
-// Unavailable is the denial for when no decision can be made that is both
-// current and durable.
+// Unavailable returns the denial for when no decision can be made that is both current
+// and durable.
 func Unavailable() Verdict { return Verdict{Decision: Deny, Code: CodePolicyUnavailable} }
 
-// IterationLimitReached is the denial of a call that would be one too many in
-// this entry of the run's state, after n that were counted (S3.2).
+// IterationLimitReached returns the denial of a call that would be one too many in this
+// entry of the run's state, after n that were counted (S3.2).
 func IterationLimitReached(m *workflow.Machine, at *workflow.View, n int64) Verdict {
 	v := Verdict{Decision: Deny, Code: CodeMaxIterations, Iterations: n}
 	if m != nil && at != nil {
@@ -103,9 +111,9 @@ func IterationLimitReached(m *workflow.Machine, at *workflow.View, n int64) Verd
 	return v
 }
 
-// FileLimitReached is the denial of an edit that would change more files than this
-// entry of the run's state has left, next to those counted (S3.6). added are the
-// new ones that Files.Add told.
+// FileLimitReached returns the denial of an edit that would change more files than this
+// entry of the run's state has left, next to those counted (S3.6). added are the new ones
+// that Files.Add returned.
 func FileLimitReached(m *workflow.Machine, at *workflow.View, counted Files, added []string) Verdict {
 	v := Verdict{
 		Decision: Deny, Code: CodeTooManyFiles, Paths: added,
@@ -117,8 +125,20 @@ func FileLimitReached(m *workflow.Machine, at *workflow.View, counted Files, add
 	return v
 }
 
-// ContextBudgetSpent is the denial of a call in an entry whose results have n
-// bytes already, which is all that they may have (S3.7).
+// FilesUnknown returns the denial of an edit of further files where a command of this entry has changed files that are not known:
+// they count as all that may be changed (S3.6).
+func FilesUnknown(m *workflow.Machine, at *workflow.View, added []string) Verdict {
+	v := FileLimitReached(m, at, nil, added)
+	v.Files = v.MaxFiles
+	v.Detail = filesUnknown
+	return v
+}
+
+// filesUnknown is the Detail of FilesUnknown.
+const filesUnknown = "the files that a command has changed are not known, and count as all of these"
+
+// ContextBudgetSpent returns the denial of a call in an entry whose results have n bytes
+// already, which is all that they may have (S3.7).
 func ContextBudgetSpent(m *workflow.Machine, at *workflow.View, n int64) Verdict {
 	v := Verdict{Decision: Deny, Code: CodeContextBudget, ContextSpent: n}
 	if m != nil && at != nil {
@@ -147,7 +167,7 @@ func deny(call Call, code Code, detail string) Verdict {
 // call (S3.7). A budget of 0 is none.
 func BudgetSpent(spent, budget int64) bool { return budget > 0 && spent >= budget }
 
-// BudgetWarning is what a result says from 90 % of the budget on, or empty.
+// BudgetWarning returns the warning in a result from 90 % of the budget on, or empty.
 func BudgetWarning(spent, budget int64) string {
 	switch {
 	case BudgetSpent(spent, budget):
@@ -160,8 +180,8 @@ func BudgetWarning(spent, budget int64) string {
 	}
 }
 
-// TooManyOpen is the denial of a call with an effect while too many others wait for their
-// reports (S16.1).
+// TooManyOpen returns the denial of a call with an effect while too many others wait for
+// their reports (S16.1).
 func TooManyOpen(most int) Verdict {
 	return Verdict{
 		Decision: Deny, Code: CodeEffectsUnknown,

@@ -14,5 +14,5 @@ var Client = []string{
 }
 
 // Loader is the tool by which an agent finds the tools of MCP servers, Interlock's among them.
-// It calls nothing.
+// It makes no calls.
 const Loader = "ToolSearch"

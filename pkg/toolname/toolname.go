@@ -1,7 +1,7 @@
-// Package toolname tells the names of tools that exist from those that are mistakes. A list that
-// forbids "bash" forbids nothing where the tool is "Bash", and nobody sees that until it matters.
+// Package toolname distinguishes names of existing tools from mistakes. A list that forbids
+// "bash" has no effect where the tool is "Bash", and the mistake shows only when it matters.
 //
-// It only ever refuses definitions. What a call may do is decided by exact names elsewhere.
+// It only ever refuses definitions. Calls are decided by exact names elsewhere.
 package toolname
 
 import (
@@ -15,36 +15,40 @@ import (
 // CodeUnknownTool is the code of a name that no tool has.
 const CodeUnknownTool document.Code = "UNKNOWN_TOOL"
 
-// known are the tools of Claude Code, of other clients where their names cannot be mistaken for
-// those, and Interlock's own.
+// known are the tools of Claude Code (BUILTIN_TOOL_NAMES of @anthropic-ai/claude-agent-sdk 0.3.332, and older ones), of other
+// clients where hooks do not translate their names to those, and Interlock's own.
 var known = []string{
-	"Agent", "AskUserQuestion", "Bash", "BashOutput", "CronCreate", "CronDelete", "CronList", "Edit", "EnterPlanMode",
-	"EnterWorktree", "ExitPlanMode", "ExitWorktree", "Glob", "Grep", "KillBash", "KillShell", "ListMcpResourcesTool", "LS",
-	"LSP", "Monitor", "MultiEdit", "NotebookEdit", "NotebookRead", "PowerShell", "REPL", "Read", "ReadMcpResourceTool",
-	"SendMessage", "Skill", "SlashCommand", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop",
-	"TaskUpdate", "TeamCreate", "TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Workflow", "Write",
+	"Agent", "Artifact", "AskUserQuestion", "Bash", "BashOutput", "ClaudeDesign", "CronCreate", "CronDelete", "CronList", "Edit", "EndConversation",
+	"EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "Glob", "Grep", "KillBash", "KillShell", "ListAgents", "ListMcpResourcesTool", "LS",
+	"LSP", "Monitor", "MultiEdit", "NotebookEdit", "NotebookRead", "OfferChromeSetup", "PowerShell", "Projects", "ProposeGoal", "PushNotification",
+	"REPL", "Read", "ReadMcpResourceDirTool", "ReadMcpResourceTool", "ReadNotifications", "RefreshMcpTools", "RemoteTrigger", "ReportFindings",
+	"ScheduleWakeup", "SendFeedback", "SendMessage", "SendUserFile", "SendUserMessage", "SetGoal", "ShareOnboardingGuide", "ShowOnboardingRolePicker",
+	"Skill", "SlashCommand", "SubagentHandback", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TeamCreate",
+	"TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WaitForMcpServers", "WebFetch", "WebSearch", "Workflow", "Write", "propose_skills",
 
-	"apply_patch", "create_file", "delete_file", "edit_file", "exec_command", "execute_command", "list_directory",
-	"local_shell", "move_file", "read_file", "replace_in_file", "resend-email", "run_in_terminal", "run_shell_command", "run_terminal_cmd",
-	"str_replace_based_edit_tool", "str_replace_editor", "write_file", "write_stdin", "write_to_file",
+	"Delete", "apply_patch", "create_file", "create_goal", "delete_file", "edit_file", "exec_command", "execute_command",
+	"fetch_copilot_cli_documentation", "get_goal", "list_agents", "list_background_processes", "list_bash", "list_directory", "local_shell", "move_file",
+	"read_agent", "read_background_output", "read_file", "replace_in_file", "request_user_input", "resend-email", "run_in_terminal",
+	"run_shell_command", "run_terminal_cmd", "session_store_sql", "sql", "str_replace_based_edit_tool", "str_replace_editor", "tool_search",
+	"update_goal", "update_topic", "view_image", "web_search", "write_agent", "write_file", "write_stdin", "write_to_file",
 
 	"component_read", "component_update", "create_workflow", "deactivate", "force_state", "get_state", "get_status", "list_workflows", "load_workflow", "pause",
 	"process_step", "session_result", "start_agent_session", "state_create", "state_patch", "state_read", "state_schema", "state_update", "transition", "wait",
 	"wait_approval",
 }
 
-// Position is what a list does with the tools that it names.
+// Position is the effect of a list on the tools that it names.
 type Position uint8
 
 // The positions.
 const (
-	// Grants: a name that no tool has grants nothing. Only a mistake is refused.
+	// Grants: a name that no tool has has no effect. Only a mistake is refused.
 	Grants Position = iota
 	// Restricts: a name that no tool has drops the protection. It must be known or declared.
 	Restricts
 )
 
-// Names judges names. The zero Names knows only the tools that everybody knows.
+// Names judges names. The zero Names knows only the tools that are well known.
 type Names struct {
 	declared map[string]bool
 	folded   []folding
@@ -72,8 +76,8 @@ func fold(names []string) []folding {
 	return folded
 }
 
-// Fault says what is wrong with a tool's name, and how to fix it; or "". Names with a trailing *, and
-// those of MCP servers (mcp__server__tool), can be anyone's.
+// Fault describes the problem with a tool's name, and how to fix it; or "". Names with a trailing *,
+// and those of MCP servers (mcp__server__tool), can be anyone's.
 func (n Names) Fault(name string, position Position) string {
 	switch {
 	case name == "" || strings.HasSuffix(name, "*") || n.declared[name], mcp(name), slices.Contains(known, name):
@@ -97,7 +101,7 @@ func (n Names) Fault(name string, position Position) string {
 		document.Quote(name))
 }
 
-// group says what is wrong with the name of a group of tools, or "".
+// group describes the problem with the name of a group of tools, or "".
 func group(name string, position Position) string {
 	switch {
 	case name != ClientGroup:
@@ -134,7 +138,7 @@ func Near(name string) string {
 	return near
 }
 
-// near is the tool whose name differs only in case, or else by one edit.
+// near returns the tool whose name differs only in case, or else by one edit.
 func (n Names) near(name string) (string, bool) {
 	if len(name) > longest {
 		return "", false
@@ -183,7 +187,7 @@ func oneEdit(a, b string) bool {
 	return a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:]
 }
 
-// Read returns the names that "tools" of "meta" declares, and reports what is wrong with them.
+// Read returns the names that "tools" of "meta" declares, and reports the problems with them.
 func Read(meta document.Fields, most int) []string {
 	items, ok := meta.Strings("tools", most)
 	if !ok {

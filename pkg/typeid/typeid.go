@@ -53,7 +53,7 @@ func NewWhere(prefix string, accept func(id string) bool) (string, error) {
 	return "", fmt.Errorf("mint id: no %s id was accepted", prefix)
 }
 
-// Time is when an id was minted, to the millisecond; zero for what is not such an id.
+// Time returns when an id was made, to the millisecond; zero for any other text.
 func Time(id string) time.Time {
 	text := id[strings.LastIndexByte(id, '_')+1:]
 	if len(text) != Length {

@@ -13,16 +13,16 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// warnings are what is asked of every workflow.
-func (c *checker) warnings(written []WrittenEvidence) []Warning {
+// warnings returns the warnings of the checks for every workflow.
+func (c *Checker) warnings(written []WrittenEvidence) []Warning {
 	s := c.survey()
 	if s.full {
-		return []Warning{{CodeBuiltinBound, "", fmt.Sprintf("%d states were explored, and there are more: what every workflow is asked was not decided", len(s.worlds))}}
+		return []Warning{{CodeBuiltinBound, "", fmt.Sprintf("%d states were explored, and there are more: what every workflow is asked was not decided", len(s.globals))}}
 	}
 	b := &builtin{c: c, survey: s, reached: map[string]workflow.View{}, most: map[string]right{}, written: written}
-	for i := range s.worlds {
-		s.worlds[i].root.each(nil, func(_ []int, n *node) {
-			if n.of != c.main || n.run.Status.Ended() {
+	for i := range s.globals {
+		s.globals[i].root.each(nil, func(_ []int, n *node) {
+			if n.of != c.Main || n.run.Status.Ended() {
 				return
 			}
 			for _, lane := range n.run.Lanes() {
@@ -41,7 +41,7 @@ func (c *checker) warnings(written []WrittenEvidence) []Warning {
 }
 
 type builtin struct {
-	c       *checker
+	c       *Checker
 	survey  *survey
 	reached map[string]workflow.View // by state
 	written []WrittenEvidence
@@ -50,9 +50,9 @@ type builtin struct {
 	stopped bool
 }
 
-// going tells how far it is, and reports that it continues.
+// going describes how far it is, and reports that it continues.
 func (b *builtin) going() bool {
-	b.stopped = b.stopped || b.c.o.Progress != nil && !b.c.o.Progress("", len(b.survey.worlds))
+	b.stopped = b.stopped || b.c.o.Progress != nil && !b.c.o.Progress("", len(b.survey.globals))
 	return !b.stopped
 }
 
@@ -62,12 +62,12 @@ func (b *builtin) warn(code, pointer, format string, args ...any) {
 
 func (b *builtin) state(name string) string { return document.Pointer("states", name) }
 
-// waysOut finds states that nothing leads out of.
+// waysOut finds states without a way out.
 func (b *builtin) waysOut() {
 	can := b.survey.canReach(final)
-	told := map[string]bool{}
-	for i := range b.survey.worlds {
-		w := b.survey.worlds[i].world
+	runEvents := map[string]bool{}
+	for i := range b.survey.globals {
+		w := b.survey.globals[i].globalState
 		if final(w) {
 			continue
 		}
@@ -75,8 +75,8 @@ func (b *builtin) waysOut() {
 			continue
 		}
 		for _, lane := range w.root.run.Lanes() {
-			if lane.Child == nil && !told[lane.State] {
-				told[lane.State] = true
+			if lane.Child == nil && !runEvents[lane.State] {
+				runEvents[lane.State] = true
 				b.warn(CodeNoWayOut, b.state(lane.State), "a run can come to state %s and never reach a final state from there; add an event, or one without a guard", document.Quote(lane.State))
 			}
 		}
@@ -85,16 +85,16 @@ func (b *builtin) waysOut() {
 
 // guards finds those that never let anything through.
 func (b *builtin) guards() {
-	for _, g := range b.c.main.Machine.Definition().Guards {
+	for _, g := range b.c.Main.Machine.Definition().Guards {
 		asked := false
 		for name := range b.reached {
-			for _, legal := range b.c.main.Machine.LegalEvents(name) {
+			for _, legal := range b.c.Main.Machine.LegalEvents(name) {
 				asked = asked || slices.Contains(legal.Guards, g.Name)
 			}
 		}
-		claimed := false // an operator can send what it asks for
+		claimed := false // an operator can send the requested values
 		leavesOf(&g, func(l leaf) { claimed = claimed || l.from.Meets(evidence.Observed) })
-		if asked && !claimed && !b.survey.passed[[2]string{b.c.main.Machine.Name(), g.Name}] {
+		if asked && !claimed && !b.survey.passed[[2]string{b.c.Main.Machine.Name(), g.Name}] {
 			b.warn(CodeGuardNeverTrue, document.Pointer("guards", g.Name), "guard %s lets no transition of any run through",
 				document.Quote(g.Name))
 		}
@@ -103,12 +103,12 @@ func (b *builtin) guards() {
 
 // allows reports that a state, policies aside, could allow a call.
 func (b *builtin) allows(lane workflow.View, s workflow.Subject) bool {
-	return b.c.judge(b.c.main, &lane, s, nil).possible
+	return b.c.judge(b.c.Main, &lane, s, nil).possible
 }
 
-// limits finds those that limit nothing.
+// limits finds those without effect.
 func (b *builtin) limits() {
-	for _, state := range b.c.main.Machine.Definition().States {
+	for _, state := range b.c.Main.Machine.Definition().States {
 		lane, reached := b.reached[state.Name]
 		if !reached || state.Final {
 			continue
@@ -117,11 +117,11 @@ func (b *builtin) limits() {
 			return
 		}
 		var edits, shells, any bool
-		for _, tool := range b.c.toolsOf(b.c.main, state.Name, "*") {
+		for _, tool := range b.c.toolsOf(b.c.Main, state.Name, "*") {
 			possible := b.allows(lane, workflow.Subject{Tool: tool})
 			any = any || possible
-			edits = edits || possible && toolcall.Edits(b.c.main.Machine, tool)
-			shells = shells || possible && toolcall.Shell(b.c.main.Machine.State(state.Name), tool)
+			edits = edits || possible && toolcall.Edits(b.c.Main.Machine, tool)
+			shells = shells || possible && toolcall.Shell(b.c.Main.Machine.State(state.Name), tool)
 		}
 		vain := func(field, why string) {
 			b.warn(CodeLimitNoMatter, b.state(state.Name)+"/"+field, "%s limits nothing in state %s: %s", field,
@@ -142,7 +142,7 @@ func (b *builtin) limits() {
 	}
 }
 
-// rules finds those of policies that are about nothing that any state allows.
+// rules finds those of policies about tools that no state allows.
 func (b *builtin) rules() {
 	for i := range b.c.model.Policies {
 		p := b.c.model.Policies[i].Policy
@@ -151,7 +151,7 @@ func (b *builtin) rules() {
 				if !b.ruleMatters(list[j].Capability) {
 					b.warn(CodeRuleNoMatter, document.Pointer(name, fmt.Sprint(j)),
 						"rule %s of policy %s is about no tool that a state of %s allows",
-						document.Quote(list[j].Capability), document.Quote(p.Name), document.Quote(b.c.main.Machine.Name()))
+						document.Quote(list[j].Capability), document.Quote(p.Name), document.Quote(b.c.Main.Machine.Name()))
 				}
 			}
 		}
@@ -165,8 +165,8 @@ func (b *builtin) ruleMatters(capability string) bool {
 			if capability == rules.Shell {
 				pattern = "*"
 			}
-			for _, tool := range b.c.toolsOf(b.c.main, lane.State, pattern) {
-				if capability == rules.Shell && !toolcall.Shell(b.c.main.Machine.State(lane.State), tool) {
+			for _, tool := range b.c.toolsOf(b.c.Main, lane.State, pattern) {
+				if capability == rules.Shell && !toolcall.Shell(b.c.Main.Machine.State(lane.State), tool) {
 					continue
 				}
 				if b.allows(lane, workflow.Subject{Tool: tool}) {
@@ -178,7 +178,7 @@ func (b *builtin) ruleMatters(capability string) bool {
 	return false
 }
 
-// right is how much a state lets an agent do to the world.
+// right is how much a state lets an agent do to the global state.
 type right int
 
 const (
@@ -205,7 +205,7 @@ var (
 	}
 )
 
-// rightOf is the most that a state allows, by what it lists.
+// rightOf returns the most that a state allows, by its lists.
 func (b *builtin) rightOf(name string) right {
 	most, known := b.most[name]
 	if !known {
@@ -216,7 +216,7 @@ func (b *builtin) rightOf(name string) right {
 }
 
 func (b *builtin) findRight(name string) right {
-	state := b.c.main.Machine.State(name)
+	state := b.c.Main.Machine.State(name)
 	most := reads
 	if state.Final {
 		return most
@@ -225,7 +225,7 @@ func (b *builtin) findRight(name string) right {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(strings.ToLower(text), word) })
 	}
 	lane := b.reached[name]
-	for _, tool := range b.c.toolsOf(b.c.main, name, "*") {
+	for _, tool := range b.c.toolsOf(b.c.Main, name, "*") {
 		if lane.Run == nil || !b.allows(lane, workflow.Subject{Tool: tool}) {
 			continue
 		}
@@ -243,7 +243,7 @@ func (b *builtin) findRight(name string) right {
 					most = max(most, networks)
 				}
 			}
-		case toolcall.Edits(b.c.main.Machine, tool):
+		case toolcall.Edits(b.c.Main.Machine, tool):
 			most = max(most, writes)
 		case mentions(tool, deployWords):
 			most = deploys
@@ -258,8 +258,8 @@ func (b *builtin) findRight(name string) right {
 // two steps of reading, writing, running commands, the network and deploying, or to the
 // last.
 func (b *builtin) rights() {
-	def := b.c.main.Machine.Definition()
-	parks := def.Meta.ApprovalMode == "ui" || b.c.main.Process != nil
+	def := b.c.Main.Machine.Definition()
+	parks := def.Meta.ApprovalMode == "ui" || b.c.Main.Process != nil
 	for i := range def.States {
 		from := &def.States[i]
 		if _, reached := b.reached[from.Name]; !reached {
@@ -307,20 +307,20 @@ func (b *builtin) observed(names []string) bool {
 			return g.Field != "" && g.Source.Meets(evidence.Observed)
 		}
 	}
-	return slices.ContainsFunc(b.c.main.Machine.Definition().Guards,
+	return slices.ContainsFunc(b.c.Main.Machine.Definition().Guards,
 		func(g workflow.Guard) bool { return slices.Contains(names, g.Name) && asks(&g) })
 }
 
-// deciders finds terms that nobody can meet.
+// deciders finds terms that no one can meet.
 func (b *builtin) deciders() {
 	asks := false
 	for name := range b.reached {
-		for _, legal := range b.c.main.Machine.LegalEvents(name) {
-			asks = asks || b.c.main.Machine.Asks(name, legal.Event)
+		for _, legal := range b.c.Main.Machine.LegalEvents(name) {
+			asks = asks || b.c.Main.Machine.Asks(name, legal.Event)
 		}
 	}
-	if asks && !b.c.decidable(b.c.main, consent.Transition, nil) {
-		b.warn(CodeNobodyDecides, "/meta/approval", "nobody can grant an approval on these terms: %s", b.c.whyNot(b.c.main,
+	if asks && !b.c.decidable(b.c.Main, consent.Transition, nil) {
+		b.warn(CodeNobodyDecides, "/meta/approval", "no one can grant an approval on these terms: %s", b.c.whyNot(b.c.Main,
 			consent.Transition, nil))
 	}
 }

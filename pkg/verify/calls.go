@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/shell"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -15,7 +16,7 @@ import (
 
 // answer is whether a call of a kind could be allowed somewhere.
 type answer struct {
-	// possible is false only when no call of the kind is allowed, whatever its input.
+	// possible is false only when no call of the kind is allowed, with any input.
 	possible bool
 	// certain: this call is allowed, by the functions that decide it.
 	certain bool
@@ -24,10 +25,12 @@ type answer struct {
 	asks, mayAsk bool
 	tool         string
 	input        document.Value
+	// jail is the level at which the call was decided: the one that the state demands.
+	jail jail.Level
 }
 
-// worse reports that a call shows more than another that a property may be broken: what
-// nobody is asked about first, and then what is certain.
+// worse reports that a call shows more than another that a property may be broken: calls
+// without a question first, and then certain ones.
 func (a *answer) worse(than *answer) bool {
 	switch {
 	case a.possible != than.possible:
@@ -50,7 +53,7 @@ type callKey struct {
 }
 
 // calls decides whether any call of a kind could be allowed in a lane.
-func (c *checker) calls(w *world, path []int, n *node, lane *workflow.View, s workflow.Subject) answer {
+func (c *Checker) calls(w *globalState, path []int, n *node, lane *workflow.View, s workflow.Subject) answer {
 	chain := w.chain(path)
 	key := callKey{state: lane.State, status: lane.Status, over: lane.Over, subject: s}
 	for _, of := range chain {
@@ -68,7 +71,7 @@ func (c *checker) calls(w *world, path []int, n *node, lane *workflow.View, s wo
 	return a
 }
 
-func (c *checker) judge(of *unit, lane *workflow.View, s workflow.Subject, policies []*rules.Set) answer {
+func (c *Checker) judge(of *Unit, lane *workflow.View, s workflow.Subject, policies []*rules.Set) answer {
 	if of.stub {
 		return answer{possible: lane.Status == workflow.Running, tool: s.Tool}
 	}
@@ -79,7 +82,7 @@ func (c *checker) judge(of *unit, lane *workflow.View, s workflow.Subject, polic
 	}
 	for _, tool := range c.toolsOf(of, lane.State, pattern) {
 		if s.Tool == "" && !toolcall.Shell(of.Machine.State(lane.State), tool) {
-			continue // a command line is run by what runs command lines
+			continue // a command line is run by tools for command lines
 		}
 		a := c.judgeTool(of, lane, tool, s, policies)
 		switch {
@@ -92,9 +95,9 @@ func (c *checker) judge(of *unit, lane *workflow.View, s workflow.Subject, polic
 	return best
 }
 
-// judgeTool decides it for one tool. One of a server may be called by a plain name, of which
-// only the gateway's settings tell, and policies then judge the full one.
-func (c *checker) judgeTool(of *unit, lane *workflow.View, tool string, s workflow.Subject,
+// judgeTool decides it for one tool. One of a server may be called by a plain name, which
+// only the gateway's settings show, and policies then judge the full one.
+func (c *Checker) judgeTool(of *Unit, lane *workflow.View, tool string, s workflow.Subject,
 	policies []*rules.Set,
 ) answer {
 	a := c.judgeAs(of, lane, tool, "", s, policies)
@@ -114,9 +117,9 @@ func (c *checker) judgeTool(of *unit, lane *workflow.View, tool string, s workfl
 	return a
 }
 
-// capabilities are what policies may call a tool besides what its name tells. Clients' own
-// tools have no other: no server's tool can have their names.
-func (c *checker) capabilities(tool string) []string {
+// capabilities returns names of a tool in policies besides those of its own name. Clients'
+// own tools have no other: no server's tool can have their names.
+func (c *Checker) capabilities(tool string) []string {
 	ofServer := strings.HasPrefix(rules.CapabilityOf(tool), "mcp:")
 	if ofServer || slices.Contains(known, tool) || slices.Contains(toolname.Client, tool) {
 		return nil
@@ -133,8 +136,8 @@ func (c *checker) capabilities(tool string) []string {
 }
 
 // judgeAs decides it for a capability: by some inputs, of which any that is allowed will do,
-// and by what is denied whatever the input.
-func (c *checker) judgeAs(of *unit, lane *workflow.View, tool, capability string, s workflow.Subject,
+// and by denials regardless of the input.
+func (c *Checker) judgeAs(of *Unit, lane *workflow.View, tool, capability string, s workflow.Subject,
 	policies []*rules.Set,
 ) answer {
 	state := of.Machine.State(lane.State)
@@ -143,7 +146,7 @@ func (c *checker) judgeAs(of *unit, lane *workflow.View, tool, capability string
 		if !input.IsZero() {
 			text = input.AppendJSON(nil)
 		}
-		verdict := toolcall.Decide(of.Machine, lane, toolcall.Call{Tool: tool, Input: text})
+		verdict := toolcall.Decide(of.Machine, lane, toolcall.Call{Tool: tool, Input: text, Jail: state.JailRules().Level})
 		verdicts := make([]rules.Verdict, len(policies))
 		for i, policy := range policies {
 			verdicts[i] = policy.Decide(rules.Call{
@@ -165,16 +168,16 @@ func (c *checker) judgeAs(of *unit, lane *workflow.View, tool, capability string
 		d := decide(input, false)
 		if d.Decision == toolcall.Ask {
 			if !c.terms(of).grantable() {
-				return answer{asks: true, tool: tool, input: input}
+				return answer{asks: true, tool: tool, input: input, jail: state.JailRules().Level}
 			}
 			if decide(input, true).Decision == toolcall.Allow {
-				return answer{possible: true, certain: true, asks: true, tool: tool, input: input}
+				return answer{possible: true, certain: true, asks: true, tool: tool, input: input, jail: state.JailRules().Level}
 			}
 		}
 		if d.Decision == toolcall.Allow {
-			return answer{possible: true, certain: true, tool: tool, input: input}
+			return answer{possible: true, certain: true, tool: tool, input: input, jail: state.JailRules().Level}
 		}
-		final = final || whateverInput(of.Machine, lane, tool, s.Command, d)
+		final = final || WhateverInput(of.Machine, lane, tool, s.Command, d)
 	}
 	if final {
 		return answer{}
@@ -187,9 +190,9 @@ func (c *checker) judgeAs(of *unit, lane *workflow.View, tool, capability string
 	return a
 }
 
-// whateverInput reports a denial that no other input of the tool would avoid: none with a
+// WhateverInput reports a denial that no other input of the tool would avoid: none with a
 // command that matches an entry, where that is not empty.
-func whateverInput(m *workflow.Machine, at *workflow.View, tool, entry string, d rules.Combined) bool {
+func WhateverInput(m *workflow.Machine, at *workflow.View, tool, entry string, d rules.Combined) bool {
 	switch d.State.Code {
 	case toolcall.CodeRunNotActive:
 		if !toolcall.MayRead(m, at, tool, entry) {
@@ -205,8 +208,8 @@ func whateverInput(m *workflow.Machine, at *workflow.View, tool, entry string, d
 	})
 }
 
-// inputs are inputs to try. exhaustive: where there are none, no input is allowed.
-func (c *checker) inputs(of *unit, lane *workflow.View, tool string, s workflow.Subject) (all []document.Value,
+// inputs returns inputs to try. exhaustive: where there are none, no input is allowed.
+func (c *Checker) inputs(of *Unit, lane *workflow.View, tool string, s workflow.Subject) (all []document.Value,
 	exhaustive bool,
 ) {
 	state := of.Machine.State(lane.State)
@@ -241,10 +244,10 @@ func (c *checker) inputs(of *unit, lane *workflow.View, tool string, s workflow.
 // anyCommand is a pattern that every command matches.
 const anyCommand = "*"
 
-// meeting are lines that an entry of a list and a wanted command, or any for the empty one,
-// have in common. States list the same entries again and again. Where the two are too long to
-// be compared, there may be others.
-func (c *checker) meeting(entry, command string) []string {
+// meeting returns lines that an entry of a list and a wanted command, or any for the empty
+// one, have in common. States list the same entries again and again. Where the two are too
+// long to be compared, there may be others.
+func (c *Checker) meeting(entry, command string) []string {
 	key := [2]string{entry, command}
 	lines, ok := c.lines[key]
 	if !ok {
@@ -268,7 +271,7 @@ func commands(lines []string) []document.Value {
 	return all
 }
 
-// object is an object of texts.
+// object returns an object of texts.
 func object(pairs ...string) document.Value {
 	var members []document.Member
 	for i := 0; i < len(pairs); i += 2 {
@@ -277,8 +280,8 @@ func object(pairs ...string) document.Value {
 	return document.ObjectValue(members)
 }
 
-// sample are inputs of tools that are not shells.
-func (c *checker) sample(tool string) []document.Value {
+// sample returns inputs of tools that are not shells.
+func (c *Checker) sample(tool string) []document.Value {
 	file := "example.txt"
 	name := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(tool[strings.LastIndex(tool, "__")+1:]))
 	var all []document.Value
@@ -308,7 +311,7 @@ func (c *checker) sample(tool string) []document.Value {
 	return append(all, document.Value{})
 }
 
-// letter is an email that limits on emails admit.
+// letter returns an email that limits on emails admit.
 func letter(e *rules.EmailLimits) document.Value {
 	from, to := "agent@example.com", "someone@example.com"
 	address := func(list []string, otherwise string) string {
@@ -320,7 +323,7 @@ func letter(e *rules.EmailLimits) document.Value {
 	return object("from", address(e.AllowedFrom, from), "to", address(e.AllowedTo, to), "subject", "x", "text", "x")
 }
 
-// known are tools that agents have without anybody naming them.
+// known are tools that agents have without an entry in a list.
 var known = []string{
 	"Read", "Grep", "Glob", "LS", "Edit", "Write", "MultiEdit", "NotebookEdit", "Bash", "Task", "WebFetch", "WebSearch",
 	"TodoWrite",
@@ -328,7 +331,7 @@ var known = []string{
 	"run_terminal_cmd",
 }
 
-// unlistedAmong is what ends names that no entry of some lists names, after whatever
+// unlistedAmong returns an ending of names that no entry of some lists names, after any
 // beginning: no entry ends with a beginning of it, as the entry mcp__ci__z* does of zq_any.
 func unlistedAmong(entries []string) string {
 	const end = "zq_any"
@@ -347,8 +350,8 @@ func unlistedAmong(entries []string) string {
 	return string(unused(entries, "qxzjkwvyQXZJKWVY0123456789")) + end // no entry has that character at all
 }
 
-// lists are the entries of all lists of tools that there are.
-func (c *checker) lists() []string {
+// lists returns the entries of all lists of tools that there are.
+func (c *Checker) lists() []string {
 	all := slices.Concat(c.policyTools, toolname.Client, known)
 	for _, u := range c.units {
 		all = append(all, listsOf(u.Machine)...)
@@ -356,7 +359,7 @@ func (c *checker) lists() []string {
 	return all
 }
 
-// listsOf are those of a workflow.
+// listsOf returns those of a workflow.
 func listsOf(m *workflow.Machine) (all []string) {
 	for i := range m.Definition().States {
 		s := m.State(m.Definition().States[i].Name)
@@ -368,7 +371,7 @@ func listsOf(m *workflow.Machine) (all []string) {
 	return append(all, readTools(m)...)
 }
 
-// readTools are those that a workflow declares to read.
+// readTools returns those that a workflow declares to read.
 func readTools(m *workflow.Machine) []string {
 	all := slices.Clone(m.Meta().ReadTools)
 	for _, r := range m.Meta().Reconcile {
@@ -377,9 +380,9 @@ func readTools(m *workflow.Machine) []string {
 	return all
 }
 
-// toolsOf are tools of a pattern: one for each way in which the lists of a state and of
-// the policies can tell its tools apart.
-func (c *checker) toolsOf(of *unit, state, pattern string) []string {
+// toolsOf returns tools of a pattern: one for each way in which the lists of a state and
+// of the policies can tell its tools apart.
+func (c *Checker) toolsOf(of *Unit, state, pattern string) []string {
 	prefix, wild := strings.CutSuffix(pattern, "*")
 	if !wild {
 		return []string{pattern}
@@ -393,7 +396,7 @@ func (c *checker) toolsOf(of *unit, state, pattern string) []string {
 	return all
 }
 
-func (c *checker) listTools(of *unit, state, prefix string) []string {
+func (c *Checker) listTools(of *Unit, state, prefix string) []string {
 	var all []string
 	add := func(name string) {
 		if strings.HasPrefix(name, prefix) && !slices.Contains(all, name) {
@@ -442,8 +445,8 @@ func (c *checker) listTools(of *unit, state, prefix string) []string {
 	return slices.DeleteFunc(all, toolcall.Own)
 }
 
-// toolsOfPolicies are names, or prefixes with a trailing *, of the tools that rules are
-// about.
+// toolsOfPolicies returns names, or prefixes with a trailing *, of the tools that rules
+// are about.
 func toolsOfPolicies(policies []Policy) []string {
 	var all []string
 	for i := range policies {
@@ -483,7 +486,7 @@ func toolsOfCapability(capability string) []string {
 		case wild:
 			return []string{"mcp__" + server + "__" + tool + "*"}
 		}
-		// What continues after a separator belongs to it.
+		// Names that continue after a separator belong to it.
 		return []string{"mcp__" + server + "__" + tool, "mcp__" + server + "__" + tool + ":*", "mcp__" + server + "__" +
 			tool + ".*"}
 	case "tool":
@@ -495,3 +498,49 @@ func toolsOfCapability(capability string) []string {
 		return []string{star}
 	}
 }
+
+// Judging returns the parts of a definition that decide on calls in a state.
+func Judging(m *workflow.Machine, s *workflow.StateView) any {
+	state, meta := s.State, m.Meta()
+	state.On, state.Instructions, state.Model, state.ThinkingLevel, state.SafeNext = nil, "", "", "", ""
+	state.Jail = *s.JailRules()
+	return struct {
+		State    workflow.State
+		Enforced workflow.Enforcement
+		Commands map[string]workflow.CommandClass
+		Unknown  bool
+		Edits    map[string]workflow.EditTool
+	}{state, meta.Enforcement, meta.Commands, meta.UnknownCommands, meta.EditTools}
+}
+
+// IsCallOf reports that a call is one that a subject speaks of. A command line that cannot be
+// read runs no command that could be named.
+func IsCallOf(s workflow.Subject, state *workflow.StateView, tool string, input []byte) bool {
+	if prefix, wild := strings.CutSuffix(s.Tool, "*"); s.Tool != "" && tool != s.Tool && (!wild || !strings.HasPrefix(tool, prefix)) {
+		return false
+	}
+	if s.Tool == "" && !toolcall.Shell(state, tool) {
+		return false
+	}
+	if s.Command == "" {
+		return true
+	}
+	v, problem := document.Parse(input, document.Limits{})
+	if problem != nil {
+		return false
+	}
+	line, _ := v.Get("command")
+	plan, err := shell.Parse(line.Str())
+	if line.Kind() != document.String || err != nil {
+		return false
+	}
+	list := shell.NewList([]string{s.Command})
+	return slices.ContainsFunc(plan.Commands, func(c shell.Command) bool {
+		_, ok := list.Match(c)
+		return ok
+	})
+}
+
+// ToolsOf returns names of tools that the rules of a policy are about, or prefixes with a
+// trailing *.
+func ToolsOf(p Policy) []string { return toolsOfPolicies([]Policy{p}) }

@@ -11,8 +11,8 @@ import (
 // CertificateFormat is the form of certificates that this version writes and reads.
 const CertificateFormat = "interlock-verify/1"
 
-// Certificate says what was proved of which texts. It proves nothing by itself: Confirm
-// explores again and compares.
+// Certificate states proofs about texts. It is not proof by itself: Confirm explores
+// again and compares.
 type Certificate struct {
 	Format string `json:"format"`
 	// Version of the program that explored.
@@ -31,11 +31,11 @@ type Certificate struct {
 // Certified is one property.
 type Certified struct {
 	Name string `json:"name"`
-	// Property is a digest of what it says.
+	// Property is a digest of its text.
 	Property string  `json:"property"`
 	Verdict  Verdict `json:"verdict"`
 	States   int     `json:"states"`
-	// Explored is a digest of the states, in whatever order they were explored.
+	// Explored is a digest of the states, independent of the order of exploration.
 	Explored string `json:"explored"`
 }
 
@@ -65,7 +65,7 @@ func Certify(m *Model, r *Report, o Options, version string) Certificate {
 	return c
 }
 
-// DigestOf is a digest of what a property says.
+// DigestOf returns a digest of a property.
 func DigestOf(p *workflow.Property) string {
 	people := make([]document.Member, 0, len(p.People))
 	for _, role := range slices.Sorted(keys(p.People)) {
@@ -109,7 +109,7 @@ func keys[V any](m map[string]V) func(func(string) bool) {
 	}
 }
 
-// Confirm explores again what a certificate is about, and says in what it differs; nothing
+// Confirm explores the texts of a certificate again, and returns the differences; none
 // when it is confirmed.
 func Confirm(c *Certificate, m *Model, properties []workflow.Property, o Options) []string {
 	var differs []string
@@ -120,7 +120,7 @@ func Confirm(c *Certificate, m *Model, properties []workflow.Property, o Options
 	}
 	o.MaxStates, o.Builtin = c.MaxStates, false
 	now := Certify(m, &Report{Workflow: m.Main.Machine.Name()}, o, c.Version)
-	switch { // what was proved of something else says nothing here
+	switch { // proofs of other texts do not count here
 	case now.Workflow != c.Workflow || now.Definition != c.Definition:
 		say("the definition is another one")
 	case !slices.Equal(now.Invoked, c.Invoked):

@@ -11,15 +11,16 @@ import (
 	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/pkg/verify"
+
+	"github.com/interlock-run/interlock/pkg/verify/conform"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // recorded is a run as history and log keep it.
-func recorded(t testing.TB, m *workflow.Machine, d drawer, steps int) *verify.Trace {
+func recorded(t testing.TB, m *workflow.Machine, d drawer, steps int) *conform.Trace {
 	t.Helper()
 	now := noon
-	trace := &verify.Trace{RunID: "run_1", SessionID: "ses_1", Workspace: "/workspace", Definitions: map[int64]*workflow.Machine{1: m}}
+	trace := &conform.Trace{RunID: "run_1", SessionID: "ses_1", Workspace: "/workspace", Definitions: map[int64]*workflow.Machine{1: m}}
 	out := m.Start(workflow.StartParams{ID: "run_1", SessionID: "ses_1", Workspace: "/workspace"}, "agent", now)
 	run := out.Run
 	trace.History = append(trace.History, out.Entry)
@@ -45,7 +46,7 @@ func recorded(t testing.TB, m *workflow.Machine, d drawer, steps int) *verify.Tr
 		default:
 			counted[entry]++
 		}
-		trace.Decisions = append(trace.Decisions, verify.Traced{
+		trace.Decisions = append(trace.Decisions, conform.Traced{
 			Sequence: int64(i + 1), RunVersion: run.Version, Time: now, CallID: fmt.Sprint("call_", i), Branch: lane.Branch, State: lane.State,
 			Tool: c.tool, Input: input, Digest: toolcall.InputDigest(c.tool, input), Decision: v.Decision, Code: v.Code,
 		})
@@ -82,7 +83,7 @@ func TestConform(t *testing.T) {
 	for range randtest.Size(120, 3000) {
 		m := workflow.Compile(mustParse(t, d.workflow()), 1)
 		trace := recorded(t, m, d, 20)
-		out := verify.Conform(trace)
+		out := conform.Conform(trace)
 		if len(out.Differences) > 0 {
 			t.Fatalf("a run as it was differs: %v", out.Differences)
 		}
@@ -109,7 +110,7 @@ func TestConform(t *testing.T) {
 			f := &trace.History[1+d.IntN(len(trace.History)-1)]
 			f.To += "x"
 		}
-		if len(verify.Conform(trace).Differences) > 0 {
+		if len(conform.Conform(trace).Differences) > 0 {
 			seen++
 		}
 	}
@@ -132,17 +133,17 @@ func TestConformCountsWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	m := workflow.Compile(mustParse(t, `{"id": "w", "initial": "a", "states": {"a": {"allowed_tools": ["Bash", "Read"], "allowed_commands": ["ls"], "on": {"END": "z"}}, "z": {"type": "final"}}}`), 1)
 	start := m.Start(workflow.StartParams{ID: "r", Context: document.ObjectValue(nil)}, "agent", noon)
-	trace := &verify.Trace{RunID: "r", Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{start.Entry}, Decisions: []verify.Traced{
+	trace := &conform.Trace{RunID: "r", Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{start.Entry}, Decisions: []conform.Traced{
 		{Sequence: 1, RunVersion: 1, State: "a", Tool: "Bash", Digest: "unknown", Decision: toolcall.Allow},
 		{Sequence: 2, RunVersion: 1, State: "a", Tool: "Bash", Digest: "unknown", Decision: toolcall.Deny, Code: toolcall.CodeMaxIterations},
 		{Sequence: 3, RunVersion: 1, State: "a", Tool: "Read", Digest: "unknown", Decision: toolcall.Allow},
 		{Sequence: 4, RunVersion: 1, State: "a", Tool: "Edit", Digest: "unknown", Decision: toolcall.Deny, Code: toolcall.CodeToolNotAllowed},
 		{Sequence: 5, RunVersion: 1, State: "a", Tool: "Edit", Digest: "unknown", Decision: toolcall.Allow},
-		{Sequence: 6, RunVersion: 1, State: "a", Tool: "Read", Decision: toolcall.Ask, Code: toolcall.CodeApprovalRequired, Policy: verify.PolicyVersion{Name: "p", Version: 3}},
+		{Sequence: 6, RunVersion: 1, State: "a", Tool: "Read", Decision: toolcall.Ask, Code: toolcall.CodeApprovalRequired, Policy: conform.PolicyVersion{Name: "p", Version: 3}},
 		{Sequence: 7, RunVersion: 9, State: "a", Tool: "Read", Decision: toolcall.Allow},
 	}}
-	out := verify.Conform(trace)
-	want := map[string]int{verify.OpenInput: 1, verify.OpenCounter: 1, verify.OpenPolicy: 1, verify.OpenVersions: 1}
+	out := conform.Conform(trace)
+	want := map[string]int{conform.OpenInput: 1, conform.OpenCounter: 1, conform.OpenPolicy: 1, conform.OpenVersions: 1}
 	if fmt.Sprint(out.Open) != fmt.Sprint(want) || out.Decisions != 3 || len(out.Differences) != 1 || out.Differences[0].Number != 5 {
 		t.Errorf("%+v", out)
 	}
@@ -158,15 +159,15 @@ func TestConformSeesForgeries(t *testing.T) {
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}
-	p := verify.PolicyVersion{Name: "p", Version: 1}
-	record := func() *verify.Trace {
+	p := conform.PolicyVersion{Name: "p", Version: 1}
+	record := func() *conform.Trace {
 		start := m.Start(workflow.StartParams{ID: "r"}, "agent", noon)
 		next := m.Step(&start.Run, workflow.Fire{Event: "NEXT", Actor: "agent"}, noon)
 		end := m.Step(&next.Run, workflow.Fire{Event: "END", Actor: "agent"}, noon)
-		return &verify.Trace{
+		return &conform.Trace{
 			RunID: "r", Version: 3, Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{start.Entry, next.Entry, end.Entry},
-			Policies: map[verify.PolicyVersion]*rules.Set{p: rules.Compile(policy, 1)},
-			Decisions: []verify.Traced{
+			Policies: map[conform.PolicyVersion]*rules.Set{p: rules.Compile(policy, 1)},
+			Decisions: []conform.Traced{
 				{Sequence: 1, RunVersion: 1, State: "a", Tool: "Read", Decision: toolcall.Allow},
 				{Sequence: 2, RunVersion: 1, State: "a", Tool: "Edit", Decision: toolcall.Deny, Code: toolcall.CodeToolNotAllowed},
 				{Sequence: 3, RunVersion: 1, State: "a", Tool: "WebFetch", Policy: p, Decision: toolcall.Ask, Code: toolcall.CodeApprovalRequired},
@@ -175,24 +176,24 @@ func TestConformSeesForgeries(t *testing.T) {
 			},
 		}
 	}
-	if out := verify.Conform(record()); len(out.Differences) > 0 || out.History != 3 || out.Decisions != 5 {
+	if out := conform.Conform(record()); len(out.Differences) > 0 || out.History != 3 || out.Decisions != 5 {
 		t.Fatalf("as it was: %+v", out)
 	}
-	for name, forge := range map[string]func(*verify.Trace){
-		"nothing":                          func(t *verify.Trace) { t.History = nil },
-		"a start in the end":               func(t *verify.Trace) { t.History = append(t.History, t.History[0]) },
-		"the same history again":           func(t *verify.Trace) { t.History = append(t.History, t.History...) },
-		"without the end":                  func(t *verify.Trace) { t.History = t.History[:2] },
-		"without the start":                func(t *verify.Trace) { t.History = t.History[1:] },
-		"allowed, and says why it was not": func(t *verify.Trace) { t.Decisions[1].Decision = toolcall.Allow },
-		"allowed by a counter": func(t *verify.Trace) {
+	for name, forge := range map[string]func(*conform.Trace){
+		"nothing":                          func(t *conform.Trace) { t.History = nil },
+		"a start in the end":               func(t *conform.Trace) { t.History = append(t.History, t.History[0]) },
+		"the same history again":           func(t *conform.Trace) { t.History = append(t.History, t.History...) },
+		"without the end":                  func(t *conform.Trace) { t.History = t.History[:2] },
+		"without the start":                func(t *conform.Trace) { t.History = t.History[1:] },
+		"allowed, and says why it was not": func(t *conform.Trace) { t.Decisions[1].Decision = toolcall.Allow },
+		"allowed by a counter": func(t *conform.Trace) {
 			t.Decisions[1].Decision, t.Decisions[1].Code = toolcall.Allow, toolcall.CodeRateLimited
 		},
-		"allowed, and nobody was asked": func(t *verify.Trace) { t.Decisions[2].Decision, t.Decisions[2].Code = toolcall.Allow, "" },
-		"without the approval":          func(t *verify.Trace) { t.Decisions[3].Approved = false },
-		"in another order":              func(t *verify.Trace) { slices.Reverse(t.Decisions) },
-		"one twice":                     func(t *verify.Trace) { t.Decisions = append(t.Decisions, t.Decisions[4]) },
-		"made later in an earlier state": func(t *verify.Trace) {
+		"allowed, and nobody was asked": func(t *conform.Trace) { t.Decisions[2].Decision, t.Decisions[2].Code = toolcall.Allow, "" },
+		"without the approval":          func(t *conform.Trace) { t.Decisions[3].Approved = false },
+		"in another order":              func(t *conform.Trace) { slices.Reverse(t.Decisions) },
+		"one twice":                     func(t *conform.Trace) { t.Decisions = append(t.Decisions, t.Decisions[4]) },
+		"made later in an earlier state": func(t *conform.Trace) {
 			late := t.Decisions[0]
 			late.Sequence = 9
 			t.Decisions = append(t.Decisions, late)
@@ -200,13 +201,13 @@ func TestConformSeesForgeries(t *testing.T) {
 	} {
 		forged := record()
 		forge(forged)
-		if out := verify.Conform(forged); len(out.Differences) == 0 {
+		if out := conform.Conform(forged); len(out.Differences) == 0 {
 			t.Errorf("%s: nothing differs", name)
 		}
 	}
 	newer := record() // it moves on while it is read
 	newer.Version = 2
-	if out := verify.Conform(newer); len(out.Differences) > 0 {
+	if out := conform.Conform(newer); len(out.Differences) > 0 {
 		t.Errorf("a run that has moved on: %v", out.Differences)
 	}
 }
@@ -220,7 +221,7 @@ func TestSentByAnOperator(t *testing.T) {
 		"guards": {"g": {"field": "ok", "op": "eq", "value": true, "source": "operator"}}}`), 1)
 	ok, _ := document.Parse([]byte(`{"ok": true}`), document.Limits{})
 	out := m.Start(workflow.StartParams{ID: "run_1", SessionID: "ses_1"}, "agent", noon)
-	trace := &verify.Trace{RunID: "run_1", SessionID: "ses_1", Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{out.Entry}}
+	trace := &conform.Trace{RunID: "run_1", SessionID: "ses_1", Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{out.Entry}}
 	for _, fire := range []workflow.Fire{
 		{Event: "SET", Data: ok, Source: evidence.Operator, Actor: "operator"},
 		{Event: "GO", Actor: "agent"},
@@ -233,16 +234,16 @@ func TestSentByAnOperator(t *testing.T) {
 		}
 		trace.History = append(trace.History, out.Entry)
 	}
-	if got := verify.Conform(trace); len(got.Differences) > 0 || got.Open[verify.OpenSource] != 2 {
+	if got := conform.Conform(trace); len(got.Differences) > 0 || got.Open[conform.OpenSource] != 2 {
 		t.Errorf("%+v", got)
 	}
-	if got := verify.Replay(trace, &verify.Candidate{Machine: m}); got.First != nil || got.Open[verify.OpenSource] != 2 {
+	if got := conform.Replay(trace, &conform.Candidate{Machine: m}); got.First != nil || got.Open[conform.OpenSource] != 2 {
 		t.Errorf("%+v", got)
 	}
 	never := *trace // nobody has ever sent it
 	never.History = append([]workflow.HistoryEntry{trace.History[0]}, trace.History[2])
 	never.History[1].RunVersion = 2
-	if got := verify.Conform(&never); len(got.Differences) != 1 {
+	if got := conform.Conform(&never); len(got.Differences) != 1 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -12,39 +12,40 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// checker decides properties of one model.
-type checker struct {
+// Checker decides properties of one model.
+type Checker struct {
 	model *Model
 	o     Options
-	units map[string]*unit
-	main  *unit
+	units map[string]*Unit
+	Main  *Unit
 	// shared policies judge the calls of every workflow.
 	shared      []*rules.Set
 	policyTools []string
 	tools       map[[3]string][]string // of a workflow, a state and a prefix
-	// unlisted ends names of tools that nothing names.
+	// unlisted ends names of unlisted tools.
 	unlisted   string
 	answers    map[callKey]answer
 	lines      map[[2]string][]string // of an entry and a command
 	tooLong    map[[2]string]bool
-	assemblies map[*unit]assembly
+	assemblies map[*Unit]assembly
 	// reduced: the branches of a fork are explored one after the other.
 	reduced bool
 	// observing: something asks for evidence.
 	observing bool
 	// sought is the event of the property, which safe_next can take where no state defines it.
 	sought string
-	// choose and events stand in for the values that guards of the main workflow tell apart
-	// and for the events that are tried in it; nil for its own. everyGrant: each choice of
-	// values under which an approval can be carried out counts, not one of them.
+	// choose and events stand in for the values that guards of the main workflow
+	// distinguish and for the events that are tried in it; nil for its own. everyGrant:
+	// each choice of values under which an approval can be carried out counts, not one of
+	// them.
 	choose     func(n *node, lane *workflow.View, event string) ([][]assigned, bool)
 	events     func(n *node, lane *workflow.View) []string
 	everyGrant bool
 
-	// What has made the exploration of one property coarse: workflows that were not
-	// given, and what else there is.
+	// Reasons for a coarse exploration of one property: workflows that were not given,
+	// and others.
 	stubbed map[string]bool
-	blamed  []string
+	causes  []string
 	// missing are policies that workflows name and that were not given.
 	missing []string
 }
@@ -57,15 +58,16 @@ func hold(sets []*rules.Set, policy *rules.Policy) []*rules.Set {
 	return sets
 }
 
-func newChecker(m *Model, o Options) *checker {
-	c := &checker{
-		model: m, o: o, units: map[string]*unit{}, answers: map[callKey]answer{}, lines: map[[2]string][]string{}, tooLong: map[[2]string]bool{}, tools: map[[3]string][]string{},
-		assemblies:  map[*unit]assembly{},
+// NewChecker returns a checker of a model.
+func NewChecker(m *Model, o Options) *Checker {
+	c := &Checker{
+		model: m, o: o, units: map[string]*Unit{}, answers: map[callKey]answer{}, lines: map[[2]string][]string{}, tooLong: map[[2]string]bool{}, tools: map[[3]string][]string{},
+		assemblies:  map[*Unit]assembly{},
 		policyTools: toolsOfPolicies(m.Policies), reduced: true, stubbed: map[string]bool{},
 	}
 	named := map[string]bool{}
 	for _, d := range append([]Definition{m.Main}, m.Others...) {
-		u := &unit{Definition: d, words: newVocabulary(d.Machine)}
+		u := &Unit{Definition: d, words: newVocabulary(d.Machine)}
 		if d.Process != nil {
 			for _, p := range d.Process.Policies() {
 				u.policies = hold(u.policies, p)
@@ -85,8 +87,8 @@ func newChecker(m *Model, o Options) *checker {
 			c.reduced, c.observing = false, true
 		}
 		c.units[d.Machine.Name()] = u
-		if c.main == nil {
-			c.main = u
+		if c.Main == nil {
+			c.Main = u
 		}
 	}
 	c.unlisted = unlistedAmong(c.lists())
@@ -98,12 +100,20 @@ func newChecker(m *Model, o Options) *checker {
 	return c
 }
 
-// unit is a workflow by its id. One that was not given can end as it likes.
-func (c *checker) unit(name string) *unit {
+// Unit returns a workflow by its id. One that was not given can end as it likes.
+func (c *Checker) Unit(name string) *Unit {
 	if u, ok := c.units[name]; ok {
 		return u
 	}
-	m := workflow.Compile(&workflow.Definition{
+	m := UnknownWorkflow(name)
+	u := &Unit{Definition: Definition{Machine: m}, words: newVocabulary(m), stub: true}
+	c.units[name] = u
+	return u
+}
+
+// UnknownWorkflow returns a workflow that can end in each way, in place of one that was not given.
+func UnknownWorkflow(name string) *workflow.Machine {
+	return workflow.Compile(&workflow.Definition{
 		ID: name, Initial: "working", Context: document.ObjectValue(nil),
 		States: []workflow.State{
 			{Name: "working", On: []workflow.Transition{
@@ -116,13 +126,10 @@ func (c *checker) unit(name string) *unit {
 			{Name: "failed", Final: true, Outcome: workflow.Failure},
 		},
 	}, 1)
-	u := &unit{Definition: Definition{Machine: m}, words: newVocabulary(m), stub: true}
-	c.units[name] = u
-	return u
 }
 
-// terms are those of the approvals of a workflow.
-func (c *checker) terms(of *unit) assembly {
+// terms returns those of the approvals of a workflow.
+func (c *Checker) terms(of *Unit) assembly {
 	if a, ok := c.assemblies[of]; ok {
 		return a
 	}
@@ -135,52 +142,52 @@ func (c *checker) terms(of *unit) assembly {
 	return a
 }
 
-func (c *checker) blame(what string) {
-	if !slices.Contains(c.blamed, what) {
-		c.blamed = append(c.blamed, what)
+func (c *Checker) addCause(what string) {
+	if !slices.Contains(c.causes, what) {
+		c.causes = append(c.causes, what)
 	}
 }
 
-// graph is what was explored.
+// graph is the explored state graph.
 type graph struct {
-	worlds []visited
-	seen   map[digest]int32
+	globals []visited
+	seen    map[digest]int32
 	// full is true when a bound was reached.
 	full bool
 }
 
 type digest [16]byte
 
-// visited is a world, and how it was first come to.
+// visited is a global state, and how it was first come to.
 type visited struct {
-	*world
+	*globalState
 	from int32
 	by   move
 }
 
-// look is what is done on the way. Each may be nil; each stops the exploration by
-// returning false.
+// look has the callbacks of an exploration. Each may be nil; each stops the exploration
+// by returning false.
 type look struct {
-	// world is called for each world once.
-	world func(g *graph, at int32) bool
+	// global state is called for each global state once.
+	globalState func(g *graph, at int32) bool
 	// step is called for every step, before it is followed; it may change where it leads.
-	// follow tells whether to continue from there.
+	// follow reports whether to continue from there.
 	step func(g *graph, from int32, s *step) (follow, going bool)
 	// edge is called for every step that is followed.
 	edge func(g *graph, from, to int32, s *step)
-	// better tells that a world that is known is to be explored again, in place of what
-	// is known.
-	better func(known, now *world) bool
+	// better reports that a known global state is to be explored again, in place of the known
+	// one.
+	better func(known, now *globalState) bool
 }
 
-// begin are the worlds that a run begins in.
-func (c *checker) begin() []*world {
-	m := c.main.Machine
+// begin returns the global states that a run begins in.
+func (c *Checker) begin() []*globalState {
+	m := c.Main.Machine
 	starts := []document.Value{document.ObjectValue(nil)}
 	if m.Definition().InputsDeclared {
-		words := c.main.words
+		words := c.Main.words
 		settable := func(key string) bool { return slices.Contains(m.Definition().Inputs, key) }
-		// What the agent leaves alone keeps its source.
+		// Keys that the agent leaves alone keep their source.
 		for _, keep := range c.subsets(slices.DeleteFunc(slices.Clone(words.keys), func(key string) bool {
 			return !words.traced[key] || !settable(key)
 		})) {
@@ -195,7 +202,7 @@ func (c *checker) begin() []*world {
 			}
 		}
 	}
-	var worlds []*world
+	var globals []*globalState
 	for _, context := range starts {
 		out := m.Start(workflow.StartParams{
 			ID: "run", SessionID: agent, Workspace: workspace, Owner: agent, Context: context, Source: evidence.Agent,
@@ -204,29 +211,29 @@ func (c *checker) begin() []*world {
 			continue
 		}
 		run := out.Run
-		run.Context = c.main.words.restrict(run.Context)
-		worlds = append(worlds, &world{root: &node{of: c.main, run: tidy(&run, c.main.words, false)}})
+		run.Context = c.Main.words.restrict(run.Context)
+		globals = append(globals, &globalState{root: &node{of: c.Main, run: tidy(&run, c.Main.words, false)}})
 	}
-	return worlds
+	return globals
 }
 
 // explore goes breadth first through all that can happen.
-func (c *checker) explore(property string, l look, begin func(*world)) *graph {
+func (c *Checker) explore(property string, l look, begin func(*globalState)) *graph {
 	g := &graph{seen: map[digest]int32{}}
 	var queue []int32
 	var buffer []byte
-	add := func(w *world, from int32, by move) (at int32, fresh bool) {
+	add := func(w *globalState, from int32, by move) (at int32, fresh bool) {
 		buffer = w.appendKey(buffer[:0])
 		sum := sha256.Sum256(buffer)
 		key := digest(sum[:16])
 		if at, known := g.seen[key]; known {
-			if l.better == nil || !l.better(g.worlds[at].world, w) {
+			if l.better == nil || !l.better(g.globals[at].globalState, w) {
 				return at, false
 			}
 		}
-		at = int32(len(g.worlds))
+		at = int32(len(g.globals))
 		g.seen[key] = at
-		g.worlds = append(g.worlds, visited{w, from, by})
+		g.globals = append(g.globals, visited{w, from, by})
 		return at, true
 	}
 	for _, w := range c.begin() {
@@ -239,15 +246,15 @@ func (c *checker) explore(property string, l look, begin func(*world)) *graph {
 	}
 	for next := 0; next < len(queue); next++ {
 		at := queue[next]
-		if l.world != nil && !l.world(g, at) {
+		if l.globalState != nil && !l.globalState(g, at) {
 			return g
 		}
-		if next%256 == 255 && c.o.Progress != nil && !c.o.Progress(property, len(g.worlds)) {
+		if next%256 == 255 && c.o.Progress != nil && !c.o.Progress(property, len(g.globals)) {
 			g.full = true
 			return g
 		}
 		going := true
-		c.moves(g.worlds[at].world, func(s *step) bool {
+		c.moves(g.globals[at].globalState, func(s *step) bool {
 			follow := true
 			if l.step != nil {
 				if follow, going = l.step(g, at, s); !going {
@@ -257,7 +264,7 @@ func (c *checker) explore(property string, l look, begin func(*world)) *graph {
 			if !follow {
 				return true
 			}
-			if len(g.worlds) >= c.o.MaxStates {
+			if len(g.globals) >= c.o.MaxStates {
 				g.full, going = true, false
 				return false
 			}
@@ -277,18 +284,19 @@ func (c *checker) explore(property string, l look, begin func(*world)) *graph {
 	return g
 }
 
-// path are the moves that lead to a world, in order, with the worlds that they lead to.
-func (g *graph) path(at int32) (moves []move, worlds []*world) {
-	for ; at >= 0; at = g.worlds[at].from {
-		moves = append(moves, g.worlds[at].by)
-		worlds = append(worlds, g.worlds[at].world)
+// path returns the moves that lead to a global state, in order, with the global states that they lead
+// to.
+func (g *graph) path(at int32) (moves []move, globals []*globalState) {
+	for ; at >= 0; at = g.globals[at].from {
+		moves = append(moves, g.globals[at].by)
+		globals = append(globals, g.globals[at].globalState)
 	}
 	slices.Reverse(moves)
-	slices.Reverse(worlds)
-	return moves, worlds
+	slices.Reverse(globals)
+	return moves, globals
 }
 
-// digest is one of all that was explored, in whatever order.
+// digest returns one of the explored graph, independent of order.
 func (g *graph) digest() string {
 	all := make([]digest, 0, len(g.seen))
 	for d := range g.seen {

@@ -10,26 +10,26 @@ import (
 
 // Explored is everything that was explored of a model, to hold real runs against.
 type Explored struct {
-	c     *checker
+	c     *Checker
 	lanes map[string][]*workflow.Lane
-	// Worlds is how many there are.
-	Worlds int
+	// Global states is how many there are.
+	GlobalStates int
 }
 
 // Explore explores a model.
 func Explore(m *Model) *Explored {
-	c := newChecker(m, Options{MaxStates: 200_000})
+	c := NewChecker(m, Options{MaxStates: 200_000})
 	e := &Explored{c: c, lanes: map[string][]*workflow.Lane{}}
 	g := c.explore("", look{}, nil)
-	for i := range g.worlds {
-		g.worlds[i].root.each(nil, func(path []int, n *node) {
+	for i := range g.globals {
+		g.globals[i].root.each(nil, func(path []int, n *node) {
 			for _, key := range standingOf(n.of.Machine.Name(), n.run) {
 				lane := n.run.At(key.branch)
 				e.lanes[key.text] = append(e.lanes[key.text], lane.Lane)
 			}
 		})
 	}
-	e.Worlds = len(g.worlds)
+	e.GlobalStates = len(g.globals)
 	return e
 }
 
@@ -113,7 +113,7 @@ func sameTo(v *vocabulary, key string, a, b document.Value) bool {
 // Possible reports that the exploration takes a call to be possible in a lane of a run
 // that nobody has invoked.
 func (e *Explored) Possible(run *workflow.Run, branch string, s workflow.Subject) bool {
-	w := &world{root: &node{of: e.c.units[run.Workflow], run: run}}
+	w := &globalState{root: &node{of: e.c.units[run.Workflow], run: run}}
 	lane := run.At(branch)
 	return e.c.calls(w, nil, w.root, &lane, s).possible
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -24,12 +25,12 @@ func gainOf(kind GainKind, format string, args ...any) gain {
 	return gain{kind, fmt.Sprintf(format, args...)}
 }
 
-// gainedIn are the calls that a state of one version allows beyond those of a state of
-// another.
-func (c *checker) gainedIn(old *checker, was, is workflow.View) []gain {
-	from, to := old.main, c.main
+// gainedIn returns the calls that a state of one version allows beyond those of a state
+// of another.
+func gainedIn(old, c *Checker, was, is workflow.View) []gain {
+	from, to := old.Main, c.Main
 	a, b := from.Machine.State(was.State), to.Machine.State(is.State)
-	if reflect.DeepEqual(judging(from.Machine, a), judging(to.Machine, b)) && slices.Equal(from.Machine.Meta().Policies, to.Machine.Meta().Policies) {
+	if reflect.DeepEqual(Judging(from.Machine, a), Judging(to.Machine, b)) && slices.Equal(from.Machine.Meta().Policies, to.Machine.Meta().Policies) {
 		return nil
 	}
 	all := gainedLimits(a, b)
@@ -37,26 +38,26 @@ func (c *checker) gainedIn(old *checker, was, is workflow.View) []gain {
 	slices.Sort(tools)
 	shells := false
 	for _, tool := range slices.Compact(tools) {
-		if c.refuses(to, &is, tool) {
+		if refuses(to, &is, tool) {
 			continue
 		}
-		if old.refuses(from, &was, tool) {
-			all = append(all, gainOf(GainTool, "%s", c.showTool(tool)))
+		if refuses(from, &was, tool) {
+			all = append(all, gainOf(GainTool, "%s", showTool(c, tool)))
 			continue
 		}
 		shells = shells || toolcall.Shell(b, tool)
 		if toolcall.Shell(b, tool) != toolcall.Shell(a, tool) {
-			all = append(all, gainOf(GainCommand, "%s runs command lines in one of the two only", c.showTool(tool)))
+			all = append(all, gainOf(GainCommand, "%s runs command lines in one of the two only", showTool(c, tool)))
 		}
 	}
 	if shells {
-		all = append(all, c.gainedCommands(old, was, is)...)
+		all = append(all, gainedCommands(old, c, was, is)...)
 	}
 	return all
 }
 
-// showTool is a tool for people: any other of a prefix is shown as the prefix.
-func (c *checker) showTool(tool string) string {
+// showTool returns a tool for people: any other of a prefix is shown as the prefix.
+func showTool(c *Checker, tool string) string {
 	if prefix, ok := strings.CutSuffix(tool, c.unlisted); ok {
 		if prefix == "" {
 			return "every tool that no list names"
@@ -66,12 +67,12 @@ func (c *checker) showTool(tool string) string {
 	return tool
 }
 
-// refuses reports that a tool is denied whatever its input.
-func (c *checker) refuses(of *unit, at *workflow.View, tool string) bool {
+// refuses reports that a tool is denied with any input.
+func refuses(of *Unit, at *workflow.View, tool string) bool {
 	if of.Machine.State(at.State).Tool(tool) != workflow.ToolAllowed {
 		return true
 	}
-	v := toolcall.Decide(of.Machine, at, toolcall.Call{Tool: tool})
+	v := toolcall.Decide(of.Machine, at, toolcall.Call{Tool: tool, Jail: jail.Full})
 	switch v.Code {
 	case toolcall.CodeRunNotActive, toolcall.CodeToolNotAllowed, toolcall.CodeToolDisallowed:
 		return true
@@ -80,7 +81,7 @@ func (c *checker) refuses(of *unit, at *workflow.View, tool string) bool {
 	}
 }
 
-// gainedLimits compares what is counted in an entry of a state.
+// gainedLimits compares the counts in an entry of a state.
 func gainedLimits(a, b *workflow.StateView) []gain {
 	var all []gain
 	for _, l := range []struct {
@@ -106,16 +107,16 @@ func gainedLimits(a, b *workflow.StateView) []gain {
 	return all
 }
 
-// gainedCommands compares what command lines may do. A list that cannot be told to be part
-// of another one may have more.
-func (c *checker) gainedCommands(old *checker, was, is workflow.View) []gain {
-	a, b := old.main.Machine.State(was.State), c.main.Machine.State(is.State)
+// gainedCommands compares rights of command lines. A list that is not known to be part of
+// another one may have more.
+func gainedCommands(old, c *Checker, was, is workflow.View) []gain {
+	a, b := old.Main.Machine.State(was.State), c.Main.Machine.State(is.State)
 	var all []gain
 	add := func(format string, args ...any) { all = append(all, gainOf(GainCommand, format, args...)) }
 	switch {
 	case !a.CommandsRestricted:
 		for _, entry := range b.AllowedCommands { // without a list, no words are named
-			if b.CommandsRestricted && trusts(a) && entry != "*" {
+			if b.CommandsRestricted && Trusts(a) && entry != "*" {
 				add("%s", document.Quote(entry))
 			}
 		}
@@ -123,7 +124,7 @@ func (c *checker) gainedCommands(old *checker, was, is workflow.View) []gain {
 		add("every command line, and there was a list of them")
 	default:
 		for _, entry := range b.AllowedCommands {
-			if !slices.ContainsFunc(a.AllowedCommands, func(known string) bool { return known == entry || !trusts(a) && includes(known, entry) }) {
+			if !slices.ContainsFunc(a.AllowedCommands, func(known string) bool { return known == entry || !Trusts(a) && Includes(known, entry) }) {
 				add("%s", document.Quote(entry))
 			}
 		}
@@ -142,17 +143,21 @@ func (c *checker) gainedCommands(old *checker, was, is workflow.View) []gain {
 	if !slices.Equal(a.EnvOverrides, b.EnvOverrides) {
 		add("another environment (env_overrides)")
 	}
+	held, before := toolcall.ProfileOf(b), toolcall.ProfileOf(a)
+	for _, what := range held.Gained(&before) {
+		add("%s", what)
+	}
 	return all
 }
 
-// trusts reports a state in which the words that an entry names may do what no other words
-// may (R3, R4): a longer entry allows more there.
-func trusts(s *workflow.StateView) bool {
+// Trusts reports a state in which the words that an entry names may do more than other
+// words (R3, R4): a longer entry allows more there.
+func Trusts(s *workflow.StateView) bool {
 	return s.ToolsRestricted && !s.Editable() || len(s.BlockedEnv) > 0
 }
 
-// includes reports that every command of an entry is one of another entry.
-func includes(known, entry string) bool {
+// Includes reports that every command of an entry is one of another entry.
+func Includes(known, entry string) bool {
 	if known == entry || known == "*" {
 		return true
 	}
@@ -165,7 +170,7 @@ func includes(known, entry string) bool {
 		!slices.ContainsFunc(was, func(word string) bool { return !plain(word) })
 }
 
-// gainedByMeta compares what holds in every state.
+// gainedByMeta compares the rules of all states.
 func gainedByMeta(from, to *workflow.Machine) []gain {
 	a, b := from.Meta(), to.Meta()
 	var all []gain
@@ -206,7 +211,7 @@ func gainedByMeta(from, to *workflow.Machine) []gain {
 	return all
 }
 
-// gainedByProcess compares the rules that a process has of its own. Rules that cannot be told to be
+// gainedByProcess compares the rules that a process has of its own. Rules that are not known to be
 // as strict are a gain.
 func gainedByProcess(from, to *process.Process) []gain {
 	if from == nil || to == nil {
@@ -225,7 +230,7 @@ func gainedByProcess(from, to *process.Process) []gain {
 	return all
 }
 
-// gainedTerms says in what terms of approvals are not at least as strict as others.
+// gainedTerms describes which terms of approvals are not at least as strict as others.
 func gainedTerms(a, b consent.Terms) string {
 	known := func(was, is []string) bool {
 		return !slices.ContainsFunc(is, func(name string) bool { return !slices.Contains(was, name) })

@@ -24,6 +24,7 @@ var ruled = []string{
 	`"allowed_commands": ["ls"], "allowed_commands_tool": "Shell"`, `"allowed_commands": ["ls"]`, `"allowed_tools": ["Shell"], "allowed_commands_tool": "Shell"`,
 	`"blocked_env": ["TOKEN"]`, `"blocked_env": ["TOKEN"], "allowed_commands": ["printenv TOKEN", "env", "cat *"]`, `"blocked_env": ["TOKEN"], "allowed_commands": ["*"]`,
 	`"blocked_env": ["HOME"]`, `"env_overrides": {"PATH": "/bin"}`, `"max_edit_lines": 2`, `"max_files_per_state": 1`, `"max_iterations": 3`,
+	`"jail": 2`, `"allowed_tools": ["Read", "Bash"], "jail": {"level": 1, "hosts": ["a.example"], "write": ["out"]}`,
 }
 
 var asked = []string{

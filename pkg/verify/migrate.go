@@ -25,7 +25,7 @@ type Migration struct {
 	Digests [2]string
 }
 
-// GainKind is what is newly allowed.
+// GainKind is the kind of a new right.
 type GainKind string
 
 // The kinds.
@@ -41,10 +41,10 @@ const (
 type Gain struct {
 	Kind GainKind
 	// Was is the state of the old version, and Is where the run stands in the new one; both
-	// empty for what holds everywhere.
+	// empty for a right in all states.
 	Was, Is string
 	What    string
-	// Path are the steps that lead there from the start of a run; none for what is so at the
+	// Path are the steps that lead there from the start of a run; none for a right at the
 	// start.
 	Path []string
 }
@@ -63,11 +63,11 @@ func (g *Gain) String() string {
 // Stay is a state of the old version from which no run can move.
 type Stay struct{ State, Why string }
 
-// MigrationPlan is what a move would newly allow.
+// MigrationPlan has the new rights that a move would give.
 type MigrationPlan struct {
 	From, To int64
-	// Verdict is Proved when nothing is newly allowed to any run, Refuted when Gains has what
-	// is, and Undecided when a bound was reached, by Reason.
+	// Verdict is Proved when no run gets a new right, Refuted when Gains has them, and
+	// Undecided when a bound was reached, by Reason.
 	Verdict Verdict
 	Reason  string
 	Gains   []Gain
@@ -77,15 +77,14 @@ type MigrationPlan struct {
 	// States are the pairs of conditions of a run in the old and in the new version that
 	// were compared.
 	States int
-	// Digest names this very plan: an operator who accepts what is newly allowed names it.
+	// Digest names this very plan: an operator who accepts the new rights names it.
 	Digest string
 }
 
 // PlanMigration compares two versions of a workflow: of every condition that a run of the old
-// one can be in, it takes what Machine.Step makes of it in the new one, and asks whether
-// whatever a run can do from there on, it could have done before. Calls are compared by what
-// states say of them; policies are the same on both sides, as far as both versions name
-// them.
+// one can be in, it takes the result of Machine.Step in the new one, and asks whether every
+// act of a run from there on was possible before. Calls are compared by the verdicts of
+// states; policies are the same on both sides, as far as both versions name them.
 func PlanMigration(m *Migration, o Options) MigrationPlan {
 	if o.MaxStates <= 0 {
 		o.MaxStates = DefaultStates
@@ -111,7 +110,7 @@ func PlanMigration(m *Migration, o Options) MigrationPlan {
 
 // pair is a run as it is in the old version and in the new one.
 type pair struct {
-	was, is *world
+	was, is *globalState
 	from    int32
 	by      string
 }
@@ -119,7 +118,7 @@ type pair struct {
 type planner struct {
 	m        *Migration
 	o        Options
-	old, new *checker
+	old, new *Checker
 	joint    *vocabulary
 	kept     []string
 	pairs    []pair
@@ -133,7 +132,7 @@ type planner struct {
 func newPlanner(m *Migration, o Options) *planner {
 	p := &planner{
 		m: m, o: o,
-		old: newChecker(&Model{Main: Definition{Machine: m.From}}, o), new: newChecker(&Model{Main: Definition{Machine: m.To}}, o),
+		old: NewChecker(&Model{Main: Definition{Machine: m.From}}, o), new: NewChecker(&Model{Main: Definition{Machine: m.To}}, o),
 		joint: jointVocabulary(m.From, m.To), kept: workflow.KeptEvidence(m.From, m.To, m.States),
 		seen: map[digest]bool{}, calls: map[[4]string][]gain{}, reported: map[string]bool{},
 	}
@@ -144,9 +143,9 @@ func newPlanner(m *Migration, o Options) *planner {
 		}
 	}
 	unlisted := unlistedAmong(append(p.old.lists(), p.new.lists()...)) // names that neither version names
-	for _, c := range []*checker{p.old, p.new} {
+	for _, c := range []*Checker{p.old, p.new} {
 		c.unlisted, c.tools = unlisted, map[[3]string][]string{}
-		c.main.words, c.reduced, c.everyGrant = p.joint, false, true
+		c.Main.words, c.reduced, c.everyGrant = p.joint, false, true
 		c.observing = c.observing || p.old.observing || p.new.observing
 	}
 	p.old.choose = func(_ *node, lane *workflow.View, event string) ([][]assigned, bool) {
@@ -155,7 +154,7 @@ func newPlanner(m *Migration, o Options) *planner {
 	return p
 }
 
-// jointVocabulary tells apart what the guards of either version do.
+// jointVocabulary distinguishes the values that guards of either version distinguish.
 func jointVocabulary(from, to *workflow.Machine) *vocabulary {
 	var guards []workflow.Guard
 	for prefix, m := range map[string]*workflow.Machine{"1/": from, "2/": to} {
@@ -184,20 +183,11 @@ func renamed(prefix string, names []string) []string {
 	return all
 }
 
-func guardsOf(m *workflow.Machine, state, event string) []string {
-	for _, legal := range m.LegalEvents(state) {
-		if legal.Event == event {
-			return legal.Guards
-		}
-	}
-	return nil
-}
-
 // start finds every condition of the old version, with its image in the new one.
 func (p *planner) start() (full bool) {
 	stays := map[string]string{}
-	begun := p.old.explore("migration", look{world: func(g *graph, at int32) bool {
-		w := g.worlds[at].world
+	begun := p.old.explore("migration", look{globalState: func(g *graph, at int32) bool {
+		w := g.globals[at].globalState
 		if w.root.run.Status.Ended() {
 			return true
 		}
@@ -219,9 +209,9 @@ func (p *planner) start() (full bool) {
 	return begun.full
 }
 
-// unasked is a condition in which nobody was asked: as it was just before the event, which is
-// where a question that is void leaves a run.
-func unasked(w *world) *world {
+// unasked returns a condition without a question: as it was just before the event, which
+// is where a question that is void leaves a run.
+func unasked(w *globalState) *globalState {
 	run := *w.root.run
 	unaskedLane(&run.Lane)
 	if run.Status == workflow.AwaitingApproval {
@@ -229,7 +219,7 @@ func unasked(w *world) *world {
 	}
 	root := *w.root
 	root.run = &run
-	return &world{root: &root}
+	return &globalState{root: &root}
 }
 
 func unaskedLane(l *workflow.Lane) {
@@ -245,15 +235,15 @@ func unaskedLane(l *workflow.Lane) {
 	l.Fork = &fork
 }
 
-// image is a condition of the old version as it is in the new one.
-func (p *planner) image(w *world) (*world, string) {
+// image returns a condition of the old version as it is in the new one.
+func (p *planner) image(w *globalState) (*globalState, string) {
 	out := p.m.From.Step(w.root.run, workflow.Migrate{To: p.m.To, States: p.m.States, Actor: agent}, epoch)
 	if out.Rejection != nil {
 		_, why, _ := strings.Cut(out.Rejection.Message, ": ")
 		return nil, strings.TrimSuffix(why, ".")
 	}
 	run := out.Run
-	next := &node{of: p.new.main, kids: w.root.kids}
+	next := &node{of: p.new.Main, kids: w.root.kids}
 	run.Context = p.joint.restrict(run.Context)
 	next.run = tidy(&run, p.joint, false)
 	for _, h := range w.root.held {
@@ -268,10 +258,10 @@ func (p *planner) image(w *world) (*world, string) {
 		}
 	}
 	slices.Sort(next.late)
-	return &world{root: next}, ""
+	return &globalState{root: next}, ""
 }
 
-func (p *planner) add(was, is *world, from int32, by string) {
+func (p *planner) add(was, is *globalState, from int32, by string) {
 	key := append(was.appendKey(nil), "||"...)
 	sum := sha256.Sum256(is.appendKey(key))
 	if d := digest(sum[:16]); !p.seen[d] {
@@ -280,8 +270,8 @@ func (p *planner) add(was, is *world, from int32, by string) {
 	}
 }
 
-// compare finds what the new version allows in a pair and the old one does not, and what
-// the pair can become.
+// compare finds the rights that the new version gives in a pair and the old one does not,
+// and the next pairs.
 func (p *planner) compare(at int32) {
 	pr := p.pairs[at]
 	p.compareCalls(at)
@@ -302,7 +292,7 @@ func (p *planner) compare(at int32) {
 	p.match(at, was, is)
 }
 
-func stepsOf(c *checker, w *world) (all []*step) {
+func stepsOf(c *Checker, w *globalState) (all []*step) {
 	if w.root.run.Status.Ended() {
 		return nil
 	}
@@ -313,9 +303,9 @@ func stepsOf(c *checker, w *world) (all []*step) {
 	return all
 }
 
-func laneState(w *world) string { return w.root.run.State }
+func laneState(w *globalState) string { return w.root.run.State }
 
-// lanes are those of a branch in both versions.
+// lanes returns those of a branch in both versions.
 func (p *planner) lanes(pr *pair, branch string) (was, is workflow.View) {
 	return pr.was.root.run.At(branch), pr.is.root.run.At(branch)
 }
@@ -336,7 +326,7 @@ func (p *planner) assignments(pr *pair, lane *workflow.View, event string) ([][]
 	return p.joint.assignments(document.ObjectValue(free), guards)
 }
 
-// events are those that either version may take from a lane.
+// events returns those that either version may take from a lane.
 func (p *planner) events(pr *pair, lane *workflow.View) []string {
 	was, is := p.lanes(pr, lane.Branch)
 	var names []string
@@ -354,14 +344,7 @@ func (p *planner) events(pr *pair, lane *workflow.View) []string {
 	return append(names, undefined)
 }
 
-// defines reports that a state of a workflow has an event.
-func defines(m *workflow.Machine, event string) bool {
-	return slices.ContainsFunc(m.Definition().States, func(s workflow.State) bool {
-		return slices.ContainsFunc(s.On, func(t workflow.Transition) bool { return t.Event == event })
-	})
-}
-
-// compareCalls compares what the lanes of both versions may do.
+// compareCalls compares the calls that the lanes of both versions allow.
 func (p *planner) compareCalls(at int32) {
 	pr := p.pairs[at]
 	for _, lane := range pr.is.root.run.Lanes() {
@@ -375,7 +358,7 @@ func (p *planner) compareCalls(at int32) {
 		}
 		found, known := p.calls[key]
 		if !known {
-			found = p.new.gainedIn(p.old, was, lane)
+			found = gainedIn(p.old, p.new, was, lane)
 			p.calls[key] = found
 		}
 		for _, g := range found {
@@ -398,7 +381,7 @@ func (p *planner) gained(at *int32, was, is string, g gain) {
 	p.out.Gains = append(p.out.Gains, out)
 }
 
-// path are the steps to a pair, in words.
+// path returns the steps to a pair, in words.
 func (p *planner) path(at int32) []string {
 	var after []string
 	for at >= 0 {
@@ -419,36 +402,6 @@ func (p *planner) path(at int32) []string {
 		}
 	}
 	return append(append(before, fmt.Sprintf("moves to version %d", p.m.To.Version())), after...)
-}
-
-// words say a move shortly.
-func (m *move) words() string {
-	in := ""
-	if m.branch != "" {
-		in = " in " + m.branch
-	}
-	switch m.kind {
-	case begins:
-		return ""
-	case fires:
-		return m.event + in
-	case diverts:
-		return "interrupt " + m.event + in
-	case grants:
-		return m.event + in + " is approved"
-	case rejects:
-		return m.event + in + " is rejected"
-	case expires:
-		return m.event + in + " expires"
-	case cancels:
-		return "an invoked run is cancelled"
-	case forces:
-		return "state " + m.event + " is forced"
-	case gains:
-		return "evidence " + m.event
-	default:
-		return "evidence " + m.event + " is void"
-	}
 }
 
 // match pairs every step of the new version with those of the old one that it may be.
@@ -479,11 +432,11 @@ func (p *planner) match(at int32, was, is []*step) {
 		case s.kind == diverts && !p.watchAlike(): // a file may match any of the old patterns, or none
 			p.pairUp(at, diverting(was, s), s)
 			p.add(pr.was, s.to, at, s.words())
-		default: // what befalls a run is no right of the agent's
+		default: // external events are no right of the agent's
 			p.pairUp(at, matched, s)
 		}
 	}
-	for _, s := range was { // what befalls the old version only
+	for _, s := range was { // external events of the old version only
 		known := slices.Contains(p.kept, s.event)
 		befalls := (s.kind == gains || s.kind == loses) && len(s.path) == 0 && !known ||
 			s.kind == diverts && len(s.path) == 0 && (len(matching(is, s)) == 0 || !p.watchAlike())
@@ -511,7 +464,7 @@ func together(matched, ofNew []*step, s *step) []*step {
 	})
 }
 
-// pairUp adds what a step and each of its matches lead to; without one, the old version
+// pairUp adds the results of a step and each of its matches; without one, the old version
 // stays where it is.
 func (p *planner) pairUp(at int32, matched []*step, s *step) {
 	if len(matched) == 0 {
@@ -522,7 +475,7 @@ func (p *planner) pairUp(at int32, matched []*step, s *step) {
 	}
 }
 
-// fired is an event that the new version takes.
+// fired handles an event that the new version takes.
 func (p *planner) fired(at int32, matched []*step, s *step) {
 	parks := s.entry.Type == workflow.EventParked
 	direct := passed(matched)
@@ -541,8 +494,8 @@ func (p *planner) fired(at int32, matched []*step, s *step) {
 	}
 }
 
-// invoked reports that an event starts a run that it has not started in the old version. What is
-// done in such a run is judged by its own workflow, and a guard there may read its input.
+// invoked reports that an event starts a run that it has not started in the old version. Acts in
+// such a run are judged by its own workflow, and a guard there may read its input.
 func (p *planner) invoked(at int32, s *step) {
 	was, is := p.lanes(&p.pairs[at], s.branch)
 	before, now := p.m.From.State(was.State).Invocation(s.event), p.m.To.State(is.State).Invocation(s.event)
@@ -568,7 +521,7 @@ func (p *planner) newlyLeads(at int32, s *step, how string) {
 	p.gained(&at, was.State, is.State, gain{GainTransition, what})
 }
 
-// passed and asked are the steps that wait for nobody, and those that do.
+// passed and asked are the steps that do not wait, and those that do.
 func passed(all []*step) []*step {
 	return slices.DeleteFunc(slices.Clone(all), func(s *step) bool { return s.entry != nil && s.entry.Type == workflow.EventParked })
 }
@@ -577,7 +530,7 @@ func asked(all []*step) []*step {
 	return slices.DeleteFunc(slices.Clone(all), func(s *step) bool { return s.entry == nil || s.entry.Type != workflow.EventParked })
 }
 
-// matching are the steps that happen to the old version when one happens to the new.
+// matching returns the steps that happen to the old version when one happens to the new.
 func matching(was []*step, s *step) (all []*step) {
 	for _, w := range was {
 		if w.kind == s.kind && slices.Equal(w.path, s.path) && w.branch == s.branch && w.event == s.event && sameValues(w.chosen, s.chosen) &&
@@ -598,7 +551,7 @@ func (p *planner) watchAlike() bool {
 	return slices.EqualFunc(a, b, func(x, y workflow.Interrupt) bool { return x.Name == y.Name && x.FilePattern == y.FilePattern })
 }
 
-// diverting are the steps to a handler in the lane in which another one diverts.
+// diverting returns the steps to a handler in the lane in which another one diverts.
 func diverting(was []*step, s *step) (all []*step) {
 	for _, w := range was {
 		if w.kind == diverts && len(w.path) == 0 && w.branch == s.branch {
@@ -608,7 +561,7 @@ func diverting(was []*step, s *step) (all []*step) {
 	return all
 }
 
-// watches is the pattern of the interrupt that a step is of.
+// watches returns the pattern of the interrupt that a step is of.
 func watches(s *step) string {
 	if s.kind != diverts {
 		return ""
@@ -622,7 +575,8 @@ func watches(s *step) string {
 	return ""
 }
 
-// firing are the steps of the old version that do at once what was approved in the new one.
+// firing returns the steps of the old version that do the approved act of the new one at
+// once.
 func firing(was []*step, s *step) (all []*step) {
 	for _, w := range was {
 		if w.kind == fires && len(w.path) == 0 && w.branch == s.branch && w.event == s.event && sameValues(w.chosen, s.chosen) {
@@ -632,7 +586,7 @@ func firing(was []*step, s *step) (all []*step) {
 	return all
 }
 
-// forcing are the steps that force the state of which another one is the image.
+// forcing returns the steps that force the state of which another one is the image.
 func forcing(was []*step, s *step, states map[string]string) (all []*step) {
 	for _, w := range was {
 		name := w.event
@@ -652,7 +606,7 @@ func sameValues(a, b []assigned) bool {
 	})
 }
 
-// plan is what was found out.
+// plan returns the findings.
 func (p *planner) plan(full bool) MigrationPlan {
 	out := &p.out
 	out.States = len(p.pairs)
@@ -661,7 +615,7 @@ func (p *planner) plan(full bool) MigrationPlan {
 	if full {
 		reasons = append(reasons, fmt.Sprintf("%d pairs were compared, and there are more (--max-states)", len(p.pairs)))
 	}
-	reasons = append(append(reasons, p.old.blamed...), p.new.blamed...)
+	reasons = append(append(reasons, p.old.causes...), p.new.causes...)
 	for _, key := range p.joint.coarse {
 		reasons = append(reasons, "the values of "+document.Quote(key)+" that guards tell apart are too many, or cannot be listed")
 	}

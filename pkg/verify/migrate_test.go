@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/conform"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -516,17 +517,17 @@ func TestMovedRunConforms(t *testing.T) {
 			for _, c := range someCalls {
 				input := fmt.Sprintf(`{"command": %q}`, c.command)
 				v := toolcall.Decide(to, &lane, toolcall.Call{Tool: c.tool, Input: []byte(input)})
-				trace.Decisions = append(trace.Decisions, verify.Traced{
+				trace.Decisions = append(trace.Decisions, conform.Traced{
 					Sequence: int64(len(trace.Decisions) + 1), RunVersion: out.Run.Version, Branch: lane.Branch, State: lane.State, Tool: c.tool,
 					Input: []byte(input), Digest: toolcall.InputDigest(c.tool, []byte(input)), Decision: v.Decision, Code: v.Code, Time: noon,
 				})
 			}
 		}
-		if all := verify.Conform(trace); len(all.Differences) > 0 || all.History != before+1 {
+		if all := conform.Conform(trace); len(all.Differences) > 0 || all.History != before+1 {
 			t.Fatalf("%d of %d: %v", all.History, before+1, all.Differences)
 		}
 		trace.History[before].To += "x"
-		if all := verify.Conform(trace); len(all.Differences) == 0 {
+		if all := conform.Conform(trace); len(all.Differences) == 0 {
 			t.Fatal("a forged move conforms")
 		}
 	}
@@ -536,7 +537,7 @@ func TestMovedRunConforms(t *testing.T) {
 }
 
 // played is a run as its history leaves it.
-func played(t *testing.T, trace *verify.Trace) workflow.Run {
+func played(t *testing.T, trace *conform.Trace) workflow.Run {
 	t.Helper()
 	run := workflow.Run{ID: trace.RunID, Workspace: trace.Workspace}
 	for i := range trace.History {

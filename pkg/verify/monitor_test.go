@@ -22,7 +22,7 @@ type monitor struct {
 func (m *monitor) saw(w *walker, entered []string) {
 	events := map[string]bool{}
 	approved := false
-	for _, ev := range w.told {
+	for _, ev := range w.runEvents {
 		switch ev.Type {
 		case workflow.EventTransitioned, workflow.EventForked, workflow.EventInvoked:
 			events[ev.Event] = true
@@ -64,7 +64,7 @@ func entered(before []int64, w *walker) (states []string) {
 			states = append(states, lane.State)
 		}
 	}
-	for _, ev := range w.told {
+	for _, ev := range w.runEvents {
 		if ev.Type == workflow.EventBranchEnded {
 			states = append(states, ev.To)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// moveKind is what somebody does.
+// moveKind is the kind of an act.
 type moveKind uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	loses
 )
 
-// move is what leads from one world to the next.
+// move is the step from one global state to the next.
 type move struct {
 	kind   moveKind
 	path   []int  // of the run
@@ -40,30 +40,30 @@ type move struct {
 	edited string
 	// why an evidence is lost.
 	why string
-	// unsure is true when the values cannot be told to be those that a run has.
+	// unsure is true when the values are not known to be those that a run has.
 	unsure bool
 	// doubtful is true when no call is known by which an evidence is gained, or an interrupt
 	// fires. spends is true when the call may be one that max_iterations has no room for.
 	doubtful, spends bool
 }
 
-// step is a move with what it has led to.
+// step is a move with its result.
 type step struct {
 	move
-	from, to *world
-	// before is the lane that it began in, and told what happened in it.
-	before workflow.View
-	told   []told
-	entry  *workflow.HistoryEntry
+	from, to *globalState
+	// before is the lane that it began in, and runEvents its events.
+	before    workflow.View
+	runEvents []runEvents
+	entry     *workflow.HistoryEntry
 }
 
-// told are the events of one run.
-type told struct {
-	of     *unit
+// runEvents are the events of one run.
+type runEvents struct {
+	of     *Unit
 	events []workflow.Event
 }
 
-// withContext is a run whose lane has another context.
+// withContext returns a run whose lane has another context.
 func withContext(run *workflow.Run, branch string, context document.Value) *workflow.Run {
 	next := *run
 	lane := &next.Lane
@@ -80,15 +80,15 @@ func withContext(run *workflow.Run, branch string, context document.Value) *work
 	return &next
 }
 
-// do gives a command to the run at a path, and lets follow what follows in others. false
-// when nothing changes.
-func (c *checker) do(w *world, path []int, cmd workflow.Command, s *step) bool {
+// do gives a command to the run at a path, and carries out the consequences in others.
+// false without a change.
+func (c *Checker) do(w *globalState, path []int, cmd workflow.Command, s *step) bool {
 	n := w.at(path)
 	return c.doAs(w, path, n, cmd, s, false)
 }
 
-// doAs is do for a run that may have other values than it has in the world.
-func (c *checker) doAs(w *world, path []int, n *node, cmd workflow.Command, s *step, childEnded bool) bool {
+// doAs does the work of do for a run that may have other values than it has in the global state.
+func (c *Checker) doAs(w *globalState, path []int, n *node, cmd workflow.Command, s *step, childEnded bool) bool {
 	out := n.of.Machine.Step(n.run, cmd, epoch)
 	if !out.Changed {
 		return false
@@ -96,7 +96,7 @@ func (c *checker) doAs(w *world, path []int, n *node, cmd workflow.Command, s *s
 	if s.entry == nil {
 		s.entry = &out.Entry
 	}
-	s.told = append(s.told, told{n.of, out.Events})
+	s.runEvents = append(s.runEvents, runEvents{n.of, out.Events})
 	next := &node{
 		of: n.of, run: tidy(&out.Run, n.of.words, childEnded), kids: slices.Clone(n.kids), late: c.unreported(w, path, n),
 	}
@@ -107,11 +107,11 @@ func (c *checker) doAs(w *world, path []int, n *node, cmd workflow.Command, s *s
 		}
 	}
 	if child := out.Spawned; child != nil {
-		of := c.unit(child.Run.Workflow)
+		of := c.Unit(child.Run.Workflow)
 		run := child.Run
 		run.Context = of.words.restrict(run.Context)
 		next.kids = append(next.kids, &node{of: of, run: tidy(&run, of.words, false)})
-		s.told = append(s.told, told{of, child.Events})
+		s.runEvents = append(s.runEvents, runEvents{of, child.Events})
 		if of.stub {
 			c.stubbed[of.Machine.Name()] = true
 		}
@@ -119,7 +119,7 @@ func (c *checker) doAs(w *world, path []int, n *node, cmd workflow.Command, s *s
 	waits := next.run.Children()
 	next.kids = slices.DeleteFunc(next.kids, func(kid *node) bool { return !slices.Contains(waits, kid.run.ID) })
 	slices.SortFunc(next.kids, func(a, b *node) int { return strings.Compare(a.run.ID, b.run.ID) })
-	to := &world{root: replace(w.root, path, next), met: w.met, count: w.count}
+	to := &globalState{root: replace(w.root, path, next), met: w.met, count: w.count}
 	if len(path) == 0 || !next.run.Status.Ended() {
 		s.to = to
 		return true
@@ -128,8 +128,9 @@ func (c *checker) doAs(w *world, path []int, n *node, cmd workflow.Command, s *s
 	return c.doAs(to, outer, to.at(outer), workflow.ChildEnded{Child: *next.run, Actor: agent}, s, true)
 }
 
-// unreported are the names of the evidence that calls may give which were allowed until now.
-func (c *checker) unreported(w *world, path []int, n *node) []string {
+// unreported returns the names of the evidence that calls may give which were allowed until
+// now.
+func (c *Checker) unreported(w *globalState, path []int, n *node) []string {
 	if !c.observing {
 		return nil
 	}
@@ -157,8 +158,8 @@ func entriesOf(run *workflow.Run) []int64 {
 	return all
 }
 
-// moves visits every step that can follow on a world, until visit returns false.
-func (c *checker) moves(w *world, visit func(*step) bool) {
+// moves visits every step that can follow on a global state, until visit returns false.
+func (c *Checker) moves(w *globalState, visit func(*step) bool) {
 	going := true
 	w.root.each(nil, func(path []int, n *node) {
 		if !going || n.run.Status.Ended() {
@@ -181,7 +182,7 @@ func (c *checker) moves(w *world, visit func(*step) bool) {
 	}
 }
 
-func (c *checker) ofLane(w *world, path []int, n *node, lane workflow.View, visit func(*step) bool) bool {
+func (c *Checker) ofLane(w *globalState, path []int, n *node, lane workflow.View, visit func(*step) bool) bool {
 	start := func(kind moveKind, event string) *step {
 		return &step{move: move{kind: kind, path: path, branch: lane.Branch, event: event}, from: w, before: lane}
 	}
@@ -222,9 +223,9 @@ func (c *checker) ofLane(w *world, path []int, n *node, lane workflow.View, visi
 	return true
 }
 
-// decisions are what can come of a parked transition.
-func (c *checker) decisions(
-	w *world, path []int, n *node, lane workflow.View, start func(moveKind, string) *step, try func(*step,
+// decisions returns the possible outcomes of a parked transition.
+func (c *Checker) decisions(
+	w *globalState, path []int, n *node, lane workflow.View, start func(moveKind, string) *step, try func(*step,
 		workflow.Command) bool, visit func(*step) bool,
 ) bool {
 	id, event := lane.Approval.ID, lane.Approval.Event
@@ -246,10 +247,10 @@ func (c *checker) decisions(
 		try(start(expires, event), workflow.Reject{ApprovalID: id, Outcome: workflow.ApprovalExpired, Actor: "expiry"})
 }
 
-// edited are the data that an approver can put in the place of those that wait. A key of which
-// a guard asks where its value comes from is the approver's, or left alone, or stays as the
-// agent has it.
-func (c *checker) edited(words *vocabulary, waits document.Value) (all []document.Value) {
+// edited returns the data that an approver can put in the place of those that wait. A key of
+// which a guard asks where its value comes from is the approver's, or left alone, or stays as
+// the agent has it.
+func (c *Checker) edited(words *vocabulary, waits document.Value) (all []document.Value) {
 	var traced []string
 	for _, key := range words.keys {
 		if words.traced[key] {
@@ -283,7 +284,7 @@ func (c *checker) edited(words *vocabulary, waits document.Value) (all []documen
 
 // grant lets a parked transition fire, with the values that it has been parked by. One
 // that is stale leads to where an expired one does.
-func (c *checker) grant(w *world, path []int, n *node, lane workflow.View, cmd workflow.Grant,
+func (c *Checker) grant(w *globalState, path []int, n *node, lane workflow.View, cmd workflow.Grant,
 	visit func(*step) bool,
 ) bool {
 	event := lane.Approval.Event
@@ -299,7 +300,7 @@ func (c *checker) grant(w *world, path []int, n *node, lane workflow.View, cmd w
 	}
 	choices, complete := c.choices(n, &lane, event, guards)
 	if !complete {
-		c.blame("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) +
+		c.addCause("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) +
 			" tell apart too many combinations of values")
 	}
 	for _, chosen := range choices {
@@ -320,30 +321,30 @@ func (c *checker) grant(w *world, path []int, n *node, lane workflow.View, cmd w
 	return true
 }
 
-// grantedBy are the values that a grant is told apart by, where each counts.
-func (c *checker) grantedBy(chosen []assigned) []assigned {
+// grantedBy returns the values by which a grant is distinguished, where each counts.
+func (c *Checker) grantedBy(chosen []assigned) []assigned {
 	if c.everyGrant {
 		return chosen
 	}
 	return nil
 }
 
-// choices are the values of guards that are tried for an event.
-func (c *checker) choices(n *node, lane *workflow.View, event string, guards []string) ([][]assigned, bool) {
-	if c.choose != nil && n.of == c.main {
+// choices returns the values of guards that are tried for an event.
+func (c *Checker) choices(n *node, lane *workflow.View, event string, guards []string) ([][]assigned, bool) {
+	if c.choose != nil && n.of == c.Main {
 		return c.choose(n, lane, event)
 	}
 	return n.of.words.assignments(lane.Context, guards)
 }
 
-// tried are the events that are fired in a lane, with their guards.
-func (c *checker) tried(n *node, lane *workflow.View) []workflow.LegalEvent {
+// tried returns the events that are fired in a lane, with their guards.
+func (c *Checker) tried(n *node, lane *workflow.View) []workflow.LegalEvent {
 	state := n.of.Machine.State(lane.State)
-	if c.events == nil || n.of != c.main {
+	if c.events == nil || n.of != c.Main {
 		legal := state.LegalEvents()
 		if state.SafeNext != "" {
 			legal = append(slices.Clip(legal), workflow.LegalEvent{Event: c.undefined(n.of)})
-			if c.sought != "" && n.of == c.main && !slices.ContainsFunc(legal, func(e workflow.LegalEvent) bool { return e.Event == c.sought }) {
+			if c.sought != "" && n.of == c.Main && !slices.ContainsFunc(legal, func(e workflow.LegalEvent) bool { return e.Event == c.sought }) {
 				legal = append(legal, workflow.LegalEvent{Event: c.sought})
 			}
 		}
@@ -356,15 +357,15 @@ func (c *checker) tried(n *node, lane *workflow.View) []workflow.LegalEvent {
 	return all
 }
 
-// fire takes an event with every choice of values that its guards tell apart, and with
-// every choice of what its data leaves alone.
-func (c *checker) fire(w *world, path []int, n *node, lane workflow.View, event string, guards []string,
+// fire takes an event with every choice of values that its guards distinguish, and with
+// every choice of the keys that its data leaves alone.
+func (c *Checker) fire(w *globalState, path []int, n *node, lane workflow.View, event string, guards []string,
 	visit func(*step) bool,
 ) bool {
 	words := n.of.words
 	choices, complete := c.choices(n, &lane, event, guards)
 	if !complete {
-		c.blame("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) +
+		c.addCause("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) +
 			" tell apart too many combinations of values")
 	}
 	standings := n.standings(&lane)
@@ -381,7 +382,7 @@ func (c *checker) fire(w *world, path []int, n *node, lane workflow.View, event 
 				ApprovalID: "apr " + n.run.ID + "/" + lane.Branch,
 			}
 			if name := n.of.Machine.State(lane.State).Invokes(event); name != "" {
-				cmd.Child, cmd.ChildID = c.unit(name).Machine, n.run.ID+"/"+lane.Branch+"."
+				cmd.Child, cmd.ChildID = c.Unit(name).Machine, n.run.ID+"/"+lane.Branch+"."
 			}
 			s := &step{
 				move: move{
@@ -393,8 +394,8 @@ func (c *checker) fire(w *world, path []int, n *node, lane workflow.View, event 
 			if !c.doAs(w, path, at, cmd, s, false) {
 				continue
 			}
-			// What was chosen was so at that moment. Afterwards it is any value again,
-			// which forgets more than a run does.
+			// The choice held at that moment. Afterwards it is any value again, which
+			// forgets more than a run does.
 			s.to.root = released(s.to.root, path, lane.Context, chosen)
 			if !visit(s) {
 				return false
@@ -404,8 +405,8 @@ func (c *checker) fire(w *world, path []int, n *node, lane workflow.View, event 
 	return true
 }
 
-// released is a tree in which a run's lanes have any value again where they have the one
-// that was chosen for an event.
+// released returns a tree in which a run's lanes have any value again where they have the
+// one that was chosen for an event.
 func released(root *node, path []int, before document.Value, chosen []assigned) *node {
 	n := root
 	for _, i := range path {
@@ -451,9 +452,9 @@ func anyMissing(chosen []assigned) bool {
 	return slices.ContainsFunc(chosen, func(a assigned) bool { return a.value.IsZero() })
 }
 
-// keeps are the choices of keys that data can leave alone. It makes a difference only
+// keeps returns the choices of keys that data can leave alone. It makes a difference only
 // where a guard asks where a value comes from, and it is not the agent's already.
-func (c *checker) keeps(words *vocabulary, context document.Value) [][]string {
+func (c *Checker) keeps(words *vocabulary, context document.Value) [][]string {
 	var keys []string
 	for _, key := range words.keys {
 		v, ok := context.Get(key)
@@ -468,14 +469,18 @@ func (c *checker) keeps(words *vocabulary, context document.Value) [][]string {
 // each may have been set or not.
 const mostTraced = 6
 
-// subsets are all choices among some keys, none first.
-func (c *checker) subsets(keys []string) [][]string {
+// subsets returns all choices among some keys, none first.
+func (c *Checker) subsets(keys []string) [][]string {
 	if len(keys) > mostTraced {
-		c.blame(fmt.Sprintf("guards ask of more than %d keys where their values come from", mostTraced))
-		keys = keys[:mostTraced]
+		c.addCause(fmt.Sprintf("guards ask of more than %d keys where their values come from", mostTraced))
 	}
+	return SubsetsOf(keys)
+}
+
+// SubsetsOf returns all choices among the first keys, none first.
+func SubsetsOf(keys []string) [][]string {
 	all := [][]string{nil}
-	for _, key := range keys {
+	for _, key := range keys[:min(len(keys), mostTraced)] {
 		for _, some := range all[:len(all):len(all)] {
 			all = append(all, append(slices.Clip(some), key))
 		}
@@ -483,11 +488,69 @@ func (c *checker) subsets(keys []string) [][]string {
 	return all
 }
 
-// undefined is an event that no state of a workflow defines.
-func (c *checker) undefined(of *unit) string {
+// undefined returns an event that no state of a workflow defines.
+func (c *Checker) undefined(of *Unit) string {
 	name := "UNDEFINED"
 	for defines(of.Machine, name) {
 		name += "_"
 	}
 	return name
+}
+
+func guardsOf(m *workflow.Machine, state, event string) []string {
+	for _, legal := range m.LegalEvents(state) {
+		if legal.Event == event {
+			return legal.Guards
+		}
+	}
+	return nil
+}
+
+// defines reports that a state of a workflow has an event.
+func defines(m *workflow.Machine, event string) bool {
+	return slices.ContainsFunc(m.Definition().States, func(s workflow.State) bool {
+		return slices.ContainsFunc(s.On, func(t workflow.Transition) bool { return t.Event == event })
+	})
+}
+
+// words say a move shortly.
+func (m *move) words() string {
+	in := ""
+	if m.branch != "" {
+		in = " in " + m.branch
+	}
+	switch m.kind {
+	case begins:
+		return ""
+	case fires:
+		return m.event + in
+	case diverts:
+		return "interrupt " + m.event + in
+	case grants:
+		return m.event + in + " is approved"
+	case rejects:
+		return m.event + in + " is rejected"
+	case expires:
+		return m.event + in + " expires"
+	case cancels:
+		return "an invoked run is cancelled"
+	case forces:
+		return "state " + m.event + " is forced"
+	case gains:
+		return "evidence " + m.event
+	default:
+		return "evidence " + m.event + " is void"
+	}
+}
+
+// RecordedStep returns the step of one recorded change of a run, with its result.
+func RecordedStep(of *Unit, before *workflow.Run, e *workflow.HistoryEntry, out *workflow.Result) *step {
+	s := &step{
+		from: &globalState{root: &node{of: of, run: before}}, before: before.At(e.Branch), entry: &out.Entry,
+		runEvents: []runEvents{{of: of, events: out.Events}},
+	}
+	if _, waits := before.Asking(e.ApprovalID); waits && e.Type == workflow.EventTransitioned {
+		s.kind = grants
+	}
+	return s
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// evidenceMoves are what can be observed, and what voids it.
-func (c *checker) evidenceMoves(w *world, visit func(*step) bool) {
+// evidenceMoves visits possible observations, and acts that void them.
+func (c *Checker) evidenceMoves(w *globalState, visit func(*step) bool) {
 	if !c.observing {
 		return
 	}
@@ -24,7 +24,7 @@ func (c *checker) evidenceMoves(w *world, visit func(*step) bool) {
 	})
 }
 
-func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spec, visit func(*step) bool) bool {
+func (c *Checker) evidenceMove(w *globalState, path []int, n *node, spec *evidence.Spec, visit func(*step) bool) bool {
 	doubtful, spends := false, false
 	have := func(entry int64) bool { return slices.Contains(n.held, held{spec.Name, entry}) }
 	change := func(kind moveKind, branch, why string, next *node) bool {
@@ -32,7 +32,7 @@ func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spe
 			kind: kind, path: path, branch: branch, event: spec.Name, why: why, doubtful: kind == gains && doubtful,
 			spends: kind == gains && spends,
 		}, from: w}
-		s.to = &world{root: replace(w.root, path, next), met: w.met, count: w.count}
+		s.to = &globalState{root: replace(w.root, path, next), met: w.met, count: w.count}
 		return visit(s)
 	}
 	without := func() *node {
@@ -94,7 +94,7 @@ func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spe
 		switch {
 		case spec.AfterEdit && edits:
 			return change(loses, "", "edit", without())
-		case (spec.AfterEdit || spec.WithinEntry) && c.leaves(w): // nothing is observed in a pause
+		case (spec.AfterEdit || spec.WithinEntry) && c.leaves(w): // a pause has no observations
 			return change(loses, "", "pause", without())
 		case spec.MaxAge > 0:
 			return change(loses, "", "age", without())
@@ -105,7 +105,7 @@ func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spe
 		}
 	}
 	if !possible {
-		if slices.Contains(n.late, spec.Name) && !have(0) { // nobody can count on that
+		if slices.Contains(n.late, spec.Name) && !have(0) { // that is not certain
 			doubtful = true
 			return change(gains, "", "late", gained(0))
 		}
@@ -122,8 +122,8 @@ func (c *checker) evidenceMove(w *world, path []int, n *node, spec *evidence.Spe
 	return true
 }
 
-// observable is a call that an evidence may be of. A shell counts by whatever name.
-func (c *checker) observable(w *world, path []int, n *node, lane *workflow.View, spec *evidence.Spec) answer {
+// observable returns a call that an evidence may be of. A shell counts by any name.
+func (c *Checker) observable(w *globalState, path []int, n *node, lane *workflow.View, spec *evidence.Spec) answer {
 	a := c.calls(w, path, n, lane, workflow.Subject{Tool: spec.Tool, Command: spec.Command})
 	if !a.certain && spec.Command != "" {
 		if other := c.calls(w, path, n, lane, workflow.Subject{Command: spec.Command}); other.certain || !a.possible {
@@ -153,8 +153,8 @@ func names(list []string, name string) bool {
 }
 
 // edits reports that a call of a run may change files: by a tool that does, or by a
-// command, of which nothing is taken for granted.
-func (c *checker) edits(w *world, path []int, n *node) bool {
+// command, without assumptions.
+func (c *Checker) edits(w *globalState, path []int, n *node) bool {
 	for _, lane := range n.run.Lanes() {
 		for _, tool := range c.changers(n.of, lane.State) {
 			if c.calls(w, path, n, &lane, workflow.Subject{Tool: tool}).possible {
@@ -166,14 +166,15 @@ func (c *checker) edits(w *world, path []int, n *node) bool {
 }
 
 // editable reports that a call which may fire an interrupt is allowed in a lane.
-func (c *checker) editable(w *world, path []int, n *node, lane *workflow.View) bool {
+func (c *Checker) editable(w *globalState, path []int, n *node, lane *workflow.View) bool {
 	return slices.ContainsFunc(c.toolsOf(n.of, lane.State, "*"), func(tool string) bool {
 		return toolcall.Edits(n.of.Machine, tool) && c.calls(w, path, n, lane, workflow.Subject{Tool: tool}).possible
 	})
 }
 
-// changers are the tools that may change files in a state, those first that are known to.
-func (c *checker) changers(of *unit, state string) []string {
+// changers returns the tools that may change files in a state, those first that are known
+// to.
+func (c *Checker) changers(of *Unit, state string) []string {
 	var all, doubtful []string
 	for _, tool := range c.toolsOf(of, state, "*") {
 		switch {

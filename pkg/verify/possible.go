@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// way is a step between two worlds, as far as it matters to whether a run can end.
+// way is a step between two global states, as far as it matters to whether a run can end.
 type way struct {
 	from, to int32
 	path     string // of the run and lane
@@ -26,27 +26,27 @@ type way struct {
 type survey struct {
 	*graph
 	ways []way
-	out  [][]int32 // by world, places in ways
+	out  [][]int32 // by global state, places in ways
 	// passed are the guards that have passed, by workflow and name.
 	passed map[[2]string]bool
-	// sure: what a run may have no calls left for does not lead on from where it stands. It can
+	// sure: a call that a run may have used up does not lead on from where it stands. It can
 	// once the run has come there anew.
 	sure bool
 }
 
 // survey explores everything once.
-func (c *checker) survey() *survey {
+func (c *Checker) survey() *survey {
 	s := &survey{passed: map[[2]string]bool{}}
 	s.graph = c.explore("", look{
 		edge: func(g *graph, from, to int32, st *step) {
-			for _, t := range st.told {
+			for _, t := range st.runEvents {
 				for i := range t.events {
 					for _, name := range t.events[i].Guards {
 						s.passed[[2]string{t.of.Machine.Name(), name}] = true
 					}
 				}
 			}
-			if st.kind == cancels || st.kind == loses { // nobody does these to let a run end
+			if st.kind == cancels || st.kind == loses { // these are not taken to let a run end
 				return
 			}
 			s.ways = append(s.ways, way{
@@ -60,13 +60,13 @@ func (c *checker) survey() *survey {
 }
 
 func (s *survey) index() {
-	s.out = make([][]int32, len(s.worlds))
+	s.out = make([][]int32, len(s.globals))
 	for i := range s.ways {
 		s.out[s.ways[i].from] = append(s.out[s.ways[i].from], int32(i))
 	}
 }
 
-// certain is the survey without the ways of which nobody can tell that a run can go them.
+// certain returns the survey without the steps that are not certainly possible.
 func (s *survey) certain() *survey {
 	sure := &survey{graph: s.graph, passed: s.passed, sure: true}
 	for _, w := range s.ways {
@@ -78,18 +78,18 @@ func (s *survey) certain() *survey {
 	return sure
 }
 
-// canReach are the worlds from which one of those that are wanted can be reached.
-func (s *survey) canReach(wanted func(*world) bool) []bool {
-	into := make([][]int32, len(s.worlds))
+// canReach returns the global states from which one of those that are wanted can be reached.
+func (s *survey) canReach(wanted func(*globalState) bool) []bool {
+	into := make([][]int32, len(s.globals))
 	for i := range s.ways {
 		if !s.ways[i].unsure {
 			into[s.ways[i].to] = append(into[s.ways[i].to], s.ways[i].from)
 		}
 	}
-	can := make([]bool, len(s.worlds))
+	can := make([]bool, len(s.globals))
 	var queue []int32
-	for i := range s.worlds {
-		if wanted(s.worlds[i].world) {
+	for i := range s.globals {
+		if wanted(s.globals[i].globalState) {
 			can[i] = true
 			queue = append(queue, int32(i))
 		}
@@ -107,13 +107,13 @@ func (s *survey) canReach(wanted func(*world) bool) []bool {
 	return can
 }
 
-// stuck finds a world from which nothing that is wanted can be reached any more, with the
-// values of the context for which that is so.
-func (c *checker) stuck(s *survey, can []bool, done func(*world) bool) (at int32, values map[string][]assigned,
+// stuck finds a global state from which no wanted state can be reached any more, with the values
+// of the context that cause it.
+func (c *Checker) stuck(s *survey, can []bool, done func(*globalState) bool) (at int32, values map[string][]assigned,
 	found bool,
 ) {
-	for i := range s.worlds {
-		w := s.worlds[i].world
+	for i := range s.globals {
+		w := s.globals[i].globalState
 		if done(w) {
 			continue
 		}
@@ -126,7 +126,7 @@ func (c *checker) stuck(s *survey, can []bool, done func(*world) bool) (at int32
 }
 
 // stuckIn chooses, for every lane, values under which none of its ways leads on.
-func (c *checker) stuckIn(s *survey, at int32, can []bool) (values map[string][]assigned, stuck bool) {
+func (c *Checker) stuckIn(s *survey, at int32, can []bool) (values map[string][]assigned, stuck bool) {
 	byLane := map[string][]*way{}
 	var lanes []string
 	for _, i := range s.out[at] {
@@ -146,7 +146,7 @@ func (c *checker) stuckIn(s *survey, at int32, can []bool) (values map[string][]
 	for _, lane := range lanes {
 		blocking, complete := c.blocking(byLane[lane])
 		if !complete {
-			c.blame("the guards of a state tell apart too many combinations of values")
+			c.addCause("the guards of a state tell apart too many combinations of values")
 		}
 		if blocking == nil {
 			return nil, false
@@ -156,9 +156,9 @@ func (c *checker) stuckIn(s *survey, at int32, can []bool) (values map[string][]
 	return values, true
 }
 
-// blocking are values of the keys that ways depend on, under which none of them is open;
-// nil when there are none.
-func (c *checker) blocking(ways []*way) (values []assigned, complete bool) {
+// blocking returns values of the keys that ways depend on, under which none of them is
+// open; nil when there are none.
+func (c *Checker) blocking(ways []*way) (values []assigned, complete bool) {
 	var guards []string
 	var members []document.Member
 	for _, way := range ways {
@@ -188,22 +188,22 @@ func (c *checker) blocking(ways []*way) (values []assigned, complete bool) {
 }
 
 // final reports that the main run has ended in a final state.
-func final(w *world) bool { return w.root.run.Status.Ended() }
+func final(w *globalState) bool { return w.root.run.Status.Ended() }
 
 // alwaysPossible decides that a final state, or a certain one, can be reached from
 // everywhere.
-func (c *checker) alwaysPossible(p *workflow.Property) Result {
+func (c *Checker) alwaysPossible(p *workflow.Property) Result {
 	s := c.survey()
 	wanted, done := final, final
 	if p.Target != "" {
-		wanted = func(w *world) bool { return w.root.run.State == p.Target && w.root.run.Fork == nil }
-		done = func(w *world) bool { return final(w) && wanted(w) }
+		wanted = func(w *globalState) bool { return w.root.run.State == p.Target && w.root.run.Fork == nil }
+		done = func(w *globalState) bool { return final(w) && wanted(w) }
 	}
-	arrived := func(w *world) bool { return done(w) || p.Target != "" && wanted(w) }
+	arrived := func(w *globalState) bool { return done(w) || p.Target != "" && wanted(w) }
 	at, values, stuck := c.stuck(s, s.canReach(wanted), arrived)
 	r := c.proved(s.graph, false)
 	if s.full {
-		return r // what was not explored may lead on
+		return r // unexplored parts may lead on
 	}
 	if !stuck {
 		sure := s.certain()
@@ -218,9 +218,9 @@ func (c *checker) alwaysPossible(p *workflow.Property) Result {
 }
 
 // canBeDecided decides that humans can grant everything that they can be asked for.
-func (c *checker) canBeDecided(p *workflow.Property) Result {
+func (c *Checker) canBeDecided(p *workflow.Property) Result {
 	type question struct {
-		of    *unit
+		of    *Unit
 		kind  consent.Kind
 		state string
 		event string
@@ -228,8 +228,8 @@ func (c *checker) canBeDecided(p *workflow.Property) Result {
 	var wrong *question
 	var at int32
 	g := c.explore(p.Name, look{
-		world: func(g *graph, i int32) bool {
-			w := g.worlds[i].world
+		globalState: func(g *graph, i int32) bool {
+			w := g.globals[i].globalState
 			w.root.each(nil, func(path []int, n *node) {
 				for _, lane := range n.run.Lanes() {
 					if wrong != nil || n.run.Status.Ended() {
@@ -262,8 +262,8 @@ func (c *checker) canBeDecided(p *workflow.Property) Result {
 	return r
 }
 
-// asked is a tool of which a policy asks humans in a lane, or empty.
-func (c *checker) asked(w *world, path []int, n *node, lane *workflow.View) string {
+// asked returns a tool of which a policy asks humans in a lane, or empty.
+func (c *Checker) asked(w *globalState, path []int, n *node, lane *workflow.View) string {
 	for _, tool := range c.toolsOf(n.of, lane.State, "*") {
 		if a := c.calls(w, path, n, lane, workflow.Subject{Tool: tool}); a.asks || a.mayAsk {
 			return tool
@@ -272,14 +272,14 @@ func (c *checker) asked(w *world, path []int, n *node, lane *workflow.View) stri
 	return ""
 }
 
-func (c *checker) decidable(of *unit, kind consent.Kind, holders map[string][]string) bool {
+func (c *Checker) decidable(of *Unit, kind consent.Kind, holders map[string][]string) bool {
 	if of.Process != nil && kind == consent.Transition {
 		kind = consent.ProcessStep
 	}
 	return assemble(of.Machine.Meta().Approval, kind, holders).grantable()
 }
 
-func (c *checker) whyNot(of *unit, kind consent.Kind, holders map[string][]string) string {
+func (c *Checker) whyNot(of *Unit, kind consent.Kind, holders map[string][]string) string {
 	terms := of.Machine.Meta().Approval
 	if err := terms.Check(consent.Asker{Principal: agent, SessionID: agent, RootID: agent}); err != nil {
 		return err.Error()

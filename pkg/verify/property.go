@@ -13,11 +13,11 @@ import (
 )
 
 // property decides one.
-func (c *checker) property(p *workflow.Property) Result {
-	c.stubbed, c.blamed = map[string]bool{}, nil
+func (c *Checker) property(p *workflow.Property) Result {
+	c.stubbed, c.causes = map[string]bool{}, nil
 	for _, u := range c.units {
 		for _, key := range u.words.coarse {
-			c.blame("the values of " + document.Quote(key) + " that guards of " + document.Quote(u.Machine.Name()) +
+			c.addCause("the values of " + document.Quote(key) + " that guards of " + document.Quote(u.Machine.Name()) +
 				" tell apart are too many, or cannot be listed")
 		}
 	}
@@ -34,7 +34,7 @@ func (c *checker) property(p *workflow.Property) Result {
 	default:
 		r = Result{Verdict: Undecided, Reason: "this version does not know such a property"}
 	}
-	if r.Verdict == Proved && p.Running && c.main.Machine.Enforcement() == workflow.WhileRunning && !c.holdsPaused(p) {
+	if r.Verdict == Proved && p.Running && c.Main.Machine.Enforcement() == workflow.WhileRunning && !c.holdsPaused(p) {
 		r.Verdict = ProvedRunning
 	}
 	r.Property = *p
@@ -42,16 +42,16 @@ func (c *checker) property(p *workflow.Property) Result {
 }
 
 // holdsPaused reports that a property which is limited to the run is proved without that, too.
-func (c *checker) holdsPaused(p *workflow.Property) bool {
+func (c *Checker) holdsPaused(p *workflow.Property) bool {
 	whole := *p
 	whole.Running = false
 	return c.property(&whole).Verdict == Proved
 }
 
-// proved is the verdict where nothing was found: it is proved only where nothing was
-// left out.
-func (c *checker) proved(g *graph, calls bool) Result {
-	r := Result{Verdict: Proved, States: len(g.worlds), Explored: g.digest()}
+// proved returns the verdict without a finding: it is proved only for a complete
+// exploration.
+func (c *Checker) proved(g *graph, calls bool) Result {
+	r := Result{Verdict: Proved, States: len(g.globals), Explored: g.digest()}
 	undecided := func(format string, args ...any) {
 		r.Verdict = Undecided
 		if r.Reason != "" {
@@ -60,9 +60,9 @@ func (c *checker) proved(g *graph, calls bool) Result {
 		r.Reason += fmt.Sprintf(format, args...)
 	}
 	if g.full {
-		undecided("%d states were explored, and there are more (--max-states)", len(g.worlds))
+		undecided("%d states were explored, and there are more (--max-states)", len(g.globals))
 	}
-	for _, why := range c.blamed {
+	for _, why := range c.causes {
 		undecided("%s", why)
 	}
 	if names := slices.Sorted(maps.Keys(c.stubbed)); len(names) > 0 {
@@ -94,7 +94,7 @@ func quoted(names []string) string {
 
 // offence is where a property is not kept.
 type offence struct {
-	// at is the world before it, and by the step that is one; nil where a call is.
+	// at is the global state before it, and by the step that is one; nil where a call is.
 	at int32
 	by *step
 	// call that is allowed there, of the run and lane.
@@ -105,12 +105,12 @@ type offence struct {
 }
 
 // never decides never and before: the subject happens only where the condition is met.
-func (c *checker) never(p *workflow.Property) Result {
+func (c *Checker) never(p *workflow.Property) Result {
 	var found, vague *offence
 	look := look{
 		step: func(_ *graph, from int32, s *step) (follow, going bool) {
-			s.to.met = s.from.met || c.meets(p.Condition, s)
-			if c.subjectOf(&p.Subject, s) && !s.to.met && !c.evident(p.Condition, s.from, s.path, &s.before) {
+			s.to.met = s.from.met || c.Meets(p.Condition, s)
+			if c.SubjectOf(&p.Subject, s) && !s.to.met && !c.evident(p.Condition, s.from, s.path, &s.before) {
 				found = &offence{at: from, by: s}
 				return false, false
 			}
@@ -118,8 +118,8 @@ func (c *checker) never(p *workflow.Property) Result {
 		},
 	}
 	if p.Subject.Calls() {
-		look.world = func(g *graph, at int32) bool {
-			o := c.callIn(p, g.worlds[at].world)
+		look.globalState = func(g *graph, at int32) bool {
+			o := c.callIn(p, g.globals[at].globalState)
 			if o == nil {
 				return true
 			}
@@ -136,15 +136,15 @@ func (c *checker) never(p *workflow.Property) Result {
 	}
 	c.stubbed, c.sought = map[string]bool{}, p.Subject.Event
 	defer func() { c.sought = "" }()
-	var initial *world
-	g := c.explore(p.Name, look, func(w *world) {
-		w.met = begunIn(p.Condition, w.root.run.State)
+	var initial *globalState
+	g := c.explore(p.Name, look, func(w *globalState) {
+		w.met = BegunIn(p.Condition, w.root.run.State)
 		if p.Subject.State != "" && p.Subject.State == w.root.run.State && !w.met {
 			initial = w
 		}
 	})
 	if initial != nil {
-		return Result{Verdict: Refuted, States: len(g.worlds), Reason: "every run begins in state " +
+		return Result{Verdict: Refuted, States: len(g.globals), Reason: "every run begins in state " +
 			document.Quote(p.Subject.State)}
 	}
 	r := c.proved(g, p.Subject.Calls())
@@ -154,21 +154,21 @@ func (c *checker) never(p *workflow.Property) Result {
 	case vague != nil:
 		r.Verdict = Undecided
 		r.Reason = fmt.Sprintf("in state %s a call of %s could be allowed, and no such call was found; list the commands of the state",
-			document.Quote(g.worlds[vague.at].at(vague.path).laneOf(vague.branch).State), document.Quote(vague.call.tool))
+			document.Quote(g.globals[vague.at].at(vague.path).laneOf(vague.branch).State), document.Quote(vague.call.tool))
 	}
 	return r
 }
 
-// laneOf is the lane of a branch.
+// laneOf returns the lane of a branch.
 func (n *node) laneOf(branch string) workflow.View { return n.run.At(branch) }
 
-// meets reports that a step meets a condition, other than by evidence.
-func (c *checker) meets(cond *workflow.Condition, s *step) bool {
+// Meets reports that a step meets a condition, other than by evidence.
+func (c *Checker) Meets(cond *workflow.Condition, s *step) bool {
 	switch {
 	case cond == nil:
 		return false
 	case len(cond.Any) > 0:
-		return slices.ContainsFunc(cond.Any, func(one workflow.Condition) bool { return c.meets(&one, s) })
+		return slices.ContainsFunc(cond.Any, func(one workflow.Condition) bool { return c.Meets(&one, s) })
 	case cond.Event != "":
 		return c.takes(cond.Event, s)
 	case cond.State != "":
@@ -181,7 +181,7 @@ func (c *checker) meets(cond *workflow.Condition, s *step) bool {
 }
 
 // evident reports that the evidence of a condition is held in a lane.
-func (c *checker) evident(cond *workflow.Condition, w *world, path []int, lane *workflow.View) bool {
+func (c *Checker) evident(cond *workflow.Condition, w *globalState, path []int, lane *workflow.View) bool {
 	if cond != nil && len(cond.Any) > 0 {
 		return slices.ContainsFunc(cond.Any, func(one workflow.Condition) bool { return c.evident(&one, w, path, lane) })
 	}
@@ -195,7 +195,8 @@ func (c *checker) evident(cond *workflow.Condition, w *world, path []int, lane *
 	return w.root.holds(&at, cond.Evidence)
 }
 
-func (c *checker) subjectOf(s *workflow.Subject, by *step) bool {
+// SubjectOf reports that a step is the subject of a property.
+func (c *Checker) SubjectOf(s *workflow.Subject, by *step) bool {
 	switch {
 	case s.State != "":
 		return c.enters(s.State, by)
@@ -207,7 +208,7 @@ func (c *checker) subjectOf(s *workflow.Subject, by *step) bool {
 }
 
 // takes reports that the main run has taken an event.
-func (c *checker) takes(event string, s *step) bool {
+func (c *Checker) takes(event string, s *step) bool {
 	return c.happens(s, func(ev *workflow.Event) bool {
 		switch ev.Type {
 		case workflow.EventTransitioned, workflow.EventForked, workflow.EventInvoked:
@@ -219,7 +220,7 @@ func (c *checker) takes(event string, s *step) bool {
 }
 
 // enters reports that a lane of the main run has come into a state.
-func (c *checker) enters(state string, s *step) bool {
+func (c *Checker) enters(state string, s *step) bool {
 	return c.happens(s, func(ev *workflow.Event) bool {
 		switch ev.Type {
 		case workflow.EventTransitioned, workflow.EventInterrupted, workflow.EventForced, workflow.EventJoined,
@@ -228,7 +229,7 @@ func (c *checker) enters(state string, s *step) bool {
 		case workflow.EventApprovalRejected:
 			return ev.To == state && ev.From != ev.To
 		case workflow.EventForked:
-			fork := c.main.Machine.State(ev.From).Fork(ev.Event)
+			fork := c.Main.Machine.State(ev.From).Fork(ev.Event)
 			return fork != nil && slices.ContainsFunc(fork.Branches, func(b workflow.ForkBranch) bool { return b.Initial == state })
 		default:
 			return false
@@ -236,9 +237,9 @@ func (c *checker) enters(state string, s *step) bool {
 	})
 }
 
-func (c *checker) happens(s *step, is func(*workflow.Event) bool) bool {
-	for _, t := range s.told {
-		if t.of != c.main {
+func (c *Checker) happens(s *step, is func(*workflow.Event) bool) bool {
+	for _, t := range s.runEvents {
+		if t.of != c.Main {
 			continue
 		}
 		for i := range t.events {
@@ -250,23 +251,23 @@ func (c *checker) happens(s *step, is func(*workflow.Event) bool) bool {
 	return false
 }
 
-// approves reports that a step is what humans have agreed to, of those that a condition
-// asks for.
-func (c *checker) approves(a *workflow.ApprovalCondition, s *step) bool {
+// approves reports that a step is an agreement of humans, of those that a condition asks
+// for.
+func (c *Checker) approves(a *workflow.ApprovalCondition, s *step) bool {
 	if s.kind != grants || s.entry == nil || s.entry.Type != workflow.EventTransitioned {
 		return false
 	}
 	of := s.from.at(s.path).of
-	if (a.State != "" || a.Event != "") && of != c.main {
+	if (a.State != "" || a.Event != "") && of != c.Main {
 		return false
 	}
 	return (a.State == "" || a.State == s.entry.From) && (a.Event == "" || a.Event == s.entry.Event) &&
 		(a.By == "" || c.terms(of).needs(a.By))
 }
 
-// callIn finds a call of the subject that could be allowed in a world in which it must
+// callIn finds a call of the subject that could be allowed in a global state in which it must
 // not.
-func (c *checker) callIn(p *workflow.Property, w *world) *offence {
+func (c *Checker) callIn(p *workflow.Property, w *globalState) *offence {
 	if w.met {
 		return nil
 	}
@@ -284,7 +285,7 @@ func (c *checker) callIn(p *workflow.Property, w *world) *offence {
 			return
 		case c.evident(p.Condition, w, path, &lane):
 			return
-		case a.asks && c.agreedTo(p.Condition, n.of):
+		case a.asks && c.AgreedTo(p.Condition, n.of):
 			return
 		}
 		if found == nil || a.certain {
@@ -316,13 +317,13 @@ func (c *checker) callIn(p *workflow.Property, w *world) *offence {
 	return found
 }
 
-// agreedTo reports that the approval of a call is what a condition asks for.
-func (c *checker) agreedTo(cond *workflow.Condition, of *unit) bool {
+// AgreedTo reports that the approval of a call meets a condition.
+func (c *Checker) AgreedTo(cond *workflow.Condition, of *Unit) bool {
 	switch {
 	case cond == nil:
 		return false
 	case len(cond.Any) > 0:
-		return slices.ContainsFunc(cond.Any, func(one workflow.Condition) bool { return c.agreedTo(&one, of) })
+		return slices.ContainsFunc(cond.Any, func(one workflow.Condition) bool { return c.AgreedTo(&one, of) })
 	case cond.Approval == nil || cond.Approval.State != "" || cond.Approval.Event != "":
 		return false
 	default:
@@ -330,15 +331,15 @@ func (c *checker) agreedTo(cond *workflow.Condition, of *unit) bool {
 	}
 }
 
-// begunIn reports that a condition is met by the state that a run begins in.
-func begunIn(cond *workflow.Condition, state string) bool {
+// BegunIn reports that a condition is met by the state that a run begins in.
+func BegunIn(cond *workflow.Condition, state string) bool {
 	return cond != nil && (cond.State == state || slices.ContainsFunc(cond.Any,
-		func(one workflow.Condition) bool { return begunIn(&one, state) }))
+		func(one workflow.Condition) bool { return BegunIn(&one, state) }))
 }
 
 // keepsBelow reports that a run which was invoked and has not ended cannot be left, so that none
 // of the family can be paused. Those that are not given may be left.
-func keepsBelow(w *world) bool {
+func keepsBelow(w *globalState) bool {
 	keeps := false
 	w.root.each(nil, func(_ []int, n *node) {
 		keeps = keeps || !n.of.stub && !n.run.Status.Ended() && (n.of.Machine.Enforcement().Keeps() || n.of.Process != nil)
@@ -347,18 +348,18 @@ func keepsBelow(w *world) bool {
 }
 
 // leaves reports that the agent may pause the run when it waits for no other, which lifts enforcement.
-func (c *checker) leaves(w *world) bool {
+func (c *Checker) leaves(w *globalState) bool {
 	return !w.root.of.Machine.Enforcement().Keeps() && w.root.of.Process == nil
 }
 
 // atMost decides how often a call can be allowed in one run. A state admits as many in
-// each entry as max_iterations says; nothing else is counted on.
-func (c *checker) atMost(p *workflow.Property) Result {
+// each entry as max_iterations says; other limits are not relied on.
+func (c *Checker) atMost(p *workflow.Property) Result {
 	over := int(p.Most) + 1
 	var found *offence
 	vague, open := false, false
 	name := func(n *node, lane *workflow.View) string { return fmt.Sprint(n.run.ID, " ", lane.Entry) }
-	gain := func(w *world, before []string) {
+	gain := func(w *globalState, before []string) {
 		w.root.each(nil, func(path []int, n *node) {
 			for _, lane := range n.run.Lanes() {
 				if n.run.Status.Ended() || slices.Contains(before, name(n, &lane)) {
@@ -378,7 +379,7 @@ func (c *checker) atMost(p *workflow.Property) Result {
 			}
 		})
 	}
-	entries := func(w *world) (all []string) {
+	entries := func(w *globalState) (all []string) {
 		w.root.each(nil, func(_ []int, n *node) {
 			for _, lane := range n.run.Lanes() {
 				all = append(all, name(n, &lane))
@@ -387,8 +388,8 @@ func (c *checker) atMost(p *workflow.Property) Result {
 		return all
 	}
 	look := look{
-		world: func(g *graph, at int32) bool {
-			w := g.worlds[at].world
+		globalState: func(g *graph, at int32) bool {
+			w := g.globals[at].globalState
 			o := c.openCall(p, w)
 			switch {
 			case w.count >= over:
@@ -406,10 +407,10 @@ func (c *checker) atMost(p *workflow.Property) Result {
 			gain(s.to, entries(s.from))
 			return true, true
 		},
-		better: func(known, now *world) bool { return now.count > known.count },
+		better: func(known, now *globalState) bool { return now.count > known.count },
 	}
 	c.stubbed = map[string]bool{}
-	g := c.explore(p.Name, look, func(w *world) { gain(w, nil) })
+	g := c.explore(p.Name, look, func(w *globalState) { gain(w, nil) })
 	r := c.proved(g, true)
 	r.Notes = append(r.Notes, "a run that an operator has held begins a new entry of its state when it is resumed; that is left aside")
 	switch {
@@ -435,7 +436,7 @@ func uncounted(in *workflow.StateView, s workflow.Subject) bool {
 
 // openCall finds a call that could be allowed without an end: after the run, or while its agent
 // has paused it.
-func (c *checker) openCall(p *workflow.Property, w *world) *offence {
+func (c *Checker) openCall(p *workflow.Property, w *globalState) *offence {
 	if p.Running {
 		return nil
 	}

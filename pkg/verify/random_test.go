@@ -150,7 +150,7 @@ type walker struct {
 	kid      *workflow.Run
 	now      time.Time
 	// told is all that was announced, in order.
-	told []workflow.Event
+	runEvents []workflow.Event
 	// agreed is true in what a human has let through.
 	granted bool
 	// commanded is told every command of the run that has changed it; may be nil.
@@ -171,7 +171,7 @@ func (w *walker) data() document.Value {
 // step takes one step; what is refused changes nothing.
 func (w *walker) step() {
 	w.now = w.now.Add(time.Second)
-	w.told = w.told[:0]
+	w.runEvents = w.runEvents[:0]
 	lanes := w.run.Lanes()
 	if len(lanes) == 0 {
 		return
@@ -221,7 +221,7 @@ func (w *walker) take(cmd workflow.Command) {
 	_, grant := cmd.(workflow.Grant)
 	w.granted = w.granted || grant && out.Entry.Type == workflow.EventTransitioned
 	w.run = out.Run
-	w.told = append(w.told, out.Events...)
+	w.runEvents = append(w.runEvents, out.Events...)
 	if out.Spawned != nil {
 		kid := out.Spawned.Run
 		w.kid = &kid
@@ -278,12 +278,12 @@ var someCalls = []struct{ tool, command string }{
 func TestSound(t *testing.T) {
 	t.Parallel()
 	d := drawer{randtest.New(t, 1)}
-	steps, calls, worlds := 0, 0, 0
+	steps, calls, globals := 0, 0, 0
 	for range randtest.Size(40, 2000) {
 		src := d.workflow()
 		m := model(t, src+"\n---\n"+drawnChild)
 		all := verify.Explore(m)
-		worlds += all.Worlds
+		globals += all.GlobalStates
 		for range 4 {
 			w := newWalker(d, m)
 			for range 25 {
@@ -323,7 +323,7 @@ func TestSound(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d worlds, %d steps, %d allowed calls", worlds, steps, calls)
+	t.Logf("%d global states, %d steps, %d allowed calls", globals, steps, calls)
 	if steps < 800 || calls < 800 {
 		t.Errorf("the walks are too tame: %d steps, %d allowed calls", steps, calls)
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// refute tells a counterexample as a scenario and plays it. What cannot be played is not
-// one.
-func (c *checker) refute(p *workflow.Property, g *graph, o *offence, r Result) Result {
-	moves, worlds := g.path(o.at)
-	last := worlds[len(worlds)-1]
-	s := c.tell(moves, worlds)
+// refute writes a counterexample as a scenario and plays it. One that cannot be played is
+// dropped.
+func (c *Checker) refute(p *workflow.Property, g *graph, o *offence, r Result) Result {
+	moves, globals := g.path(o.at)
+	last := globals[len(globals)-1]
+	s := c.tell(moves, globals)
 	switch {
 	case p.Kind == workflow.AtMost && o.call.tool == "":
-		s = c.tellCalls(p, moves, worlds)
+		s = c.tellCalls(p, moves, globals)
 		r.Reason = fmt.Sprintf("%d calls of %s are allowed in one run", p.Most+1, describe(&p.Subject))
 		s.expect("decision", text(string(toolcall.Deny)))
 	case o.by != nil:
@@ -67,7 +67,7 @@ func (c *checker) refute(p *workflow.Property, g *graph, o *offence, r Result) R
 	return s.play(p, r)
 }
 
-// unmet says what has not happened.
+// unmet describes the missing act.
 func unmet(p *workflow.Property) string {
 	cond := p.Condition
 	switch {
@@ -104,8 +104,9 @@ func describe(s *workflow.Subject) string {
 	}
 }
 
-// count is how many transitions the steps so far have made, as a scenario counts them.
-func count(s *story) document.Value {
+// count returns how many transitions the steps so far have made, as a scenario counts
+// them.
+func count(s *counterexample) document.Value {
 	v, ok := s.without(len(s.lines) - 1)
 	if !ok {
 		return document.NumberValue("0")
@@ -113,9 +114,9 @@ func count(s *story) document.Value {
 	return v
 }
 
-// without plays the first steps of the story, and returns the count of transitions that
+// without plays the first steps of the counterexample, and returns the count of transitions that
 // they have led to.
-func (s *story) without(steps int) (document.Value, bool) {
+func (s *counterexample) without(steps int) (document.Value, bool) {
 	short := *s
 	short.lines = slices.Clone(s.lines[:steps])
 	short.add(member("advance", text("1ns")), member("expect", record(member("transition_count",
@@ -127,14 +128,14 @@ func (s *story) without(steps int) (document.Value, bool) {
 	return results[0].Actual.Get("transition_count")
 }
 
-// tellCalls tells moves with the calls that are made on the way.
-func (c *checker) tellCalls(p *workflow.Property, moves []move, worlds []*world) *story {
-	s := &story{c: c}
+// tellCalls writes moves with the calls that are made on the way.
+func (c *Checker) tellCalls(p *workflow.Property, moves []move, globals []*globalState) *counterexample {
+	s := &counterexample{c: c}
 	left := int(p.Most) + 1
 	var before []string
-	for i, w := range worlds {
+	for i, w := range globals {
 		if moves[i].kind != begins {
-			s.move(&moves[i], worlds[i-1])
+			s.move(&moves[i], globals[i-1])
 		}
 		var now []string
 		w.root.each(nil, func(path []int, n *node) {
@@ -176,8 +177,8 @@ func (c *checker) tellCalls(p *workflow.Property, moves []move, worlds []*world)
 	return s
 }
 
-// spurious is the verdict on a counterexample that is none.
-func (s *story) spurious(r Result, why string) Result {
+// spurious returns the verdict on a counterexample that is none.
+func (s *counterexample) spurious(r Result, why string) Result {
 	r.Verdict = Undecided
 	r.Reason = "spurious: the exploration found a way that no run was found to take: " + why
 	r.Counterexample = nil
@@ -186,7 +187,7 @@ func (s *story) spurious(r Result, why string) Result {
 
 // play confirms a counterexample: every step but the last is as it must be, and the last
 // is not.
-func (s *story) play(p *workflow.Property, r Result) Result {
+func (s *counterexample) play(p *workflow.Property, r Result) Result {
 	if s.wrong != "" {
 		return s.spurious(r, s.wrong)
 	}
@@ -208,13 +209,13 @@ func (s *story) play(p *workflow.Property, r Result) Result {
 	}
 	r.Verdict = Refuted
 	r.Counterexample = &Counterexample{
-		Steps: s.steps(), Stands: s.stands(), Scenario: s.scenario(p.Name, "Property "+p.Name+" is not kept: "+r.Reason+"."),
+		Steps: s.steps(), Stands: s.statesVisited(), Scenario: s.scenario(p.Name, "Property "+p.Name+" is not kept: "+r.Reason+"."),
 	}
 	return r
 }
 
 // results plays the scenario in memory.
-func (s *story) results(name string) ([]scenario.Result, string) {
+func (s *counterexample) results(name string) ([]scenario.Result, string) {
 	files := map[string]document.Value{}
 	for _, d := range append([]Definition{s.c.model.Main}, s.c.model.Others...) {
 		files[d.File] = d.Text
@@ -228,7 +229,7 @@ func (s *story) results(name string) ([]scenario.Result, string) {
 			if !ok {
 				return scenario.Source{}, fmt.Errorf("there is no file %s", name)
 			}
-			// JSON is YAML too, whatever the file was.
+			// JSON is YAML too, for any file.
 			return scenario.Source{Name: name, Text: v.AppendJSON(nil)}, nil
 		})
 	if suite == nil {
@@ -241,13 +242,13 @@ func (s *story) results(name string) ([]scenario.Result, string) {
 	return suite.Play(nil), ""
 }
 
-// refuteStuck tells how a run comes to where nothing leads on.
-func (c *checker) refuteStuck(p *workflow.Property, g *survey, at int32, chosen map[string][]assigned,
+// refuteStuck describes how a run comes to a dead end.
+func (c *Checker) refuteStuck(p *workflow.Property, g *survey, at int32, chosen map[string][]assigned,
 	r Result,
 ) Result {
-	moves, worlds := g.path(at)
-	last := worlds[len(worlds)-1]
-	s := c.tell(moves, worlds)
+	moves, globals := g.path(at)
+	last := globals[len(globals)-1]
+	s := c.tell(moves, globals)
 	var states []string
 	last.root.each(nil, func(path []int, n *node) {
 		for _, lane := range n.run.Lanes() {
@@ -279,8 +280,8 @@ func (c *checker) refuteStuck(p *workflow.Property, g *survey, at int32, chosen 
 	return s.play(p, r)
 }
 
-// refused plays a story and then an event, which must be refused.
-func (c *checker) refused(s *story, w *way) bool {
+// refused plays a counterexample and then an event, which must be refused.
+func (c *Checker) refused(s *counterexample, w *way) bool {
 	try := *s
 	try.lines = slices.Clone(s.lines)
 	try.add(member("event", text(w.event)))
@@ -288,12 +289,12 @@ func (c *checker) refused(s *story, w *way) bool {
 	return err == "" && len(results) == 1 && !results[0].OK && results[0].Step == len(try.lines)-1
 }
 
-// tellUndecided adds to a verdict how a run comes to a world, where that can be told.
-func (c *checker) tellUndecided(g *graph, at int32, r *Result) {
-	moves, worlds := g.path(at)
-	s := c.tell(moves, worlds)
+// tellUndecided adds to a verdict how a run comes to a global state, where that can be notified.
+func (c *Checker) tellUndecided(g *graph, at int32, r *Result) {
+	moves, globals := g.path(at)
+	s := c.tell(moves, globals)
 	if s.wrong != "" || len(s.lines) == 0 {
 		return
 	}
-	r.Counterexample = &Counterexample{Steps: s.steps(), Stands: s.stands()}
+	r.Counterexample = &Counterexample{Steps: s.steps(), Stands: s.statesVisited()}
 }

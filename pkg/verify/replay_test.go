@@ -11,7 +11,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/pkg/verify"
+
+	"github.com/interlock-run/interlock/pkg/verify/conform"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -23,7 +24,7 @@ func TestReplayByItself(t *testing.T) {
 	for range randtest.Size(120, 3000) {
 		m := workflow.Compile(mustParse(t, d.workflow()), 1)
 		trace := recorded(t, m, d, 20)
-		out := verify.Replay(trace, &verify.Candidate{Machine: m})
+		out := conform.Replay(trace, &conform.Candidate{Machine: m})
 		if out.First != nil || len(out.Open) > 0 || out.Same != len(trace.History)+len(trace.Decisions) {
 			t.Fatalf("%d of %d entries, %v, %+v", out.Same, len(trace.History)+len(trace.Decisions), out.Open, out.First)
 		}
@@ -50,10 +51,10 @@ func TestReplayFindsTheFirst(t *testing.T) {
 			continue
 		}
 		other := workflow.Compile(def, 1)
-		out := verify.Replay(trace, &verify.Candidate{Machine: other})
+		out := conform.Replay(trace, &conform.Candidate{Machine: other})
 		by := *trace
 		by.Definitions = map[int64]*workflow.Machine{1: other}
-		conforms := verify.Conform(&by)
+		conforms := conform.Conform(&by)
 		if out.First == nil {
 			same++
 			for _, difference := range conforms.Differences {
@@ -65,7 +66,7 @@ func TestReplayFindsTheFirst(t *testing.T) {
 		}
 		differing++
 		counted := strings.Contains(out.First.What, string(toolcall.CodeMaxIterations)) // conformance leaves counters aside
-		if !counted && !slices.ContainsFunc(conforms.Differences, func(c verify.Difference) bool {
+		if !counted && !slices.ContainsFunc(conforms.Differences, func(c conform.Difference) bool {
 			return c.Entry == out.First.Entry && c.Number == out.First.Number
 		}) {
 			t.Fatalf("%+v is no difference: %v\n%s\n%s", out.First, conforms.Differences, src, changed)
@@ -122,11 +123,11 @@ const replayed = `{
 func TestReplayEffects(t *testing.T) {
 	t.Parallel()
 	m := workflow.Compile(mustParse(t, replayed), 1)
-	trace := &verify.Trace{RunID: "r", Definitions: map[int64]*workflow.Machine{1: m}}
+	trace := &conform.Trace{RunID: "r", Definitions: map[int64]*workflow.Machine{1: m}}
 	run := m.Start(workflow.StartParams{ID: "r", Context: document.ObjectValue(nil)}, "agent", noon)
 	trace.History = append(trace.History, run.Entry)
 	call := func(tool, input string, decision toolcall.Decision, code toolcall.Code) {
-		trace.Decisions = append(trace.Decisions, verify.Traced{
+		trace.Decisions = append(trace.Decisions, conform.Traced{
 			Sequence: int64(len(trace.Decisions) + 1), RunVersion: run.Run.Version, State: run.Run.State, Tool: tool, Input: []byte(input), CallID: "c",
 			Digest: toolcall.InputDigest(tool, []byte(input)), Decision: decision, Code: code, Principal: "agent", Time: noon,
 		})
@@ -152,24 +153,24 @@ func TestReplayEffects(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, definition, policy string
-		effect                   verify.Effect
+		effect                   conform.Effect
 		entry                    string
 		number                   int64
 		cause                    string
 	}{
 		{"itself", replayed, "", "", "", 0, ""},
-		{"a tool less", replace(`"Read", "Bash"`, `"Bash"`), "", verify.Tightened, "decision", 1, `state "a"`},
-		{"a tool more", replace(`"Read", "Bash"`, `"Read", "Bash", "Edit"`), "", verify.Loosened, "decision", 2, `state "a"`},
-		{"a command less", replace(`["ls"]`, `["cat"]`), "", verify.Tightened, "decision", 3, `state "a"`},
-		{"fewer calls", replace(`"max_iterations": 2`, `"max_iterations": 1`), "", verify.Tightened, "decision", 3, `state "a"`},
-		{"more calls", replace(`"max_iterations": 2`, `"max_iterations": 3`), "", verify.Loosened, "decision", 4, `state "a"`},
-		{"no approval", replace(`{"target": "b", "requires_approval": true}`, `"b"`), "", verify.Loosened, "history", 2, `state "a"`},
-		{"another target", replace(`"END": "z"`, `"END": "a"`), "", verify.Diverted, "history", 4, `state "b"`},
-		{"no event", replace(`"END": "z"`, `"FIN": "z"`), "", verify.Tightened, "history", 4, `state "b"`},
-		{"a policy that denies", replayed, `{"role": "agent", "deny": [{"capability": "bash"}]}`, verify.Tightened, "decision", 3, `policy "p", /deny/0`},
+		{"a tool less", replace(`"Read", "Bash"`, `"Bash"`), "", conform.Tightened, "decision", 1, `state "a"`},
+		{"a tool more", replace(`"Read", "Bash"`, `"Read", "Bash", "Edit"`), "", conform.Loosened, "decision", 2, `state "a"`},
+		{"a command less", replace(`["ls"]`, `["cat"]`), "", conform.Tightened, "decision", 3, `state "a"`},
+		{"fewer calls", replace(`"max_iterations": 2`, `"max_iterations": 1`), "", conform.Tightened, "decision", 3, `state "a"`},
+		{"more calls", replace(`"max_iterations": 2`, `"max_iterations": 3`), "", conform.Loosened, "decision", 4, `state "a"`},
+		{"no approval", replace(`{"target": "b", "requires_approval": true}`, `"b"`), "", conform.Loosened, "history", 2, `state "a"`},
+		{"another target", replace(`"END": "z"`, `"END": "a"`), "", conform.Diverted, "history", 4, `state "b"`},
+		{"no event", replace(`"END": "z"`, `"FIN": "z"`), "", conform.Tightened, "history", 4, `state "b"`},
+		{"a policy that denies", replayed, `{"role": "agent", "deny": [{"capability": "bash"}]}`, conform.Tightened, "decision", 3, `policy "p", /deny/0`},
 		{"a policy that allows", replayed, `{"role": "agent"}`, "", "", 0, ""},
 	} {
-		by := &verify.Candidate{Machine: workflow.Compile(mustParse(t, c.definition), 1)}
+		by := &conform.Candidate{Machine: workflow.Compile(mustParse(t, c.definition), 1)}
 		if c.policy != "" {
 			policy, problems := rules.ParsePolicy([]byte(c.policy))
 			if problems.HasErrors() {
@@ -178,7 +179,7 @@ func TestReplayEffects(t *testing.T) {
 			policy.Name = "p"
 			by.Policies = []*rules.Set{rules.Compile(policy, 0)}
 		}
-		out := verify.Replay(trace, by)
+		out := conform.Replay(trace, by)
 		switch {
 		case c.entry == "" && out.First == nil && len(out.Open) == 0 && out.Same == 8:
 		case c.entry == "" || out.First == nil:
@@ -199,7 +200,7 @@ func TestReplayLeavesOpen(t *testing.T) {
 	t.Parallel()
 	m := workflow.Compile(mustParse(t, replayed), 1)
 	start := m.Start(workflow.StartParams{ID: "r", Context: document.ObjectValue(nil)}, "agent", noon)
-	trace := &verify.Trace{RunID: "r", Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{start.Entry}, Decisions: []verify.Traced{
+	trace := &conform.Trace{RunID: "r", Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{start.Entry}, Decisions: []conform.Traced{
 		{Sequence: 1, RunVersion: 1, State: "a", Tool: "Bash", Digest: "unknown", Decision: toolcall.Allow},
 		{Sequence: 2, RunVersion: 1, State: "a", Tool: "Bash", Digest: "unknown", Decision: toolcall.Deny, Code: toolcall.CodeCommandNotAllowed},
 		{Sequence: 3, RunVersion: 1, State: "a", Tool: "Read", Digest: "unknown", Decision: toolcall.Deny, Code: toolcall.CodeRateLimited},
@@ -209,10 +210,10 @@ func TestReplayLeavesOpen(t *testing.T) {
 		same       int
 		open       map[string]int
 	}{
-		{replayed, 3, map[string]int{verify.OpenCounter: 1}}, // the state says the same of every command
-		{strings.Replace(replayed, `["ls"]`, `["ls", "cat"]`, 1), 1, map[string]int{verify.OpenInput: 2, verify.OpenCounter: 1}},
+		{replayed, 3, map[string]int{conform.OpenCounter: 1}}, // the state says the same of every command
+		{strings.Replace(replayed, `["ls"]`, `["ls", "cat"]`, 1), 1, map[string]int{conform.OpenInput: 2, conform.OpenCounter: 1}},
 	} {
-		out := verify.Replay(trace, &verify.Candidate{Machine: workflow.Compile(mustParse(t, c.definition), 1)})
+		out := conform.Replay(trace, &conform.Candidate{Machine: workflow.Compile(mustParse(t, c.definition), 1)})
 		if out.First != nil || out.Same != c.same || fmt.Sprint(out.Open) != fmt.Sprint(c.open) {
 			t.Errorf("%+v, %+v", out, out.First)
 		}
@@ -220,9 +221,9 @@ func TestReplayLeavesOpen(t *testing.T) {
 	asks := strings.Replace(strings.Replace(replayed, `"GO": "b"`, `"GO": {"target": "b", "guard": "g"}`, 1), `"meta"`,
 		`"evidence": {"e": {"tool": "Bash", "command": "ls"}}, "guards": {"g": {"evidence": "e"}}, "meta"`, 1)
 	moved := m.Step(&start.Run, workflow.Fire{Event: "GO", Actor: "agent"}, noon)
-	trace = &verify.Trace{RunID: "r", Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{start.Entry, moved.Entry}}
-	out := verify.Replay(trace, &verify.Candidate{Machine: workflow.Compile(mustParse(t, asks), 1)})
-	if out.First != nil || out.Open[verify.OpenUnseen] != 1 {
+	trace = &conform.Trace{RunID: "r", Definitions: map[int64]*workflow.Machine{1: m}, History: []workflow.HistoryEntry{start.Entry, moved.Entry}}
+	out := conform.Replay(trace, &conform.Candidate{Machine: workflow.Compile(mustParse(t, asks), 1)})
+	if out.First != nil || out.Open[conform.OpenUnseen] != 1 {
 		t.Errorf("evidence of which nothing was recorded: %+v, %+v", out, out.First)
 	}
 }
@@ -233,7 +234,7 @@ func BenchmarkReplay(b *testing.B) {
 	trace := recorded(b, m, d, 100)
 	entries := 0
 	for b.Loop() {
-		entries += verify.Replay(trace, &verify.Candidate{Machine: m}).Same
+		entries += conform.Replay(trace, &conform.Candidate{Machine: m}).Same
 	}
 	b.ReportMetric(float64(entries)/b.Elapsed().Seconds(), "entries/s")
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/conform"
+	"github.com/interlock-run/interlock/pkg/verify/suggest"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -25,9 +27,9 @@ const broad = `{
 }`
 
 // errand is a run that makes calls in "work", as the machine decides them.
-func errand(t testing.TB, m *workflow.Machine, id string, calls ...string) *verify.Trace {
+func errand(t testing.TB, m *workflow.Machine, id string, calls ...string) *conform.Trace {
 	t.Helper()
-	trace := &verify.Trace{RunID: id, Definitions: map[int64]*workflow.Machine{1: m}}
+	trace := &conform.Trace{RunID: id, Definitions: map[int64]*workflow.Machine{1: m}}
 	out := m.Start(workflow.StartParams{ID: id, Context: document.ObjectValue(nil)}, "agent", noon)
 	trace.History = append(trace.History, out.Entry)
 	for i, c := range calls {
@@ -38,7 +40,7 @@ func errand(t testing.TB, m *workflow.Machine, id string, calls ...string) *veri
 		}
 		at := out.Run.At("")
 		v := toolcall.Decide(m, &at, toolcall.Call{Tool: tool, Input: []byte(input)})
-		trace.Decisions = append(trace.Decisions, verify.Traced{
+		trace.Decisions = append(trace.Decisions, conform.Traced{
 			Sequence: int64(i + 1), RunVersion: out.Run.Version, State: at.State, Tool: tool, Input: []byte(input),
 			Digest: toolcall.InputDigest(tool, []byte(input)), Decision: v.Decision, Code: v.Code, CallID: fmt.Sprint("c", i), Principal: "agent", Time: noon,
 		})
@@ -53,11 +55,11 @@ func TestSuggest(t *testing.T) {
 	t.Parallel()
 	m := workflow.Compile(mustParse(t, broad), 1)
 	text, _ := document.Parse([]byte(broad), document.Limits{})
-	var traces []*verify.Trace
+	var traces []*conform.Trace
 	for i := range 6 {
 		traces = append(traces, errand(t, m, fmt.Sprint("run_", i), "Read", "Edit", "Bash: git status", "Bash: git diff --stat", "Bash: go test ./...", "mcp__ci__build", "Bash: rm -rf /"))
 	}
-	out, err := verify.Suggest(text, 1, traces, verify.SuggestOptions{MinRuns: 5})
+	out, err := suggest.Definition(text, 1, traces, suggest.Options{MinRuns: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,15 +85,15 @@ func TestSuggest(t *testing.T) {
 	if plan.Verdict != verify.Proved {
 		t.Errorf("the suggestion allows more: %+v", plan.Gains)
 	}
-	again, err := verify.Suggest(out.Definition, 1, traces, verify.SuggestOptions{MinRuns: 5})
+	again, err := suggest.Definition(out.Definition, 1, traces, suggest.Options{MinRuns: 5})
 	if err != nil || len(again.Proposals) > 0 {
 		t.Errorf("on itself it suggests %+v %v", again, err)
 	}
-	few, err := verify.Suggest(text, 1, traces[:3], verify.SuggestOptions{MinRuns: 5})
+	few, err := suggest.Definition(text, 1, traces[:3], suggest.Options{MinRuns: 5})
 	if err != nil || len(few.Proposals) > 0 || !strings.Contains(strings.Join(few.Left, " "), "3 runs in it, and 5 needed") {
 		t.Errorf("%+v %v", few, err)
 	}
-	dropped, err := verify.Suggest(text, 1, traces, verify.SuggestOptions{MinRuns: 5, DropTransitions: true})
+	dropped, err := suggest.Definition(text, 1, traces, suggest.Options{MinRuns: 5, DropTransitions: true})
 	if err != nil || strings.Contains(dropped.Definition.String(), "STOP") {
 		t.Errorf("%s %v", dropped.Definition, err)
 	}
@@ -105,7 +107,7 @@ func TestSuggestIsCareful(t *testing.T) {
 	text, _ := document.Parse([]byte(broad), document.Limits{})
 	hidden := errand(t, m, "run_1", "Bash: git status", "Edit")
 	hidden.Decisions[0].Input, hidden.Decisions[1].Input = nil, nil
-	out, err := verify.Suggest(text, 1, []*verify.Trace{hidden}, verify.SuggestOptions{MinRuns: 1})
+	out, err := suggest.Definition(text, 1, []*conform.Trace{hidden}, suggest.Options{MinRuns: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +116,7 @@ func TestSuggestIsCareful(t *testing.T) {
 		t.Error(got)
 	}
 	reading := errand(t, m, "run_1", "Bash: git status")
-	if out, err = verify.Suggest(text, 1, []*verify.Trace{reading}, verify.SuggestOptions{MinRuns: 1}); err != nil || !strings.Contains(out.Definition.String(), `"allowed_tools":["Bash","Edit"]`) {
+	if out, err = suggest.Definition(text, 1, []*conform.Trace{reading}, suggest.Options{MinRuns: 1}); err != nil || !strings.Contains(out.Definition.String(), `"allowed_tools":["Bash","Edit"]`) {
 		t.Error(out, err)
 	}
 }
@@ -125,7 +127,7 @@ func TestSuggestWithACut(t *testing.T) {
 	t.Parallel()
 	m := workflow.Compile(mustParse(t, broad), 1)
 	text, _ := document.Parse([]byte(broad), document.Limits{})
-	var traces []*verify.Trace
+	var traces []*conform.Trace
 	for i := range 200 {
 		calls := slices.Repeat([]string{"Read"}, 1+i/20)
 		if i == 199 { // far over the others, and what it does last no other run does
@@ -133,8 +135,8 @@ func TestSuggestWithACut(t *testing.T) {
 		}
 		traces = append(traces, errand(t, m, fmt.Sprint("run_", i), calls...))
 	}
-	o := verify.SuggestOptions{MinRuns: 5}
-	out, err := verify.Suggest(text, 1, traces, o)
+	o := suggest.Options{MinRuns: 5}
+	out, err := suggest.Definition(text, 1, traces, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,13 +147,13 @@ func TestSuggestWithACut(t *testing.T) {
 	if !strings.Contains(got, `"allowed_commands":["npm test"]`) {
 		t.Errorf("what the cut run did at last is gone: %s", got)
 	}
-	again, err := verify.Suggest(out.Definition, 1, traces, o)
+	again, err := suggest.Definition(out.Definition, 1, traces, o)
 	if err != nil || len(again.Proposals) > 0 || again.Runs != 200 || len(again.Cut) > 0 {
 		t.Errorf("on itself it suggests %+v %v", again, err)
 	}
 	// The rest of a cut run counts: without its last command it would go another way.
 	narrow, _ := document.Parse([]byte(strings.Replace(got, `["npm test"]`, `[]`, 1)), document.Limits{})
-	less, err := verify.Suggest(narrow, 1, traces, o)
+	less, err := suggest.Definition(narrow, 1, traces, o)
 	if err != nil || less.Runs != 199 {
 		t.Errorf("%+v %v", less, err)
 	}
@@ -167,14 +169,14 @@ func TestSuggestIsTighter(t *testing.T) {
 		src := d.workflow()
 		m := workflow.Compile(mustParse(t, src), 1)
 		text, _ := document.Parse([]byte(src), document.Limits{})
-		var traces []*verify.Trace
+		var traces []*conform.Trace
 		for i := range 5 {
 			trace := recorded(t, m, d, 15)
 			trace.RunID = fmt.Sprint("run_", i)
 			traces = append(traces, trace)
 		}
-		o := verify.SuggestOptions{MinRuns: 2, DropTransitions: d.IntN(2) == 0, MaxStates: 2000}
-		out, err := verify.Suggest(text, 1, traces, o)
+		o := suggest.Options{MinRuns: 2, DropTransitions: d.IntN(2) == 0, MaxStates: 2000}
+		out, err := suggest.Definition(text, 1, traces, o)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, src)
 		}
@@ -189,14 +191,14 @@ func TestSuggestIsTighter(t *testing.T) {
 			t.Fatalf("%s: %+v\n%s\n%s", plan.Verdict, plan.Gains, src, out.Definition)
 		}
 		for _, trace := range traces {
-			as := func(m *workflow.Machine) *verify.Divergence {
-				return verify.Replay(trace, &verify.Candidate{Machine: m, LimitsAsRecorded: true}).First
+			as := func(m *workflow.Machine) *conform.Divergence {
+				return conform.Replay(trace, &conform.Candidate{Machine: m, LimitsAsRecorded: true}).First
 			}
 			if first := as(other); first != nil && as(m) == nil {
 				t.Fatalf("a run goes another way: %+v\n%s\n%s", first, src, out.Definition)
 			}
 		}
-		again, err := verify.Suggest(out.Definition, 2, traces, o)
+		again, err := suggest.Definition(out.Definition, 2, traces, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +217,7 @@ func BenchmarkSuggest(b *testing.B) {
 	src := strings.Replace(broad, `"max_iterations": 50`, `"max_iterations": 200`, 1)
 	m := workflow.Compile(mustParse(b, src), 1)
 	text, _ := document.Parse([]byte(src), document.Limits{})
-	var traces []*verify.Trace
+	var traces []*conform.Trace
 	for i := range 1000 {
 		calls := slices.Repeat([]string{"Read", "Edit", "Bash: git status", "Bash: go test ./..."}, 24)
 		traces = append(traces, errand(b, m, fmt.Sprint("run_", i), append(calls, "mcp__ci__build")...))
@@ -225,7 +227,7 @@ func BenchmarkSuggest(b *testing.B) {
 		entries += len(t.History) + len(t.Decisions)
 	}
 	for b.Loop() {
-		out, err := verify.Suggest(text, 1, traces, verify.SuggestOptions{MinRuns: 5})
+		out, err := suggest.Definition(text, 1, traces, suggest.Options{MinRuns: 5})
 		if err != nil || len(out.Proposals) < 5 {
 			b.Fatal(out, err)
 		}
@@ -237,7 +239,7 @@ func BenchmarkSuggest(b *testing.B) {
 func TestPolicyOf(t *testing.T) {
 	t.Parallel()
 	m := workflow.Compile(mustParse(t, broad), 1)
-	var traces []*verify.Trace
+	var traces []*conform.Trace
 	for i := range 200 {
 		trace := errand(t, m, fmt.Sprint("run_", i), "Read", "Bash: git status", "mcp__ci__build", "Bash: rm -rf /", "Deploy")
 		trace.SessionID = fmt.Sprint("ses_", i)
@@ -251,7 +253,7 @@ func TestPolicyOf(t *testing.T) {
 		}
 		traces = append(traces, trace)
 	}
-	text, used, err := verify.PolicyOf(m, "agent", traces)
+	text, used, err := suggest.Policy(m, "agent", traces)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,17 +278,17 @@ func TestPolicyOf(t *testing.T) {
 		}
 	}
 	// A session that drives two runs in an hour has the calls of both.
-	two := []*verify.Trace{errand(t, m, "run_1", "Read"), errand(t, m, "run_2", "Read")}
+	two := []*conform.Trace{errand(t, m, "run_1", "Read"), errand(t, m, "run_2", "Read")}
 	two[0].SessionID, two[1].SessionID = "ses_1", "ses_1"
-	if _, used, err = verify.PolicyOf(m, "agent", two); err != nil || used[0].Most != 2 || len(used[0].Runs) != 2 {
+	if _, used, err = suggest.Policy(m, "agent", two); err != nil || used[0].Most != 2 || len(used[0].Runs) != 2 {
 		t.Errorf("%+v %v", used, err)
 	}
 	own := `{"id": "own", "initial": "work", "states": {"work": {"allowed_tools": ["Deploy"], "on": {"DONE": "done"}}, "done": {"type": "final"}}, "meta": {"tools": ["Deploy"]}}`
 	o := workflow.Compile(mustParse(t, own), 1)
-	if text, _, err = verify.PolicyOf(o, "agent", []*verify.Trace{errand(t, o, "run_1", "Deploy")}); err != nil || !strings.Contains(text.String(), `"meta":{"tools":["Deploy"]}`) {
+	if text, _, err = suggest.Policy(o, "agent", []*conform.Trace{errand(t, o, "run_1", "Deploy")}); err != nil || !strings.Contains(text.String(), `"meta":{"tools":["Deploy"]}`) {
 		t.Errorf("%s %v", text, err)
 	}
-	if text, used, err = verify.PolicyOf(m, "agent", nil); err != nil || len(used) > 0 || !strings.Contains(text.String(), `"allow":[]`) {
+	if text, used, err = suggest.Policy(m, "agent", nil); err != nil || len(used) > 0 || !strings.Contains(text.String(), `"allow":[]`) {
 		t.Errorf("%s %v", text, err)
 	}
 }

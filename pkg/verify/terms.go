@@ -116,7 +116,7 @@ func (a assembly) grant(admit func(consent.Approver) bool) (votes []ballot, gran
 	return votes, false
 }
 
-// rejection is the people who reject it.
+// rejection returns the people who reject it.
 func (a assembly) rejection() []consent.Approver {
 	opened, err := consent.Open(consent.Request{
 		ID: "apr", Action: consent.Action{Kind: a.kind, Subject: document.ObjectValue(nil)},

@@ -11,8 +11,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Values of a context that stand for any value that somebody may have set. They are told
-// apart, because a join of branches compares what was there with what is there.
+// Values of a context that stand for any value that a caller may have set. They are
+// distinct, because a join of branches compares earlier values with present ones.
 var (
 	freeByAgent  = document.StringValue("\x00interlock: any value, by the agent")
 	freeByHuman  = document.StringValue("\x00interlock: any value, by a human")
@@ -24,18 +24,19 @@ func isFree(v document.Value) bool {
 	return v.Kind() == document.String && strings.HasPrefix(v.Str(), "\x00interlock: any value")
 }
 
-// resultsKey is where the engine keeps what invoked runs have left.
+// resultsKey is where the engine keeps the results of invoked runs.
 const resultsKey = "results"
 
-// Bounds of what is told apart. What has more is not decided.
+// Bounds of the distinct values. Beyond them there is no decision.
 const (
 	mostSubsets    = 5   // operands of contains on one field
 	mostOfField    = 512 // values of one field
 	mostAssignment = 4096
 )
 
-// vocabulary is what the guards of a workflow can tell apart: of every key that they
-// read, values such that any other value is judged by each guard as one of them is.
+// vocabulary has the values that the guards of a workflow can distinguish: of every key
+// that they read, values such that any other value is judged by each guard as one of them
+// is.
 type vocabulary struct {
 	keys    []string
 	classes map[string][]document.Value
@@ -45,7 +46,7 @@ type vocabulary struct {
 	traced map[string]bool
 	// reads are the keys that a guard reads, by its name.
 	reads map[string][]string
-	// coarse says which fields have values that could not all be told apart.
+	// coarse says which fields have values that could not all be distinguished.
 	coarse []string
 	trees  map[string]*tree
 	guards []workflow.Guard
@@ -76,7 +77,7 @@ func leavesOf(g *workflow.Guard, visit func(leaf)) {
 	}
 }
 
-// keysOf are the top-level keys that a field may be found under.
+// keysOf returns the top-level keys that a field may be found under.
 func keysOf(field string) []string {
 	path := workflow.FieldPath(field)
 	if len(path) == 0 || path[0] == field {
@@ -89,7 +90,7 @@ func newVocabulary(m *workflow.Machine) *vocabulary {
 	return vocabularyOf(m.Definition().Guards, m.Definition().Context)
 }
 
-// of is the part of a vocabulary that some guards need.
+// of returns the part of a vocabulary that some guards need.
 func (v *vocabulary) of(guards []string) *vocabulary {
 	name := strings.Join(guards, "\x00")
 	if part, ok := v.parts[name]; ok {
@@ -153,7 +154,7 @@ func vocabularyOf(guards []workflow.Guard, context document.Value) *vocabulary {
 	return v
 }
 
-// tree is what guards compare at a key of the context, and below it.
+// tree has the comparisons of guards at a key of the context, and below it.
 type tree struct {
 	leaves []leaf
 	below  map[string]*tree
@@ -179,7 +180,7 @@ func (t *tree) vague() bool {
 	return t.coarse || slices.ContainsFunc(t.names, func(name string) bool { return t.below[name].vague() })
 }
 
-// distinct keeps one of the values that no guard tells apart.
+// distinct keeps one of the values that no guard distinguishes.
 func (t *tree) distinct(values []document.Value) []document.Value {
 	seen := map[string]bool{}
 	var kept []document.Value
@@ -193,7 +194,7 @@ func (t *tree) distinct(values []document.Value) []document.Value {
 	return kept
 }
 
-// vector is what every comparison says of a value.
+// vector returns the result of every comparison for a value.
 func (t *tree) vector(dst []byte, v document.Value) []byte {
 	for i := range t.leaves {
 		if t.leaves[i].op.Holds(v, t.leaves[i].value) {
@@ -210,10 +211,10 @@ func (t *tree) vector(dst []byte, v document.Value) []byte {
 	return dst
 }
 
-// values are representatives of all values, of every kind of JSON.
+// values returns representatives of all values, of every kind of JSON.
 func (t *tree) values() []document.Value {
 	points := t.points()
-	// What people would write comes first: it is what a counterexample shows.
+	// Natural values come first: counterexamples show them.
 	all := slices.Clone(points)
 	all = append(all, t.numbers(points)...)
 	all = append(all, t.texts(points)...)
@@ -222,7 +223,7 @@ func (t *tree) values() []document.Value {
 	return append(all, t.objects(points)...)
 }
 
-// points are the values that guards compare with.
+// points returns the values that guards compare with.
 func (t *tree) points() []document.Value {
 	var points []document.Value
 	for i := range t.leaves {
@@ -240,7 +241,7 @@ func (t *tree) points() []document.Value {
 	return points
 }
 
-// numbers are one below, one between and one above every number.
+// numbers returns one below, one between and one above every number.
 func (t *tree) numbers(points []document.Value) []document.Value {
 	var at []*big.Rat
 	for _, p := range points {
@@ -282,8 +283,8 @@ func (t *tree) number(r *big.Rat) document.Value {
 	return document.NumberValue("0")
 }
 
-// texts are those that guards compare with, and between them; where they look for parts,
-// those with any of the parts.
+// texts returns those that guards compare with, and between them; where they look for
+// parts, those with any of the parts.
 func (t *tree) texts(points []document.Value) []document.Value {
 	var at, parts []string
 	ordered := false
@@ -334,7 +335,7 @@ func (t *tree) texts(points []document.Value) []document.Value {
 	return all
 }
 
-// textsWith are texts that have each set of parts and are none of those given.
+// textsWith returns texts that have each set of parts and are none of those given.
 func textsWith(parts, not []string) []document.Value {
 	gap := string(unused(parts, "~|#;^@%&+ "))
 	var all []document.Value
@@ -353,8 +354,8 @@ func textsWith(parts, not []string) []document.Value {
 	return all
 }
 
-// unused is a character that none of some texts has: one of those that are preferred, if it
-// can be.
+// unused returns a character that none of some texts has: one of those that are preferred,
+// if it can be.
 func unused(texts []string, preferred string) rune {
 	free := func(c rune) bool {
 		return !slices.ContainsFunc(texts, func(text string) bool { return strings.ContainsRune(text, c) })
@@ -460,7 +461,7 @@ func (v *vocabulary) tracing() bool {
 	return slices.ContainsFunc(v.keys, func(key string) bool { return v.traced[key] })
 }
 
-// restrict is a context without what no guard reads.
+// restrict returns a context without unread keys.
 func (v *vocabulary) restrict(context document.Value) document.Value {
 	var kept []document.Member
 	for _, key := range v.keys {
@@ -471,7 +472,7 @@ func (v *vocabulary) restrict(context document.Value) document.Value {
 	return document.ObjectValue(kept)
 }
 
-// anything is data that sets every key to any value, but for those that it keeps.
+// anything returns data that sets every key to any value, but for those that it keeps.
 func (v *vocabulary) anything(keep []string) document.Value {
 	var members []document.Member
 	for _, key := range v.keys {
@@ -483,7 +484,7 @@ func (v *vocabulary) anything(keep []string) document.Value {
 }
 
 // assigned is a key with the value that is taken for it; a missing one is not there. of
-// tells the values apart that matter there.
+// distinguishes the values that matter there.
 type assigned struct {
 	key   string
 	value document.Value
@@ -498,7 +499,8 @@ func (a *assigned) agrees(v document.Value) bool {
 	return string(a.of.vector(nil, a.value)) == string(a.of.vector(nil, v))
 }
 
-// assignments are all choices of values for the keys of a context that have any value.
+// assignments returns all choices of values for the keys of a context that have any
+// value.
 func (v *vocabulary) assignments(context document.Value, guards []string) (all [][]assigned, complete bool) {
 	all = [][]assigned{nil}
 	if len(guards) == 0 {
@@ -527,7 +529,7 @@ func (v *vocabulary) assignments(context document.Value, guards []string) (all [
 	return all, true
 }
 
-// with is a context in which values were chosen.
+// with returns a context in which values were chosen.
 func with(context document.Value, chosen []assigned) document.Value {
 	if len(chosen) == 0 {
 		return context
@@ -536,11 +538,27 @@ func with(context document.Value, chosen []assigned) document.Value {
 	for name, v := range context.Members() {
 		i := slices.IndexFunc(chosen, func(a assigned) bool { return a.key == name })
 		switch {
-		case i < 0 || !isFree(v): // what is known is not chosen
+		case i < 0 || !isFree(v): // known values are not chosen
 			members = append(members, document.Member{Name: name, Value: v})
 		case !chosen[i].value.IsZero():
 			members = append(members, document.Member{Name: name, Value: chosen[i].value})
 		}
 	}
 	return document.ObjectValue(members)
+}
+
+// ReadsResults reports that a guard reads the results of invoked runs.
+func ReadsResults(m *workflow.Machine) bool {
+	return newVocabulary(m).trees[resultsKey] != nil
+}
+
+// TracedKeys returns the keys of which a guard asks where their values come from.
+func TracedKeys(m *workflow.Machine) (keys []string) {
+	words := newVocabulary(m)
+	for _, key := range words.keys {
+		if words.traced[key] {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }

@@ -1,13 +1,13 @@
-// Package verify decides what is true of every run of a workflow: it explores the
-// workflow, the policies that judge its calls, the terms of its approvals and what it
-// invokes with the functions that enforce them (workflow.Machine.Step, toolcall.Decide,
+// Package verify decides properties of every run of a workflow: it explores the workflow,
+// the policies that judge its calls, the terms of its approvals and its invoked workflows
+// with the functions that enforce them (workflow.Machine.Step, toolcall.Decide,
 // rules.Set.Decide, consent.Open and Decide, evidence.Basis.Judge), and never with a
 // second model of them.
 //
-// What agents may set has any value, and only what a guard can tell apart is told apart.
-// Where that is coarse it allows more than a run could do: what is proved is proved, and
-// a counterexample is played as a scenario before it is called one. What was not decided
-// is never called proved.
+// Values that agents may set are arbitrary, and only those that a guard can distinguish
+// are distinct. Where that is coarse it allows more than a run could do: a proof holds,
+// and a counterexample is played as a scenario before it is called one. An undecided
+// property is never called proved.
 //
 // It is pure: definitions in, results out.
 package verify
@@ -39,7 +39,7 @@ type Policy struct {
 	File   string
 }
 
-// Model is what is explored.
+// Model is the input of an exploration.
 type Model struct {
 	Main Definition
 	// Others are workflows that may be invoked.
@@ -58,10 +58,10 @@ type Model struct {
 type Options struct {
 	// MaxStates is the most that are explored for one property; 0 for DefaultStates.
 	MaxStates int
-	// Builtin adds what is asked of every workflow.
+	// Builtin adds the checks for every workflow.
 	Builtin bool
-	// Progress is told now and then how far it is, and may stop it by returning false;
-	// may be nil.
+	// Progress is called now and then with the progress, and may stop it by returning
+	// false; may be nil.
 	Progress func(property string, states int) bool
 }
 
@@ -87,7 +87,7 @@ const (
 // Holds reports that the property is proved, for as long as it says.
 func (v Verdict) Holds() bool { return v == Proved || v == ProvedRunning }
 
-// Result is what was found out about one property.
+// Result is the finding about one property.
 type Result struct {
 	Property workflow.Property
 	Verdict  Verdict
@@ -98,7 +98,7 @@ type Result struct {
 	Reason string
 	// Counterexample is a scenario of which the last step is not as it must be.
 	Counterexample *Counterexample
-	// Notes say what the verdict rests on.
+	// Notes describe the basis of the verdict.
 	Notes []string
 }
 
@@ -114,8 +114,8 @@ type Counterexample struct {
 	Scenario []byte
 }
 
-// Warning is something that a definition has and that makes no sense, or is not safe,
-// whatever its properties.
+// Warning is a part of a definition that makes no sense, or is not safe, regardless of
+// properties.
 type Warning struct {
 	Code    string
 	Pointer string
@@ -146,12 +146,12 @@ type Report struct {
 	Workflow string
 	Results  []Result
 	Warnings []Warning
-	// Written tells of each evidence of the shared state who may write it, when the schema
-	// is known.
+	// Written lists the permitted writers of each evidence of the shared state, when the
+	// schema is known.
 	Written []WrittenEvidence
 }
 
-// Worst is the verdict of all results together.
+// Worst returns the verdict of all results together.
 func (r *Report) Worst() Verdict {
 	worst := Proved
 	for i := range r.Results {
@@ -174,12 +174,12 @@ func (r *Report) Worst() Verdict {
 // explored expires.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Check decides each property, and with Options.Builtin what is asked of every workflow.
+// Check decides each property, and with Options.Builtin the checks for every workflow.
 func Check(m *Model, properties []workflow.Property, o Options) Report {
 	if o.MaxStates <= 0 {
 		o.MaxStates = DefaultStates
 	}
-	c := newChecker(m, o)
+	c := NewChecker(m, o)
 	report := Report{Workflow: m.Main.Machine.Name()}
 	for i := range properties {
 		report.Results = append(report.Results, c.property(&properties[i]))

@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/conform"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -32,51 +33,51 @@ properties:
   two tests: {at_most: 2, tool: Bash, command: go test}
 `
 
-// story is a run that somebody stands by.
-type story struct {
+// recording is a run that somebody stands by.
+type recording struct {
 	*testing.T
 	m    *workflow.Machine
 	run  workflow.Run
-	seen []verify.Seen
+	seen []conform.Seen
 	n    int64
 }
 
-func tellStory(t *testing.T) (*story, *verify.Model) {
+func tellStory(t *testing.T) (*recording, *verify.Model) {
 	t.Helper()
 	m := model(t, watchedWorkflow)
-	s := &story{T: t, m: m.Main.Machine}
+	s := &recording{T: t, m: m.Main.Machine}
 	out := s.m.Start(workflow.StartParams{ID: "run_1", SessionID: "s", Workspace: "/workspace"}, "agent", noon)
 	s.take(&out)
 	return s, m
 }
 
-func (s *story) take(out *workflow.Result) {
+func (s *recording) take(out *workflow.Result) {
 	s.Helper()
 	if out.Rejection != nil {
 		s.Fatal(out.Rejection.Message)
 	}
 	s.run = out.Run
-	s.seen = append(s.seen, verify.Seen{RunID: "run_1", Change: &out.Entry})
+	s.seen = append(s.seen, conform.Seen{RunID: "run_1", Change: &out.Entry})
 }
 
 // fire takes an event; the evidence is held if the services say so.
-func (s *story) fire(event string, held bool) {
+func (s *recording) fire(event string, held bool) {
 	s.Helper()
 	out := s.m.Step(&s.run, workflow.Fire{Event: event, Actor: "agent", Evidence: evidence.Standings{"tests_green": {Name: "tests_green", Held: held}}}, noon)
 	s.take(&out)
 }
 
 // call is one that was allowed on a version of the run.
-func (s *story) call(id, tool, input string, version int64) {
+func (s *recording) call(id, tool, input string, version int64) {
 	s.n++
-	s.seen = append(s.seen, verify.Seen{RunID: "run_1", Call: &verify.Traced{
+	s.seen = append(s.seen, conform.Seen{RunID: "run_1", Call: &conform.Traced{
 		Sequence: s.n, RunVersion: version, Time: noon, CallID: id, State: "coding", Tool: tool, Input: []byte(input),
 		Digest: toolcall.InputDigest(tool, []byte(input)), Decision: toolcall.Allow,
 	}})
 }
 
-func (s *story) report(id string, ok, observed bool) {
-	s.seen = append(s.seen, verify.Seen{RunID: "run_1", Report: &verify.Told{CallID: id, Time: noon, OK: ok, Observed: observed}})
+func (s *recording) report(id string, ok, observed bool) {
+	s.seen = append(s.seen, conform.Seen{RunID: "run_1", Report: &conform.Reported{CallID: id, Time: noon, OK: ok, Observed: observed}})
 }
 
 const (
@@ -89,73 +90,73 @@ const (
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
-		tell func(s *story)
+		tell func(s *recording)
 		// wrong are parts of what differs or is broken, in order; empty for nothing.
 		wrong []string
 	}{
-		"tested, and shipped": {func(s *story) {
+		"tested, and shipped": {func(s *recording) {
 			s.call("c1", "Bash", testing1, 1)
 			s.report("c1", true, true)
 			s.fire("SHIP", true)
 		}, nil},
-		"the word of the agent": {func(s *story) {
+		"the word of the agent": {func(s *recording) {
 			s.call("c1", "Bash", testing1, 1)
 			s.report("c1", true, false)
 			s.fire("SHIP", true)
 		}, []string{`history 2: transitioned "SHIP" is refused by the definition`}},
-		"the word of the agent, and then the harness": {func(s *story) {
+		"the word of the agent, and then the harness": {func(s *recording) {
 			s.call("c1", "Bash", testing1, 1)
 			s.report("c1", true, false)
 			s.report("c1", true, true)
 			s.fire("SHIP", true)
 		}, nil},
-		"a report of no call": {func(s *story) {
+		"a report of no call": {func(s *recording) {
 			s.report("c1", true, true)
 			s.fire("SHIP", true)
 		}, []string{`"SHIP" is refused`}},
-		"a test that failed": {func(s *story) {
+		"a test that failed": {func(s *recording) {
 			s.call("c1", "Bash", testing1, 1)
 			s.report("c1", false, true)
 			s.fire("SHIP", true)
 		}, []string{`"SHIP" is refused`}},
-		"an edit after the test": {func(s *story) {
+		"an edit after the test": {func(s *recording) {
 			s.fire("SAVE", false)
 			s.call("c1", "Bash", testing1, 2)
 			s.report("c1", true, true)
 			s.call("c2", "Edit", editing, 2)
 			s.fire("SHIP", true)
 		}, []string{`"SHIP" is refused`}},
-		"around the tests": {func(s *story) { s.fire("SKIP", false) }, []string{"tested: history 2: transitioned leads from state \"coding\""}},
-		"around the tests, which were run": {func(s *story) {
+		"around the tests": {func(s *recording) { s.fire("SKIP", false) }, []string{"tested: history 2: transitioned leads from state \"coding\""}},
+		"around the tests, which were run": {func(s *recording) {
 			s.call("c1", "Bash", testing1, 1)
 			s.report("c1", true, true)
 			s.fire("SKIP", false)
 		}, nil},
-		"an edit before anything is saved": {func(s *story) { s.call("c1", "Edit", editing, 1) }, []string{"no edits: decision 1: Edit c1 was allowed"}},
-		"an edit after that": {func(s *story) {
+		"an edit before anything is saved": {func(s *recording) { s.call("c1", "Edit", editing, 1) }, []string{"no edits: decision 1: Edit c1 was allowed"}},
+		"an edit after that": {func(s *recording) {
 			s.fire("SAVE", false)
 			s.call("c1", "Edit", editing, 2)
 		}, nil},
-		"too many tests": {func(s *story) {
+		"too many tests": {func(s *recording) {
 			for i := range 3 {
 				s.call(fmt.Sprint("c", i), "Bash", testing1, 1)
 			}
 		}, []string{"two tests: decision 3: Bash c2 was allowed in state \"coding\": call 3 of at most 2"}},
-		"too many calls": {func(s *story) {
+		"too many calls": {func(s *recording) {
 			for i := range 5 {
 				s.call(fmt.Sprint("c", i), "Read", `{"file_path":"a.go"}`, 1)
 			}
 		}, []string{"decision 5: Read c4 is call 5 of this entry of state \"coding\", which admits 4"}},
-		"a run that has moved on": {func(s *story) {
+		"a run that has moved on": {func(s *recording) {
 			s.fire("SAVE", false)
 			s.call("c1", "Read", `{"file_path":"a.go"}`, 1)
 		}, []string{"decision 1: Read c1 was allowed on version 1 of the run, which was at version 2 then"}},
-		"while an operator holds the run": {func(s *story) {
+		"while an operator holds the run": {func(s *recording) {
 			out := s.m.Step(&s.run, workflow.Pause{Hold: workflow.HoldOperator, Actor: "olga"}, noon)
 			s.take(&out)
 			s.call("c1", "Read", `{"file_path":"a.go"}`, 2)
 		}, []string{"decision 1: Read c1: the state decides DENY RUN_NOT_ACTIVE, and ALLOW was recorded"}},
-		"after a pause": {func(s *story) {
+		"after a pause": {func(s *recording) {
 			s.call("c1", "Bash", testing1, 1)
 			s.report("c1", true, true)
 			out := s.m.Step(&s.run, workflow.Pause{Actor: "agent"}, noon)
@@ -164,7 +165,7 @@ func TestWatch(t *testing.T) {
 			s.take(&resumed)
 			s.fire("SHIP", true)
 		}, []string{`"SHIP" is refused`}},
-		"what the state does not allow": {func(s *story) {
+		"what the state does not allow": {func(s *recording) {
 			s.call("c1", "Write", `{"file_path":"a.go","content":"x"}`, 1)
 		}, []string{"decision 1: Write c1: the state decides DENY TOOL_NOT_ALLOWED"}},
 	} {
@@ -172,8 +173,8 @@ func TestWatch(t *testing.T) {
 			t.Parallel()
 			s, m := tellStory(t)
 			row.tell(s)
-			trace := &verify.Trace{RunID: "run_1", SessionID: "s", Workspace: "/workspace", Definitions: map[int64]*workflow.Machine{1: s.m}}
-			out := verify.Watch(m, []*verify.Trace{trace}, s.seen, s.m.Definition().Properties)
+			trace := &conform.Trace{RunID: "run_1", SessionID: "s", Workspace: "/workspace", Definitions: map[int64]*workflow.Machine{1: s.m}}
+			out := conform.Watch(m, []*conform.Trace{trace}, s.seen, s.m.Definition().Properties)
 			var wrong []string
 			for _, d := range out.Runs["run_1"].Differences {
 				wrong = append(wrong, d.String())
@@ -194,12 +195,12 @@ func TestConformUnknownBranch(t *testing.T) {
 	m := model(t, watchedWorkflow)
 	started := m.Main.Machine.Start(workflow.StartParams{ID: "run_1"}, "agent", noon)
 	for decision, wrong := range map[toolcall.Decision]int{toolcall.Deny: 0, toolcall.Allow: 1} {
-		d := verify.Traced{Sequence: 1, RunVersion: 1, Time: noon, CallID: "c1", State: "coding", Branch: "x", Tool: "Read", Decision: decision}
+		d := conform.Traced{Sequence: 1, RunVersion: 1, Time: noon, CallID: "c1", State: "coding", Branch: "x", Tool: "Read", Decision: decision}
 		if decision == toolcall.Deny {
 			d.Code = toolcall.CodeRunNotActive
 		}
-		out := verify.Conform(&verify.Trace{
-			RunID: "run_1", Definitions: map[int64]*workflow.Machine{1: m.Main.Machine}, History: []workflow.HistoryEntry{started.Entry}, Decisions: []verify.Traced{d},
+		out := conform.Conform(&conform.Trace{
+			RunID: "run_1", Definitions: map[int64]*workflow.Machine{1: m.Main.Machine}, History: []workflow.HistoryEntry{started.Entry}, Decisions: []conform.Traced{d},
 		})
 		if len(out.Differences) != wrong || len(out.Open) > 0 {
 			t.Errorf("%s: %v, open are %v", decision, out.Differences, out.Open)
@@ -215,18 +216,18 @@ func TestConformLeavesOpen(t *testing.T) {
 	started := machine.Start(workflow.StartParams{ID: "run_1"}, "agent", noon)
 	ended := machine.Step(&started.Run, workflow.Fire{Event: "SKIP", Actor: "agent"}, noon)
 	input := []byte(`{"file_path":"a.go"}`)
-	denied := verify.Traced{
+	denied := conform.Traced{
 		Sequence: 1, RunVersion: 1, Time: noon, CallID: "c1", State: "coding", Tool: "Read", Input: input, Digest: toolcall.InputDigest("Read", input),
-		Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Policy: verify.PolicyVersion{Name: "house", Version: 1},
+		Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Policy: conform.PolicyVersion{Name: "house", Version: 1},
 	}
 	driven := denied
-	driven.RunVersion, driven.State, driven.Code, driven.Policy = 2, "shipped", toolcall.CodeRunNotActive, verify.PolicyVersion{}
-	for why, d := range map[string]verify.Traced{verify.OpenRejected: denied, verify.OpenDriven: driven} {
-		trace := &verify.Trace{
+	driven.RunVersion, driven.State, driven.Code, driven.Policy = 2, "shipped", toolcall.CodeRunNotActive, conform.PolicyVersion{}
+	for why, d := range map[string]conform.Traced{conform.OpenRejected: denied, conform.OpenDriven: driven} {
+		trace := &conform.Trace{
 			RunID: "run_1", Definitions: map[int64]*workflow.Machine{1: machine}, History: []workflow.HistoryEntry{started.Entry, ended.Entry},
-			Policies: map[verify.PolicyVersion]*rules.Set{{Name: "house", Version: 1}: rules.Compile(m.Policies[0].Policy, 1)}, Decisions: []verify.Traced{d},
+			Policies: map[conform.PolicyVersion]*rules.Set{{Name: "house", Version: 1}: rules.Compile(m.Policies[0].Policy, 1)}, Decisions: []conform.Traced{d},
 		}
-		out := verify.Conform(trace)
+		out := conform.Conform(trace)
 		if len(out.Differences) > 0 || out.Open[why] != 1 {
 			t.Errorf("%s: %v, open are %v", why, out.Differences, out.Open)
 		}

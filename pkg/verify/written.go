@@ -14,19 +14,20 @@ import (
 // WrittenEvidence is an evidence that is a value of the shared state.
 type WrittenEvidence struct {
 	Evidence string
-	// Pointer is the value's, and Writer who must have written it; empty for anybody.
+	// Pointer is the value's, and Writer its required author; empty for any.
 	Pointer string
 	Writer  string
 	// Lists of the schema: each must name the writer.
 	Lists []document.Restriction
-	// admitted is whether the schema lets the value be what the evidence demands.
+	// admitted is whether the schema lets the value pass the evidence's test.
 	admitted bool
 	demands  string
 	// of is the workflow that it guards.
 	of *workflow.Machine
 }
 
-// writtenEvidence finds out who may write what the guards of a workflow read in a state of a schema.
+// writtenEvidence finds out who may write the values that guards of a workflow read in a state of a
+// schema.
 func writtenEvidence(m *workflow.Machine, s *document.Schema) []WrittenEvidence {
 	var all []WrittenEvidence
 	for _, spec := range m.Evidence() {
@@ -41,12 +42,12 @@ func writtenEvidence(m *workflow.Machine, s *document.Schema) []WrittenEvidence 
 	return all
 }
 
-// admits reports that a schema lets a value be what a test demands. Only of equality that is certain.
+// admits reports that a schema lets a value pass a test. Only tests of equality are certain.
 func admits(s *document.Schema, t *evidence.Test) bool {
 	return t.Op != condition.Eq || t.Value.Kind() == document.Null || s.Admits(t.Pointer, t.Value)
 }
 
-// Names are the entries of the lists; none of a list names nobody.
+// Names returns the entries of the lists; none of a list means that no one may.
 func (w *WrittenEvidence) Names() [][]string {
 	all := make([][]string, 0, len(w.Lists))
 	for _, list := range w.Lists {
@@ -59,7 +60,7 @@ func (w *WrittenEvidence) Names() [][]string {
 	return all
 }
 
-// MayWrite says for people who may write the value.
+// MayWrite describes for people who may write the value.
 func (w *WrittenEvidence) MayWrite() string {
 	if len(w.Lists) == 0 {
 		return "every session of the tree"
@@ -77,7 +78,7 @@ func (w *WrittenEvidence) MayWrite() string {
 }
 
 // lets reports that the agent whose run is guarded may write the value itself while its run is in
-// a state, or in whatever state for the empty one.
+// a state, or in any state for the empty one.
 func (w *WrittenEvidence) lets(state string) bool {
 	return w.Writer == "" && !slices.ContainsFunc(w.Lists, func(list document.Restriction) bool {
 		return !slices.ContainsFunc(list.Writers, func(rule document.WriterRule) bool {
@@ -87,7 +88,8 @@ func (w *WrittenEvidence) lets(state string) bool {
 	})
 }
 
-// itself is a state in which the run that is guarded may write the value; empty for none.
+// itself returns a state in which the run that is guarded may write the value; empty for
+// none.
 func (w *WrittenEvidence) itself() string {
 	states := w.of.Definition().States
 	if i := slices.IndexFunc(states, func(s workflow.State) bool { return w.lets(s.Name) }); i >= 0 {
@@ -96,7 +98,7 @@ func (w *WrittenEvidence) itself() string {
 	return ""
 }
 
-// ownState is the state of the guarded workflow that an entry names; empty for none.
+// ownState returns the state of the guarded workflow that an entry names; empty for none.
 func (w *WrittenEvidence) ownState(rule document.WriterRule) string {
 	name := strings.TrimPrefix(rule.Name, w.of.Name()+"/")
 	if rule.Kind != document.ByState || !w.of.State(name).Known() {
@@ -105,7 +107,8 @@ func (w *WrittenEvidence) ownState(rule document.WriterRule) string {
 	return name
 }
 
-// misspelt is an entry that names a state which the guarded workflow does not have; empty for none.
+// misspelt returns an entry that names a state which the guarded workflow does not have; empty for
+// none.
 func (w *WrittenEvidence) misspelt() string {
 	for _, list := range w.Lists {
 		for _, rule := range list.Writers {
@@ -121,7 +124,7 @@ func (w *WrittenEvidence) misspelt() string {
 func (w *WrittenEvidence) observed() bool { return w.itself() == "" }
 
 // mayNot reports that the demanded writer is no session that a list names, and that the list
-// names nothing else by which it could be known.
+// has no other name by which it could be known.
 func (w *WrittenEvidence) mayNot() bool {
 	return w.Writer != "" && slices.ContainsFunc(w.Lists, func(list document.Restriction) bool {
 		return !slices.ContainsFunc(list.Writers, func(rule document.WriterRule) bool {

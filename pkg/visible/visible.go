@@ -1,6 +1,5 @@
-// Package visible shows text that somebody else has written as what it is: nothing
-// in it hides, moves the cursor, reorders what is next to it, or looks like
-// what it is not there for.
+// Package visible shows text of other parties as it is: no character in it hides, moves
+// the cursor, reorders its surroundings, or poses as another part.
 //
 // It is pure. It changes how text looks to a person and must never be used on text
 // that a program reads; quoting for HTML or a shell is still to be done.
@@ -14,11 +13,11 @@ import (
 	"unicode/utf8"
 )
 
-// Text is s with every character that does not show as itself replaced by its code
-// point, such as ⟦U+202E⟧: control characters, with them those that begin escapes
-// of terminals, bidirectional and other format characters, characters without
-// width, blanks other than the space, and what is not assigned. A byte that is not
-// UTF-8 is shown as ⟦0xFF⟧. With multiline, line feeds and tabs stay.
+// Text returns s with every character that does not show as itself replaced by its code
+// point, such as ⟦U+202E⟧: control characters, with them those that begin escapes of
+// terminals, bidirectional and other format characters, characters without width, blanks
+// other than the space, and unassigned code points. A byte that is not UTF-8 is shown as
+// ⟦0xFF⟧. With multiline, line feeds and tabs stay.
 //
 // Different texts look different: the bracket ⟦ itself is shown as ⟦U+27E6⟧.
 func Text(s string, multiline bool) string {
@@ -42,13 +41,12 @@ func Text(s string, multiline bool) string {
 	return b.String()
 }
 
-// replacement is how U+FFFD is written, which is also what invalid UTF-8 decodes to.
+// replacement is how U+FFFD is written, to which invalid UTF-8 decodes, too.
 const replacement = string(utf8.RuneError)
 
-// JSON is JSON text with every such character replaced by its escape in JSON, such
-// as \u202e. It is the same document, so it can be shown, copied and sent back.
-// Line feeds and tabs between its parts stay. What is not JSON comes out as harmless,
-// and means nothing.
+// JSON returns JSON text with every such character replaced by its escape in JSON, such
+// as \u202e. It is the same document, so it can be shown, copied and sent back. Line
+// feeds and tabs between its parts stay. Other text comes out harmless, without meaning.
 func JSON(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -99,7 +97,7 @@ func (m *marks) shows(r rune) bool {
 	}
 }
 
-// unseen are characters that print nothing, though their class says otherwise.
+// unseen are characters that are invisible, though their class says otherwise.
 var unseen = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}, // the empty Braille pattern
 	R32: []unicode.Range32{
@@ -108,7 +106,7 @@ var unseen = &unicode.RangeTable{
 	},
 }
 
-// overlays are marks that strike out what they stand on.
+// overlays are marks that strike out their base character.
 var overlays = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x0334, Hi: 0x0338, Stride: 1},

@@ -1,10 +1,10 @@
 // Package webhook signs the messages that Interlock sends to receivers, and
 // verifies them for receivers. It is pure: the time and the secret are arguments.
 //
-// A message has an id, by which a receiver drops what it has seen: it is delivered
-// at least once. The signature covers the id, the time of sending and the body, so
-// that none of them can be exchanged, and a message that was overheard is of no use
-// for longer than the tolerance.
+// A message has an id, by which a receiver drops duplicates: it is delivered at least
+// once. The signature covers the id, the time of sending and the body, so that none of
+// them can be exchanged, and a message that was overheard is of no use for longer than
+// the tolerance.
 package webhook
 
 import (
@@ -61,10 +61,10 @@ func CheckSecret(secret []byte) error {
 	return nil
 }
 
-// Verify returns nil for a message that who has the secret has sent, at most
-// tolerance away from now; DefaultTolerance when that is 0. header is the request's
-// (an http.Header will do), and body exactly what was received: it is to be verified
-// before it is parsed. The error is one of this package.
+// Verify returns nil for a message that an owner of the secret has sent, at most
+// tolerance away from now; DefaultTolerance when that is 0. header is the request's (an
+// http.Header will do), and body the exact bytes received: it is to be verified before it
+// is parsed. The error is one of this package.
 func Verify(secret []byte, header interface{ Get(name string) string }, body []byte, now time.Time, tolerance time.Duration) error {
 	if err := CheckSecret(secret); err != nil {
 		return err

@@ -9,12 +9,12 @@ import (
 	"github.com/interlock-run/interlock/pkg/evidence"
 )
 
-// Approval is a transition that humans were asked about (S9.1). While it is
-// pending the transition is parked: it waits with its data, the lane stays where
-// it is, and no other transition is taken there. What became of one that did not
-// fire stays until the lane moves on, for anyone who asks.
+// Approval is a transition that humans were asked about (S9.1). While it is pending the
+// transition is parked: it waits with its data, the lane stays where it is, and no other
+// transition is taken there. The outcome of one that did not fire stays until the lane
+// moves on, for anyone who asks.
 type Approval struct {
-	// ID of the approval, of which somebody else keeps the votes.
+	// ID of the approval, whose votes the approval service keeps.
 	ID string
 	// Event that was fired, and the state that it leads to.
 	Event, To string
@@ -26,12 +26,12 @@ type Approval struct {
 	Actor      string
 	Since      time.Time
 	RunVersion int64
-	// Reads is what the question rests on; nil for nothing (S18.5).
+	// Reads has the facts that the question rests on; nil if there is none (S18.5).
 	Reads *consent.Reads
 
 	// Outcome is empty while it is pending.
 	Outcome ApprovalOutcome
-	// Note is what the agent is told, and DecidedBy who has said so.
+	// Note is the text for the agent, and DecidedBy its author.
 	Note      string
 	DecidedBy string
 }
@@ -42,7 +42,7 @@ type ApprovalOutcome string
 // The outcomes.
 const (
 	ApprovalRejected ApprovalOutcome = "REJECTED"
-	// ApprovalExpired: nobody has decided in time, which is no rejection (S9.3).
+	// ApprovalExpired: there was no decision in time, which is not a rejection (S9.3).
 	ApprovalExpired   ApprovalOutcome = "EXPIRED"
 	ApprovalCancelled ApprovalOutcome = "CANCELLED"
 	// ApprovalStale: it was granted, and the transition was already closed (S9.1).
@@ -95,7 +95,7 @@ func (r *Run) Approvals() []string {
 	return ids
 }
 
-// Asking is the run as the lane that waits for an approval sees it.
+// Asking returns the run as the lane that waits for an approval sees it.
 func (r *Run) Asking(approvalID string) (View, bool) {
 	at, found := r.waitingFor(approvalID)
 	return at.View, found
@@ -105,9 +105,9 @@ func (r *Run) waitingFor(id string) (cursor, bool) {
 	return r.laneWhere(func(l *Lane) bool { return l.Approval.Pending() && l.Approval.ID == id && id != "" })
 }
 
-// Asked is exactly what humans are asked for in a lane, as Asking returns it: the
-// transition, of this run at that version, and its data. The kind says what it is
-// to people: a transition, or the step of a process.
+// Asked returns the exact action that humans are asked for in a lane, as Asking returns
+// it: the transition, of this run at that version, and its data. The kind says its
+// meaning for people: a transition, or the step of a process.
 func (at *View) Asked(kind consent.Kind) consent.Action {
 	a := at.Approval
 	text := func(name, value string) document.Member {
@@ -127,8 +127,8 @@ func (at *View) Asked(kind consent.Kind) consent.Action {
 	return consent.Action{Kind: kind, Subject: document.ObjectValue(subject), Data: a.Data}
 }
 
-// CheckData says why data cannot be merged into a context, and is empty when it
-// can (S2.6): an approver learns that before the decision is made.
+// CheckData describes why data cannot be merged into a context, and is empty when it can
+// (S2.6): an approver learns that before the decision is made.
 func CheckData(data document.Value) string {
 	_, why := badData(data)
 	return why

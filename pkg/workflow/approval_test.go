@@ -14,9 +14,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// checkApproved: where approvals park, a transition that needs one is taken by the
-// grant of exactly that, and by nothing else; and what is parked is left only by a
-// decision, a jump, or the end of its lane (S9.1).
+// checkApproved: where approvals park, a transition that needs one is taken only by the
+// grant of exactly that; and a parked lane is left only by a decision, a jump, or the end
+// of its lane (S9.1).
 func checkApproved(m *workflow.Machine, before *workflow.Run, cmd workflow.Command, out *workflow.Result) error {
 	e := &out.Entry
 	if m.Meta().ApprovalMode != "ui" {
@@ -57,9 +57,9 @@ func needsApproval(m *workflow.Machine, e *workflow.HistoryEntry) bool {
 	return false
 }
 
-// TestNobodyGetsBehindAnApproval: in random workflows no sequence of what agents and
-// operators can do reaches a state that only approvals lead to; with decisions by
-// humans it is reached (S9.1).
+// TestNobodyGetsBehindAnApproval: in random workflows no sequence of acts of agents and
+// operators reaches a state that only approvals lead to; with decisions by humans it is
+// reached (S9.1).
 func TestNobodyGetsBehindAnApproval(t *testing.T) {
 	t.Parallel()
 	behind := 0
@@ -114,7 +114,7 @@ func TestNobodyGetsBehindAnApproval(t *testing.T) {
 }
 
 // guardedWalk writes a random workflow some of whose transitions need approval, and
-// tells which of its states are reached without any.
+// returns which of its states are reached without any.
 func guardedWalk(pick pick) (src string, open map[string]bool) {
 	const count = 6
 	free := map[string][]string{"h": {}}
@@ -162,8 +162,8 @@ func parked(t *testing.T, m *workflow.Machine) workflow.Run {
 	return out.Run
 }
 
-// TestStale: S9.1. What is granted fires only if its guards pass on the context of
-// then, and where it was asked to lead; else it is stale, and the run continues.
+// TestStale: S9.1. A grant fires only if its guards pass on the context of then, and
+// where it was asked to lead; else it is stale, and the run continues.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	m := machine(t, shipped)
@@ -186,7 +186,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestAsked: what humans are asked is one transition of one version of one run, and
+// TestAsked: a question to humans is about one transition of one version of one run, and
 // it stays the same as long as it is parked (S9.2).
 func TestAsked(t *testing.T) {
 	t.Parallel()
@@ -213,7 +213,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// TestCheckData: approvers learn what cannot be merged before they decide (S2.6).
+// TestCheckData: approvers learn of data that cannot be merged before they decide (S2.6).
 func TestCheckData(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{`{}`: true, `{"a": 1}`: true, `{"_a": 1}`: false, `[]`: false} {
@@ -223,7 +223,7 @@ func TestCheckData(t *testing.T) {
 	}
 }
 
-// TestParkedDataTakesRoom: what waits in the branches is part of the run's record,
+// TestParkedDataTakesRoom: data that waits in the branches is part of the run's record,
 // however many of them wait.
 func TestParkedDataTakesRoom(t *testing.T) {
 	t.Parallel()
@@ -252,8 +252,8 @@ func TestParkedDataTakesRoom(t *testing.T) {
 	}
 }
 
-// Asks tells before an event is fired whether it may need an approval, and why nobody
-// is asked is told who fires it.
+// Asks reports before an event is fired whether it may need an approval, and its caller
+// learns why no one is asked.
 func TestAsks(t *testing.T) {
 	t.Parallel()
 	m := machine(t, shipped)
@@ -274,8 +274,7 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-// What was granted for another action than the one that is parked is stale, not
-// rejected.
+// A grant for another action than the one that is parked is stale, not rejected.
 func TestRejectAsStale(t *testing.T) {
 	t.Parallel()
 	m := machine(t, shipped)
@@ -288,7 +287,7 @@ func TestRejectAsStale(t *testing.T) {
 	}
 }
 
-// Who works in a branch is its own session, or that of what forked.
+// A branch is worked on by its own session, or by that of the lane that forked.
 func TestSessionIn(t *testing.T) {
 	t.Parallel()
 	branch := func(name, session string, inner ...workflow.BranchProgress) workflow.BranchProgress {

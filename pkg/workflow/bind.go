@@ -6,11 +6,11 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// bind gives a branch to a session of its own (S5.3). A later session takes it
-// over from an earlier one, so that nothing is stuck when that is gone; and for
-// the same reason a session leaves the branch that it had for another. The
-// session that drives the run, or the branch that has forked, needs no binding:
-// it takes a branch by working in it.
+// bind gives a branch to a session of its own (S5.3). A later session takes it over from
+// an earlier one, so that the branch is not stuck when that is gone; and for the same
+// reason a session leaves the branch that it had for another. The session that drives the
+// run, or the branch that has forked, needs no binding: it takes a branch by working in
+// it.
 func (m *Machine) bind(run *Run, c Bind, now time.Time) Result {
 	what := "binding a session to branch " + document.Quote(c.Branch)
 	if !run.Status.moves() {

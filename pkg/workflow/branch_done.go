@@ -9,9 +9,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// branchDone handles BRANCH_DONE:<name>. Reaching its terminal has completed a
-// branch already, so there is nothing left to do but to say so (S5.2); where no
-// transition leads to the terminal, this event does, for callers in the branch (S15.6).
+// branchDone handles BRANCH_DONE:<name>. Reaching its terminal has completed a branch
+// already, so it is only confirmed (S5.2); where no transition leads to the terminal,
+// this event does, for callers in the branch (S15.6).
 func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Result {
 	what := "event " + document.Quote(c.Event)
 	if run.Status.Stopped() || run.Status == Blocked || run.Fork == nil && run.Status == AwaitingApproval {
@@ -66,7 +66,7 @@ func (m *Machine) endsBranch(at *cursor) bool {
 	return m.State(at.State).ways[branchDone+":"+b.Name] != nil
 }
 
-// tooLate tells a caller whose data comes after the branch has ended.
+// tooLate returns the message to a caller whose data comes after the branch has ended.
 func tooLate(data document.Value) string {
 	if data.Len() == 0 {
 		return ""
@@ -74,8 +74,8 @@ func tooLate(data document.Value) string {
 	return " The data is not merged: give it with the event that leads to the branch's terminal."
 }
 
-// findFrom finds what a caller in a branch means by the name of another: the
-// nearest fork counts, also one that has joined since its lane moved last.
+// findFrom finds the branch that a caller in a branch means by a name: the nearest fork
+// counts, also one that has joined since its lane moved last.
 func (r *Run) findFrom(branch, name string) (path []int, joined bool) {
 	for {
 		if path, found := r.Fork.find(branchIn(branch, name)); found && len(path) > 0 {
@@ -100,7 +100,8 @@ func (r *Run) hasJoined(lane, name string) bool {
 	})
 }
 
-// forgetJoins drops what has joined in a lane, or inside it: the lane moves on.
+// forgetJoins drops the forks that have joined in a lane, or inside it: the lane moves
+// on.
 func (r *Run) forgetJoins(lane string) {
 	if len(r.Joined) == 0 {
 		return

@@ -12,8 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// definitionCase is a row of a table in testdata/cases: a definition, and what
-// validation reports of it.
+// definitionCase is a row of a table in testdata/cases: a definition, and its problems.
 type definitionCase struct {
 	ID           string
 	Kind         string

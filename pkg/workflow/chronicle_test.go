@@ -21,7 +21,7 @@ func newChronicle(m *workflow.Machine, started workflow.HistoryEntry) *chronicle
 	return &chronicle{m: m, at: map[string]string{"": started.To}}
 }
 
-// add takes one more entry, and says what does not fit those before.
+// add takes one more entry, and describes contradictions to those before.
 func (c *chronicle) add(e *workflow.HistoryEntry) error {
 	lane := e.Branch
 	if was, known := c.at[lane]; !known || was != e.From {
@@ -66,7 +66,7 @@ func (c *chronicle) leave(lane string) {
 	})
 }
 
-// agrees compares what history tells with the run itself.
+// agrees compares the history with the run itself.
 func (c *chronicle) agrees(run *workflow.Run) error {
 	for _, at := range run.Lanes() {
 		if c.at[at.Branch] != at.State {
@@ -99,8 +99,8 @@ func entriesOf(run *workflow.Run) []int64 {
 	return numbers
 }
 
-// checkEntries: no two lanes are in the same entry, what is entered has a number
-// that was never given, and what is over is told (S2.10).
+// checkEntries: no two lanes are in the same entry, a new entry has a new number, and
+// ended ones are reported (S2.10).
 func checkEntries(before, after *workflow.Run) error {
 	then, now := entriesOf(before), entriesOf(after)
 	if sorted := slices.Compact(slices.Sorted(slices.Values(now))); len(sorted) != len(now) || sorted[len(sorted)-1] > after.Entries {
@@ -126,8 +126,8 @@ func checkEntries(before, after *workflow.Run) error {
 	return nil
 }
 
-// checkStatus: what cannot move waits, a run is HELD exactly while it has holds, what has ended
-// keeps nothing (S6.1, S6.2).
+// checkStatus: a lane that cannot move waits, a run is HELD exactly while it has holds, an
+// ended one keeps no waits (S6.1, S6.2).
 func checkStatus(run *workflow.Run) error {
 	open := run.Fork != nil || run.Child != nil
 	if run.Status.Ended() && (open || run.Interrupt != nil) {

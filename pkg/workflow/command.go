@@ -26,26 +26,26 @@ type Fire struct {
 	// for a workflow that does not exist.
 	Child   *Machine
 	ChildID string
-	// ApprovalID is the id of the approval that the event would wait for, if it
-	// needs one; see Machine.Asks. Without an id nobody can be asked, and such an
-	// event is refused; Unasked says why.
+	// ApprovalID is the id of the approval that the event would wait for, if it needs
+	// one; see Machine.Asks. Without an id no one can be asked, and such an event is
+	// refused; Unasked says why.
 	ApprovalID string
 	Unasked    string
-	// Reads is what the question would rest on; nil for nothing (S18.5).
+	// Reads has the facts that the question would rest on; nil if there is none (S18.5).
 	Reads *consent.Reads
 	Actor string
 	// Source is where Data comes from; the zero value is the agent.
 	Source evidence.Source
 	// Evidence is how that of the run stands now, as far as the event asks for it; see
-	// Machine.AsksEvidence. What it lacks is not held.
+	// Machine.AsksEvidence. Missing evidence is not held.
 	Evidence evidence.Standings
 
 	// edited are the keys of Data that an approver has set.
 	edited map[string]bool
 }
 
-// Divert asks to leave for the handler of an interrupt, because a matching file
-// was changed (S4.1). Where interrupts do not fire it changes nothing.
+// Divert asks to leave for the handler of an interrupt, because a matching file was
+// changed (S4.1). Where interrupts do not fire it makes no change.
 type Divert struct {
 	Interrupt string
 	// Files that were changed, one of which matches; for history.
@@ -62,7 +62,7 @@ type Bind struct {
 	Actor     string
 }
 
-// ChildEnded tells a run that the one it invoked has ended (S5.5).
+// ChildEnded notifies a run that the one it invoked has ended (S5.5).
 type ChildEnded struct {
 	Child Run
 	Actor string
@@ -85,9 +85,9 @@ type Force struct {
 // Pause stops a run until it is resumed (S6.2).
 type Pause struct {
 	Reason string
-	// Hold makes it a hold for that cause: tool calls are denied until it is lifted.
-	// A run that is paused or held for another cause takes it as well. Without a
-	// cause it is an agent's own pause, which holds nothing.
+	// Hold makes it a hold for that cause: tool calls are denied until it is lifted. A
+	// run that is paused or held for another cause takes it as well. Without a cause it
+	// is an agent's own pause, which is not a hold.
 	Hold  HoldCause
 	Actor string
 }
@@ -114,9 +114,9 @@ func (c Pause) actor() string      { return c.Actor }
 func (c Resume) actor() string     { return c.Actor }
 func (c Cancel) actor() string     { return c.Actor }
 
-// Result is what came of a command.
+// Result is the outcome of a command.
 type Result struct {
-	// Run as it is now: the same as before when nothing has changed.
+	// Run as it is now: the same as before without a change.
 	Run Run
 	// Changed is true when the run has a new version.
 	Changed bool
@@ -127,7 +127,7 @@ type Result struct {
 	Events []Event
 	// Rejection is set when the command was refused.
 	Rejection *Rejection
-	// Note says why a command that was not refused has changed nothing.
+	// Note says why a command that was not refused has made no change.
 	Note string
 	// Spawned is the start of the child run that an event has invoked.
 	Spawned *Result

@@ -17,7 +17,7 @@ const (
 	Changed Change = "changed"
 )
 
-// Comparison is what a definition has that another has not, and the other way round.
+// Comparison has the differences of two definitions, in both directions.
 type Comparison struct {
 	// States that differ, in the order of the later definition; those that were removed
 	// come last, in the order of the earlier one.
@@ -26,7 +26,7 @@ type Comparison struct {
 	Fields []FieldChange
 }
 
-// Same reports that nothing differs.
+// Same reports that there is no difference.
 func (c *Comparison) Same() bool { return len(c.States) == 0 && len(c.Fields) == 0 }
 
 // StateChange is how a state differs.
@@ -44,7 +44,7 @@ type StateChange struct {
 	Fields []FieldChange
 }
 
-// EventView is an event of a state and what it leads to.
+// EventView is an event of a state and its target.
 type EventView struct {
 	LegalEvent
 	// Definition is the transition as it is written.
@@ -64,8 +64,8 @@ type FieldChange struct {
 	Before, After document.Value
 }
 
-// Compare tells how two definitions differ. Each is given parsed, and as the document that
-// it was parsed from.
+// Compare describes how two definitions differ. Each is given parsed, and as the document
+// that it was parsed from.
 func Compare(before, after *Definition, beforeDoc, afterDoc document.Value) Comparison {
 	var c Comparison
 	fieldChanges(&c.Fields, nil, omitting(beforeDoc, "states"), omitting(afterDoc, "states"))
@@ -98,10 +98,10 @@ func statesByName(def *Definition) map[string]*State {
 	return states
 }
 
-// told are the fields of a state that are told otherwise than as fields.
+// told are the fields of a state that are compared by their meaning.
 var told = []string{"on", "allowed_tools", "disallowed_tools", "allowed_commands"}
 
-// compareStates compares a state with what it was; nil is a state that is not there.
+// compareStates compares a state with its earlier form; nil is a state that is not there.
 func compareStates(name string, before, after *State, beforeDoc, afterDoc document.Value) (c StateChange, differs bool) {
 	c = StateChange{State: name, Change: Changed}
 	switch {
@@ -167,17 +167,17 @@ func eventsOf(s *State, doc document.Value) []EventView {
 	return events
 }
 
-// every stands for a list that was omitted: it restricts nothing.
+// every stands for a list that was omitted: it is no restriction.
 const every = "*"
 
-// allowance is a set of names by patterns: what allow covers and deny does not.
+// allowance is a set of names by patterns: those that allow covers and deny does not.
 type allowance struct {
 	allow, deny []string
 	// covers reports that all that a pattern stands for another one stands for too.
 	covers func(by, pattern string) bool
 }
 
-// toolsOf are the tools that a state allows; nothing for a state that is not there.
+// toolsOf returns the tools that a state allows; none for a state that is not there.
 func toolsOf(s *State) allowance {
 	a := allowance{covers: toolCovers}
 	if s != nil {
@@ -189,7 +189,7 @@ func toolsOf(s *State) allowance {
 	return a
 }
 
-// commandsOf are the command lines that a state allows.
+// commandsOf returns the command lines that a state allows.
 func commandsOf(s *State) allowance {
 	a := allowance{covers: commandCovers}
 	if s != nil {
@@ -207,7 +207,7 @@ func (a *allowance) has(pattern string) bool {
 	return slices.ContainsFunc(a.allow, by) && !slices.ContainsFunc(a.deny, by)
 }
 
-// beyond are the patterns that are in this set and not in another, in their order.
+// beyond returns the patterns that are in this set and not in another, in their order.
 func (a *allowance) beyond(other *allowance) []string {
 	var beyond []string
 	for _, p := range slices.Concat(a.allow, other.deny) {
@@ -255,12 +255,12 @@ func fieldChanges(found *[]FieldChange, at *document.Path, before, after documen
 	}
 }
 
-// omitting is an object but for some members.
+// omitting returns an object but for some members.
 func omitting(v document.Value, names ...string) document.Value {
 	return filtered(v, func(name string) bool { return !slices.Contains(names, name) })
 }
 
-// having is what an object has of some members.
+// having returns some members of an object.
 func having(v document.Value, names ...string) document.Value {
 	return filtered(v, func(name string) bool { return slices.Contains(names, name) })
 }

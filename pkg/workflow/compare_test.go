@@ -106,7 +106,7 @@ removed aside
 	}
 }
 
-// TestComparedTools compares what states allow, not what is written there (S3.1).
+// TestComparedTools compares the meaning of states, not their text (S3.1).
 func TestComparedTools(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ before, after, gained, lost string }{

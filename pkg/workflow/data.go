@@ -35,7 +35,7 @@ func (at *View) hasRoom(context document.Value, fork *Fork) bool {
 	return total <= MaxRunBytes
 }
 
-// bytesOf is the size of a value's JSON; or a bound of it, when that is small
+// bytesOf returns the size of a value's JSON; or a bound of it, when that is small
 // against enough, or more than enough.
 func bytesOf(v document.Value, enough int) int {
 	if size := atMost(v); size <= enough/64 {
@@ -54,8 +54,8 @@ func engineKey(data document.Value) (string, bool) {
 	return "", false
 }
 
-// badData says why data cannot be merged into a context, with its code; the
-// code is empty when it can.
+// badData describes why data cannot be merged into a context, with its code; the code is
+// empty when it can.
 func badData(data document.Value) (RejectionCode, string) {
 	switch data.Kind() {
 	case document.Missing:
@@ -71,8 +71,8 @@ func badData(data document.Value) (RejectionCode, string) {
 	}
 }
 
-// merged is the context with data merged over it (S2.3), and false when that is
-// too large.
+// merged returns the context with data merged over it (S2.3), and false when that is too
+// large.
 func merged(context, data document.Value) (document.Value, bool) {
 	context = document.MergeTop(context, data)
 	if data.Len() == 0 || atMost(context) <= MaxContextBytes {
@@ -84,8 +84,8 @@ func merged(context, data document.Value) (document.Value, bool) {
 // worstEscape is how many bytes of JSON a byte of a string becomes at most.
 const worstEscape = 6
 
-// atMost is a size that v's JSON does not exceed. It reads no text, so that it
-// costs next to nothing for contexts of usual size.
+// atMost returns a size that v's JSON does not exceed. It reads no text, so that it is
+// cheap for contexts of usual size.
 func atMost(v document.Value) int {
 	switch v.Kind() {
 	case document.Number:

@@ -6,6 +6,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/jail"
 )
 
 // Definition is a parsed workflow (S1). Order is as written throughout, because
@@ -20,19 +21,19 @@ type Definition struct {
 	InputsDeclared bool
 	States         []State
 	Guards         []Guard
-	// Evidence is what the run's guards ask to have been observed (S14.1).
+	// Evidence has the observations that the run's guards require (S14.1).
 	Evidence   []evidence.Spec
 	Interrupts []Interrupt
 	Meta       Meta
-	// Properties are what every run must keep (see pkg/verify).
+	// Properties must hold in every run (see pkg/verify).
 	Properties []Property
 }
 
-// State is one state and what it allows (S3).
+// State is one state and its rights (S3).
 type State struct {
 	Name  string
 	Final bool
-	// Outcome of a final state: given, or told by its name (S1.5).
+	// Outcome of a final state: given, or derived from its name (S1.5).
 	Outcome Outcome
 
 	// ToolsRestricted is false when allowed_tools was omitted: no restriction.
@@ -41,8 +42,8 @@ type State struct {
 	DisallowedTools []string
 
 	Instructions string
-	// Model and ThinkingLevel are for the agent's runtime, which nothing here enforces
-	// (S15.12); empty for none.
+	// Model and ThinkingLevel are for the agent's runtime, which Interlock does not
+	// enforce (S15.12); empty for none.
 	Model, ThinkingLevel string
 	// SafeNext is the fallback for undefined events, or empty (S2.2).
 	SafeNext string
@@ -57,14 +58,16 @@ type State struct {
 	CommandsRestricted  bool
 	AllowedCommands     []string
 	AllowedCommandsTool string // default "Bash"
-	// OpaqueDenied is opaque_commands == "deny": where nothing may be written, no code
-	// of the workspace may run either (R3).
+	// OpaqueDenied is opaque_commands == "deny": where no file may be written, no code of
+	// the workspace may run either (R3).
 	OpaqueDenied bool
 	// NoUnknownEffects guards every way into the state: the outcome of each call must be
 	// known (S16.3).
 	NoUnknownEffects bool
 	BlockedEnv       []string
 	EnvOverrides     []EnvVar
+	// Jail has the state's own settings (S20); StateView.JailRules has those of meta as well.
+	Jail jail.Rules
 
 	On []Transition
 }
@@ -83,7 +86,7 @@ const (
 	Block Outcome = "block"
 )
 
-// Transition is what one event leads to: exactly one of Branches, Invoke, Fork.
+// Transition is the result of one event: exactly one of Branches, Invoke, Fork.
 type Transition struct {
 	Event string
 	// Branches has one entry for a plain or guarded target.
@@ -184,45 +187,47 @@ type Meta struct {
 	ApprovalReads []string
 	// Policies of the registry that every tool call is judged by, meta.policy (S7).
 	Policies []string
-	// Commands are what programs do that no table of this project has, by their names;
-	// nil for none (R3).
+	// Commands classify programs that no table of this project has, by their names; nil
+	// for none (R3).
 	Commands map[string]CommandClass
-	// UnknownCommands is meta.unknown_commands == "allow": programs that neither has
-	// may run where nothing may be written.
+	// UnknownCommands is meta.unknown_commands == "allow": programs that neither has may
+	// run where no file may be written.
 	UnknownCommands bool
-	// EffectDeadline is when an allowed call that nobody has reported is unknown; 0 where no
-	// account is kept (S16.1).
+	// EffectDeadline is when an allowed call that has not been reported is unknown; 0 where
+	// no account is kept (S16.1).
 	EffectDeadline time.Duration
-	// Reconcile are the tools whose results tell how such calls ended (S16.5).
+	// Reconcile are the tools whose results show how such calls ended (S16.5).
 	Reconcile []Reconcile
 	// Tools are those of the author's own, meta.tools.
 	Tools []string
 	// ReadTools are tools that change no files, meta.read_tools; an entry may end with *.
 	ReadTools []string
+	// Jail has the settings of every state, meta.jail (S20).
+	Jail jail.Rules
 	// EditTools are tools in addition to the known ones that edit files, by their exact
 	// names; nil for none.
 	EditTools map[string]EditTool
 }
 
-// Reconcile is a tool whose observed result tells how a call of another ended.
+// Reconcile is a tool whose observed result reports how a call of another ended.
 type Reconcile struct {
 	Tool string
 	// Of is the tool of the call, by its exact name.
 	Of string
-	// OK and Failed are what a result says when the call has succeeded, or failed; nil for
-	// nothing that it could say.
+	// OK and Failed test whether a result shows success, or failure; nil if it cannot
+	// show that.
 	OK, Failed *evidence.Test
 }
 
-// CommandClass is what a program does to files.
+// CommandClass is the effect of a program on files.
 type CommandClass string
 
 // The classes.
 const (
 	CommandReads  CommandClass = "reads"
 	CommandWrites CommandClass = "writes"
-	// CommandOpaque is a program that does what files of the workspace say, which is
-	// not seen: it may run where nothing may be written, unless the state refuses it.
+	// CommandOpaque is a program that follows files of the workspace, which are not seen:
+	// it may run where no file may be written, unless the state refuses it.
 	CommandOpaque CommandClass = "opaque"
 )
 

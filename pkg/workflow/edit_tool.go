@@ -6,15 +6,15 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// EditTool says where a tool that edits files has its arguments, so that what it
-// changes can be measured (meta.edit_tools, S3.6). Which fields it has follows
-// from the kind; the others are empty.
+// EditTool says where a tool that edits files has its arguments, so that its changes can
+// be measured (meta.edit_tools, S3.6). Which fields it has follows from the kind; the
+// others are empty.
 type EditTool struct {
 	Kind EditKind
 	// Path is where the name of the file is. Of EditMany, it may be in each of the
 	// edits instead; of EditPatch, it is for patches that name no file.
 	Path Argument
-	// Content is what the file holds afterwards.
+	// Content is the later content of the file.
 	Content Argument
 	// Old and New are the text that is replaced, and its replacement. Of EditMany,
 	// they are arguments of each of the Edits.

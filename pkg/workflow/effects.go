@@ -6,14 +6,14 @@ import (
 	"github.com/interlock-run/interlock/pkg/evidence"
 )
 
-// Told is a call of which the result of another tells how it ended.
+// Told is a call whose end is reported by the result of another.
 type Told struct {
 	evidence.Call
 	OK bool
 }
 
 // Reconcile closes the calls of a run of which the result of a successful call of a tool
-// tells how they ended (S16.5): the only one that waits of the tool that an entry of
+// reports how they ended (S16.5): the only one that waits of the tool that an entry of
 // meta.reconcile names, once it is unknown. Where several wait, which one is meant is in doubt.
 func (m *Machine) Reconcile(record evidence.Record, run, tool string, output []byte) (evidence.Record, []Told) {
 	var told []Told

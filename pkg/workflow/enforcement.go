@@ -40,7 +40,7 @@ func (e Enforcement) Lifts(status Status) bool {
 	}
 }
 
-// String is the word in a definition.
+// String returns the word in a definition.
 func (e Enforcement) String() string {
 	if e == "" {
 		return string(UntilSuccess)
@@ -48,7 +48,8 @@ func (e Enforcement) String() string {
 	return string(e)
 }
 
-// Write is Effective for the text of a definition. A text that is not JSON stays as it is.
+// Write does the work of Effective for the text of a definition. A text that is not JSON
+// stays as it is.
 func (e Enforcement) Write(src []byte) []byte {
 	if e != WhileRunning {
 		return src
@@ -62,8 +63,8 @@ func (e Enforcement) Write(src []byte) []byte {
 
 // Effective writes a deployment's default into a workflow that names no enforcement, so that a
 // stored version keeps its meaning wherever it is read. With WhileRunning, approvals are then
-// advisory where approval_mode does not say otherwise (S9.1). The language's own default
-// changes nothing.
+// advisory where approval_mode does not say otherwise (S9.1). The language's own default makes
+// no change.
 func (e Enforcement) Effective(v document.Value) document.Value {
 	if e != WhileRunning || v.Kind() != document.Object {
 		return v
@@ -82,7 +83,7 @@ func (e Enforcement) Effective(v document.Value) document.Value {
 	return document.MergeTop(v, document.ObjectValue([]document.Member{{Name: "meta", Value: document.ObjectValue(patch)}}))
 }
 
-// members are those of an object.
+// members returns those of an object.
 func members(v document.Value) iter.Seq[document.Member] {
 	return func(yield func(document.Member) bool) {
 		for name, value := range v.Members() {
@@ -93,7 +94,7 @@ func members(v document.Value) iter.Seq[document.Member] {
 	}
 }
 
-// strength orders the kinds by what they keep: a higher one keeps more.
+// strength orders the kinds by their limits: a higher one has more.
 func (e Enforcement) strength() int {
 	switch e {
 	case WhileRunning:

@@ -9,7 +9,7 @@ import (
 )
 
 // TestEffective: S2.9, a deployment's while_running is written where a workflow names no
-// enforcement, with approval_mode none where it names no mode. Nothing else changes.
+// enforcement, with approval_mode none where it names no mode. The rest stays.
 func TestEffective(t *testing.T) {
 	t.Parallel()
 	const rest = `"id":"w","n":1e2,"big":123456789012345678901234567890,"states":{"a":{"meta":{"x":1}}},"list":[1,"\u00e9",null]`
@@ -50,7 +50,7 @@ func TestEffective(t *testing.T) {
 	}
 }
 
-// canonical is a JSON text as it is written, or empty for what is none.
+// canonical returns a JSON text as it is written, or empty for other text.
 func canonical(text string) string {
 	v, problem := document.Parse([]byte(text), document.Limits{})
 	if problem != nil {
@@ -59,8 +59,8 @@ func canonical(text string) string {
 	return v.String()
 }
 
-// TestEffectiveIsRead: S2.9, what is written is what a reader of the definition finds, and
-// without it a workflow says the same as with the words of the default.
+// TestEffectiveIsRead: S2.9, a reader of the definition finds the written value, and
+// without it a workflow means the same as with the words of the default.
 func TestEffectiveIsRead(t *testing.T) {
 	t.Parallel()
 	const states = `"id":"w","initial":"a","states":{"a":{"on":{"GO":{"target":"z","requires_approval":true}}},"z":{"type":"final"}}`

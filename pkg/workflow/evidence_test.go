@@ -59,14 +59,14 @@ func TestEvidenceGuards(t *testing.T) {
 				t.Errorf("%s: %+v: %s", guard, g, out.Rejection.Message)
 			}
 		}
-		// What nobody knows of is not held.
+		// Unknown evidence is not held.
 		if out := m.Step(&run, workflow.Fire{Event: "GO", Actor: "x"}, at); strings.HasPrefix(guard, `{"all"`) && out.Changed {
 			t.Errorf("%s passes without any evidence", guard)
 		}
 	}
 }
 
-// S14.3: the engine knows where each value comes from, whatever the context says.
+// S14.3: the engine knows where each value comes from, regardless of the context.
 func TestSourcesOfContext(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -152,7 +152,7 @@ func approved(asked, edited string) does {
 	}
 }
 
-// S14.1: a run knows what humans have agreed to, where an evidence asks.
+// S14.1: a run knows the agreements of humans, where an evidence asks.
 func TestApprovalIsEvidence(t *testing.T) {
 	t.Parallel()
 	m := evident(t, `{"evidence": "yes"}`, `, "evidence": {"yes": {"approval": "ASK", "max_age": "1h"}}`)

@@ -31,7 +31,7 @@ func pathOf(field string) []segment {
 		if pointer {
 			key, ok := document.UnescapeSegment(part)
 			if !ok {
-				return nil // names nothing
+				return nil // has no name
 			}
 			part = key
 		}
@@ -74,7 +74,7 @@ func (p *predicate) lookup(context document.Value) document.Value {
 	return v
 }
 
-// topKey is the top-level key of the context that a field reads.
+// topKey returns the top-level key of the context that a field reads.
 func topKey(field string) string {
 	if path := pathOf(field); path != nil {
 		return path[0].key
@@ -82,7 +82,7 @@ func topKey(field string) string {
 	return field
 }
 
-// FieldPath is the path that the field of a guard takes where the context has no
+// FieldPath returns the path that the field of a guard takes where the context has no
 // top-level key of its name, or nil when it takes none (S2.5).
 func FieldPath(field string) []string {
 	var path []string
@@ -92,8 +92,8 @@ func FieldPath(field string) []string {
 	return path
 }
 
-// LookupField finds what the field of a guard reads in a context; a missing value when
-// there is nothing.
+// LookupField returns the value that the field of a guard reads in a context; missing
+// when there is none.
 func LookupField(context document.Value, field string) document.Value {
 	return newPredicate(&Guard{Field: field}).lookup(context)
 }

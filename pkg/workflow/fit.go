@@ -9,10 +9,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// mergeFitting merges what has happened already, and so cannot be refused, into a
-// context. When that is too large it leaves out the largest of what has changed,
-// and why says so. Of what is left out the earlier value goes too: no guard must
-// take what was true then for what is true now.
+// mergeFitting merges past results, which cannot be refused, into a context. When that is
+// too large it leaves out the largest changes, and why says so. The earlier value of a
+// change that is left out goes too: no guard must take an old value for a present one.
 func mergeFitting(context, changes document.Value) (with document.Value, why string) {
 	with, fits := merged(context, changes)
 	if fits {
@@ -32,8 +31,8 @@ func mergeFitting(context, changes document.Value) (with document.Value, why str
 	return without(with, gone), fmt.Sprintf("leaves out %s, and what was there before, for %s", someOf(left), tooLarge)
 }
 
-// member is a key of a context, or of what child runs have left in its results:
-// each of those counts by itself.
+// member is a key of a context, or of the results that child runs have left in it: each
+// of those counts by itself.
 type member struct {
 	result bool
 	name   string
@@ -56,7 +55,7 @@ func newSized(m member, v document.Value) sized {
 	return sized{m, len(document.StringValue(m.name).AppendJSON(nil)) + len(":") + len(v.AppendJSON(nil))}
 }
 
-// changed are the members that are other than before, in order.
+// changed returns the members that are other than before, in order.
 func changed(before, after document.Value) []sized {
 	var all []sized
 	same := func(was document.Value, name string, v document.Value) bool {
@@ -89,7 +88,7 @@ func largestFirst(all []sized) []sized {
 	return all
 }
 
-// without is a context without some of its members.
+// without returns a context without some of its members.
 func without(context document.Value, gone map[member]bool) document.Value {
 	var kept []document.Member
 	for name, v := range context.Members() {

@@ -6,7 +6,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// TestForceEndsWaiting: S6.3. Whatever a run waits for is void once it is forced
+// TestForceEndsWaiting: S6.3. All that a run waits for is void once it is forced
 // elsewhere: an approval, a child, branches.
 func TestForceEndsWaiting(t *testing.T) {
 	t.Parallel()

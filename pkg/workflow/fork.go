@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// Join is the end of a fork, as history and events tell it (S5.4).
+// Join is the end of a fork, as history and events show it (S5.4).
 type Join struct {
 	// Event that forked, and the state that the join leads to.
 	Event, To string
@@ -48,8 +48,7 @@ func (s *stepper) spawnBranches(at *cursor, next Lane, w *way, c *Fire) {
 	})
 }
 
-// nextFree is the first branch that is active and no session's own, or empty
-// (S5.2).
+// nextFree returns the first branch that is active and no session's own, or empty (S5.2).
 func (f *ForkProgress) nextFree() string {
 	for i := range f.Branches {
 		if b := &f.Branches[i]; b.Status == BranchActive && b.SessionID == "" {
@@ -62,7 +61,7 @@ func (f *ForkProgress) nextFree() string {
 // endBranch ends a branch, and joins its fork when that decides it.
 func (s *stepper) endBranch(path []int, status BranchStatus) {
 	s.out.Run.change(path, func(b *BranchProgress) { b.Status = status })
-	run := s.out.Run // as it is now: what follows changes it
+	run := s.out.Run // as it is now: later steps change it
 	at := run.lane(path)
 	s.announce(Event{Type: EventBranchEnded, Branch: at.Branch, To: at.State, BranchStatus: status})
 	s.join(path[:len(path)-1])
@@ -71,7 +70,7 @@ func (s *stepper) endBranch(path []int, status BranchStatus) {
 // join takes the end of the fork of a lane, once its branches have decided it:
 // all or any of them (S5.4).
 func (s *stepper) join(path []int) {
-	run := s.out.Run // as it is now: what follows changes it
+	run := s.out.Run // as it is now: later steps change it
 	at := run.lane(path)
 	w := s.m.State(at.State).ways[at.Fork.Event]
 	decided, succeeded := at.Fork.decided(w.fork.Join)
@@ -135,7 +134,7 @@ func (s *stepper) setForkAt(path []int, f *ForkProgress) {
 	s.out.Run.change(path, func(b *BranchProgress) { b.Fork = f })
 }
 
-// decided tells whether the branches decide the join, and how.
+// decided reports whether the branches decide the join, and how.
 func (f *ForkProgress) decided(join string) (decided, succeeded bool) {
 	count := make(map[BranchStatus]int, 3)
 	for i := range f.Branches {
@@ -147,10 +146,9 @@ func (f *ForkProgress) decided(join string) (decided, succeeded bool) {
 	return count[BranchFailed] > 0 || count[BranchActive] == 0, count[BranchFailed] == 0
 }
 
-// changes are the keys that branches which have ended set otherwise than the
-// context they began with, merged in definition order (S5.1). What child runs
-// have left under results.<event> counts by event: a branch does not undo the
-// results of another.
+// changes returns the keys that branches which have ended set otherwise than the context
+// they began with, merged in definition order (S5.1). Results of child runs under
+// results.<event> count by event: a branch does not undo the results of another.
 func (f *ForkProgress) changes(base document.Value) (document.Value, []string) {
 	var top changeSet
 	results := changeSet{prefix: resultsKey + "."}
@@ -186,7 +184,7 @@ func (f *ForkProgress) keepResults(before document.Value) bool {
 	})
 }
 
-// changeSet gathers what several branches changed; the last one wins.
+// changeSet gathers the changes of several branches; the last one wins.
 type changeSet struct {
 	prefix    string
 	members   []document.Member
@@ -221,16 +219,16 @@ func (c *changeSet) add(base document.Value, name string, v document.Value) {
 	c.members[place].Value = v
 }
 
-// forkBranch is the definition of a branch.
+// forkBranch returns the definition of a branch.
 func (m *Machine) forkBranch(at *cursor) *ForkBranch {
 	outer := at.outer()
 	return &m.State(outer.State).ways[outer.Fork.Event].fork.Branches[at.place()]
 }
 
-// leavesBranch refuses what leads out of a branch: that goes past the join (S5.1).
-// A handler that was entered from the branch is part of it in the meantime.
-// Validation sees to the branch's own states, but a handler may have been written
-// for the run outside of the fork.
+// leavesBranch refuses a transition that leads out of a branch: it goes past the join
+// (S5.1). A handler that was entered from the branch is part of it in the meantime.
+// Validation sees to the branch's own states, but a handler may have been written for the
+// run outside of the fork.
 func (m *Machine) leavesBranch(at *cursor, end *arm, c *Fire) *Rejection {
 	if len(at.path) == 0 || end == nil || end.target == nil || end.target.Final || m.belongs(at, end.target) {
 		return nil
@@ -254,7 +252,7 @@ func (m *Machine) belongs(at *cursor, target *StateView) bool {
 	return m.inside(at)[target] || at.Interrupt != nil && m.handling(at.Interrupt, target)
 }
 
-// inside are the states of a branch.
+// inside returns the states of a branch.
 func (m *Machine) inside(at *cursor) region {
 	outer := at.outer()
 	way := m.State(outer.State).ways[outer.Fork.Event]
@@ -275,7 +273,7 @@ func (f *ForkProgress) open() string {
 	return strings.Join(names, ", ")
 }
 
-// unchanged is the outcome of a command that has nothing to do.
+// unchanged returns the outcome of a command without effect.
 func unchanged(run *Run, actor string, now time.Time, note string) Result {
 	return Result{Run: *run, Entry: HistoryEntry{Time: now, Actor: actor}, Note: note}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// TestJoinContext: S5.1. What branches changed merges in definition order,
-// whatever order they end in; a key that two set differently is a conflict.
+// TestJoinContext: S5.1. Changes of branches merge in definition order, in any order of
+// their ends; a key that two set differently is a conflict.
 func TestJoinContext(t *testing.T) {
 	t.Parallel()
 	m := machine(t, `{"id": "j", "initial": "m", "context": {"n": 1, "o": {"a": 1, "b": 2}, "results": {"PLAN": 1}},
@@ -24,7 +24,7 @@ func TestJoinContext(t *testing.T) {
 	for _, c := range []struct{ p, q, r, want, conflicts string }{
 		{``, ``, ``, `{"n":1,"o":{"a":1,"b":2},"results":{"PLAN":1}}`, ``},
 		{`{"n": 2}`, ``, ``, `{"n":2,"o":{"a":1,"b":2},"results":{"PLAN":1}}`, ``},
-		// What equals what was there is no change, and so it wins over nothing.
+		// An equal value is not a change, and so it never wins.
 		{`{"n": 2}`, `{"n": 1.0}`, `{"o": {"b": 2, "a": 1}}`, `{"n":2,"o":{"a":1,"b":2},"results":{"PLAN":1}}`, ``},
 		{`{"n": 2}`, `{"n": 2.0}`, ``, `{"n":2.0,"o":{"a":1,"b":2},"results":{"PLAN":1}}`, ``},
 		{`{"n": 2}`, `{"n": 3}`, `{"n": 2}`, `{"n":2,"o":{"a":1,"b":2},"results":{"PLAN":1}}`, `n`},
@@ -51,9 +51,9 @@ func TestJoinContext(t *testing.T) {
 	}
 }
 
-// TestLargeJoin: S5.4. A fork joins also when what its branches leave does not fit
-// together, or it would never: the largest changes are left out, and history says
-// which. What was there before goes with them, so that no guard reads it.
+// TestLargeJoin: S5.4. A fork joins also when the results of its branches do not fit
+// together, or it would never: the largest changes are left out, and history says which.
+// Earlier values go with them, so that no guard reads it.
 func TestLargeJoin(t *testing.T) {
 	t.Parallel()
 	m := machine(t, `{"id": "j", "initial": "m", "meta": {"debug": true}, "context": {"log": "none", "kept": 1, "results": {"PLAN": 1, "T": 1}},
@@ -69,7 +69,7 @@ func TestLargeJoin(t *testing.T) {
 	for name, c := range map[string]struct {
 		p, q string
 		last workflow.Command
-		want string // what is in the context in the end, without large texts
+		want string // the context in the end, without large texts
 		to   string
 		left string
 	}{

@@ -46,7 +46,7 @@ func (s *set) add(state int) bool {
 	return true
 }
 
-// clear empties the set for another walk, at the cost of what was in it.
+// clear empties the set for another walk, at the cost of its content.
 func (s *set) clear() {
 	for _, state := range s.order {
 		s.has[state] = false
@@ -54,8 +54,8 @@ func (s *set) clear() {
 	s.order = s.order[:0]
 }
 
-// walk adds to s whatever can be reached from what is in it, along edges that
-// follow admits (nil: all).
+// walk adds to s all states that can be reached from its own, along edges that follow
+// admits (nil: all).
 func (g graph) walk(s *set, follow func(edge) bool) {
 	for i := 0; i < len(s.order); i++ {
 		for _, e := range g.of(s.order[i]) {
@@ -66,8 +66,8 @@ func (g graph) walk(s *set, follow func(edge) bool) {
 	}
 }
 
-// graph checks what only all states together tell (S1.3). What was not
-// understood has been reported, and counts as leading anywhere.
+// graph checks the rules that concern all states together (S1.3). Parts that were not
+// understood are reported, and count as leading anywhere.
 func (r *reader) graph(statesAt *document.Path) {
 	if len(r.facts) == 0 {
 		return
@@ -92,8 +92,8 @@ func (r *reader) finals(statesAt *document.Path) {
 	r.report.Errorf(statesAt, CodeNoFinal, "no state is final, so no run could end; give one \"type\": \"final\"")
 }
 
-// addForkStarts adds the states where branches begin of forks whose owner is in
-// s, and what is reached from there, until nothing new comes.
+// addForkStarts adds the states where branches begin of forks whose owner is in s, and
+// the states reached from there, until there are no new ones.
 func (r *reader) addForkStarts(g graph, s *set) {
 	for grew := true; grew; {
 		grew = false
@@ -109,9 +109,8 @@ func (r *reader) addForkStarts(g graph, s *set) {
 	}
 }
 
-// checkReturns judges every $return: it is legal in states that interrupts lead
-// to, directly or by a handler's own follow-up states, and nothing else does
-// (S1.3).
+// checkReturns judges every $return: it is legal in states that interrupts lead to,
+// directly or by a handler's own follow-up states, and only those do (S1.3).
 func (r *reader) checkReturns(g graph) {
 	if len(r.returns) == 0 {
 		return
@@ -152,13 +151,13 @@ func (r *reader) checkReach(g graph) {
 	}
 	for i, f := range r.facts {
 		if !reached.has[i] {
-			r.report.Warnf(f.at, CodeUnreachable, "nothing leads to %q; add a transition to it or remove it", r.stateOrder[i])
+			r.report.Warnf(f.at, CodeUnreachable, "no transition leads to %q; add a transition to it or remove it", r.stateOrder[i])
 		}
 	}
 }
 
-// leadsAnywhere reports whether something in s was not understood: it may lead
-// to the states that nothing else leads to.
+// leadsAnywhere reports whether part of s was not understood: it may lead to the states
+// without other ways in.
 func (r *reader) leadsAnywhere(g graph, s *set) bool {
 	for _, state := range s.order {
 		if r.facts[state].opaque {
@@ -212,5 +211,5 @@ func (r *reader) checkHumanApproval() {
 	}
 	var root *document.Path
 	r.report.Warnf(root.Key("meta").Key("requires_human_approval"), document.CodeNoEffect,
-		"no transition has \"requires_approval\", so nobody is asked; add it where a human must approve")
+		"no transition has \"requires_approval\", so no human is asked; add it where one must approve")
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // checkClaims warns of transitions into a state with more rights whose guards ask only
-// for what the agent says itself (S14.3). One without guards is a choice; one with such
+// for the agent's own claims (S14.3). One without guards is a choice; one with such
 // guards looks like a check.
 func (r *reader) checkClaims() {
 	guards := make(map[string]*Guard, len(r.def.Guards))
@@ -40,8 +40,8 @@ func (r *reader) checkClaims() {
 	}
 }
 
-// unguarded are the states that a transition without guards leads to: they have been
-// chosen to be open, whatever guards other ways there have.
+// unguarded returns the states that a transition without guards leads to: they have been
+// chosen to be open, regardless of guards on other ways there.
 func (s *State) unguarded() map[string]bool {
 	open := map[string]bool{}
 	for i := range s.On {
@@ -52,7 +52,7 @@ func (s *State) unguarded() map[string]bool {
 	return open
 }
 
-// onlyClaims reports that guards pass by what an agent can set.
+// onlyClaims reports that guards pass by values that an agent can set.
 func onlyClaims(names []string, guards map[string]*Guard) bool {
 	return !slices.ContainsFunc(names, func(name string) bool {
 		g := guards[name]
@@ -60,7 +60,7 @@ func onlyClaims(names []string, guards map[string]*Guard) bool {
 	})
 }
 
-// claimable reports that an agent can make a guard pass by what it says.
+// claimable reports that an agent can make a guard pass by its claims.
 func (g *Guard) claimable() bool {
 	switch {
 	case g.Evidence != "":
@@ -79,8 +79,8 @@ func (g *Guard) claimable() bool {
 // compares reports that a guard, or one that it joins, is on a field.
 func (g *Guard) compares() bool { return !g.each(func(g *Guard) bool { return g.Field == "" }) }
 
-// adds names something that a state lets an agent do to the world, and another state does
-// not; empty for nothing. A final state grants nothing: it ends the run.
+// adds names a right that a state gives to an agent, and another state does not; empty if
+// there is none. A final state gives none: it ends the run.
 func (s *State) adds(other *State) string {
 	if s.Final || !other.ToolsRestricted {
 		return ""

@@ -17,7 +17,7 @@ type branchStates struct {
 	fork   int
 	facts  forkBranchFacts
 	core   map[int]bool // on some way from initial to terminal
-	own    []int        // core, and what only the branch leads to
+	own    []int        // core, and states that only the branch leads to
 	escape []edge       // ways out of the branch
 }
 
@@ -32,12 +32,13 @@ func (r *reader) checkForks(g graph) {
 	c.findMain()
 	c.findOwn(branches)
 	c.checkOverlaps(branches)
+	c.checkEndedByEvent()
 	c.reportEscapes(branches)
 	c.checkCycles(branches)
 }
 
-// cores finds the states of every branch that is complete enough, and reports
-// what is wrong with it alone. Final states end the walk.
+// cores finds the states of every branch that is complete enough, and reports the
+// problems of each alone. Final states end the walk.
 func (c *forkCheck) cores() []branchStates {
 	r := c.r
 	var branches []branchStates
@@ -66,7 +67,7 @@ func (c *forkCheck) cores() []branchStates {
 	return branches
 }
 
-// checkBranch reports what is wrong with a branch's two states alone.
+// checkBranch reports the problems of a branch's two states alone.
 func (c *forkCheck) checkBranch(b forkBranchFacts) {
 	r := c.r
 	if b.initial >= 0 && r.facts[b.initial].final {
@@ -83,7 +84,7 @@ func (c *forkCheck) checkBranch(b forkBranchFacts) {
 // gets it from the first one.
 func (r *reader) endsByEvent(g graph) graph {
 	inside, added := newSet(len(r.facts)), false
-	for _, f := range r.forks {
+	for i, f := range r.forks {
 		for _, b := range f.branches {
 			if b.initial < 0 || b.terminal < 0 || r.facts[b.initial].final || !r.facts[b.terminal].final {
 				continue
@@ -94,9 +95,14 @@ func (r *reader) endsByEvent(g graph) graph {
 			if inside.has[b.terminal] || r.leadsAnywhere(g, inside) {
 				continue
 			}
+			ended := endedByEvent{fork: i, facts: b}
 			for _, s := range inside.order {
 				r.facts[s].endsByEvent = !r.facts[s].final
+				if !r.facts[s].final {
+					ended.states = append(ended.states, s)
+				}
 			}
+			r.ended = append(r.ended, ended)
 			r.edge(b.initial, b.terminal, byEvent, b.at.Key("terminal"))
 			added = true
 			r.report.Warnf(b.at.Key("terminal"), CodeForkUnreachable,
@@ -108,6 +114,54 @@ func (r *reader) endsByEvent(g graph) graph {
 		return g
 	}
 	return newGraph(len(r.facts), r.edges)
+}
+
+// endedByEvent is a branch that only BRANCH_DONE completes, and its states.
+type endedByEvent struct {
+	fork   int
+	facts  forkBranchFacts
+	states []int
+}
+
+// checkEndedByEvent reports branches that only BRANCH_DONE completes and whose states a run is also in
+// elsewhere: every one of their states has the event, so it would be legal in lanes that it does not
+// complete, or would lead them to another terminal.
+func (c *forkCheck) checkEndedByEvent() {
+	inside := newSet(len(c.r.facts))
+	for _, e := range c.r.ended {
+		refuse := func(where string, s int) {
+			c.r.report.Errorf(e.facts.at, CodeForkOverlap, "only BRANCH_DONE:%s completes it, and its state %q is %s, too: add a transition to %q, or give the branch its own states",
+				e.facts.name, c.r.stateOrder[s], where, c.r.stateOrder[e.facts.terminal])
+		}
+		if s := common(e.states, c.main); s >= 0 {
+			refuse("outside of the fork", s)
+			continue
+		}
+		for i, f := range c.r.forks {
+			for _, b := range f.branches {
+				same := b.name == e.facts.name && b.terminal == e.facts.terminal && b.initial == e.facts.initial
+				if i == e.fork || same || b.initial < 0 {
+					continue
+				}
+				inside.clear()
+				inside.add(b.initial)
+				c.forward.walk(inside, nil)
+				if s := common(e.states, inside); s >= 0 {
+					refuse("in branch "+document.Quote(b.name)+" of another fork", s)
+				}
+			}
+		}
+	}
+}
+
+// common returns the first of the states that a set has, or -1.
+func common(states []int, in *set) int {
+	for _, s := range states {
+		if in.has[s] {
+			return s
+		}
+	}
+	return -1
 }
 
 // checkEnds reports joins that lead back into a branch of their own fork. Such
@@ -188,7 +242,7 @@ func (c *forkCheck) findOwn(branches []branchStates) {
 			foreign := owned && branches[other].fork == b.fork && other != i
 			switch {
 			case e.from == c.r.forks[b.fork].owner:
-				return false // a branch that comes to its own fork: a cycle, told once
+				return false // a branch that comes to its own fork: a cycle, reported once
 			case foreign, c.main.has[e.to] && !c.r.facts[e.to].final:
 				b.escape = append(b.escape, e)
 				return false

@@ -17,13 +17,13 @@ type GuardResult struct {
 	Op    string
 	// Expected is the guard's value; missing when the operator takes none.
 	Expected document.Value
-	// Actual is what the context held; missing when it held nothing.
+	// Actual is the value in the context; missing when there is none.
 	Actual document.Value
 	Passed bool
 	// Code says why a guard failed where no comparison did.
 	Code GuardCode
-	// Need says what a guard that is more than a comparison wants, without anything of
-	// the run, and Why what was found; empty of a plain comparison.
+	// Need is the requirement of a guard that is more than a comparison, apart from any
+	// run, and Why the finding; empty of a plain comparison.
 	Need, Why string
 }
 
@@ -32,11 +32,12 @@ type GuardCode string
 
 // The codes. A comparison that fails has none.
 const (
-	// GuardEvidenceMissing: what must be observed was not, or does not count any more.
+	// GuardEvidenceMissing: the required observation was not made, or does not count any
+	// more.
 	GuardEvidenceMissing GuardCode = "EVIDENCE_MISSING"
-	// GuardEffectsUnknown: nobody knows how a call has ended.
+	// GuardEffectsUnknown: the end of a call is unknown.
 	GuardEffectsUnknown GuardCode = "EFFECTS_UNKNOWN"
-	// GuardClaimed: the value is right, and comes from somebody who may not claim it.
+	// GuardClaimed: the value is right, and comes from a caller that may not claim it.
 	GuardClaimed GuardCode = "CLAIMED"
 )
 
@@ -71,7 +72,7 @@ func newPredicate(g *Guard) *predicate {
 	case p.op.TakesValue():
 		p.expected = g.Value
 		if g.Value.IsZero() {
-			p.op = condition.Never // nothing to compare with
+			p.op = condition.Never // no value to compare with
 		}
 	}
 	if p.join != "" {
@@ -104,14 +105,14 @@ func (p *predicate) asksSource() bool {
 	return p.source != "" || slices.ContainsFunc(p.parts, (*predicate).asksSource)
 }
 
-// given is what guards see.
+// given has the inputs of guards.
 type given struct {
 	context document.Value
 	sources Sources
 	facts   evidence.Standings
 }
 
-// evaluate fills in what came of the guard.
+// evaluate fills in the outcome of the guard.
 func (p *predicate) evaluate(g *given, result *GuardResult) {
 	result.Name, result.Field, result.Op = p.name, p.field, p.opName
 	if p.evidence == "" && p.join == "" && p.source == "" {
@@ -129,11 +130,11 @@ func (p *predicate) evaluate(g *given, result *GuardResult) {
 	}
 }
 
-// opinion is what came of a guard, or of one that it joins.
+// opinion is the outcome of a guard, or of one that it joins.
 type opinion struct {
 	passed bool
 	code   GuardCode
-	// need says what it wants, without anything of the run; why also what it found.
+	// need is its requirement, apart from any run; why also has its finding.
 	need, why string
 }
 
@@ -220,7 +221,7 @@ func atLeast(least evidence.Source) string {
 	}
 }
 
-// String says what the guard wanted and what it found.
+// String describes the requirement of the guard and its finding.
 func (g GuardResult) String() string {
 	if g.Need != "" {
 		return "guard " + document.Quote(g.Name) + " " + g.Why
@@ -228,7 +229,7 @@ func (g GuardResult) String() string {
 	return g.wanted() + g.found(g.Passed)
 }
 
-// found says what a field is.
+// found describes the value of a field.
 func (g *GuardResult) found(passed bool) string {
 	found := "it is missing"
 	if !g.Actual.IsZero() {
@@ -240,7 +241,7 @@ func (g *GuardResult) found(passed bool) string {
 	return ", but " + found
 }
 
-// wanted says what the guard wants, without anything of the context.
+// wanted describes the requirement of the guard, apart from the context.
 func (g GuardResult) wanted() string {
 	s := "guard " + document.Quote(g.Name) + " "
 	if g.Need != "" {
@@ -249,7 +250,7 @@ func (g GuardResult) wanted() string {
 	return s + "requires " + g.condition()
 }
 
-// condition is what a guard on a field wants.
+// condition returns the requirement of a guard on a field.
 func (g *GuardResult) condition() string {
 	switch {
 	case g.Op == "exists":
@@ -266,7 +267,7 @@ func (g *GuardResult) condition() string {
 // longestBrief is the longest text, in bytes, that brief gives.
 const longestBrief = 120
 
-// brief is a value for a message: its JSON, short and printable.
+// brief returns a value for a message: its JSON, short and printable.
 func brief(v document.Value) string {
 	text := v.String()
 	cut := len(text) > longestBrief

@@ -78,7 +78,7 @@ func guardedBy(guards ...workflow.Guard) *workflow.Definition {
 	}
 }
 
-// TestGuardsFailClosed: what validation rules out never passes (S2.5).
+// TestGuardsFailClosed: guards that validation rules out never pass (S2.5).
 func TestGuardsFailClosed(t *testing.T) {
 	t.Parallel()
 	context := value(t, `{"f": "x"}`)
@@ -104,8 +104,8 @@ func TestGuardsFailClosed(t *testing.T) {
 	}
 }
 
-// TestEveryFailingGuardIsNamed: S2.3, in structure and in the sentence; values
-// of the context stay out of what is announced.
+// TestEveryFailingGuardIsNamed: S2.3, in structure and in the sentence; values of the
+// context stay out of events.
 func TestEveryFailingGuardIsNamed(t *testing.T) {
 	t.Parallel()
 	m := workflow.Compile(guardedBy(
@@ -140,7 +140,7 @@ func TestEveryFailingGuardIsNamed(t *testing.T) {
 	}
 }
 
-// TestLongValuesAreCut: a message stays readable whatever an agent has put into
+// TestLongValuesAreCut: a message stays readable with anything that an agent has put into
 // the context.
 func TestLongValuesAreCut(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ func TestProtectiveNamesInTransitions(t *testing.T) {
 			"a transition": `{"target": "z", "` + name + `": 1}`, "a branch of a list": `[{"target": "z", "` + name + `": 1}]`,
 		} {
 			_, problems := workflow.Parse([]byte(`{"id": "w", "initial": "a", "states": {"a": {"on": {"GO": ` + on + `}}, "z": {"type": "final"}}}`))
-			if text := fmt.Sprint(problems); !strings.Contains(text, advice) || !strings.Contains(text, "protects nothing here") {
+			if text := fmt.Sprint(problems); !strings.Contains(text, advice) || !strings.Contains(text, "has no effect here") {
 				t.Errorf("%s in %s: %s", name, where, text)
 			}
 		}

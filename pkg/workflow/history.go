@@ -37,7 +37,7 @@ const (
 	EventWarned            = "warned"  // announced only: the entry is Warned
 )
 
-// HistoryEntry is one change of a run (S6.4). Nothing edits history.
+// HistoryEntry is one change of a run (S6.4). History is never edited.
 type HistoryEntry struct {
 	Time  time.Time
 	Actor string
@@ -60,7 +60,7 @@ type HistoryEntry struct {
 	// RunVersion and Status are those after the change.
 	RunVersion int64
 	Status     Status
-	// Reason that was given, or what else a reader must know.
+	// Reason that was given, or further facts for a reader.
 	Reason string
 	// SafeNext is true when the event was undefined and safe_next was taken.
 	SafeNext bool
@@ -75,19 +75,19 @@ type HistoryEntry struct {
 	Files     []string
 	// ChildRunID of an invoked run that was started or has ended.
 	ChildRunID string
-	// ChildStatus is what an invoked run has ended as.
+	// ChildStatus is the final status of an invoked run.
 	ChildStatus Status
 	// SessionID that a branch was bound to, or that drives the run from its start, or from
 	// being resumed on.
 	SessionID string
-	// ApprovalID of what was parked, or of what has let the transition through.
+	// ApprovalID of the parked transition, or of the grant that let it through.
 	ApprovalID string
 	// HoldCauses are those of the hold that was placed, or of the holds that were lifted.
 	HoldCauses []HoldCause
 }
 
-// Event is one fact to announce. It holds nothing of the context and of the data
-// that callers give, but for a rationale that is meant for readers.
+// Event is one fact to announce. It has no part of the context or of callers' data,
+// except a rationale that is meant for readers.
 type Event struct {
 	Type string
 	// Event, From, To, Rationale and SafeNext of a transition.
@@ -117,7 +117,7 @@ type Event struct {
 	ChildRunID    string
 	ChildWorkflow string
 	ChildStatus   Status
-	// ApprovalID of what was parked, or of what has let the transition through.
+	// ApprovalID of the parked transition, or of the grant that let it through.
 	ApprovalID string
 	// FromVersion is the version of the workflow that the run has moved from.
 	FromVersion int64

@@ -26,7 +26,7 @@ const (
 	HoldSessionEnd HoldCause = "session_end"
 )
 
-// Held reports that a run is held, for whatever cause.
+// Held reports that a run is held, for any cause.
 func (r *Run) Held() bool { return len(r.Holds) > 0 }
 
 // HeldFor reports that a run is held for this cause.
@@ -34,10 +34,10 @@ func (r *Run) HeldFor(cause HoldCause) bool {
 	return slices.ContainsFunc(r.Holds, func(h Hold) bool { return h.Cause == cause })
 }
 
-// heldBySessionAlone reports that nothing but the end of its session holds the run.
+// heldBySessionAlone reports that only the end of its session holds the run.
 func (r *Run) heldBySessionAlone() bool { return r.Held() && !r.HeldFor(HoldOperator) }
 
-// HeldBy says who holds a run and why, and what lifts that, as a sentence without its
+// HeldBy describes who holds a run, why, and how to lift that, as a sentence without its
 // end.
 func HeldBy(holds []Hold) string {
 	all := make([]string, len(holds))
@@ -47,8 +47,8 @@ func HeldBy(holds []Hold) string {
 	return strings.Join(all, "; ")
 }
 
-// String says who holds a run and why, and what lifts that, as a sentence without
-// its end.
+// String describes who holds a run, why, and how to lift that, as a sentence without its
+// end.
 func (h Hold) String() string {
 	if h.Cause == HoldSessionEnd {
 		return "it is held because its session has ended, until the session or an operator resumes it"

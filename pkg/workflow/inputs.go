@@ -23,9 +23,9 @@ func (r *reader) inputs(f document.Fields) {
 	}
 }
 
-// Claims are the keys of a start's context that an agent may not set: those that the
+// Claims returns the keys of a start's context that an agent may not set: those that the
 // definition's inputs do not name, or, where it has no inputs, those that a guard reads
-// (S6.8). context is what the start adds, and may be missing.
+// (S6.8). context has the start's additions, and may be missing.
 func (m *Machine) Claims(context document.Value) []string {
 	var claims []string
 	for name := range context.Members() {

@@ -35,7 +35,7 @@ func race(join, onFail string) string {
 
 var raced = []string{"a", "b", "c", "d"}
 
-// worker is one session with what it means to do in its branch.
+// worker is one session with its plan for its branch.
 type worker struct {
 	name   string // of the branch
 	branch string // as it says it: empty when it is not bound
@@ -45,8 +45,8 @@ type worker struct {
 	ended   workflow.BranchStatus
 }
 
-// newWorker draws what a session does: bind, work, be interrupted, end well or
-// not, and say so. It continues, no matter how its branch ended.
+// newWorker draws the acts of a session: bind, work, be interrupted, end well or not, and
+// say so. It continues, no matter how its branch ended.
 func newWorker(w *world, p pick, name string, bound bool) *worker {
 	k := &worker{name: name}
 	if bound {
@@ -87,9 +87,9 @@ func newWorker(w *world, p pick, name string, bound bool) *worker {
 	return k
 }
 
-// TestInterleavings: sessions that each work in a branch of their own, and one
-// that takes what is left, under pauses and in any order: there is one join, and
-// it is the one that the order of ends decides (S5.4).
+// TestInterleavings: sessions that each work in a branch of their own, and one that takes
+// the rest, under pauses and in any order: there is one join, and it is the one that the
+// order of ends decides (S5.4).
 func TestInterleavings(t *testing.T) {
 	t.Parallel()
 	ends := map[string]int{}
@@ -185,7 +185,7 @@ func (r *relay) turn(k *worker) {
 	}
 }
 
-// note keeps how a branch has ended, and tells whether that decides the fork.
+// note keeps how a branch has ended, and returns whether that decides the fork.
 func (r *relay) note(k *worker, state string) {
 	if !final(state) {
 		return

@@ -23,7 +23,7 @@ func (r *Run) Depth() int {
 	return r.Parent.Depth
 }
 
-// Root is the outermost of the runs that wait for each other down to this one.
+// Root returns the outermost of the runs that wait for each other down to this one.
 func (r *Run) Root() string {
 	if r.Parent == nil {
 		return r.ID
@@ -31,8 +31,8 @@ func (r *Run) Root() string {
 	return r.Parent.Root
 }
 
-// uninvokable says why a child cannot be started, with its code; the code is
-// empty when it can.
+// uninvokable describes why a child cannot be started, with its code; the code is empty
+// when it can.
 func (m *Machine) uninvokable(run *Run, invoke *Invoke, c *Fire) (RejectionCode, string) {
 	switch {
 	case run.Depth() >= MaxInvokeDepth:
@@ -50,7 +50,7 @@ func (m *Machine) uninvokable(run *Run, invoke *Invoke, c *Fire) (RejectionCode,
 func (s *stepper) invoke(at *cursor, next Lane, w *way, c *Fire) {
 	run := &s.out.Run
 	child := c.Child.Start(StartParams{
-		ID: c.ChildID, SessionID: run.sessionAt(at.path), Workspace: run.Workspace, Owner: run.Owner,
+		ID: c.ChildID, SessionID: run.sessionAt(at.path), Workspace: run.Workspace, Claimed: run.Claimed, Owner: run.Owner,
 		Context: w.invoke.Input, Source: evidence.Operator, Parent: &Parent{RunID: run.ID, Root: run.Root(), Depth: run.Depth() + 1},
 	}, c.Actor, s.out.Entry.Time)
 	if child.Rejection != nil {
@@ -68,7 +68,7 @@ func (s *stepper) invoke(at *cursor, next Lane, w *way, c *Fire) {
 	s.out.Spawned = &child
 }
 
-// SessionIn is the session that works in a branch, as At takes it; it is empty when
+// SessionIn returns the session that works in a branch, as At takes it; it is empty when
 // there is none, or no such branch.
 func (r *Run) SessionIn(branch string) string {
 	path, found := r.Fork.find(branch)
@@ -78,7 +78,7 @@ func (r *Run) SessionIn(branch string) string {
 	return r.sessionAt(r.Fork.follow(path))
 }
 
-// sessionAt is the session that works in the lane at a path.
+// sessionAt returns the session that works in the lane at a path.
 func (r *Run) sessionAt(path []int) string {
 	for depth := len(path); depth > 0; depth-- {
 		if own := r.branchAt(path[:depth]).SessionID; own != "" {
@@ -129,7 +129,7 @@ func (m *Machine) childEnded(run *Run, c ChildEnded, now time.Time) Result {
 	return s.finish()
 }
 
-// resultOf is the object that adds a child's context to the results.
+// resultOf returns the object that adds a child's context to the results.
 func resultOf(context document.Value, event string, result document.Value) document.Value {
 	results, _ := context.Get(resultsKey)
 	if results.Kind() != document.Object {

@@ -92,8 +92,8 @@ func TestSpawned(t *testing.T) {
 	}
 }
 
-// TestUninvokable: nothing is started, and nothing waits, when the child cannot
-// be what the event names.
+// TestUninvokable: no run is started or awaited, when the child cannot be the one that
+// the event names.
 func TestUninvokable(t *testing.T) {
 	t.Parallel()
 	m := machine(t, calling)
@@ -122,8 +122,8 @@ func oneKey(name, text string) document.Value {
 	return document.ObjectValue([]document.Member{{Name: name, Value: document.StringValue(text)}})
 }
 
-// TestLargeResults: what has happened cannot be refused. A child whose context
-// does not fit ends all the same, and so does the fork that it decides.
+// TestLargeResults: a past result cannot be refused. A child whose context does not fit
+// ends all the same, and so does the fork that it decides.
 func TestLargeResults(t *testing.T) {
 	t.Parallel()
 	m, sub := machine(t, calling), machine(t, child)

@@ -18,8 +18,8 @@ const (
 	BranchCancelled BranchStatus = "CANCELLED"
 )
 
-// ForkProgress is a fork that has not joined yet (S5.1). Nobody writes to it:
-// like the run, it is a snapshot.
+// ForkProgress is a fork that has not joined yet (S5.1). It is not changed: like the run,
+// it is a snapshot.
 type ForkProgress struct {
 	// Event that forked, in the state that the run still stands in.
 	Event string
@@ -45,11 +45,11 @@ type Lane struct {
 	// Fork is set while the lane is in branches (S5.1). State, Entry and Context
 	// are those it forked from until the branches join.
 	Fork *ForkProgress
-	// Entry numbers the present entry of the state, from 1: no two entries of a
-	// run, in whatever branch, have the same number. Counters of tool calls
-	// belong to one entry (S2.10).
+	// Entry numbers the present entry of the state, from 1: no two entries of a run, in
+	// any branch, have the same number. Counters of tool calls belong to one entry
+	// (S2.10).
 	Entry int64
-	// Context is what guards see: an object.
+	// Context has the values that guards see: an object.
 	Context document.Value
 	// Sources are where the values of Context come from, kept where a guard asks.
 	Sources Sources
@@ -81,7 +81,7 @@ type Invocation struct {
 // Parent is the run that invoked this one.
 type Parent struct {
 	RunID string
-	// Root is the outermost run: the one that nobody invoked.
+	// Root is the outermost run: the one that no run invoked.
 	Root string
 	// Depth of this run: 1 when the parent was started by itself.
 	Depth int
@@ -97,14 +97,14 @@ type View struct {
 	// Branch that the lane is of, as a path of names from outside in ("ci/lint"),
 	// or empty.
 	Branch string
-	// Over is true where nothing is allowed any more: the branch has ended, or the
+	// Over is true where no operation is allowed any more: the branch has ended, or the
 	// run does not have it.
 	Over bool
 }
 
-// At is the run as it stands for a caller who works in a branch, or who is bound
-// to none. A branch that has ended is Over, and so is one that the run does not
-// have; see Lost.
+// At returns the run as it stands for a caller who works in a branch, or who is bound to
+// none. A branch that has ended is Over, and so is one that the run does not have; see
+// Lost.
 func (r *Run) At(branch string) View {
 	if r.Fork == nil && branch == "" {
 		return r.whole()
@@ -113,10 +113,9 @@ func (r *Run) At(branch string) View {
 	return at.View
 }
 
-// Lost is the run as it stands for a caller whose branch is not its own any more:
-// Over, until the run has ended, which is the same for everybody (S2.9). Not so in
-// a run that was invoked, whose end is not the end of the work: there it stays
-// Over.
+// Lost returns the run as it stands for a caller whose branch is not its own any more:
+// Over, until the run has ended, which is the same for all callers (S2.9). Not so in a
+// run that was invoked, whose end is not the end of the work: there it stays Over.
 func (r *Run) Lost(branch string) View {
 	if r.Status.Ended() && r.Parent == nil {
 		return r.whole()
@@ -126,7 +125,7 @@ func (r *Run) Lost(branch string) View {
 	}
 }
 
-// whole is the run as its own lane sees it, also while that is in branches.
+// whole returns the run as its own lane sees it, also while that is in branches.
 func (r *Run) whole() View { return View{Run: r, Lane: &r.Lane, Status: r.Status} }
 
 // cursor is the lane that a command works on, and the way to it from the run.
@@ -145,7 +144,7 @@ func (r *Run) locate(branch string, lost bool) cursor {
 	return r.lane(r.Fork.follow(path))
 }
 
-// lane is the lane at a path.
+// lane returns the lane at a path.
 func (r *Run) lane(path []int) cursor {
 	at := cursor{r.whole(), path}
 	for _, i := range path {
@@ -159,14 +158,14 @@ func (r *Run) lane(path []int) cursor {
 	return at
 }
 
-// outer is the lane whose fork a branch belongs to.
+// outer returns the lane whose fork a branch belongs to.
 func (at *cursor) outer() cursor { return at.lane(at.path[:len(at.path)-1]) }
 
-// place is which of the fork's branches it is.
+// place returns which of the fork's branches it is.
 func (at *cursor) place() int { return at.path[len(at.path)-1] }
 
-// status is that of a lane which nothing holds: it waits for humans, for its
-// child, or for branches that others work in.
+// status returns that of a lane without a hold: it waits for humans, for its child, or
+// for branches that others work in.
 func (l *Lane) status() Status {
 	switch {
 	case l.Approval.Pending():
@@ -184,7 +183,7 @@ func (r *Run) Bound(branch, session string) bool {
 	return found && len(path) > 0 && session != "" && r.branchAt(path).SessionID == session
 }
 
-// BranchPath is the full path of a branch that is named, from outside in.
+// BranchPath returns the full path of a branch that is named, from outside in.
 func (r *Run) BranchPath(name string) (string, bool) {
 	path, found := r.Fork.find(name)
 	if !found || len(path) == 0 {
@@ -201,8 +200,8 @@ func (r *Run) Lanes() []View {
 	return lanes
 }
 
-// Bytes is about how large the data of the run is as JSON: that of its contexts and of what
-// waits for approvals.
+// Bytes returns about how large the data of the run is as JSON: that of its contexts and of
+// the data that waits for approvals.
 func (r *Run) Bytes() int {
 	total := 0
 	if r.Fork != nil {
@@ -234,8 +233,8 @@ func (r *Run) Children() []string {
 	return ids
 }
 
-// EntriesLeft are the numbers of the entries that a change has left: what was
-// counted in them is over.
+// EntriesLeft returns the numbers of the entries that a change has left: their counts are
+// over.
 func EntriesLeft(before, after *Run) []int64 {
 	kept := after.entries()
 	return slices.DeleteFunc(before.entries(), func(n int64) bool { return slices.Contains(kept, n) })
@@ -298,8 +297,8 @@ func (f *ForkProgress) find(name string) (path []int, found bool) {
 	return nil, false
 }
 
-// named are the branches that a bare name may mean: the fork's own, or else all
-// those of forks inside it.
+// named returns the branches that a bare name may mean: the fork's own, or else all those
+// of forks inside it.
 func (f *ForkProgress) named(name string) (paths [][]int) {
 	if f == nil {
 		return nil
@@ -318,7 +317,7 @@ func (f *ForkProgress) named(name string) (paths [][]int) {
 // branchSeparator parts the names of a branch's path; no name has it (S1.4).
 const branchSeparator = "/"
 
-// branchIn is the path of a branch of the fork in a lane.
+// branchIn returns the path of a branch of the fork in a lane.
 func branchIn(lane, name string) string {
 	if lane == "" {
 		return name
@@ -345,7 +344,7 @@ func (f *ForkProgress) follow(path []int) []int {
 	return path
 }
 
-// branchAt is the branch at a path that is not empty.
+// branchAt returns the branch at a path that is not empty.
 func (r *Run) branchAt(path []int) *BranchProgress {
 	fork := r.Fork
 	for _, i := range path[:len(path)-1] {

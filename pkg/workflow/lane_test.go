@@ -71,7 +71,7 @@ func TestAtAmbiguity(t *testing.T) {
 }
 
 // TestAtWithoutFork: a session that was bound to a branch of a fork that has joined has
-// nothing left to do.
+// no work left.
 func TestAtWithoutFork(t *testing.T) {
 	t.Parallel()
 	m := machine(t, loop)
@@ -92,7 +92,7 @@ func isWhole(run *workflow.Run, at workflow.View) bool {
 	return at.Run == run && at.Lane == &run.Lane && at.Status == run.Status && at.Branch == "" && !at.Over
 }
 
-// TestLost: S5.3. Callers whose branch is another session's now can do nothing there,
+// TestLost: S5.3. Callers whose branch is another session's now cannot act there,
 // although it is open.
 func TestLost(t *testing.T) {
 	t.Parallel()
@@ -115,9 +115,9 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestAtEnded: S2.9. The end of a run is the same for everybody, also for the
-// sessions of branches that it had. Only in a run that was invoked they find
-// nothing: the run that waited for it continues.
+// TestAtEnded: S2.9. The end of a run is the same for all, also for the sessions of
+// branches that it had. Only in a run that was invoked they find no run: the one that
+// waited for it continues.
 func TestAtEnded(t *testing.T) {
 	t.Parallel()
 	m := machine(t, calling)

@@ -37,7 +37,7 @@ func newLegalEvent(t *Transition) LegalEvent {
 	return e
 }
 
-// String is the event and what it leads to, as messages to agents name it.
+// String returns the event and its target, as messages to agents name it.
 func (e LegalEvent) String() string {
 	var b strings.Builder
 	b.WriteString(e.Event)

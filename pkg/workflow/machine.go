@@ -1,9 +1,9 @@
 // Package workflow holds the rules of workflows: it reads and validates
 // definitions (S1), compiles them, and steps runs by commands (S2, S6).
 //
-// It is pure: values in, values out. It must never do I/O, look at the clock,
-// mint an id, or change a value that it was given; its caller makes the
-// result durable before anyone sees it. What it does not execute it refuses.
+// It is pure: values in, values out. It must never do I/O, look at the clock, make a new
+// id, or change a value that it was given; its caller makes the result durable before
+// anyone sees it. It refuses commands that it does not execute.
 //
 // The words: a transition of a definition is compiled into a way, and each case of
 // a branched transition into an arm of that way. Where a run stands is a lane: its
@@ -14,28 +14,29 @@ import (
 	"slices"
 
 	"github.com/interlock-run/interlock/pkg/evidence"
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/shell"
 )
 
-// Machine is one version of a workflow, compiled into tables: immutable, and
-// safe for concurrent use. Every name in it is resolved, so that stepping a run
-// or judging a tool call looks things up and parses nothing.
+// Machine is one version of a workflow, compiled into tables: immutable, and safe for
+// concurrent use. Every name in it is resolved, so that stepping a run or judging a tool
+// call only looks things up.
 type Machine struct {
 	version    int64
 	definition *Definition
 	states     map[string]*StateView
 	handlers   map[string]*handler // by the name of the interrupt
 	watched    pathglob.Set        // patterns of the interrupts, in their order
-	// traces: a guard asks where values come from; approvals: an evidence asks what
-	// humans have agreed to.
+	// traces: a guard asks where values come from; approvals: an evidence asks for
+	// agreements of humans.
 	traces, approvals bool
 	// checks are the commands of the evidence, each compiled; nil where there is none.
 	checks []*shell.List
 }
 
-// StateView is a state as the rest of the system sees it: its definition, and
-// what follows from it. Immutable; callers must not write to its slices.
+// StateView is a state as the rest of the system sees it: its definition, and its
+// consequences. Immutable; callers must not write to its slices.
 type StateView struct {
 	State
 
@@ -44,7 +45,11 @@ type StateView struct {
 	ways     map[string]*way
 	fallback *way // safe_next, or nil
 	tools    toolTable
+	jail     jail.Rules
 }
+
+// JailRules returns the settings of jails in the state: its own, and those of meta.jail (S20).
+func (s *StateView) JailRules() *jail.Rules { return &s.jail }
 
 // LegalEvent is one event that a state defines (S2.7).
 type LegalEvent struct {
@@ -56,7 +61,7 @@ type LegalEvent struct {
 	RequiresApproval bool
 }
 
-// way is what one event of one state leads to.
+// way is the transition of one event of one state.
 type way struct {
 	event    string
 	arms     []arm
@@ -87,16 +92,16 @@ type arm struct {
 // there, and no event leads out.
 var nowhere = &StateView{State: State{ToolsRestricted: true}}
 
-// Compile turns a definition that Parse found valid into a Machine. The
-// definition belongs to the machine from then on and must not be changed. What
-// cannot be resolved (which validation rules out) is never taken: a guard that
-// does not exist fails, a target that does not exist is not reached.
+// Compile turns a definition that Parse found valid into a Machine. The definition
+// belongs to the machine from then on and must not be changed. A part that cannot be
+// resolved (which validation rules out) is never taken: a guard that does not exist
+// fails, a target that does not exist is not reached.
 func Compile(def *Definition, version int64) *Machine {
 	m := &Machine{version: version, definition: def, states: make(map[string]*StateView, len(def.States))}
 	for i := range def.States {
 		s := &def.States[i]
 		if _, repeated := m.states[s.Name]; !repeated {
-			m.states[s.Name] = &StateView{State: *s, tools: newToolTable(s)}
+			m.states[s.Name] = &StateView{State: *s, tools: newToolTable(s), jail: def.Meta.Jail.With(s.Jail)}
 		}
 	}
 	guards := make(map[string]*predicate, len(def.Guards)+1)
@@ -123,7 +128,7 @@ func Compile(def *Definition, version int64) *Machine {
 	m.findHandlers()
 	m.watched = make(pathglob.Set, len(def.Interrupts))
 	for i := range def.Interrupts {
-		// One that is not valid, which validation rules out, matches nothing.
+		// One that is not valid, which validation rules out, has no matches.
 		m.watched[i], _ = pathglob.Compile(def.Interrupts[i].FilePattern)
 	}
 	return m
@@ -191,7 +196,7 @@ func (m *Machine) newWay(t *Transition, guards map[string]*predicate) *way {
 }
 
 // demands reports that an arm leads into a state with no_unknown_effects, or returns to one
-// that cannot be told yet (S16.3).
+// that is not known yet (S16.3).
 func (m *Machine) demands(a *arm) bool {
 	if a.returns {
 		return slices.ContainsFunc(m.definition.States, func(s State) bool { return s.NoUnknownEffects })
@@ -220,23 +225,23 @@ func (m *Machine) newEnds(complete, fail string) (done, failed *arm) {
 	return &a, &b
 }
 
-// Name is the id of the workflow.
+// Name returns the id of the workflow.
 func (m *Machine) Name() string { return m.definition.ID }
 
-// Version is the version of the workflow that the machine executes.
+// Version returns the version of the workflow that the machine executes.
 func (m *Machine) Version() int64 { return m.version }
 
-// Definition is what the machine was compiled from. Read only.
+// Definition returns the source of the machine. Read only.
 func (m *Machine) Definition() *Definition { return m.definition }
 
-// Meta is the workflow's meta.
+// Meta returns the workflow's meta.
 func (m *Machine) Meta() Meta { return m.definition.Meta }
 
-// Enforcement is meta.enforcement (S2.9, S6.6).
+// Enforcement returns meta.enforcement (S2.9, S6.6).
 func (m *Machine) Enforcement() Enforcement { return m.definition.Meta.Enforcement }
 
-// State returns a state by its exact name. It is never nil: a name that the
-// workflow does not have gives a state without a name that allows nothing.
+// State returns a state by its exact name. It is never nil: a name that the workflow does
+// not have gives a state without a name and without rights.
 func (m *Machine) State(name string) *StateView {
 	if s, ok := m.states[name]; ok {
 		return s
@@ -244,7 +249,8 @@ func (m *Machine) State(name string) *StateView {
 	return nowhere
 }
 
-// Evidence is what the workflow declares, in definition order (S14.1). Read only.
+// Evidence returns the declarations of the workflow, in definition order (S14.1). Read
+// only.
 func (m *Machine) Evidence() []evidence.Spec { return m.definition.Evidence }
 
 // Checks reports that each command of a line is the one that an evidence asks for, by its
@@ -267,7 +273,7 @@ func (m *Machine) IsCheck(c shell.Command) bool {
 	})
 }
 
-// ReadsOutput are the tools whose results the evidence reads.
+// ReadsOutput returns the tools whose results the evidence reads.
 func (m *Machine) ReadsOutput() []string {
 	var tools []string
 	for i := range m.definition.Evidence {
@@ -296,7 +302,7 @@ func (m *Machine) AsksEvidence(state, event string) bool {
 	return w != nil && slices.ContainsFunc(w.guards, (*predicate).asksEvidence)
 }
 
-// Initial is the state that runs begin in.
+// Initial returns the state that runs begin in.
 func (m *Machine) Initial() *StateView { return m.State(m.definition.Initial) }
 
 // LegalEvents returns the events that a state defines, in definition order. The
@@ -307,11 +313,11 @@ func (m *Machine) LegalEvents(state string) []LegalEvent { return m.State(state)
 // The slice is shared: read only.
 func (s *StateView) LegalEvents() []LegalEvent { return s.legal }
 
-// DescribeEvents says the legal events and where they lead in one line, as
-// messages to agents end with.
+// DescribeEvents describes the legal events and where they lead in one line, as messages
+// to agents end with.
 func (s *StateView) DescribeEvents() string { return s.moves }
 
-// Watches is the first interrupt, in definition order, whose pattern any of the
+// Watches returns the first interrupt, in definition order, whose pattern any of the
 // files matches (S4.1).
 func (m *Machine) Watches(root pathglob.Root, files []string) (name string, ok bool) {
 	i := m.watched.First(root, files)
@@ -319,6 +325,19 @@ func (m *Machine) Watches(root pathglob.Root, files []string) (name string, ok b
 		return "", false
 	}
 	return m.definition.Interrupts[i].Name, true
+}
+
+// FirstInterrupt is the one that fires where the files that were changed are not known (S4.1).
+func (m *Machine) FirstInterrupt() (name string, ok bool) {
+	if len(m.definition.Interrupts) == 0 {
+		return "", false
+	}
+	return m.definition.Interrupts[0].Name, true
+}
+
+// LeavesRunning reports that commands of some state may leave programs in the background.
+func (m *Machine) LeavesRunning() bool {
+	return m.definition.Meta.Jail.Background || slices.ContainsFunc(m.definition.States, func(s State) bool { return s.Jail.Background })
 }
 
 // Invokes names the workflow that an event of the state would start a child run
@@ -330,7 +349,8 @@ func (s *StateView) Invokes(event string) string {
 	return ""
 }
 
-// Invocation is what an event of the state starts a child run of, and with what, or nil.
+// Invocation returns the workflow and the input of the child run that an event of the
+// state starts, or nil.
 func (s *StateView) Invocation(event string) *Invoke {
 	if w := s.ways[event]; w != nil {
 		return w.invoke
@@ -338,7 +358,7 @@ func (s *StateView) Invocation(event string) *Invoke {
 	return nil
 }
 
-// Fork is the fork that an event of the state begins, or nil.
+// Fork returns the fork that an event of the state begins, or nil.
 func (s *StateView) Fork(event string) *Fork {
 	if w := s.ways[event]; w != nil {
 		return w.fork
@@ -346,7 +366,8 @@ func (s *StateView) Fork(event string) *Fork {
 	return nil
 }
 
-// Known is false for the state that stands for unknown names.
+// Known reports whether the state exists. It is false for the state that stands for
+// unknown names.
 func (s *StateView) Known() bool { return s != nowhere }
 
 // Drives reports that a run is pinned to this workflow and version.

@@ -12,8 +12,8 @@ import (
 )
 
 // Migrate moves a run to another version of its workflow (S17): it stands in the images of
-// its states, in the same entries of them, and waits for the same branches and runs. What
-// the other version does not know is dropped, and nothing is added but its own context.
+// its states, in the same entries of them, and waits for the same branches and runs. Parts
+// that the other version does not know are dropped, and only its own context is added.
 type Migrate struct {
 	// From is the version that the run must have; 0 for any.
 	From int64
@@ -32,7 +32,8 @@ type Migrate struct {
 
 func (c Migrate) actor() string { return c.Actor }
 
-// StatesData is how the history of a run keeps renamed states, and StatesOf reads it.
+// StatesData returns how the history of a run keeps renamed states, and StatesOf reads
+// it.
 func StatesData(states map[string]string) document.Value {
 	if len(states) == 0 {
 		return document.Value{}
@@ -47,7 +48,7 @@ func StatesData(states map[string]string) document.Value {
 
 const statesKey = "states"
 
-// StatesOf are the renamed states of an entry of EventMigrated.
+// StatesOf returns the renamed states of an entry of EventMigrated.
 func StatesOf(e *HistoryEntry) map[string]string {
 	renamed, _ := e.Data.Get(statesKey)
 	states := map[string]string{}
@@ -97,14 +98,14 @@ func (m *Machine) migrate(run *Run, c Migrate, now time.Time) Result {
 	return s.finish()
 }
 
-// imager finds what a run of one version is in another.
+// imager maps a run of one version to another.
 type imager struct {
 	from, to *Machine
 	states   map[string]string
 	dropped  []string
 }
 
-// name is what a state is called in the other version.
+// name returns the name of a state in the other version.
 func (im *imager) name(state string) string {
 	if to, renamed := im.states[state]; renamed {
 		return to
@@ -112,11 +113,11 @@ func (im *imager) name(state string) string {
 	return state
 }
 
-// lane is the image of a lane, or why there is none. inside are the states of the branch
-// that it is in; nil for the run's own.
+// lane returns the image of a lane, or why there is none. inside are the states of the
+// branch that it is in; nil for the run's own.
 func (im *imager) lane(at cursor, inside region) (Lane, string) {
 	l := *at.Lane
-	target, why := im.standing(l.State)
+	target, why := im.imageOf(l.State)
 	if why != "" {
 		return l, why
 	}
@@ -143,8 +144,8 @@ func (im *imager) lane(at cursor, inside region) (Lane, string) {
 	return l, im.fork(&at, &l, target)
 }
 
-// standing is the image of a state in which a lane stands.
-func (im *imager) standing(state string) (*StateView, string) {
+// imageOf returns the image of a state in which a lane stands.
+func (im *imager) imageOf(state string) (*StateView, string) {
 	name := im.name(state)
 	target := im.to.State(name)
 	switch {
@@ -164,7 +165,7 @@ func (im *imager) interrupt(l *Lane, target *StateView) string {
 	if l.Interrupt == nil {
 		return ""
 	}
-	back, why := im.standing(l.Interrupt.ReturnTo)
+	back, why := im.imageOf(l.Interrupt.ReturnTo)
 	if why != "" {
 		return why
 	}
@@ -209,8 +210,8 @@ func (im *imager) fork(at *cursor, l *Lane, target *StateView) string {
 	return ""
 }
 
-// context adds what the other version begins with and the run does not have. It is the
-// definition's, as at a start.
+// context adds the initial values of the other version that the run does not have. It is
+// the definition's, as at a start.
 func (im *imager) context(l *Lane) string {
 	var added []document.Member
 	for name, v := range im.to.definition.Context.Members() {
@@ -228,7 +229,7 @@ func (im *imager) context(l *Lane) string {
 	return ""
 }
 
-// approved keeps what humans have agreed to, where the other version asks for the same.
+// approved keeps agreements of humans, where the other version asks for the same.
 func (im *imager) approved(all []evidence.Approved) []evidence.Approved {
 	var kept []evidence.Approved
 	for _, a := range all {
@@ -244,14 +245,15 @@ func (im *imager) approved(all []evidence.Approved) []evidence.Approved {
 	return kept
 }
 
-// agreed is what humans agree to: the words, what has to hold, and where it leads.
+// agreed is an agreement of humans: the words, the conditions, and where it leads.
 type agreed struct {
 	message, target, rejected string
 	returns                   bool
 	guards                    []*predicate
 }
 
-// asks are the arms of an event about which humans are asked, with what states are called.
+// asks returns the arms of an event about which humans are asked, with the names of
+// states.
 func asks(m *Machine, state, event string, name func(string) string) (all []agreed) {
 	way := m.State(state).ways[event]
 	if way == nil {
@@ -277,7 +279,7 @@ func asks(m *Machine, state, event string, name func(string) string) (all []agre
 	return all
 }
 
-// summary says from where, by which plan, and what was dropped.
+// summary says from where, by which plan, and the dropped parts.
 func (im *imager) summary(accepted string) string {
 	text := fmt.Sprintf("from version %d to version %d", im.from.version, im.to.version)
 	if accepted != "" {
@@ -296,8 +298,8 @@ func (im *imager) summary(accepted string) string {
 	return text
 }
 
-// KeptEvidence are the names of the evidence that two versions of a workflow declare alike:
-// what was observed for it counts in both.
+// KeptEvidence returns the names of the evidence that two versions of a workflow declare
+// alike: observations for it count in both.
 func KeptEvidence(from, to *Machine, states map[string]string) []string {
 	var names []string
 	for _, spec := range from.Evidence() {

@@ -7,8 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// S17.2: what humans have agreed to counts in another version only where it is the same
-// question about the same way.
+// S17.2: an agreement of humans counts in another version only where it is the same
+// question about the same transition.
 func TestAgreementMovesWithTheSameWay(t *testing.T) {
 	t.Parallel()
 	const text = `{

@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// bind tells whether a branch, by its path, changes hands.
+// bind reports whether a branch, by its path, changes hands.
 func (m *model) bind(branch, session string) bool {
 	var way []*twig
 	p := &m.main

@@ -49,7 +49,7 @@ func (p *place) write(path, status, session string) []string {
 }
 
 // standing writes the same of a run.
-func standing(run *workflow.Run) []string {
+func imageOf(run *workflow.Run) []string {
 	return append([]string{standingOf("", "", "", run.State, run.Interrupt, run.Child, run.Fork, run.Context)},
 		standingIn("", run.Fork)...)
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// model is a run as S4, S5 and S6 tell it, told again in the plainest way: lanes
-// that are written to, and contexts that are maps of text. It knows which states
-// belong together by their names alone: "m.0a.1" is the state 1 of the branch
-// "m.0a", states of handlers are "h.0", "h.1"..., and all that are final have no
-// dot, or end in ".done" or ".lost".
+// model is a run as S4, S5 and S6 define it, written again in the plainest way: lanes
+// that are written to, and contexts that are maps of text. It knows which states belong
+// together by their names alone: "m.0a.1" is the state 1 of the branch "m.0a", states of
+// handlers are "h.0", "h.1"..., and all that are final have no dot, or end in ".done" or
+// ".lost".
 type model struct {
 	def         *workflow.Definition
 	session     string
@@ -31,7 +31,7 @@ type place struct {
 	state, region string
 	context       map[string]string
 	interrupt     string // the state to return to, or empty
-	child, event  string // a child run that is waited for, and what invoked it
+	child, event  string // a child run that is waited for, and the event that invoked it
 	split         *split
 	twig          *twig  // the branch that this is the place of, or nil
 	outer         *place // the lane that it was forked from, or nil
@@ -63,7 +63,7 @@ func final(state string) bool {
 	return !strings.Contains(state, ".") || strings.HasSuffix(state, ".done") || strings.HasSuffix(state, ".lost")
 }
 
-// flat writes a context as text by key, with what children left as results.<event>.
+// flat writes a context as text by key, with results of children as results.<event>.
 func flat(context document.Value) map[string]string {
 	keys := make(map[string]string)
 	for name, v := range context.Members() {
@@ -78,7 +78,7 @@ func flat(context document.Value) map[string]string {
 	return keys
 }
 
-// path is what a branch's name means: one of the outermost fork, or the only one
+// path returns the branch that a name means: one of the outermost fork, or the only one
 // of that name further inside.
 func (m *model) path(branch string) string {
 	if named := m.main.split.named(branch, ""); branch != "" && len(named) == 1 {
@@ -148,8 +148,8 @@ func (p *place) home(state string) bool {
 
 func (m *model) moving() bool { return m.ended == "" && !m.paused }
 
-// fire tells whether the event is accepted. child is the id of the run that it
-// would start.
+// fire reports whether the event is accepted. child is the id of the run that it would
+// start.
 func (m *model) fire(branch, event string, data map[string]string, child string) bool {
 	p := m.at(branch)
 	if !m.moving() || p == nil || p.waits() {
@@ -305,7 +305,7 @@ func (m *model) join(p *place) {
 	}
 }
 
-// divert tells whether the interrupt fires.
+// divert reports whether the interrupt fires.
 func (m *model) divert(branch, target string) bool {
 	p := m.at(branch)
 	if !m.moving() || p == nil || p.waits() || p.state == target {
@@ -322,7 +322,7 @@ func (m *model) divert(branch, target string) bool {
 	return true
 }
 
-// force tells whether the jump is made; to is a state that is not final.
+// force reports whether the jump is made; to is a state that is not final.
 func (m *model) force(branch, to string, data map[string]string) bool {
 	p := m.at(branch)
 	if !m.moving() || p == nil {
@@ -368,8 +368,8 @@ func (m *model) waiting(p *place, id string) *place {
 	return nil
 }
 
-// pause tells whether that changes anything: what is paused already can only be held,
-// and for each cause once.
+// pause reports whether that has an effect: a paused run can only be held, and for each
+// cause once.
 func (m *model) pause(cause workflow.HoldCause, by string) bool {
 	_, repeated := m.holds[cause]
 	if m.ended != "" || m.paused && (cause == "" || repeated) {
@@ -382,8 +382,8 @@ func (m *model) pause(cause workflow.HoldCause, by string) bool {
 	return true
 }
 
-// resume tells whether that changes anything: the run continues when nothing holds it
-// any more.
+// resume reports whether that has an effect: the run continues when it has no hold any
+// more.
 func (m *model) resume(lifts []workflow.HoldCause) bool {
 	if !m.paused {
 		return false

@@ -53,7 +53,7 @@ func (m *Machine) grant(run *Run, c Grant, now time.Time) Result {
 	if !c.Data.IsZero() {
 		fire.Data, fire.edited = c.Data, differing(a.Data, c.Data)
 	}
-	at.Status = Running // for it alone nothing is parked
+	at.Status = Running // it alone does not park the run
 	d, r := m.decide(&at, &fire)
 	if r == nil && (d.taken == nil || m.targetOf(d.taken, &at).Name != a.To) {
 		r = m.refused(at.View, RejectUnsupported, "event %s no longer leads to %s", document.Quote(a.Event), document.Quote(a.To))
@@ -140,7 +140,7 @@ func (s *stepper) leaveRejected(at *cursor) {
 	}
 }
 
-// targetOf is the state that an arm leads to from a lane.
+// targetOf returns the state that an arm leads to from a lane.
 func (m *Machine) targetOf(a *arm, at *cursor) *StateView {
 	if a.returns {
 		return m.State(at.Interrupt.ReturnTo)

@@ -9,12 +9,11 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
-// Options change what is asked of a definition.
+// Options change the requirements on a definition.
 type Options struct {
 	// Strict makes every warning an error (`--strict`).
 	Strict bool
-	// Known tells whether a workflow of that id exists, for invoke; nil knows
-	// none.
+	// Known reports whether a workflow of that id exists, for invoke; nil knows none.
 	Known func(id string) bool
 }
 
@@ -36,14 +35,14 @@ func (o Options) Parse(src []byte) (*Definition, document.Problems) {
 	return o.readDefinition(v, problems)
 }
 
-// ParseYAML is Parse for YAML (S1.1). Pointers are those of the same document
-// in JSON.
+// ParseYAML does the work of Parse for YAML (S1.1). Pointers are those of the same
+// document in JSON.
 func (o Options) ParseYAML(src []byte) (*Definition, document.Problems) {
 	v, problems := document.FromYAML(src)
 	return o.readDefinition(v, problems)
 }
 
-// ParseValue is Parse for a document that has been read.
+// ParseValue does the work of Parse for a document that has been read.
 func (o Options) ParseValue(v document.Value) (*Definition, document.Problems) {
 	return o.readDefinition(v, nil)
 }
@@ -96,6 +95,7 @@ type reader struct {
 	toolNames  toolname.Names
 	edges      []edge
 	forks      []forkFacts
+	ended      []endedByEvent
 	handlers   []handlerFacts
 	returns    []returnFacts
 	initial    int
@@ -151,7 +151,7 @@ func (r *reader) definition(v document.Value) {
 
 // features are names that "requires" can list: parts of the language that this version enforces.
 var features = []string{
-	"approvals", "branches", "commands", "effects", "evidence", "inputs", "interrupts", "invoke", "policies", "properties", "read_tools",
+	"approvals", "branches", "commands", "effects", "evidence", "inputs", "interrupts", "invoke", "jail", "policies", "properties", "read_tools",
 }
 
 // requires refuses a document that names a feature which this version does not enforce (S1.4).

@@ -47,7 +47,7 @@ func (r *reader) approvalTerms(meta document.Fields) {
 	}
 }
 
-// reads are the places of the shared state that decisions rest on (S18.5).
+// reads returns the places of the shared state that decisions rest on (S18.5).
 func (r *reader) reads(f document.Fields) []string {
 	pointers, ok := f.Strings("reads", consent.MaxReads)
 	if !ok {
@@ -93,7 +93,7 @@ func (r *reader) approvers(f document.Fields) consent.Approvers {
 	}
 	a.Known("\"approvers\"", approverFields...)
 	if !a.Has("roles") && !a.Has("names") {
-		r.report.Errorf(a.At, document.CodeEmpty, "it names nobody; add \"roles\" or \"names\"")
+		r.report.Errorf(a.At, document.CodeEmpty, "it has no approvers; add \"roles\" or \"names\"")
 	}
 	return consent.Approvers{Roles: r.named(a, "roles"), Names: r.named(a, "names")}
 }

@@ -56,7 +56,7 @@ func (r *reader) declaredCommands(m document.Fields) {
 	r.def.Meta.UnknownCommands = choice == "allow"
 	if r.def.Meta.UnknownCommands {
 		r.report.Warnf(m.At.Key("unknown_commands"), CodeTooBroad,
-			"states without edits run every program that nobody has described, whatever it writes; describe programs in \"commands\" instead")
+			"states without edits run every program that is not described, with all its writes; describe programs in \"commands\" instead")
 	}
 	commands, ok := m.Object("commands")
 	if !ok {
@@ -98,8 +98,7 @@ var (
 	optIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@[A-Za-z]*$`) })
 )
 
-// anyProgram run whatever they are given: an entry of that name alone allows
-// everything.
+// anyProgram run any program that they are given: an entry of that name alone allows all.
 var anyProgram = []string{
 	"bash", "sh", "dash", "zsh", "ksh", "fish", "ash", "busybox", "eval", "exec", "source", ".", "env", "xargs", "sudo", "su", "doas",
 	"ssh", "nohup", "command", "python", "python3", "python2", "node", "deno", "bun", "perl", "ruby", "php", "lua", "awk", "gawk", "osascript",

@@ -14,8 +14,8 @@ const (
 	mostDeadline  = 7 * 24 * time.Hour
 )
 
-// effects reads when a call that nobody has reported is unknown, and which tools tell how
-// it ended (S16).
+// effects reads when a call that has not been reported is unknown, and which tools show
+// how it ended (S16).
 func (r *reader) effects(meta document.Fields) {
 	at := meta.At.Key("effect_deadline")
 	if text, ok := meta.Str("effect_deadline"); ok {
@@ -90,8 +90,7 @@ func (r *reader) demandsEffects(f document.Fields, s *State) {
 	}
 }
 
-// checkDemands reports states with no_unknown_effects that are entered by something that
-// nothing guards.
+// checkDemands reports states with no_unknown_effects with an unguarded way in.
 func (r *reader) checkDemands() {
 	refuse := func(state, how string) {
 		i, known := r.states[state]
@@ -130,7 +129,7 @@ func (r *reader) checkDemands() {
 	}
 }
 
-// checkName reports what is wrong with the name of a guard or an evidence.
+// checkName reports the problems of the name of a guard or an evidence.
 func (r *reader) checkName(name string, at *document.Path, rule document.NameRule) {
 	if name == evidence.NoUnknownEffects {
 		r.report.Errorf(at, document.CodeReserved, "the %s name %s is reserved; to ask that no effect is unknown, set it to true in a state", rule.What, document.Quote(name))

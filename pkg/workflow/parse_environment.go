@@ -57,7 +57,7 @@ func (r *reader) alias(f document.Fields, name, other string) string {
 	return ""
 }
 
-// variable checks the name of an environment variable: what a shell can read.
+// variable checks the name of an environment variable: one that a shell can read.
 func (r *reader) variable(name string, at *document.Path) {
 	if name == "" {
 		r.report.Errorf(at, document.CodeEmpty, "the variable name is empty; name one or remove it")

@@ -27,7 +27,7 @@ var (
 	evidenceFields = slices.Compact(slices.Sorted(slices.Values(slices.Concat(callFields, stateFact, approvalFact))))
 )
 
-// learnEvidence learns the names of what may be asked for in guards.
+// learnEvidence learns the names that guards may ask for.
 func (r *reader) learnEvidence(f document.Fields) {
 	r.evidence = make(map[string]bool)
 	declared, ok := f.Object("evidence")
@@ -39,8 +39,8 @@ func (r *reader) learnEvidence(f document.Fields) {
 	}
 }
 
-// evidenceDeclarations reads what must be observed; guards have been read, and have
-// marked what they ask for.
+// evidenceDeclarations reads the required observations; guards have been read, and have
+// marked those that they ask for.
 func (r *reader) evidenceDeclarations(f document.Fields) {
 	v, _ := f.Value.Get("evidence")
 	if v.Kind() != document.Object {
@@ -248,7 +248,7 @@ func (r *reader) test(f document.Fields, t *evidence.Test) {
 	}
 }
 
-// evidenceHint is what else a guard may have meant.
+// evidenceHint returns another name that a guard may have meant.
 func (r *reader) evidenceHint(name string) string {
 	if hint := r.report.DidYouMean(name, slices.Values(slices.Sorted(maps.Keys(r.evidence)))); hint != "" {
 		return hint

@@ -4,7 +4,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// forkFacts is what the graph wants to know of a fork.
+// forkFacts has the facts that the graph needs of a fork.
 type forkFacts struct {
 	owner    int
 	at       *document.Path

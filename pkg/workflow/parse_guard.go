@@ -14,7 +14,7 @@ const maxGuardDepth = 16
 // guardOperators are the operators of guards (S2.5), in the order that messages list them.
 var guardOperators = []string{"eq", "neq", "gt", "gte", "lt", "lte", "in", "contains", "exists", "not_exists"}
 
-// operatorSynonyms are what people write for ours.
+// operatorSynonyms map other spellings to ours.
 var operatorSynonyms = map[string]string{
 	"=": "eq", "==": "eq", "===": "eq", "equals": "eq", "equal": "eq", "is": "eq", "!=": "neq", "!==": "neq", "<>": "neq", "ne": "neq",
 	"not_eq": "neq", ">": "gt", ">=": "gte", "ge": "gte", "<": "lt", "<=": "lte", "le": "lte", "one_of": "in", "includes": "contains",
@@ -116,7 +116,7 @@ func (r *reader) guardList(f document.Fields, name string, context document.Valu
 	}
 	at := f.At.Key(name)
 	if list.Len() == 0 {
-		r.report.Errorf(at, document.CodeEmpty, "an empty list guards nothing; add guards or remove it")
+		r.report.Errorf(at, document.CodeEmpty, "an empty list has no effect; add guards or remove it")
 	}
 	guards := make([]Guard, list.Len())
 	for i, e := range list.Elements() {

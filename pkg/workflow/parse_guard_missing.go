@@ -58,7 +58,8 @@ func (n *negated) declared(field string) bool {
 	return ok
 }
 
-// demands are the fields that must be there for a guard to hold, or with not, for its opposite.
+// demands returns the fields that must be there for a guard to hold, or with not, for its
+// opposite.
 func demands(g *Guard, not bool) (fields []string) {
 	switch {
 	case g.Not != nil:

@@ -10,7 +10,7 @@ import (
 
 var metaFields = []string{
 	"task_type", "estimated_steps", "danger_level", "requires_human_approval", "capture_output", "approval_mode", "debug",
-	"enforcement", "approval", "edit_tools", "read_tools", "tools", "policy", "commands", "unknown_commands", "effect_deadline", "reconcile", "default_model",
+	"enforcement", "approval", "edit_tools", "read_tools", "tools", "policy", "commands", "unknown_commands", "effect_deadline", "reconcile", "default_model", "jail",
 }
 
 func (r *reader) meta(f document.Fields) {
@@ -65,9 +65,10 @@ func (r *reader) meta(f document.Fields) {
 	r.approvalTerms(m)
 	r.policies(m)
 	r.effects(m)
+	r.metaJail(m)
 }
 
-// debugMode is who may force states: nobody, operators alone, or agents as well, which
+// debugMode returns who may force states: none, operators alone, or agents as well, which
 // enforcement that keeps them excludes (S15.7).
 func debugMode(m document.Fields, enforcement Enforcement) (debug, agents bool) {
 	if v, _ := m.Value.Get("debug"); v.Kind() == document.String {

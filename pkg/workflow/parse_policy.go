@@ -10,7 +10,7 @@ import (
 // maxPolicies bounds the policies that a workflow names.
 const maxPolicies = 16
 
-// policyName is what the registry of policies calls one (S7).
+// policyName is the form of names in the registry of policies (S7).
 var policyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9._-]{1,128}$`) })
 
 // policies reads meta.policy: one name, or a list of them. Whether they exist is

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
-// CodeUnknownEvent says that no state has such an event, so that the property speaks of nothing.
+// CodeUnknownEvent says that no state has such an event, so that the property has no meaning.
 const CodeUnknownEvent document.Code = "UNKNOWN_EVENT"
 
 // maxProperties bounds the properties of one definition.
@@ -19,7 +19,7 @@ const maxProperties = 1_000
 // maxCalls is the highest at_most: a larger one bounds no real run.
 const maxCalls = 10_000
 
-// properties reads what the definition says of all its runs.
+// properties reads the properties of all runs of the definition.
 func (r *reader) properties(f document.Fields) {
 	all, ok := f.Object("properties")
 	if !ok {
@@ -135,8 +135,7 @@ func (r *propertyReader) property(name string, v document.Value, at *document.Pa
 	return p, true
 }
 
-// next refuses the keys that belong to another kind: nothing that is written is without
-// an effect.
+// next refuses the keys that belong to another kind: every written key has an effect.
 func (r *propertyReader) next(f document.Fields, p *Property) {
 	belongs := map[string][]PropertyKind{
 		"unless": {Never}, "always": {Before}, "tool": {AtMost}, "command": {AtMost}, "people": {CanBeDecided},
@@ -173,7 +172,7 @@ func (r *propertyReader) subject(f document.Fields, alone bool) (s Subject) {
 		if i := strings.IndexByte(tool, '*'); i >= 0 && i < len(tool)-1 {
 			r.report.Errorf(f.At.Key("tool"), CodeGlob, "a * is allowed only at the end, where it matches any rest")
 		}
-		// What is said of a tool that is not there is true of every run.
+		// A property of a missing tool is true of every run.
 		if fault := r.toolNames().Fault(tool, toolname.Grants); fault != "" {
 			r.report.Errorf(f.At.Key("tool"), toolname.CodeUnknownTool, "%s", fault)
 		}
@@ -354,7 +353,7 @@ func (r *propertyReader) event(name string, at *document.Path) string {
 	return name
 }
 
-// evidence finds what the definition declares as evidence.
+// evidence finds the declared evidence.
 func (r *propertyReader) evidence(name string, at *document.Path) {
 	names := func(yield func(string) bool) {
 		for i := range r.def.Evidence {

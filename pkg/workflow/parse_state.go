@@ -10,11 +10,11 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
-// stateFacts is what the graph wants to know of a state.
+// stateFacts has the facts that the graph needs of a state.
 type stateFacts struct {
 	at       *document.Path
 	final    bool
-	badType  bool // what it is could not be read
+	badType  bool // it could not be read
 	safeNext int  // place, or unknownState
 	approval bool // a transition of it asks for approval
 	exits    bool // it has some transition, right or wrong
@@ -27,19 +27,19 @@ var (
 	stateFields = []string{
 		"type", "outcome", "allowed_tools", "disallowed_tools", "instructions", "max_iterations", "safe_next",
 		"max_edit_lines", "max_files_per_state", "allowed_commands", "allowed_commands_tool", "opaque_commands",
-		"blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes", "no_unknown_effects", "on",
+		"blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes", "no_unknown_effects", "jail", "on",
 	}
-	// limitFields do nothing in a final state: enforcement has ended (S2.9).
+	// limitFields have no effect in a final state: enforcement has ended (S2.9).
 	limitFields = []string{
 		"allowed_tools", "disallowed_tools", "max_iterations", "max_edit_lines", "max_files_per_state", "allowed_commands",
-		"allowed_commands_tool", "opaque_commands", "blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes",
+		"allowed_commands_tool", "opaque_commands", "blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes", "jail",
 	}
-	// elsewhere are fields that protect something in another object. In a state,
-	// or under meta, nobody would read them.
+	// elsewhere are fields that protect another object. In a state, or under meta, they
+	// would not be read.
 	elsewhere = []string{
 		"guard", "guards", "requires_approval", "approval_message", "interrupts", "file_pattern", "deny", "allow", "rate_limit", "budget_limit",
 	}
-	// synonyms are what people write when they mean one of ours.
+	// synonyms map other spellings to ours.
 	synonyms = map[string]string{
 		"tools": "allowed_tools", "denied_tools": "disallowed_tools", "blocked_tools": "disallowed_tools",
 		"deny_tools": "disallowed_tools", "forbidden_tools": "disallowed_tools", "commands": "allowed_commands",
@@ -74,6 +74,7 @@ func (r *reader) state(i int, name string, v document.Value, at *document.Path) 
 	r.tools(f, s)
 	r.commands(f, s)
 	r.environment(f, s)
+	r.stateJail(f, s)
 	s.Instructions, _ = f.Str("instructions")
 	s.Model, s.ThinkingLevel = cmp.Or(runtimeHint(f, "model"), r.defaultModel), runtimeHint(f, "thinking_level")
 	s.MaxIterations, _ = f.Integer("max_iterations", 1)
@@ -103,8 +104,9 @@ func (r *reader) stateFields(f document.Fields) {
 // maxHint is the longest hint that reaches an agent's runtime, in bytes.
 const maxHint = 128
 
-// runtimeHint is what a state says to the agent's runtime, or empty where it is not a text
-// that could reach one. Its fields are no known ones: others may come near them.
+// runtimeHint returns the advice of a state to the agent's runtime, or empty where it is
+// not a text that could reach one. Its fields are no known ones: others may come near
+// them.
 func runtimeHint(f document.Fields, name string) string {
 	if name != "model" && name != "thinking_level" {
 		return ""

@@ -121,7 +121,7 @@ func TestOutcomeByName(t *testing.T) {
 	}
 }
 
-// TestParseYAML: YAML gives what JSON gives, problems included (S1.1).
+// TestParseYAML: YAML gives the same as JSON, problems included (S1.1).
 func TestParseYAML(t *testing.T) {
 	t.Parallel()
 	d, problems := workflow.ParseYAML([]byte("id: w\ninitial: a\nstates:\n  a:\n    allowed_tools: [Read]\n    on:\n      NO: done\n  done: {type: final}\n"))
@@ -205,7 +205,7 @@ func TestMessages(t *testing.T) {
 		},
 		"field of a transition": {
 			`{"id":"w","initial":"a","states":{"a":{"guard":"g","on":{"X":"done"}},"done":{"type":"final"}}}`,
-			`a state has no field "guard": it belongs elsewhere, and protects nothing here; remove it`,
+			`a state has no field "guard": it belongs elsewhere, and has no effect here; remove it`,
 		},
 		"return": {
 			`{"id":"w","initial":"a","states":{"a":{"on":{"X":"done","Y":"$retrun"}},"done":{"type":"final"}}}`,
@@ -223,7 +223,7 @@ func TestMessages(t *testing.T) {
 			`{"id":"w","initial":"a","states":{"a":{"on":{"X":[{"target":"done","guards":[{"field":"t","op":"exists"}]}]}},"done":{"type":"final"}}}`,
 			`an item of "guards" must be a string, not an object; name a guard that the workflow's "guards" defines`,
 		},
-		// What it says to do is nothing that --strict refuses (TestValidation).
+		// Its advice is not refused by --strict (TestValidation).
 		"field of one's own": {
 			`{"id":"w","initial":"a","team":"x","states":{"a":{"on":{"X":"done"}},"done":{"type":"final"}}}`,
 			`/team: UNKNOWN_FIELD: a workflow has no field "team"; remove it, or begin its name with x- to keep it as a note`,

@@ -6,7 +6,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// edgeKind tells by which field one state leads to another.
+// edgeKind is the field by which one state leads to another.
 type edgeKind uint8
 
 const (
@@ -14,7 +14,7 @@ const (
 	bySafeNext
 	byInvoke
 	byForkEnd // on_complete and on_fail of a fork
-	byEvent   // BRANCH_DONE of a branch whose terminal nothing else leads to
+	byEvent   // BRANCH_DONE of a branch whose terminal has no other way in
 )
 
 // edge is one way from a state to a state.
@@ -166,14 +166,14 @@ func (r *reader) guarded(from int, f document.Fields, t *Transition) {
 	if message, ok := f.Str("approval_message"); ok {
 		b.ApprovalMessage = message
 		if !approval {
-			r.report.Warnf(f.At.Key("approval_message"), document.CodeNoEffect, "without \"requires_approval\": true nobody sees it; add that or remove it")
+			r.report.Warnf(f.At.Key("approval_message"), document.CodeNoEffect, "without \"requires_approval\": true it is never shown; add that or remove it")
 		}
 	}
 	r.branch(from, f, &b)
 	t.Branches = []Branch{b}
 }
 
-// advisory warns of an approval that stops nobody.
+// advisory warns of an approval that has no effect.
 func (r *reader) advisory(at *document.Path) {
 	if r.def.Meta.ApprovalMode != "ui" {
 		r.report.Warnf(at, document.CodeNoEffect, "\"approval_mode\" of \"meta\" is \"none\", so it is advisory: the transition succeeds and is recorded; remove that to wait for people")
@@ -198,7 +198,7 @@ func (r *reader) guardNames(f document.Fields) []string {
 	}
 	if list, ok := f.Strings("guards", maxItems); ok {
 		if v, _ := f.Value.Get("guards"); v.Len() == 0 {
-			r.report.Errorf(f.At.Key("guards"), document.CodeEmpty, "an empty list guards nothing; name guards or remove it")
+			r.report.Errorf(f.At.Key("guards"), document.CodeEmpty, "an empty list has no effect; name guards or remove it")
 		}
 		names = append(names, list...)
 	}
@@ -245,7 +245,8 @@ func (r *reader) branches(from int, v document.Value, at *document.Path, t *Tran
 	}
 }
 
-// branchFields reports what a branch of a list cannot have: it only leads to a target.
+// branchFields reports fields that a branch of a list cannot have: it only leads to a
+// target.
 func (r *reader) branchFields(f document.Fields) {
 	f.Known("a branch of a list", branchFields...)
 	if f.Has("target") && (f.Has("invoke") || f.Has("fork")) {

@@ -65,7 +65,7 @@ func (m *Machine) resume(run *Run, c Resume, now time.Time) Result {
 	return s.finish()
 }
 
-// cancel ends a run, whatever it waits for.
+// cancel ends a run, in spite of all that it waits for.
 func (m *Machine) cancel(run *Run, c Cancel, now time.Time) Result {
 	if run.Status.Ended() {
 		return rejected(run, c, now, m.notRunning(run.whole(), "cancel"))

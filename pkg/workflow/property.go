@@ -1,12 +1,11 @@
 package workflow
 
-// Property is something that every run of a workflow must keep, whatever its agent
-// does. It changes nothing about a run: pkg/verify decides whether the definition
-// keeps it.
+// Property is a rule that every run of a workflow must keep, with any agent. It does not
+// affect runs: pkg/verify decides whether the definition keeps it.
 type Property struct {
 	Name string
 	Kind PropertyKind
-	// Subject is what must not happen, what comes second, or what is counted.
+	// Subject is the act that must not happen, that comes second, or that is counted.
 	Subject Subject
 	// Condition admits the subject; nil for never without unless.
 	Condition *Condition
@@ -50,7 +49,7 @@ type Subject struct {
 // Calls reports that it is about tool calls.
 func (s *Subject) Calls() bool { return s.Tool != "" || s.Command != "" }
 
-// Condition is what has happened in the run before.
+// Condition is an earlier act of the run.
 type Condition struct {
 	// Evidence that is held at that moment.
 	Evidence string
@@ -60,7 +59,7 @@ type Condition struct {
 	State string
 	// Approval by humans.
 	Approval *ApprovalCondition
-	// Any of these will do; then it has nothing else.
+	// Any of these will do; then the other fields are empty.
 	Any []Condition
 }
 

@@ -56,8 +56,7 @@ const varied = `{"id": "varied", "initial": "a", "context": {"n": 0, "tag": null
 
 const child = `{"id": "child", "initial": "w", "states": {"w": {"on": {"DONE": "z"}}, "z": {"type": "final"}}}`
 
-// commands draws what is asked of a run: mostly what makes sense in one of its
-// lanes.
+// commands draws commands of a run: mostly those that make sense in one of its lanes.
 type commands struct {
 	t        *rapid.T
 	m, child *workflow.Machine
@@ -114,7 +113,7 @@ func (c *commands) any(run *workflow.Run) workflow.Command {
 	}
 }
 
-// decided draws what humans have said, or that they have not.
+// decided draws a decision of humans, or none.
 func (c *commands) decided(id string) workflow.Command {
 	outcome := rapid.SampledFrom([]workflow.ApprovalOutcome{
 		"", workflow.ApprovalRejected, workflow.ApprovalExpired, workflow.ApprovalCancelled,
@@ -159,7 +158,7 @@ func anyData(t *rapid.T) document.Value {
 // fingerprint is all of a value, as text.
 func fingerprint(v any) string {
 	if fire, ok := v.(workflow.Fire); ok {
-		fire.Child = nil // has no text, and is compared by what it leads to
+		fire.Child = nil // has no text, and is compared by its target
 		v = fire
 	}
 	data, err := json.Marshal(v)
@@ -169,8 +168,8 @@ func fingerprint(v any) string {
 	return string(data)
 }
 
-// TestStepProperties: whatever is asked of a run, in whatever order and branch,
-// whether approvals park or are advisory.
+// TestStepProperties: for any commands of a run, in any order and branch, whether
+// approvals park or are advisory.
 func TestStepProperties(t *testing.T) {
 	t.Parallel()
 	for mode, src := range map[string]string{
@@ -225,8 +224,8 @@ func checkSteps(t *testing.T, m *workflow.Machine) {
 	}
 }
 
-// checkUnchanged: nothing changes, and the answer says why and what is legal
-// (S2.3, S2.7).
+// checkUnchanged: the run does not change, and the answer has the reason and the legal
+// events (S2.3, S2.7).
 func checkUnchanged(t *rapid.T, before string, cmd workflow.Command, out *workflow.Result) {
 	if after := fingerprint(out.Run); after != before {
 		t.Fatalf("%+v has changed %s to %s", cmd, before, after)
@@ -274,7 +273,7 @@ func branchOf(cmd workflow.Command) string {
 	}
 }
 
-// checkAccepted: the version grows by one, what a run is stays, and all that has
+// checkAccepted: the version grows by one, constant fields stay, and all that has
 // happened is announced (S6.4).
 func checkAccepted(t *rapid.T, run *workflow.Run, cmd workflow.Command, out *workflow.Result) {
 	next, e := &out.Run, &out.Entry
@@ -388,8 +387,8 @@ func laneOf(run *workflow.Run, branch string) document.Value {
 	return context
 }
 
-// A property of a tool that nobody has would hold of every run: a name that is close to one is
-// refused, in a file of properties too, and what the author declares is not.
+// A property of a missing tool would hold of every run: a name that is close to one is
+// refused, in a file of properties too, and a name that the author declares is not.
 func TestPropertyToolNames(t *testing.T) {
 	t.Parallel()
 	const text = `{"id": "w", "initial": "a", "states": {"a": {"on": {"X": "done"}}, "done": {"type": "final"}}, "meta": {"tools": ["Edits"]}}`

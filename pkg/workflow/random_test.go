@@ -141,13 +141,13 @@ func newWorld(t testing.TB, src string) *world {
 // step gives a command to both, and compares.
 func (w *world) step(cmd workflow.Command) workflow.Result {
 	w.now = w.now.Add(time.Second)
-	was := strings.Join(standing(&w.run), "\n")
+	was := strings.Join(imageOf(&w.run), "\n")
 	want := w.expect(cmd)
 	before := w.run
 	out := w.m.Step(&w.run, cmd, w.now)
 	w.run = out.Run
 	w.steps++
-	is, should := strings.Join(standing(&w.run), "\n"), strings.Join(w.model.lanes(), "\n")
+	is, should := strings.Join(imageOf(&w.run), "\n"), strings.Join(w.model.lanes(), "\n")
 	if out.Changed != want || is != should || w.run.Status != w.model.status() || w.run.TransitionCount != w.model.transitions ||
 		len(w.run.Holds) != len(w.model.holds) || !maps.Equal(holdsOf(&w.run), w.model.holds) {
 		w.fatalf("%T %s\nchanged %t, want %t: %+v %s\nstatus %s, want %s; transitions %d, want %d\nwas\n%s\nis\n%s\nshould be\n%s",
@@ -179,8 +179,7 @@ func (w *world) step(cmd workflow.Command) workflow.Result {
 	return out
 }
 
-// expect does in the model what a command asks for, and tells whether that
-// changes anything.
+// expect carries out a command in the model, and reports whether that has an effect.
 func (w *world) expect(cmd workflow.Command) bool {
 	switch c := cmd.(type) {
 	case workflow.Fire:
@@ -216,7 +215,7 @@ func (w *world) checkStates() error {
 	return nil
 }
 
-// random draws a command of one of the sessions, or of what happens around them.
+// random draws a command of one of the sessions, or an event around them.
 func (w *world) random(p pick) workflow.Command {
 	session := p.of("ses_1", "ses_2", "ses_3", "ses_4")
 	branch := w.bound[session]
@@ -286,8 +285,8 @@ func (w *world) data(p pick) document.Value {
 	return document.ObjectValue(members)
 }
 
-// TestRandomForks: random workflows with nested forks, worked on by several
-// sessions at random, do what the model does (S4, S5, S6).
+// TestRandomForks: random workflows with nested forks, worked on by several sessions at
+// random, act as the model (S4, S5, S6).
 func TestRandomForks(t *testing.T) {
 	t.Parallel()
 	t.Run("drawn", func(t *testing.T) {

@@ -8,8 +8,8 @@ type region map[*StateView]bool
 // handler is where an interrupt leads.
 type handler struct {
 	target *StateView
-	// states of the handler: its target, and what is reached only from it. As
-	// long as a run is in one of them the interrupt is being handled (S4.1).
+	// states of the handler: its target, and the states reached only from it. As long as
+	// a run is in one of them the interrupt is being handled (S4.1).
 	states region
 	// inBranch is true when the target is a state of a fork's branch.
 	inBranch bool
@@ -99,7 +99,7 @@ func (m *Machine) inBranch(target *StateView) bool {
 	return false
 }
 
-// reachBranches adds the branches of every fork in reach, until nothing new comes.
+// reachBranches adds the branches of every fork in reach, until there are no new ones.
 func (m *Machine) reachBranches(r region) {
 	for before := -1; before != len(r); {
 		before = len(r)
@@ -118,7 +118,7 @@ func (m *Machine) reachBranches(r region) {
 	}
 }
 
-// reach adds a state and all that it leads to, but nothing that is in not.
+// reach adds a state and all that it leads to, except those in not.
 func (r region) reach(s *StateView, not region) {
 	if s == nil || r[s] || not[s] {
 		return
@@ -129,7 +129,7 @@ func (r region) reach(s *StateView, not region) {
 	}
 }
 
-// leadsTo are the states that follow on a state; nil stands for what is unknown.
+// leadsTo returns the states that follow on a state; nil stands for an unknown one.
 func (s *StateView) leadsTo() []*StateView {
 	var next []*StateView
 	add := func(a *arm) {

@@ -6,9 +6,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// TestRegions: a state belongs to a branch, or to a handler, by whatever way it
-// leads there: an event, safe_next, and both ends of what is invoked or forked
-// (S4.1, S5.1).
+// TestRegions: a state belongs to a branch, or to a handler, by any way that leads there:
+// an event, safe_next, and both ends of invokes and forks (S4.1, S5.1).
 func TestRegions(t *testing.T) {
 	t.Parallel()
 	m := machine(t, `{"id": "r", "initial": "m",

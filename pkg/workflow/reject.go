@@ -34,13 +34,13 @@ const (
 	// RejectInvalidData: the data is not an object, or the context would grow
 	// beyond MaxContextBytes.
 	RejectInvalidData RejectionCode = "INVALID_DATA"
-	// RejectNotParked refuses a Grant or Reject that nothing waits for.
+	// RejectNotParked refuses a Grant or Reject that no transition waits for.
 	RejectNotParked RejectionCode = "NOT_PARKED"
 	// RejectNoImage refuses to migrate a run that the other version has no place for (S17.1).
 	RejectNoImage RejectionCode = "NO_IMAGE"
 )
 
-// Rejection is why a command was refused, and what would be legal (S2.7).
+// Rejection describes why a command was refused, and the legal ones (S2.7).
 type Rejection struct {
 	Code RejectionCode
 	// Message is one text that an agent can act on.
@@ -65,8 +65,8 @@ func (m *Machine) refused(at View, code RejectionCode, format string, args ...an
 	}
 }
 
-// rejected is the outcome of a refusal: nothing changes. That an event was
-// refused is announced.
+// rejected returns the outcome of a refusal: the run does not change. The refusal of an
+// event is announced.
 func rejected(run *Run, cmd Command, now time.Time, r *Rejection) Result {
 	out := Result{Run: *run, Rejection: r, Entry: HistoryEntry{Time: now}}
 	if cmd != nil {
@@ -88,7 +88,7 @@ func (m *Machine) foreign(run *Run) *Rejection {
 		run.ID, run.WorkflowVersion, document.Quote(run.Workflow), m.version, document.Quote(m.Name()))
 }
 
-// notRunning refuses what only a running run can do (S2.9).
+// notRunning refuses commands that need a running run (S2.9).
 func (m *Machine) notRunning(at View, what string) *Rejection {
 	if at.Status == AwaitingApproval && at.Approval.Pending() {
 		return m.refused(at, RejectApprovalPending,
@@ -116,7 +116,7 @@ func (m *Machine) notRunning(at View, what string) *Rejection {
 		what, at.Status, document.Quote(at.State), why)
 }
 
-// unknownBranch refuses what names no branch of the run's forks.
+// unknownBranch refuses a name that is not a branch of the run's forks.
 func (m *Machine) unknownBranch(run *Run, name, what string) *Rejection {
 	at := run.At("")
 	if run.Fork == nil {
@@ -127,17 +127,17 @@ func (m *Machine) unknownBranch(run *Run, name, what string) *Rejection {
 		what, document.Quote(name), run.Fork.open())
 }
 
-// branchOver refuses what is asked in a branch that has ended, or never was.
+// branchOver refuses a command in a branch that has ended, or never was.
 func (m *Machine) branchOver(at View, branch, what string) *Rejection {
 	if at.State == "" {
 		return m.unknownBranch(at.Run, branch, what)
 	}
-	return m.refused(at, RejectRunNotRunning, "%s refused: branch %s has ended in state %s, and there is nothing left to do in it.",
+	return m.refused(at, RejectRunNotRunning, "%s refused: branch %s has ended in state %s, and it takes no more events.",
 		what, document.Quote(at.Branch), document.Quote(at.State))
 }
 
-// unknownEvent refuses an event that the state does not define. What the caller
-// may have meant is only said, never done (S2.1).
+// unknownEvent refuses an event that the state does not define. A guess at the caller's
+// meaning is only named, never taken (S2.1).
 func (m *Machine) unknownEvent(at View, state *StateView, event string) *Rejection {
 	hint := new(document.Report).DidYouMean(event, state.eventNames())
 	return m.refused(at, RejectUnknownEvent, "state %s defines no event %s%s Events match exactly. %s",
@@ -182,8 +182,8 @@ func (m *Machine) guardsFailed(at View, state *StateView, w *way, data document.
 	return r
 }
 
-// timing explains S2.3 to a caller who sends what the guard wants to see together
-// with the event that it guards.
+// timing explains S2.3 to a caller who sends the value that the guard needs together with
+// the event that it guards.
 func timing(failed []GuardResult, data document.Value) string {
 	for _, g := range failed {
 		if g.Op == opEvidence {

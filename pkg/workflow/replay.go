@@ -7,18 +7,19 @@ import (
 	"github.com/interlock-run/interlock/pkg/evidence"
 )
 
-// Replay is a run as a change of its history has left it: before is the run as it was, and
-// the run after the change is what its machine makes of the same command. Played from the
-// start, a whole history gives the run itself. It fails where the history is not one of
-// this machine.
+// Replay returns a run as a change of its history has left it: before is the run as it
+// was, and the run after the change is the result of the same command in its machine.
+// Played from the start, a whole history gives the run itself. It fails where the history
+// is not one of this machine.
 //
-// What a run is from its start on (ID, Workspace, Owner, Parent) is no part of a history.
-// For the entry of the start, before needs nothing but these.
+// The constant fields of a run (ID, Workspace, Claimed, Owner, Parent) are not part of a history.
+// For the entry of the start, before needs only these.
 func (m *Machine) Replay(before *Run, e *HistoryEntry) (Run, error) {
 	var out Result
 	if e.Type == EventStarted {
 		out = m.Start(StartParams{
-			ID: before.ID, SessionID: e.SessionID, Workspace: before.Workspace, Owner: before.Owner, Parent: before.Parent, Context: e.Data,
+			ID: before.ID, SessionID: e.SessionID, Workspace: before.Workspace, Claimed: before.Claimed, Owner: before.Owner, Parent: before.Parent,
+			Context: e.Data,
 		}, e.Actor, e.Time)
 	} else {
 		var err error
@@ -32,14 +33,14 @@ func (m *Machine) Replay(before *Run, e *HistoryEntry) (Run, error) {
 	return replayed(&out, e)
 }
 
-// ReplayMigration is Replay for the entry of a migration, from the version that the run had
-// before to m.
+// ReplayMigration does the work of Replay for the entry of a migration, from the version
+// that the run had before to m.
 func (m *Machine) ReplayMigration(from *Machine, before *Run, e *HistoryEntry) (Run, error) {
 	out := from.Step(before, Migrate{To: m, States: StatesOf(e), Actor: e.Actor}, e.Time)
 	return replayed(&out, e)
 }
 
-// replayed is the run that a replay gives, where the entry says the same.
+// replayed returns the run that a replay gives, where the entry says the same.
 func replayed(out *Result, e *HistoryEntry) (Run, error) {
 	switch {
 	case out.Rejection != nil:
@@ -93,7 +94,7 @@ func (m *Machine) replay(before *Run, e *HistoryEntry) (Result, error) {
 	}
 }
 
-// outcomesOf are what entries of the end of a wait tell.
+// outcomesOf maps entries of the end of a wait to outcomes.
 var outcomesOf = map[string]ApprovalOutcome{
 	EventApprovalRejected: ApprovalRejected, EventApprovalExpired: ApprovalExpired,
 	EventApprovalCancelled: ApprovalCancelled, EventStale: ApprovalStale,
@@ -105,8 +106,8 @@ func (m *Machine) fireAgain(e *HistoryEntry) Fire {
 	}
 }
 
-// EvidencePassed is how evidence stood when guards were evaluated, as their results tell:
-// what they have passed by was held.
+// EvidencePassed returns how evidence stood when guards were evaluated, by their results:
+// evidence that they have passed by was held.
 func (m *Machine) EvidencePassed(results []GuardResult) evidence.Standings {
 	all := evidence.Standings{}
 	for i := range results {
@@ -134,8 +135,8 @@ func heldBy(g *Guard, all evidence.Standings) {
 	}
 }
 
-// childNamed is a machine that stands for that of an invoked workflow: of the child, the
-// invoking run keeps the name and the id.
+// childNamed returns a machine that stands for that of an invoked workflow: of the child,
+// the invoking run keeps the name and the id.
 func childNamed(workflow string) *Machine {
 	const only = "only"
 	return Compile(&Definition{ID: workflow, Initial: only, States: []State{{Name: only}}}, 1)
@@ -151,7 +152,7 @@ func (m *Machine) forceAgain(before *Run, e *HistoryEntry) (Result, error) {
 	return m.jumpFrom(&at, &Force{State: e.To, Context: e.Data, Branch: e.Branch, Actor: e.Actor}, e.Time), nil
 }
 
-// lifted are the causes of holds that are there no more.
+// lifted returns the causes of holds that are there no more.
 func lifted(before, kept []Hold) []HoldCause {
 	var causes []HoldCause
 	for _, h := range before {

@@ -17,7 +17,8 @@ type replayed struct {
 	err error
 }
 
-// newReplay begins with a start: what it knows of the run besides is what no history has.
+// newReplay begins with a start: its other facts about the run are those that no history
+// has.
 func newReplay(m *workflow.Machine, start *workflow.Result) *replayed {
 	origin := workflow.Run{ID: start.Run.ID, Workspace: start.Run.Workspace, Owner: start.Run.Owner, Parent: start.Run.Parent}
 	p := &replayed{m: m}
@@ -28,7 +29,7 @@ func newReplay(m *workflow.Machine, start *workflow.Result) *replayed {
 	return p
 }
 
-// add plays one more entry, and says what is not as in the run.
+// add plays one more entry, and describes differences from the run.
 func (p *replayed) add(out *workflow.Result) error {
 	if p.err != nil {
 		return p.err

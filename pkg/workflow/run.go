@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/evidence"
 )
 
-// Status is what a run is doing (S6.1).
+// Status is the condition of a run (S6.1).
 type Status string
 
 // The statuses.
@@ -23,7 +23,7 @@ const (
 	Cancelled        Status = "CANCELLED"
 )
 
-// Ended reports that nothing can change a run any more.
+// Ended reports that a run can no longer change.
 func (s Status) Ended() bool {
 	switch s {
 	case Completed, Failed, Blocked, Cancelled:
@@ -36,16 +36,16 @@ func (s Status) Ended() bool {
 // Stopped reports a run that is paused or held, and continues when it is resumed.
 func (s Status) Stopped() bool { return s == Paused || s == Held }
 
-// moves reports a run that nothing holds: what it does follows from its lanes.
+// moves reports a run without a hold: its status follows from its lanes.
 func (s Status) moves() bool {
 	return s == Running || s == Waiting || s == AwaitingApproval
 }
 
-// Run is one instance of a workflow as it is after one change: a snapshot that
-// nobody writes to. The next change is another Run.
+// Run is one instance of a workflow as it is after one change: an immutable snapshot. The
+// next change is another Run.
 //
-// What a decision on a tool call reads comes first: it shares one cache line,
-// which counts when a service has many runs at hand.
+// Fields that decisions on tool calls read come first: it shares one cache line, which
+// counts when a service has many runs at hand.
 type Run struct {
 	// Workflow and WorkflowVersion name the machine that the run is pinned to.
 	Workflow        string
@@ -60,6 +60,8 @@ type Run struct {
 	SessionID string
 	// Workspace is the root that file globs are relative to.
 	Workspace string
+	// Claimed: the agent itself has named the workspace (S14.7).
+	Claimed bool
 	// Owner is the principal that started it.
 	Owner string
 
@@ -90,11 +92,12 @@ type Run struct {
 	UpdatedAt time.Time
 }
 
-// StartParams are what a new run is made of, in addition to its workflow.
+// StartParams are the inputs of a new run, in addition to its workflow.
 type StartParams struct {
 	ID        string
 	SessionID string
 	Workspace string
+	Claimed   bool
 	Owner     string
 	// Context is merged over the workflow's context; may be missing.
 	Context document.Value

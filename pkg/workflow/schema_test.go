@@ -20,14 +20,14 @@ func compiledSchema(t *testing.T) *document.Schema {
 	return s
 }
 
-// unknownHint reports that Parse has warned of a field that nobody reads. The schema refuses
-// it: editors would say nothing of it otherwise.
+// unknownHint reports that Parse has warned of an unread field. The schema refuses it:
+// editors would be silent otherwise.
 func unknownHint(problems document.Problems) bool {
 	return slices.ContainsFunc(problems, func(p document.Problem) bool { return p.Code == document.CodeUnknownHint })
 }
 
-// TestSchemaAcceptsValid: whatever Parse accepts, the schema does, but for fields that
-// Parse warns of because nobody reads them (S1.7).
+// TestSchemaAcceptsValid: the schema accepts all that Parse accepts, but for fields that
+// Parse warns of because they are unread (S1.7).
 func TestSchemaAcceptsValid(t *testing.T) {
 	t.Parallel()
 	s := compiledSchema(t)
@@ -61,8 +61,8 @@ func TestSchemaAcceptsValid(t *testing.T) {
 	}
 }
 
-// beyondSchema are codes that tell what no schema can: references, the graph,
-// closeness of names, and what it means.
+// beyondSchema are codes for rules that no schema can express: references, the graph,
+// closeness of names, and meaning.
 var beyondSchema = []string{
 	"UNKNOWN_STATE", "UNKNOWN_EVENT", "UNKNOWN_GUARD", "UNKNOWN_EVIDENCE", "TOO_DEEP", "RETURN_OUTSIDE", "INITIAL_FINAL", "NO_FINAL", "INTERRUPT_FINAL", "INVOKE_CYCLE", "FORK_", "SAFE_NEXT_BYPASS",
 	"GLOB", "COMMAND", "DEFAULT_NOT_LAST", "RESERVED", "NUMBER", "GUARD_VALUE", "NAME", "UNKNOWN_TOOL", "EFFECTS",

@@ -10,15 +10,16 @@ import (
 )
 
 // Sources are where the values of a context come from, by their top-level keys; results of
-// invoked runs are told apart by resultSource (S14.3). What is not there is the agent's.
-// It is kept outside the context, where no agent can write, and is a snapshot.
+// invoked runs are distinguished by resultSource (S14.3). Missing ones are the agent's. It
+// is kept outside the context, where no agent can write, and is a snapshot.
 type Sources map[string]evidence.Source
 
-// resultSource is the key of what an invoked run has left under results. No key of a
-// context begins with $.
+// resultSource returns the key of an invoked run's results. No key of a context begins
+// with $.
 func resultSource(event string) string { return "$" + resultsKey + "/" + event }
 
-// initialSources are those of a new run: the definition's own values are the operator's.
+// initialSources returns those of a new run: the definition's own values are the
+// operator's.
 func (m *Machine) initialSources(p *StartParams) Sources {
 	if !m.traces {
 		return nil
@@ -30,8 +31,8 @@ func (m *Machine) initialSources(p *StartParams) Sources {
 	return m.sourcesAfter(sources, p.Context, p.Source, nil)
 }
 
-// sourcesAfter are the sources after data has merged, of which some keys were edited by
-// a human.
+// sourcesAfter returns the sources after data has merged, of which some keys were edited
+// by a human.
 func (m *Machine) sourcesAfter(before Sources, data document.Value, from evidence.Source, edited map[string]bool) Sources {
 	if !m.traces || data.Len() == 0 {
 		return before
@@ -65,7 +66,7 @@ func (s Sources) put(key string, source evidence.Source) {
 	s[key] = source
 }
 
-// resultObserved are the sources after an invoked run has left its end.
+// resultObserved returns the sources after an invoked run has left its end.
 func (m *Machine) resultObserved(before Sources, event string) Sources {
 	if !m.traces {
 		return before
@@ -78,8 +79,8 @@ func (m *Machine) resultObserved(before Sources, event string) Sources {
 	return after
 }
 
-// joinedSources are the sources after the branches of a fork have merged: a value that
-// several have changed is as good as the least of them.
+// joinedSources returns the sources after the branches of a fork have merged: a value
+// that several have changed is as good as the least of them.
 func (m *Machine) joinedSources(at *cursor, changes document.Value) Sources {
 	if !m.traces || changes.Len() == 0 {
 		return at.Sources
@@ -104,8 +105,8 @@ func (m *Machine) joinedSources(at *cursor, changes document.Value) Sources {
 	return after
 }
 
-// leastOf is the least trusted source of a key among the branches that have ended and
-// changed its value.
+// leastOf returns the least trusted source of a key among the branches that have ended
+// and changed its value.
 func leastOf(fork *ForkProgress, base document.Value, name, key string) evidence.Source {
 	least := evidence.Operator
 	was, _ := base.Get(name)
@@ -126,8 +127,8 @@ func leastOf(fork *ForkProgress, base document.Value, name, key string) evidence
 	return least
 }
 
-// resultChanged reports that a branch has changed what stands under results for the event
-// of a resultSource.
+// resultChanged reports that a branch has changed the results for the event of a
+// resultSource.
 func resultChanged(was, is document.Value, key string) bool {
 	event := strings.TrimPrefix(key, resultSource(""))
 	before, had := was.Get(event)
@@ -135,7 +136,7 @@ func resultChanged(was, is document.Value, key string) bool {
 	return has && (!had || !document.Equal(before, after))
 }
 
-// sourceIn is where the value that a guard compares comes from.
+// sourceIn returns where the value that a guard compares comes from.
 func (p *predicate) sourceIn(g *given) evidence.Source {
 	key := p.field
 	if _, exact := g.context.Get(p.field); !exact && p.path != nil {
@@ -152,7 +153,8 @@ func (p *predicate) sourceIn(g *given) evidence.Source {
 	return evidence.Agent
 }
 
-// differing are the keys of edited data whose values are other than those that waited.
+// differing returns the keys of edited data whose values are other than those that
+// waited.
 func differing(waited, edited document.Value) map[string]bool {
 	keys := make(map[string]bool)
 	for name, v := range edited.Members() {
@@ -181,8 +183,8 @@ func (s *stepper) agreed(at *cursor, a *Approval, by string) {
 	s.out.Run.Approved = kept[max(0, len(kept)-mostApproved):]
 }
 
-// EvidenceOf is the basis on which the evidence of a run is judged for a lane, without
-// what the shared state says.
+// EvidenceOf returns the basis on which the evidence of a run is judged for a lane,
+// without values of the shared state.
 func (at *View) EvidenceOf(record evidence.Record, now time.Time) evidence.Basis {
-	return evidence.Basis{Record: record, RunID: at.ID, Entry: at.Entry, Approved: at.Approved, Now: now}
+	return evidence.Basis{Record: record, RunID: at.ID, Claimed: at.Claimed, Entry: at.Entry, Approved: at.Approved, Now: now}
 }

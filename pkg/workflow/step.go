@@ -13,7 +13,7 @@ import (
 func (m *Machine) Start(p StartParams, actor string, now time.Time) Result {
 	run := Run{
 		ID: p.ID, Workflow: m.Name(), WorkflowVersion: m.version,
-		SessionID: p.SessionID, Workspace: p.Workspace, Owner: p.Owner, Parent: p.Parent,
+		SessionID: p.SessionID, Workspace: p.Workspace, Claimed: p.Claimed, Owner: p.Owner, Parent: p.Parent,
 		Entries: 1, Version: 1, CreatedAt: now, UpdatedAt: now,
 	}
 	refuse := func(code RejectionCode, why string) Result {
@@ -50,8 +50,8 @@ var tooLargeTogether = fmt.Sprintf(
 
 var tooLarge = fmt.Sprintf("the run's context would have more than %d bytes; store large data elsewhere and keep a reference", MaxContextBytes)
 
-// Step decides a command on a run. It never changes its arguments; the answer
-// depends on nothing but them.
+// Step decides a command on a run. It never changes its arguments; the answer depends on
+// them alone.
 func (m *Machine) Step(run *Run, cmd Command, now time.Time) Result {
 	if !m.Drives(run) {
 		return rejected(run, cmd, now, m.foreign(run))
@@ -123,7 +123,7 @@ func (m *Machine) fireIn(run *Run, at *cursor, c *Fire, now time.Time) Result {
 	return s.finish()
 }
 
-// decision is what an event leads to in a lane.
+// decision is the result of an event in a lane.
 type decision struct {
 	way      *way
 	taken    *arm // nil where the way delegates
@@ -132,8 +132,8 @@ type decision struct {
 	context  document.Value // with the data merged
 }
 
-// decide finds what an event leads to, or refuses it. What was decided up to then
-// comes with the refusal.
+// decide finds the transition of an event, or refuses it. The decision up to then comes
+// with the refusal.
 func (m *Machine) decide(at *cursor, c *Fire) (d decision, refused *Rejection) {
 	if r := m.admit(&at.View, c); r != nil {
 		return d, r
@@ -165,8 +165,8 @@ func (m *Machine) decide(at *cursor, c *Fire) (d decision, refused *Rejection) {
 	return d, nil
 }
 
-// enterLane finds the lane that a caller works in. what begins the refusal when
-// there is none.
+// enterLane finds the lane that a caller works in. The last argument begins the refusal
+// when there is none.
 func (m *Machine) enterLane(run *Run, branch string, lost bool, what string) (cursor, *Rejection) {
 	at := run.locate(branch, lost)
 	switch {
@@ -174,14 +174,14 @@ func (m *Machine) enterLane(run *Run, branch string, lost bool, what string) (cu
 		return at, nil
 	case lost:
 		return at, m.refused(run.At(""), RejectUnknownBranch,
-			"%s refused: branch %s is no longer assigned to this session, and there is nothing left to do in it.",
+			"%s refused: branch %s is no longer assigned to this session, and it takes no more events.",
 			what, document.Quote(branch))
 	default:
 		return at, m.branchOver(at.View, branch, what)
 	}
 }
 
-// admit checks what does not depend on the transition: the run, its state, the
+// admit checks the parts that do not depend on the transition: the run, its state, the
 // data and the event's name.
 func (m *Machine) admit(at *View, c *Fire) *Rejection {
 	if at.Status != Running {
@@ -204,7 +204,8 @@ func (m *Machine) admit(at *View, c *Fire) *Rejection {
 	return nil
 }
 
-// ownBranch is the name of the branch that a caller works in, or of some branch outside of forks.
+// ownBranch returns the name of the branch that a caller works in, or of some branch outside of
+// forks.
 func ownBranch(at *View) string {
 	if at.Branch == "" {
 		return "NAME"
@@ -239,7 +240,7 @@ func (w *way) choose(see *given) (*arm, []GuardResult) {
 	return nil, results
 }
 
-// passable refuses what is closed: by guards, by depth, by what does not exist.
+// passable refuses a closed transition: by guards, by depth, by missing targets.
 func (m *Machine) passable(at *View, state *StateView, w *way, taken *arm, c *Fire, results []GuardResult) *Rejection {
 	refuse := func(code RejectionCode, why string) *Rejection {
 		return m.refused(*at, code, "event %s refused in state %s: %s. %s",
@@ -278,16 +279,16 @@ func (m *Machine) approvalAdvisory() bool {
 	return mode == "" || mode == "none"
 }
 
-// advisory is what history says of an approval that nobody was asked for.
+// advisory returns the note in history about an approval that was not asked for.
 func advisory(message string) string {
-	s := `approval was advisory: approval_mode is "none", so nobody was asked`
+	s := `approval was advisory: approval_mode is "none", so no one was asked`
 	if message != "" {
 		s += ": " + message
 	}
 	return s
 }
 
-// status is that of a run which has entered the state.
+// status returns that of a run which has entered the state.
 func (s *StateView) status() Status {
 	switch {
 	case !s.Final:
@@ -314,7 +315,7 @@ func (out *Result) announceEnd(state *StateView) {
 	}
 }
 
-// entryOf is the history entry of a run after a change that stays in its state.
+// entryOf returns the history entry of a run after a change that stays in its state.
 func entryOf(run *Run, kind, actor string, now time.Time) HistoryEntry {
 	return HistoryEntry{
 		Time: now, Actor: actor, Type: kind, From: run.State, To: run.State,

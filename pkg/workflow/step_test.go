@@ -69,7 +69,7 @@ func TestRejectionTeaches(t *testing.T) {
 	}
 }
 
-// TestNotRunning: S2.9, whatever the status is.
+// TestNotRunning: S2.9, in every status.
 func TestNotRunning(t *testing.T) {
 	t.Parallel()
 	m := machine(t, loop)
@@ -87,7 +87,7 @@ func TestNotRunning(t *testing.T) {
 	}
 }
 
-// TestData: S2.6, and what is not an object.
+// TestData: S2.6, and values that are not objects.
 func TestData(t *testing.T) {
 	t.Parallel()
 	m := machine(t, loop)
@@ -194,8 +194,8 @@ func TestReturnOutsideInterrupt(t *testing.T) {
 	}
 }
 
-// TestUnresolvedIsNeverTaken: Compile cannot fail, so what validation rules out
-// must be harmless.
+// TestUnresolvedIsNeverTaken: Compile cannot fail, so definitions that validation rules
+// out must be harmless.
 func TestUnresolvedIsNeverTaken(t *testing.T) {
 	t.Parallel()
 	def := &workflow.Definition{
@@ -252,8 +252,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestParkedRuns: S6.2. What waits, for others or for humans, can be paused, so that
-// an operator can take hold of it, and cancelled.
+// TestParkedRuns: S6.2. A waiting run, for others or for humans, can be paused, so that
+// an operator can hold it, and cancelled.
 func TestParkedRuns(t *testing.T) {
 	t.Parallel()
 	m := machine(t, loop)

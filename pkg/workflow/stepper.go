@@ -2,15 +2,14 @@ package workflow
 
 import "time"
 
-// stepper builds the outcome of a command that was accepted. The run in out is
-// its own to write to; what that points to is copied before it is changed.
+// stepper builds the outcome of a command that was accepted. The run in out is its own to
+// write to; data behind its pointers is copied before it is changed.
 type stepper struct {
 	m   *Machine
 	out Result
 	// status is that of the run as the command found it.
 	status Status
-	// refusal is what came up on the way and refuses the command after all: then
-	// there is nothing to finish.
+	// refusal is set if the command is refused on the way: then it is not finished.
 	refusal *Rejection
 	// failure is why the run has failed on the way, in no final state.
 	failure string
@@ -24,9 +23,9 @@ func (m *Machine) begin(run *Run, actor string, now time.Time) *stepper {
 	return s
 }
 
-// finish is the outcome. A run that nothing holds is running when the lane of
-// its unbound callers is. One that has ended is held by nobody and handles
-// nothing, also when it was paused.
+// finish returns the outcome. A run without a hold is running when the lane of its
+// unbound callers is. One that has ended has no hold and no handler, also when it was
+// paused.
 func (s *stepper) finish() Result {
 	run := &s.out.Run
 	switch {
@@ -49,7 +48,7 @@ func (s *stepper) finish() Result {
 	return s.out
 }
 
-// settled is the status of a run that nothing holds.
+// settled returns the status of a run without a hold.
 func (r *Run) settled() Status {
 	if r.Fork == nil {
 		return r.status()
@@ -66,7 +65,7 @@ func (s *stepper) newEntry() int64 {
 	return run.Entries
 }
 
-// note keeps an event and what led to its transition.
+// note keeps an event and the causes of its transition.
 func (s *stepper) note(c *Fire, at *cursor, d *decision) {
 	rationale, _ := c.Data.Get("rationale")
 	e := &s.out.Entry
@@ -75,7 +74,7 @@ func (s *stepper) note(c *Fire, at *cursor, d *decision) {
 	e.Data, e.Rationale, e.Guards, e.SafeNext = c.Data, rationale.Str(), d.results, d.safeNext
 }
 
-// take does what was decided.
+// take carries out a decision.
 func (s *stepper) take(at *cursor, d *decision, c *Fire) {
 	s.note(c, at, d)
 	s.out.Run.TransitionCount++
@@ -174,7 +173,7 @@ func (s *stepper) fail(at *cursor, next Lane, why string) {
 	s.endBranch(at.path, BranchFailed)
 }
 
-// because adds to what a reader of the history must know.
+// because adds a fact for readers of the history.
 func (s *stepper) because(why string) {
 	if s.out.Entry.Reason != "" && why != "" {
 		s.out.Entry.Reason += "; "

@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
-// ToolRule is what a state's tool lists say about a tool (S3.1).
+// ToolRule is the rule of a state's tool lists for a tool (S3.1).
 type ToolRule uint8
 
 // The rules. The zero value refuses.
@@ -75,8 +75,8 @@ func newToolTable(s *State) toolTable {
 // other; only a trailing * of an entry is a wildcard.
 func (s *StateView) Tool(name string) ToolRule { return s.tools.rule(name) }
 
-// ToolEntry is the entry of disallowed_tools or allowed_tools by which Tool judges a tool; empty
-// when none names it.
+// ToolEntry returns the entry of disallowed_tools or allowed_tools by which Tool judges a tool;
+// empty when none names it.
 func (s *StateView) ToolEntry(name string) string {
 	list := s.AllowedTools
 	switch s.Tool(name) {
@@ -106,7 +106,7 @@ func (s *StateView) ToolEntry(name string) string {
 // Editable reports that the state allows a tool that writes files.
 func (s *StateView) Editable() bool { return s.tools.editable }
 
-// Commands are the state's allowed_commands, compiled (S3.3, R2).
+// Commands returns the state's allowed_commands, compiled (S3.3, R2).
 func (s *StateView) Commands() *shell.List { return s.tools.commands }
 
 // BlocksEnv reports that no command may read a variable (S3.3, R4).
@@ -130,7 +130,8 @@ func (t *toolTable) rule(name string) ToolRule {
 // kind.
 type Offered map[offering]bool
 
-// offering is what a server offers in addition to tools: its resources, or its prompts.
+// offering is a kind of offer of a server in addition to tools: its resources, or its
+// prompts.
 type offering struct{ server, kind string }
 
 // OfferedBy reads a list of tools.
@@ -160,7 +161,8 @@ func OfferedBy(allowed []string) Offered {
 // Has reports the name of a resource or a prompt that is allowed so.
 func (o Offered) Has(name string) bool { return len(o) > 0 && o[offeringOf(name)] }
 
-// offeringOf is what the name of a resource or a prompt is of; nothing for any other name.
+// offeringOf returns the offering that the name of a resource or a prompt belongs to;
+// empty for any other name.
 func offeringOf(name string) offering {
 	rest, ok := strings.CutPrefix(name, "mcp__")
 	if !ok {

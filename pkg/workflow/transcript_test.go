@@ -16,10 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "write what the transcripts really say")
 
-// TestTranscripts replays testdata/transcripts: blocks of an instruction with
-// its input, a line of dashes, and what came of it. Read them to see how a
-// machine behaves; `go test ./pkg/workflow -run Transcripts -update` rewrites
-// them, and the difference is reviewed.
+// TestTranscripts replays testdata/transcripts: blocks of an instruction with its input,
+// a line of dashes, and the outcome. Read them to see how a machine behaves; `go test
+// ./pkg/workflow -run Transcripts -update` rewrites them, and the difference is reviewed.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/transcripts/*.txt")
@@ -217,7 +216,7 @@ func describe(before *workflow.Run, out *workflow.Result) string {
 	return strings.Join(lines, "\n")
 }
 
-// describeEntry writes what history keeps of a change.
+// describeEntry writes the history's record of a change.
 func describeEntry(e *workflow.HistoryEntry, run *workflow.Run) []string {
 	line := e.Type + " " + e.Event
 	if e.Branch != "" {
@@ -258,7 +257,7 @@ func describeJoin(j *workflow.Join) string {
 	return line
 }
 
-// describeWork writes what a run does in addition to being in its state.
+// describeWork writes the work of a run in addition to being in its state.
 func describeWork(run *workflow.Lane, holds []workflow.Hold) []string {
 	var lines []string
 	for _, h := range holds {
@@ -276,7 +275,7 @@ func describeWork(run *workflow.Lane, holds []workflow.Hold) []string {
 	return append(lines, describeFork("", run.Fork)...)
 }
 
-// describeApproval writes what humans were asked, and what became of it.
+// describeApproval writes the question to humans, and its outcome.
 func describeApproval(a *workflow.Approval) string {
 	line := fmt.Sprintf("%s asks for %s -> %s", a.ID, a.Event, a.To)
 	if !a.Data.IsZero() {

@@ -1,6 +1,6 @@
 // Package approval is the service that asks humans: "may this be done?". It owns
-// approvals and what people have decided. This package composes its parts; it must
-// never decide anything.
+// approvals and the decisions of people. This package composes its parts; it must never
+// decide.
 package approval
 
 import (
@@ -23,11 +23,12 @@ import (
 	process "github.com/interlock-run/interlock/services/internal/metrics"
 )
 
-// Config is what the approval service needs. The zero value of all but Store works.
+// Config has the parts and settings of the approval service. The zero value of all but
+// Store works.
 type Config struct {
 	Store store.Store
-	// Engine is called with the service's own credentials, to tell at once of a
-	// decision that a run waits for. Without it the engine's timer looks.
+	// Engine is called with the service's own credentials, to report a decision at once
+	// that a run waits for. Without it the engine's timer looks.
 	Engine grpc.ClientConnInterface
 	// Definitions are the settings that definitions are compiled by.
 	Definitions definition.Flags
@@ -44,7 +45,7 @@ type Service struct {
 	receivers *webhook.Receivers // nil without any
 }
 
-// New makes an approval service over a store. An error says what is wrong with the
+// New makes an approval service over a store. An error describes the problem with the
 // flags.
 func New(cfg Config) (*Service, error) {
 	if cfg.Clock == nil {
@@ -84,14 +85,14 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// AskAgain is the timer that a restore sets on a record, if that is an approval which waits for
-// people: they may have decided it after the backup was made.
+// AskAgain returns the timer that a restore sets on a record, if that is an approval which
+// waits for people: they may have decided it after the backup was made.
 func AskAgain(record store.Record, of, now time.Time) (timer store.Timer, waits bool, err error) {
 	return app.AskAgain(record, of, now)
 }
 
-// EndLease is the timer that a restore sets on a record, if that is a lease: it may have been
-// revoked, or used, after the backup was made.
+// EndLease returns the timer that a restore sets on a record, if that is a lease: it may have
+// been revoked, or used, after the backup was made.
 func EndLease(record store.Record, now time.Time) (timer store.Timer, ends bool) {
 	return app.EndLease(record, now)
 }
@@ -101,7 +102,7 @@ func (s *Service) Register(r grpc.ServiceRegistrar) {
 	approvalv1.RegisterApprovalServiceServer(r, &rpc.Approvals{App: s.app})
 }
 
-// Run lets approvals expire and escalate, drops old ones, and tells webhooks, until ctx ends.
+// Run lets approvals expire and escalate, drops old ones, and sends webhooks, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	parts.Go(func() { s.app.Sweep(ctx) })
@@ -114,7 +115,7 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 // SweepOnce lets approvals that are due now expire and escalate, and returns when the engine
-// was told. It is for those that turn the clock themselves.
+// was notified. It is for those that turn the clock themselves.
 func (s *Service) SweepOnce(ctx context.Context) { s.app.SweepAndSettle(ctx) }
 
 // Follow returns work that wakes those of this process who wait for an approval that

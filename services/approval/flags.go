@@ -24,7 +24,7 @@ type Flags struct {
 	PublicURL           string        `name:"public-url" help:"Where people reach the gateway, for the links in webhooks." env:"INTERLOCK_PUBLIC_URL" placeholder:"URL"`
 }
 
-// leastRetention is how long receivers of webhooks are told of an approval, and the
+// leastRetention is how long receivers of webhooks are notified of an approval, and the
 // engine may be away.
 const leastRetention = 24 * time.Hour
 
@@ -38,7 +38,7 @@ func (f *Flags) check() error {
 	return nil
 }
 
-// receivers are those that the flags name, or nil.
+// receivers returns those that the flags name, or nil.
 func (f *Flags) receivers() (*webhook.Receivers, error) {
 	if len(f.Webhooks) == 0 {
 		return nil, nil
@@ -58,7 +58,7 @@ func (f *Flags) receivers() (*webhook.Receivers, error) {
 	return r, nil
 }
 
-// maxSecret bounds what is read of a file that may be a wrong one.
+// maxSecret is the most that is read of a file that may be a wrong one.
 const maxSecret = 4 << 10
 
 // readSecret reads a file without the blanks around, such as the end of its line.

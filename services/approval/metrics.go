@@ -12,7 +12,7 @@ import (
 	process "github.com/interlock-run/interlock/services/internal/metrics"
 )
 
-// counted counts approvals by what becomes of them.
+// counted counts approvals by outcome.
 func counted(set *process.Set) func(consent.Status) {
 	by := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "interlock_approvals_total",
@@ -22,7 +22,8 @@ func counted(set *process.Set) func(consent.Status) {
 	return func(status consent.Status) { by.WithLabelValues(string(status)).Inc() }
 }
 
-// waiting tells how many approvals wait, and for how long. Every replica tells the same.
+// waiting reports how many approvals wait, and for how long. Every replica reports the
+// same.
 func waiting(set *process.Set, a *app.App, clock func() time.Time) {
 	var oldest atomic.Pointer[time.Time]
 	pending := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -38,7 +39,7 @@ func waiting(set *process.Set, a *app.App, clock func() time.Time) {
 	})
 	set.Register(pending, age)
 	set.Refresh(func(ctx context.Context) {
-		// What cannot be read stays as it was, and grows older.
+		// A value that cannot be read stays as it was, and grows older.
 		if n, since, err := a.Waiting(ctx); err == nil {
 			pending.Set(float64(n))
 			oldest.Store(&since)

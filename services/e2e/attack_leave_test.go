@@ -22,7 +22,7 @@ const always = `"enforcement": "always"`
 
 // TestAlwaysOutlivesItsRun: what enforces always stays in force after a final state, and
 // an agent does not get out of it by another workflow, also one that it registers for
-// that; it may start the same one again, as long as that still enforces always (S2.9).
+// that; it may start the same one again, with the content that it had (S2.9).
 func TestAlwaysOutlivesItsRun(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -81,6 +81,8 @@ func TestAlwaysOutlivesItsRun(t *testing.T) {
 				w.refuses(t, whose, opStart, ask{token: token, session: "s", workflow: "mine"}, fault.EnforcementKept)
 				w.refuses(t, whose, opStart, ask{token: token, session: "s", workflow: "mine", version: 1}, fault.PermissionDenied)
 				w.allows(t, whose, faces[0], opRegister, ask{token: token, definition: short("mine", "Read", always+`, "debug": true`)})
+				w.refuses(t, whose, opStart, ask{token: token, session: "s", workflow: "mine"}, fault.EnforcementKept)
+				w.allows(t, whose, faces[0], opRegister, ask{token: token, definition: short("mine", "Read", always)})
 				begin(faces[2], "mine")
 				for _, f := range faces {
 					w.allows(t, "an operator", f, opStart, ask{token: w.tokens[auth.Operator], session: "s", workflow: "lax"})

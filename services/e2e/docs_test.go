@@ -22,7 +22,7 @@ import (
 )
 
 // documentation is everything that people read.
-var documentation = []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.md", "../../examples/*.md"}
+var documentation = []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.md", "../../examples/*.md", "../../pkg/sdk/README.md"}
 
 // snippet matches a fenced block that is marked for this test by its second word:
 //
@@ -276,6 +276,23 @@ func headings(t *testing.T, file string) []string {
 		anchors = append(anchors, strings.ReplaceAll(title, " ", "-"))
 	}
 	return anchors
+}
+
+// TestDocumentationIndex fails for a page of docs that the index does not list, or that it
+// lists twice.
+func TestDocumentationIndex(t *testing.T) {
+	t.Parallel()
+	const index = "../../docs/README.md"
+	text, pages := string(must[[]byte](t)(os.ReadFile(index))), must[[]string](t)(filepath.Glob("../../docs/*.md"))
+	if len(pages) < 40 {
+		t.Fatalf("only %d pages found: this test looks in the wrong place", len(pages))
+	}
+	for _, page := range pages {
+		name := filepath.Base(page)
+		if listed := strings.Count(text, "]("+name+") |"); page != index && listed != 1 {
+			t.Errorf("%s lists %s %d times", index, name, listed)
+		}
+	}
 }
 
 // The table of docs/mcp.md has every tool that agents are offered, with every

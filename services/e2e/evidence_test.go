@@ -36,7 +36,7 @@ func TestEvidenceOfHooks(t *testing.T) {
 	w := &world{shape: &u.shape, namespace: "default"}
 	c := w.as(t, auth.Agent)
 	w.as(t, auth.Operator).register(t, provenFix)
-	run := c.begin(t, &enginev1.StartRunRequest{Workflow: "proven", SessionId: "conversation", Workspace: "/repo"})
+	run := w.as(t, auth.Operator).begin(t, &enginev1.StartRunRequest{Workflow: "proven", SessionId: "conversation", Workspace: "/repo"})
 	h := &hooked{t: t, up: u, cwd: "/repo"}
 
 	wantMissing(t, c, run.GetRunId(), "needs a successful `go test ./...` after any edit")
@@ -88,7 +88,7 @@ func TestEvidenceWhileCallsAreOpen(t *testing.T) {
 	w := &world{shape: &u.shape, namespace: "default"}
 	c := w.as(t, auth.Agent)
 	w.as(t, auth.Operator).register(t, strings.Replace(provenFix, `"allowed_tools": ["Read", "Edit", "Bash"], `, "", 1))
-	run := c.begin(t, &enginev1.StartRunRequest{Workflow: "proven", SessionId: "conversation", Workspace: "/repo"}).GetRunId()
+	run := w.as(t, auth.Operator).begin(t, &enginev1.StartRunRequest{Workflow: "proven", SessionId: "conversation", Workspace: "/repo"}).GetRunId()
 	h := &hooked{t: t, up: u, cwd: "/repo"}
 	tested := func(id string) { h.call(id, "Bash", map[string]any{"command": "go test ./..."}, "PostToolUse") }
 	edit := map[string]any{"file_path": "/repo/main.go", "old_string": "a", "new_string": "b"}
@@ -119,7 +119,7 @@ func TestEvidenceWhileCallsAreOpen(t *testing.T) {
 	wantHeld(t, c, run, true)
 	h.call("b1", "Bash", map[string]any{"command": "./gen", "run_in_background": true}, "PostToolUse")
 	tested("t3")
-	wantMissing(t, c, run, "in the background")
+	wantMissing(t, c, run, "background programs")
 	settle := "/v1/runs/" + run + "/calls/b1/settle"
 	if got := w.send(t, http.MethodPost, settle, w.tokens[auth.Agent], `{"outcome":"ok"}`); got.status != http.StatusForbidden {
 		t.Errorf("an agent settles its own call: %v", got)
@@ -142,7 +142,7 @@ func TestNotExecutedCallsVoidNothing(t *testing.T) {
 	w := &world{shape: &u.shape, namespace: "default"}
 	c := w.as(t, auth.Agent)
 	w.as(t, auth.Operator).register(t, provenFix)
-	run := c.begin(t, &enginev1.StartRunRequest{Workflow: "proven", SessionId: "conversation", Workspace: "/repo"}).GetRunId()
+	run := w.as(t, auth.Operator).begin(t, &enginev1.StartRunRequest{Workflow: "proven", SessionId: "conversation", Workspace: "/repo"}).GetRunId()
 	h := &hooked{t: t, up: u, cwd: "/repo"}
 	byREST := func(id, outcome string) {
 		t.Helper()
@@ -186,6 +186,17 @@ func TestNotExecutedCallsVoidNothing(t *testing.T) {
 	rest("e4", "/check", input)
 	byCLI("e4", "failed")
 	wantMissing(t, c, run, "voided by")
+
+	// What a check of the recorded run says of evidence that is held because of a settled call.
+	h.call("t2", "Bash", map[string]any{"command": "go test ./..."}, "PostToolUse")
+	h.before("e5", "Edit", edit)
+	byREST("e5", "not_executed")
+	c.moveSession(t, "conversation", "DONE")
+	cmd := exec.CommandContext(within(t), binary(t, "interlock"), "verify", "--run", run)
+	cmd.Env = append(cleanEnv(), "INTERLOCK_DATA="+string(u.data), "INTERLOCK_TOKEN="+w.tokens[auth.Operator])
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "conforms") || !strings.Contains(string(out), "evidence is taken as it was recorded") {
+		t.Errorf("verify of the run: %v\n%s", err, out)
+	}
 }
 
 // TestEvidenceCannotBeClaimed: S14.4, an agent's token shows nothing, over any face, whatever
@@ -337,6 +348,8 @@ type hooked struct {
 	t   *testing.T
 	up  *together
 	cwd string
+	// response is what tools answer; a line of output by default.
+	response map[string]any
 }
 
 func (h *hooked) event(id, name, tool string, input map[string]any) string {
@@ -346,6 +359,9 @@ func (h *hooked) event(id, name, tool string, input map[string]any) string {
 	}
 	if name == "PostToolUse" {
 		event["tool_response"] = map[string]any{"stdout": "ok"}
+		if h.response != nil {
+			event["tool_response"] = h.response
+		}
 	}
 	cmd := exec.CommandContext(within(h.t), binary(h.t, "interlock"), "hook", "--data-dir", string(h.up.data))
 	cmd.Env = cleanEnv()

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,7 +90,7 @@ func TestFailedHooksBlock(t *testing.T) {
 			if out, err := setUp.CombinedOutput(); err != nil {
 				t.Fatalf("init: %v\n%s", err, out)
 			}
-			read, out := oneCall(t, claude, dir, path)
+			read, out := oneCall(t, claude, dir, path, bashCall)
 			_, err := os.Stat(filepath.Join(dir, "marker"))
 			if made := !errors.Is(err, os.ErrNotExist); made != (tc.says == "") {
 				t.Errorf("the call was made: %t\n%s", made, out)
@@ -114,34 +115,51 @@ func claudeCode(t *testing.T) string {
 	return program
 }
 
-// oneCall has Claude Code make one call of Bash in a workspace, and returns what the agent reads of
+// modelCall is a call that a model makes.
+type modelCall struct {
+	tool  string
+	input map[string]string
+}
+
+var bashCall = modelCall{"Bash", map[string]string{"command": "touch marker", "description": "Makes a file"}}
+
+// oneCall has Claude Code make one call in a workspace, and returns what the agent reads of
 // it, and the output. Its model answers from this process.
-func oneCall(t *testing.T, claude, dir, path string) (read, output string) {
+func oneCall(t *testing.T, claude, dir, path string, call modelCall) (read, output string) {
 	t.Helper()
-	model := &oneToolCall{call: map[string]string{"command": "touch marker", "description": "Makes a file"}}
-	server := httptest.NewServer(model)
-	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
-	defer cancel()
-	run := exec.CommandContext(ctx, claude, "-p", "go", "--allowedTools", "Bash", "--strict-mcp-config")
-	run.Dir = dir
-	run.Env = []string{
-		"PATH=" + path, "HOME=" + t.TempDir(), "ANTHROPIC_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=none", "DISABLE_AUTOUPDATER=1",
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-	}
-	out, err := run.CombinedOutput()
+	model := &oneToolCall{modelCall: call}
+	out, err := prompted(t, claude, dir, path, "go", model)
 	if err != nil {
 		t.Fatalf("claude: %v\n%s", err, out)
 	}
 	if model.result == "" {
 		t.Fatalf("the agent reads no result:\n%s", out)
 	}
-	return model.result, string(out)
+	return model.result, out
 }
 
-// oneToolCall is a model that makes one call of Bash, and keeps the request with its result.
+// prompted gives Claude Code a prompt.
+func prompted(t *testing.T, claude, dir, path, prompt string, model *oneToolCall) (output string, err error) {
+	t.Helper()
+	server := httptest.NewServer(model)
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	run := exec.CommandContext(ctx, claude, "-p", prompt, "--allowedTools", "Bash,Skill", "--strict-mcp-config")
+	run.Dir = dir
+	run.Env = []string{
+		"PATH=" + path, "HOME=" + t.TempDir(), "ANTHROPIC_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=none", "DISABLE_AUTOUPDATER=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+	}
+	out, err := run.CombinedOutput()
+	return string(out), err
+}
+
+// oneToolCall is a model that makes one call, and keeps the request with its result. Without a tool it
+// makes none.
 type oneToolCall struct {
-	call   map[string]string
+	modelCall
+	id     string // of the call; one by default
 	result string
 }
 
@@ -155,19 +173,29 @@ func (m *oneToolCall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Name string `json:"name"`
 		} `json:"tools"`
 	}
-	if json.NewDecoder(r.Body).Decode(&request) != nil || len(request.Tools) == 0 { // of a title, or what else it may ask
+	if json.NewDecoder(r.Body).Decode(&request) != nil {
+		request.Tools = nil
+	}
+	if len(request.Tools) > 0 {
+		last := string(request.Messages[len(request.Messages)-1].Content)
+		if strings.Contains(last, `"tool_result"`) {
+			m.result = last
+		}
+	}
+	m.answer(w, len(request.Tools) > 0)
+}
+
+// answer makes the call, or says that it is done.
+func (m *oneToolCall) answer(w http.ResponseWriter, agent bool) {
+	if !agent { // a title, or what else it may ask
 		fmt.Fprint(w, `{"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": "ok"}],
 			"stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}}`)
 		return
 	}
 	block, delta, stop := `{"type": "text", "text": ""}`, map[string]any{"type": "text_delta", "text": "done"}, "end_turn"
-	last := string(request.Messages[len(request.Messages)-1].Content)
-	if strings.Contains(last, `"tool_result"`) {
-		m.result = last
-	}
-	if m.result == "" {
-		input, _ := json.Marshal(m.call) // texts always encode
-		block, stop = `{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {}}`, "tool_use"
+	if m.result == "" && m.tool != "" {
+		input, _ := json.Marshal(m.input) // texts always encode
+		block, stop = `{"type": "tool_use", "id": "`+cmp.Or(m.id, "toolu_1")+`", "name": "`+m.tool+`", "input": {}}`, "tool_use"
 		delta = map[string]any{"type": "input_json_delta", "partial_json": string(input)}
 	}
 	change, _ := json.Marshal(delta)

@@ -15,24 +15,25 @@ const module = "github.com/interlock-run/interlock/"
 // levels of the house, docs/architecture.md: imports point down or stay level.
 // The longest prefix decides.
 var levels = map[string]int{
-	"pkg/authority": 0, "pkg/workflow": 0, "pkg/process": 0, "pkg/shell": 0, "pkg/toolcall": 0,
+	"pkg/authority": 0, "pkg/workflow": 0, "pkg/process": 0, "pkg/shell": 0, "pkg/toolcall": 0, "pkg/jail": 0,
 	"pkg/rules": 0, "pkg/document": 0, "pkg/consent": 0, "pkg/jsonobject": 0,
-	"pkg/pathglob": 0, "pkg/verify": 0, "pkg/attack": 0, "pkg/receipt": 0, "pkg/condition": 0, "pkg/evidence": 0, "pkg/diagram": 0, "pkg/scenario": 0, "pkg/session": 0,
-	"pkg/visible": 0, "pkg/placeholder": 0, "services/internal/hookevent": 0, "pkg/toolname": 0, "pkg/pricing": 0, "pkg/webhook": 0, "pkg/randtest": 0, "pkg/disktest": 0, "pkg/certtest": 0, "pkg/internal/reread": 0, "pkg/internal/tlsfiles": 1,
+	"pkg/pathglob": 0, "pkg/verify": 0, "pkg/verify/conform": 0, "pkg/verify/suggest": 0, "pkg/attack": 0, "pkg/receipt": 0, "pkg/condition": 0, "pkg/evidence": 0, "pkg/diagram": 0, "pkg/scenario": 0, "pkg/session": 0,
+	"pkg/visible": 0, "pkg/placeholder": 0, "services/internal/hookevent": 0, "pkg/toolname": 0, "pkg/pricing": 0, "pkg/webhook": 0, "pkg/randtest": 1, "pkg/internal/randtest": 0, "pkg/disktest": 0, "pkg/certtest": 0, "pkg/internal/reread": 0, "pkg/internal/tlsfiles": 1, "pkg/internal/dial": 1,
 
 	"pkg/store": 1, "pkg/health": 1, "pkg/fault": 1, "pkg/auth": 1, "pkg/typeid": 1, "services/internal/snapshot": 1,
 	"services/internal/retry": 1, "services/internal/sessionread": 1, "services/internal/build": 1, "services/internal/once": 1, "services/internal/sweep": 1,
 	"services/internal/ledger": 1, "services/internal/sessionend": 1, "services/internal/storeguard": 1, "services/internal/storequota": 1, "services/internal/principal": 1, "services/internal/wakeup": 1, "services/internal/definition": 1, "pkg/auth/sessiontoken": 1,
 
-	"services/engine/internal/app": 2, "services/policyenforcer/internal/app": 2, "services/statestore/internal/app": 2, "services/approval/internal/app": 2,
+	"services/engine/internal/app": 2, "services/policyenforcer/internal": 2, "services/policyenforcer/internal/redact": 0, "services/statestore/internal/app": 2, "services/approval/internal/app": 2,
 
 	// The contracts are for anyone who translates them, and nobody below.
 	"gen":                  3,
 	"pkg/store/redisstore": 3, "pkg/store/sqlitestore": 3, "pkg/store/storetest": 3,
 	"pkg/bus": 3, "pkg/rpc": 3, "pkg/sdk": 3, "pkg/telemetry": 3, "pkg/auth/oidc": 3,
-	"services/engine/internal/rpc": 3, "services/policyenforcer/internal/rpc": 3, "services/statestore/internal/rpc": 3,
+	"services/policyenforcer/internal/enforcertest": 3, "services/engine/internal/rpc": 3, "services/policyenforcer/internal/rpc": 3, "services/statestore/internal/rpc": 3,
 	"services/approval/internal/rpc": 3, "services/approval/internal/webhook": 3,
 	"services/gateway/internal": 3, "services/internal/jsonview": 3, "services/internal/traced": 3, "services/internal/recorded": 3, "services/internal/replayed": 3, "services/internal/receipts": 3, "services/internal/protomap": 3, "services/internal/listing": 3,
+	"services/internal/jailer": 3, "services/internal/tree": 3,
 	"services/internal/metrics": 3, "services/internal/presence": 3, "services/internal/sessiontree": 3, "services/internal/natsserver": 3, "services/internal/decided": 3, "services/internal/refused": 3, "services/internal/datadir": 3, "services/internal/configfile": 1, "services/internal/commandline": 4,
 
 	// What the command line prints and does without a server knows of no connection.

@@ -3,9 +3,11 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,7 +15,9 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
 // published are the tools of a coding agent that init knows, with the members of their inputs.
@@ -70,12 +74,18 @@ func TestPublishedTools(t *testing.T) {
 					}
 				}
 			}
+			judged := quoted.FindStringSubmatch(ask("closed", tool, map[string]string{}))
+			switch {
+			case judged == nil && (tool == toolname.Loader || tool == "TaskStop"): // which is what is allowed there
+			case judged == nil:
+				t.Errorf("%s: %s is not denied where nothing is allowed", agent, tool)
+			case toolname.Names{}.Fault(judged[1], toolname.Restricts) != "":
+				t.Errorf("%s %s: %s (%s) is a tool, and a workflow may not name it", agent, all.Version, tool, judged[1])
+			}
 			if !slices.ContainsFunc(all.Tools[tool], named.MatchString) {
 				continue
 			}
-			judged := quoted.FindStringSubmatch(ask("closed", tool, map[string]string{}))
 			if judged == nil {
-				t.Errorf("%s: %s is not denied where nothing is allowed", agent, tool)
 				continue
 			}
 			reads, edits := !toolcall.MayChange(m, m.State("a"), judged[1]), toolcall.Edits(m, judged[1])
@@ -116,11 +126,22 @@ func publishedTools(t *testing.T) map[string]published {
 	called := map[string]string{ // where the type has another name than the tool
 		"FileEdit": "Edit", "FileRead": "Read", "FileWrite": "Write", "ListMcpResources": "ListMcpResourcesTool",
 		"ReadMcpResource": "ReadMcpResourceTool", "ReadMcpResourceDir": "ReadMcpResourceDirTool",
+		"ProposeSkills": "propose_skills",
+	}
+	var installed struct {
+		Version string `json:"version"`
+	}
+	manifest := filepath.Join(nodeModules(t), "node_modules", "@anthropic-ai", "claude-code", "package.json")
+	if err := json.Unmarshal(must[[]byte](t)(os.ReadFile(manifest)), &installed); err != nil || installed.Version != all["claude-code"].Version {
+		t.Fatalf("Claude Code %s is installed: look at what is new in it, and name it in testdata/tools.json (%v)", installed.Version, err)
 	}
 	tools := all["claude-code"].Tools
 	member := regexp.MustCompile(`(?m)^  (\w+)\??:`)
 	for _, found := range regexp.MustCompile(`(?sm)^export interface (\w+)Input \{\n(.*?)^\}`).FindAllStringSubmatch(types, -1) {
 		name := found[1]
+		if name == "Mcp" { // of any tool of a server
+			continue
+		}
 		if other := called[name]; other != "" {
 			name = other
 		}
@@ -134,5 +155,117 @@ func publishedTools(t *testing.T) map[string]published {
 			t.Fatalf("the types of Claude Code are of another form: they have no %s", tool)
 		}
 	}
+	for _, tool := range listsOfClaude(t, "Agent", "Bash", "Write") { // which has more than its types
+		if _, there := tools[tool]; !there {
+			tools[tool] = []string{}
+		}
+	}
 	return all
 }
+
+// unregistered are the events of Claude Code that init sets up no hook for, and why that is right.
+var unregistered = map[string]string{
+	"ConfigChange":        "reports settings that have changed; doctor compares them",
+	"CwdChanged":          "reports a folder, which each call names, too",
+	"DirectoryAdded":      "reports a folder, which each call names, too",
+	"Elicitation":         "asks a person for a value that a server wants",
+	"ElicitationResult":   "reports that value",
+	"FileChanged":         "reports a file that has changed outside of the client",
+	"InstructionsLoaded":  "reports instructions; a command in them has its own event",
+	"MessageDisplay":      "reports text",
+	"Notification":        "reports text",
+	"PermissionDenied":    "reports a call that was not made; an operator who wants it recorded sets it up",
+	"PermissionRequest":   "asks about a call that PreToolUse has asked about",
+	"PostCompact":         "reports a conversation that was shortened",
+	"PostModelSwitch":     "reports a model",
+	"PostToolBatch":       "reports calls each of which has its own event",
+	"PreCompact":          "asks about a conversation, and runs no tool",
+	"PreModelSwitch":      "asks about a model, and runs no tool",
+	"SessionEnd":          "reports an end",
+	"Setup":               "reports a start without a session",
+	"StopFailure":         "reports an end",
+	"TaskCompleted":       "reports an entry in the list of tasks",
+	"TaskCreated":         "reports an entry in the list of tasks",
+	"TeammateIdle":        "reports an agent that waits",
+	"UserPromptExpansion": "reports a slash command; a command in its text has its own event",
+	"WorktreeCreate":      "replaces what makes a worktree, and runs no tool",
+	"WorktreeRemove":      "reports a worktree",
+}
+
+// TestPublishedEvents: S13.9. Of each event that the newest Claude Code has, init sets up a hook, or it is
+// known that no tool runs by it.
+func TestPublishedEvents(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := binary(t, "interlock")
+	init := exec.CommandContext(within(t), program, "init", "claude-code", "--yes", "--data-dir", t.TempDir(), dir)
+	init.Env = append(cleanEnv(), "XDG_STATE_HOME="+t.TempDir())
+	if out, err := init.CombinedOutput(); err != nil {
+		t.Fatalf("init: %v\n%s", err, out)
+	}
+	var settings struct {
+		Hooks map[string]any `json:"hooks"`
+	}
+	if err := json.Unmarshal(must[[]byte](t)(os.ReadFile(filepath.Join(dir, ".claude", "settings.local.json"))), &settings); err != nil {
+		t.Fatal(err)
+	}
+	events := listsOfClaude(t, "PreToolUse", "PostToolUse", "Stop")
+	for _, event := range events {
+		_, set := settings.Hooks[event]
+		if why := unregistered[event]; set == (why != "") {
+			t.Errorf("%s: init sets a hook up: %t, and it need not because it %q", event, set, why)
+		}
+		if hookevent.Of(hookevent.ClaudeCode, event) == hookevent.Unknown {
+			t.Errorf("%s is not known", event)
+		}
+	}
+	for _, event := range slices.Concat(slices.Collect(maps.Keys(settings.Hooks)), slices.Collect(maps.Keys(unregistered))) {
+		if !slices.Contains(events, event) {
+			t.Errorf("Claude Code has no %s", event)
+		}
+	}
+}
+
+// listsOfClaude returns the names in the lists of the installed Claude Code that begin with a name; some list
+// has to have the others, too. Its program holds the same lists as the types of its SDK.
+func listsOfClaude(t *testing.T, first string, others ...string) (names []string) {
+	t.Helper()
+	root := filepath.Join(nodeModules(t), "node_modules", "@anthropic-ai")
+	programs := must[[]string](t)(filepath.Glob(filepath.Join(root, "claude-code-*", "claude*")))
+	if len(programs) == 0 {
+		t.Fatalf("no program of Claude Code in %s", root)
+	}
+	program := must[*os.File](t)(os.Open(programs[0]))
+	defer program.Close()
+	list := regexp.MustCompile(`\["` + first + `"(,"[A-Za-z_]+")+\]`)
+	buffer, kept, whole := make([]byte, 4<<20), 0, false
+	for {
+		n, err := io.ReadFull(program, buffer[kept:])
+		read := buffer[:kept+n]
+		for at := 0; ; { // the prefix is cheaper to find than the pattern
+			next := bytes.Index(read[at:], []byte(`["`+first+`",`))
+			if next < 0 {
+				break
+			}
+			at += next
+			var found []string
+			if text := list.Find(read[at:min(at+longestList, len(read))]); text != nil && json.Unmarshal(text, &found) == nil {
+				names = append(names, found...)
+				whole = whole || !slices.ContainsFunc(others, func(name string) bool { return !slices.Contains(found, name) })
+			}
+			at++
+		}
+		if err != nil {
+			break
+		}
+		kept = copy(buffer, read[len(read)-longestList:])
+	}
+	if !whole {
+		t.Fatalf("%s has no list of %q and %q", programs[0], first, others)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// longestList is more than any of the lists needs.
+const longestList = 8 << 10

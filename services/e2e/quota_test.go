@@ -205,6 +205,9 @@ func TestLittleRoomIsForWhatStops(t *testing.T) {
 			if err := ready(u.http); err != nil {
 				t.Errorf("operators cannot reach it: %v", err)
 			}
+			if _, text := f().call(t, "GET", "/readyz?verbose", ""); !strings.Contains(text, `"why":"STORE_FULL`) {
+				t.Errorf("readyz does not say so: %s", text)
+			}
 			again()
 			eventually(t, "a run is started again", func() error {
 				if status, text := f().call(t, "POST", "/v1/runs", `{"workflow": "loop"}`); status >= 300 {

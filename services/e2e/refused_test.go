@@ -56,3 +56,30 @@ func TestRefusedCallersAreAnnounced(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedAtAGateway: a gateway in a process of its own has no store, and what its door refuses is an event all
+// the same.
+func TestRefusedAtAGateway(t *testing.T) {
+	t.Parallel()
+	s := startSeparate(t)
+	resp := must[*http.Response](t)(http.Post(s.http+"/mcp", "application/json", strings.NewReader("{}")))
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusUnauthorized {
+		t.Fatalf("without a token: %s", resp.Status)
+	}
+	nc := must[*nats.Conn](t)(nats.Connect(s.nats.URL))
+	t.Cleanup(nc.Close)
+	js := must[nats.JetStreamContext](t)(nc.JetStream())
+	eventually(t, "the event", func() error {
+		msg, err := js.GetLastMsg("INTERLOCK", "interlock.default.call.unknown.refused")
+		if err != nil {
+			return err
+		}
+		for _, word := range []string{`"face":"http"`, `"method":"POST /mcp"`, `"reason":"UNAUTHENTICATED"`} {
+			if !strings.Contains(strings.ReplaceAll(string(msg.Data), `": "`, `":"`), word) {
+				t.Errorf("%s is not in %s", word, msg.Data)
+			}
+		}
+		return nil
+	})
+}

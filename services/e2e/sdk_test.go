@@ -94,7 +94,7 @@ func sdkGated(t *testing.T, s *sdkShape) {
 		return result, ran, err
 	}
 	var denied *sdk.DeniedError
-	if _, ran, err := call("Read", nil); ran || !errors.As(err, &denied) || denied.Code != sdk.CodeUndecided || sdk.Reason(err) != fault.NotFound {
+	if _, ran, err := call("Read", nil); ran || !errors.As(err, &denied) || denied.Code != "NOT_FOUND" || sdk.Reason(err) != fault.NotFound {
 		t.Errorf("without a run: %t, %v", ran, err)
 	}
 	run := must[*sdk.Run](t)(c.Load(ctx, "guarded", sdk.LoadOptions{Workspace: "/repo", Context: map[string]int{"n": 1}}))
@@ -116,7 +116,7 @@ func sdkGated(t *testing.T, s *sdkShape) {
 	if result, ran, err := call("Edit", edit); err != nil || !ran || !strings.HasPrefix(result.Notice, "[INTERLOCK INTERRUPT]") {
 		t.Errorf("a migration: %t, %+v, %v", ran, result, err)
 	}
-	if run := must[*sdk.Run](t)(c.Get(ctx)); run.State != "checking" || run.Interrupt != "migration" || run.ReturnTo != "working" {
+	if run := must[*sdk.Run](t)(c.GetRun(ctx)); run.State != "checking" || run.Interrupt != "migration" || run.ReturnTo != "working" {
 		t.Errorf("interrupted %+v", run)
 	}
 	must[*sdk.Run](t)(c.Transition(ctx, "OK", map[string]string{"rationale": "checked"}))
@@ -163,7 +163,7 @@ func sdkState(t *testing.T, s *sdkShape) {
 	watched := make(chan error, 1)
 	go func() {
 		next := int64(1)
-		for change, err := range c.Watch(ctx, "", 0) {
+		for change, err := range c.WatchState(ctx, "", 0) {
 			if err != nil || change.Version != next || change.StateID != st.ID {
 				watched <- fmt.Errorf("watched version %d, want %d: %w", change.Version, next, err)
 				return
@@ -181,12 +181,12 @@ func sdkState(t *testing.T, s *sdkShape) {
 			}
 			var err error
 			if n%2 == 0 {
-				_, err = sdk.UpdateAs(ctx, c, "", func(w *work) error {
+				_, err = sdk.UpdateStateAs(ctx, c, "", func(w *work) error {
 					w.N++
 					return nil
 				})
 			} else {
-				_, err = c.Patch(ctx, st.ID, sdk.Add("/log/-", fmt.Sprintf("%d.%d", i, n)))
+				_, err = c.PatchState(ctx, st.ID, sdk.Patch{sdk.Add("/log/-", fmt.Sprintf("%d.%d", i, n))})
 			}
 			if err != nil {
 				return err
@@ -202,7 +202,7 @@ func sdkState(t *testing.T, s *sdkShape) {
 		strings.Count(string(st.Parts["/log"]), ".") != writers*each/2 || len(st.Parts) != 3 {
 		t.Errorf("at version %d: %s", st.Version, st.Parts)
 	}
-	if _, err := c.Patch(ctx, "", sdk.Replace("/n", "many")); sdk.Reason(err) != fault.SchemaViolation {
+	if _, err := c.PatchState(ctx, "", sdk.Patch{sdk.Replace("/n", "many")}); sdk.Reason(err) != fault.SchemaViolation {
 		t.Errorf("against the schema: %v", err)
 	}
 	if _, err := c.ForSession("stranger").ReadState(ctx, st.ID); sdk.Reason(err) != fault.PermissionDenied {
@@ -221,12 +221,12 @@ func sdkSessions(t *testing.T, s *sdkShape) {
 		t.Errorf("made %+v and %+v", made, again)
 	}
 	child := parent.ForSession("child")
-	stopped := must[sdk.Stopped](t)(child.Stop(ctx, sdk.StopOptions{InPlace: true}))
+	stopped := must[sdk.Stopped](t)(child.StopSession(ctx, sdk.StopOptions{InPlace: true}))
 	if !strings.Contains(stopped.Prompt, `"n"`) || stopped.Session.StateUpdate != "PENDING" {
 		t.Errorf("stopped as %+v", stopped)
 	}
-	must[sdk.State](t)(child.Patch(ctx, "", sdk.Replace("/n", 1)))
-	if stopped = must[sdk.Stopped](t)(child.Stop(ctx, sdk.StopOptions{InPlace: true})); stopped.Prompt != "" || stopped.Session.StateUpdate != "COMPLETED" {
+	must[sdk.State](t)(child.PatchState(ctx, "", sdk.Patch{sdk.Replace("/n", 1)}))
+	if stopped = must[sdk.Stopped](t)(child.StopSession(ctx, sdk.StopOptions{InPlace: true})); stopped.Prompt != "" || stopped.Session.StateUpdate != "COMPLETED" {
 		t.Errorf("stopped as %+v", stopped)
 	}
 }
@@ -247,7 +247,7 @@ func sdkRunner(t *testing.T, s *sdkShape) {
 	err := runner.Work(ctx, sdk.Runner{Name: "r", MaxInFlight: 2}, func(ctx context.Context, task sdk.Task) error {
 		mu.Lock()
 		defer mu.Unlock()
-		done = append(done, task.Kind+" "+task.SessionName)
+		done = append(done, string(task.Kind)+" "+task.SessionName)
 		switch task.Kind {
 		case "START":
 			if task.Given == 1 {
@@ -258,7 +258,7 @@ func sdkRunner(t *testing.T, s *sdkShape) {
 			}
 		case "STATE_UPDATE":
 			s.disturb()
-			_, err := sdk.UpdateAs(ctx, runner.ForSession(task.SessionID), task.StateID, func(w *work) error {
+			_, err := sdk.UpdateStateAs(ctx, runner.ForSession(task.SessionID), task.StateID, func(w *work) error {
 				w.N++
 				return nil
 			})
@@ -310,35 +310,44 @@ func sdkComponents(t *testing.T, s *sdkShape) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("the runner ends with %v", err)
 	}
-	kept := must[*statev1.GetComponentValuesResponse](t)(components.GetComponentValues(within(t), &statev1.GetComponentValuesRequest{Session: "rememberer"}))
+	var kept *statev1.GetComponentValuesResponse
+	// This client does not ask again when a busy machine has lost its connection.
+	eventually(t, "the component is read", func() (err error) {
+		kept, err = components.GetComponentValues(within(t), &statev1.GetComponentValuesRequest{Session: "rememberer"})
+		return err
+	})
 	if got := string(kept.GetExecution().GetValues()); got != `{"seen":8}` {
 		t.Errorf("kept is %s", got)
 	}
 }
 
-// Go code of the documentation compiles, as a part of a function.
+// Go code of the documentation compiles, as a part of a function; a test in it passes.
 func TestDocumentedGo(t *testing.T) {
 	t.Parallel()
 	imports := map[string]string{
-		"context": "context", "errors": "errors", "exec": "os/exec", "fmt": "fmt", "json": "encoding/json", "log": "log", "os": "os",
-		"sdk": module + "pkg/sdk", "fault": module + "pkg/fault",
+		"context": "context", "errors": "errors", "exec": "os/exec", "fmt": "fmt", "iter": "iter", "json": "encoding/json", "log": "log", "os": "os",
+		"testing": "testing", "sdk": module + "pkg/sdk", "sdktest": module + "pkg/sdk/sdktest", "fault": module + "pkg/fault",
 	}
 	block := regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 	dir := t.TempDir()
-	files := []string{}
+	files, tests := []string{}, []string{}
 	for name, text := range documents(t) {
 		for _, match := range block.FindAllStringSubmatchIndex(text, -1) {
 			body := text[match[2]:match[3]]
 			line := 1 + strings.Count(text[:match[2]], "\n")
+			list, suffix, isTest := &files, ".go", strings.HasPrefix(body, "func Test")
 			code := fmt.Sprintf("func _(ctx context.Context, client *sdk.Client) error {\n//line %s:%d\n%s\nreturn nil\n}\n", filepath.Base(name), line, body)
+			if isTest {
+				list, suffix, code = &tests, "_test.go", fmt.Sprintf("//line %s:%d\n%s", filepath.Base(name), line, body)
+			}
 			head := "package main\n"
 			for used, path := range imports {
 				if regexp.MustCompile(`\b` + used + `\.`).MatchString(code) {
 					head += fmt.Sprintf("import %q\n", path)
 				}
 			}
-			files = append(files, filepath.Join(dir, fmt.Sprintf("snippet%d.go", len(files))))
-			if err := os.WriteFile(files[len(files)-1], []byte(head+code), 0o600); err != nil {
+			*list = append(*list, filepath.Join(dir, fmt.Sprintf("snippet%d%s", len(*list), suffix)))
+			if err := os.WriteFile((*list)[len(*list)-1], []byte(head+code), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -352,6 +361,13 @@ func TestDocumentedGo(t *testing.T) {
 	}
 	build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", os.DevNull, main}, files...)...)
 	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if len(tests) == 0 {
+		t.Fatal("found no test: the documentation of the fake has lost its example")
+	}
+	run := exec.CommandContext(t.Context(), "go", append([]string{"test"}, tests...)...)
+	if out, err := run.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -43,15 +43,18 @@ type tableCase struct {
 }
 
 type tableStep struct {
-	Call      string            `json:"call"`
-	Args      map[string]any    `json:"args"`
-	As        string            `json:"as"`
-	TimeoutMS int               `json:"timeout_ms"`
-	Faults    json.RawMessage   `json:"faults"`
-	Save      string            `json:"save"`
-	Times     int               `json:"times"`
-	Together  []tableStep       `json:"together"`
-	Expect    *tableExpectation `json:"expect"`
+	Call       string            `json:"call"`
+	Args       map[string]any    `json:"args"`
+	As         string            `json:"as"`
+	Role       string            `json:"role"`
+	Eventually bool              `json:"eventually"`
+	Cancel     string            `json:"cancel"`
+	TimeoutMS  int               `json:"timeout_ms"`
+	Faults     json.RawMessage   `json:"faults"`
+	Save       string            `json:"save"`
+	Times      int               `json:"times"`
+	Together   []tableStep       `json:"together"`
+	Expect     *tableExpectation `json:"expect"`
 }
 
 type tableExpectation struct {
@@ -96,6 +99,7 @@ func TestSDKTable(t *testing.T) {
 			made := r.ask(http.MethodPost, control+"/cases", definitions).(map[string]any)
 			r.base = control + "/cases/" + made["id"].(string)
 			r.server, r.namespace, r.token = made["server"].(string), made["namespace"].(string), made["token"].(string)
+			r.roles = map[string]string{"operator": made["operator_token"].(string), "approver": made["approver_token"].(string)}
 			r.connect()
 			defer func() { r.client.Close() }()
 			for i, step := range c.Steps {
@@ -142,6 +146,8 @@ func startSDKHost(t *testing.T) string {
 type tableRunner struct {
 	t                                       *testing.T
 	base, server, namespace, token, session string
+	run                                     string
+	roles                                   map[string]string
 	client                                  *sdk.Client
 	ran                                     atomic.Int64
 
@@ -155,7 +161,27 @@ type errTool struct{ text string }
 func (e errTool) Error() string { return e.text }
 
 func (r *tableRunner) connect() {
-	r.client = must[*sdk.Client](r.t)(sdk.Dial(r.server, sdk.Options{Token: r.token, Namespace: r.namespace, Session: r.session}))
+	r.client = must[*sdk.Client](r.t)(sdk.Dial(r.server, r.options(r.token)))
+}
+
+func (r *tableRunner) options(token string) sdk.Options {
+	return sdk.Options{Token: token, Namespace: r.namespace, Session: r.session, Run: r.run}
+}
+
+// reconnect makes the client anew, with other settings where args has them.
+func (r *tableRunner) reconnect(args map[string]any) error {
+	for name, to := range map[string]*string{"server": &r.server, "token": &r.token, "session": &r.session, "run": &r.run} {
+		if value, named := args[name].(string); named {
+			*to = value
+		}
+	}
+	next, err := sdk.Dial(r.server, r.options(r.token))
+	if err != nil {
+		return err
+	}
+	r.client.Close()
+	r.client = next
+	return nil
 }
 
 // ask makes a request of the host.
@@ -194,6 +220,15 @@ func (r *tableRunner) parse(text []byte) any {
 func (r *tableRunner) step(s tableStep) (problems []string) {
 	if len(s.Faults) > 0 {
 		r.ask(http.MethodPost, r.base+"/faults", s.Faults)
+	}
+	if s.Eventually {
+		eventually(r.t, "a step is as expected", func() error {
+			if problems := r.once(s); len(problems) > 0 {
+				return errors.New(strings.Join(problems, "\n"))
+			}
+			return nil
+		})
+		return nil
 	}
 	steps, before := s.Together, r.ran.Load()
 	if steps == nil {
@@ -284,170 +319,7 @@ func (r *tableRunner) fill(value any) any {
 	}
 }
 
-// text is a string argument.
-func text(args map[string]any, name string) string {
-	s, _ := args[name].(string)
-	return s
-}
-
-func (r *tableRunner) call(ctx context.Context, s tableStep, args map[string]any, ran *int) (any, error) {
-	c := r.client
-	if s.As != "" {
-		c = c.ForSession(s.As)
-	}
-	switch s.Call {
-	case "load":
-		run, err := c.Load(ctx, text(args, "workflow"), sdk.LoadOptions{Context: args["context"], Workspace: text(args, "workspace")})
-		return r.run(run), err
-	case "get":
-		run, err := c.Get(ctx)
-		return r.run(run), err
-	case "transition":
-		run, err := c.Transition(ctx, text(args, "event"), args["data"])
-		return r.run(run), err
-	case "guard", "check", "report":
-		return r.toolCall(ctx, c, s.Call, args, ran)
-	case "wait_approval":
-		a, err := c.WaitApproval(ctx, text(args, "approval"))
-		return r.canonical(a, map[string]any{"granted": a.Granted()}), err
-	case "create_session":
-		made, err := c.CreateSession(ctx, sdk.NewSession{Name: text(args, "name"), Parent: text(args, "parent")})
-		return r.canonical(made, nil), err
-	case "stop":
-		inPlace, _ := args["in_place"].(bool)
-		stopped, err := c.Stop(ctx, sdk.StopOptions{InPlace: inPlace})
-		return r.canonical(stopped, nil), err
-	case "create_state", "read_state", "patch", "update", "watch":
-		return r.state(ctx, c, s.Call, args)
-	case "human":
-		return r.ask(http.MethodPost, r.base+"/human", args), nil
-	case "down", "up":
-		return r.ask(http.MethodPost, r.base+"/"+s.Call, nil), nil
-	case "record", "traffic":
-		return r.ask(http.MethodGet, r.base+"/"+s.Call, nil), nil
-	case "reconnect":
-		r.client.Close()
-		r.connect()
-		return map[string]any{}, nil
-	default:
-		return nil, fmt.Errorf("no call %s", s.Call)
-	}
-}
-
-func (r *tableRunner) toolCall(ctx context.Context, c *sdk.Client, call string, args map[string]any, ran *int) (any, error) {
-	switch call {
-	case "check":
-		d, err := c.Check(ctx, text(args, "tool"), args["input"])
-		return r.canonical(d, nil), err
-	case "report":
-		saved, _ := args["call"].(map[string]any)
-		d := sdk.Decision{Tool: text(saved, "tool"), CallID: text(saved, "call_id"), RunID: text(saved, "run_id")}
-		result, _ := args["result"].(map[string]any)
-		ok, _ := args["ok"].(bool)
-		notice, err := c.Report(ctx, d, sdk.Result{Output: []byte(text(result, "output"))}, ok)
-		return map[string]any{"notice": notice}, err
-	}
-	result, err := c.Guard(ctx, text(args, "tool"), args["input"], func(context.Context) (sdk.Result, error) {
-		*ran++
-		r.ran.Add(1)
-		if why := text(args, "throws"); why != "" {
-			return sdk.Result{}, errTool{why}
-		}
-		returns, _ := args["returns"].(map[string]any)
-		result := sdk.Result{Output: []byte(text(returns, "output"))}
-		if n, ok := returns["bytes"].(json.Number); ok {
-			result.Bytes, _ = n.Int64()
-		}
-		files, _ := returns["files_changed"].([]any)
-		for _, file := range files {
-			result.FilesChanged = append(result.FilesChanged, file.(string))
-		}
-		return result, nil
-	})
-	return map[string]any{"output": string(result.Output), "notice": result.Notice}, err
-}
-
-func (r *tableRunner) state(ctx context.Context, c *sdk.Client, call string, args map[string]any) (any, error) {
-	id := text(args, "id")
-	switch call {
-	case "create_state":
-		data := args["data"]
-		if source := text(args, "json"); source != "" {
-			data = json.RawMessage(source)
-		}
-		st, err := c.CreateState(ctx, text(args, "schema"), data)
-		return r.canonical(st, nil), err
-	case "read_state":
-		var pointers []string
-		list, _ := args["pointers"].([]any)
-		for _, one := range list {
-			pointers = append(pointers, one.(string))
-		}
-		st, err := c.ReadState(ctx, id, pointers...)
-		parts := map[string]any{}
-		for pointer, part := range st.Parts {
-			parts[pointer] = string(part)
-		}
-		return r.canonical(st, map[string]any{"parts_size": json.Number(fmt.Sprint(len(st.Parts))), "parts_json": parts}), err
-	case "patch":
-		st, err := c.Patch(ctx, id, sdkOps(args["ops"])...)
-		return r.canonical(st, nil), err
-	case "update":
-		st, err := r.update(ctx, c, args)
-		return r.canonical(st, nil), err
-	default: // watch
-		after, _ := args["after"].(json.Number).Int64()
-		take, _ := args["take"].(json.Number).Int64()
-		out := []any{}
-		for change, err := range c.Watch(ctx, id, after) {
-			if err != nil {
-				return nil, err
-			}
-			if out = append(out, r.canonical(change, nil)); int64(len(out)) == take {
-				break
-			}
-		}
-		return out, nil
-	}
-}
-
-func (r *tableRunner) update(ctx context.Context, c *sdk.Client, args map[string]any) (sdk.State, error) {
-	switch why := text(args, "throws"); {
-	case why != "":
-		return c.Update(ctx, "", func(json.RawMessage) (json.RawMessage, error) { return nil, errTool{why} })
-	case args["patching"] != nil:
-		return c.Update(ctx, "", func(doc json.RawMessage) (json.RawMessage, error) {
-			// Another session is faster each time.
-			if _, err := c.Patch(ctx, "", sdkOps(args["patching"])...); err != nil {
-				return nil, err
-			}
-			return regexp.MustCompile(`"n":\s*\d+`).ReplaceAll(doc, []byte(`"n":1`)), nil
-		})
-	default:
-		return sdk.UpdateAs(ctx, c, "", func(w *work) error {
-			w.N++
-			return nil
-		})
-	}
-}
-
-func sdkOps(list any) (ops []sdk.Op) {
-	for _, one := range list.([]any) {
-		op := one.(map[string]any)
-		path := text(op, "path")
-		switch text(op, "op") {
-		case "add":
-			ops = append(ops, sdk.Add(path, op["value"]))
-		case "replace":
-			ops = append(ops, sdk.Replace(path, op["value"]))
-		case "test":
-			ops = append(ops, sdk.Test(path, op["value"]))
-		}
-	}
-	return ops
-}
-
-func (r *tableRunner) run(run *sdk.Run) any {
+func (r *tableRunner) asRun(run *sdk.Run) any {
 	if run == nil {
 		return nil
 	}
@@ -463,15 +335,21 @@ func (r *tableRunner) failure(err error, result any) map[string]any {
 		rejected *sdk.RejectedError
 		report   *sdk.ReportError
 		refusal  *fault.Error
-		members  any
+		members  any = map[string]any{}
 		kind     string
 	)
 	message := err.Error()
 	switch {
+	case errors.Is(err, context.Canceled):
+		kind, members = "Cancelled", map[string]any{}
 	case errors.As(err, &tool):
 		kind, members = "ToolError", map[string]any{}
 	case errors.As(err, &denied):
-		if kind, members, message = "Denied", denied, denied.Message; denied.Code == sdk.CodeUndecided {
+		kind, members, message = "Denied", denied, denied.Message
+		switch configuration := (*sdk.ConfigurationError)(nil); {
+		case errors.As(err, &configuration):
+			kind = "ConfigurationError"
+		case denied.Code == sdk.CodePolicyUnavailable:
 			kind = "Unavailable"
 		}
 	case errors.As(err, &asked):
@@ -483,7 +361,9 @@ func (r *tableRunner) failure(err error, result any) map[string]any {
 	case errors.As(err, &refusal):
 		kind, members, message = "Fault", refusal, refusal.Message
 	}
-	out, _ := r.canonical(members, map[string]any{"type": kind, "message": message, "reason": string(sdk.Reason(err))}).(map[string]any)
+	out, _ := r.canonical(members, map[string]any{
+		"type": kind, "message": message, "reason": string(sdk.Reason(err)), "retriable": sdk.Retriable(err),
+	}).(map[string]any)
 	return out
 }
 

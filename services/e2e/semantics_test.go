@@ -29,18 +29,6 @@ var (
 	decision = regexp.MustCompile(`\b(?:ADR |adr/)(\d{3})\b`)
 )
 
-// outside are words that cite what a reader of the repository cannot open.
-var outside = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)\bseed \d`),
-	regexp.MustCompile(`(?i)\b(?:the|a) seed's\b`),
-	regexp.MustCompile(`(?i)\bthe seeds?\b`),
-	regexp.MustCompile(`(?i)\blabelled samples\b`),
-	regexp.MustCompile(`(?i)\bthe mission\b`),
-	regexp.MustCompile(`(?i)\bfindings? [A-F]\d{1,2}\b`),
-	regexp.MustCompile(`\([A-F]\d{1,2}(?:, ?[A-F]\d{1,2})*\)`),
-	regexp.MustCompile(`/work/`),
-}
-
 // S1.3 ... S12.4: what the repository cites it has, and every rule has a test.
 func TestCitations(t *testing.T) {
 	t.Parallel()
@@ -76,7 +64,7 @@ func TestCitationsAreFound(t *testing.T) {
 		{name: "a.go", text: "package a // (S7)", problem: "a.go:1: S7"},
 		{name: "a.go", text: "/*\nR1\n*/\npackage a", problem: "a.go:2: R1"},
 		{name: "a.go", text: "package a\nvar about = `as S2.8 says`", problem: "a.go:2: S2.8"},
-		{name: "a.go", text: "package a\nvar S7, R1 = 1, `finding A4 of seed 0 in house.md`"},
+		{name: "a.go", text: "package a\nvar S7, R1 = 1, `house.md`"},
 		{name: "a_test.go", text: "package a\nvar name = `a case (S2.7)`", tested: []string{"S2.7"}},
 		{name: "a_test.go", text: "package a\nfunc TestS2_7() {}\n// R3: so", tested: []string{"R3"}},
 		{name: "testdata/a.txt", text: "# R3: so", tested: []string{"R3"}},
@@ -86,15 +74,9 @@ func TestCitationsAreFound(t *testing.T) {
 		{name: "docs/a.md", text: "See [house](house.md).", problem: "docs/a.md:1: house.md"},
 		{name: "a.go", text: "package a // docs/semantics.md, README.md", problem: "a.go:1: README.md"},
 		{name: "examples/a.yaml", text: "# README.md has more, and ADR 020"},
-		{name: "examples/a.yaml", text: "files: [b.md, /work/b]"},
+		{name: "examples/a.yaml", text: "files: [b.md]"},
 		{name: "a.lua", text: "local n = 0 -- of S2.8", problem: "a.lua:1: S2.8"},
 		{name: "a.go", text: "package a // docs/adr/021 says why", problem: "a.go:1: adr/021"},
-		{name: "a.go", text: "package a // as seed 003 has it", problem: `a.go:1: "seed 0"`},
-		{name: "Makefile", text: "# what the seeds say", problem: `Makefile:1: "the seeds"`},
-		{name: "a.go", text: "package a // one of the seed's", problem: `a.go:1: "the seed's"`},
-		{name: "a.go", text: "package a // finding B1: so", problem: `a.go:1: "finding B1"`},
-		{name: "a.go", text: "package a // so it is (A4, C16)", problem: `a.go:1: "(A4, C16)"`},
-		{name: "a.go", text: "package a // permission, seeded, a seed of random numbers, F1 score, s.md5"},
 	} {
 		got := citations{rules: rules, files: files, tested: map[string]bool{}}
 		problems := strings.Join(got.read(c.name, []byte(c.text)), "\n")
@@ -149,11 +131,6 @@ func (c *citations) read(name string, text []byte) (problems []string) {
 		for _, match := range decision.FindAllStringSubmatch(said[i], -1) {
 			if !c.decided(match[1]) {
 				report("%s is not a decision of docs/adr", match[0])
-			}
-		}
-		for _, words := range outside {
-			if found := words.FindString(said[i]); found != "" {
-				report("%q cites what is not in the repository: name the thing instead", found)
 			}
 		}
 	}

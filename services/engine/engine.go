@@ -22,15 +22,15 @@ import (
 	"github.com/interlock-run/interlock/services/internal/sessiontree"
 )
 
-// Config is what the engine needs. The zero value of all but Store works.
+// Config has the parts and settings of the engine. The zero value of all but Store works.
 type Config struct {
 	Store store.Store
 	// Approval is a connection to the approval service, with the engine's own
 	// credentials. Without it transitions that need an approval are refused.
 	Approval grpc.ClientConnInterface
 	// Sessions is a connection to the state-store, with the engine's own credentials,
-	// which tells which sessions are in the caller's tree. Without it every session is a
-	// tree of its own.
+	// which reports which sessions are in the caller's tree. Without it every session is
+	// a tree of its own.
 	Sessions grpc.ClientConnInterface
 	Clock    func() time.Time // default time.Now
 	Logger   *slog.Logger     // default slog.Default()
@@ -40,6 +40,8 @@ type Config struct {
 	Enforcement workflow.Enforcement
 	Quotas      Quotas
 	Retention   Retention
+	// Trees returns the digest of the files of a workspace; nil where the engine is on another machine than those.
+	Trees app.Trees
 	// Metrics are those of the process; nil for none.
 	Metrics *metrics.Set
 }
@@ -47,7 +49,7 @@ type Config struct {
 // Retention is how long runs are kept.
 type Retention = app.Retention
 
-// Quotas are what an agent may have.
+// Quotas are the limits of an agent.
 type Quotas = app.Quotas
 
 // Engine serves WorkflowService, RunService and ProcessService.
@@ -64,6 +66,7 @@ func New(cfg Config) *Engine {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	e := &Engine{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger), log: cfg.Logger}
 	e.app.Definitions, e.app.Enforcement, e.app.Quotas, e.app.Retention = cfg.Definitions, cfg.Enforcement, cfg.Quotas, cfg.Retention
+	e.app.Trees = cfg.Trees
 	e.app.Timers = cfg.Metrics.Timers()
 	cfg.Metrics.Caches(e.app.Caches()...)
 	if cfg.Approval != nil {
@@ -87,12 +90,12 @@ func (e *Engine) Register(r grpc.ServiceRegistrar) {
 	enginev1.RegisterProcessServiceServer(r, &rpc.Processes{App: e.app, Runs: runs})
 }
 
-// Run does what follows for runs when time has passed, approvals are decided and sessions
-// end, until ctx ends.
+// Run carries out the consequences for runs when time has passed, approvals are decided
+// and sessions end, until ctx ends.
 func (e *Engine) Run(ctx context.Context) error {
 	e.app.Sweep(ctx)
 	return nil
 }
 
-// SweepOnce does so for what is due now, for those that turn the clock themselves.
+// SweepOnce does so for due timers, for callers that turn the clock themselves.
 func (e *Engine) SweepOnce(ctx context.Context) { e.app.SweepOnce(ctx) }

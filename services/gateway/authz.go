@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/metrics"
 )
 
-// AuthzFlags are the settings of what gateways ask that are not Interlock's.
+// AuthzFlags are the settings for questions of other gateways.
 type AuthzFlags struct {
 	AuthZENInput    string   `name:"authzen-input" help:"Member of an AuthZEN context that is the tool's input; empty: the whole context is." env:"INTERLOCK_AUTHZEN_INPUT" placeholder:"NAME"`
 	AuthZENSession  string   `name:"authzen-session-property" help:"Property of an AuthZEN subject that names its session." default:"session" env:"INTERLOCK_AUTHZEN_SESSION_PROPERTY" placeholder:"NAME"`
@@ -20,14 +20,14 @@ type AuthzFlags struct {
 	ExtAuthz        bool     `name:"ext-authz" help:"Serve Envoy's ext_authz (envoy.service.auth.v3) on the gRPC address." env:"INTERLOCK_EXT_AUTHZ"`
 	ExtAuthzServers []string `name:"ext-authz-server" help:"MCP server behind a proxy that asks by ext_authz, NAME=/PATH; may be repeated, or a line each in the variable. A proxy may name it itself." sep:"\n" env:"INTERLOCK_EXT_AUTHZ_SERVER" placeholder:"NAME=/PATH"`
 	ExtAuthzPass    []string `name:"ext-authz-pass" help:"MCP methods, and HTTP methods without a body, that pass without a decision; NAME/* is all that begin so, response what clients answer to servers." default:"GET,DELETE,initialize,ping,notifications/*,response,server/discover,subscriptions/listen,logging/setLevel,completion/complete,tools/list,prompts/list,resources/list,resources/templates/list,tasks/get,tasks/list,tasks/result,tasks/cancel" env:"INTERLOCK_EXT_AUTHZ_PASS" placeholder:"METHOD"`
-	ExtAuthzOther   string   `name:"ext-authz-other" help:"What happens to requests that are for no MCP server: deny or allow." enum:"deny,allow" default:"deny" env:"INTERLOCK_EXT_AUTHZ_OTHER"`
-	ExtAuthzSession string   `name:"ext-authz-session-header" help:"Header with the session of a request, which the proxy must set itself; empty: only the proxy's metadata tells." env:"INTERLOCK_EXT_AUTHZ_SESSION_HEADER" placeholder:"HEADER"`
+	ExtAuthzOther   string   `name:"ext-authz-other" help:"The decision on requests that are for no MCP server: deny or allow." enum:"deny,allow" default:"deny" env:"INTERLOCK_EXT_AUTHZ_OTHER"`
+	ExtAuthzSession string   `name:"ext-authz-session-header" help:"Header with the session of a request, which the proxy must set itself; empty: only the proxy's metadata counts." env:"INTERLOCK_EXT_AUTHZ_SESSION_HEADER" placeholder:"HEADER"`
 	ExtAuthzRun     string   `name:"ext-authz-run-header" help:"Header with the run of a request, like that of the session." env:"INTERLOCK_EXT_AUTHZ_RUN_HEADER" placeholder:"HEADER"`
 	ExtAuthzToken   string   `name:"ext-authz-token-header" help:"Header with the agent's own token, by which its calls are then judged; empty: the proxy's token counts." env:"INTERLOCK_EXT_AUTHZ_TOKEN_HEADER" placeholder:"HEADER"`
 	ExtAuthzDenied  int      `name:"ext-authz-denied-status" help:"HTTP status of calls that ext_authz denies: 200, so that MCP clients read the error, or 403." enum:"200,403" default:"200" env:"INTERLOCK_EXT_AUTHZ_DENIED_STATUS"`
 }
 
-// servers are MCP servers by the paths that they are behind.
+// servers returns MCP servers by the paths that they are behind.
 func (f AuthzFlags) servers() ([]extauthz.Server, error) {
 	var servers []extauthz.Server
 	for _, spec := range f.ExtAuthzServers {
@@ -41,7 +41,7 @@ func (f AuthzFlags) servers() ([]extauthz.Server, error) {
 }
 
 // ExtAuthz serves Envoy's ext_authz on the gateway's own gRPC server, where the settings say
-// so. It needs Policy, and of the rest what concerns it.
+// so. It needs Policy, and the settings that concern it.
 func ExtAuthz(r grpc.ServiceRegistrar, cfg Config) error {
 	f := cfg.Authz
 	if !f.ExtAuthz {

@@ -25,23 +25,27 @@ type Console struct {
 	Key ConsoleKey
 	// ReadOnly refuses every change by the console.
 	ReadOnly bool
+	// Notice is shown on every page to people who are logged in; empty for none.
+	Notice string
 	// Issuer lets people sign in at an identity provider; nil for none.
 	Issuer *oidc.SignIn
 }
 
 // ConsoleFlags are those of every server of the console.
 type ConsoleFlags struct {
-	ReadOnly bool     `name:"console-read-only" help:"Let nobody change anything with the console." env:"INTERLOCK_CONSOLE_READ_ONLY"`
+	ReadOnly bool     `name:"console-read-only" help:"Make the console read-only." env:"INTERLOCK_CONSOLE_READ_ONLY"`
 	SignIn   bool     `name:"console-oidc" help:"Let people sign in to the console at --oidc-issuer. It needs --public-url, and the issuer must know PUBLIC-URL/ui/oidc/callback." env:"INTERLOCK_CONSOLE_OIDC"`
 	ClientID string   `name:"console-oidc-client" help:"Client id of the console; --oidc-audience by default." env:"INTERLOCK_CONSOLE_OIDC_CLIENT" placeholder:"ID"`
 	Secret   string   `name:"console-oidc-secret-file" help:"File with the client's secret; a public client has none." env:"INTERLOCK_CONSOLE_OIDC_SECRET_FILE" type:"path" placeholder:"FILE"`
-	Scopes   []string `name:"console-oidc-scope" help:"What is asked of the issuer in addition to openid." default:"profile,email" env:"INTERLOCK_CONSOLE_OIDC_SCOPE" placeholder:"SCOPE"`
+	Scopes   []string `name:"console-oidc-scope" help:"Scopes to request from the issuer in addition to openid." default:"profile,email" env:"INTERLOCK_CONSOLE_OIDC_SCOPE" placeholder:"SCOPE"`
+	// Notice is shown on every page to people who are logged in; empty for none.
+	Notice string `kong:"-"`
 }
 
-// Console takes the key from the file with that of session tokens. Without one, sessions end
-// with the process. issuer is nil when there is none; publicURL is what browsers reach this server by.
+// Console takes the key from the file with that of session tokens. Without one, sessions end with the
+// process. issuer is nil when there is none; publicURL is this server's address for browsers.
 func (f ConsoleFlags) Console(tokenKey string, issuer *oidc.Authenticator, publicURL string) (Console, error) {
-	c := Console{ReadOnly: f.ReadOnly}
+	c := Console{ReadOnly: f.ReadOnly, Notice: f.Notice}
 	if f.SignIn {
 		var err error
 		if c.Issuer, err = f.signIn(issuer, publicURL); err != nil {
@@ -71,8 +75,9 @@ func (f ConsoleFlags) signIn(issuer *oidc.Authenticator, publicURL string) (*oid
 	return issuer.SignIn(client)
 }
 
-// ConsoleLink is the URL of the console of a server on this machine that logs in once, with
-// the tokens of these roles. tokenKey is the server's file with the key of session tokens.
+// ConsoleLink returns the URL of the console of a server on this machine that logs in once,
+// with the tokens of these roles. tokenKey is the server's file with the key of session
+// tokens.
 func ConsoleLink(server, tokenKey string, tokens map[auth.Role]string) (string, error) {
 	key, err := console.ReadKey(tokenKey)
 	if err != nil {

@@ -54,7 +54,9 @@ func entrances(t *testing.T, g *Gateway) []entrance {
 		{"POST", "/access/v1/evaluations", 401},
 		{"POST", "/access/v1/requests", 401},
 		{"GET", "/access/v1/requests/apr_1", 401},
-		{"POST", "/v1/hook", 200}, // an answer that blocks
+		{"POST", "/v1/hook", 200},       // an answer that blocks
+		{"POST", "/v1/hook/start", 200}, // an answer that refuses
+		{"POST", "/v1/hook/finish", 200},
 		{"POST", "/mcp", 401},
 		{"GET", "/mcp", 401},
 		{"DELETE", "/mcp", 401},

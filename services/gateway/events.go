@@ -83,7 +83,7 @@ func (e *events) subscribe(ctx context.Context, filter string, fromSeq uint64, l
 	return out, nil
 }
 
-// stream is JetStream on the one connection.
+// stream returns JetStream on the one connection.
 func (e *events) stream() (jetstream.JetStream, error) {
 	conn, err := e.connect()
 	if err != nil {

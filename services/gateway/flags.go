@@ -10,18 +10,25 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 // Flags of every command that runs the edge.
 type Flags struct {
 	Upstream     []string `help:"MCP server behind the gate, NAME=COMMAND or NAME=https://...; may be repeated, or a line each in the variable." sep:"\n" env:"INTERLOCK_UPSTREAM" placeholder:"NAME=COMMAND"`
-	MCPConfig    string   `name:"mcp-config" help:"File with upstream MCP servers: {\"mcpServers\": {NAME: {command, args, env, url, headers, names, plain}}}." env:"INTERLOCK_MCP_CONFIG" placeholder:"FILE"`
+	MCPConfig    string   `name:"mcp-config" help:"File with upstream MCP servers: {\"mcpServers\": {NAME: {command, args, env, url, headers, names, plain, needs}}}." env:"INTERLOCK_MCP_CONFIG" placeholder:"FILE"`
 	ToolPrefix   string   `help:"Prefix of Interlock's own MCP tools about workflows, e.g. statewright_." env:"INTERLOCK_TOOL_PREFIX" placeholder:"PREFIX"`
-	StatePrefix  string   `name:"state-tool-prefix" help:"Prefix of its tools about what sessions share: state_read, session_result, component_read, ..." env:"INTERLOCK_STATE_TOOL_PREFIX" placeholder:"PREFIX"`
+	StatePrefix  string   `name:"state-tool-prefix" help:"Prefix of its tools for shared states: state_read, session_result, component_read, ..." env:"INTERLOCK_STATE_TOOL_PREFIX" placeholder:"PREFIX"`
 	AllowUnbound bool     `help:"Allow calls to upstream tools while no workflow is loaded." env:"INTERLOCK_ALLOW_UNBOUND"`
 }
 
-// Quotas are what one caller of the edge may hold open.
+// JailFlag is the flag of commands that start upstream servers, and of no others.
+type JailFlag struct {
+	Jail upstream.Jails `help:"Whether MCP servers that are commands run in a jail: auto jails those with \"needs\", required jails all, off none." enum:"auto,required,off" default:"auto" env:"INTERLOCK_JAIL"`
+}
+
+// Quotas bound the open streams of one caller of the edge.
 type Quotas struct {
 	Streams     int `name:"streams-per-principal" help:"Event streams that a principal may have open, of 512." default:"64" env:"INTERLOCK_STREAMS_PER_PRINCIPAL"`
 	MCPSessions int `name:"mcp-sessions-per-token" help:"Sessions of older MCP clients that a token may have open, of 10,000." default:"1000" env:"INTERLOCK_MCP_SESSIONS_PER_TOKEN"`
@@ -38,10 +45,11 @@ type configuredServer struct {
 	Type    string            `json:"type"`
 	Names   map[string]string `json:"names"`
 	Plain   bool              `json:"plain"`
+	Needs   json.RawMessage   `json:"needs"`
 }
 
-// Upstreams are the MCP servers that the flags name: those of the file by name,
-// then the others as they were given.
+// Upstreams returns the MCP servers that the flags name: those of the file by name, then
+// the others as they were given.
 func (f Flags) Upstreams() ([]Upstream, error) {
 	upstreams, err := f.fromFile()
 	if err != nil {
@@ -88,6 +96,12 @@ func (f Flags) fromFile() ([]Upstream, error) {
 			return nil, fmt.Errorf(`%s: the server %q needs either "command" or "url"`, f.MCPConfig, name)
 		}
 		u := Upstream{Name: name, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers, Names: s.Names, Plain: s.Plain}
+		if len(s.Needs) > 0 {
+			u.Needs = &upstream.Needs{}
+			if err := json.Unmarshal(s.Needs, u.Needs); err != nil {
+				return nil, fmt.Errorf("%s: the server %q: %w", f.MCPConfig, name, err)
+			}
+		}
 		if s.Command != "" {
 			u.Command = append([]string{s.Command}, s.Args...)
 		}
@@ -96,7 +110,7 @@ func (f Flags) fromFile() ([]Upstream, error) {
 	return upstreams, nil
 }
 
-// unreadable says what of a file is not in the format of MCP clients.
+// unreadable describes the part of a file that is not in the format of MCP clients.
 func unreadable(err error) error {
 	var typed *json.UnmarshalTypeError
 	if !errors.As(err, &typed) {
@@ -124,8 +138,8 @@ func parseUpstream(spec string) (Upstream, error) {
 	return Upstream{Name: name, Command: words}, nil
 }
 
-// splitWords splits a command into words at blanks, outside of quotes. It runs
-// no shell: what would need one is taken literally.
+// splitWords splits a command into words at blanks, outside of quotes. It runs no shell:
+// syntax that would need one is taken literally.
 func splitWords(command string) ([]string, error) {
 	var words []string
 	var word strings.Builder

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 func TestSplitWords(t *testing.T) {
@@ -51,13 +53,13 @@ func TestUpstreams(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "servers.json")
 	config := `{"mcpServers": {
 		"zed": {"url": "https://zed/mcp", "headers": {"A": "b"}, "type": "http"},
-		"fs": {"command": "npx", "args": ["fs", "/w"], "env": {"K": "v"}, "cwd": "/w"}
+		"fs": {"command": "npx", "args": ["fs", "/w"], "env": {"K": "v"}, "cwd": "/w", "needs": {"write": ["out"], "hosts": ["a.example"], "jail": "off"}}
 	}}`
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	want := []Upstream{
-		{Name: "fs", Command: []string{"npx", "fs", "/w"}, Env: map[string]string{"K": "v"}, Dir: "/w"},
+		{Name: "fs", Command: []string{"npx", "fs", "/w"}, Env: map[string]string{"K": "v"}, Dir: "/w", Needs: &upstream.Needs{Write: []string{"out"}, Hosts: []string{"a.example"}, Jail: upstream.Off}},
 		{Name: "zed", URL: "https://zed/mcp", Headers: map[string]string{"A": "b"}},
 		{Name: "git", Command: []string{"git server", "-v"}},
 		{Name: "web", URL: "http://127.0.0.1:1/mcp"},
@@ -87,6 +89,7 @@ func TestUpstreams(t *testing.T) {
 		"nothing in it": {Flags{MCPConfig: write(t, `{"mcpServers": {"fs": {"cmd": "a"}}}`)}, `the server "fs" needs either "command" or "url"`},
 		"text for list": {Flags{MCPConfig: write(t, `{"mcpServers": {"fs": {"command": "a", "args": "b"}}}`)}, "args must be a list of texts"},
 		"a list":        {Flags{MCPConfig: write(t, `[]`)}, "the document must be an object"},
+		"needs":         {Flags{MCPConfig: write(t, `{"mcpServers": {"fs": {"command": "a", "needs": {"net": []}}}}`)}, `the server "fs": "needs" has no "net"`},
 		"both":          {Flags{MCPConfig: write(t, `{"mcpServers": {"fs": {"command": "a", "url": "http://b"}}}`)}, `"fs"`},
 		"twice":         {Flags{MCPConfig: file, Upstream: []string{"fs=npx"}}, `"fs"`},
 	} {

@@ -57,13 +57,20 @@ const drainTimeout = 20 * time.Second
 // Upstream is an MCP server behind the gate.
 type Upstream = upstream.Server
 
+// Shell runs command lines of the client on stdio in jails.
+type Shell = mcp.Shell
+
+// Jails says how the processes of upstream servers are jailed.
+type Jails = upstream.Jails
+
 // Identity is who calls on stdio.
 type Identity = mcp.Identity
 
 // Binding says which run is driven.
 type Binding = mcp.Binding
 
-// Config is what the gateway stands on. Engine, Policy and State are required.
+// Config has the parts and settings of the gateway. Engine, Policy and State are
+// required.
 type Config struct {
 	// Refused is called with every request that the door does not let in; nil for none. It must
 	// not wait.
@@ -79,17 +86,17 @@ type Config struct {
 	// for a gateway of an agent, which calls with the agent's token only. It needs Tokens.
 	Self grpc.ClientConnInterface
 
-	// Vouched is a connection to the policy enforcer on which somebody vouches for what the
-	// MCP gate reports (rpc.Vouching): the gate itself has called the tool. By default
-	// nobody does, and evidence cannot be had of its calls.
+	// Vouched is a connection to the policy enforcer with a witness for the reports of the
+	// MCP gate (rpc.Vouching): the gate itself has called the tool. By default there is
+	// none, and evidence cannot be had of its calls.
 	Vouched grpc.ClientConnInterface
 
 	// NATS is where live events come from; without it there are none.
 	NATS *bus.Endpoint
-	// Checks are what calls depend on.
+	// Checks are of the dependencies of calls.
 	Checks health.Checks
-	// AdvertiseGRPC is the address of the gRPC services, told to command lines
-	// that only know this server's URL.
+	// AdvertiseGRPC is the address of the gRPC services, given to command lines that only
+	// know this server's URL.
 	AdvertiseGRPC string
 	// Places are where Interlock is on the machine that agents run on too.
 	Places toolcall.Places
@@ -108,21 +115,26 @@ type Config struct {
 	// Console is how the console is served.
 	Console Console
 
-	Upstreams   []Upstream
+	Upstreams []Upstream
+	// Jails says which of their processes run in jails, DataFolder is hidden from these.
+	Jails      Jails
+	DataFolder string
+	// Shell is for the client on stdio; nil for none.
+	Shell       *Shell
 	ToolPrefix  string
 	StatePrefix string
-	// Resume is what the agent on stdio was resumed for; empty for nothing.
+	// Resume is the reason why the agent on stdio was resumed; empty if there is none.
 	Resume       map[string]any
 	AllowUnbound bool
-	// Authz are the settings of what other gateways ask.
+	// Authz are the settings for questions of other gateways.
 	Authz AuthzFlags
-	// Receipts is what receipts of runs are signed with; nil where there are none.
+	// Receipts signs receipts of runs; nil where there are none.
 	Receipts receipt.Signer
 	// Quotas of callers; 0 is the default.
 	Quotas Quotas
 	// Stdio is who calls on stdio.
 	Stdio Identity
-	// UpstreamStderr gets what stdio upstreams write to stderr.
+	// UpstreamStderr gets the stderr of stdio upstreams.
 	UpstreamStderr io.Writer
 
 	// Metrics are served at /metrics; nil for none.
@@ -176,7 +188,7 @@ func New(cfg Config) (*Gateway, error) {
 	door := access.Guard{Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous, Hosts: publicHosts(cfg), Refused: logRefused(cfg)}
 	people := console.Config{
 		Key: cfg.Console.Key, API: door.Protect(api, api.Refuse), Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous,
-		ReadOnly: cfg.Console.ReadOnly, PublicURL: cfg.PublicURL, Logger: cfg.Logger,
+		ReadOnly: cfg.Console.ReadOnly, Notice: cfg.Console.Notice, PublicURL: cfg.PublicURL, Logger: cfg.Logger,
 	}
 	if cfg.Console.Issuer != nil {
 		people.Issuer = cfg.Console.Issuer
@@ -203,6 +215,9 @@ func New(cfg Config) (*Gateway, error) {
 		Runs: on.runs, Policy: on.policy, Sessions: on.sessions, Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Places: cfg.Places, Undecided: undecided,
 	})
+	commands := &hook.Commands{Policy: on.policy}
+	mux.Handle("POST "+hook.StartPath, commands)
+	mux.Handle("POST "+hook.FinishPath, commands)
 	mux.Handle("POST "+otlp.Path, &otlp.Handler{Policy: on.policy, Logger: cfg.Logger})
 	mux.HandleFunc("POST /.well-known/interlock-proof", proof(cfg.Prove))
 	mux.HandleFunc("GET /.well-known/interlock", discovery(cfg.AdvertiseGRPC))
@@ -213,8 +228,8 @@ func New(cfg Config) (*Gateway, error) {
 	return g, nil
 }
 
-// refusals lets the part that a request is for say why it is not let in, in its own
-// form. What is not a part leaves that to otherwise.
+// refusals lets the part that a request is for say why it is not let in, in its own form.
+// Other parts leave that to otherwise.
 func refusals(mux *http.ServeMux, otherwise access.Part) func(http.ResponseWriter, *http.Request, *access.Refusal) {
 	return func(w http.ResponseWriter, r *http.Request, why *access.Refusal) {
 		handler, _ := mux.Handler(r)
@@ -227,7 +242,7 @@ func refusals(mux *http.ServeMux, otherwise access.Part) func(http.ResponseWrite
 }
 
 // exactPaths refuses paths that are not written as they are: //mcp, /v1/./runs. To send
-// clients elsewhere loses what some of them sent.
+// clients elsewhere loses the bodies of some requests.
 func exactPaths(mux *http.ServeMux, otherwise access.Part) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		written := r.URL.EscapedPath()
@@ -279,7 +294,7 @@ func newREST(cfg Config, on clients, events rest.EventSource, g *Gateway, undeci
 	}
 	return rest.New(rest.Config{
 		Workflows: on.workflows, Runs: on.runs, Processes: on.processes, Policy: on.policy,
-		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy),
+		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy), Upstreams: policyv1.NewUpstreamServiceClient(cfg.Policy),
 		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: on.components, Agents: statev1.NewAgentServiceClient(cfg.State),
 		Events: events, Pulse: latestSeen, Identify: identify(cfg), Checks: cfg.Checks, Heard: g.heard.Processes, Definitions: definition.Schemas(),
@@ -295,6 +310,7 @@ func newMCP(cfg Config, on clients, undecided func(error)) (*mcp.Server, error) 
 		Pins:       policyv1.NewUpstreamServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, StatePrefix: cfg.StatePrefix, Resume: cfg.Resume, AllowUnbound: cfg.AllowUnbound,
 		Stdio: cfg.Stdio, Alone: cfg.Stdio.Bound(), UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
 		SessionsEach: cfg.Quotas.MCPSessions, Places: cfg.Places, Undecided: undecided, Tracer: cfg.Tracer,
+		Shell: cfg.Shell, Jailer: upstream.Jailer{Mode: cfg.Jails, Machine: thisMachine(cfg.DataFolder), Workspace: cfg.Stdio.Workspace},
 	}
 	if cfg.Vouched != nil {
 		edge.Reports = policyv1.NewPolicyEnforcerServiceClient(cfg.Vouched)
@@ -315,7 +331,7 @@ func undecidedAt(denials *metrics.FailClosed) func(error) {
 	}
 }
 
-// identify tells whose a token is; nil leaves it to the services.
+// identify describes whose a token is; nil leaves it to the services.
 func identify(cfg Config) func(context.Context, string) (auth.Principal, error) {
 	if cfg.Tokens == nil {
 		return nil
@@ -323,8 +339,8 @@ func identify(cfg Config) func(context.Context, string) (auth.Principal, error) 
 	return cfg.Tokens.Authenticate
 }
 
-// publicHosts are the names that this server is called by on loopback addresses,
-// in addition to loopback ones: that of a reverse proxy on this machine.
+// publicHosts returns the names that this server is called by on loopback addresses, in
+// addition to loopback ones: that of a reverse proxy on this machine.
 func publicHosts(cfg Config) []string {
 	public, err := url.Parse(cfg.PublicURL)
 	if err != nil || public.Hostname() == "" {
@@ -333,7 +349,7 @@ func publicHosts(cfg Config) []string {
 	return []string{public.Hostname()}
 }
 
-// discovery tells where the gRPC services are.
+// discovery describes where the gRPC services are.
 func discovery(grpcAddress string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -410,7 +426,7 @@ func (g *Gateway) Close() error {
 	return err
 }
 
-// BindingFromEnv is the binding that INTERLOCK_RUN or INTERLOCK_SESSION name, or
+// BindingFromEnv returns the binding that INTERLOCK_RUN or INTERLOCK_SESSION name, or
 // that to a new session.
 func BindingFromEnv(getenv func(string) string) (Binding, error) { return mcp.BindingFromEnv(getenv) }
 
@@ -421,7 +437,7 @@ func Forward(r grpc.ServiceRegistrar, engine, policy, state, approval grpc.Clien
 }
 
 // Reachable checks that a connection leads to a service that takes calls. The gateway can do
-// without any one of them: it still answers what the others know.
+// without any one of them: it still serves the calls of the others.
 func Reachable(name string, conn grpc.ClientConnInterface) health.Check {
 	return health.Check{Name: name, Optional: true, Probe: func(ctx context.Context) error {
 		resp, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{Service: rpc.Accepting})

@@ -4,12 +4,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
-// PlacesOf returns what no agent on this machine may reach with its tools: a data folder, the
-// folder of all default ones, and this program.
+// PlacesOf returns the places that no agent on this machine may reach with its tools: a data
+// folder, the folder of all default ones, and this program.
 func PlacesOf(data string) toolcall.Places {
 	var p toolcall.Places
 	folders := []string{data}
@@ -30,4 +31,26 @@ func PlacesOf(data string) toolcall.Places {
 		p.Programs = []string{program}
 	}
 	return p
+}
+
+// thisMachine returns the facts about this machine that jails need. Unknown ones are
+// empty.
+func thisMachine(data string) jail.Machine {
+	real := func(path string, err error) string {
+		if err != nil || path == "" {
+			return ""
+		}
+		if full, err := filepath.Abs(path); err == nil {
+			path = full
+		}
+		if resolved, err := filepath.EvalSymlinks(path); err == nil {
+			path = resolved
+		}
+		return path
+	}
+	root, rootErr := datadir.Root()
+	return jail.Machine{
+		Home: real(os.UserHomeDir()), Program: real(os.Executable()), DataFolder: real(data, nil), ConfigFolder: real(string(root), rootErr),
+		RuntimeDir: real(os.Getenv("XDG_RUNTIME_DIR"), nil),
+	}
 }

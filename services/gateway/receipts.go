@@ -10,12 +10,12 @@ import (
 	"github.com/interlock-run/interlock/pkg/receipt"
 )
 
-// ReceiptFlags say what receipts of runs are signed with.
+// ReceiptFlags name the key that signs receipts of runs.
 type ReceiptFlags struct {
 	ReceiptKey string `help:"Key that receipts of runs are signed with, which interlock receipt keygen creates (PEM, Ed25519)." env:"INTERLOCK_RECEIPT_KEY" type:"path" placeholder:"FILE"`
 }
 
-// Signer is the key of the file; nil without one.
+// Signer returns the key of the file; nil without one.
 func (f ReceiptFlags) Signer() (receipt.Signer, error) {
 	if f.ReceiptKey == "" {
 		return nil, nil
@@ -75,8 +75,8 @@ func publish(file string) error {
 // errPublicKey says that a key is there, and its public part could not be written.
 var errPublicKey = errors.New("the public key of receipts could not be written")
 
-// KeptReceiptKey is the key of a data folder, which is made where there is none. That its public
-// part cannot be written, on a full disk, keeps nobody from serving.
+// KeptReceiptKey returns the key of a data folder, which is made where there is none. If its
+// public part cannot be written, on a full disk, the server still serves.
 func KeptReceiptKey(file string) (receipt.Signer, error) {
 	if _, err := MakeReceiptKey(file); err != nil && !errors.Is(err, errPublicKey) {
 		return nil, err

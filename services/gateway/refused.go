@@ -9,12 +9,12 @@ import (
 )
 
 // logRefused logs requests that the door does not let in, of every face over HTTP: REST, MCP, hooks
-// and AuthZEN. The services log what they refuse themselves.
+// and AuthZEN. The services log their own refusals.
 func logRefused(cfg Config) func(*http.Request, *access.Refusal) {
 	refusals := &rpc.Refusals{Tell: cfg.Refused}
 	return func(r *http.Request, why *access.Refusal) {
 		if why.Cause != nil {
-			return // nobody is to blame
+			return // not the caller's fault
 		}
 		const most = 100
 		path := r.URL.Path

@@ -22,13 +22,13 @@ func traced(next http.Handler, provider trace.TracerProvider) http.Handler {
 			trace.WithAttributes(attribute.String("http.request.method", r.Method)))
 		defer span.End()
 		// Of what is served later, on a connection that this request is not the first of,
-		// only the header tells whose trace it is in.
+		// only the header reports whose trace it is in.
 		propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(r.Header))
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
-// resource is a path's first two segments: /v1/runs of /v1/runs/run_01j/check.
+// resource returns a path's first two segments: /v1/runs of /v1/runs/run_01j/check.
 func resource(path string) string {
 	slashes := 0
 	for i := range len(path) {

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	process "github.com/interlock-run/interlock/services/internal/metrics"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 )
 
 // mostPlaces bounds the states and the limits that metrics tell apart: what comes later is
@@ -37,8 +38,8 @@ func newMetrics(set *process.Set) *metrics {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
 		}, []string{"decision"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "interlock_decisions_total", Help: "Decisions on tool calls, by decision and code.",
-		}, []string{"decision", "code"}),
+			Name: "interlock_decisions_total", Help: "Decisions on tool calls, by decision and code, and by the reason of NOT_ENFORCED.",
+		}, []string{"decision", "code", "reason"}),
 		denials: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "interlock_denials_total", Help: "Denied tool calls, by the state of the workflow that they were made in.",
 		}, []string{"workflow", "state"}),
@@ -74,16 +75,16 @@ func (m *metrics) answered(ctx context.Context, d *app.Decision, took time.Durat
 }
 
 // unsealed tells how far the log of decisions is behind.
-func unsealed(a *app.App) prometheus.Collector {
+func unsealed(l *decisionlog.Log) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "interlock_decisions_unsealed_seconds",
 		Help: "Age of the oldest decision that should be sealed and is not; 0 while all are.",
-	}, func() float64 { return a.Unsealed().Seconds() })
+	}, func() float64 { return l.Unsealed().Seconds() })
 }
 
 // observe counts a decision.
 func (m *metrics) observe(d *app.Observed) {
-	m.decisions.WithLabelValues(string(d.Decision), string(d.Code)).Inc()
+	m.decisions.WithLabelValues(string(d.Decision), string(d.Code), d.Reason).Inc()
 	if d.Code != "" && d.Workflow != "" && d.Decision == "DENY" {
 		at := m.place("state", d.Workflow, d.State)
 		m.denials.WithLabelValues(at[1], at[2]).Inc()

@@ -26,6 +26,7 @@ func TestAnswered(t *testing.T) {
 	} {
 		m.answered(t.Context(), d, time.Second)
 	}
+	m.observe(&app.Observed{Decision: toolcall.Allow, Code: toolcall.CodeNotEnforced, Reason: toolcall.HasEnded})
 	families, err := set.Gatherer().Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +47,7 @@ func TestAnswered(t *testing.T) {
 		"interlock_decision_seconds ALLOW": 1, "interlock_decision_seconds DENY": 2, "interlock_decision_seconds UNDECIDED": 2,
 		"interlock_fail_closed_denials_total policy-enforcer POLICY_UNAVAILABLE": 1,
 		"interlock_fail_closed_denials_total policy-enforcer STORE_ROLLED_BACK":  2,
+		"interlock_decisions_total NOT_ENFORCED ALLOW run has ended":             1,
 	}
 	for name, n := range want {
 		if got[name] != n {

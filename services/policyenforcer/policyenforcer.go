@@ -17,8 +17,11 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	process "github.com/interlock-run/interlock/services/internal/metrics"
+	"github.com/interlock-run/interlock/services/internal/refused"
 	"github.com/interlock-run/interlock/services/internal/sessiontree"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/rpc"
 )
 
@@ -47,20 +50,21 @@ type Config struct {
 // Flags are the settings of the policy enforcer.
 type Flags struct {
 	DecisionRetention time.Duration `help:"How long sealed decisions are kept; 0 keeps them forever." default:"2160h" env:"INTERLOCK_DECISION_RETENTION" placeholder:"DURATION"`
+	Jail              app.Jails     `help:"Jails of command lines: required denies those that a state judges and whose caller has none, auto uses the jail that the caller has, off uses none." enum:"required,auto,off" default:"auto" env:"INTERLOCK_JAIL"`
 	MaskKeys          []string      `help:"Parts of names of input members that the decision log masks; replaces the defaults." env:"INTERLOCK_MASK_KEYS" placeholder:"NAME"`
 	MaskPattern       []string      `help:"Regular expressions of text that the decision log masks; replace the defaults. May be repeated." env:"INTERLOCK_MASK_PATTERN" sep:"none" placeholder:"REGEXP"`
 }
 
-// masks are the defaults where no flag says otherwise.
-func (f Flags) masks() (app.Masks, error) {
+// masks returns the masks of the flags, or the defaults for those that are not set.
+func (f Flags) masks() (redact.Masks, error) {
 	keys, patterns := f.MaskKeys, f.MaskPattern
 	if keys == nil {
-		keys = app.DefaultMaskKeys()
+		keys = redact.DefaultNames()
 	}
 	if patterns == nil {
-		patterns = app.DefaultMaskPatterns()
+		patterns = redact.DefaultPatterns()
 	}
-	return app.NewMasks(keys, patterns)
+	return redact.New(keys, patterns)
 }
 
 // Enforcer serves PolicyEnforcerService, PolicyService, DecisionService and UpstreamService.
@@ -84,7 +88,7 @@ func New(cfg Config) (*Enforcer, error) {
 	if err != nil {
 		return nil, err
 	}
-	others := app.Config{Masks: masks, Places: cfg.Places, Timers: cfg.Metrics.Timers()}
+	others := app.Config{Masks: masks, Places: cfg.Places, Jails: cfg.Jail, Timers: cfg.Metrics.Timers()}
 	if cfg.Metrics != nil {
 		counted := newMetrics(cfg.Metrics)
 		others.Observe, others.Answered = counted.observe, counted.answered
@@ -96,19 +100,22 @@ func New(cfg Config) (*Enforcer, error) {
 		others.Shared = sessiontree.NewShared(statev1.NewSessionServiceClient(cfg.State), statev1.NewStateServiceClient(cfg.State))
 	}
 	a := app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger, others)
-	a.RetainDecisions(cfg.DecisionRetention)
+	a.Log().Retain(cfg.DecisionRetention)
 	cfg.Metrics.Caches(append(a.Caches(), engine.Caches()...)...)
-	cfg.Metrics.Register(unsealed(a))
-	return &Enforcer{app: a, service: rpc.NewEnforcer(a, runs)}, nil
+	cfg.Metrics.Register(unsealed(a.Log()))
+	announce := func(ctx context.Context, refusal *policyv1.ReportRefusalRequest) error {
+		return refused.Commit(ctx, cfg.Store, refusal)
+	}
+	return &Enforcer{app: a, service: rpc.NewEnforcer(a, runs, announce)}, nil
 }
 
 // ChainReport is what the verification of a chain of the decision log has found.
-type ChainReport = app.ChainReport
+type ChainReport = decisionlog.Report
 
 // VerifyLog recomputes the chains of the decision log of a namespace, in a store that nobody
 // writes to, and yields what it finds of each.
 func VerifyLog(ctx context.Context, st store.Store, namespace string, yield func(*ChainReport) error) error {
-	verifier := app.Verifier(st)
+	verifier := decisionlog.NewReader(st)
 	for after := ""; ; {
 		reports, next, err := verifier.Verify(ctx, namespace, "", after)
 		if err != nil {
@@ -129,9 +136,9 @@ func VerifyLog(ctx context.Context, st store.Store, namespace string, yield func
 // Register adds the enforcer's services to a server.
 func (e *Enforcer) Register(r grpc.ServiceRegistrar) {
 	policyv1.RegisterPolicyEnforcerServiceServer(r, e.service)
-	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{App: e.app})
-	policyv1.RegisterDecisionServiceServer(r, &rpc.Decisions{App: e.app})
-	policyv1.RegisterUpstreamServiceServer(r, &rpc.Upstreams{App: e.app})
+	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{App: e.app, Store: e.app.Policies()})
+	policyv1.RegisterDecisionServiceServer(r, &rpc.Decisions{App: e.app, Log: e.app.Log()})
+	policyv1.RegisterUpstreamServiceServer(r, &rpc.Upstreams{Pins: e.app.Pins()})
 }
 
 // Run seals what was decided, until ctx ends. It is called once.

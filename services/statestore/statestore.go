@@ -19,7 +19,8 @@ import (
 	"github.com/interlock-run/interlock/services/statestore/internal/rpc"
 )
 
-// Config is what the state-store needs. The zero value of all but Store works.
+// Config has the parts and settings of the state-store. The zero value of all but Store
+// works.
 type Config struct {
 	Store  store.Store
 	Clock  func() time.Time // default time.Now
@@ -37,7 +38,7 @@ type Flags struct {
 	TaskLease          time.Duration `help:"How long a runner may be silent before its task is given to another." default:"30s" env:"INTERLOCK_TASK_LEASE" placeholder:"DURATION"`
 	MaxStateBytes      int           `help:"Maximum size of a state." default:"1048576" env:"INTERLOCK_MAX_STATE_BYTES" placeholder:"BYTES"`
 	StateHistory       int64         `help:"Minimum number of versions of a state to keep; 0 keeps all." default:"0" env:"INTERLOCK_STATE_HISTORY" placeholder:"N"`
-	PromptPrefix       string        `name:"prompt-tool-prefix" help:"Prefix that prompts put before the names of the state tools: what --state-tool-prefix is where agents connect." env:"INTERLOCK_PROMPT_TOOL_PREFIX" placeholder:"PREFIX"`
+	PromptPrefix       string        `name:"prompt-tool-prefix" help:"Prefix that prompts put before the names of the state tools: the value of --state-tool-prefix where agents connect." env:"INTERLOCK_PROMPT_TOOL_PREFIX" placeholder:"PREFIX"`
 	StateRetention     time.Duration `help:"How long a state is kept after its root session has ended; 0 keeps it forever." default:"0s" env:"INTERLOCK_STATE_RETENTION" placeholder:"DURATION"`
 }
 

@@ -144,7 +144,7 @@ func TestAlerts(t *testing.T) {
 		if !used[anchor] && anchor != "where-to-look" {
 			t.Errorf("section %s is of no alert", anchor)
 		}
-		for _, part := range []string{"What it means", "What is enforced", "How to look", "What to do"} {
+		for _, part := range []string{"Meaning", "Enforcement", "Diagnosis", "Resolution"} {
 			if used[anchor] && !strings.Contains(section, "**"+part+".**") {
 				t.Errorf("section %s does not say %q", anchor, part)
 			}

@@ -11,6 +11,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"crypto/x509"
@@ -82,6 +83,7 @@ type checker struct {
 	f      file
 	s      statement
 	faults []string
+	shows  []string // what a receipt that holds shows
 }
 
 func (c *checker) want(ok bool, format string, args ...any) {
@@ -104,9 +106,12 @@ func main() {
 		}
 		contents = append(contents, data)
 	}
-	faults := check(contents[0], contents[1], contents[2:])
+	faults, shows := check(contents[0], contents[1], contents[2:])
 	if len(faults) == 0 {
 		fmt.Println("the receipt holds")
+		for _, sentence := range shows {
+			fmt.Println("  " + sentence)
+		}
 		return
 	}
 	for _, fault := range faults {
@@ -115,22 +120,22 @@ func main() {
 	os.Exit(1)
 }
 
-// check says everything that is wrong with a receipt.
-func check(receipt, key []byte, witnesses [][]byte) []string {
+// check says everything that is wrong with a receipt, and what one that holds shows.
+func check(receipt, key []byte, witnesses [][]byte) (faults, shows []string) {
 	c := &checker{}
 	public, err := readKey(key)
 	if err != nil {
-		return []string{err.Error()}
+		return []string{err.Error()}, nil
 	}
 	if err := strict(receipt, &c.f); err != nil {
-		return []string{"it is no receipt: " + err.Error()}
+		return []string{"it is no receipt: " + err.Error()}, nil
 	}
 	payload, err := base64.StdEncoding.Strict().DecodeString(c.f.Payload)
 	if err != nil || base64.StdEncoding.EncodeToString(payload) != c.f.Payload {
-		return []string{"the payload is no base64"}
+		return []string{"the payload is no base64"}, nil
 	}
 	if err := strict(payload, &c.s); err != nil {
-		return []string{"the payload is no statement: " + err.Error()}
+		return []string{"the payload is no statement: " + err.Error()}, nil
 	}
 	p := &c.s.Predicate
 	c.want(c.f.PayloadType == "application/vnd.in-toto+json" && c.s.Type == "https://in-toto.io/Statement/v1" &&
@@ -140,7 +145,7 @@ func check(receipt, key []byte, witnesses [][]byte) []string {
 	c.log()
 	c.record()
 	c.certificates()
-	return c.faults
+	return c.faults, c.shows
 }
 
 func readKey(data []byte) (ed25519.PublicKey, error) {
@@ -329,6 +334,21 @@ type entry struct {
 		By      string `json:"by"`
 		Approve bool   `json:"approve"`
 	} `json:"votes"`
+	CallID     string  `json:"call_id"`
+	Decision   string  `json:"decision"`
+	JailDigest string  `json:"jail_digest"`
+	ToolResult *result `json:"tool_result"`
+	Kept       struct {
+		Gives []string `json:"gives"`
+	} `json:"kept"`
+}
+
+// result is how a call has ended, and what a jail has witnessed of it.
+type result struct {
+	CallID   string   `json:"call_id"`
+	Evidence []string `json:"evidence"`
+	Tree     string   `json:"tree"`
+	Witness  string   `json:"witness"`
 }
 
 // record checks that the history has no gap and that everything it names is there, once.
@@ -338,10 +358,15 @@ func (c *checker) record() {
 	events := map[string]string{} // of approvals that a transition has used
 	var last entry
 	branches := false
+	var seen []result
+	jailed := map[string][]string{} // the evidence that a call in a jail may give
 	for _, raw := range p.History {
 		var e entry
 		c.want(unique(json.NewDecoder(bytes.NewReader(raw))) == nil && json.Unmarshal(raw, &e) == nil, "an entry of the history cannot be read")
 		if e.Type == "tool_result" {
+			if r := e.ToolResult; r != nil && (r.Witness != "" || r.Tree != "") {
+				seen = append(seen, *r)
+			}
 			continue
 		}
 		c.want(e.RunVersion == last.RunVersion+1, "version %d of the history is not in its place", e.RunVersion)
@@ -364,12 +389,26 @@ func (c *checker) record() {
 		if e.RunID != p.RunID {
 			continue
 		}
+		if e.Decision == "ALLOW" && e.JailDigest != "" {
+			jailed[e.CallID] = e.Kept.Gives
+		}
 		c.want(e.Workflow == p.Workflow && e.RunVersion >= 1 && e.RunVersion <= last.RunVersion, "record %d is of another run", l.Sequence)
 		if e.Policy != "" {
 			named[fmt.Sprintf("policy %s@%d", e.Policy, e.PolicyVersion)] = true
 		}
 		if e.ApprovalID != "" {
 			named["approval "+e.ApprovalID] = true
+		}
+	}
+	for _, r := range seen {
+		gives, known := jailed[r.CallID]
+		c.want(known && r.Witness != "", "call %q has a witness, and the log allows no such command in a jail", r.CallID)
+		for _, name := range r.Evidence {
+			c.want(slices.Contains(gives, name), "call %q gives evidence %q, and its command gives none of that name", r.CallID, name)
+		}
+		if len(r.Evidence) > 0 {
+			c.shows = append(c.shows, fmt.Sprintf("a jail has witnessed %s on %s (call %q, witness %s)",
+				strings.Join(r.Evidence, ", "), cmp.Or(r.Tree, "files that are not known"), r.CallID, r.Witness))
 		}
 	}
 	take := func(what string) {

@@ -41,11 +41,14 @@ func (r *release) writeArchives(repo string, c commit) error {
 		if err := pack(dir, filepath.Join(r.out, name+".tar.gz"), name, c.date); err != nil {
 			return err
 		}
+		if err := r.writePackages(dir, platform, c.date); err != nil {
+			return err
+		}
 		if err := os.RemoveAll(dir); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.writeNodeCommand(repo, c.date)
 }
 
 func (r *release) build(repo, dir, system, processor string, c commit) error {

@@ -6,8 +6,7 @@
 //
 // Modules of the working copy find each other by `replace`, which nobody outside can use.
 // So a release is a commit of its own, next to the main branch, whose modules require each
-// other by version. Its tags gen/VERSION, pkg/VERSION, services/VERSION and VERSION point
-// to it. The folder of a release has the archives, their checksums, an SBOM, and proxy/,
+// other by version. Its tags, such as pkg/sdk/VERSION for a module and VERSION, point to it. The folder of a release has the archives, their checksums, an SBOM, and proxy/,
 // the modules as a module proxy serves them. Equal commits give equal files.
 package main
 
@@ -100,7 +99,7 @@ func (r *release) check() error {
 	return r.checkChangelog()
 }
 
-// checkChangelog: who makes tags has told users what changed.
+// checkChangelog returns an error unless CHANGELOG.md has the release that is tagged.
 func (r *release) checkChangelog() error {
 	text, err := os.ReadFile(filepath.Join(r.repo, "CHANGELOG.md"))
 	if err != nil || !r.tag {

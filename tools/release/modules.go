@@ -20,7 +20,7 @@ import (
 const root = "github.com/interlock-run/interlock"
 
 // modules are those of a release. Each requires only those before it.
-var modules = []string{"gen", "pkg", "services"}
+var modules = []string{"gen", "pkg/fault", "pkg/internal", "pkg/sdk", "pkg", "services"}
 
 // A commit is that of a release.
 type commit struct {
@@ -177,8 +177,10 @@ func (r *release) commit(repo string, c commit, amend bool) (string, error) {
 // gitAs runs git as the project, at the time of the commit.
 func gitAs(repo string, c commit, args ...string) error {
 	at := c.date.Format(time.RFC3339)
-	cmd := command(repo, "git", append([]string{"-c", "user.name=Interlock", "-c", "user.email=release@interlock-run.invalid",
-		"-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false"}, args...)...)
+	cmd := command(repo, "git", append([]string{
+		"-c", "user.name=Interlock", "-c", "user.email=release@interlock-run.invalid",
+		"-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false",
+	}, args...)...)
 	cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE="+at, "GIT_COMMITTER_DATE="+at)
 	return check(cmd)
 }

@@ -162,7 +162,7 @@ func TestRelease(t *testing.T) {
 	}
 	var said bytes.Buffer
 	must(t, run(args(out, "-tag"), &said))
-	if !strings.Contains(said.String(), "git push origin gen/v0.1.0 pkg/v0.1.0 services/v0.1.0 v0.1.0") {
+	if !strings.Contains(said.String(), "git push origin gen/v0.1.0 pkg/fault/v0.1.0 pkg/internal/v0.1.0 pkg/sdk/v0.1.0 pkg/v0.1.0 services/v0.1.0 v0.1.0") {
 		t.Errorf("it says:\n%s", &said)
 	}
 	if err := run(args(out), io.Discard); err == nil || !strings.Contains(err.Error(), "there is a tag gen/v0.1.0") {
@@ -175,6 +175,8 @@ func TestRelease(t *testing.T) {
 	equal(t, files(t, out), files(t, again))
 	archive(t, out)
 	materials(t, out)
+	t.Run("npm", func(t *testing.T) { installsNode(t, out) })
+	t.Run("pip", func(t *testing.T) { installsWheel(t, out) })
 	for name, env := range map[string][]string{
 		"proxy": {"GOPROXY=file://" + out + "/proxy,file://" + output1(t, "go", "env", "GOMODCACHE") + "/cache/download," + output1(t, "go", "env", "GOPROXY")},
 		"tags": {
@@ -289,4 +291,50 @@ func installs(t *testing.T, env []string) {
 	golang("get", root+"/pkg/sdk@v0.1.0")
 	golang("mod", "tidy")
 	golang("build", "-o", "agent", ".")
+	sums, err := os.ReadFile(filepath.Join(dir, "go.sum"))
+	must(t, err)
+	if text := string(sums); strings.Contains(text, root+"/pkg v") || strings.Contains(text, "prometheus") {
+		t.Errorf("the SDK brings the server's libraries:\n%s", text)
+	}
+}
+
+// installsNode installs the packages of npm, and runs the command.
+func installsNode(t *testing.T, out string) {
+	dir := t.TempDir()
+	packages, err := filepath.Glob(filepath.Join(out, "interlock-cli-*.tgz"))
+	must(t, err)
+	must(t, do(dir, "npm", append([]string{"install", "--offline", "--no-audit", "--no-fund", "--cache", t.TempDir(), "--prefix", dir}, packages...)...))
+	says, err := output(dir, filepath.Join(dir, "node_modules/.bin/interlock"), "version")
+	must(t, err)
+	if !strings.HasPrefix(says, "interlock v0.1.0 (") {
+		t.Errorf("interlock version says:\n%s", says)
+	}
+	var failed *exec.ExitError
+	if err := command(dir, filepath.Join(dir, "node_modules/.bin/interlock"), "run", "list", "--no-such-flag").Run(); !errors.As(err, &failed) || failed.ExitCode() != 64 {
+		t.Errorf("a wrong command line ends with %v, want 64", err)
+	}
+}
+
+// installsWheel installs the wheel into a virtual environment, and runs the command.
+func installsWheel(t *testing.T, out string) {
+	dir := t.TempDir()
+	uv := filepath.Join(repository(t), ".bin/venv/uv/bin/uv")
+	must(t, do(dir, uv, "venv", "--quiet", "--offline", "venv"))
+	must(t, do(dir, uv, "pip", "install", "--quiet", "--offline", "--no-index", "--find-links", out, "--python", "venv/bin/python", "interlock-cli==0.1.0"))
+	says, err := output(dir, filepath.Join(dir, "venv/bin/interlock"), "version")
+	must(t, err)
+	if !strings.HasPrefix(says, "interlock v0.1.0 (") {
+		t.Errorf("interlock version says:\n%s", says)
+	}
+}
+
+func TestPythonVersion(t *testing.T) {
+	for version, want := range map[string]string{"v0.1.0": "0.1.0", "v0.1.0-rc.1": "0.1.0rc1", "v1.2.3-alpha.2": "1.2.3a2", "v1.2.3-beta3": "1.2.3b3"} {
+		if got, err := pythonVersion(version); err != nil || got != want {
+			t.Errorf("%s is %q, %v, want %q", version, got, err, want)
+		}
+	}
+	if got, err := pythonVersion("v1.0.0-nightly"); err == nil {
+		t.Errorf("v1.0.0-nightly is %q", got)
+	}
 }

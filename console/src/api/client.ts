@@ -16,6 +16,7 @@ export interface Session {
   csrf?: string;
   expires_at?: string;
   read_only: boolean;
+  notice?: string;
   login: { token: boolean; anonymous: boolean; issuer: boolean };
 }
 

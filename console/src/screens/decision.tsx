@@ -25,6 +25,13 @@ type Decision = Schemas["DecisionDetail"];
 
 const words: Record<string, string> = { ALLOW: "Allowed", ASK: "Put to a human", DENY: "Denied" };
 
+/** What the kernel enforces at a level of the jail (S20.2). */
+const held: Record<number, string> = {
+  1: "files",
+  2: "files, signals and ports",
+  3: "files, signals, processes and the network",
+};
+
 function Shown({ record: d }: { record: Decision }) {
   const open = d.code === notEnforced;
   const outcome = open ? "Allowed, not enforced" : words[d.decision];
@@ -118,6 +125,14 @@ function Shown({ record: d }: { record: Decision }) {
                 verdict={d.explanation.command.parts.every((p) => p.verdict === "ok") ? "ok" : "deny"}
               >
                 <Command command={d.explanation.command} />
+              </Step>
+            )}
+            {d.jail && (
+              <Step title="In which jail" verdict="ok">
+                Level {d.jail.level}: <Text>{held[d.jail.level] ?? "more than this console knows"}</Text>, profile{" "}
+                <span className="mono small" title={d.jail.digest}>
+                  <Text>{(d.jail.digest ?? "").replace(/^sha256:/, "").slice(0, 12)}</Text>
+                </span>
               </Step>
             )}
             <Step title="Which capability">

@@ -370,6 +370,11 @@ function Evidence({ evidence }: { evidence: NonNullable<Run["evidence"]> }) {
             <span className="small">
               <Text>{e.held ? e.needs : e.missing || e.needs}</Text>
             </span>
+            {e.tree && (
+              <span className="small dim mono" title={e.tree}>
+                on tree <Text>{e.tree.replace(/^tree:sha256:/, "").slice(0, 12)}</Text>
+              </span>
+            )}
             {e.voided_by && (
               <span className="small dim">
                 voided by <Text>{e.voided_by}</Text>

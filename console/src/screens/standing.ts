@@ -1,4 +1,4 @@
-// Tells which tool calls of a run pass, for display. The services decide.
+// Shows which tool calls of a run pass. The services decide.
 import type { Run, Schemas } from "../api/client";
 
 /** Which calls pass: those that the state allows, tools that read, Interlock's own tools, or all. */

@@ -10,9 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"time"
 
-	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	"github.com/interlock-run/interlock/pkg/sdk"
 )
 
@@ -81,9 +79,7 @@ func act(ctx context.Context, client *sdk.Client, t turn) (string, error) {
 		if !approval.Granted() {
 			return "not approved: " + approval.Outcome, nil
 		}
-		for run, err = client.Get(ctx); err == nil && run.Status == "AWAITING_APPROVAL"; run, err = client.Get(ctx) {
-			time.Sleep(50 * time.Millisecond) // the run moves a moment after the decision
-		}
+		run, err = client.WaitRun(ctx, "", func(run *sdk.Run) bool { return run.Status != sdk.RunAwaitingApproval })
 		if err != nil {
 			return "", err
 		}
@@ -91,7 +87,7 @@ func act(ctx context.Context, client *sdk.Client, t turn) (string, error) {
 	case err != nil:
 		return "", err
 	case run.Ended():
-		return run.Status, nil
+		return string(run.Status), nil
 	}
 	return "now in " + run.State, nil
 }
@@ -103,8 +99,7 @@ func human(ctx context.Context, id string) {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	approvals := approvalv1.NewApprovalServiceClient(client.Conn())
-	if _, err = approvals.DecideApproval(ctx, &approvalv1.DecideApprovalRequest{ApprovalId: id, Approve: true}); err != nil {
+	if _, err = client.DecideApproval(ctx, id, sdk.ApprovalVote{Approve: true}); err != nil {
 		log.Fatal(err)
 	}
 }

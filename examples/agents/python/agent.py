@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import interlock
-from interlock.gen.approval.v1 import approval_service_pb2, approval_service_pb2_grpc
 
 Turn = dict[str, Any]  # what the model says: a tool call, or an event of the workflow
 
@@ -53,19 +52,14 @@ async def act(client: interlock.Interlock, turn: Turn) -> str:
         approval, _ = await asyncio.gather(client.wait_approval(asks.approval_id), human(asks.approval_id))
         if not approval.granted:
             return f"not approved: {approval.outcome}"
-        run = await client.get()
-        while run.status == "AWAITING_APPROVAL":
-            await asyncio.sleep(0.05)  # the run moves a moment after the decision
-            run = await client.get()
+        run = await client.wait_run(until=lambda run: run.status != "AWAITING_APPROVAL")  # it moves a moment after the decision
         return f"approved; now in {run.state}"
 
 
 async def human(approval_id: str) -> None:
     """Somebody else, with a token of the role approver, who approves."""
     async with interlock.Interlock(os.environ["INTERLOCK_SERVER"], token=os.environ["APPROVER_TOKEN"]) as client:
-        approvals = approval_service_pb2_grpc.ApprovalServiceStub(client.conn)
-        request = approval_service_pb2.DecideApprovalRequest(approval_id=approval_id, approve=True)
-        await approvals.DecideApproval(request, metadata=client.metadata)
+        await client.decide_approval(approval_id, True)
 
 
 async def main() -> None:

@@ -1,11 +1,8 @@
 /** The agent of docs/agent-examples.md in TypeScript. Run it with `make example-agent-ts`. */
 import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { createClient } from "@connectrpc/connect";
 import { AwaitingApproval, Denied, Interlock, Rejected, Result } from "@interlock/sdk";
-import { ApprovalService } from "@interlock/sdk/gen/interlock/approval/v1/approval_service_pb.js";
 
 /** What the model says: a tool call, or an event of the workflow. */
 interface Turn {
@@ -55,11 +52,7 @@ async function act(client: Interlock, { tool, input = {}, event = "" }: Turn): P
     console.log("  waits for a human");
     const [approval] = await Promise.all([client.waitApproval(err.approvalId), human(err.approvalId)]);
     if (!approval.granted) return `not approved: ${approval.outcome}`;
-    let run = await client.get();
-    while (run.status === "AWAITING_APPROVAL") {
-      await sleep(50); // the run moves a moment after the decision
-      run = await client.get();
-    }
+    const run = await client.waitRun("", { until: (run) => run.status !== "AWAITING_APPROVAL" }); // it moves a moment after the decision
     return `approved; now in ${run.state}`;
   }
 }
@@ -67,8 +60,8 @@ async function act(client: Interlock, { tool, input = {}, event = "" }: Turn): P
 /** Somebody else, with a token of the role approver, who approves. */
 async function human(approvalId: string): Promise<void> {
   const client = new Interlock({ server: process.env["INTERLOCK_SERVER"] ?? "", token: process.env["APPROVER_TOKEN"] ?? "" });
-  await createClient(ApprovalService, client.transport).decideApproval({ approvalId, approve: true });
-  client.close();
+  await client.decideApproval(approvalId, true);
+  await client.close();
 }
 
 const client = Interlock.fromEnv();
@@ -80,4 +73,4 @@ for (let turn = next(told); turn !== undefined; turn = next(told)) {
   told = await act(client, turn);
   console.log("  " + told);
 }
-client.close();
+await client.close();

@@ -59,7 +59,7 @@ func (c claims) texts(name string) []string {
 	}
 }
 
-// principal is who a checked token's claims name.
+// principal returns the caller that the claims of a checked token name.
 func (a *Authenticator) principal(token *coreos.IDToken) (auth.Principal, error) {
 	var c claims
 	if err := token.Claims(&c); err != nil {
@@ -96,8 +96,8 @@ func (a *Authenticator) name(c claims) (string, error) {
 	return name, nil
 }
 
-// role denies when the claim maps to several roles: which of them was meant, and
-// whether somebody who may ask and decide was, is for the issuer to say.
+// role denies when the claim maps to several roles: the issuer has to say which of them
+// it means, and whether one person may ask and decide.
 func (a *Authenticator) role(c claims) (auth.Role, error) {
 	var found auth.Role
 	for _, value := range c.texts(a.cfg.RoleClaim) {
@@ -124,7 +124,7 @@ func (t *throttle) pass(now time.Time) bool {
 	return now.UnixNano() >= next && t.next.CompareAndSwap(next, now.Add(time.Second).UnixNano())
 }
 
-// clip bounds what others have written before it is logged.
+// clip shortens text of other parties before it is logged.
 func clip(s string) string {
 	const most = 256
 	if len(s) > most {

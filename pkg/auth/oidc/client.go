@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// maxAnswer bounds what is read of an issuer's answer, in bytes.
+// maxAnswer is the most that is read of an issuer's answer, in bytes.
 const maxAnswer = 1 << 20
 
 // newClient makes the client that calls the issuer. It follows no redirect, which
@@ -41,7 +41,7 @@ type bounded struct{ http.RoundTripper }
 func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := b.RoundTripper.RoundTrip(req)
 	if err != nil {
-		return nil, err // the client adds what it asked for
+		return nil, err // the client adds its request
 	}
 	resp.Body = cut{io.LimitReader(resp.Body, maxAnswer), resp.Body}
 	return resp, nil

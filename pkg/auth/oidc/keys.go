@@ -20,7 +20,7 @@ const (
 	// maxAge is how long keys count without the issuer being reached: that long a
 	// key that it has withdrawn may still sign.
 	maxAge = time.Hour
-	// pause is the least time between two attempts to fetch keys: what callers send
+	// pause is the least time between two attempts to fetch keys: requests of callers
 	// must not become a flood at the issuer.
 	pause = 5 * time.Second
 	// patience is how long one attempt may take.
@@ -46,8 +46,8 @@ type keys struct {
 	attempt chan struct{}
 }
 
-// find returns the keys that may have signed what names this key and algorithm;
-// a token may name no key. It waits for the issuer only when there are none.
+// find returns the keys that may have signed a token that names this key and algorithm; a
+// token may name no key. It waits for the issuer only when there are none.
 func (k *keys) find(ctx context.Context, id, algorithm string) ([]jose.JSONWebKey, error) {
 	k.mu.Lock()
 	found := k.matching(id, algorithm)
@@ -160,7 +160,7 @@ func download(ctx context.Context, client *http.Client, issuer string) ([]jose.J
 	return set, nil
 }
 
-// usable are the public keys for signatures. Kinds that are not known here may be
+// usable returns the public keys for signatures. Kinds that are not known here may be
 // among an issuer's others.
 func usable(all []json.RawMessage) (set []jose.JSONWebKey) {
 	for _, raw := range all {

@@ -1,9 +1,9 @@
 // Package oidc authenticates callers by the tokens of one OpenID Connect issuer:
 // signed JWTs whose claims name a principal and its role.
 //
-// It must never let anybody in whose token it could not check: while the issuer
-// is down its keys are used for as long as they can be trusted, and then nobody
-// is known. It never logs a token.
+// It must never accept a caller whose token it could not check: while the issuer is down
+// its keys are used for as long as they can be trusted, and then every token is refused.
+// It never logs a token.
 package oidc
 
 import (
@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// maxToken bounds what a caller can make the server check, in bytes.
+	// maxToken is the longest token that the server checks, in bytes.
 	maxToken = 16 << 10
 	// maxSkew is how far the issuer's clock may be ahead.
 	maxSkew = time.Minute
@@ -42,11 +42,11 @@ type Config struct {
 	Issuer string
 	// Audience must be among those of a token: this installation's client id.
 	Audience string
-	// NameClaim names the principal; "sub" when it is empty. Choose one that the
-	// issuer never gives to two people, and that nobody can change: the one who
-	// asks for an approval is kept from deciding it by name, and somebody with a
-	// second name, also in a tokens file, is somebody else. "email" counts only
-	// when "email_verified" is true.
+	// NameClaim names the principal; "sub" when it is empty. Choose one that the issuer
+	// never gives to two people, and that users cannot change: names keep a person from
+	// deciding an approval that they asked for, and a person with a second name, also in
+	// a tokens file, counts as another person. "email" counts only when "email_verified"
+	// is true.
 	NameClaim string
 	// RoleClaim has the role: a text, or a list of which one is mapped;
 	// "interlock_role" when it is empty. "realm_access.roles" is the member of a
@@ -98,7 +98,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// checkURL refuses what would be read over a network in the clear.
+// checkURL refuses URLs that would be read over a network in the clear.
 func checkURL(raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" {
@@ -137,9 +137,8 @@ func New(cfg Config) (*Authenticator, error) {
 	return a, nil
 }
 
-// Authenticate tells whose token it is. What is not a token of the issuer is left to
-// others with ErrUnauthenticated; any other error than that means that the issuer
-// could not be asked.
+// Authenticate returns the principal of a token. Tokens of other issuers give
+// ErrUnauthenticated; any other error means that the issuer could not be asked.
 func (a *Authenticator) Authenticate(ctx context.Context, token string) (auth.Principal, error) {
 	verified, err := a.verify(ctx, token, a.cfg.Audience)
 	if err != nil {

@@ -25,7 +25,7 @@ type Client struct {
 	Secret string
 	// RedirectURL is where the issuer sends browsers back to.
 	RedirectURL string
-	// Scopes are what is asked for in addition to openid.
+	// Scopes are requested in addition to openid.
 	Scopes []string
 }
 
@@ -48,8 +48,8 @@ func (a *Authenticator) SignIn(client Client) (*SignIn, error) {
 	return &SignIn{client: client, issuer: a}, nil
 }
 
-// Attempt is what must be remembered of somebody who was sent to the issuer. Who knows it can
-// finish the attempt, so it belongs into that browser alone, sealed.
+// Attempt is the record of a user who was sent to the issuer. A holder of it can finish the
+// attempt, so it belongs into that browser alone, sealed.
 type Attempt struct {
 	State    string `json:"s"`
 	Nonce    string `json:"n"`
@@ -72,9 +72,10 @@ func (s *SignIn) Begin(ctx context.Context) (string, Attempt, error) {
 	return flow.AuthCodeURL(a.State, coreos.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), a, nil
 }
 
-// Finish takes what a browser came back with, and returns the tokens that the issuer gives for
-// it: the ID token, and the access token, which need not be for this installation. The error is
-// ErrUnauthenticated when the attempt is another's or the issuer refuses it.
+// Finish takes the parameters that a browser came back with, and returns the tokens that the
+// issuer gives for it: the ID token, and the access token, which need not be for this
+// installation. The error is ErrUnauthenticated when the attempt is another's or the issuer
+// refuses it.
 func (s *SignIn) Finish(ctx context.Context, a Attempt, state, code string) ([]Token, error) {
 	if a.State == "" || code == "" || subtle.ConstantTimeCompare([]byte(a.State), []byte(state)) != 1 {
 		return nil, auth.Refused("it was begun elsewhere")
@@ -107,7 +108,7 @@ func (s *SignIn) Finish(ctx context.Context, a Attempt, state, code string) ([]T
 	return tokens, nil
 }
 
-// flow knows where the issuer does what. It asks again when what it knows is old.
+// flow returns the endpoints of the issuer. It asks again when they are old.
 func (s *SignIn) flow(ctx context.Context) (*oauth2.Config, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -41,14 +41,14 @@ func LoadKey(file string) (Key, error) {
 	}
 	secret, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(data)))
 	if err != nil || len(secret) < minKey {
-		// The decoder's error quotes what it read: a secret. Drop it.
+		// The decoder's error quotes its input: a secret. Drop it.
 		return Key{}, fmt.Errorf("%s is not a valid key for session tokens: "+
 			"make one with `openssl rand -base64 %d > FILE`, and run chmod 600 on it", file, minKey)
 	}
 	return Key{secret}, nil
 }
 
-// Derive is a key for another use, of 32 bytes. It tells nothing of this one.
+// Derive returns a key for another use, of 32 bytes. It does not reveal this one.
 func (k Key) Derive(use string) ([32]byte, error) {
 	derived, err := hkdf.Key(sha256.New, k.secret, nil, "interlock "+use, sha256.Size)
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package sessiontoken makes and checks tokens for agents that may act in one
-// session only: signed, so that the program that starts an agent can give it one without a
-// server knowing of it before, and short-lived, because nothing takes one back but
-// another key.
+// Package sessiontoken makes and checks tokens for agents that may act in one session
+// only: signed, so that the program that starts an agent can give it one without a server
+// knowing of it before, and short-lived, because only another key takes one back.
 //
 // A token is "ils_" and a JWT (RFC 7519) with HMAC-SHA256. It must never be more
 // than an agent, for longer than 30 days, or be logged.
@@ -21,13 +20,14 @@ import (
 )
 
 const (
-	// Prefix tells these tokens from all others, and lets secret scanners find them.
+	// Prefix distinguishes these tokens from all others, and lets secret scanners find
+	// them.
 	Prefix = "ils_"
 	// MaxTTL is how long a token can last.
 	MaxTTL = 30 * 24 * time.Hour
 
 	issuer = "interlock"
-	// maxToken bounds what a caller can make the server check, in bytes.
+	// maxToken is the longest token that the server checks, in bytes.
 	maxToken = 4096
 	// The contracts' own bounds, in bytes.
 	maxSession, maxBranch = 256, 1024
@@ -35,7 +35,7 @@ const (
 	maxSkew = 5 * time.Minute
 )
 
-// Claims are what a token says.
+// Claims are the contents of a token.
 type Claims struct {
 	// Name is the principal's; several sessions may share one.
 	Name string
@@ -70,7 +70,7 @@ func (p *payload) claims() Claims {
 	return c
 }
 
-// validate is what must be true of every token, whatever key signed it.
+// validate returns why claims are invalid for any token, whatever key signed it.
 func (c Claims) validate() error {
 	switch ttl := c.Expires.Sub(c.IssuedAt); {
 	case !auth.ValidName(c.Name):
@@ -121,9 +121,9 @@ func (k Key) Mint(c Claims) (string, error) {
 	return Prefix + signed, nil
 }
 
-// Check returns what a token says, or why it is refused: an auth.Refusal when the
-// key has signed it, else auth.ErrUnauthenticated. The claims of a token that has
-// expired are answered too.
+// Check returns the claims of a token, or why it is refused: an auth.Refusal when the key
+// has signed it, else auth.ErrUnauthenticated. The claims of a token that has expired are
+// answered too.
 func (k Key) Check(token string, now time.Time) (Claims, error) {
 	inner, ours := strings.CutPrefix(token, Prefix)
 	if !ours || len(token) > maxToken || len(k.secret) < minKey {
@@ -149,7 +149,7 @@ func (k Key) Check(token string, now time.Time) (Claims, error) {
 	return c, nil
 }
 
-// Read returns what a token says without checking it: nothing of it is certain.
+// Read returns the claims of a token without checking it: they may be false.
 func Read(token string) (Claims, error) {
 	inner, ours := strings.CutPrefix(token, Prefix)
 	if !ours || len(token) > maxToken {
@@ -157,7 +157,7 @@ func Read(token string) (Claims, error) {
 	}
 	var p payload
 	if _, _, err := jwt.NewParser().ParseUnverified(inner, &p); err != nil {
-		// The parser's error may quote what it read.
+		// The parser's error may quote its input.
 		return Claims{}, errors.New("this is not a session token: it is cut off or damaged")
 	}
 	return p.claims(), nil
@@ -192,7 +192,7 @@ func (a *Authenticator) Authenticate(_ context.Context, token string) (auth.Prin
 	}, nil
 }
 
-// CheckName refuses a name that belongs to somebody who is not an agent.
+// CheckName refuses a name that belongs to a caller that is not an agent.
 func CheckName(name string, names *auth.Tokens) error {
 	if role, taken := names.Reserved(name); taken && !role.Drives() {
 		return fmt.Errorf("the name %q belongs to a principal of the role %s; choose another", name, role)

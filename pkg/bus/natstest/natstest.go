@@ -83,8 +83,8 @@ func (s *Server) Stop() {
 	}
 }
 
-// URL is where clients connect to, running or not.
+// URL returns where clients connect to, running or not.
 func (s *Server) URL() string { return "nats://127.0.0.1:" + strconv.Itoa(s.port) }
 
-// InProcess is the running server, to connect to without a socket.
+// InProcess returns the running server, to connect to without a socket.
 func (s *Server) InProcess() *server.Server { return s.srv }

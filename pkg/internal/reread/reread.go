@@ -1,6 +1,6 @@
-// Package reread keeps what files say and reads them again when they change, so that
-// certificates, tokens and passwords are rotated without a restart. What cannot be
-// used changes nothing: the value before it stays, and a warning says so.
+// Package reread keeps values read from files and reads them again when they change, so
+// that certificates, tokens and passwords are rotated without a restart. A file that
+// cannot be used has no effect: the previous value stays, with a warning.
 package reread
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Value is what files say. It is safe for concurrent use.
+// Value is a value read from files. It is safe for concurrent use.
 type Value[T any] struct {
 	what  string
 	files []string
@@ -28,11 +28,11 @@ type Value[T any] struct {
 }
 
 // Load reads the files for the first time, when a fault is an error. load reads them;
-// names of files that are empty do not count. Get looks at them once in every at most,
-// or each time when every is 0. what names them in the log.
+// names of files that are empty do not count. Get looks at them once in every at most, or
+// each time when every is 0. The first argument names them in the log.
 func Load[T any](what string, every time.Duration, load func() (T, error), files ...string) (*Value[T], error) {
 	v := &Value[T]{what: what, every: every, load: load, files: slices.DeleteFunc(files, func(f string) bool { return f == "" })}
-	seen := v.stamps() // before they are read: what changes in the meantime is read again
+	seen := v.stamps() // before they are read: later changes are read again
 	first, err := load()
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func Load[T any](what string, every time.Duration, load func() (T, error), files
 	return v, nil
 }
 
-// Get is what the files say now.
+// Get returns the present value of the files.
 func (v *Value[T]) Get() T {
 	now := time.Now().UnixNano()
 	if v.every > 0 {
@@ -85,8 +85,8 @@ func (v *Value[T]) stamps() []stamp {
 	return stamps
 }
 
-// stamp tells a file from what it was before; nil for one that is not there.
-// Kubernetes replaces mounted secrets by turning a link: then it is another file.
+// stamp distinguishes versions of a file; nil for one that is not there. Kubernetes
+// replaces mounted secrets by turning a link: then it is another file.
 type stamp struct{ os.FileInfo }
 
 func (s stamp) same(other stamp) bool {

@@ -1,6 +1,6 @@
 // Package tlsfiles makes TLS settings from PEM files. The settings follow the files, so
-// that certificates and CAs are rotated without a restart: each new connection uses
-// what is there when it is made. Connections that are open keep theirs.
+// that certificates and CAs are rotated without a restart: each new connection uses the
+// files of its time. Connections that are open keep theirs.
 package tlsfiles
 
 import (
@@ -54,8 +54,8 @@ func (c Client) load() (*tls.Config, error) {
 // that it signed.
 type Server struct{ Cert, Key, ClientCA string }
 
-// Config is for listeners. Sessions are not resumed: a resumed one was verified by the
-// CAs of its time, not by those of now.
+// Config returns the settings for listeners. Sessions are not resumed: a resumed one was
+// verified by the CAs of its time, not by those of now.
 func (s Server) Config() (*tls.Config, error) {
 	settings, err := reread.Load("certificates", 0, s.load, s.Cert, s.Key, s.ClientCA)
 	if err != nil {

@@ -47,7 +47,7 @@ func Create(path string, write func(out *bufio.Writer) error) (err error) {
 	return syncFolder(filepath.Dir(path))
 }
 
-// parts are what backups to a file have left that were killed.
+// parts returns the files that killed backups have left.
 func parts(path string) []string {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {

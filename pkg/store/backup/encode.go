@@ -131,7 +131,7 @@ func (e *encoder) counters(c *Counters) {
 // errItem: a block has passed its checksum, and yet no item is in its place.
 var errItem = fmt.Errorf("%w: an item cannot be read: a later release has written it", ErrDamaged)
 
-// readItem reads an item, and returns what follows it.
+// readItem reads an item, and returns the rest.
 func readItem(b []byte) (item Item, rest []byte, err error) {
 	if len(b) == 0 {
 		return nil, nil, errItem
@@ -207,7 +207,7 @@ func (d *decoder) number() int64 {
 	return n
 }
 
-// length is the number of things that follow, each of one byte at least.
+// length returns the number of things that follow, each of one byte at least.
 func (d *decoder) length() int64 {
 	n := d.number()
 	if n < 0 || n > int64(len(d.b)) {
@@ -217,7 +217,7 @@ func (d *decoder) length() int64 {
 	return n
 }
 
-// bytes are a copy: the block is used again. No bytes are nil.
+// bytes returns a copy: the block is used again. No bytes are nil.
 func (d *decoder) bytes() []byte {
 	n, used := binary.Uvarint(d.b)
 	if used <= 0 || n > uint64(len(d.b)-used) {

@@ -18,8 +18,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// magic begins a file. FileFormat is the version of what follows, which has nothing to do
-// with the format of the store.
+// magic begins a file. FileFormat is the version of the rest, which is independent of the
+// format of the store.
 const (
 	magic      = "ILBACKUP"
 	FileFormat = 1
@@ -152,7 +152,7 @@ type File struct {
 	file *os.File
 }
 
-// Open opens a file and reads it once: the error says what is wrong with it.
+// Open opens a file and reads it once: the error describes the problem with it.
 func Open(path string) (*File, error) {
 	file, err := os.Open(path)
 	if err != nil {

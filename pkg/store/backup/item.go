@@ -1,11 +1,11 @@
-// Package backup is the form of a store in a file: what it keeps, independent of the
+// Package backup is the form of a store in a file: its contents, independent of the
 // database that it is kept in.
 //
 // A file is a header, items and a trailer, in blocks that have a checksum each. The trailer
 // has the number of items and the SHA-256 of all before it. It is written and read as a
 // stream: neither needs more memory than a block and the largest item.
 //
-// The package must never open a database, and never interpret what services keep.
+// The package must never open a database, and never interpret the data of services.
 package backup
 
 import (
@@ -32,13 +32,13 @@ const (
 	KindShard    Kind = 's'
 )
 
-// Kinds are all of them, with what one is called in counts.
+// Kinds are all of them, with their names in counts.
 var Kinds = map[Kind]string{
 	KindRecord: "records", KindHistory: "entries", KindCounters: "counters", KindAnswer: "idempotency_keys",
 	KindTimer: "timers", KindEvent: "events", KindShard: "shards",
 }
 
-// Record is a record, or what is left of one that was deleted.
+// Record is a record, or the remains of a deleted one.
 type Record struct {
 	Key     store.Key
 	Version int64
@@ -46,15 +46,15 @@ type Record struct {
 	Labels  map[string]string
 	// Updated is when the record was put last; zero for one that was only appended to.
 	Updated time.Time
-	// Deleted records have nothing but the version that they had last.
+	// Deleted records have only their last version.
 	Deleted bool
 }
 
 // History are entries of a record, by ascending version.
 type History struct {
 	Key store.Key
-	// First is the version of the first entry that the record still has: those of before
-	// were forgotten. 0 says nothing.
+	// First is the version of the first entry that the record still has: earlier ones
+	// were deleted. 0 means unknown.
 	First   int64
 	Entries []store.HistoryEntry
 }
@@ -81,7 +81,7 @@ type Units struct {
 	N  int64
 }
 
-// Answer is what is stored with an idempotency key.
+// Answer is stored with an idempotency key.
 type Answer struct {
 	// Owner and Name of the key, or where they are not known its Hash, see HashOf.
 	Owner store.Key

@@ -1,8 +1,8 @@
 package backup
 
-// Source is what a store is restored from.
+// Source has the contents for a restored store.
 type Source interface {
-	// About tells what the store was.
+	// About describes the store.
 	About() (Head, Tail)
 	// Each yields all items in their order.
 	Each(yield func(Item) error) error

@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Backlog tells what waits, see store.Store.
+// Backlog counts the waiting entries and timers, see store.Store.
 func (s *Store) Backlog(ctx context.Context, kinds ...string) (store.Backlog, error) {
 	if err := s.begin(ctx); err != nil {
 		return store.Backlog{}, err

@@ -12,20 +12,20 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// What commit.lua answers for a batch. Each is followed by:
+// Answers of commit.lua to a batch. Each is followed by:
 const (
 	resultOK       = iota // versions of the puts and of the appends, values of the counters
 	resultReplay          // the first answer
 	resultMismatch        //
-	resultFenced          // who holds the lease, when it lapses; nothing when nobody does
+	resultFenced          // who holds the lease, when it lapses; empty when it is not held
 	resultConflict        // index among checks, puts and deletes; current version
 	resultLimit           // index of the counter; value; when it reopens, if ever
-	resultRefused         // message; nothing was written
+	resultRefused         // message; the batch was not written
 	resultBroken          // message; something may have been written
 )
 
-// Commit applies a batch: all of it or nothing. Commits that arrive while others
-// are under way share the next round trip.
+// Commit applies a batch: all of it or none. Commits that arrive while others are under
+// way share the next round trip.
 func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, error) {
 	if err := s.begin(ctx); err != nil {
 		return store.Result{}, err
@@ -38,31 +38,37 @@ func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, er
 	return s.commitIn(ctx, &batch, shard, spanning)
 }
 
+// probeOp ends the arguments of a batch that is judged and not applied, see commit.lua.
+const probeOp = "Q"
+
+// Probe judges a batch and applies nothing, see store.Store.
+func (s *Store) Probe(ctx context.Context, batch store.Batch) error {
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	defer s.end()
+	shard, spanning, err := batch.Shard(s.shards, s.Spans())
+	if err != nil {
+		return err
+	}
+	keys, args, err := s.encode(&batch, shard, spanning)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	c, err := s.run(ctx, &batch, shard, keys, append(args, probeOp))
+	if err != nil || number(c.reply, 0) == resultOK {
+		return err
+	}
+	_, err = decode(&batch, c.reply)
+	return err
+}
+
 func (s *Store) commitIn(ctx context.Context, batch *store.Batch, shard int, spanning bool) (store.Result, error) {
 	keys, args, err := s.encode(batch, shard, spanning)
 	if err != nil || len(keys) == 0 {
 		return store.Result{}, err
 	}
-	c := &call{shard: shard, era: s.place(shard).now().id, keys: keys, args: args, done: make(chan struct{})}
-	for _, part := range args {
-		c.size += len(part)
-	}
-	for i := range batch.Puts {
-		c.size += len(batch.Puts[i].Earlier) * earlierBytes
-	}
-	err = s.lane(shard).do(ctx, c)
-	for errors.Is(err, errOtherEra) {
-		if store.Works(ctx) {
-			s.lookSoon() // and not wait: the turn waits until this work has left
-			return store.Result{}, err
-		}
-		if lost := s.lookAgain(ctx); lost != nil {
-			return store.Result{}, fmt.Errorf("redisstore: commit: %w", lost)
-		}
-		// It is of no work that has decided anything in the era before.
-		c = &call{shard: shard, era: s.place(shard).now().id, keys: keys, args: args, size: c.size, done: make(chan struct{})}
-		err = s.lane(shard).do(ctx, c)
-	}
+	c, err := s.run(ctx, batch, shard, keys, args)
 	if err != nil {
 		return store.Result{}, err
 	}
@@ -71,6 +77,31 @@ func (s *Store) commitIn(ctx context.Context, batch *store.Batch, shard int, spa
 		result.Admitted = time.UnixMicro(c.now).UTC()
 	}
 	return result, err
+}
+
+// run sends an encoded batch in the present era, and returns the call with its reply.
+func (s *Store) run(ctx context.Context, batch *store.Batch, shard int, keys, args []string) (*call, error) {
+	c := &call{shard: shard, era: s.place(shard).now().id, keys: keys, args: args, done: make(chan struct{})}
+	for _, part := range args {
+		c.size += len(part)
+	}
+	for i := range batch.Puts {
+		c.size += len(batch.Puts[i].Earlier) * earlierBytes
+	}
+	err := s.lane(shard).do(ctx, c)
+	for errors.Is(err, errOtherEra) {
+		if store.Works(ctx) {
+			s.lookSoon() // and not wait: the turn waits until this work has left
+			return nil, err
+		}
+		if lost := s.lookAgain(ctx); lost != nil {
+			return nil, fmt.Errorf("redisstore: commit: %w", lost)
+		}
+		// It is of no work that has decided anything in the era before.
+		c = &call{shard: shard, era: s.place(shard).now().id, keys: keys, args: args, size: c.size, done: make(chan struct{})}
+		err = s.lane(shard).do(ctx, c)
+	}
+	return c, err
 }
 
 var argLists = sync.Pool{New: func() any { return new([]any) }}
@@ -98,7 +129,7 @@ func (s *Store) send(calls []*call) {
 	if calls = sameEra(calls, saw.id); len(calls) == 0 {
 		return
 	}
-	list := argLists.Get().(*[]any) // the pool holds nothing else
+	list := argLists.Get().(*[]any) // the pool holds only these
 	args := (*list)[:0]
 	args = append(args, nil, nil, nil, place.key) // the command, the script, the number of keys
 	keys := 1
@@ -153,13 +184,14 @@ func (s *Store) send(calls []*call) {
 // frozenPause is the pause of commits while a backup ends, which takes a few of them.
 const frozenPause = 2 * time.Millisecond
 
-// frozen is the answer of a store that must not change just now: nothing was applied.
+// frozen reports the answer of a store that must not change just now: the batch was not
+// applied.
 func frozen(reply any) bool {
 	results, _ := reply.([]any)
 	return len(results) == 1 && results[0] == "frozen"
 }
 
-// errOtherEra: nothing was applied, for the server has another history than the one
+// errOtherEra: the batch was not applied, for the server has another history than the one
 // that the commit is for.
 var errOtherEra = fmt.Errorf("redisstore: commit: %w", store.ErrTurned)
 

@@ -41,8 +41,8 @@ type Config struct {
 	CA, Cert, Key string
 	// Prefix of all keys, "il" unless given. It may not contain braces.
 	Prefix string
-	// Shards of a new store, store.DefaultShards unless given. They are recorded
-	// in Redis at the first open, and what is recorded wins.
+	// Shards of a new store, store.DefaultShards unless given. They are recorded in Redis
+	// at the first open, and the record wins.
 	Shards int
 	// AllowLossy opens a server that can lose acknowledged commits, with a
 	// warning, where Open would refuse.
@@ -50,20 +50,20 @@ type Config struct {
 	// ContinueAfterRollback uses a store that has gone back in time, with an error in
 	// the log, where it would wait for AcceptRollback.
 	ContinueAfterRollback bool
-	// Wait is how many replicas must have a write before it is acknowledged; what they
-	// do not confirm in time is store.ErrUncertain. With 0, a failover may lose what was
-	// acknowledged.
+	// Wait is how many replicas must have a write before it is acknowledged; writes that
+	// they do not confirm in time give store.ErrUncertain. With 0, a failover may lose
+	// acknowledged writes.
 	Wait int
 	// Flights is how many coalesced commits are under way at once to a single
 	// server, 2 unless given.
 	Flights int
-	// Clock replaces the server's, for tests. What lapses by it is then never
-	// removed from Redis.
+	// Clock replaces the server's, for tests. Expired keys are then never removed from
+	// Redis.
 	Clock func() time.Time
 	// Logger gets the warnings; slog.Default() unless given.
 	Logger *slog.Logger
-	// Observe is told of each flight: how many commits it carries, and how many wait for
-	// the next one. It must be quick; nil for nobody.
+	// Observe is notified of each flight: how many commits it carries, and how many wait
+	// for the next one. It must be quick; nil if there is none.
 	Observe func(commits, waiting int)
 	// Program is the version of the program, which a store records that it makes or raises.
 	Program string
@@ -73,8 +73,8 @@ type Config struct {
 	steps   []step
 }
 
-// ACL is what a user of Redis must be allowed besides the keys with the prefix, as a user's
-// rules of an ACL file have it.
+// ACL has the rights that a user of Redis needs besides the keys with the prefix, as a
+// user's rules of an ACL file have it.
 const ACL = "-@all +ping +select +info +config|get +acl|dryrun +time +cluster|myid +cluster|slots +cluster|shards +cluster|nodes" +
 	" +eval +evalsha +eval_ro +evalsha_ro +wait +exists +del +get +set +pexpire" +
 	" +hget +hmget +hgetall +hset +hsetnx +hincrby +hdel" +
@@ -82,11 +82,12 @@ const ACL = "-@all +ping +select +info +config|get +acl|dryrun +time +cluster|my
 	" +zadd +zrem +zcard +zmscore +zrange +zrangebylex +zrevrangebylex +zrangebyscore" +
 	" +xadd +xrange +xrevrange +xread +xtrim"
 
-// OperatorACL is what the user of an operator's commands must be allowed: backups need more.
+// OperatorACL has the rights that the user of an operator's commands needs: backups need
+// more.
 const OperatorACL = ACL + " +scan +hscan +hlen +hkeys +hrandfield +pttl +unlink" +
 	" +xlen +xdel +xinfo|stream +script|load"
 
-// The limits of what one server is asked for.
+// The limits of requests to one server.
 const (
 	dialTimeout = 5 * time.Second
 	ioTimeout   = 10 * time.Second

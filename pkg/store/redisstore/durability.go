@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrLossy is what Open fails with when the server could lose acknowledged
-// commits and Config.AllowLossy is not set.
+// ErrLossy is the error of Open when the server could lose acknowledged commits and
+// Config.AllowLossy is not set.
 var ErrLossy = errors.New("redisstore: the server could lose acknowledged commits")
 
 // required are the settings without which a server loses commits that it has
@@ -86,7 +86,8 @@ func checkNode(ctx context.Context, node *redis.Client, config *Config) error {
 	return nil
 }
 
-// readSetting reads a setting of a server. It is not known where the server does not tell.
+// readSetting reads a setting of a server. It is not known where the server does not
+// reveal it.
 func readSetting(ctx context.Context, node *redis.Client, name string) (value string, known bool, err error) {
 	values, err := node.ConfigGet(ctx, name).Result()
 	if refused := redis.Error(nil); errors.As(err, &refused) {
@@ -96,8 +97,8 @@ func readSetting(ctx context.Context, node *redis.Client, name string) (value st
 	return value, known, err
 }
 
-// Settings are those without which a server loses commits that it has acknowledged, and
-// whether they are known to be as they have to be, on every master.
+// Settings returns those without which a server loses commits that it has acknowledged,
+// and whether they are known to be as they have to be, on every master.
 func (s *Store) Settings(ctx context.Context) (map[string]bool, error) {
 	var mu sync.Mutex
 	safe := make(map[string]bool, len(required))

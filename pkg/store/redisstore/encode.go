@@ -35,7 +35,7 @@ func (s *Store) encode(batch *store.Batch, shard int, spanning bool) (keys, args
 	if err := valid(batch); err != nil {
 		return nil, nil, err
 	}
-	e := encoders.Get().(*encoder) // the pool holds nothing else
+	e := encoders.Get().(*encoder) // the pool holds only these
 	defer encoders.Put(e)
 	e.prefix, e.buf, e.keys, e.args, e.order = s.prefixes[shard], e.buf[:0], e.keys[:0], e.args[:0], e.order[:0]
 	e.prefixes = nil
@@ -316,7 +316,7 @@ func (e *encoder) timerValue(t *store.Timer) {
 	e.endArg()
 }
 
-// visit makes what follows be written of a key's own shard.
+// visit makes the next writes go to a key's own shard.
 func (e *encoder) visit(key store.Key) {
 	if e.prefixes != nil {
 		e.prefix = e.prefixes[key.Shard(len(e.prefixes))]
@@ -410,12 +410,12 @@ func appendMember(to []byte, id store.TimerID) []byte {
 	return appendEscaped(to, id.Name)
 }
 
-// micros is a duration in whole microseconds, rounded up so that nothing lapses
+// micros returns a duration in whole microseconds, rounded up so that no duration lapses
 // early.
 func micros(d time.Duration) int64 { return int64((d + time.Microsecond - 1) / time.Microsecond) }
 
-// score is where a due time is in the order of timers: in microseconds, and
-// within what a double holds exactly.
+// score returns where a due time is in the order of timers: in microseconds, and within
+// what a double holds exactly.
 func score(due time.Time) int64 {
 	const most, seconds = 1 << 53, 1 << 33
 	switch {

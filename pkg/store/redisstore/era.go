@@ -21,7 +21,7 @@ const lookEvery = time.Second
 // eraWait is how long a new connection waits for the store to turn.
 const eraWait = 5 * time.Second
 
-// place is what has a history of its own: a single server, or a shard of a cluster.
+// place has a history of its own: a single server, or a shard of a cluster.
 type place struct {
 	key string // of the hash of its era
 
@@ -34,20 +34,20 @@ type place struct {
 	doubt *sight
 }
 
-// sight is what a process has seen: a number of writes of an era.
+// sight is the knowledge of a process: a number of writes of an era.
 type sight struct {
 	id   string
 	seen int64
 }
 
-// now is the era at hand, and what was seen of it.
+// now returns the era at hand, and its known writes.
 func (p *place) now() sight {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return sight{p.id, p.seen}
 }
 
-// claim is what a server has to prove that it has.
+// claim returns the writes that a server has to prove that it has.
 func (p *place) claim() sight {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,8 +69,8 @@ func (p *place) saw(s sight) bool {
 	return false
 }
 
-// turn takes the era that a server is of now, which has proved a claim. What was
-// acknowledged since stays in doubt.
+// turn takes the era that a server is of now, which has proved a claim. Later
+// acknowledgements stay in doubt.
 func (p *place) turn(proved, now sight) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,10 +83,10 @@ func (p *place) turn(proved, now sight) {
 	p.id, p.seen = now.id, now.seen
 }
 
-// found is what a server says of its era.
+// found is a server's answer about its era.
 type found struct {
 	sight
-	lost  string // what was lost, when nobody has accepted that
+	lost  string // the losses that were not accepted
 	ended int64  // how many writes the era that was asked about had; -1 when it is not known
 	// format of the store, 0 for the first.
 	format int
@@ -95,7 +95,7 @@ type found struct {
 // same reports whether all that was seen is still there, in the same era.
 func (f *found) same(s sight) bool { return f.lost == "" && f.id == s.id && f.seen >= s.seen }
 
-// gone says what was seen and is not there, or is empty.
+// gone describes the missing writes, or is empty.
 func (f *found) gone(s sight) string {
 	switch {
 	case f.lost != "":
@@ -135,7 +135,7 @@ func eras(ctx context.Context, db doer, key, verb string, s sight, loss string) 
 	}
 	f := found{ended: -1}
 	f.id, _ = answer[0].(string)
-	if f.id != "" { // of an era without a name nobody has seen anything that it could lose
+	if f.id != "" { // of an era without a name no process has seen a write that it could lose
 		f.seen = number(answer, 1)
 	}
 	f.lost, _ = answer[2].(string)
@@ -160,7 +160,7 @@ func (s *Store) meet(ctx context.Context, conn *redis.Conn) error {
 				break // the shard is another node's
 			}
 			if redis.HasErrorPrefix(err, "unknown command") {
-				return nil // a sentinel, which keeps nothing
+				return nil // a sentinel, which keeps no data
 			}
 			if err != nil {
 				return err
@@ -230,8 +230,8 @@ func (s *Store) watchEras() {
 	}
 }
 
-// lookAround compares what the server has with what was seen of it, and acts. A server
-// that cannot be reached tells nothing.
+// lookAround compares the server's writes with the known ones, and acts. A server that
+// cannot be reached gives no answer.
 func (s *Store) lookAround(ctx context.Context) {
 	claims, now := make([]sight, len(s.places)), make([]sight, len(s.places))
 	changed, loss, newest := s.gate.Lost() != nil, "", 0
@@ -256,8 +256,8 @@ func (s *Store) lookAround(ctx context.Context) {
 	}
 }
 
-// lookAt asks for the era of a place. What has been lost is kept there, for all to see;
-// gone says what it is, unless it may be accepted at once.
+// lookAt asks for the era of a place. Losses are kept there, for all to see; gone
+// describes them, unless it may be accepted at once.
 func (s *Store) lookAt(ctx context.Context, key string, saw sight) (f found, gone string, err error) {
 	f, err = eras(ctx, s.probe, key, "look", saw, "")
 	if gone = f.gone(saw); err != nil || gone == "" {
@@ -288,8 +288,8 @@ func (s *Store) begins(ctx context.Context, claims, now []sight) {
 	open()
 }
 
-// trusted is what of a server's word a failover cannot take back: when replicas have to
-// confirm writes, those that it has may not be confirmed yet.
+// trusted returns the part of a server's answer that a failover cannot take back: when
+// replicas have to confirm writes, those that it has may not be confirmed yet.
 func (s *Store) trusted(now sight) sight {
 	if s.config.Wait > 0 {
 		now.seen = 0
@@ -306,11 +306,11 @@ func (s *Store) lose(ctx context.Context, loss string) {
 	s.gate.Lose(&store.RolledBackError{Lost: loss})
 }
 
-// Gate is where work begins that must not continue in another era.
+// Gate returns where work begins that must not continue in another era.
 func (s *Store) Gate() *store.Gate { return s.gate }
 
-// AcceptRollback lets a store be used that has gone back in time. It returns what was
-// lost, nothing when the store has not gone back.
+// AcceptRollback lets a store be used that has gone back in time. It returns the losses,
+// none when the store has not gone back.
 func AcceptRollback(ctx context.Context, config Config) (lost []string, err error) {
 	config.AllowLossy = true
 	s, err := openStore(ctx, config)

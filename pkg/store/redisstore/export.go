@@ -25,8 +25,8 @@ const (
 	marksKey = "d"
 	iceKey   = "f"
 
-	// marksKept is how long the server keeps marks that nobody asks for, and renewEvery how often a
-	// backup does.
+	// marksKept is how long the server keeps marks that are not asked for, and renewEvery how often
+	// a backup does.
 	marksKept  = time.Minute
 	renewEvery = 10 * time.Second
 	// frozenFor is how long commits wait at the longest when a backup is killed as it ends.
@@ -43,7 +43,8 @@ const (
 var (
 	scanPage   = int64(1000)
 	outboxPage = int64(500)
-	// drainPage is of what has changed. When no more than that is left, a backup ends.
+	// drainPage is the page size for changes. When no more than that is left, a backup
+	// ends.
 	drainPage = 256
 	// mostMarks is how many marks the server keeps before they are read.
 	mostMarks = int64(50_000)
@@ -122,7 +123,7 @@ func (x *export) open(ctx context.Context) error {
 	return nil
 }
 
-// head tells what the store is.
+// head describes the store.
 func (x *export) head(ctx context.Context) (backup.Head, error) {
 	head := backup.Head{ID: x.id, Store: "redis", Program: x.config.Program, Shards: x.shards}
 	if x.cluster {
@@ -189,7 +190,7 @@ func (x *export) copy(ctx context.Context) (at time.Time, err error) {
 	return at, nil
 }
 
-// topology is which servers have what, in which run of them.
+// topology returns the shards of each server, and its run.
 func (x *export) topology(ctx context.Context) (text string, err error) {
 	for _, place := range x.places {
 		found, err := eras(ctx, x.db, place, "look", sight{}, "")
@@ -211,7 +212,7 @@ func (x *export) topology(ctx context.Context) (text string, err error) {
 	return text, err
 }
 
-// masters are the servers that have the keys.
+// masters returns the servers that have the keys.
 func (x *export) masters(ctx context.Context) (nodes []*redis.Client, err error) {
 	switch db := x.db.(type) {
 	case *redis.Client:
@@ -238,7 +239,7 @@ func (x *export) loadScripts(ctx context.Context) error {
 	return err
 }
 
-// state is what a place says of its marks.
+// state is a place's answer about its marks.
 type state struct {
 	left   int64
 	frozen bool
@@ -319,7 +320,7 @@ func (x *export) keys(ctx context.Context) error {
 	return nil
 }
 
-// globEscape is a text as a pattern that matches nothing else.
+// globEscape returns a text as a pattern that matches only this text.
 func globEscape(text string) string {
 	return strings.NewReplacer("\\", "\\\\", "[", "\\[", "]", "\\]", "*", "\\*", "?", "\\?").Replace(text)
 }
@@ -374,7 +375,7 @@ func (x *export) readPlace(ctx context.Context, names []string) error {
 	return nil
 }
 
-// drain reads again what has changed, until at most so much is left, or as much changes as is read.
+// drain reads changes again, until at most so much is left, or as much changes as is read.
 func (x *export) drain(ctx context.Context, most int64) error {
 	states, err := x.ask(ctx, "renew", marksKept, 0)
 	for before := int64(math.MaxInt64); err == nil && sum(states) > most && sum(states) < before; {
@@ -431,7 +432,7 @@ func (x *export) timers(ctx context.Context) error {
 	return nil
 }
 
-// outboxes reads what the outboxes have had since they were read last.
+// outboxes reads the entries of the outboxes since they were read last.
 func (x *export) outboxes(ctx context.Context) error {
 	for more := true; more; {
 		reads := make([]*redis.XMessageSliceCmd, x.shards)
@@ -495,7 +496,7 @@ func (x *export) heads(ctx context.Context) error {
 	return nil
 }
 
-// end reads what has changed last, while nothing changes.
+// end reads the last changes, while the store is frozen.
 func (x *export) end(ctx context.Context) (at time.Time, err error) {
 	for range attempts {
 		if err := x.drain(ctx, int64(drainPage)); err != nil {
@@ -564,8 +565,8 @@ func (x *export) parse(name string) (shard int, kind, rest string, ours bool) {
 	return shard, kind, rest, ours
 }
 
-// put writes what the scripts have read of a key. next is the version from which on a history
-// has more. again is true for what has changed since it was read first.
+// put writes the results of the scripts for a key. next is the version from which on a
+// history has more. again is true for a key that has changed since it was read first.
 func (x *export) put(reply any, again bool) (next int64, err error) {
 	answer, _ := reply.([]any)
 	if len(answer) < 2 {
@@ -597,7 +598,7 @@ func (x *export) put(reply any, again bool) (next int64, err error) {
 	return next, x.w.Put(item)
 }
 
-// key is that in a name.
+// key returns the key in a name.
 func (x *export) key(name string) (store.Key, error) {
 	_, _, rest, ours := x.parse(name)
 	if !ours {
@@ -644,7 +645,7 @@ func (x *export) history(name string, answer []any, again bool) (backup.Item, in
 	if first == "" && !again {
 		return nil, 0, nil // it is gone since, which is marked
 	}
-	item := &backup.History{Key: key, First: math.MaxInt64} // of none, nothing stays
+	item := &backup.History{Key: key, First: math.MaxInt64} // of none, no entry stays
 	if first != "" {
 		if item.First, err = strconv.ParseInt(first, 10, 64); err != nil {
 			return nil, 0, err
@@ -716,7 +717,7 @@ func (x *export) window(reply any) (w backup.Window, err error) {
 // windowSlack is how much longer than its length the server keeps a window.
 const windowSlack = time.Minute
 
-// answer reads what is stored with an idempotency key, see remember in commit.lua.
+// answer reads the answer stored with an idempotency key, see remember in commit.lua.
 func (x *export) answer(name string, answer []any) (backup.Item, error) {
 	_, _, rest, _ := x.parse(name)
 	id, err := parseMember(rest)

@@ -11,9 +11,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// writeError says what a failed write means: a refusal by the server (loading,
-// read only, cluster down, out of memory, no permission) and a connection that
-// could not be made changed nothing; anything else may have.
+// writeError interprets a failed write: a refusal by the server (loading, read only,
+// cluster down, out of memory, no permission) and a connection that could not be made
+// made no change; other failures may have.
 func writeError(doing string, err error) error {
 	var refused redis.Error
 	var network *net.OpError
@@ -27,8 +27,7 @@ func writeError(doing string, err error) error {
 	}
 }
 
-// readError says what a failed read means. The context's own error is told as
-// such.
+// readError interprets a failed read. The context's own error stays as it is.
 func readError(ctx context.Context, doing string, err error) error {
 	if cause := ctx.Err(); cause != nil {
 		return fmt.Errorf("redisstore: %s: %w", doing, cause)

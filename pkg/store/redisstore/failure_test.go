@@ -124,6 +124,7 @@ func TestDeadlineWhileTheServerHangs(t *testing.T) {
 	if _, err := s.Commit(t.Context(), idempotent("warm")); err != nil {
 		t.Fatal(err)
 	}
+	waitFor(t, func() bool { return s.Flying() == 0 })
 	if err := server.Pause(); err != nil {
 		t.Fatal(err)
 	}

@@ -18,12 +18,12 @@ import (
 //
 // The hash of each era has the format too, as soon as it is not the first: commits and
 // leases look there, so that a program that runs while a later one raises the format
-// changes nothing from then on.
+// makes no change from then on.
 
 // step leads from a format to the next. A program may be killed amid a step, and then the next
-// one begins it anew; others may run it at the same time, and write what is of the new format
-// when one of them has finished. So a step changes each thing at once, and nothing that has
-// its new form.
+// one begins it anew; others may run it at the same time, and write the new format when one of
+// them has finished. So a step changes each thing at once, and skips those that have the new
+// form.
 type step struct {
 	name string
 	run  func(ctx context.Context, db redis.UniversalClient, prefixes []string) error
@@ -32,10 +32,10 @@ type step struct {
 // steps are those to the second format, to the third, and so on.
 var steps []step
 
-// storeKey is the key of the record of a store.
+// storeKey returns the key of the record of a store.
 func storeKey(c *Config) string { return c.Prefix + ":{store}" }
 
-// places are the keys of the hashes of eras.
+// places returns the keys of the hashes of eras.
 func places(c *Config, cluster bool, shards int) []string {
 	if !cluster {
 		return []string{storeKey(c) + ":" + eraKey}
@@ -105,7 +105,7 @@ func readRecord(
 	return stamp, shards, nil
 }
 
-// guard makes programs that do not know a format change nothing from now on.
+// guard makes programs that do not know a format make no changes from now on.
 func guard(ctx context.Context, db redis.UniversalClient, config *Config, shards, format int) error {
 	if format == 1 {
 		return nil
@@ -150,7 +150,7 @@ func (s *Store) outdate(ctx context.Context, format int) {
 	if errors.As(s.gate.Lost(), &known) {
 		return
 	}
-	program, _ := s.probe.HGet(ctx, storeKey(&s.config), "program").Result() // it is only told
+	program, _ := s.probe.HGet(ctx, storeKey(&s.config), "program").Result() // only for the message
 	err := &store.FormatError{Format: format, Program: program, Known: s.config.formats}
 	s.config.Logger.ErrorContext(ctx, "THE FORMAT OF THE STORE WAS RAISED, and this program uses it no more", "cause", err)
 	s.gate.Lose(fmt.Errorf("%w: %w", store.ErrUnavailable, err))

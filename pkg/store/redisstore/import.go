@@ -26,11 +26,11 @@ const (
 )
 
 // Import makes a store of a backup that was made of a Redis. There may be a store that has
-// nothing but what services keep for themselves, in namespaces that begin with "_": that goes.
-// Until the restore is complete nobody can use the store. One that was killed is begun again.
+// only internal records of services, in namespaces that begin with "_": those go. Until the
+// restore is complete the store cannot be used. One that was killed is begun again.
 //
-// The store begins a new era: no fencing token, no id of an event and no cache of what came
-// after the backup counts in it.
+// The store begins a new era: no fencing token, no id of an event and no cache from after
+// the backup counts in it.
 func Import(ctx context.Context, config Config, from backup.Source) (err error) {
 	if err := config.fill(); err != nil {
 		return err
@@ -71,7 +71,7 @@ type imports struct {
 	batches  map[int]*importBatch
 }
 
-// importBatch is what one call writes.
+// importBatch has the writes of one call.
 type importBatch struct {
 	args []any
 	size int
@@ -201,7 +201,7 @@ func (m *imports) scan(ctx context.Context, yield func(node *redis.Client, names
 	return nil
 }
 
-// places are the keys of the hashes of eras.
+// places returns the keys of the hashes of eras.
 func (m *imports) places() []string { return places(m.config, m.cluster, m.head.Shards) }
 
 // close makes all processes that use the store refuse everything.
@@ -218,7 +218,7 @@ func (m *imports) close(ctx context.Context) error {
 	return nil
 }
 
-// clear removes what services keep for themselves, and what an earlier attempt has written.
+// clear removes internal records of services, and the writes of an earlier attempt.
 func (m *imports) clear(ctx context.Context) error {
 	return m.scan(ctx, func(node *redis.Client, names []string) error {
 		_, err := node.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -233,7 +233,7 @@ func (m *imports) clear(ctx context.Context) error {
 	})
 }
 
-// begin begins an era in which everything before is known, and nothing of it continues.
+// begin begins an era that knows all earlier ones, and continues none of them.
 func (m *imports) begin(ctx context.Context, at time.Time) error {
 	for _, place := range m.places() {
 		if found, err := eras(ctx, m.db, place, "look", sight{}, ""); err != nil {
@@ -310,7 +310,7 @@ func (m *imports) flush(ctx context.Context, shard int) error {
 	return err
 }
 
-// name is that of a key of a kind.
+// name returns that of a key of a kind.
 func (m *imports) name(kind string, key store.Key) string {
 	return string(appendKey([]byte(m.prefixes[key.Shard(len(m.prefixes))]+kind), key))
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Every key of shard 17 begins with "il:{17}:", so that Redis Cluster keeps a
-// shard in one slot. Then follows what it holds, and the namespace, kind and id
-// it belongs to, separated by slashes:
+// Every key of shard 17 begins with "il:{17}:", so that Redis Cluster keeps a shard in
+// one slot. Then follows its kind of content, and the namespace, kind and id it belongs
+// to, separated by slashes:
 //
 //	r:ns/kind/id        hash    record: v version, d data, t updated, l labels, x last version of a deleted one
 //	h:ns/kind/id        list    history, by version: version-time bytes
@@ -45,7 +45,7 @@ const (
 	eraKey          = "e"
 )
 
-// shardPrefixes returns what the keys of each shard begin with.
+// shardPrefixes returns the prefixes of the keys of each shard.
 func shardPrefixes(prefix string, shards int) []string {
 	prefixes := make([]string, shards)
 	for shard := range prefixes {
@@ -65,7 +65,7 @@ func check(key store.Key) error {
 	return nil
 }
 
-// key returns the name of what a store's key has of this kind.
+// key returns the name in Redis of a store's key, for a kind of content.
 func (s *Store) key(kind string, key store.Key) string {
 	name := make([]byte, 0, 96)
 	name = append(name, s.prefixes[key.Shard(s.shards)]...)
@@ -98,7 +98,7 @@ func appendEscaped(to []byte, part string) []byte {
 	return append(to, part[plain:]...)
 }
 
-// unescape is the reverse of appendEscaped.
+// unescape returns the reverse of appendEscaped.
 func unescape(part string) (string, error) {
 	if strings.IndexByte(part, '%') < 0 {
 		return part, nil
@@ -122,13 +122,13 @@ func unescape(part string) (string, error) {
 	return string(to), nil
 }
 
-// parseKey is the reverse of appendKey.
+// parseKey returns the reverse of appendKey.
 func parseKey(name string) (store.Key, error) {
 	id, err := parseMember(name + "/")
 	return id.Key, err
 }
 
-// parseMember is the reverse of a timer's name in the timers of its shard.
+// parseMember returns the reverse of a timer's name in the timers of its shard.
 func parseMember(member string) (store.TimerID, error) {
 	parts := strings.Split(member, "/")
 	if len(parts) != 4 {

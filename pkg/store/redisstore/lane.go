@@ -9,12 +9,12 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// How much may share one EVALSHA: no more than the server runs in a few
-// milliseconds, for it does nothing else in between.
+// How much may share one EVALSHA: no more than the server runs in a few milliseconds, for
+// it is blocked in between.
 const (
 	maxBatches = 128
 	maxBytes   = 1 << 20
-	// earlierBytes is what each of a put's earlier entries counts next to its own
+	// earlierBytes is the weight of each of a put's earlier entries next to its own
 	// bytes: the server takes as long over one as over a quarter of a commit.
 	earlierBytes = 1 << 10
 	// fullEnough is how many commits wait before another flight is worth it: the server
@@ -44,16 +44,16 @@ const (
 	abandoned
 )
 
-// lane coalesces commits: those that arrive while others are in flight wait and
-// are sent together as soon as a flight is back, or when they are many. There is no
-// timer: a commit that finds nothing in flight goes at once.
+// lane coalesces commits: those that arrive while others are in flight wait and are sent
+// together as soon as a flight is back, or when they are many. There is no timer: a
+// commit that finds no flight goes at once.
 type lane struct {
 	send func([]*call)
 	// work counts the flights, which may outlast their callers.
 	work *sync.WaitGroup
 	// flights is how many may be under way at once.
 	flights int
-	// observe is told of each.
+	// observe is notified of each.
 	observe func(commits, waiting int)
 
 	mu     sync.Mutex
@@ -87,7 +87,7 @@ func (l *lane) do(ctx context.Context, c *call) error {
 	}
 }
 
-// fly sends what waits until nothing does.
+// fly sends waiting commits until there are none.
 func (l *lane) fly() {
 	var calls []*call
 	for {

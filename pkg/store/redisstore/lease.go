@@ -12,8 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// GetLease returns the lease that is held now, or store.ErrNotFound when nobody
-// holds it.
+// GetLease returns the lease that is held now, or store.ErrNotFound when it is not held.
 func (s *Store) GetLease(ctx context.Context, key store.Key) (store.Lease, error) {
 	if err := s.begin(ctx); err != nil {
 		return store.Lease{}, err
@@ -62,8 +61,8 @@ func (s *Store) RenewLease(ctx context.Context, lease store.Lease, ttl time.Dura
 	return renewed, nil
 }
 
-// ReleaseLease frees a lease that is still held with this token; otherwise it
-// does nothing.
+// ReleaseLease frees a lease that is still held with this token; otherwise it has no
+// effect.
 func (s *Store) ReleaseLease(ctx context.Context, lease store.Lease) error {
 	_, _, err := s.lease(ctx, "release", lease.Key, strconv.FormatInt(lease.Token, 10), time.Microsecond)
 	return err

@@ -147,7 +147,7 @@ func (l *listing) next(ctx context.Context, n int) ([]string, error) {
 			from := &l.sources[i]
 			if len(from.ids) == 0 {
 				if !from.done {
-					first = -1 // what it has may come first
+					first = -1 // its records may come first
 					break
 				}
 				continue

@@ -16,11 +16,11 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// slice is the longest that the server is asked to wait at once: what a
-// cancelled caller leaves behind ends within it.
+// slice is the longest that the server is asked to wait at once: the wait of a cancelled
+// caller ends within it.
 const slice = time.Second
 
-// position is a shard's outbox and what is known of it.
+// position is a shard's outbox and the known facts about it.
 type position struct {
 	shard int
 	after int64
@@ -144,7 +144,7 @@ func (s *Store) isClosing() bool {
 	}
 }
 
-// idle waits when there is nothing to wait for.
+// idle waits when there is no shard to wait for.
 func (s *Store) idle(ctx context.Context, wait time.Duration) ([]store.OutboxEntry, error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -157,9 +157,8 @@ func (s *Store) idle(ctx context.Context, wait time.Duration) ([]store.OutboxEnt
 	return nil, nil
 }
 
-// readOutbox reads entries, and waits for the first when wait is not 0. Each
-// shard gets its share of the limit first, and what is left goes to those that
-// have more.
+// readOutbox reads entries, and waits for the first when wait is not 0. Each shard gets
+// its share of the limit first, and the rest goes to those that have more.
 func (s *Store) readOutbox(ctx context.Context, positions []position, limit int, wait time.Duration) ([]store.OutboxEntry, error) {
 	var entries []store.OutboxEntry
 	for len(positions) > 0 && len(entries) < limit {
@@ -312,7 +311,7 @@ func (s *Store) readStreamsAtOnce(ctx context.Context, positions []position, cou
 	return streams, nil
 }
 
-// entryID is the id of an outbox's entry in its stream.
+// entryID returns the id of an outbox's entry in its stream.
 func entryID(seq int64) string { return "0-" + strconv.FormatInt(seq, 10) }
 
 func parseEntry(shard int, message *redis.XMessage) (store.OutboxEntry, error) {

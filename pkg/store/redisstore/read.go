@@ -194,7 +194,7 @@ func (s *Store) Counters(ctx context.Context, owner store.Key) (map[string]int64
 	return values, nil
 }
 
-// Answer returns what was stored with an idempotency key, or store.ErrNotFound.
+// Answer returns the bytes stored with an idempotency key, or store.ErrNotFound.
 func (s *Store) Answer(ctx context.Context, owner store.Key, name string) ([]byte, error) {
 	answer, err := s.answer(ctx, owner, name)
 	if err != nil {

@@ -16,11 +16,11 @@ const replayer = "default"
 // replayerSetting is the name of its rights among the settings.
 const replayerSetting = "acl-default-user"
 
-// ReplayerACL is the line of an ACL file for the user default: nobody can log in as it, and the
-// server can replay everything.
+// ReplayerACL is the line of an ACL file for the user default: no client can log in as it, and
+// the server can replay everything.
 const ReplayerACL = "user default off resetpass ~* &* +@all"
 
-// replayed are commands as they are in an append-only file, on the key of the store.
+// replayed returns commands as they are in an append-only file, on the key of the store.
 func replayed(key string) [][]any {
 	return [][]any{
 		{"del", key},
@@ -43,7 +43,7 @@ func replayed(key string) [][]any {
 	}
 }
 
-// checkReplayer returns why a server would not bring back what it has written, or "".
+// checkReplayer returns why a server would not bring back its writes, or "".
 func checkReplayer(ctx context.Context, node *redis.Client, key string) (fault string, err error) {
 	commands := replayed(key)
 	answers, err := node.Pipelined(ctx, func(pipe redis.Pipeliner) error {

@@ -80,7 +80,7 @@ func (once) NoRetry() bool { return true }
 func (s *script) write(ctx context.Context, db processor, args []any) (any, error) {
 	args[0], args[1] = "evalsha", s.text().sha
 	reply, err := run(ctx, db, args)
-	if redis.HasErrorPrefix(err, "NOSCRIPT") { // nothing ran
+	if redis.HasErrorPrefix(err, "NOSCRIPT") { // the script did not run
 		args[0], args[1] = "eval", s.text().source
 		reply, err = run(ctx, db, args)
 	}
@@ -101,7 +101,7 @@ func run(ctx context.Context, db processor, args []any) (any, error) {
 	return cmd.Val(), nil
 }
 
-// read runs a script that writes nothing.
+// read runs a script that does not write.
 func (s *script) read(ctx context.Context, db redis.UniversalClient, keys []string, args ...any) (any, error) {
 	reply, err := db.EvalShaRO(ctx, s.text().sha, keys, args...).Result()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {

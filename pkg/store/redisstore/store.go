@@ -1,19 +1,18 @@
-// Package redisstore keeps a store in Redis, or what speaks its language, from
-// version 7.0 on: a single server, one behind Sentinel, or a Cluster.
+// Package redisstore keeps a store in Redis, or a compatible server, from version 7.0 on:
+// a single server, one behind Sentinel, or a Cluster.
 //
 // A commit is one Lua script, so it is atomic and isolated; concurrent commits
 // are coalesced into one call of it. Each shard lives under one hash tag, so a
 // commit stays within one slot of a Cluster. Elsewhere the checks and counters of a
 // commit may be of any shard.
 //
-// It must never say that a commit is done before it is on disk: the server has
-// to sync its append-only file with every write, and Open refuses one that does
-// not. It must never repeat a commit whose answer was lost, for that might apply
-// it twice. A failover to a replica can lose what the replica had not received, unless
-// Config.Wait asks for its confirmation. What has gone back in time is noticed, see
-// era.go, and nothing that was read of the lost history is committed on. While a Cluster moves the
-// slot of a shard, commits to that shard are refused with store.ErrUnavailable,
-// for a script cannot span the two nodes.
+// It must never say that a commit is done before it is on disk: the server has to sync its
+// append-only file with every write, and Open refuses one that does not. It must never repeat a
+// commit whose answer was lost, for that might apply it twice. A failover to a replica can lose
+// writes that the replica had not received, unless Config.Wait asks for its confirmation. A server
+// that has gone back in time is noticed, see era.go, and reads of the lost history are not
+// committed on. While a Cluster moves the slot of a shard, commits to that shard are refused with
+// store.ErrUnavailable, for a script cannot span the two nodes.
 //
 // Counters are exact up to MaxUnits.
 package redisstore
@@ -40,7 +39,7 @@ const MaxUnits = 1 << 53
 // Store is a store in Redis.
 type Store struct {
 	db redis.UniversalClient
-	// tails has connections that wait, so that nothing else waits for them.
+	// tails has connections that wait, so that no other call waits for them.
 	tails    redis.UniversalClient
 	cluster  bool
 	shards   int
@@ -53,7 +52,7 @@ type Store struct {
 
 	gate   *store.Gate
 	places []place
-	// probe looks at the era of a server whatever that is; look asks to look now.
+	// probe looks at the era of a server of any kind; look asks to look now.
 	probe redis.UniversalClient
 	look  chan chan struct{}
 
@@ -129,14 +128,14 @@ func openStore(ctx context.Context, config Config) (*Store, error) {
 	return s, nil
 }
 
-// quiet makes the client library silent, for the whole process: it would print
-// to standard error what it returns as errors, too.
+// quiet makes the client library silent, for the whole process: it would print to
+// standard error errors that it also returns.
 var quiet = sync.OnceFunc(logging.Disable)
 
-// Shards is the number of shards, fixed when the store was first opened.
+// Shards returns the number of shards, fixed when the store was first opened.
 func (s *Store) Shards() int { return s.shards }
 
-// Spans is true unless a commit has to stay within one slot of a Cluster.
+// Spans returns true unless a commit has to stay within one slot of a Cluster.
 func (s *Store) Spans() bool { return !s.cluster }
 
 // Ping returns nil when the store can be reached.
@@ -158,7 +157,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Bytes is the memory that Redis uses, all of its databases together: see store.Sized.
+// Bytes returns the memory that Redis uses, all of its databases together: see
+// store.Sized.
 func (s *Store) Bytes(ctx context.Context) (int64, error) {
 	var sum atomic.Int64
 	ask := func(ctx context.Context, node *redis.Client) error {
@@ -177,8 +177,8 @@ func (s *Store) Bytes(ctx context.Context) (int64, error) {
 	return sum.Load(), err
 }
 
-// Room is what is left below the maxmemory of the server, or of the master that has least; it is not
-// known where that is not set.
+// Room returns the bytes left below the maxmemory of the server, or of the master that has least; it
+// is not known where that is not set.
 func (s *Store) Room(ctx context.Context) (room int64, known bool, err error) {
 	var mu sync.Mutex
 	ask := func(ctx context.Context, node *redis.Client) error {
@@ -202,8 +202,8 @@ func (s *Store) Room(ctx context.Context) (room int64, known bool, err error) {
 	return room, known, err
 }
 
-// Close releases the store. Commits under way finish first, and callers that
-// wait in Tail are told that there is nothing.
+// Close releases the store. Commits under way finish first, and callers that wait in Tail
+// get no entries.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -242,7 +242,7 @@ func (s *Store) begin(ctx context.Context) error {
 
 func (s *Store) end() { s.calls.Done() }
 
-// place is what has the history of a shard.
+// place returns the place that has the history of a shard.
 func (s *Store) place(shard int) *place {
 	if s.cluster {
 		return &s.places[shard]
@@ -252,7 +252,7 @@ func (s *Store) place(shard int) *place {
 
 func (s *Store) lane(shard int) *lane { return s.lanes[shard] }
 
-// now is the time for a script: empty for the server's own.
+// now returns the time for a script: empty for the server's own.
 func (s *Store) now() string {
 	if s.clock == nil {
 		return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// appendTimer writes what is stored of a timer next to its name: the due time as
-// seconds and nanoseconds, and the data.
+// appendTimer writes the stored part of a timer next to its name: the due time as seconds
+// and nanoseconds, and the data.
 func appendTimer(to []byte, t *store.Timer) []byte {
 	to = strconv.AppendInt(to, t.Due.Unix(), 10)
 	to = append(to, ' ')
@@ -44,8 +44,8 @@ func parseTimer(member, stored string) (store.Timer, error) {
 	return store.Timer{TimerID: id, Due: time.Unix(seconds, nanos).UTC(), Data: []byte(parts[2])}, nil
 }
 
-// Due returns timers that are due: first their names, and then what is stored of
-// those there are, which is nothing most of the time.
+// Due returns timers that are due: first their names, and then the stored parts of those,
+// which are none most of the time.
 func (s *Store) Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]store.Timer, error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err

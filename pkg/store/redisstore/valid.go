@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// valid refuses batches that mean nothing.
+// valid refuses batches without a meaning.
 func valid(b *store.Batch) error {
 	if i := b.Idempotency; i != nil && i.TTL <= 0 {
 		return fmt.Errorf("redisstore: the idempotency key %s has a time to live of %v; it must be positive", i.Name, i.TTL)

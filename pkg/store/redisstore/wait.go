@@ -30,7 +30,7 @@ func (s *Store) write(ctx context.Context, script *script, args []any) (any, err
 	return reply, s.await(ctx, conn)
 }
 
-// await waits for what a connection has written last, and so for all that was written before.
+// await waits for the last writes of a connection, and so for all that was written before.
 func (s *Store) await(ctx context.Context, conn *redis.Conn) error {
 	confirmed, err := conn.Wait(ctx, s.config.Wait, WaitTimeout).Result()
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Store) confirm(ctx context.Context, era string) error {
 	return s.await(ctx, conn)
 }
 
-// conn is a connection to the server that has the first key.
+// conn returns a connection to the server that has the first key.
 func (s *Store) conn(ctx context.Context, args []any) (*redis.Conn, error) {
 	if db, ok := s.db.(*redis.Client); ok {
 		return db.Conn(), nil

@@ -36,7 +36,7 @@ func (w *watcher) remove(woken chan struct{}) {
 }
 
 // watch waits while any caller does. A caller that arrives while it waits is served by that
-// wait: having read the outbox just before, it wants what comes next as well.
+// wait: having read the outbox just before, it wants the next entry as well.
 func (w *watcher) watch(s *Store, shard int) {
 	for {
 		after, any := w.first()
@@ -64,7 +64,7 @@ func (w *watcher) first() (after int64, wanted bool) {
 	return after, wanted
 }
 
-// wake tells all who wait to look, and forgets them.
+// wake makes all waiting callers look, and forgets them.
 func (w *watcher) wake() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

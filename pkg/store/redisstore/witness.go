@@ -18,14 +18,14 @@ const vouchedField = "vouched"
 // maxMarks bounds the length of a mark. The shards of that many are on every node of a cluster.
 const maxMarks = 1024
 
-// mark is what was seen of a place, as it is kept elsewhere.
+// mark is the known history of a place, as it is kept elsewhere.
 type mark struct {
 	Place  string `json:"place"`
 	Era    string `json:"era"`
 	Writes int64  `json:"writes"`
 }
 
-// Mark returns what this process has seen of the store, empty while the store is not used.
+// Mark returns the known history of the store, empty while the store is not used.
 func (s *Store) Mark() (string, error) {
 	if s.gate.Lost() != nil {
 		return "", nil
@@ -40,7 +40,7 @@ func (s *Store) Mark() (string, error) {
 	return string(text), err
 }
 
-// Compare refuses the store from now on when it lacks what a mark says was seen of it, as if this
+// Compare refuses the store from now on when it lacks writes that a mark contains, as if this
 // process had seen that.
 func (s *Store) Compare(ctx context.Context, text string) error {
 	if text == "" || s.gate.Lost() != nil {

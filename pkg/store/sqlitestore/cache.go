@@ -4,7 +4,7 @@ package sqlitestore
 // remembers. A few hundred bytes each.
 const maxCached = 1 << 14
 
-// recordState is what the writer must know of a record to judge and apply a put.
+// recordState is the part of a record that the writer needs to judge and apply a put.
 type recordState struct {
 	// row is 0 when the record does not exist.
 	row int64
@@ -13,7 +13,7 @@ type recordState struct {
 	labels  string
 }
 
-// current is the version as callers know it.
+// current returns the version as callers know it.
 func (s recordState) current() int64 {
 	if s.row == 0 {
 		return 0
@@ -29,8 +29,8 @@ type timerState struct {
 	data string
 }
 
-// cache remembers what the writer last read or wrote. It is exact because nobody
-// else writes; it is cleared whenever a transaction is rolled back.
+// cache remembers the last reads and writes of the writer. It is exact because there is
+// one writer; it is cleared whenever a transaction is rolled back.
 type cache struct {
 	records  map[string]recordState
 	counters map[string]map[string]int64
@@ -98,7 +98,7 @@ func setNamed[V any](m map[string]map[string]V, owner, name string, value V) {
 	names[name] = value
 }
 
-// evict drops some entries, whichever come first.
+// evict drops some entries, in any order.
 func evict[K comparable, V any](m map[K]V) {
 	n := maxCached / 16
 	for key := range m {

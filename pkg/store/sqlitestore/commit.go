@@ -30,6 +30,24 @@ func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, er
 	return result, nil
 }
 
+// Probe judges a batch and applies nothing, see store.Store.
+func (s *Store) Probe(ctx context.Context, batch store.Batch) error {
+	if _, _, err := batch.Shard(s.Shards(), s.Spans()); err != nil {
+		return err
+	}
+	if err := validateBatch(&batch); err != nil {
+		return err
+	}
+	return s.write(ctx, func(w *writer) error {
+		now := w.now()
+		_, replayed, err := w.judgePreconditions(&batch, now)
+		if err != nil || replayed {
+			return err
+		}
+		return w.judgeCounts(&batch, now)
+	})
+}
+
 // validateBatch validates the keys, the puts and the counters of a batch.
 func validateBatch(b *store.Batch) error {
 	errs := []error{b.Entries()}
@@ -91,19 +109,9 @@ func validateBatch(b *store.Batch) error {
 // apply judges a batch and applies it.
 func (w *writer) apply(b *store.Batch, shard int) (store.Result, error) {
 	now := w.now()
-	if b.Idempotency != nil {
-		answer, replayed, err := w.replay(b.Idempotency, now)
-		if err != nil || replayed {
-			return store.Result{Replayed: replayed, Answer: answer}, err
-		}
-	}
-	if b.Fence != nil {
-		if err := w.checkFence(b.Fence, now); err != nil {
-			return store.Result{}, err
-		}
-	}
-	if err := w.checkVersions(b); err != nil {
-		return store.Result{}, err
+	answer, replayed, err := w.judgePreconditions(b, now)
+	if err != nil || replayed {
+		return store.Result{Replayed: replayed, Answer: answer}, err
 	}
 	counters, err := w.count(b, now)
 	if err != nil {
@@ -122,6 +130,22 @@ func (w *writer) apply(b *store.Batch, shard int) (store.Result, error) {
 		result.Admitted = fromMicros(now)
 	}
 	return result, nil
+}
+
+// judgePreconditions judges the idempotency key, the fence and the versions of a batch. It returns the
+// first answer of a batch that was applied before.
+func (w *writer) judgePreconditions(b *store.Batch, now int64) (answer []byte, replayed bool, err error) {
+	if b.Idempotency != nil {
+		if answer, replayed, err = w.replay(b.Idempotency, now); err != nil || replayed {
+			return answer, replayed, err
+		}
+	}
+	if b.Fence != nil {
+		if err := w.checkFence(b.Fence, now); err != nil {
+			return nil, false, err
+		}
+	}
+	return nil, false, w.checkVersions(b)
 }
 
 // checkVersions judges the preconditions in the order of the contract.
@@ -158,7 +182,7 @@ func (w *writer) checkVersion(key store.Key, want int64) error {
 	return nil
 }
 
-// record returns what is known of a record.
+// record returns the state of a record.
 func (w *writer) record(key string) (recordState, error) {
 	if state, ok := w.cache.records[key]; ok {
 		return state, nil
@@ -315,7 +339,7 @@ func (w *writer) remove(key store.Key) error {
 	return nil
 }
 
-// applyRest applies what has no precondition.
+// applyRest applies the parts without a precondition.
 func (w *writer) applyRest(b *store.Batch, shard int, appended []int64, now int64) error {
 	for i := range b.Events {
 		e := &b.Events[i]
@@ -339,7 +363,8 @@ func (w *writer) applyRest(b *store.Batch, shard int, appended []int64, now int6
 	return w.remember(b, appended, now)
 }
 
-// shardOf is the shard of what a batch puts: the batch's own, unless it is across shards.
+// shardOf returns the shard of a put of a batch: the batch's own, unless it is across
+// shards.
 func (w *writer) shardOf(b *store.Batch, key store.Key, own int) int {
 	if b.Across {
 		return key.Shard(len(w.heads.ahead))
@@ -379,7 +404,7 @@ func (w *writer) applyTimers(b *store.Batch, shard int) error {
 	return nil
 }
 
-// notNull is b, or no bytes when it is nil, which SQLite would store as NULL.
+// notNull returns b, or no bytes when it is nil, which SQLite would store as NULL.
 func notNull(b []byte) []byte {
 	if b == nil {
 		return []byte{}

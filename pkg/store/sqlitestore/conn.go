@@ -12,7 +12,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// dsn is the data source name of the file with these pragmas.
+// dsn returns the data source name of the file with these pragmas.
 func dsn(path string, pragmas ...string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *statement) bind(args []driver.Value) []driver.NamedValue {
 // exec runs the statement and returns how many rows it changed. The arguments
 // are int64, string, []byte or nil.
 func (s *statement) exec(args ...driver.Value) (int64, error) {
-	// SQLite interrupts nothing without a context, and the writer must not stop
-	// halfway because one of its callers has gone.
+	// SQLite does not interrupt without a context, and the writer must not stop halfway
+	// because one of its callers has gone.
 	result, err := s.execer.ExecContext(context.Background(), s.bind(args))
 	if err != nil {
 		return 0, err
@@ -184,8 +184,8 @@ func text(v driver.Value) string {
 	return ""
 }
 
-// blob returns a column that holds bytes; SQLite does not tell empty from NULL
-// apart here.
+// blob returns a column that holds bytes; SQLite does not distinguish empty from NULL
+// here.
 func blob(v driver.Value) []byte {
 	b, _ := v.([]byte)
 	return b

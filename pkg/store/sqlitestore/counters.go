@@ -18,7 +18,7 @@ func (w *writer) count(b *store.Batch, now int64) (values []int64, err error) {
 	case len(b.Reset) == 0 && distinct(b.Counters):
 		return w.countDistinct(b.Counters, now)
 	}
-	// What was counted before is written first: this may drop it, or be undone.
+	// Earlier counts are written first: this may drop it, or be undone.
 	if err := w.flush(); err != nil {
 		return nil, err
 	}
@@ -28,8 +28,35 @@ func (w *writer) count(b *store.Batch, now int64) (values []int64, err error) {
 	return w.countInTurn(b, now)
 }
 
+// judgeCounts returns the error of count, and changes nothing.
+func (w *writer) judgeCounts(b *store.Batch, now int64) error {
+	if len(b.Reset) == 0 && distinct(b.Counters) {
+		for i := range b.Counters {
+			var j judgement
+			if err := w.judge(&j, &b.Counters[i], i, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	if err := w.savepoint.run(); err != nil {
+		return fail("setting a savepoint", err)
+	}
+	_, err := w.countAll(b, now)
+	if failed(err) {
+		return err
+	}
+	if undone := w.undoCounts(b); undone != nil {
+		return undone
+	}
+	return err
+}
+
 // distinct reports that no counter is there twice, in a list that is short enough to
-// tell.
+// check.
 func distinct(counters []store.Counter) bool {
 	if len(counters) > mostJudged {
 		return false
@@ -44,7 +71,7 @@ func distinct(counters []store.Counter) bool {
 	return true
 }
 
-// countDistinct judges all counters, which know nothing of each other, before it
+// countDistinct judges all counters, which are independent of each other, before it
 // changes any.
 func (w *writer) countDistinct(counters []store.Counter, now int64) ([]int64, error) {
 	var room [mostJudged]judgement
@@ -64,8 +91,8 @@ func (w *writer) countDistinct(counters []store.Counter, now int64) ([]int64, er
 	return values, nil
 }
 
-// countInTurn applies steps of which the later see what the earlier did, and take it
-// with them when refused.
+// countInTurn applies steps of which the later see the results of the earlier, and take
+// it with them when refused.
 func (w *writer) countInTurn(b *store.Batch, now int64) (values []int64, err error) {
 	if err := w.savepoint.run(); err != nil {
 		return nil, fail("setting a savepoint", err)
@@ -77,17 +104,28 @@ func (w *writer) countInTurn(b *store.Batch, now int64) (values []int64, err err
 	if err == nil {
 		return values, fail("releasing a savepoint", w.keep.run())
 	}
+	if undone := w.undoCounts(b); undone != nil {
+		return nil, undone
+	}
+	return nil, err
+}
+
+// undoCounts returns to the savepoint before the counters of a batch.
+func (w *writer) undoCounts(b *store.Batch) error {
 	w.pending.clear()
 	for i := range b.Counters {
 		w.cache.forgetCounters(encodeKey(b.Counters[i].Owner))
 	}
-	if undoErr := w.undo.run(); undoErr != nil {
-		return nil, fail("undoing a batch", undoErr)
+	for i := range b.Reset {
+		w.cache.forgetCounters(encodeKey(b.Reset[i]))
 	}
-	if keepErr := w.keep.run(); keepErr != nil {
-		return nil, fail("undoing a batch", keepErr)
+	if err := w.undo.run(); err != nil {
+		return fail("undoing a batch", err)
 	}
-	return nil, err
+	if err := w.keep.run(); err != nil {
+		return fail("undoing a batch", err)
+	}
+	return nil
 }
 
 func (w *writer) countAll(b *store.Batch, now int64) ([]int64, error) {
@@ -123,7 +161,7 @@ func (w *writer) reset(owner string) error {
 	return nil
 }
 
-// judgement is what a counter holds before a batch.
+// judgement is the count of a counter before a batch.
 type judgement struct {
 	counterKey
 	value int64
@@ -133,8 +171,8 @@ type judgement struct {
 	expired int64
 }
 
-// judge reads a counter, the one with this index in its batch, and refuses what
-// exceeds its limit. It changes nothing.
+// judge reads a counter, the one with this index in its batch, and refuses a count above
+// its limit. It makes no change.
 func (w *writer) judge(j *judgement, c *store.Counter, index int, now int64) (err error) {
 	j.counterKey = counterKey{encodeKey(c.Owner), c.Name}
 	if c.Window > 0 {

@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql/driver"
@@ -13,11 +14,11 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Each opening of a file begins an era, for the file may be an older copy. A
-// witness next to it remembers the last era and how many events the file had at least: what
-// does not have them has gone back in time.
+// Each opening of a file begins an era, for the file may be an older copy. A witness next to it remembers
+// the last era and how many events the file had at least: a file without them has gone back in time. A
+// second witness may be where a copy of the whole folder does not have it.
 
-// witness is what was seen of a store.
+// witness is the known history of a store.
 type witness struct {
 	era    string
 	events int64
@@ -25,16 +26,24 @@ type witness struct {
 
 const witnessFormat = "%-32s %020d\n" // of one length, so that it is written in place
 
-func witnessFile(path string) string { return path + ".era" }
+// witnesses returns the files that remember a store: next to it, and where the configuration
+// says.
+func (config Config) witnesses() []string {
+	files := []string{config.Path + ".era"}
+	if config.Witness != "" {
+		files = append(files, config.Witness)
+	}
+	return files
+}
 
-// readWitness returns what was seen, or nil when there is nothing that can be read.
-func readWitness(path string) (*witness, error) {
-	text, err := os.ReadFile(witnessFile(path))
+// readWitness returns the known history, or nil when there is none.
+func readWitness(file string) (*witness, error) {
+	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sqlitestore: opening %s: %w", path, err)
+		return nil, fmt.Errorf("sqlitestore: reading what was seen of the store: %w", err)
 	}
 	var w witness
 	if _, err := fmt.Sscanf(string(text), "%s %d\n", &w.era, &w.events); err != nil {
@@ -43,29 +52,39 @@ func readWitness(path string) (*witness, error) {
 	return &w, nil
 }
 
-func (w witness) write(path string) error {
-	file, err := os.OpenFile(witnessFile(path), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return fmt.Errorf("sqlitestore: remembering the era of %s: %w", path, err)
+// write writes a witness to all of its files.
+func (w witness) write(files []string) error {
+	for _, path := range files {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return fmt.Errorf("sqlitestore: remembering the era of the store: %w", err)
+		}
+		_, err = fmt.Fprintf(file, witnessFormat, w.era, w.events)
+		if err := errors.Join(err, file.Sync(), file.Close(), syncFolder(filepath.Dir(path))); err != nil {
+			return fmt.Errorf("sqlitestore: remembering the era of the store in %s: %w", path, err)
+		}
 	}
-	_, err = fmt.Fprintf(file, witnessFormat, w.era, w.events)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return fmt.Errorf("sqlitestore: remembering the era of %s: %w", path, err)
-	}
-	return syncFolder(filepath.Dir(path))
+	return nil
 }
 
-// begin begins an era, unless the file has gone back: then lost says what it lacks.
+// begin begins an era, unless the file has gone back: then lost describes the missing
+// events.
 func (s *Store) beginEra(config Config) (lost string, err error) {
-	seen, err := readWitness(s.path)
-	if err != nil {
-		return "", err
-	}
 	eras, err := readEras(s.writer.conn)
 	if err != nil {
 		return "", fmt.Errorf("sqlitestore: reading %s: %w", s.path, explain(err))
 	}
-	if lost = seen.missing(eras, s.heads.sum()); lost != "" && !config.ContinueAfterRollback {
+	for _, file := range s.witnesses {
+		if file == config.Witness && len(eras) == 0 { // a new store in the place of one that was removed
+			continue
+		}
+		seen, err := readWitness(file)
+		if err != nil {
+			return "", err
+		}
+		lost = cmp.Or(lost, seen.missing(eras, s.heads.sum()))
+	}
+	if lost != "" && !config.ContinueAfterRollback {
 		return lost, nil
 	}
 	if lost != "" {
@@ -79,7 +98,7 @@ func (s *Store) beginEra(config Config) (lost string, err error) {
 	if err := s.writer.conn.exec(insert); err != nil {
 		return "", fmt.Errorf("sqlitestore: opening %s: %w", s.path, explain(err))
 	}
-	return "", witness{s.writer.era, s.heads.sum()}.write(s.path)
+	return "", witness{s.writer.era, s.heads.sum()}.write(s.witnesses)
 }
 
 // eras are those that a file knows, and the least fencing token of each.
@@ -104,7 +123,7 @@ func readEras(c *conn) (eras, error) {
 	})
 }
 
-// missing says what a file lacks of what was seen, or is empty.
+// missing describes the known events that a file lacks, or is empty.
 func (w *witness) missing(known eras, events int64) string {
 	if w == nil {
 		return ""
@@ -118,7 +137,7 @@ func (w *witness) missing(known eras, events int64) string {
 	return ""
 }
 
-// sum is how many events there ever were.
+// sum returns how many events there ever were.
 func (h *heads) sum() (sum int64) {
 	for shard := range h.seqs {
 		sum += h.seqs[shard].Load()
@@ -126,11 +145,12 @@ func (h *heads) sum() (sum int64) {
 	return sum
 }
 
-// Gate is nil, or refuses everything: a file that is open has one history.
+// Gate returns nil, or a gate that refuses all calls: a file that is open has one
+// history.
 func (s *Store) Gate() *store.Gate { return s.gate }
 
-// AcceptRollback lets a file be used that has gone back in time. It returns what was
-// lost, nothing when the file has not gone back.
+// AcceptRollback lets a file be used that has gone back in time. It returns the losses,
+// none when the file has not gone back.
 func AcceptRollback(ctx context.Context, config Config) (lost []string, err error) {
 	config.ContinueAfterRollback = false
 	s, err := Open(ctx, config)
@@ -140,7 +160,9 @@ func AcceptRollback(ctx context.Context, config Config) (lost []string, err erro
 	var gone *store.RolledBackError
 	if errors.As(s.gate.Lost(), &gone) {
 		lost = strings.Split(gone.Lost, "\n")
-		err = os.Remove(witnessFile(s.path))
+		for _, file := range s.witnesses {
+			err = errors.Join(err, remove(file))
+		}
 	}
 	return lost, errors.Join(err, s.Close())
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// errClosed is what a closed store answers.
+// errClosed is the error of a closed store.
 var errClosed = fmt.Errorf("%w: the store is closed", store.ErrUnavailable)
 
 // failure is an error of SQLite or the disk, as opposed to a batch that was

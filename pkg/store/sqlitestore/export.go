@@ -18,7 +18,7 @@ import (
 
 // Export writes a backup of a file, which another process may have open: it is all of the
 // store as it is at one moment. The log of the file cannot be written back while it is read,
-// so it grows by what is committed in the meantime.
+// so it grows by the commits in the meantime.
 func Export(ctx context.Context, config Config, out io.Writer) (tail backup.Tail, err error) {
 	config, err = config.withDefaults()
 	if err != nil {
@@ -56,7 +56,7 @@ func (x *export) write(out io.Writer) (tail backup.Tail, err error) {
 	if err != nil {
 		return tail, err
 	}
-	at := x.config.Clock() // what was committed until now is seen, and nothing later
+	at := x.config.Clock() // commits until now are seen, and no later ones
 	if x.w, err = backup.NewWriter(out, head); err != nil {
 		return tail, err
 	}
@@ -70,7 +70,7 @@ func (x *export) write(out io.Writer) (tail backup.Tail, err error) {
 	return x.w.End(at)
 }
 
-// head reads what the store is, and so begins what the transaction sees.
+// head reads the head of the store, and so begins the view of the transaction.
 func (x *export) head() (head backup.Head, err error) {
 	version, err := schemaVersion(x.conn)
 	if err != nil {
@@ -145,8 +145,8 @@ func (x *export) graves() error {
 	})
 }
 
-// history is read in the order in which it was written, which is that of the versions of
-// each record.
+// history reads entries in the order in which it was written, which is that of the
+// versions of each record.
 func (x *export) history() error {
 	return x.each("SELECT key, version, at, data FROM history ORDER BY rowid", func(row []driver.Value) error {
 		return x.w.Put(&backup.History{Key: decodeKey(text(row[0])), Entries: []store.HistoryEntry{
@@ -226,7 +226,7 @@ func (x *export) outbox() error {
 	})
 }
 
-// content is a column of bytes, also when another program has made text of it.
+// content returns a column of bytes, also when another program has made text of it.
 func content(v driver.Value) []byte {
 	if s, is := v.(string); is {
 		return []byte(s)

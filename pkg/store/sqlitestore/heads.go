@@ -11,8 +11,8 @@ import (
 // seqBits are the bits of an outbox row id that hold the sequence number.
 const seqBits = 44
 
-// rowid is the row id of an outbox entry: entries of a shard are next to each
-// other, in order, and need no index.
+// rowid returns the row id of an outbox entry: entries of a shard are next to each other,
+// in order, and need no index.
 func rowid(shard int, seq int64) int64 { return int64(shard)<<seqBits | seq }
 
 // seqOf returns the sequence number in a row id.

@@ -17,7 +17,8 @@ const (
 	purgeEvery = 10 * time.Second
 )
 
-// answerKey is how an idempotency key is stored: so much of a hash that no two are alike.
+// answerKey returns how an idempotency key is stored: so much of a hash that no two are
+// alike.
 func answerKey(owner store.Key, name string) []byte {
 	of := encodeKey(owner)
 	text := binary.AppendUvarint(make([]byte, 0, 256), uint64(len(of)))
@@ -25,7 +26,7 @@ func answerKey(owner store.Key, name string) []byte {
 	return sum[:16]
 }
 
-// Answer returns what was stored with an idempotency key, see store.Store.
+// Answer returns the bytes stored with an idempotency key, see store.Store.
 func (s *Store) Answer(ctx context.Context, owner store.Key, name string) ([]byte, error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (s *Store) AnswerVersion(ctx context.Context, owner store.Key, name string)
 	return version, nil
 }
 
-// replay returns what is stored with an idempotency key.
+// replay returns the bytes stored with an idempotency key.
 func (w *writer) replay(i *store.Idempotency, now int64) (answer []byte, replayed bool, err error) {
 	var digest string
 	_, err = w.findAnswer.first(func(row []driver.Value) {
@@ -76,7 +77,8 @@ func (w *writer) remember(b *store.Batch, appended []int64, now int64) error {
 	return fail("storing an answer", w.setAnswer.run(answerKey(i.Owner, i.Name), i.Digest, notNull(i.Answer), expires, of, version))
 }
 
-// entryOf is what is stored of a history entry of the batch: nothing for the zero key.
+// entryOf returns the stored reference to a history entry of the batch: NULL for the zero
+// key.
 func entryOf(b *store.Batch, appended []int64, key store.Key) (of, version driver.Value) {
 	if key == (store.Key{}) {
 		return nil, nil

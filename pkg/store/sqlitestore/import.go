@@ -18,12 +18,12 @@ import (
 const importStep = 20_000
 
 // Import makes the file of a backup, of a store in any database. There may be a file that has
-// nothing but what services keep for themselves, in namespaces that begin with "_": it is
-// replaced. The backup has another name until it is whole, so that a restore that was killed
-// is begun again.
+// only internal records of services, in namespaces that begin with "_": it is replaced. The
+// backup has another name until it is whole, so that a restore that was killed is begun
+// again.
 //
-// The file begins a new era: no fencing token, no id of an event and no cache of what came
-// after the backup counts in it.
+// The file begins a new era: no fencing token, no id of an event and no cache from after
+// the backup counts in it.
 func Import(ctx context.Context, config Config, from backup.Source) (err error) {
 	config, err = config.withDefaults()
 	if err != nil {
@@ -43,7 +43,7 @@ func Import(ctx context.Context, config Config, from backup.Source) (err error) 
 		return err
 	}
 	made := config
-	made.Path = restoring(config.Path)
+	made.Path, made.Witness = restoring(config.Path), ""
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, removeAll(made.Path))
@@ -52,8 +52,8 @@ func Import(ctx context.Context, config Config, from backup.Source) (err error) 
 	if err := build(ctx, made, from); err != nil {
 		return fmt.Errorf("sqlitestore: restoring %s: %w", config.Path, explain(err))
 	}
-	// What remembers the store of before would say that this one has gone back.
-	for _, old := range []string{witnessFile(config.Path), config.Path + "-wal", config.Path + "-shm"} {
+	// A witness of the earlier store would say that this one has gone back.
+	for _, old := range append(config.witnesses(), config.Path+"-wal", config.Path+"-shm") {
 		if err := remove(old); err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func Import(ctx context.Context, config Config, from backup.Source) (err error) 
 	return syncFolder(filepath.Dir(config.Path))
 }
 
-// restoring is what a file is called until it is whole.
+// restoring returns the name of a file until it is whole.
 func restoring(path string) string { return path + ".restoring" }
 
 // refuseHalf refuses a store whose restore was killed: who starts a server then means the
@@ -139,7 +139,7 @@ func removeAll(path string) error {
 	return errors.Join(errs...)
 }
 
-// build makes a file. Nobody reads it before it is whole and synced, so it is written without
+// build makes a file. It is not read before it is whole and synced, so it is written without
 // a journal.
 func build(ctx context.Context, config Config, from backup.Source) (err error) {
 	if err := removeAll(config.Path); err != nil {
@@ -274,7 +274,7 @@ func (m *imports) put(item backup.Item) error {
 	return fmt.Errorf("unknown item %T", item)
 }
 
-// entryAt is what is stored of a history entry; nothing when there is none.
+// entryAt returns the stored reference to a history entry; NULL when there is none.
 func entryAt(id, key string, version int64) (of, at driver.Value) {
 	if id == "" {
 		return nil, nil
@@ -350,8 +350,9 @@ func (m *imports) answer(a *backup.Answer) error {
 	return m.putAnswer.run(key, a.Digest, notNull(a.Answer), micros(a.Expires), of, version)
 }
 
-// finish writes what follows from all items: the times of records that were only appended to,
-// the index of labels, and the eras, of which the last begins when the file is opened.
+// finish writes the parts that follow from all items: the times of records that were only
+// appended to, the index of labels, and the eras, of which the last begins when the file is
+// opened.
 func (m *imports) finish(from backup.Source, config Config) error {
 	const dates = "UPDATE records SET updated = coalesce((SELECT at FROM history h WHERE h.key = records.key " +
 		"ORDER BY version DESC LIMIT 1), ?) WHERE updated = ?"

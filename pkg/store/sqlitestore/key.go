@@ -12,28 +12,28 @@ import (
 // not contain it; it sorts before all printable text.
 const separator = "\x1f"
 
-// encodeKey is how a key is stored: ids of one namespace and kind are next to
-// each other, in the order of their bytes.
+// encodeKey returns how a key is stored: ids of one namespace and kind are next to each
+// other, in the order of their bytes.
 func encodeKey(key store.Key) string { return scope(key.Namespace, key.Kind) + key.ID }
 
-// scope is the prefix of all keys of a namespace and kind.
+// scope returns the prefix of all keys of a namespace and kind.
 func scope(namespace, kind string) string {
 	return namespace + separator + kind + separator
 }
 
-// scopeEnd is the first key after all those of a scope.
+// scopeEnd returns the first key after all those of a scope.
 func scopeEnd(scope string) string {
 	return scope[:len(scope)-1] + "\x20"
 }
 
-// decodeKey is the inverse of encodeKey.
+// decodeKey returns the inverse of encodeKey.
 func decodeKey(encoded string) store.Key {
 	namespace, rest, _ := strings.Cut(encoded, separator)
 	kind, id, _ := strings.Cut(rest, separator)
 	return store.Key{Namespace: namespace, Kind: kind, ID: id}
 }
 
-// validate returns what is wrong with a key.
+// validate returns the problem with a key.
 func validate(key store.Key) error {
 	switch {
 	case len(key.ID) > store.MaxIDBytes:
@@ -46,8 +46,8 @@ func validate(key store.Key) error {
 	return nil
 }
 
-// micros is how a time is stored: microseconds since 1970.
+// micros returns how a time is stored: microseconds since 1970.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
-// fromMicros is the inverse of micros.
+// fromMicros returns the inverse of micros.
 func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }

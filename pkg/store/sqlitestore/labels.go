@@ -10,8 +10,8 @@ import (
 // errLabels means that stored labels make no sense.
 var errLabels = errors.New("stored labels are damaged: restore the file from a backup")
 
-// encodeLabels is how labels are stored in a record: names and values by turns,
-// each behind its length, by ascending name. No labels are "".
+// encodeLabels returns how labels are stored in a record: names and values by turns, each
+// behind its length, by ascending name. No labels are "".
 func encodeLabels(labels map[string]string) string {
 	if len(labels) == 0 {
 		return ""
@@ -26,7 +26,7 @@ func encodeLabels(labels map[string]string) string {
 	return string(b)
 }
 
-// decodeLabels is the inverse of encodeLabels.
+// decodeLabels returns the inverse of encodeLabels.
 func decodeLabels(encoded string) (map[string]string, error) {
 	if encoded == "" {
 		return nil, nil

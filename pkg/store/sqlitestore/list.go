@@ -33,7 +33,7 @@ func (s *Store) List(ctx context.Context, query store.Query) (store.Page, error)
 	if err != nil {
 		return store.Page{}, s.readError(ctx, doing, err)
 	}
-	defer rows.Close() // rows.Err tells of failures
+	defer rows.Close() // rows.Err reports failures
 	var page store.Page
 	for rows.Next() {
 		var key string
@@ -55,7 +55,7 @@ func (s *Store) List(ctx context.Context, query store.Query) (store.Page, error)
 	return page, nil
 }
 
-// listQuery is the query for one record more than a page.
+// listQuery returns the query for one record more than a page.
 func listQuery(query store.Query) (text string, args []any) {
 	scope := scope(query.Namespace, query.Kind)
 	order, beyond := "ASC", " > ?"

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// errLocked is what tryLock answers when the lock is taken.
+// errLocked is the error of tryLock when the lock is taken.
 var errLocked = errors.New("locked")
 
 // fileLock is an exclusive lock on a file next to the store. The system frees it

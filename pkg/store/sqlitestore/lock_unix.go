@@ -19,7 +19,7 @@ func tryLock(file *os.File) error {
 	return err
 }
 
-// freeLock frees what tryLock took.
+// freeLock frees the lock of tryLock.
 func freeLock(file *os.File) error { return unix.Flock(int(file.Fd()), unix.LOCK_UN) }
 
 // syncFolder makes the names in a folder durable.

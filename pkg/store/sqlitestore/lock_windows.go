@@ -21,10 +21,10 @@ func tryLock(file *os.File) error {
 	return err
 }
 
-// freeLock frees what tryLock took.
+// freeLock frees the lock of tryLock.
 func freeLock(file *os.File) error {
 	return windows.UnlockFileEx(windows.Handle(file.Fd()), 0, 1, 0, &windows.Overlapped{Offset: lockedByte})
 }
 
-// syncFolder does nothing: Windows keeps names durable with their files.
+// syncFolder has no effect: Windows keeps names durable with their files.
 func syncFolder(string) error { return nil }

@@ -47,7 +47,7 @@ func (s *Store) Tail(ctx context.Context, after map[int]int64, limit int, wait t
 	}
 }
 
-// tailNow returns what is there now.
+// tailNow returns the present entries.
 func (s *Store) tailNow(ctx context.Context, after map[int]int64, limit int) ([]store.OutboxEntry, error) {
 	var shards []int
 	for _, shard := range slices.Sorted(maps.Keys(after)) {
@@ -84,7 +84,7 @@ func (s *Store) entries(ctx context.Context, entries []store.OutboxEntry, shard 
 	if err != nil {
 		return nil, s.readError(ctx, doing, err)
 	}
-	defer rows.Close() // rows.Err tells of failures
+	defer rows.Close() // rows.Err reports failures
 	for rows.Next() {
 		var row int64
 		entry := store.OutboxEntry{Shard: shard}
@@ -133,7 +133,7 @@ func (s *Store) Trim(ctx context.Context, shard int, through int64) error {
 	return nil
 }
 
-// checkShard returns what is wrong with a shard's number.
+// checkShard returns the problem with a shard's number.
 func (s *Store) checkShard(shard int) error {
 	if shard < 0 || shard >= s.Shards() {
 		return fmt.Errorf("sqlitestore: no shard %d: there are 0 to %d", shard, s.Shards()-1)

@@ -19,7 +19,7 @@ func (p *pending) clear() {
 	clear(p.windows)
 }
 
-// flush writes what is pending.
+// flush writes pending changes.
 func (w *writer) flush() error {
 	for key, value := range w.pending.counters {
 		if err := w.setCounter.run(key.owner, key.name, value); err != nil {

@@ -69,8 +69,8 @@ func (s *Store) Get(ctx context.Context, key store.Key) (store.Record, error) {
 	return record, nil
 }
 
-// scanRecord reads a record from a row of version, labels, updated, data and
-// what else is asked for.
+// scanRecord reads a record from a row of version, labels, updated, data and the further
+// columns.
 func scanRecord(row interface{ Scan(...any) error }, more ...any) (store.Record, error) {
 	var record store.Record
 	var labels []byte
@@ -94,7 +94,7 @@ func (s *Store) History(ctx context.Context, key store.Key, after int64, limit i
 	if err != nil {
 		return nil, s.readError(ctx, doing, err)
 	}
-	defer rows.Close() // rows.Err tells of failures
+	defer rows.Close() // rows.Err reports failures
 	var entries []store.HistoryEntry
 	for rows.Next() {
 		var entry store.HistoryEntry
@@ -121,7 +121,7 @@ func (s *Store) Counters(ctx context.Context, owner store.Key) (map[string]int64
 	if err != nil {
 		return nil, s.readError(ctx, doing, err)
 	}
-	defer rows.Close() // rows.Err tells of failures
+	defer rows.Close() // rows.Err reports failures
 	values := map[string]int64{}
 	for rows.Next() {
 		var name string

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"syscall"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// reserveSize is the room that is kept for what is under way when the disk gets full.
+// reserveSize is the room that is kept for work under way when the disk gets full.
 const reserveSize = 2 << 20
 
 // elbowRoom must remain free when the reserve is made: the server's other files, such as its
@@ -19,7 +20,7 @@ const reserveSize = 2 << 20
 const elbowRoom = 1 << 20
 
 // reserve is a file that holds room on the disk. It is given up when the disk is full, so
-// that what is under way can end, and when the store is opened, which needs small files.
+// that work under way can end, and when the store is opened, which needs small files.
 // While it cannot be made the store is not ready for more work.
 type reserve struct {
 	path string
@@ -34,9 +35,13 @@ func (r *reserve) keep() error {
 	if r.held {
 		return nil
 	}
-	err := writeZeros(r.path, reserveSize+elbowRoom)
+	// The disk is never full in between: small files of the server are written meanwhile.
+	room, err := roomOf(r.path)
+	if err == nil && room < reserveSize+elbowRoom {
+		err = syscall.ENOSPC
+	}
 	if err == nil {
-		err = os.Truncate(r.path, reserveSize)
+		err = writeZeros(r.path, reserveSize)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("%w: keeping %d bytes in reserve and %d free: %w: the disk is full: free some space",

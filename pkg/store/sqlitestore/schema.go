@@ -170,7 +170,7 @@ func migrate(c *conn, config Config) error {
 	return nil
 }
 
-// transaction is what leads from a version of the schema to the next.
+// transaction returns the statements that lead from a version of the schema to the next.
 func transaction(config Config, version int) string {
 	to := config.steps[version]
 	text := fmt.Sprintf("BEGIN IMMEDIATE; %s; PRAGMA application_id = %d; PRAGMA user_version = %d;",
@@ -190,7 +190,7 @@ func transaction(config Config, version int) string {
 // readable returns why a file cannot be used as it is or be raised, or nil.
 func readable(c *conn, config Config, version int) error {
 	if version < stamped {
-		return nil // its version tells all
+		return nil // its version suffices
 	}
 	s, err := c.prepare("SELECT format, program FROM stamp")
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package sqlitestore keeps the contract of package store in one SQLite file, for
-// an Interlock that runs in one process with nothing else installed.
+// Package sqlitestore keeps the contract of package store in one SQLite file, for an
+// Interlock that runs in one process without other software.
 //
-// One goroutine writes. It takes whatever commits are waiting, applies them in
-// one transaction and answers them after the one fsync that they share; a batch
-// that is refused leaves its neighbours alone. Reads have connections of their
-// own and see every commit that was answered.
+// One goroutine writes. It takes the waiting commits, applies them in one transaction and
+// answers them after the one fsync that they share; a batch that is refused leaves its
+// neighbours alone. Reads have connections of their own and see every commit that was
+// answered.
 //
 // It must never answer a commit before it is durable, and never share its file
 // with another process: waiters are woken within this one.
@@ -36,10 +36,13 @@ type Config struct {
 	// Path of the file. It is created when it does not exist, its folder is not.
 	// Next to it live Path-wal, Path-shm, Path.lock and Path.reserve.
 	Path string
-	// Shards of a new file, DefaultShards when 0. A file keeps the number that
-	// it was created with, whatever is asked for here.
+	// Witness is a file outside of the folder of Path that remembers the history of the store, too, so that an
+	// older copy of the whole folder is noticed. Empty for none.
+	Witness string
+	// Shards of a new file, DefaultShards when 0. A file keeps the number that it was
+	// created with, regardless of this field.
 	Shards int
-	// Clock is what leases, windows and expiries go by, time.Now when nil.
+	// Clock is the clock of leases, windows and expiries, time.Now when nil.
 	Clock func() time.Time
 	// Readers is the number of connections for reading, 4 when 0.
 	Readers int
@@ -48,8 +51,8 @@ type Config struct {
 	ContinueAfterRollback bool
 	// Logger gets that error, slog.Default() when nil.
 	Logger *slog.Logger
-	// Observe is told of each transaction: how many commits it carries, and how many wait
-	// for the next one. It must be quick; nil for nobody.
+	// Observe is notified of each transaction: how many commits it carries, and how many
+	// wait for the next one. It must be quick; nil if there is none.
 	Observe func(commits, waiting int)
 	// Program is the version of the program, which a file records that it makes or raises.
 	Program string
@@ -61,14 +64,16 @@ type Config struct {
 
 // Store is a store in a SQLite file.
 type Store struct {
-	path    string
-	clock   func() time.Time
-	lock    *fileLock
-	gate    *store.Gate
-	readers *sql.DB
-	reads   *reads
-	writer  *writer
-	heads   *heads
+	path string
+	// witnesses are files that remember the newest state of the store that was seen.
+	witnesses []string
+	clock     func() time.Time
+	lock      *fileLock
+	gate      *store.Gate
+	readers   *sql.DB
+	reads     *reads
+	writer    *writer
+	heads     *heads
 	// stopped is closed by Close, to wake waiting callers.
 	stopped chan struct{}
 	// grace is how long a caller that gave up waits for the answer to a write
@@ -89,7 +94,7 @@ func Open(ctx context.Context, config Config) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: config.Path, clock: config.Clock, grace: time.Second, stopped: make(chan struct{})}
+	s := &Store{path: config.Path, witnesses: config.witnesses(), clock: config.Clock, grace: time.Second, stopped: make(chan struct{})}
 	s.lock, err = lockFile(config.Path)
 	if err != nil {
 		return nil, err
@@ -140,7 +145,7 @@ func Open(ctx context.Context, config Config) (_ *Store, err error) {
 	if s.reads, err = prepareReads(ctx, s.readers); err != nil {
 		return nil, fmt.Errorf("sqlitestore: preparing %s: %w", config.Path, explain(err))
 	}
-	// Without a reserve, the store serves what it can and is not ready.
+	// Without a reserve, the store serves calls as far as it can and is not ready.
 	_ = spare.keep()
 	s.writer.start()
 	return s, nil
@@ -174,10 +179,10 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Shards is the number of shards that the file was created with.
+// Shards returns the number of shards that the file was created with.
 func (s *Store) Shards() int { return len(s.heads.seqs) }
 
-// Spans is true: all shards are in the one file.
+// Spans returns true: all shards are in the one file.
 func (s *Store) Spans() bool { return true }
 
 // Ping returns nil when the file can be read, the last commit did not fail, and there is
@@ -198,7 +203,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Bytes is the size of the database and of its log, see store.Sized.
+// Bytes returns the size of the database and of its log, see store.Sized.
 func (s *Store) Bytes(context.Context) (int64, error) {
 	var sum int64
 	for _, file := range []string{s.path, s.path + "-wal"} {
@@ -213,23 +218,23 @@ func (s *Store) Bytes(context.Context) (int64, error) {
 	return sum, nil
 }
 
-// Close finishes the commits under way and closes the file. Calls that come
-// later answer store.ErrUnavailable. Closing again does nothing.
+// Close finishes the commits under way and closes the file. Calls that come later answer
+// store.ErrUnavailable. Closing again has no effect.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.closed.Store(true)
 		close(s.stopped)
 		s.writer.stop()
 		if s.gate.Lost() == nil && s.writer.broken.Load() == nil {
-			s.err = witness{s.writer.era, s.heads.sum()}.write(s.path)
+			s.err = witness{s.writer.era, s.heads.sum()}.write(s.witnesses)
 		}
 		s.err = errors.Join(s.err, s.release())
 	})
 	return s.err
 }
 
-// release closes whatever is open. The readers go first: the last connection
-// writes the log back into the file and removes it.
+// release closes all that is open. The readers go first: the last connection writes the
+// log back into the file and removes it.
 func (s *Store) release() error {
 	var errs []error
 	if s.readers != nil {
@@ -245,7 +250,7 @@ func (s *Store) release() error {
 	return nil
 }
 
-// usable returns why nothing can be asked of the store now, or nil.
+// usable returns why the store cannot be used now, or nil.
 func (s *Store) usable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

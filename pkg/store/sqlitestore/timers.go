@@ -8,8 +8,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Due returns timers that are due, see store.Store. Most of the time there are none,
-// and one query for each kind tells.
+// Due returns timers that are due, see store.Store. Most of the time there are none, and
+// one query for each kind shows that.
 func (s *Store) Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]store.Timer, error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int, kinds ...stri
 	return timers, nil
 }
 
-// Backlog tells what waits, see store.Store.
+// Backlog counts the waiting entries and timers, see store.Store.
 func (s *Store) Backlog(ctx context.Context, kinds ...string) (store.Backlog, error) {
 	if err := s.usable(ctx); err != nil {
 		return store.Backlog{}, err
@@ -57,7 +57,7 @@ func (s *Store) dueShards(ctx context.Context, kind string, now time.Time) ([]in
 	if err != nil {
 		return nil, s.readError(ctx, readingTimers, err)
 	}
-	defer rows.Close() // rows.Err tells of failures
+	defer rows.Close() // rows.Err reports failures
 	var shards []int
 	for rows.Next() {
 		var shard int
@@ -78,7 +78,7 @@ func (s *Store) appendDue(ctx context.Context, timers []store.Timer, kind string
 	if err != nil {
 		return nil, s.readError(ctx, readingTimers, err)
 	}
-	defer rows.Close() // rows.Err tells of failures
+	defer rows.Close() // rows.Err reports failures
 	for rows.Next() {
 		var timer store.Timer
 		var key string

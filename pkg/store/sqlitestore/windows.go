@@ -19,9 +19,9 @@ type window struct {
 	since int64
 }
 
-// readWindow judges a windowed counter: what it holds in a window of this length.
-// All units after the window's begin count, also those that are later than now: a
-// clock that steps back must not admit more.
+// readWindow judges a windowed counter: its count in a window of this length. All units
+// after the window's begin count, also those that are later than now: a clock that steps
+// back must not admit more.
 func (w *writer) readWindow(j *judgement, length, now int64) (err error) {
 	if j.window, err = w.windowOf(j.counterKey); err != nil {
 		return err

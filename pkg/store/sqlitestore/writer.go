@@ -34,12 +34,12 @@ type request struct {
 type writer struct {
 	conn  *conn
 	clock func() time.Time
-	// observe is told of each group.
+	// observe is notified of each group.
 	observe func(commits, waiting int)
 	queue   queue
 	ended   chan struct{}
-	// broken is set when the disk failed in a way that leaves unknown what it
-	// holds. Nothing is answered from then on.
+	// broken is set when the disk failed in a way that leaves its content unknown. No
+	// call is answered from then on.
 	broken atomic.Pointer[error]
 	// failing is why the last transaction failed, nil when it did not.
 	failing atomic.Pointer[error]
@@ -150,7 +150,7 @@ func (w *writer) start() {
 	}()
 }
 
-// stop lets the writer finish what waits, and waits for it.
+// stop lets the writer finish waiting commits, and waits for it.
 func (w *writer) stop() {
 	w.queue.shut()
 	<-w.ended
@@ -213,7 +213,7 @@ func (w *writer) transact(group []*request) error {
 	return nil
 }
 
-// finish writes what a group leaves to be written once.
+// finish writes the parts that a group leaves to be written once.
 func (w *writer) finish() error {
 	for shard, seq := range w.heads.moved() {
 		if err := w.setHead.run(seq, int64(shard)); err != nil {
@@ -226,10 +226,10 @@ func (w *writer) finish() error {
 	return w.purgeAnswers(micros(w.clock()))
 }
 
-// commitFailed sorts out what a failed COMMIT means. A full disk is found out
-// before the transaction is marked as complete, so nothing was applied. After
-// any other failure the log may hold the transaction or not, and the next to
-// open the file decides: until then nothing may be answered.
+// commitFailed interprets a failed COMMIT. A full disk is found out before the
+// transaction is marked as complete, so no commit was applied. After any other failure
+// the log may hold the transaction or not, and the next to open the file decides: until
+// then no call may be answered.
 func (w *writer) commitFailed(err error) error {
 	if code(err) == sqlite3.SQLITE_FULL {
 		return w.abandon(unavailable("committing", err))
@@ -256,5 +256,5 @@ func unavailable(doing string, err error) error {
 	return fmt.Errorf("%w: %s: %w", store.ErrUnavailable, doing, explain(err))
 }
 
-// now is the time on the store's clock, in microseconds.
+// now returns the time on the store's clock, in microseconds.
 func (w *writer) now() int64 { return micros(w.clock()) }

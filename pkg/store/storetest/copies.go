@@ -71,7 +71,7 @@ func (c *copies) backup() *backup.File {
 	return f
 }
 
-// restored is the copy of a backup.
+// restored returns the copy of a backup.
 func (c *copies) restored(from backup.Source) *fixture {
 	c.Helper()
 	if err := c.Import(c.T, from); err != nil {
@@ -80,7 +80,7 @@ func (c *copies) restored(from backup.Source) *fixture {
 	return c.other()
 }
 
-// other is the store that was restored.
+// other returns the store that was restored.
 func (c *copies) other() *fixture {
 	c.Helper()
 	return &fixture{T: c.T, Store: c.Open(c.T), ctx: c.ctx, clock: c.clock}
@@ -167,8 +167,8 @@ func (f *fixture) change(r *rand.Rand, n int, b *store.Batch, key, log store.Key
 	}
 }
 
-// everything is all that a store tells, as lines of text. Leases are not part of a copy, and eras
-// are random.
+// everything returns all that a store tells, as lines of text. Leases are not part of a copy, and
+// eras are random.
 func (f *fixture) everything(commits int) []string {
 	f.Helper()
 	var all []string

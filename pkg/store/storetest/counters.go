@@ -3,7 +3,9 @@ package storetest
 import (
 	"errors"
 	"math"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -18,12 +20,13 @@ var counterTests = []test{
 	{"in order within a batch", countersInOrder},
 	{"that mean nothing", badCounters},
 	{"reset", resetCounters},
+	{"probed, and the rest of a batch", probeChangesNothing},
 	{"independent of the record", countersWithoutRecord},
 	{"limit holds under concurrency", limitUnderConcurrency},
 	{"no increment is lost", noLostIncrement},
 }
 
-// add is a batch that adds to one plain counter.
+// add returns a batch that adds to one plain counter.
 func add(owner store.Key, name string, delta, limit int64) store.Batch {
 	return store.Batch{Counters: []store.Counter{{Owner: owner, Name: name, Delta: delta, Limit: limit}}}
 }
@@ -111,6 +114,48 @@ func badCounters(f *fixture) {
 	f.gone(a)
 	if got := admitted(f, a, "w", hour); got != 2 || len(f.counters(a)) > 0 {
 		f.Errorf("left are %d units and the counters %v", got, f.counters(a))
+	}
+}
+
+// probeChangesNothing probes batches of all kinds of changes, of which those that follow would see any
+// that was applied.
+func probeChangesNothing(f *fixture) {
+	a := run("a")
+	f.commit(store.Batch{Counters: []store.Counter{
+		{Owner: a, Name: "plain", Delta: 1, Limit: 3}, {Owner: a, Name: "window", Delta: 1, Limit: 3, Window: hour},
+	}})
+	batch := create(a, "data")
+	batch.Idempotency = &store.Idempotency{Owner: a, Name: "once", Digest: "d", TTL: hour}
+	batch.Events = []store.Event{{Key: a, ID: "e", Subject: "s"}}
+	batch.SetTimers = []store.Timer{{TimerID: store.TimerID{Key: a, Name: "t"}, Due: time.Unix(1, 0)}}
+	batch.Counters = []store.Counter{
+		{Owner: a, Name: "plain", Delta: 2, Limit: 3}, {Owner: a, Name: "window", Delta: 2, Limit: 3, Window: hour},
+	}
+	twice := store.Batch{Counters: append(slices.Clone(batch.Counters), store.Counter{Owner: a, Name: "plain", Delta: -3, Limit: store.NoLimit})}
+	reset := store.Batch{Reset: []store.Key{a}, Counters: batch.Counters}
+	full := store.Batch{Counters: append(slices.Clone(batch.Counters), store.Counter{Owner: a, Name: "plain", Delta: 1, Limit: 3})}
+	for range 3 {
+		for _, b := range []store.Batch{batch, twice, reset} {
+			if err := f.Probe(f.ctx, b); err != nil {
+				f.Errorf("probe: %v", err)
+			}
+		}
+		if err := f.Probe(f.ctx, full); !errors.Is(err, store.ErrLimit) {
+			f.Errorf("a probe over the limit answered %v", err)
+		}
+		f.gone(a)
+		if got := f.counters(a); got["plain"] != 1 || admitted(f, a, "window", hour) != 1 {
+			f.Errorf("counters after a probe: %v, %d", got, admitted(f, a, "window", hour))
+		}
+		if len(f.events()) > 0 || len(f.due(time.Unix(2, 0), 10)) > 0 {
+			f.Errorf("a probe has left events or timers")
+		}
+	}
+	if result := f.commit(batch); result.Replayed || result.Counters[0] != 3 || result.Counters[1] != 3 {
+		f.Errorf("the commit after probes answered %+v", result)
+	}
+	if err := f.Probe(f.ctx, batch); err != nil {
+		f.Errorf("a probe of a batch that was applied: %v", err)
 	}
 }
 

@@ -22,7 +22,7 @@ var earlierTests = []test{
 	{"writers in parallel", earlierInParallel},
 }
 
-// entries are history entries as texts.
+// entries returns history entries as texts.
 func entries(texts ...string) [][]byte {
 	data := make([][]byte, 0, len(texts))
 	for _, text := range texts {
@@ -31,7 +31,7 @@ func entries(texts ...string) [][]byte {
 	return data
 }
 
-// several is a put with a history entry of its last version and earlier ones.
+// several returns a put with a history entry of its last version and earlier ones.
 func several(key store.Key, expect int64, last string, earlier ...string) store.Put {
 	return store.Put{Key: key, Expect: expect, Data: []byte("data of " + last), History: []byte(last), Earlier: entries(earlier...)}
 }
@@ -150,7 +150,7 @@ func earlierConflict(f *fixture) {
 	f.gone(b)
 }
 
-// most is a put with n entries next to the last.
+// most returns a put with n entries next to the last.
 func most(key store.Key, n int) store.Put {
 	put := several(key, store.AnyVersion, "last")
 	for i := range n {

@@ -16,7 +16,8 @@ var entryTests = []test{
 	{"a log", log},
 }
 
-// logged is a batch that adds an entry to the log of a, announces it and answers by it.
+// logged returns a batch that adds an entry to the log of a, announces it and answers by
+// it.
 func logged(a store.Key, name, entry string) store.Batch {
 	return store.Batch{
 		Idempotency: &store.Idempotency{Owner: a, Name: name, Digest: "d", Entry: a, TTL: hour},

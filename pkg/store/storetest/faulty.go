@@ -37,7 +37,7 @@ type Faulty struct {
 
 var _ store.Store = (*Faulty)(nil)
 
-// Nth is a Decide that lets a fault befall the nth commit only, counted from 1.
+// Nth returns a Decide that lets a fault befall the nth commit only, counted from 1.
 func Nth(n int, fault Fault) func(int, *store.Batch) Fault {
 	return func(i int, _ *store.Batch) Fault {
 		if i == n {
@@ -49,6 +49,15 @@ func Nth(n int, fault Fault) func(int, *store.Batch) Fault {
 
 // Commits returns how many commits there were, failed ones included.
 func (f *Faulty) Commits() int { return int(f.commits.Load()) }
+
+// Probe judges the batch, or fails as Decide says. It counts as a commit.
+func (f *Faulty) Probe(ctx context.Context, batch store.Batch) error {
+	n := int(f.commits.Add(1))
+	if f.Decide != nil && f.Decide(n, &batch) != Healthy {
+		return fmt.Errorf("%w: fault injected into probe %d", store.ErrUnavailable, n)
+	}
+	return f.Store.Probe(ctx, batch)
+}
 
 // Commit applies the batch, or fails as Decide says. A commit that the store
 // itself refuses answers the store's error also when it should have failed but

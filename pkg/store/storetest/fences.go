@@ -17,7 +17,7 @@ var fenceTests = []test{
 	{"holders and the unheld exclude each other", fencesExclude},
 }
 
-// fenced is a batch that puts a record behind a fence.
+// fenced returns a batch that puts a record behind a fence.
 func fenced(lock store.Key, token int64, put store.Key) store.Batch {
 	return store.Batch{
 		Fence: &store.Fence{Key: lock, Token: token},

@@ -43,9 +43,12 @@ func (f *fixture) reopen() {
 	f.Store = f.storage.Reopen(f.T)
 }
 
-// commit applies a batch that must be applied.
+// commit applies a batch that must be applied, and that a probe must find so first.
 func (f *fixture) commit(batch store.Batch) store.Result {
 	f.Helper()
+	if err := f.Probe(f.ctx, batch); err != nil {
+		f.Fatalf("probe: %v", err)
+	}
 	result, err := f.Commit(f.ctx, batch)
 	if err != nil {
 		f.Fatalf("commit: %v", err)
@@ -56,16 +59,18 @@ func (f *fixture) commit(batch store.Batch) store.Result {
 // refused commits a batch that must fail with target.
 func (f *fixture) refused(batch store.Batch, target error) {
 	f.Helper()
-	_, err := f.Commit(f.ctx, batch)
-	if !errors.Is(err, target) {
-		f.Fatalf("commit answered %v, not %v", err, target)
-	}
+	_ = f.refusal(batch, target)
 }
 
-// refusal is refused, and returns the error.
+// refusal commits a batch that must fail with target, and returns the error, which a probe must return
+// too.
 func (f *fixture) refusal(batch store.Batch, target error) error {
 	f.Helper()
+	probed := f.Probe(f.ctx, batch)
 	_, err := f.Commit(f.ctx, batch)
+	if !errors.Is(probed, target) {
+		f.Fatalf("probe answered %v, not %v", probed, target)
+	}
 	if !errors.Is(err, target) {
 		f.Fatalf("commit answered %v, not %v", err, target)
 	}
@@ -155,10 +160,10 @@ func (f *fixture) otherShard(key store.Key) store.Key {
 	}
 }
 
-// run is the key of a run in the namespace that most tests use.
+// run returns the key of a run in the namespace that most tests use.
 func run(id string) store.Key { return store.Key{Namespace: "test", Kind: "run", ID: id} }
 
-// create is a batch that creates a record.
+// create returns a batch that creates a record.
 func create(key store.Key, data string) store.Batch {
 	return store.Batch{Puts: []store.Put{{Key: key, Expect: store.Absent, Data: []byte(data)}}}
 }

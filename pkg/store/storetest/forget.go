@@ -23,7 +23,7 @@ var forgetTests = []test{
 	{"any order of puts, deletes and forgetting", historyProperty},
 }
 
-// forget is a batch that forgets a record's history.
+// forget returns a batch that forgets a record's history.
 func forget(key store.Key, through int64) store.Batch {
 	return store.Batch{Forget: []store.Forget{{Key: key, Through: through}}}
 }

@@ -20,7 +20,7 @@ type Program struct {
 // Step returns the data of a record that has the new form of a format.
 func (Program) Step(data string, format int) string { return fmt.Sprintf("%s+%d", data, format) }
 
-// program is one that knows some formats.
+// program returns one that knows some formats.
 func program(oldest, newest int) Program {
 	return Program{Version: fmt.Sprintf("v%d", newest), Formats: store.Formats{Oldest: oldest, Newest: newest}}
 }

@@ -132,7 +132,7 @@ func historyGaps(f *fixture) {
 	}
 }
 
-// versionsAfter are the versions in a page of a history.
+// versionsAfter returns the versions in a page of a history.
 func versionsAfter(f *fixture, key store.Key, after int64, limit int) (versions []int64) {
 	f.Helper()
 	for _, entry := range history(f, key, after, limit) {

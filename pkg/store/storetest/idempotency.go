@@ -21,7 +21,7 @@ var idempotencyTests = []test{
 	{"once among 64 callers", onceAmongMany},
 }
 
-// once is a batch that adds one to a counter of a, once.
+// once returns a batch that adds one to a counter of a, once.
 func once(a store.Key, name, digest, answer string) store.Batch {
 	return store.Batch{
 		Idempotency: &store.Idempotency{Owner: a, Name: name, Digest: digest, Answer: []byte(answer), TTL: hour},

@@ -87,13 +87,13 @@ func listPages(f *fixture) {
 	}
 }
 
-// descending is the same query the other way round.
+// descending returns the same query the other way round.
 func descending(query store.Query) store.Query {
 	query.Descending = true
 	return query
 }
 
-// reversed is a list the other way round.
+// reversed returns a list the other way round.
 func reversed(list []string) []string {
 	list = slices.Clone(list)
 	slices.Reverse(list)
@@ -377,7 +377,7 @@ func listMany(f *fixture) {
 	}
 }
 
-// firstDifference says where two lists part.
+// firstDifference describes where two lists part.
 func firstDifference(want, got []string) string {
 	for i := range min(len(want), len(got)) {
 		if want[i] != got[i] {

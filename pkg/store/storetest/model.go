@@ -19,7 +19,7 @@ type modelState struct {
 	forgotten int64
 }
 
-// version is the record's version as callers see it.
+// version returns the record's version as callers see it.
 func (s modelState) version() int64 {
 	if !s.exists {
 		return store.Absent

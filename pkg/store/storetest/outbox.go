@@ -23,7 +23,7 @@ var outboxTests = []test{
 	{"tail sees every commit once and in order", tailSeesAll},
 }
 
-// emit is a batch of events of one entity.
+// emit returns a batch of events of one entity.
 func emit(key store.Key, ids ...string) store.Batch {
 	var batch store.Batch
 	for _, id := range ids {

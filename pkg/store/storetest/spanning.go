@@ -110,7 +110,7 @@ func (s *span) view(f *fixture) spanView {
 	return v
 }
 
-// unchanged requires that a refused batch has changed nothing.
+// unchanged requires that a refused batch has made no change.
 func (f *fixture) unchanged(s *span, before spanView) {
 	f.Helper()
 	if diff := cmp.Diff(before, s.view(f), cmpopts.EquateEmpty()); diff != "" {

@@ -22,7 +22,7 @@ var timerTests = []test{
 	{"independent of the record", timerWithoutRecord},
 }
 
-// timer is a timer of key that is due then.
+// timer returns a timer of key that is due then.
 func timer(key store.Key, name string, due time.Time, data string) store.Timer {
 	return store.Timer{TimerID: store.TimerID{Key: key, Name: name}, Due: due, Data: []byte(data)}
 }

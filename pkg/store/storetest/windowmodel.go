@@ -167,7 +167,7 @@ func giveCallBack(t *rapid.T, f *fixture, owner store.Key, limit int64, window t
 	}
 }
 
-// unitsIn are the units of calls in (t-window, t].
+// unitsIn returns the units of calls in (t-window, t].
 func unitsIn(calls []windowCall, t time.Time, window time.Duration) (n int64) {
 	for _, call := range calls {
 		if call.at.After(t.Add(-window)) && !call.at.After(t) {

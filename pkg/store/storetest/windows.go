@@ -22,12 +22,12 @@ var windowTests = []test{
 	{"never more than the limit in any window", windowTruth},
 }
 
-// admit is a batch that adds to one windowed counter.
+// admit returns a batch that adds to one windowed counter.
 func admit(owner store.Key, name string, delta, limit int64, window time.Duration) store.Batch {
 	return store.Batch{Counters: []store.Counter{{Owner: owner, Name: name, Delta: delta, Limit: limit, Window: window}}}
 }
 
-// giveBack is a batch that gives units of the windowed counter "w" back.
+// giveBack returns a batch that gives units of the windowed counter "w" back.
 func giveBack(owner store.Key, units, limit int64, window time.Duration, admitted time.Time) store.Batch {
 	batch := admit(owner, "w", -units, limit, window)
 	batch.Counters[0].Admitted = admitted

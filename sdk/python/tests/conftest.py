@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import pytest
 from interlock_server import Proxy, Server
 
+pytest_plugins = ["interlock.testing"]
+
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:

@@ -82,8 +82,23 @@ class Proxy:
     def reset(self, fault: str = "") -> None:
         with self._lock:
             self.fault = fault
+            self._holds, self._reached, self._let = "", threading.Event(), threading.Event()
             self.checks: list[policy.CheckToolCallRequest] = []
             self.reports: list[policy.ReportToolCallRequest] = []
+            self.reported = threading.Event()
+
+    def hold(self, method: str) -> threading.Event:
+        """Keeps the next answers of a method back until `let`, but not those of dry runs. The event is set when the first of them is
+        there."""
+        with self._lock:
+            self._holds, self._reached, self._let = method, threading.Event(), threading.Event()
+            return self._reached
+
+    def let(self) -> None:
+        """Lets the answers go that are kept back."""
+        with self._lock:
+            self._holds = ""
+            self._let.set()
 
     def close(self) -> None:
         self._over.set()
@@ -98,6 +113,7 @@ class Proxy:
                 return len(self.checks)
             if method.endswith("/ReportToolCall"):
                 self.reports.append(policy.ReportToolCallRequest.FromString(request))
+                self.reported.set()
                 return len(self.reports)
         return 0
 
@@ -108,6 +124,9 @@ class Proxy:
         if method.endswith("/ReportToolCall") and self.fault == "report-refused":
             context.abort(grpc.StatusCode.INTERNAL, "the report was refused")
         answer: bytes = self._pass(method, request, context)
+        if self._holds and method.endswith("/" + self._holds) and not _dry(method, request):
+            self._reached.set()
+            self._let.wait(30)
         if self.fault == "answer-lost" and method.endswith("/CheckToolCall") and number == 1:
             context.abort(grpc.StatusCode.UNAVAILABLE, "the answer was lost")
         if method.endswith("/CheckToolCall"):
@@ -155,6 +174,10 @@ class Proxy:
             yield from call
         except grpc.RpcError as err:
             context.abort(err.code(), err.details())
+
+
+def _dry(method: str, request: bytes) -> bool:
+    return method.endswith("/CheckToolCall") and policy.CheckToolCallRequest.FromString(request).dry_run
 
 
 class _Handler(grpc.GenericRpcHandler):

@@ -92,9 +92,9 @@ async def test_nothing_runs_without_a_server() -> None:
     await client.close()
 
 
-async def test_a_token_that_may_not_ask_has_its_own_error(free: Any) -> None:
+async def test_a_token_that_is_not_known_is_a_mistake_of_the_settings(free: Any) -> None:
     async with interlock.Interlock(**{**free, "token": "ilk_unknown-and-long-enough"}) as client:
-        with pytest.raises(interlock.NotPermitted) as caught:
+        with pytest.raises(interlock.ConfigurationError) as caught:
             await client.guard("Read", {}, lambda: pytest.fail("it ran"))
     assert caught.value.code == "UNAUTHENTICATED"
     assert interlock.reason(caught.value) == "UNAUTHENTICATED"

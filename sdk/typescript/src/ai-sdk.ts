@@ -9,17 +9,28 @@
  * Every tool with an `execute` is judged before it runs, in `generateText`, `streamText` and `ToolLoopAgent`, those of MCP clients
  * too. A refusal denies the call, with the reason. A call that a human must approve is a `tool-approval-request`: keep the messages,
  * and when the approval is decided, continue with `(await gate.settle(messages)).messages`. `settle` asks Interlock about each call
- * that waits; one that nobody has decided goes on waiting. A `tool-approval-response` that comes from elsewhere, such as a click in
+ * that waits; one that is not decided goes on waiting. A `tool-approval-response` that comes from elsewhere, such as a click in
  * a chat, is no approval: the call is judged when it runs.
  *
- * Not judged are tools that the provider executes; an agent with one of those is refused, unless `ungated` names it.
+ * A verdict is of one call: its tool, its arguments and its id. A tool that finds none asks for one when it runs, so that nothing
+ * runs beside `toolApproval`. Within a judged tool the calls of other agents, which have no gate of their own, are judged by the
+ * conversation of the tool.
+ *
+ * Not judged are tools that the provider executes; settings with one of those are refused, unless `ungated` names it. A tool without
+ * `execute` is judged when the model calls it, and reported with an unknown outcome, because it runs elsewhere.
  *
  * @packageDocumentation
  */
-import { wrapLanguageModel, type GenericToolApprovalFunction, type ModelMessage, type Tool, type ToolApprovalStatus, type ToolSet } from "ai";
+import { AsyncLocalStorage } from "node:async_hooks";
+import {
+  registerTelemetry, wrapLanguageModel,
+  type GenericToolApprovalFunction, type ModelMessage, type Telemetry, type TelemetryOptions, type Tool, type ToolApprovalStatus, type ToolSet,
+} from "ai";
 import type { Interlock } from "./client.js";
 import { InterlockError } from "./errors.js";
 import { Gate, joined, type GateOptions, type Verdict } from "./gate.js";
+import { unlessAborted } from "./inherited.js";
+import { succeeded } from "./output.js";
 
 /** A model as an object; a name is resolved by the SDK, out of reach. */
 export type ModelObject = Parameters<typeof wrapLanguageModel>[0]["model"];
@@ -30,42 +41,92 @@ export interface InterlockGateOptions extends Omit<GateOptions<undefined>, "sess
   ungated?: readonly string[];
 }
 
-/** Why a tool has not run, as its error. */
+/** Settings of a call of `generateText`, `streamText` or `ToolLoopAgent`. */
+export interface GatedSettings<TOOLS extends ToolSet> {
+  model: ModelObject;
+  tools: TOOLS;
+  toolApproval: GenericToolApprovalFunction<any, any, any>;
+  telemetry: TelemetryOptions<any, any>;
+}
+
+/** The reason that a tool has not run, as its error. */
 export class Refused extends InterlockError {
   override name = "Refused";
+}
+
+/** The gate of the tool that runs now. */
+const within = new AsyncLocalStorage<Gate<undefined> | undefined>();
+
+/** Judges the tools of agents without a gate that run within a judged tool. The SDK asks it about every tool of the process. */
+const guard: Telemetry = {
+  executeTool: async ({ execute, toolCall, recordInputs }: any) => {
+    const gate = within.getStore();
+    if (!gate) return execute();
+    if (recordInputs === false || !toolCall) {
+      throw new Refused("the call was not made: this agent hides the arguments of its tools (recordInputs); give it the settings of a gate");
+    }
+    const verdict = await gate.ask(toolCall.toolName, toolCall.input, undefined);
+    if (!verdict.allowed) throw new Refused(verdict.text);
+    return (await gate.perform(verdict, () => execute(), { ok: succeeded })).value;
+  },
+};
+
+/** The telemetry of settings that are gated: all that is registered but the guard, which would judge the same calls again. */
+function telemetryOf(own: Telemetry): TelemetryOptions<any, any> {
+  return {
+    get integrations(): Telemetry[] {
+      return [own, ...registered().filter((one) => one !== guard)];
+    },
+  };
+}
+
+/** The integrations of the process. The SDK keeps them here for all of its copies. */
+function registered(): Telemetry[] {
+  return (globalThis as { AI_SDK_TELEMETRY_INTEGRATIONS?: Telemetry[] }).AI_SDK_TELEMETRY_INTEGRATIONS ?? [];
 }
 
 /** Makes the settings of one conversation. */
 export class InterlockGate {
   private readonly gate: Gate<undefined>;
-  private readonly decided = new Map<string, Verdict>();
   private readonly notices = new Map<string, string>();
+  /** Tools that this program does not run, or that the SDK replaces by its own. */
+  private readonly elsewhere = new Set<string>();
 
   constructor(
     client: Interlock,
     private readonly options: InterlockGateOptions = {},
   ) {
     this.gate = new Gate<undefined>(client, options);
+    if (!registered().includes(guard)) registerTelemetry(guard);
   }
 
   /** The settings of a call of `generateText`, `streamText` or `ToolLoopAgent`. */
-  settings<TOOLS extends ToolSet>(settings: {
-    model: ModelObject;
-    tools: TOOLS;
-  }): { model: ModelObject; tools: TOOLS; toolApproval: GenericToolApprovalFunction<any, any, any> } {
-    return { model: this.model(settings.model), tools: this.tools(settings.tools), toolApproval: this.toolApproval };
+  settings<TOOLS extends ToolSet>(settings: { model: ModelObject; tools: TOOLS }): GatedSettings<TOOLS> {
+    return { model: this.model(settings.model), tools: this.tools(settings.tools), toolApproval: this.toolApproval, telemetry: telemetryOf(this.ends) };
   }
 
-  /** Denies what is not allowed, and asks for what waits. Alone it judges nothing that the client says was approved: use `tools` too. */
+  /** Settles the calls that were allowed and that an abort or an error has kept from being made. */
+  private readonly ends: Telemetry = { onAbort: () => this.end(), onError: () => this.end() };
+  private ended = 0;
+
+  private end(): void {
+    this.ended++;
+    this.gate.forget(undefined);
+  }
+
+  /** Denies calls that are not allowed, and asks for those that wait. Alone it judges no approval that a client has sent: use `tools` too. */
   readonly toolApproval: GenericToolApprovalFunction<any, any, any> = async ({ toolCall }): Promise<ToolApprovalStatus> => {
     const { toolCallId, toolName, input } = toolCall as { toolCallId: string; toolName: string; input: unknown };
     // A call that the provider executes has run already, and one that is not valid does not run.
     if ((toolCall as { invalid?: boolean }).invalid || this.options.ungated?.includes(toolName)) return "not-applicable";
-    if (this.decided.get(toolCallId)?.allowed) return "not-applicable";
+    if (this.gate.has(toolName, input, undefined, toolCallId)) return "not-applicable"; // settled
+    const before = this.ended;
     const verdict = await this.gate.ask(toolName, input, undefined);
     if (verdict.waits) return { type: "user-approval", reason: verdict.text };
     if (!verdict.allowed) return { type: "denied", reason: verdict.text };
-    this.decided.set(toolCallId, verdict);
+    if (this.elsewhere.has(toolName)) await this.gate.tell(verdict, undefined, true, { outcomeUnknown: true });
+    else if (this.ended === before) this.gate.keep(verdict, toolCallId);
+    else this.gate.release(verdict); // should it run all the same, it is judged again
     return "not-applicable"; // it runs
   };
 
@@ -78,25 +139,25 @@ export class InterlockGate {
     if (this.options.ungated?.includes(name)) return tool;
     const { execute } = tool;
     if (!execute) {
-      if ((tool as { type?: string }).type === undefined || (tool as { type?: string }).type === "function") return tool; // it runs elsewhere, after an approval
-      throw new TypeError(`Interlock cannot judge the tool "${name}", which runs elsewhere; name it in "ungated" if it may be used without`);
+      const { type } = tool as { type?: string };
+      if (type !== undefined && type !== "function" && type !== "dynamic") {
+        throw new TypeError(`Interlock cannot judge the tool "${name}", which runs elsewhere; name it in "ungated" if it may be used without`);
+      }
+      this.elsewhere.add(name);
+      return tool;
     }
-    return {
+    if (searches(tool)) this.elsewhere.add(name);
+    const judged = {
       ...tool,
-      execute: async (input: unknown, options: { toolCallId: string }) => {
-        const { toolCallId } = options;
-        const verdict = this.decided.get(toolCallId) ?? (await this.gate.ask(name, input, undefined));
-        this.decided.delete(toolCallId);
+      execute: async (input: unknown, options: { toolCallId: string; abortSignal?: AbortSignal }) => {
+        const { toolCallId, abortSignal: signal } = options;
+        const verdict = this.gate.take(name, input, undefined, toolCallId) ?? (await this.gate.ask(name, input, undefined, { signal }));
         if (!verdict.allowed) throw new Refused(verdict.text);
-        const { value, notice } = await this.gate.perform(verdict, async () => {
-          let last: unknown = await execute(input, options as never);
-          if (isIterable(last)) {
-            const parts = last;
-            last = undefined;
-            for await (const part of parts) last = part;
-          }
-          return last;
-        });
+        const { value, notice } = await this.gate.perform(
+          verdict,
+          (args) => unlessAborted(signal, () => within.run(this.gate, () => lastOf(() => execute.call(tool, args, options as never), signal))),
+          { ok: succeeded, signal },
+        );
         if (notice === "") return value;
         if (typeof value === "string") return joined(value, notice);
         this.notices.set(toolCallId, notice);
@@ -115,6 +176,16 @@ export class InterlockGate {
         return { type: "content", value: [...content, { type: "text", text: notice }] };
       },
     } as Tool<any, any>;
+    return this.caller(name, tool, judged);
+  }
+
+  /** A tool by which a program of the model calls other tools: the SDK makes another tool of it, which is judged, too. */
+  private caller(name: string, tool: Tool<any, any>, judged: Tool<any, any>): Tool<any, any> {
+    const given = (tool as { experimental_toolCaller?: { type: string; bind?: (tools: ToolSet) => Tool<any, any> } }).experimental_toolCaller;
+    if (!given) return judged;
+    const { bind } = given;
+    const value = bind ? { ...given, bind: (tools: ToolSet) => this.tool(name, bind(tools)) } : given;
+    return Object.defineProperty(judged, "experimental_toolCaller", { value });
   }
 
   /** A model that is offered the tools that are legal in the state of the moment. */
@@ -133,8 +204,8 @@ export class InterlockGate {
   }
 
   /**
-   * Asks Interlock about the calls that wait in the messages, and adds what was decided. `waits` is true while there is one that
-   * nobody has decided: then keep the messages, and settle them again later.
+   * Asks Interlock about the calls that wait in the messages, and adds the decisions. `waits` is true while there is one that
+   * is not decided: then keep the messages, and settle them again later.
    */
   async settle(messages: readonly ModelMessage[]): Promise<{ messages: ModelMessage[]; waits: boolean }> {
     const calls = new Map<string, { toolName: string; input: unknown }>();
@@ -149,13 +220,12 @@ export class InterlockGate {
     const content: { type: "tool-approval-response"; approvalId: string; approved: boolean; reason?: string }[] = [];
     let waits = false;
     for (const [approvalId, toolCallId] of open) {
-      const call = calls.get(toolCallId);
-      const known = this.decided.get(toolCallId);
-      const verdict = known ?? (await this.gate.ask(call?.toolName ?? "", call?.input, undefined));
+      const { toolName, input } = calls.get(toolCallId) ?? { toolName: "", input: undefined };
+      const verdict: Verdict = this.gate.take(toolName, input, undefined, toolCallId) ?? (await this.gate.ask(toolName, input, undefined));
       if (verdict.waits) {
         waits = true;
       } else if (verdict.allowed) {
-        this.decided.set(toolCallId, verdict);
+        this.gate.keep(verdict, toolCallId);
         content.push({ type: "tool-approval-response", approvalId, approved: true });
       } else {
         content.push({ type: "tool-approval-response", approvalId, approved: false, reason: verdict.text });
@@ -169,6 +239,19 @@ export class InterlockGate {
   }
 }
 
-function isIterable(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+/** Whether the SDK replaces the function of a tool by a search of the names of other tools. */
+function searches(tool: object): boolean {
+  return (tool as { [mark: symbol]: unknown })[Symbol.for("vercel.ai.toolSearch")] === true;
+}
+
+/** The result of a tool: of one that yields, the last. An abort ends one that yields. */
+async function lastOf(run: () => unknown, signal: AbortSignal | undefined): Promise<unknown> {
+  const given = await run();
+  if (typeof given !== "object" || given === null || !(Symbol.asyncIterator in given)) return given;
+  let last: unknown;
+  for await (const part of given as AsyncIterable<unknown>) {
+    if (signal?.aborted) break;
+    last = part;
+  }
+  return last;
 }

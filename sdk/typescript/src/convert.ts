@@ -1,5 +1,5 @@
+import { toJson, type DescEnum } from "@bufbuild/protobuf";
 import { timestampDate, type Timestamp } from "@bufbuild/protobuf/wkt";
-import type { DescEnum } from "@bufbuild/protobuf";
 import { ApprovalKindSchema, ApprovalStatus, ApprovalStatusSchema, type Approval as ApprovalMessage } from "./gen/interlock/approval/v1/approval_pb.js";
 import {
   BranchStatusSchema,
@@ -9,17 +9,22 @@ import {
   RunStatusSchema,
   type GuardResult as GuardMessage,
   type LegalEvent as LegalEventMessage,
+  type Rejection,
   type Run as RunMessage,
 } from "./gen/interlock/engine/v1/run_pb.js";
-import type { TransitionRunResponse } from "./gen/interlock/engine/v1/run_service_pb.js";
+import type { ForceStateResponse, TransitionRunResponse } from "./gen/interlock/engine/v1/run_service_pb.js";
 import { Decision as DecisionKind, DecisionCodeSchema } from "./gen/interlock/policy/v1/decision_pb.js";
+import { ExplanationSchema, type Explanation } from "./gen/interlock/policy/v1/explanation_pb.js";
 import type { CheckToolCallResponse, ReportToolCallResponse } from "./gen/interlock/policy/v1/policy_enforcer_service_pb.js";
 import { SessionStatusSchema, StateUpdateStatusSchema, type Session as SessionMessage } from "./gen/interlock/state/v1/session_pb.js";
 import { StateChangeTypeSchema, type State as StateMessage, type StateVersion } from "./gen/interlock/state/v1/state_pb.js";
 import type { GetStateResponse } from "./gen/interlock/state/v1/state_service_pb.js";
 import { AwaitingApproval, Denied, Rejected, Unavailable } from "./errors.js";
-import { decode, text } from "./json.js";
-import type { Approval, Change, Decision, GuardResult, LegalEvent, Run, Session, State } from "./types.js";
+import { decode, text, type Json } from "./json.js";
+import type {
+  Approval, ApprovalKind, ApprovalStatus as ApprovalWord, BranchStatus, Change, Decision, DecisionCode, GuardResult, LegalEvent, Report, Run,
+  RunStatus as RunWord, Session, SessionStatus, State, StateUpdateStatus,
+} from "./types.js";
 
 /** A value of an enum without its prefix, empty for unspecified; a number for one that this version does not know. */
 export function word(desc: DescEnum, value: number): string {
@@ -28,7 +33,7 @@ export function word(desc: DescEnum, value: number): string {
   return found ? found.name.slice((desc.sharedPrefix ?? "").length) : String(value);
 }
 
-function time(stamp: Timestamp | undefined): Date | undefined {
+export function time(stamp: Timestamp | undefined): Date | undefined {
   return stamp && timestampDate(stamp);
 }
 
@@ -36,8 +41,16 @@ function events(list: readonly LegalEventMessage[]): LegalEvent[] {
   return list.map(({ event, targets, guards, requiresApproval }) => ({ event, targets, guards, requiresApproval }));
 }
 
-/** Reads a decision. Anything but ALLOW, ASK or DENY, or an ALLOW of another call, is an Unavailable. */
-export function decisionOf(tool: string, callId: string, r: CheckToolCallResponse, dryRun: boolean): Decision {
+export function explanationOf(e: Explanation | undefined): Json | undefined {
+  return e && (toJson(ExplanationSchema, e, { useProtoFieldName: true }) as Json);
+}
+
+/**
+ * Reads a decision. Anything but ALLOW, ASK or DENY, or an ALLOW of another call, is an Unavailable. Policies alone judge calls of a
+ * session that drives no run: such an ALLOW has no run, and is reported by its session.
+ */
+export function decisionOf(asked: { tool: string; callId: string; sessionId: string; dryRun: boolean; jailLevel: number }, r: CheckToolCallResponse): Decision {
+  const { tool, callId, sessionId, dryRun } = asked;
   const kinds: { readonly [kind: number]: Decision["decision"] } = {
     [DecisionKind.ALLOW]: "ALLOW",
     [DecisionKind.ASK]: "ASK",
@@ -47,15 +60,19 @@ export function decisionOf(tool: string, callId: string, r: CheckToolCallRespons
   if (decision === undefined) {
     throw new Unavailable(`the call was not made: this version does not know the decision ${r.decision}`, { callId });
   }
-  if (decision === "ALLOW" && !dryRun && (r.callId !== callId || r.runId === "")) {
+  if (decision === "ALLOW" && !dryRun && (r.callId !== callId || (r.runId === "" && sessionId === ""))) {
     throw new Unavailable("the call was not made: the response was for another call", { callId });
+  }
+  if (decision === "ALLOW" && r.jail && asked.jailLevel === 0) {
+    throw new Unavailable("the call was not made: the server demands a jail for it, which only guardCommand has", { callId });
   }
   return {
     decision,
     tool,
-    callId,
+    callId: dryRun ? "" : callId,
     runId: r.runId,
-    code: word(DecisionCodeSchema, r.code),
+    sessionId,
+    code: word(DecisionCodeSchema, r.code) as DecisionCode,
     message: r.message,
     allowedTools: r.allowedTools,
     toolsRestricted: r.toolsRestricted,
@@ -65,6 +82,9 @@ export function decisionOf(tool: string, callId: string, r: CheckToolCallRespons
     branch: r.branch,
     iterations: Number(r.iterations),
     maxIterations: Number(r.maxIterations),
+    dryRun,
+    jail: r.jail && { level: r.jail.level, digest: r.jail.digest },
+    explanation: explanationOf(r.explanation),
   };
 }
 
@@ -76,19 +96,25 @@ export function refuse(decision: Decision): void {
     case "ASK":
       throw new AwaitingApproval(decision);
     default:
-      if (decision.code === "POLICY_UNAVAILABLE") throw new Unavailable(decision.message, { callId: decision.callId });
+      if (decision.code === "POLICY_UNAVAILABLE") throw new Unavailable(decision.message, { callId: decision.callId, retriable: true });
       throw new Denied(decision);
   }
 }
 
-/** What the agent should be told with a result. */
-export function noticeOf(r: ReportToolCallResponse): string {
-  return [r.interrupt?.notice, r.warning].filter(Boolean).join("\n");
+export function reportOf(r: ReportToolCallResponse): Report {
+  return {
+    accounted: r.accounted,
+    interrupt: r.interrupt && { name: r.interrupt.name, from: r.interrupt.from, to: r.interrupt.to, notice: r.interrupt.notice },
+    warning: r.warning,
+    evidence: r.evidence,
+    run: r.run && runOf(r.run),
+    notice: [r.interrupt?.notice, r.warning].filter(Boolean).join("\n"),
+  };
 }
 
 export function runOf(r: RunMessage | undefined, more: { resumed?: boolean; note?: string } = {}): Run {
   if (!r) throw new TypeError("the answer has no run");
-  const status = word(RunStatusSchema, r.status);
+  const status = word(RunStatusSchema, r.status) as RunWord;
   const rules = r.rules;
   return {
     id: r.runId,
@@ -112,6 +138,7 @@ export function runOf(r: RunMessage | undefined, more: { resumed?: boolean; note
       voidedBy: e.voidedBy,
       missing: e.missing,
       needs: e.needs,
+      tree: e.tree,
     })),
     toolsRestricted: rules?.toolsRestricted ?? false,
     allowedTools: rules?.allowedTools ?? [],
@@ -123,7 +150,7 @@ export function runOf(r: RunMessage | undefined, more: { resumed?: boolean; note
     branch: r.branch,
     branches: (r.fork?.branches ?? []).map((b) => ({
       name: b.name,
-      status: word(BranchStatusSchema, b.status),
+      status: word(BranchStatusSchema, b.status) as BranchStatus,
       state: b.state,
       sessionId: b.sessionId,
     })),
@@ -148,6 +175,23 @@ function guardOf(g: GuardMessage): GuardResult {
   };
 }
 
+/** Reads the answer to a forced state. Throws Rejected. */
+export function forced(r: ForceStateResponse): Run {
+  if (r.accepted) return runOf(r.run);
+  throw rejected(r.rejection);
+}
+
+function rejected(rejection: Rejection | undefined): Rejected {
+  return new Rejected({
+    code: word(RejectionCodeSchema, rejection?.code ?? 0),
+    message: rejection?.message ?? "the event was not accepted",
+    guards: (rejection?.guards ?? []).map(guardOf),
+    legalEvents: events(rejection?.legalEvents ?? []),
+    state: rejection?.state ?? "",
+    status: word(RunStatusSchema, rejection?.status ?? 0),
+  });
+}
+
 /** Reads the answer to an event. Throws Rejected or AwaitingApproval. */
 export function moved(r: TransitionRunResponse): Run {
   const rejection = r.rejection;
@@ -161,14 +205,7 @@ export function moved(r: TransitionRunResponse): Run {
     });
   }
   if (r.accepted) return runOf(r.run, { note: r.note });
-  throw new Rejected({
-    code: word(RejectionCodeSchema, rejection?.code ?? 0),
-    message: rejection?.message ?? "the event was not accepted",
-    guards: (rejection?.guards ?? []).map(guardOf),
-    legalEvents: events(rejection?.legalEvents ?? []),
-    state: rejection?.state ?? "",
-    status: word(RunStatusSchema, rejection?.status ?? 0),
-  });
+  throw rejected(rejection);
 }
 
 export function stateOf(s: StateMessage | undefined, parts: GetStateResponse["parts"] = []): State {
@@ -218,9 +255,9 @@ export function sessionOf(s: SessionMessage | undefined): Session {
     name: s.name,
     parentId: s.parentSessionId,
     rootId: s.rootSessionId,
-    status: word(SessionStatusSchema, s.status),
+    status: word(SessionStatusSchema, s.status) as SessionStatus,
     stateId: s.workflowStateId,
-    stateUpdate: word(StateUpdateStatusSchema, s.stateUpdateStatus),
+    stateUpdate: word(StateUpdateStatusSchema, s.stateUpdateStatus) as StateUpdateStatus,
     openChildren: Number(s.openChildren),
     labels: s.labels,
     error: s.error,
@@ -232,14 +269,24 @@ export function sessionOf(s: SessionMessage | undefined): Session {
 export function approvalOf(a: ApprovalMessage): Approval {
   return {
     id: a.approvalId,
-    status: word(ApprovalStatusSchema, a.status),
+    status: word(ApprovalStatusSchema, a.status) as ApprovalWord,
     granted: a.status === ApprovalStatus.GRANTED || a.status === ApprovalStatus.USED,
-    kind: word(ApprovalKindSchema, a.kind),
+    kind: word(ApprovalKindSchema, a.kind) as ApprovalKind,
     message: a.message,
     reason: a.reason,
     outcome: a.outcome,
     runId: a.runId,
+    sessionId: a.asker?.sessionId ?? "",
     by: a.by,
     expiresAt: time(a.expiresAt),
+    subject: decode(a.subject),
+    data: decode(a.editedData.length > 0 ? a.editedData : a.data),
+    editable: a.editable,
+    digest: a.digest,
+    votes: a.votes.map((vote) => ({ by: vote.by, approve: vote.approve, note: vote.note, time: time(vote.time) })),
+    createdAt: time(a.createdAt),
+    decidedAt: time(a.decidedAt),
+    usedBy: a.usedBy,
+    mayDecide: a.you?.mayDecide ?? false,
   };
 }

@@ -5,9 +5,11 @@ import type { GuardResult, LegalEvent, Result, Run } from "./types.js";
 /** The code of a denial when there is no decision (S7.2). */
 export const undecided = "POLICY_UNAVAILABLE";
 
-/** What all errors of this package are. */
+/** The base of all errors of this package. */
 export class InterlockError extends Error {
   override name = "InterlockError";
+  /** The same request may succeed later without a change. */
+  readonly retriable: boolean = false;
 }
 
 /** One thing that is wrong with a request. */
@@ -30,6 +32,7 @@ export class Fault extends InterlockError {
   readonly metadata: Readonly<Record<string, string>>;
   /** Milliseconds until the same request may succeed; 0 when that is not known. */
   readonly retryAfterMs: number;
+  override readonly retriable: boolean;
   constructor(
     /** UPPER_SNAKE and stable, such as "VERSION_CONFLICT". */
     readonly reason: string,
@@ -40,10 +43,14 @@ export class Fault extends InterlockError {
     this.violations = more.violations ?? [];
     this.metadata = more.metadata ?? {};
     this.retryAfterMs = more.retryAfterMs ?? 0;
+    this.retriable = passing.has(reason) || this.retryAfterMs > 0;
   }
 }
 
-/** What a denial says. */
+/** Reasons that pass by themselves. */
+const passing = new Set(["UNAVAILABLE", "COMMIT_UNCERTAIN", "DEADLINE_EXCEEDED", "CANCELLED", "VERSION_CONFLICT", "LOCKED"]);
+
+/** The members of a denial. */
 export interface Denial {
   readonly code: string;
   readonly message: string;
@@ -64,7 +71,7 @@ export class Denied extends InterlockError {
   readonly legalEvents: readonly LegalEvent[];
   readonly callId: string;
   constructor(denial: Denial, options?: ErrorOptions) {
-    // The message is one sentence for the agent: what was refused, why, and what is allowed.
+    // The message is one sentence for the agent: the refused call, the reason and the alternatives.
     super(denial.message, options);
     this.code = denial.code;
     this.allowedTools = denial.allowedTools ?? [];
@@ -77,16 +84,25 @@ export class Denied extends InterlockError {
 /** There is no decision on a tool call, so it has not run. `cause` is why; its code is POLICY_UNAVAILABLE. */
 export class Unavailable extends Denied {
   override name = "Unavailable";
-  constructor(message: string, options: ErrorOptions & { callId?: string } = {}) {
+  override readonly retriable: boolean;
+  constructor(message: string, options: ErrorOptions & { callId?: string; retriable?: boolean } = {}) {
     super({ code: undecided, message, callId: options.callId ?? "" }, options);
+    this.retriable = options.retriable ?? (options.cause instanceof Fault && options.cause.retriable);
   }
 }
 
 /**
- * The client's token does not permit to ask for a decision, so the tool has not run: trying again does not help. The code is
- * UNAUTHENTICATED or PERMISSION_DENIED, and `cause` is the fault.
+ * The client is not set up right: its address, its token, its certificates or its session. The message says how to mend it, and
+ * trying again does not help. It is a Denied, so that a guarded tool has not run.
  */
-export class NotPermitted extends Denied {
+export class ConfigurationError extends Denied {
+  override name = "ConfigurationError";
+}
+
+/**
+ * The client's token does not permit the request. The code is UNAUTHENTICATED or PERMISSION_DENIED, and `cause` is the fault.
+ */
+export class NotPermitted extends ConfigurationError {
   override name = "NotPermitted";
 }
 
@@ -140,7 +156,7 @@ export class Rejected extends InterlockError {
 /** The outcome of a tool call could not be reported. The tool has run: do not run it again. `cause` is the fault. */
 export class ReportError extends InterlockError {
   override name = "ReportError";
-  /** What the tool returned; undefined when `report` was called without `guard`. */
+  /** The result of the tool; undefined when `report` was called without `guard`. */
   result: Result | undefined;
   constructor(
     readonly callId: string,
@@ -161,6 +177,33 @@ export function reason(err: unknown): string {
 /** True for what may be better the next time, whether or not the request was carried out. */
 export function transient(fault: Fault): boolean {
   return ["UNAVAILABLE", "COMMIT_UNCERTAIN", "DEADLINE_EXCEEDED", "CANCELLED"].includes(fault.reason);
+}
+
+/** True when a request may have been carried out although it has failed. */
+export function mayBeCarriedOut(fault: Fault): boolean {
+  if (has(fault, (err) => err.code === "ECONNREFUSED" || err.code === "ENOENT" || err.code === "EACCES")) return false;
+  const unreadable = fault.cause instanceof ConnectError && !fromServer(fault.cause);
+  return transient(fault) || unreadable;
+}
+
+/** How to mend the address or the certificates that a connection has failed by; undefined for another failure. */
+export function misconfigured(fault: Fault, server: string): string | undefined {
+  const by = (pattern: RegExp): boolean => has(fault, ({ code }) => typeof code === "string" && pattern.test(code));
+  if (by(/^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|CERT_|ERR_TLS_)/)) {
+    return `the certificate of ${server} is not trusted: set tls.ca (INTERLOCK_CA) to the CA that has signed it, and tls.serverName to its name`;
+  }
+  if (by(/^(ERR_SSL_|EPROTO)/)) return `${server} does not speak TLS: leave tls (INTERLOCK_CA) out, or give the address that serves TLS`;
+  if (by(/^ERR_HTTP2_ERROR$/)) return `${server} does not speak gRPC: set server (INTERLOCK_SERVER) to the address of the gRPC services, not to that of HTTP`;
+  if (by(/^(ENOTFOUND|EAI_)/)) return `the name of ${server} is not known: set server (INTERLOCK_SERVER) to the address of the gRPC services`;
+  return undefined;
+}
+
+/** Whether an error or one of its causes is such a one. */
+function has(err: unknown, such: (err: { code?: unknown }) => boolean): boolean {
+  for (let depth = 0; err instanceof Error && depth < 16; depth++, err = err.cause) {
+    if (such(err as { code?: unknown })) return true;
+  }
+  return false;
 }
 
 const ofCode: { readonly [code: number]: string } = {
@@ -220,11 +263,7 @@ function fromServer(err: ConnectError): boolean {
 function brokenConnection(err: ConnectError): boolean {
   if (err.message.includes("missing output message") && err.code === Code.Unknown) return true; // nor a status
   if (/http\/2 (stream|connection)|connection (closed|lost)|missing trailer|premature/i.test(err.message)) return true;
-  for (let one: unknown = err, depth = 0; one instanceof Error && depth < 16; depth++, one = one.cause) {
-    const code = (one as { code?: unknown }).code;
-    if (typeof code === "string" && /^(E[A-Z]+|ERR_HTTP2_.*|ERR_STREAM_.*|ERR_SOCKET_.*)$/.test(code)) return true;
-  }
-  return false;
+  return has(err, ({ code }) => typeof code === "string" && /^(E[A-Z]+|ERR_HTTP2_.*|ERR_STREAM_.*|ERR_SOCKET_.*)$/.test(code));
 }
 
 interface Details {
@@ -234,7 +273,7 @@ interface Details {
   retryAfterMs: number;
 }
 
-/** What the details of a status say: google.rpc.ErrorInfo, BadRequest and RetryInfo. */
+/** Reads the details of a status: google.rpc.ErrorInfo, BadRequest and RetryInfo. */
 function readDetails(err: ConnectError): Details {
   const out: Details = { reason: "", metadata: {}, violations: [], retryAfterMs: 0 };
   for (const detail of err.details) {

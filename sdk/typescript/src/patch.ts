@@ -10,13 +10,13 @@ export type Op =
 
 /** Sets a member, or inserts an element: "/list/-" appends. */
 export const add = (path: string, value: Value): Op => ({ op: "add", path, value });
-/** Sets what must be there already. */
+/** Sets a value that must be there already. */
 export const replace = (path: string, value: Value): Op => ({ op: "replace", path, value });
-/** Removes what must be there. */
+/** Removes a value that must be there. */
 export const remove = (path: string): Op => ({ op: "remove", path });
 /** Lets the whole patch fail unless the value at the path is this one. */
 export const test = (path: string, value: Value): Op => ({ op: "test", path, value });
-/** Moves what is at `from` to the path. */
+/** Moves the value at `from` to the path. */
 export const move = (from: string, path: string): Op => ({ op: "move", from, path });
-/** Copies what is at `from` to the path. */
+/** Copies the value at `from` to the path. */
 export const copy = (from: string, path: string): Op => ({ op: "copy", from, path });

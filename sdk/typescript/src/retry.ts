@@ -74,7 +74,7 @@ export async function retry<T>(
   }
 }
 
-/** The wait after that many failures in a row. The first is short, whatever is advised: most often one replica went away. */
+/** The wait after that many failures in a row. The first is short, also where a longer delay is advised: most often one replica went away. */
 export function delay(failures: number, advisedMs: number): number {
   const wait = Math.min(50 * 2 ** Math.min(failures - 1, 10), 5000);
   return Math.max(failures <= 1 ? 0 : advisedMs, wait / 2 + Math.random() * (wait / 2));

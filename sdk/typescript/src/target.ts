@@ -3,8 +3,9 @@ import { connect as connectSocket, isIP } from "node:net";
 import type { ClientSessionOptions, SecureClientSessionOptions } from "node:http2";
 import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { ConfigurationError } from "./errors.js";
 
-/** Where `interlock up` serves gRPC unless told otherwise. */
+/** The default address of the gRPC services of `interlock up`. */
 export const defaultServer = "127.0.0.1:7421";
 
 /** Files of TLS, in PEM. Without a CA, those of Node are used. */
@@ -16,7 +17,7 @@ export interface TLS {
   serverName?: string;
 }
 
-/** What a connection is made of. */
+/** The settings of a connection. */
 export interface Target {
   server: string;
   tls?: TLS | undefined;
@@ -32,14 +33,16 @@ export interface Connection {
 /** The largest answer that is taken, in bytes: a page of history. */
 const maxAnswer = 64 * 2 ** 20;
 
-/** Connects when it is first used. Throws when the token would travel in plaintext, or when there is nobody to call. */
+/** Connects when it is first used. Throws when the token would travel in plaintext, or when there is no address. */
 export function dial(target: Target, interceptors: Interceptor[]): Connection {
+  const form = /^(https?|grpcs?):\/\//i.exec(target.server);
+  if (form) throw mistake(`the server is ${target.server}, ${form[0].startsWith("grpc") ? "a URL" : "an HTTP address"}: give the host and port of its gRPC services, such as ${defaultServer}`);
   const addresses = target.server.split(",").map((one) => one.trim()).filter((one) => one !== "");
   if (addresses.length === 0) {
-    throw new TypeError(`no server; give its gRPC address, such as ${defaultServer}`);
+    throw mistake(`no server; give its gRPC address, such as ${defaultServer}`);
   }
   if (!target.tls && !target.insecure && !addresses.every(isLoopback)) {
-    throw new TypeError(`dial ${target.server}: without TLS the token and all data would be sent in plaintext`);
+    throw mistake(`dial ${target.server}: without TLS the token and all data would be sent in plaintext: set tls (INTERLOCK_CA), or insecure where the network itself is trusted`);
   }
   const connections = addresses.map((address) => open(address, target.tls, interceptors));
   return {
@@ -52,7 +55,7 @@ function open(address: string, tls: TLS | undefined, interceptors: Interceptor[]
   const path = socketPath(address);
   const authority = path === undefined ? address.replace(/^(dns|passthrough):\/\/\//, "").replace(/^dns:/, "") : "localhost";
   const baseUrl = `${tls ? "https" : "http"}://${authority}`;
-  if (!URL.canParse(baseUrl)) throw new TypeError(`dial ${address}: it is not a gRPC address`);
+  if (!URL.canParse(baseUrl)) throw mistake(`dial ${address}: it is not a gRPC address`);
   const nodeOptions: ClientSessionOptions & SecureClientSessionOptions = {};
   if (path !== undefined) nodeOptions.createConnection = () => connectSocket(path);
   if (tls?.ca) nodeOptions.ca = readFileSync(tls.ca);
@@ -66,7 +69,7 @@ function open(address: string, tls: TLS | undefined, interceptors: Interceptor[]
   };
 }
 
-/** Replicas: one is called until it cannot be reached, then the next. The caller repeats what has failed. */
+/** Replicas: one is called until it cannot be reached, then the next. The caller repeats failed calls. */
 function inTurn(transports: Transport[]): Transport {
   let at = 0;
   const noted = (used: number, err: unknown): never => {
@@ -85,6 +88,11 @@ function inTurn(transports: Transport[]): Transport {
   };
 }
 
+/** A mistake of the configuration: no client is made. */
+function mistake(message: string): ConfigurationError {
+  return new ConfigurationError({ code: "ADDRESS", message });
+}
+
 function socketPath(address: string): string | undefined {
   if (!address.startsWith("unix:")) return undefined;
   return address.slice("unix:".length).replace(/^\/\/(?=\/)/, "");
@@ -98,7 +106,7 @@ export function isLoopback(address: string): boolean {
   return host === "localhost" || (isIP(host) === 4 && host.startsWith("127.")) || host === "::1";
 }
 
-/** What an environment says, under the names that the command line reads. */
+/** Reads the settings from an environment, by the names that the command line reads. */
 export function fromEnvironment(env: Readonly<Record<string, string | undefined>>): Target & {
   token: string;
   namespace: string;
@@ -108,13 +116,13 @@ export function fromEnvironment(env: Readonly<Record<string, string | undefined>
 } {
   const server = env["INTERLOCK_SERVER"] || defaultServer;
   if (/^https?:\/\//.test(server)) {
-    throw new TypeError(
+    throw mistake(
       `INTERLOCK_SERVER is ${server}, an HTTP address: give the address of its gRPC services, such as ${defaultServer}`,
     );
   }
   const insecure = env["INTERLOCK_INSECURE"] || "false";
   if (!/^(1|t|true|0|f|false)$/i.test(insecure)) {
-    throw new TypeError(`INTERLOCK_INSECURE is "${insecure}": give true or false`);
+    throw mistake(`INTERLOCK_INSECURE is "${insecure}": give true or false`);
   }
   const ca = env["INTERLOCK_CA"];
   return {

@@ -1,4 +1,30 @@
+import type { Jail } from "./command.js";
 import type { Json } from "./json.js";
+
+// The words of the contracts. A server that is newer than this package may send others.
+
+/** The answer to a tool call. */
+export type DecisionValue = "ALLOW" | "ASK" | "DENY";
+/** Why a tool call was not allowed; empty when it was, or NOT_ENFORCED. */
+export type DecisionCode =
+  | "" | "TOOL_NOT_ALLOWED" | "TOOL_DISALLOWED" | "COMMAND_NOT_ALLOWED" | "COMMAND_UNPARSABLE" | "COMMAND_WRITES" | "ENV_BLOCKED"
+  | "EDIT_TOO_LARGE" | "TOO_MANY_FILES" | "MAX_ITERATIONS" | "CONTEXT_BUDGET" | "RUN_NOT_ACTIVE" | "INVALID_INPUT" | "POLICY_DENIED"
+  | "RATE_LIMITED" | "BUDGET_EXCEEDED" | "EMAIL_DENIED" | "APPROVAL_REQUIRED" | "APPROVAL_PENDING" | "POLICY_UNAVAILABLE"
+  | "COMMAND_UNKNOWN" | "SELF_PROTECTED" | "NOT_ENFORCED" | "EFFECTS_UNKNOWN" | "ACTS_ELSEWHERE" | "SIGNALS_PROCESS"
+  | "CALLER_DENIED" | "JAIL_REQUIRED";
+/** The status of a run (S6.1). */
+export type RunStatus =
+  | "" | "RUNNING" | "WAITING" | "AWAITING_APPROVAL" | "PAUSED" | "COMPLETED" | "FAILED" | "BLOCKED" | "CANCELLED" | "HELD";
+/** The status of a branch (S5.1). */
+export type BranchStatus = "" | "ACTIVE" | "SUCCEEDED" | "FAILED" | "CANCELLED";
+/** The status of a session (S11). */
+export type SessionStatus = "" | "RUNNING" | "FINISHED" | "ENDED";
+/** How far a session is with its report (S11.1). */
+export type StateUpdateStatus = "" | "NONE" | "PENDING" | "COMPLETED" | "FAILED" | "SKIPPED";
+/** The status of an approval (S9.2). */
+export type ApprovalStatus = "" | "PENDING" | "GRANTED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "USED" | "STALE";
+/** The subject of an approval. */
+export type ApprovalKind = "" | "TRANSITION" | "TOOL_CALL" | "PROCESS_STEP";
 
 /** One event that a state defines. */
 export interface LegalEvent {
@@ -24,13 +50,16 @@ export interface GuardResult {
 
 /** The answer to one tool call. It is ALLOW only for exactly the call that was asked about: no other answer becomes one. */
 export interface Decision {
-  readonly decision: "ALLOW" | "ASK" | "DENY";
+  readonly decision: DecisionValue;
   readonly tool: string;
-  /** What the result is reported with. */
+  /** Id of the call, for its report. */
   readonly callId: string;
+  /** The run that judged the call; empty where policies alone judged it. */
   readonly runId: string;
+  /** The session that asked: a call without a run is reported by it. */
+  readonly sessionId: string;
   /** Why. Of an allowed call it is empty, or NOT_ENFORCED where no rule of a state has judged it. */
-  readonly code: string;
+  readonly code: DecisionCode;
   /** One sentence for the agent; of NOT_ENFORCED the reason: the run is paused by its agent or has ended, or there is none. */
   readonly message: string;
   readonly allowedTools: readonly string[];
@@ -41,18 +70,55 @@ export interface Decision {
   readonly branch: string;
   readonly iterations: number;
   readonly maxIterations: number;
+  /** It was asked about only: the call must not be made on the strength of it. */
+  readonly dryRun: boolean;
+  /** The jail of a command that `guardCommand` has asked about; undefined for none. */
+  readonly jail: Jail | undefined;
+  /** Why it is decided so and what would change that, where `explain` asked for it: the Explanation of the contract, as JSON. */
+  readonly explanation: Json | undefined;
 }
 
-/** What a tool call has brought about, for its report. */
+/** The outcome of a tool call, for its report. */
 export interface Outcome {
-  /** What the tool answered. Its first 64 KiB are sent, and kept where the workflow says so (S6.4). */
+  /** The answer of the tool. Its first 64 KiB are sent, and kept where the workflow says so (S6.4). */
   output?: string | Uint8Array;
-  /** What it costs of the context budget (S3.7); the length of the output when absent or 0. */
+  /** Its bytes in the context budget (S3.7); the length of the output when absent or 0. */
   bytes?: number;
   /** Files in addition to those that the input names; they can fire interrupts (S4.1). */
   filesChanged?: readonly string[];
   /** Decimal US dollars, such as "0.02". */
   costUsd?: string;
+  /** Nobody can tell how the call ended, such as after a time-out: it is no evidence then, whether or not it is reported as ok (S14.5). */
+  outcomeUnknown?: boolean;
+  /** The caller's name of a program that the call has left running in the background: the call stays open (S14.6). */
+  background?: string;
+  /** The name of such a program of an earlier call, where this result shows that it has ended. */
+  backgroundEnded?: string;
+}
+
+/** An interrupt that a tool call has fired (S4). */
+export interface Interrupted {
+  readonly name: string;
+  /** The state that was left. */
+  readonly from: string;
+  /** The state of the handler. */
+  readonly to: string;
+  readonly notice: string;
+}
+
+/** The answer to the report of a tool call. */
+export interface Report {
+  /** False when no such call was allowed (S3.9). */
+  readonly accounted: boolean;
+  readonly interrupt: Interrupted | undefined;
+  /** For the agent, such as that its context budget is nearly spent; often empty. */
+  readonly warning: string;
+  /** Names of the evidence that the report has given (S14). */
+  readonly evidence: readonly string[];
+  /** The run as it stands now; undefined where no run judged the call. */
+  readonly run: Run | undefined;
+  /** For the agent to read with the output: the notice of the interrupt, then the warning; often empty. */
+  readonly notice: string;
 }
 
 /** The outcome of a tool call. A guarded function may return one, to say more than its value. */
@@ -61,31 +127,38 @@ export class Result<T = unknown> implements Outcome {
   readonly bytes: number;
   readonly filesChanged: readonly string[];
   readonly costUsd: string;
-  /** What the function has returned. */
+  readonly outcomeUnknown: boolean;
+  readonly background: string;
+  readonly backgroundEnded: string;
+  /** The value that the function has returned. */
   readonly value: T;
   /** For the agent to read with the output: an interrupt that the call has fired, a budget that is nearly spent. Set by `guard`. */
   readonly notice: string;
-  constructor(outcome: Outcome & { value?: T; notice?: string } = {}) {
+  /** The answer to the report. Set by `guard`; undefined of a stream, whose `report` is there when it has ended. */
+  readonly report: Report | undefined;
+  constructor(outcome: Outcome & { value?: T; report?: Report | undefined } = {}) {
     this.output = outcome.output ?? "";
     this.bytes = outcome.bytes ?? 0;
     this.filesChanged = outcome.filesChanged ?? [];
     this.costUsd = outcome.costUsd ?? "";
+    this.outcomeUnknown = outcome.outcomeUnknown ?? false;
+    this.background = outcome.background ?? "";
+    this.backgroundEnded = outcome.backgroundEnded ?? "";
     this.value = outcome.value as T;
-    this.notice = outcome.notice ?? "";
+    this.report = outcome.report;
+    this.notice = outcome.report?.notice ?? "";
   }
 }
 
 /** One branch of a fork (S5.1). */
 export interface Branch {
   readonly name: string;
-  /** "ACTIVE", "SUCCEEDED", "FAILED" or "CANCELLED". */
-  readonly status: string;
+  readonly status: BranchStatus;
   readonly state: string;
   /** The session that it was given to; empty for none. */
   readonly sessionId: string;
 }
 
-/** One instance of a workflow, as far as its agent must know it. */
 /** What Interlock has observed, and agents cannot claim (S14). */
 export interface Evidence {
   readonly name: string;
@@ -93,20 +166,23 @@ export interface Evidence {
   readonly held: boolean;
   /** When it was observed; undefined while it is not held. */
   readonly since: Date | undefined;
-  /** What has voided it; empty for nothing. */
+  /** The cause that has voided it; empty for none. */
   readonly voidedBy: string;
-  /** What is missing and how to get it; empty while it is held. */
+  /** The missing part and how to get it; empty while it is held. */
   readonly missing: string;
-  /** What it takes. */
+  /** Its requirements. */
   readonly needs: string;
+  /** Digest of the files that it was witnessed on; empty when it is not bound to them. */
+  readonly tree: string;
 }
 
+/** One instance of a workflow, as far as its agent must know it. */
 export interface Run {
   readonly id: string;
   readonly workflow: string;
   readonly workflowVersion: number;
-  /** UPPER_SNAKE, such as "RUNNING", "PAUSED" by its agent, or "HELD" by an operator or the end of its session (S6.1). */
-  readonly status: string;
+  /** PAUSED is by its agent, HELD by an operator or the end of its session (S6.1). */
+  readonly status: RunStatus;
   readonly state: string;
   /** The run continues no more. */
   readonly ended: boolean;
@@ -121,7 +197,7 @@ export interface Run {
   readonly workspace: string;
   readonly instructions: string;
   readonly legalEvents: readonly LegalEvent[];
-  /** What the workflow wants Interlock to have observed, and whether it has. */
+  /** The observations that the workflow asks for, and whether Interlock has made them. */
   readonly evidence: readonly Evidence[];
   /** False when the state lets all tools pass. */
   readonly toolsRestricted: boolean;
@@ -131,9 +207,9 @@ export interface Run {
   readonly iterations: number;
   /** 0 for no limit. */
   readonly maxIterations: number;
-  /** What to set in the environment of tools (S3.4). */
+  /** Variables to set in the environment of tools (S3.4). */
   readonly envOverrides: Readonly<Record<string, string>>;
-  /** What to remove from it. */
+  /** Variables to remove from it. */
   readonly blockedEnv: readonly string[];
   /** The branch that the state is of; empty outside of forks. */
   readonly branch: string;
@@ -166,7 +242,7 @@ export interface State {
   readonly data: Json | undefined;
   /** The document as it was written; empty where an answer leaves it out. */
   readonly dataJson: string;
-  /** What the pointers of a read name. What is not there is not in it. */
+  /** The values at the pointers of a read. A pointer without a value is not in it. */
   readonly parts: ReadonlyMap<string, Json>;
   readonly updatedBy: string;
   readonly createdAt: Date | undefined;
@@ -200,12 +276,11 @@ export interface Session {
   /** Empty for a root. */
   readonly parentId: string;
   readonly rootId: string;
-  /** "RUNNING", "FINISHED" or "ENDED". */
-  readonly status: string;
+  readonly status: SessionStatus;
   /** The state that it shares; empty for none. */
   readonly stateId: string;
-  /** How far it has got with its report: "NONE", "PENDING", "COMPLETED", "FAILED" or "SKIPPED" (S11.1). */
-  readonly stateUpdate: string;
+  /** How far it is with its report (S11.1). */
+  readonly stateUpdate: StateUpdateStatus;
   readonly openChildren: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly error: string;
@@ -216,24 +291,225 @@ export interface Session {
 /** The outcome of a session that was stopped. */
 export interface Stopped {
   readonly session: Session;
-  /** What the agent must be told before it may stop, when it was stopped in place; empty when it may. */
+  /** For the agent, which must act on it before it may stop, when it was stopped in place; empty when it may. */
   readonly prompt: string;
+}
+
+/** The vote of one human. */
+export interface Vote {
+  readonly by: string;
+  readonly approve: boolean;
+  readonly note: string;
+  readonly time: Date | undefined;
 }
 
 /** A question to humans (S9.2). */
 export interface Approval {
   readonly id: string;
-  /** "PENDING", "GRANTED", "REJECTED", "EXPIRED", "CANCELLED", "USED" or "STALE". */
-  readonly status: string;
+  readonly status: ApprovalStatus;
   /** Humans have approved: it is GRANTED, or was USED already, as that of a transition is. */
   readonly granted: boolean;
-  /** "TOOL_CALL", "TRANSITION" or "PROCESS_STEP". */
-  readonly kind: string;
+  readonly kind: ApprovalKind;
   readonly message: string;
   readonly reason: string;
   /** How it stands, in one sentence for the agent. */
   readonly outcome: string;
   readonly runId: string;
+  /** The session that asks; empty for none. */
+  readonly sessionId: string;
   readonly by: string;
   readonly expiresAt: Date | undefined;
+  /** The call, transition or step that is asked for. */
+  readonly subject: Json | undefined;
+  /** Its data, with the edits of approvers. */
+  readonly data: Json | undefined;
+  readonly editable: boolean;
+  /** The digest of the request, for `decideApproval`. */
+  readonly digest: string;
+  readonly votes: readonly Vote[];
+  readonly createdAt: Date | undefined;
+  readonly decidedAt: Date | undefined;
+  readonly usedBy: string;
+  /** The caller may decide it. */
+  readonly mayDecide: boolean;
+}
+
+/** Approval of later calls that are like one that was approved. */
+export interface Lease {
+  readonly id: string;
+  readonly approvalId: string;
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly state: string;
+  readonly policy: string;
+  readonly capability: string;
+  readonly pattern: string;
+  readonly callsLeft: number;
+  readonly expiresAt: Date | undefined;
+  readonly grantedBy: string;
+}
+
+/** One change of a run, or one tool result (S6.4). */
+export interface HistoryEntry {
+  /** UPPER_SNAKE, such as TRANSITIONED or TOOL_RESULT. */
+  readonly type: string;
+  /** The run's version after the change. */
+  readonly version: number;
+  readonly time: Date | undefined;
+  readonly actor: string;
+  readonly event: string;
+  /** The state that was left; empty for none. */
+  readonly from: string;
+  /** The state that was entered; empty for none. */
+  readonly to: string;
+  readonly data: Json | undefined;
+  readonly rationale: string;
+  readonly status: RunStatus;
+  readonly reason: string;
+  readonly branch: string;
+  readonly sessionId: string;
+  readonly approvalId: string;
+  /** Of a tool result; undefined otherwise. */
+  readonly result: { readonly callId: string; readonly tool: string; readonly ok: boolean; readonly output: string; readonly evidence: readonly string[] } | undefined;
+}
+
+/** One decision as the log keeps it. */
+export interface DecisionRecord {
+  /** The root run, whose decisions are one hash chain. */
+  readonly partition: string;
+  readonly sequence: number;
+  readonly time: Date | undefined;
+  readonly principal: string;
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly workflow: string;
+  readonly state: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly capability: string;
+  readonly decision: DecisionValue | "";
+  readonly code: DecisionCode;
+  readonly message: string;
+  /** The rule that decided; empty when the state did. */
+  readonly rule: string;
+  readonly approvalId: string;
+  /** Where it was asked for: the Explanation of the contract, as JSON. */
+  readonly explanation: Json | undefined;
+}
+
+/** An allowed call that has no reported outcome, where the workflow keeps account of effects (S16). */
+export interface OpenCall {
+  readonly callId: string;
+  readonly runId: string;
+  readonly tool: string;
+  /** A file or a command line, shortened and masked; may be empty. */
+  readonly what: string;
+  readonly madeBy: string;
+  readonly allowedAt: Date | undefined;
+  /** When it becomes unknown, or has become so. */
+  readonly dueAt: Date | undefined;
+  readonly unknown: boolean;
+}
+
+/** A cost of a session that is in no call's report (S15.1). */
+export interface Cost {
+  /** Names it, such as the id of a message: a cost with an id that the session had before counts nothing, unless it is a total. */
+  readonly id: string;
+  /** Decimal US dollars. */
+  readonly usd: string;
+  /** It is the id's cost in all until now. */
+  readonly total?: boolean;
+}
+
+/** One finding about a definition. */
+export interface Problem {
+  readonly pointer: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** One version of a workflow, a process, a policy or a schema. */
+export interface Definition {
+  readonly name: string;
+  readonly version: number;
+  readonly digest: string;
+  /** undefined where an answer leaves it out. */
+  readonly definition: Json | undefined;
+  readonly createdBy: string;
+  readonly createdAt: Date | undefined;
+  /** Registering it has made this version; false when it was the latest already. */
+  readonly created: boolean;
+  readonly warnings: readonly Problem[];
+}
+
+/** How much of a limit of a policy is spent. */
+export interface Usage {
+  readonly capability: string;
+  readonly measure: string;
+  readonly scope: string;
+  readonly subject: string;
+  readonly used: number;
+  readonly max: number;
+  readonly resetsAt: Date | undefined;
+}
+
+/** Where a process stands: its question, and the answers to it (S8). */
+export interface Turn {
+  readonly run: Run;
+  readonly question: string;
+  readonly answers: readonly string[];
+  readonly text: string;
+  /** Only of the first turn. */
+  readonly initialPrompt: string;
+}
+
+/** A component: values of agents, with a schema (S12). */
+export interface Component {
+  readonly slug: string;
+  readonly name: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly schema: Json | undefined;
+  readonly initialValues: Json | undefined;
+  /** "NONE", "SESSION" or "LONG_TERM". */
+  readonly persistence: string;
+  readonly version: number;
+}
+
+/** One use of a component's values. */
+export interface Execution {
+  readonly id: string;
+  readonly slug: string;
+  readonly values: Json | undefined;
+  readonly version: number;
+  readonly persistence: string;
+  readonly sessionId: string;
+  readonly subject: string;
+  readonly unset: readonly string[];
+}
+
+/** The settings that sessions of one kind of agent start with. */
+export interface Agent {
+  readonly id: string;
+  readonly name: string;
+  readonly modelRef: string;
+  readonly instructions: string;
+  readonly toolRefs: readonly string[];
+  readonly stateRefs: readonly string[];
+  readonly workflow: string;
+  readonly policy: string;
+  readonly enableConversations: boolean;
+  readonly version: number;
+}
+
+/** A server that answers this client. */
+export interface Ping {
+  /** Its address. */
+  readonly server: string;
+  readonly namespace: string;
+  readonly session: string;
+  /** The run that judges the client's calls; undefined for none. */
+  readonly run: Run | undefined;
+  /** Its id; empty for none. */
+  readonly runId: string;
 }

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, inject, test } from "vitest";
 import { parse as parseYaml } from "yaml";
-import { AwaitingApproval, Denied, Fault, Interlock, InterlockError, JsonText, Rejected, ReportError, Result, Unavailable, reason } from "../src/index.js";
-import type { Decision } from "../src/index.js";
+import { AwaitingApproval, ConfigurationError, Denied, Fault, Interlock, InterlockError, JsonText, Rejected, ReportError, Result, Unavailable, reason } from "../src/index.js";
+import type { Decision, Outcome } from "../src/index.js";
 import { Case, type Fault as Trouble } from "./host.js";
 import { differences } from "./matching.js";
 
@@ -18,6 +18,9 @@ interface Step {
   call: string;
   args?: Record<string, any>;
   as?: string;
+  role?: string;
+  eventually?: boolean;
+  cancel?: string;
   timeout_ms?: number;
   faults?: Trouble[];
   save?: string;
@@ -48,6 +51,7 @@ function plain(value: unknown): unknown {
 function canonical(value: unknown): unknown {
   if (value instanceof Map) return Object.fromEntries([...value].map(([k, v]) => [k as string, v as unknown]));
   if (Array.isArray(value)) return value.map(canonical);
+  if (value === undefined) return null;
   if (value instanceof Date || value === null || typeof value !== "object") return value;
   return Object.fromEntries(
     Object.entries(value).map(([k, v]) => [
@@ -58,14 +62,16 @@ function canonical(value: unknown): unknown {
 }
 
 /** Calls of the host, whose answers are in the words of the table. */
-const hosted = new Set(["human", "record", "traffic", "down", "up"]);
+const hosted = new Set(["human", "record", "traffic", "down", "up", "attempts"]);
 
 class ToolError extends Error {}
 
 function canonicalError(err: unknown): unknown {
   const type =
     err instanceof ToolError ? "ToolError"
+    : reason(err) === "CANCELLED" || (err as Error).name === "AbortError" ? "Cancelled"
     : err instanceof Unavailable ? "Unavailable"
+    : err instanceof ConfigurationError ? "ConfigurationError"
     : err instanceof Denied ? "Denied"
     : err instanceof AwaitingApproval ? "AwaitingApproval"
     : err instanceof Rejected ? "Rejected"
@@ -76,25 +82,38 @@ function canonicalError(err: unknown): unknown {
   return { ...members, type, message: (err as Error).message, reason: reason(err), inherits: err instanceof InterlockError };
 }
 
+/** An outcome in the words of the table. */
+function outcome(given: Record<string, any> = {}): Outcome {
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name.replace(/_(.)/g, (_, c: string) => c.toUpperCase()), value]));
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const out: T[] = [];
+  for await (const item of items) out.push(item);
+  return out;
+}
+
 class Runner {
   private readonly saved = new Map<string, any>();
   private client: Interlock;
   private ran = 0;
 
+  private settings: { server: string; token: string; session: string; run?: string };
+
   constructor(
     private readonly host: Case,
-    private readonly session: string,
+    session: string,
   ) {
+    this.settings = { server: host.server, token: host.token, session };
     this.client = this.connect();
   }
 
   private connect(): Interlock {
-    const { server, namespace, token } = this.host;
-    return new Interlock({ server, namespace, token, session: this.session });
+    return new Interlock({ namespace: this.host.namespace, ...this.settings });
   }
 
-  close(): void {
-    this.client.close();
+  async close(): Promise<void> {
+    await this.client.close();
   }
 
   async step(step: Step): Promise<string[]> {
@@ -104,8 +123,11 @@ class Runner {
       const all = (await Promise.all(step.together.map((one) => this.step(one)))).flat();
       return step.expect?.ran === undefined ? all : [...all, ...differences(step.expect.ran, this.ran - before, "/ran")];
     }
-    const all = await Promise.all(Array.from({ length: step.times ?? 1 }, () => this.once(step)));
-    return all.flat();
+    for (let tries = 0; ; tries++) {
+      const all = await Promise.all(Array.from({ length: step.times ?? 1 }, () => this.once(step)));
+      if (!step.eventually || all.flat().length === 0 || tries === 200) return all.flat();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
   }
 
   private async once(step: Step): Promise<string[]> {
@@ -143,52 +165,159 @@ class Runner {
   }
 
   private async call(step: Step, args: Record<string, any>, ran: { count: number }): Promise<unknown> {
-    const client = step.as === undefined ? this.client : this.client.forSession(step.as);
-    const options = step.timeout_ms === undefined ? {} : { timeoutMs: step.timeout_ms };
-    const ofState = { ...options, ...(args["id"] && { id: args["id"] as string }) };
+    if (step.role !== undefined) {
+      const { token } = this.settings;
+      this.settings.token = this.host.roles[step.role]!;
+      const other = this.connect();
+      this.settings.token = token;
+      const { role: _, ...rest } = step;
+      try {
+        return await this.calls(other, rest, args, ran);
+      } finally {
+        await other.close();
+      }
+    }
+    return this.calls(step.as === undefined ? this.client : this.client.forSession(step.as), step, args, ran);
+  }
+
+  /** A signal that is aborted once the body runs, or once an RPC hangs; undefined for a step that is not cancelled. */
+  private cancels(step: Step): { signal: AbortSignal; running: () => void } | undefined {
+    if (step.cancel === undefined) return undefined;
+    const gone = new AbortController();
+    const hangs = async (): Promise<void> => {
+      while (!(await this.host.attempts()).some((one) => one.rpc === step.cancel && one.hangs)) await new Promise((resolve) => setTimeout(resolve, 5));
+      gone.abort();
+    };
+    if (step.cancel !== "body") void hangs();
+    return { signal: gone.signal, running: () => step.cancel === "body" && setTimeout(() => gone.abort(), 0) };
+  }
+
+  private async calls(client: Interlock, step: Step, args: Record<string, any>, ran: { count: number }): Promise<unknown> {
+    const cancels = this.cancels(step);
+    const options = {
+      ...(step.timeout_ms !== undefined && { timeoutMs: step.timeout_ms }),
+      ...(args["idempotency_key"] && { idempotencyKey: args["idempotency_key"] as string }),
+      ...(cancels && { signal: cancels.signal }),
+    };
+    const checking = {
+      ...options,
+      ...Object.fromEntries(
+        Object.entries({ folder: "folder", qualified_tool: "qualifiedTool", estimated_cost: "estimatedCostUsd", call_id: "callId", explain: "explain", dry_run: "dryRun" })
+          .filter(([name]) => args[name] !== undefined)
+          .map(([name, ours]) => [ours, args[name]]),
+      ),
+    };
+    const run = (args["run"] as string | undefined) ?? "";
+    const filter = (names: string[]): string => names.filter((name) => args[name]).map((name) => `${name}=${args[name]}`).join(" AND ");
+    const id = (args["id"] as string | undefined) ?? "";
     switch (step.call) {
       case "load":
         return client.load(args["workflow"], { ...options, context: args["context"], ...(args["workspace"] && { workspace: args["workspace"] }) });
       case "get":
-        return client.get(options);
+      case "get_run":
+        return client.getRun(args["id"], options);
       case "transition":
         return client.transition(args["event"], args["data"], options);
       case "guard":
         return client.guard(
           args["tool"],
           args["input"],
-          () => {
+          async (signal) => {
             ran.count++;
             this.ran++;
+            cancels?.running();
+            if (step.cancel === "body") await new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason)));
             if (args["throws"]) throw new ToolError(args["throws"]);
-            const { output, bytes, files_changed } = args["returns"] ?? {};
-            return new Result({ output, bytes, filesChanged: files_changed });
+            return new Result(outcome(args["returns"]));
           },
-          options,
+          checking,
         );
+      case "guard_items": {
+        const items = client.guardItems(
+          args["tool"],
+          args["input"],
+          () =>
+            (async function* (this: Runner) {
+              ran.count++;
+              this.ran++;
+              yield* args["yields"] as unknown[];
+              if (args["throws"]) throw new ToolError(args["throws"]);
+            }).call(this),
+          checking,
+        );
+        const out: unknown[] = [];
+        if (args["take"] === 0) return out;
+        for await (const item of items) {
+          if (out.push(item) === args["take"]) break;
+        }
+        return out;
+      }
+      case "ping":
+        return client.ping(options);
+      case "list_approvals":
+        return all(client.listApprovals(filter(["status"]), options));
+      case "get_approval":
+        return client.getApproval(args["approval"], options);
+      case "decide_approval":
+        return client.decideApproval(args["approval"], args["approve"] ?? false, { ...options, note: args["note"] ?? "" });
+      case "cancel_approval":
+        return client.cancelApproval(args["approval"], { ...options, reason: args["reason"] ?? "" });
+      case "wait_run":
+        return client.waitRun(run, { ...options, ...(args["until"] && { until: (at) => at.state === args["until"].state }) });
+      case "list_runs":
+        return all(client.listRuns(filter(["workflow", "status"]), options));
+      case "pause_run":
+        return client.pauseRun(run, { ...options, reason: args["reason"] ?? "" });
+      case "resume_run":
+        return client.resumeRun(run, options);
+      case "cancel_run":
+        return client.cancelRun(run, { ...options, reason: args["reason"] ?? "" });
+      case "get_run_history":
+        return all(client.getRunHistory(run, options));
+      case "register_workflow":
+        return client.registerWorkflow(args["definition"], options);
+      case "register_policy":
+        return client.registerPolicy(args["definition"], { ...options, name: args["name"] ?? "" });
+      case "register_schema":
+        return client.registerSchema(args["name"], args["definition"], options);
+      case "list_decisions":
+        return all(client.listDecisions(filter(["decision", "tool"]), options));
+      case "explain_decision":
+        return client.explainDecision(args["call_id"], { ...options, runId: run });
+      case "list_open_calls":
+        return client.listOpenCalls(run, options);
+      case "settle_call":
+        return client.settleCall(args["call_id"], args["outcome"], { ...options, runId: run, note: args["note"] ?? "" });
+      case "report_cost":
+        return client.reportCost(args["source"], args["costs"], options);
+      case "attempts":
+        return (await this.host.attempts()).filter((one) => one.rpc === args["rpc"]);
       case "check":
-        return client.check(args["tool"], args["input"], options);
+        return client.check(args["tool"], args["input"], checking);
       case "report": {
         const c = args["call"];
         const decision = { ...c, callId: c.call_id, runId: c.run_id } as Decision;
-        return { notice: await client.report(decision, args["result"], args["ok"]) };
+        return client.report({ ...decision, sessionId: c.session_id, dryRun: c.dry_run }, outcome(args["result"]), args["ok"]);
       }
       case "wait_approval":
         return client.waitApproval(args["approval"], options);
       case "create_state":
         return client.createState(args["schema"], args["json"] ? new JsonText(args["json"]) : args["data"], options);
       case "read_state": {
-        const state = await client.readState({ ...ofState, pointers: args["pointers"] ?? [] });
+        const state = await client.readState(id, { ...options, pointers: args["pointers"] ?? [] });
         const parts_json = Object.fromEntries([...state.parts].map(([k, v]) => [k, String(v)]));
         return { ...state, parts_size: state.parts.size, parts_json };
       }
       case "patch":
-        return client.patch(args["ops"], ofState);
+      case "patch_state":
+        return client.patchState(id, args["ops"], options);
       case "update":
-        return this.update(client, args, ofState);
-      case "watch": {
+      case "update_state":
+        return this.update(client, id, args, options);
+      case "watch":
+      case "watch_state": {
         const out = [];
-        for await (const change of client.watch({ after: args["after"], ...(args["id"] && { id: args["id"] }) })) {
+        for await (const change of client.watchState(id, { after: args["after"] })) {
           if (out.push(change) === args["take"]) break;
         }
         return out;
@@ -196,7 +325,8 @@ class Runner {
       case "create_session":
         return client.createSession(args, options);
       case "stop":
-        return client.stop({ ...options, inPlace: args["in_place"] ?? false });
+      case "stop_session":
+        return client.stopSession("", { ...options, inPlace: args["in_place"] ?? false });
       case "human":
         return this.host.human(args as { approve: boolean });
       case "record":
@@ -208,7 +338,9 @@ class Runner {
       case "up":
         return this.host.up();
       case "reconnect":
-        this.client.close();
+      case "connect":
+        await this.client.close();
+        this.settings = { ...this.settings, ...args };
         this.client = this.connect();
         return {};
       default:
@@ -216,15 +348,15 @@ class Runner {
     }
   }
 
-  private async update(client: Interlock, args: Record<string, any>, options: { timeoutMs?: number; id?: string }): Promise<unknown> {
+  private async update(client: Interlock, id: string, args: Record<string, any>, options: { timeoutMs?: number }): Promise<unknown> {
     if (args["throws"]) {
-      return client.update(() => {
+      return client.updateState(id, () => {
         throw new ToolError(args["throws"]);
       }, options);
     }
-    if (!args["patching"]) return client.update((doc) => void doc[args["increment"]]++, options);
-    return client.updateText(async (text) => {
-      await client.patch(args["patching"]); // another session is faster each time
+    if (!args["patching"]) return client.updateState(id, (doc) => void doc[args["increment"]]++, options);
+    return client.updateStateText(id, async (text) => {
+      await client.patchState(id, args["patching"]); // another session is faster each time
       return text.replace(/"n":\s*\d+/, '"n":1');
     }, options);
   }
@@ -235,7 +367,7 @@ describe("what every SDK does", () => {
     expect(cases.length).toBeGreaterThan(40);
   });
 
-  test.concurrent.each(cases)("$name", async ({ setup, session, steps }) => {
+  test.concurrent.each(cases)("$name", async ({ setup = {} as never, session, steps }) => {
     const host = await Case.begin(inject("control"), {
       workflows: (setup.workflows ?? []).map((name) => fixtures.workflows[name]),
       policies: (setup.policies ?? []).map((name) => fixtures.policies[name]),
@@ -245,7 +377,7 @@ describe("what every SDK does", () => {
     try {
       for (const step of steps) expect(await runner.step(step)).toEqual([]);
     } finally {
-      runner.close();
+      await runner.close();
       await host.end();
     }
   });

@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { PolicyEnforcerService } from "../src/gen/interlock/policy/v1/policy_enforcer_service_pb.js";
 import { Decision, DecisionCode } from "../src/gen/interlock/policy/v1/decision_pb.js";
-import { Denied, Fault, Interlock, NotPermitted, ReportError, Result, Unavailable, reason } from "../src/index.js";
+import { ConfigurationError, Denied, Fault, Interlock, NotPermitted, ReportError, Result, Unavailable, reason } from "../src/index.js";
 import { inMemory } from "./memory.js";
 
 type Check = Parameters<Parameters<typeof inMemory>[0]>[0];
@@ -74,13 +74,23 @@ describe("guard", () => {
     ["no decision", {}],
     ["an unknown decision", { decision: 77 }],
     ["an ALLOW of another call", { decision: Decision.ALLOW, callId: "call_x", runId: "run_1" }],
-    ["an ALLOW of no run", { decision: Decision.ALLOW, runId: "" }],
   ])("%s runs nothing", async (_, answer) => {
-    const { client } = gate({ check: (asked) => ({ callId: asked.callId, ...answer }) });
+    const { client, told } = gate({ check: (asked) => ({ callId: asked.callId, ...answer }) });
     let ran = false;
     const err = await client.guard("Read", {}, () => (ran = true)).catch((e: unknown) => e);
     expect(err).toBeInstanceOf(Unavailable);
     expect(ran).toBe(false);
+    await client.close();
+    // The server may have allowed it.
+    expect(told.map((one) => [one.ok, one.notExecuted])).toEqual([[false, true]]);
+  });
+
+  test("policies alone allow a call of a session that drives no run, and its session reports it", async () => {
+    const { client, told } = gate({ check: (asked) => ({ decision: Decision.ALLOW, callId: asked.callId, runId: "" }) });
+    expect((await client.guard("Read", {}, () => "text")).value).toBe("text");
+    expect(told.map((one) => [one.runId, one.sessionId, one.ok])).toEqual([["", "agent", true]]);
+    const err = await client.forSession("").guard("Read", {}, () => 0).catch((e: unknown) => e);
+    expect(err).toBeInstanceOf(Unavailable);
   });
 
   test.each([Code.Internal, Code.Unknown, Code.PermissionDenied, Code.Unauthenticated, Code.NotFound, Code.ResourceExhausted, Code.DataLoss])(
@@ -93,7 +103,7 @@ describe("guard", () => {
       });
       let ran = false;
       await expect(client.guard("Read", {}, () => (ran = true))).rejects.toBeInstanceOf(
-        [Code.PermissionDenied, Code.Unauthenticated].includes(code) ? NotPermitted : Unavailable,
+        [Code.PermissionDenied, Code.Unauthenticated].includes(code) ? NotPermitted : code === Code.NotFound ? ConfigurationError : Unavailable,
       );
       expect([ran, asked.length]).toEqual([false, 1]);
     },
@@ -217,7 +227,7 @@ describe("guard", () => {
 
   test("a dry run admits nothing", async () => {
     const { client, asked } = gate();
-    await expect(client.guard("Read", {}, () => 0, { dryRun: true })).rejects.toBeInstanceOf(TypeError);
+    await expect(client.guard("Read", {}, () => 0, { dryRun: true })).rejects.toBeInstanceOf(Denied);
     expect(asked).toHaveLength(0);
   });
 

@@ -45,6 +45,11 @@ export interface Attempt {
   key: string;
   tool?: string;
   ok?: boolean;
+  /** In protobuf's JSON, under the names of the contract. */
+  request?: Record<string, any>;
+  /** A fault has left it without an answer. */
+  hangs?: boolean;
+  answered?: boolean;
 }
 
 export interface Definitions {
@@ -60,11 +65,14 @@ export class Case {
     readonly server: string,
     readonly namespace: string,
     readonly token: string,
+    /** Tokens of people, by their role. */
+    readonly roles: Readonly<Record<string, string>>,
   ) {}
 
   static async begin(control: string, definitions: Definitions): Promise<Case> {
-    const made = (await request("POST", control + "/cases", definitions)) as Record<"id" | "server" | "namespace" | "token", string>;
-    return new Case(`${control}/cases/${made.id}`, made.server, made.namespace, made.token);
+    const made = (await request("POST", control + "/cases", definitions)) as Record<"id" | "server" | "namespace" | "token" | "operator_token" | "approver_token", string>;
+    const roles = { operator: made.operator_token, approver: made.approver_token };
+    return new Case(`${control}/cases/${made.id}`, made.server, made.namespace, made.token, roles);
   }
 
   faults(faults: Fault[]): Promise<unknown> {

@@ -38,7 +38,7 @@ afterAll(() => {
 test("each RPC is a span of the caller's trace", async () => {
   const host = await Case.begin(inject("control"), {});
   const client = new Interlock({ server: host.server, namespace: host.namespace, token: host.token, session: "agent" });
-  await expect(client.get()).rejects.toMatchObject({ reason: "NOT_FOUND" });
+  await expect(client.getRun()).rejects.toMatchObject({ reason: "NOT_FOUND" });
   expect(spans).toEqual([{ name: "interlock.engine.v1.RunService/GetRun", ended: true, failed: true }]);
   expect(injected).toHaveLength(1);
   client.close();

@@ -1,9 +1,12 @@
+import { createServer as createHttp2, type Http2Server } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { inspect } from "node:util";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { StringValueSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { Interlock, JsonText, add, copy, move, parse, remove, replace, stringify, test as testOp } from "../src/index.js";
-import { faultOf, reason, transient } from "../src/errors.js";
+import { ConfigurationError, Interlock, JsonText, add, copy, move, parse, remove, replace, stringify, test as testOp } from "../src/index.js";
+import { faultOf, misconfigured, reason, transient } from "../src/errors.js";
 import { callId, encode } from "../src/ids.js";
 import { rewrite } from "../src/json.js";
 import { Deadline, delay, retry, yieldMs } from "../src/retry.js";
@@ -181,4 +184,55 @@ describe("faults", () => {
 test("a client of a run loads nothing", async () => {
   await expect(inMemory(() => undefined).forRun("run_1").load("w")).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
   await expect(inMemory(() => undefined, { session: "" }).load("w", { branch: "b" })).rejects.toMatchObject({ reason: "SESSION_REQUIRED" });
+});
+
+describe("ping says how to mend the address", () => {
+  const listening = async (server: Http2Server): Promise<string> => {
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+
+  test("a server without TLS is called with TLS", async () => {
+    const server = createHttp2();
+    const client = new Interlock({ server: await listening(server), tls: {}, timeoutMs: 1000 });
+    const err = await client.ping().catch((e: unknown) => e);
+    await client.close();
+    server.close();
+    expect(err).toBeInstanceOf(ConfigurationError);
+    expect(err).toMatchObject({ code: "TLS", retriable: false, message: expect.stringContaining("does not speak TLS") });
+  });
+
+  test("a server of HTTP is no server of gRPC", () => {
+    const err = ConnectError.from(Object.assign(new Error("Protocol error"), { code: "ERR_HTTP2_ERROR" }), Code.Internal);
+    err.cause = Object.assign(new Error("Protocol error"), { code: "ERR_HTTP2_ERROR" });
+    expect(misconfigured(faultOf(err), "127.0.0.1:7420")).toContain("does not speak gRPC");
+  });
+
+  test("a name that is not known", async () => {
+    const client = new Interlock({ server: "no-such-host.invalid:7421", insecure: true, timeoutMs: 1000 });
+    const err = await client.ping().catch((e: unknown) => e);
+    await client.close();
+    expect(err).toMatchObject({ code: "TLS", message: expect.stringContaining("INTERLOCK_SERVER") });
+  });
+
+  test.each(["SELF_SIGNED_CERT_IN_CHAIN", "DEPTH_ZERO_SELF_SIGNED_CERT", "UNABLE_TO_VERIFY_LEAF_SIGNATURE", "CERT_HAS_EXPIRED", "ERR_TLS_CERT_ALTNAME_INVALID"])(
+    "a certificate that is refused: %s",
+    (code) => {
+      const err = ConnectError.from(Object.assign(new Error("x"), { code }), Code.Unavailable);
+      err.cause = Object.assign(new Error("x"), { code });
+      expect(misconfigured(faultOf(err), "engine:7421")).toContain("INTERLOCK_CA");
+    },
+  );
+});
+
+test("a client that is printed shows no token", () => {
+  const client = new Interlock({ token: "secret-token" });
+  expect(inspect(client, { depth: 9, showHidden: true })).not.toContain("secret-token");
+  expect(JSON.stringify(client)).not.toContain("secret-token");
+  void client.close();
+});
+
+test.each(["http://127.0.0.1:7420", "https://engine", "HTTP://x", "grpc://127.0.0.1:7421"])("the address %s is refused for its form", (server) => {
+  expect(() => new Interlock({ server })).toThrow(ConfigurationError);
+  expect(() => new Interlock({ server, tls: {} })).toThrow(/host and port/);
 });

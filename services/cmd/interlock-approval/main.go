@@ -1,5 +1,5 @@
-// Command interlock-approval asks humans and keeps what they decide, on the Redis
-// and NATS that all services share.
+// Command interlock-approval asks humans and keeps their decisions, on the Redis and NATS
+// that all services share.
 package main
 
 import (

@@ -7,16 +7,20 @@ import (
 
 	"google.golang.org/grpc"
 
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/build"
 	"github.com/interlock-run/interlock/services/internal/commandline"
 	"github.com/interlock-run/interlock/services/internal/daemon"
+	"github.com/interlock-run/interlock/services/internal/jailer"
+	"github.com/interlock-run/interlock/services/internal/refused"
 )
 
 type flags struct{ commandline.Gateway }
 
 func main() {
+	jailer.Stage()
 	var f flags
 	line := daemon.Parse(&f, commandline.OfGateway)
 	daemon.Main(line, build.Version(), f.Flags, nil, f.build)
@@ -44,13 +48,19 @@ func (f *flags) build(d *daemon.Daemon) error {
 		return err
 	}
 	var self, vouched grpc.ClientConnInterface
-	if len(upstreams) > 0 { // only their tools are the gateway's own to report
-		if self, err = d.DialAs("policy", f.Policy, f.ClientFlags); err != nil {
+	token := d.OwnToken()
+	if len(upstreams) > 0 || token != nil {
+		asItself, err := d.DialAs("policy", f.Policy, f.ClientFlags)
+		if err != nil {
 			return err
 		}
-		if token := d.OwnToken(); token != nil {
-			vouched = rpc.Vouching(policy, token)
+		d.AnnounceRefusals(refused.Through(policyv1.NewPolicyEnforcerServiceClient(asItself), d.Log))
+		if len(upstreams) > 0 { // only their tools are the gateway's own to report
+			self = asItself
 		}
+	}
+	if len(upstreams) > 0 && token != nil {
+		vouched = rpc.Vouching(policy, token)
 	}
 	events, err := f.Endpoint(f.NATSURL)
 	if err != nil {
@@ -72,9 +82,10 @@ func (f *flags) build(d *daemon.Daemon) error {
 		return err
 	}
 	edge := gateway.Config{
-		Engine: engine, Policy: policy, State: state, Approval: approval, Self: self, Vouched: vouched, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
+		Refused: d.TellRefused,
+		Engine:  engine, Policy: policy, State: state, Approval: approval, Self: self, Vouched: vouched, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
 		Metrics: d.Metrics, NATS: &events, Tokens: d.Tokens,
-		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, StatePrefix: f.Edge.StatePrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas, Authz: f.Authz, Receipts: signer,
+		Upstreams: upstreams, Jails: f.Jail.Jail, ToolPrefix: f.Edge.ToolPrefix, StatePrefix: f.Edge.StatePrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas, Authz: f.Authz, Receipts: signer,
 		AllowAnonymous: f.AllowAnonymous, PublicURL: f.PublicURL, Console: pages, Tracer: d.Tracer, Version: build.Version(), Logger: d.Log,
 	}
 	if err := gateway.ExtAuthz(d.Server.GRPC(), edge); err != nil {

@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/agent"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/approval"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/attack"
@@ -20,6 +22,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/env"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/events"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/hook"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/jail"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/lease"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/mcp"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/migrate"
@@ -45,15 +48,33 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/verify"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/workflow"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/workspace"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/hookclient"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/jailclient"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/offline"
 )
+
+// The sections of the help.
+const (
+	start   = "Start:"
+	define  = "Define:"
+	inRun   = "Run:"
+	decide  = "Decide:"
+	watch   = "Watch:"
+	operate = "Operate:"
+)
+
+// section returns the section of a command.
+func section(name string) *kong.Group {
+	title := commands[slices.IndexFunc(commands, func(c command) bool { return c.name == name })].section
+	return &kong.Group{Key: title, Title: title}
+}
 
 // command is one word that may follow `interlock`. Its grammar is the struct that
 // the parser fills in and runs.
 type command struct {
-	name, help string
-	grammar    func() any
-	tags       []string
+	section, name, help string
+	grammar             func() any
+	tags                []string
 }
 
 func of[G any]() any { return new(G) }
@@ -61,63 +82,64 @@ func of[G any]() any { return new(G) }
 // hidden is the tag of a command that is for programs.
 const hidden = `hidden:""`
 
-// caller says as whom a command calls a server.
+// caller sets the role by which a command calls a server.
 func caller(role string) []string { return []string{`set:"caller=` + role + `"`} }
 
-// commands are all there are, in the order in which help lists them.
+// commands lists all commands, in the order of the help.
 var commands = []command{
-	{"up", "Run everything in one process.", of[up.Command], nil},
-	{"console", "Print a link to the console, the pages where people see and decide.", of[pages.Command], nil},
-	{"validate", "Validate workflows, processes, policies and components.", of[offline.Validate], nil},
-	{"viz", "Draw the state graph of a workflow or a process.", of[offline.Viz], nil},
-	{"fmt", "Format definitions written in JSON.", of[offline.Fmt], nil},
-	{"test", "Test workflows by scenario files, without a server.", of[offline.Test], nil},
-	{"verify", "Prove what is true of every run of a workflow, or check a recorded run.", of[verify.Command], nil},
-	{"attack", "Let a hostile agent loose on a workflow, and hold what gets through against its properties.", of[attack.Command], nil},
-	{"replay", "Drive recorded runs through a candidate workflow, and show what would differ.", of[replay.Command], nil},
-	{"migrate", "Move running runs to another version of their workflow, and prove what that allows.", of[migrate.Command], nil},
-	{"receipt", "Make receipts of runs that anybody can check, and check them.", of[receipt.Command], nil},
-	{"suggest", "Propose the tightest workflow under which recorded runs would have gone the same way.", of[suggest.Command], nil},
-	{"workflow", "Register and read workflows.", of[workflow.Command], nil},
-	{"run", "Start, drive and watch runs.", of[runs.Command], nil},
-	{"process", "Register processes, start them, and answer their questions.", of[process.Command], nil},
-	{"check", "Ask whether a tool call is allowed. An allowed one counts.", of[check.Command], nil},
-	{"report", "Record the result of a tool call.", of[report.Command], nil},
-	{"policy", "Store policies, attach them, and try them on recorded calls.", of[policy.Command], nil},
-	{"approval", "See what humans are asked for, and decide it.", of[approval.Command], nil},
-	{"call", "See the calls whose outcome nobody has reported, and settle them.", of[call.Command], nil},
-	{"lease", "See what approvers let pass without another question, and revoke it.", of[lease.Command], nil},
-	{"decisions", "Show the log of decisions on tool calls.", of[decisions.Command], nil},
-	{"decision", "Show one decision of the log, and why it was made.", of[decisions.One], nil},
-	{"audit", "Verify the log of decisions.", of[audit.Command], nil},
-	{"schema", "Register and read the schemas of shared states.", of[schema.Command], nil},
-	{"state", "Create, read and change the states that sessions share.", of[state.Command], nil},
-	{"session", "Create, stop and watch over sessions.", of[session.Command], nil},
-	{"task", "See what runners have to do.", of[task.Command], nil},
-	{"component", "Define state components, and use their values.", of[component.Command], nil},
-	{"agent", "Keep agents, which sessions start from.", of[agent.Command], nil},
-	{"runner", "Run the agents of sessions: start them, and resume them when they are due.", of[runner.Command], nil},
-	{"mcp", "Speak MCP on stdio: Interlock's tools, and other servers behind the gate.", of[mcp.Command], caller("agent")},
-	{"upstream", "Show the tools of servers behind the gate, and accept their changes.", of[upstream.Command], nil},
-	{"hook", "Answer one hook event of a coding agent (stdin, stdout, exit 2 blocks).", of[hook.Command], nil},
-	{"init", "Set a workspace up.", of[workspace.Init], nil},
-	{"doctor", "Check a workspace's set-up: hooks, server, and what the agent's user could undo.", func() any { return &workspace.Doctor{Ask: hook.OverHTTP} }, nil},
-	{"data", "Show the data folder of a workspace, and move it out of the workspace.", of[data.Command], nil},
-	{"env", "Print the variables of a server and a role, for a shell to read.", of[env.Command], nil},
-	{"context", "Keep servers and tokens by name, and choose one.", of[contexts.Command], nil},
-	{"token", "Add tokens of people and programs; make and read tokens that are bound to a session.", of[token.Command], nil},
-	{"events", "Publish again what NATS has lost.", of[events.Command], nil},
-	{"backup", "Back the store up, verify backups, and restore them.", of[backup.Command], nil},
-	{"store", "Look after the store.", of[store.Command], nil},
-	{"config", "Check the files of --config.", of[config.Command], nil},
-	{"demo", "Walk an MCP client through a gated workflow, with a server of its own.", of[demo.Command], nil},
-	{"tail", "Show live events.", of[tail.Command], nil},
-	{"version", "Show the version.", of[versionCommand], nil},
-	{"names", "Print the names that completion offers.", of[names.Command], []string{hidden}},
-	{completion.Name, "Print a completion script for a shell.", of[completion.Command], nil},
+	{start, "up", "Run everything in one process.", of[up.Command], nil},
+	{start, "demo", "Walk an MCP client through a gated workflow, with a server of its own.", of[demo.Command], nil},
+	{start, "init", "Set a workspace up.", of[workspace.Init], nil},
+	{start, "doctor", "Check a workspace's set-up: hooks, server, and changes that the agent's user could make.", func() any { return &workspace.Doctor{Ask: hook.OverHTTP, Jails: jailclient.Machine{}} }, nil},
+	{start, "console", "Print a link to the console, the pages where people see and decide.", of[pages.Command], nil},
+	{start, "env", "Print the variables of a server and a role, for a shell to read.", of[env.Command], nil},
+	{start, "context", "Keep servers and tokens by name, and choose one.", of[contexts.Command], nil},
+	{start, "version", "Show the version.", of[versionCommand], nil},
+	{start, completion.Name, "Print a completion script for a shell.", of[completion.Command], nil},
+	{define, "validate", "Validate workflows, processes, policies and components.", of[offline.Validate], nil},
+	{define, "fmt", "Format definitions written in JSON.", of[offline.Fmt], nil},
+	{define, "test", "Test workflows by scenario files, without a server.", of[offline.Test], nil},
+	{define, "verify", "Prove properties of every run of a workflow, or check a recorded run.", of[verify.Command], nil},
+	{define, "attack", "Attack a workflow with a hostile agent, and report violations of its properties.", of[attack.Command], nil},
+	{define, "viz", "Draw the state graph of a workflow or a process.", of[offline.Viz], nil},
+	{define, "workflow", "Register and read workflows.", of[workflow.Command], nil},
+	{define, "policy", "Store policies, attach them, and try them on recorded calls.", of[policy.Command], nil},
+	{define, "process", "Register processes, start them, and answer their questions.", of[process.Command], nil},
+	{define, "schema", "Register and read the schemas of shared states.", of[schema.Command], nil},
+	{define, "component", "Define state components, and use their values.", of[component.Command], nil},
+	{define, "suggest", "Propose the tightest workflow under which recorded runs would have gone the same way.", of[suggest.Command], nil},
+	{define, "replay", "Drive recorded runs through a candidate workflow, and show the differences.", of[replay.Command], nil},
+	{define, "migrate", "Move running runs to another version of their workflow, and prove that they get no new rights.", of[migrate.Command], nil},
+	{inRun, "run", "Start, drive and watch runs.", of[runs.Command], nil},
+	{inRun, "check", "Ask whether a tool call is allowed. An allowed one counts.", of[check.Command], nil},
+	{inRun, "report", "Record the result of a tool call.", of[report.Command], nil},
+	{inRun, "call", "List calls without a reported outcome, and settle them.", of[call.Command], nil},
+	{inRun, "session", "Create, stop and watch over sessions.", of[session.Command], nil},
+	{inRun, "agent", "Keep agents, which sessions start from.", of[agent.Command], nil},
+	{inRun, "runner", "Run the agents of sessions: start them, and resume them when they are due.", of[runner.Command], nil},
+	{inRun, "task", "List pending tasks.", of[task.Command], nil},
+	{inRun, "state", "Create, read and change the states that sessions share.", of[state.Command], nil},
+	{inRun, "mcp", "Speak MCP on stdio: Interlock's tools, and other servers behind the gate.", of[mcp.Command], caller("agent")},
+	{inRun, "hook", "Answer one hook event of a coding agent (stdin, stdout, exit 2 blocks).", func() any { return &hook.Command{Jail: hookclient.Self{}} }, nil},
+	{inRun, "jail", "Run a command line in its jail, and explain jails.", of[jail.Command], nil},
+	{decide, "approval", "List approvals, and decide them.", of[approval.Command], nil},
+	{decide, "lease", "List leases of approvers, and revoke them.", of[lease.Command], nil},
+	{decide, "upstream", "Show the tools of servers behind the gate, and accept their changes.", of[upstream.Command], nil},
+	{decide, "token", "Add tokens of people and programs; make and read tokens that are bound to a session.", of[token.Command], nil},
+	{watch, "tail", "Show live events.", of[tail.Command], nil},
+	{watch, "decisions", "Show the log of decisions on tool calls.", of[decisions.Command], nil},
+	{watch, "decision", "Show one decision of the log, and why it was made.", of[decisions.One], nil},
+	{watch, "audit", "Verify the log of decisions.", of[audit.Command], nil},
+	{watch, "receipt", "Make receipts of runs, and check them.", of[receipt.Command], nil},
+	{operate, "data", "Show the data folder of a workspace, and move it out of the workspace.", of[data.Command], nil},
+	{operate, "store", "Look after the store.", of[store.Command], nil},
+	{operate, "backup", "Back the store up, verify backups, and restore them.", of[backup.Command], nil},
+	{operate, "events", "Publish lost events of NATS again.", of[events.Command], nil},
+	{operate, "config", "Check the files of --config.", of[config.Command], nil},
+	{operate, "names", "Print the names that completion offers.", of[names.Command], []string{hidden}},
 }
 
-// named are the commands that the parser needs for a command line: the one that it
+// named returns the commands that the parser needs for a command line: the one that it
 // begins with, or else all, without their grammar when it names none: help and errors
 // have no more than the names then. To build the grammar of all takes longer than most
 // commands do.

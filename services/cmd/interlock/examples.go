@@ -1,7 +1,7 @@
 package main
 
-// examples are what help shows of each command. A test holds that every command has some,
-// and that the parser takes them.
+// examples returns the examples in the help of each command. A test holds that every
+// command has some, and that the parser takes them.
 func examples() map[string][]string {
 	return map[string][]string{
 		"": {"interlock up", "interlock run start bugfix", "interlock check Edit --run run_01jd3k0c7q"},
@@ -114,6 +114,10 @@ func examples() map[string][]string {
 		"upstream forget":        {"interlock upstream forget fs", "interlock upstream forget fs read_file"},
 		"upstream accept":        {"interlock upstream accept fs", "interlock upstream accept fs read_file --digest cb0aa923"},
 		"hook":                   {"interlock hook --data-dir /home/me/shop/.interlock --workflow bugfix"},
+		"jail run":               {"interlock jail run --data-dir /var/lib/interlock --run run_01jd3k0c7q --call call_01jd3k0c7q -- 'go test ./...'"},
+		"jail show":              {"interlock jail show --run @last", "interlock jail show --run @last --why ~/.ssh", "interlock jail show --run @last --state edit 'git push'"},
+		"jail try":               {"interlock jail try -- 'go test ./...'"},
+		"jail probe":             {"interlock jail probe", "interlock jail probe --json"},
 		"init claude-code":       {"interlock init claude-code --workflow bugfix.json", "interlock init claude-code --undo"},
 		"init codex":             {"interlock init codex --workflow bugfix.json"},
 		"init cursor":            {"interlock init cursor --workflow bugfix.json"},

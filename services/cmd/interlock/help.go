@@ -3,15 +3,17 @@ package main
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
 
-// spoken are flags that stand on the command line only: what is asked for, and what a person
-// is not asked about, is not for a variable that was set long ago.
-var spoken = map[string]bool{"help": true, "yes": true}
+// spoken are flags that stand on the command line only: help, and skipped questions, are not
+// for a variable that was set long ago.
+var spoken = map[string]bool{"help": true, "yes": true, "as": true}
 
 // variables gives each flag an environment variable. One that is the same for all commands
 // has its own name, such as INTERLOCK_SERVER; any other is named after its command.
@@ -20,6 +22,13 @@ func variables(parser *kong.Kong) error {
 		if command, ok := node.(*kong.Command); ok {
 			for _, flag := range command.Flags {
 				own := len(flag.Envs) > 0 || flag.Hidden || spoken[flag.Name] || command.Name == "hook" // which reads its own early
+				switch {
+				case flag.PlaceHolder != "":
+				case flag.Enum != "":
+					flag.PlaceHolder = strings.ToUpper(flag.Name)
+				case !flag.HasDefault:
+					flag.PlaceHolder = kindOf(flag.Target)
+				}
 				if !own {
 					flag.Tag.Envs = []string{variable(pathOf(command) + " " + flag.Name)}
 					flag.Envs = flag.Tag.Envs
@@ -30,7 +39,19 @@ func variables(parser *kong.Kong) error {
 	})
 }
 
-// pathOf is how a command is called, without the program.
+// kindOf returns the placeholder of a flag for a number or a duration.
+func kindOf(target reflect.Value) string {
+	switch {
+	case target.Type() == reflect.TypeFor[time.Duration]():
+		return "DURATION"
+	case target.CanInt(), target.CanUint(), target.CanFloat():
+		return "N"
+	default:
+		return ""
+	}
+}
+
+// pathOf returns how a command is called, without the program.
 func pathOf(node *kong.Node) string {
 	if node == nil || node.Type == kong.ApplicationNode {
 		return ""
@@ -47,22 +68,26 @@ func dropEmpty() {
 	}
 }
 
-// variable is the variable of a flag of a command, such as INTERLOCK_RUN_LIST_LIMIT.
+// variable returns the variable of a flag of a command, such as INTERLOCK_RUN_LIST_LIMIT.
 func variable(path string) string {
 	return "INTERLOCK_" + strings.ToUpper(strings.NewReplacer(" ", "_", "-", "_").Replace(path))
 }
 
-// describe is a flag's help with its choices, its default and its variables.
+// describe returns a flag's help with its choices, its default and its variables.
 func describe(value *kong.Value) string {
 	var facts []string
-	if value.Flag != nil && value.Enum != "" {
-		facts = append(facts, strings.Join(strings.Split(strings.TrimSuffix(value.Enum, ","), ","), ", "))
+	if words := strings.Split(strings.TrimSuffix(value.Enum, ","), ","); value.Flag != nil && value.Enum != "" {
+		if slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(value.Help, word) }) { // the text does not list them
+			facts = append(facts, strings.Join(words, ", "))
+		}
 	}
 	if value.HasDefault && value.Default != "" && !value.IsBool() {
 		facts = append(facts, "default "+value.Default)
 	}
-	for _, name := range value.Tag.Envs {
-		facts = append(facts, "$"+name)
+	if value.Tag.Get("env") != "" { // others are named after the command, as help says
+		for _, name := range value.Tag.Envs {
+			facts = append(facts, "$"+name)
+		}
 	}
 	if len(facts) == 0 {
 		return value.Help
@@ -70,14 +95,25 @@ func describe(value *kong.Value) string {
 	return strings.TrimSuffix(value.Help, ".") + " (" + strings.Join(facts, "; ") + ")."
 }
 
-// help prints what the parser knows of a command, and examples of it.
+// help prints the parser's knowledge of a command, and examples of it.
 func help(options kong.HelpOptions, ctx *kong.Context) error {
+	if ctx.Selected() == nil {
+		for _, node := range ctx.Model.Children {
+			node.Group = section(node.Name)
+		}
+	}
 	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
 		return err
 	}
 	path := ""
 	if selected := ctx.Selected(); selected != nil {
 		path = pathOf(selected)
+		for _, flag := range selected.Flags {
+			if len(flag.Envs) > 0 && flag.Tag.Get("env") == "" && !flag.Hidden {
+				fmt.Fprintf(ctx.Stdout, "\nVariables set flags, too: $%s sets --%s.\n", flag.Envs[0], flag.Name)
+				break
+			}
+		}
 	}
 	if lines := examples()[path]; len(lines) > 0 {
 		fmt.Fprintf(ctx.Stdout, "\nExamples:\n  %s\n", strings.Join(lines, "\n  "))
@@ -85,11 +121,11 @@ func help(options kong.HelpOptions, ctx *kong.Context) error {
 	return nil
 }
 
-// starters are what people call the command that starts a server.
+// starters are other names of the command that starts a server.
 var starters = []string{"start", "serve", "server", "daemon"}
 
-// reworded is an error of the parser as a user reads it: how a flag of before is written now,
-// and what else is known of a mistake. command is what was understood, such as "run list ".
+// reworded returns an error of the parser as a user reads it: how a flag of before is written
+// now, and further hints on a mistake. command is the understood part, such as "run list ".
 func reworded(message, command string) string {
 	argument, unexpected := strings.CutPrefix(message, "unexpected argument ")
 	argument, _, _ = strings.Cut(argument, ",")

@@ -1,7 +1,7 @@
 // Command interlock is Interlock in one binary: the server that runs everything,
 // the command line, the MCP server on stdio and the hook of coding agents.
 //
-// This package only wires. What `interlock WORD ...` does is in the package of that
+// This package only wires. The code of `interlock WORD ...` is in the package of that
 // word in internal/commands, or in internal/offline when it needs no server.
 package main
 
@@ -19,24 +19,31 @@ import (
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/hook"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/jail"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	_ "github.com/interlock-run/interlock/services/cmd/interlock/internal/early" // is initialised before all else
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/earlyjail"
+	_ "github.com/interlock-run/interlock/services/cmd/interlock/internal/earlymemory"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/build"
 	"github.com/interlock-run/interlock/services/internal/configfile"
 	"github.com/interlock-run/interlock/services/internal/daemon"
+	"github.com/interlock-run/interlock/services/internal/jailer/hostproxy"
 )
 
 // Exit codes, as docs/cli.md has them.
 const (
 	exitDone      = 0
 	exitNo        = 1  // refused: denied, rejected, invalid
-	exitUndecided = 2  // unreachable, undecodable, failed: nobody has decided
+	exitUndecided = 2  // unreachable, undecodable, failed: there is no decision
 	exitWaits     = 3  // a human decides first
 	exitUsage     = 64 // the command line is wrong
 )
 
 func main() {
+	if earlyjail.Rest != nil {
+		os.Exit(earlyjail.Rest(hostproxy.Open))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	dropEmpty()
 	code := run(ctx, os.Args[1:], console.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
@@ -87,6 +94,8 @@ func newParser(ctx context.Context, args []string, io console.Streams, exit func
 	options := []kong.Option{
 		kong.Name("interlock"), kong.Description("State-machine enforcement for AI agents."),
 		kong.Writers(io.Out, io.Err), kong.Exit(exit), configfile.Durations(),
+		kong.Groups{"Connection": "Connection:", "Output": "Output:"},
+
 		kong.Vars{"caller": "operator (without a terminal, of the agent)"},
 		kong.PostBuild(variables), kong.ValueFormatter(describe), kong.Help(help),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
@@ -121,7 +130,7 @@ func again(ctx context.Context, args []string, io console.Streams) (map[string]s
 	return daemon.Values(command), nil
 }
 
-// word is the first that is no flag: the command.
+// word returns the first that is no flag: the command.
 func word(args []string) string {
 	first := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
 	if first < 0 {
@@ -138,12 +147,16 @@ func blocks(args []string) bool {
 
 // saidAlready reports an outcome that the command has printed.
 func saidAlready(err error) bool {
-	return errors.Is(err, console.ErrNo) || errors.Is(err, console.ErrWaits) || errors.Is(err, hook.ErrBlocked)
+	var status jail.Status
+	return errors.Is(err, console.ErrNo) || errors.Is(err, console.ErrWaits) || errors.Is(err, hook.ErrBlocked) || errors.As(err, &status)
 }
 
-// exitCode is what a program learns of the outcome of a command.
+// exitCode returns the exit code for the outcome of a command.
 func exitCode(err error) int {
+	var status jail.Status
 	switch {
+	case errors.As(err, &status):
+		return int(status)
 	case err == nil:
 		return exitDone
 	case errors.Is(err, console.ErrWaits):
@@ -157,7 +170,7 @@ func exitCode(err error) int {
 	}
 }
 
-// parsed is the part of the command line that was understood.
+// parsed returns the part of the command line that was understood.
 func parsed(command *kong.Context, err error) string {
 	var failed *kong.ParseError
 	if command == nil && errors.As(err, &failed) {

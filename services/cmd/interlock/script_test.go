@@ -40,7 +40,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 const atOnce = "8"
 
 // TestMain lets the test binary be interlock itself, in processes of its own, and behind, an MCP
-// server whose one tool has the description of its argument.
+// server whose tool has the description of its argument; names of further tools may follow.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", atOnce); err != nil { // the default: a flag given to go test counts
 		panic(err)
@@ -50,10 +50,12 @@ func TestMain(m *testing.M) {
 
 func behind() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "behind", Version: "1"}, nil)
-	mcp.AddTool(server, &mcp.Tool{Name: "fetch", Description: os.Args[1]},
-		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-			return &mcp.CallToolResult{}, nil, nil
-		})
+	for _, name := range append([]string{"fetch"}, os.Args[2:]...) {
+		mcp.AddTool(server, &mcp.Tool{Name: name, Description: os.Args[1]},
+			func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+				return &mcp.CallToolResult{}, nil, nil
+			})
+	}
 	_ = server.Run(context.Background(), &mcp.StdioTransport{}) // until its client goes
 }
 

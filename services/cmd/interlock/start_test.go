@@ -7,20 +7,30 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/interlock-run/interlock/services/internal/jailer/stage"
 )
 
 // initTrace is what Go says of the packages that were initialised for a command line, in
 // addition to what the program itself writes to stderr.
 func initTrace(tb testing.TB, args ...string) string {
 	tb.Helper()
+	return initTraceOf(tb, "interlock", args...)
+}
+
+// initTraceOf is initTrace of a program by another name.
+func initTraceOf(tb testing.TB, name string, args ...string) string {
+	tb.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	cmd := exec.CommandContext(tb.Context(), self, args...)
+	cmd.Args[0] = name
 	cmd.Dir = tb.TempDir()
 	cmd.Env = []string{"GODEBUG=inittrace=1", "GORACE=atexit_sleep_ms=0"}
 	var stderr bytes.Buffer
@@ -39,7 +49,7 @@ func TestHookStartsBeforeTheRest(t *testing.T) {
 	}
 	all := initTrace(t, "-test.list=^$")
 	for _, slow := range []string{
-		"net", "net/http", "buf.build/go/protovalidate", "github.com/santhosh-tekuri/jsonschema/v6",
+		"net", "net/http", "regexp", "go.yaml.in/yaml/v3", "cel.dev/cel-go/common/stdlib", "buf.build/go/protovalidate", "github.com/santhosh-tekuri/jsonschema/v6",
 		"github.com/prometheus/client_golang/prometheus", "github.com/nats-io/nats-server/v2/server", "google.golang.org/grpc",
 	} {
 		line := "init " + slow + " @"
@@ -48,6 +58,41 @@ func TestHookStartsBeforeTheRest(t *testing.T) {
 		}
 		if strings.Contains(hook, line) {
 			t.Errorf("a hook waits for %s; package early must import less", slow)
+		}
+	}
+}
+
+// TestJailsStartBeforeTheRest: a command that was allowed does not wait for the rest of the program, neither where it is
+// claimed nor in the stage of its jail.
+func TestJailsStartBeforeTheRest(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("jails need Linux")
+	}
+	all := initTrace(t, "-test.list=^$")
+	for name, test := range map[string]struct {
+		trace, has string
+		never      []string
+	}{
+		"jail": {
+			initTrace(t, "jail", "put-back", t.TempDir()), "services/internal/jailer",
+			[]string{"net", "net/http", "net/url", "crypto/tls", "github.com/santhosh-tekuri/jsonschema/v6"},
+		},
+		"stage": {
+			initTraceOf(t, stage.Name), "services/internal/jailer/stage",
+			[]string{"fmt", "reflect", "encoding/binary", "unicode", "path/filepath", "google.golang.org/protobuf/internal/detrand"},
+		},
+	} {
+		if !strings.Contains(test.trace, "init github.com/interlock-run/interlock/"+test.has+" @") {
+			t.Errorf("the trace has no %s in it:\n%s", name, test.trace)
+		}
+		for _, slow := range test.never {
+			if !strings.Contains(all, "init "+slow+" @") {
+				t.Errorf("%s is not in the program any more: name another", slow)
+			}
+			if strings.Contains(test.trace, "init "+slow+" @") {
+				t.Errorf("a %s waits for %s", name, slow)
+			}
 		}
 	}
 }

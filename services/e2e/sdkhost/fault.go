@@ -64,9 +64,15 @@ type attempt struct {
 	Key string `json:"key"`
 	// Tool and OK are those of a check and of a report.
 	Tool string `json:"tool,omitempty"`
-	OK   bool   `json:"ok,omitempty"`
-	// Fault that happened to it; empty for none.
+	OK   bool   `json:"ok"`
+	// Request is the request in protobuf's JSON, under the names of the contract.
+	Request json.RawMessage `json:"request,omitempty"`
+	// Fault that happened to it; empty for none. Hangs is true once no answer will come: of one that
+	// hangs after, the server has answered.
 	Fault string `json:"fault,omitempty"`
+	Hangs bool   `json:"hangs,omitempty"`
+	// Answered is true once an answer was passed on.
+	Answered bool `json:"answered,omitempty"`
 }
 
 // troubles are the faults ahead of one proxy, and what has passed.
@@ -100,9 +106,15 @@ func (t *troubles) clear() {
 }
 
 // next takes the fault of an RPC, and notes that it has passed.
-func (t *troubles) next(a attempt) (f fault) {
+func (t *troubles) next(a attempt) (f fault, change func(func(*attempt))) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	at := len(t.passed)
+	change = func(to func(*attempt)) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		to(&t.passed[at])
+	}
 	for i, one := range t.ahead {
 		if one.RPC != a.RPC && one.RPC != "*" {
 			continue
@@ -118,7 +130,7 @@ func (t *troubles) next(a attempt) (f fault) {
 	}
 	a.Fault = f.Do
 	t.passed = append(t.passed, a)
-	return f
+	return f, change
 }
 
 // attempts are all that have passed, in order.

@@ -155,6 +155,7 @@ type begun struct {
 	Namespace string `json:"namespace"`
 	Token     string `json:"token"`
 	Operator  string `json:"operator_token"`
+	Approver  string `json:"approver_token"`
 }
 
 // begin makes a case: a namespace of its own with its definitions, behind a proxy of its own.
@@ -175,7 +176,7 @@ func (h *host) begin(ctx context.Context, s setup) (begun, error) {
 	h.mu.Unlock()
 	return begun{
 		ID: c.id, Server: c.proxy.address, Namespace: c.namespace,
-		Token: h.up.tokens[auth.Agent], Operator: h.up.tokens[auth.Operator],
+		Token: h.up.tokens[auth.Agent], Operator: h.up.tokens[auth.Operator], Approver: h.up.tokens[auth.Approver],
 	}, nil
 }
 

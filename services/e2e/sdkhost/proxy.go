@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +95,7 @@ func (p *proxy) handle(_ any, down grpc.ServerStream) error {
 	if err := down.RecvMsg(&request); err != nil {
 		return err
 	}
-	f := p.next(attemptOf(method, request.bytes))
+	f, change := p.next(attemptOf(method, request.bytes))
 	switch f.Do {
 	case refuse:
 		return status.Error(codes.Unavailable, "the proxy refuses it")
@@ -103,6 +104,7 @@ func (p *proxy) handle(_ any, down grpc.ServerStream) error {
 	case resetBefore:
 		return p.reset(ctx)
 	case hangBefore:
+		change(func(a *attempt) { a.Hangs = true })
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -123,6 +125,9 @@ func (p *proxy) handle(_ any, down grpc.ServerStream) error {
 			return nil
 		}
 		if err == nil || f.Do == resetAfter || f.Do == hangAfter || f.Do == uncertain {
+			if f.Do == hangAfter {
+				change(func(a *attempt) { a.Hangs = true })
+			}
 			err = p.spoil(ctx, f, method, &answer, err)
 		}
 		if err != nil {
@@ -131,6 +136,7 @@ func (p *proxy) handle(_ any, down grpc.ServerStream) error {
 		if err := down.SendMsg(&answer); err != nil {
 			return err
 		}
+		change(func(a *attempt) { a.Answered = true })
 	}
 }
 
@@ -205,16 +211,16 @@ func attemptOf(method string, request []byte) attempt {
 	if proto.Unmarshal(request, msg) != nil {
 		return a
 	}
-	fields := m.Input().Fields()
-	for _, name := range []protoreflect.Name{"name", "idempotency_key", "call_id"} {
-		if field := fields.ByName(name); field != nil && field.Kind() == protoreflect.StringKind {
-			a.Key = msg.Get(field).String()
+	a.Request, _ = protojson.MarshalOptions{UseProtoNames: true}.Marshal(msg)
+	text := func(name protoreflect.Name) string {
+		if field := m.Input().Fields().ByName(name); field != nil && field.Kind() == protoreflect.StringKind {
+			return msg.Get(field).String()
 		}
+		return ""
 	}
-	if field := fields.ByName("tool"); field != nil && field.Kind() == protoreflect.StringKind {
-		a.Tool = msg.Get(field).String()
-	}
-	if field := fields.ByName("ok"); field != nil {
+	a.Key = cmp.Or(text("call_id"), text("idempotency_key"), text("name"))
+	a.Tool = text("tool")
+	if field := m.Input().Fields().ByName("ok"); field != nil {
 		a.OK = msg.Get(field).Bool()
 	}
 	return a

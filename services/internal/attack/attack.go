@@ -1,10 +1,10 @@
-// Package attack drives the real services in one process with a hostile agent, and holds what
-// got through against pkg/verify. What is tried is drawn by pkg/attack from a seed, time is
-// virtual, and the services are killed and opened again over what was durable. So a schedule
-// goes the same way each time.
+// Package attack drives the real services in one process with a hostile agent, and compares
+// the outcome with pkg/verify. pkg/attack draws the steps from a seed, time is virtual, and
+// the services are killed and opened again over the durable state. So a schedule goes the
+// same way each time.
 //
-// There is no second model of what is right: the runs that were recorded are taken again by
-// verify.Watch, with the functions that have decided them.
+// There is no second model: the recorded runs are taken again by verify.Watch, with the
+// functions that have decided them.
 package attack
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Config says what is attacked, and how.
+// Config has the target of an attack, and its settings.
 type Config struct {
 	Model      *verify.Model
 	Properties []workflow.Property
@@ -35,9 +35,9 @@ type Config struct {
 	Steps int
 	// Dir is a folder for stores, which are removed.
 	Dir string
-	// MaxStates bounds what is explored to know what is impossible; 0 for the default.
+	// MaxStates bounds the exploration that finds impossible outcomes; 0 for the default.
 	MaxStates int
-	// Progress is told how many schedules were played; may be nil.
+	// Progress receives the number of schedules that were played; may be nil.
 	Progress func(played int)
 	// Faults are for tests of the attacker.
 	Faults Faults
@@ -61,16 +61,16 @@ type Counts struct {
 	Again  int `json:"decided_again"`
 	// Open are those that could not be, by why.
 	Open map[string]int `json:"open"`
-	// Reached are the states that runs of what is attacked were in: nothing is known of others.
+	// Reached are the states that runs of the target were in: others are not known.
 	Reached []string `json:"reached"`
 }
 
-// Result is what came of an attack.
+// Result is the outcome of an attack.
 type Result struct {
 	Counts
 	// Verdicts of verify on each property.
 	Verdicts map[string]verify.Verdict
-	// Found has what was found, one of each kind and class, with the steps that show it.
+	// Found has the findings, one of each kind and class, with the steps that show it.
 	Found []Found
 }
 
@@ -79,7 +79,7 @@ type Found struct {
 	Finding
 	Seed  uint64        `json:"seed"`
 	Steps []attack.Step `json:"steps"`
-	// Lines is what happened, for people.
+	// Lines describe the schedule, for people.
 	Lines []string `json:"transcript"`
 
 	outcomes []outcome
@@ -95,8 +95,8 @@ type Attacker struct {
 	played  int
 }
 
-// New prepares an attack: it asks verify what is impossible, and makes the store in which the
-// definitions are registered.
+// New prepares an attack: it asks verify for impossible outcomes, and makes the store in
+// which the definitions are registered.
 func New(ctx context.Context, cfg Config) (*Attacker, error) {
 	a := &Attacker{cfg: cfg, proved: map[string]bool{}, image: filepath.Join(cfg.Dir, "image")}
 	a.result.Verdicts = map[string]verify.Verdict{}
@@ -114,7 +114,7 @@ func New(ctx context.Context, cfg Config) (*Attacker, error) {
 	return a, a.prepare(ctx)
 }
 
-// policyTools are tools that rules of policies are about.
+// policyTools returns tools that rules of policies are about.
 func policyTools(m *verify.Model) (all []string) {
 	for i := range m.Policies {
 		all = append(all, verify.ToolsOf(m.Policies[i])...)
@@ -186,7 +186,7 @@ func named(m *verify.Model, policy string) bool {
 	})
 }
 
-// Run plays all schedules. What is found is shrunk; of each kind and class only the first is
+// Run plays all schedules. Findings are minimized; of each kind and class only the first is
 // kept.
 func (a *Attacker) Run(ctx context.Context) (*Result, error) {
 	for i := range a.cfg.Seeds {
@@ -208,7 +208,7 @@ func (a *Attacker) Run(ctx context.Context) (*Result, error) {
 	return &a.result, nil
 }
 
-// Played is what came of one schedule.
+// Played is the outcome of one schedule.
 type Played struct {
 	Steps    []attack.Step
 	Lines    []string
@@ -322,7 +322,7 @@ func (c *Counts) add(other *Counts) {
 // mostPlays bounds how often a schedule is played to shrink it.
 const mostPlays = 300
 
-// keep shrinks what shows a finding, unless one like it is known.
+// keep minimizes the steps of a finding, unless one like it is known.
 func (a *Attacker) keep(ctx context.Context, seed uint64, f Finding, played *Played) error {
 	if slices.ContainsFunc(a.result.Found, func(known Found) bool { return known.Kind == f.Kind && known.Class == f.Class }) {
 		return nil
@@ -349,7 +349,7 @@ func (a *Attacker) keep(ctx context.Context, seed uint64, f Finding, played *Pla
 	return nil
 }
 
-// Close removes what was needed.
+// Close removes the files of the attack.
 func (a *Attacker) Close() error { return os.RemoveAll(a.image) }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -19,13 +19,14 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/conform"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/traced"
 )
 
-// Kind is what is wrong.
+// Kind is the kind of a finding.
 type Kind string
 
 // The kinds of findings.
@@ -35,7 +36,7 @@ const (
 	Escape Kind = "escape"
 	// Lost: something that was acknowledged is not there.
 	Lost Kind = "lost"
-	// Doubled: something is there twice, or was done without anybody having asked for it.
+	// Doubled: an entry exists twice, or was made without a request.
 	Doubled Kind = "doubled"
 	// Broken: a property does not hold that verify has not proved. The definition lets it
 	// through, and not the services.
@@ -45,8 +46,8 @@ const (
 // Finding is one thing that is wrong.
 type Finding struct {
 	Kind Kind `json:"kind"`
-	// Class tells findings of one kind apart: the name of the property, or what was held
-	// against what.
+	// Class distinguishes findings of one kind: the name of the property, or the compared
+	// records.
 	Class string `json:"class"`
 	What  string `json:"what"`
 	// Step is the step that it became visible in, where that is known.
@@ -60,10 +61,9 @@ type recorded struct {
 	approvals map[string]*approvalv1.Approval
 }
 
-// judge holds what was acknowledged, what was recorded and what the definition says against
-// each other.
+// judge compares acknowledgements, records and the definition.
 func (p *player) judge(properties []workflow.Property, proved map[string]bool) ([]Finding, error) {
-	p.clock.recover() // what was written in the future is sealed when it has come
+	p.clock.recover() // records of the future are sealed when it has come
 	p.sweep(p.ctx)
 	p.done(&ack{step: attack.Step{Do: attack.Advance}})
 	if err := p.look(); err != nil {
@@ -117,7 +117,7 @@ func (p *player) read() (*recorded, error) {
 	return r, nil
 }
 
-// statesOf are the states that runs of what is attacked were in.
+// statesOf returns the states that runs of the target were in.
 func (p *player) statesOf(r *recorded) []string {
 	seen := map[string]bool{}
 	for _, run := range p.runs {
@@ -180,8 +180,8 @@ func (p *player) events() (all []Finding) {
 	return all
 }
 
-// reused are the ids of calls that were used again after the time for which answers are kept:
-// those are new calls.
+// reused returns the ids of calls that were used again after the time for which answers are
+// kept: those are new calls.
 func (p *player) reused() (all []string) {
 	first := map[string]time.Time{}
 	for _, a := range p.acks {
@@ -198,7 +198,7 @@ func (p *player) reused() (all []string) {
 	return all
 }
 
-// histories holds the changes of runs against what was acknowledged.
+// histories compares the changes of runs with the acknowledgements.
 func (p *player) histories(r *recorded) (all []Finding) {
 	lost := func(class, format string, args ...any) {
 		all = append(all, Finding{Kind: Lost, Class: class, What: fmt.Sprintf(format, args...)})
@@ -230,8 +230,8 @@ func (p *player) histories(r *recorded) (all []Finding) {
 	return all
 }
 
-// hand gives what became visible with a step, and what it has not made, to the step in the
-// middle of which it happened.
+// hand assigns changes that became visible with a step, and were not made by it, to the
+// step in the middle of which it happened.
 func (p *player) hand(a *ack, explained map[int]int) {
 	mine := 0
 	if a.moved != nil && a.step.Do != attack.Force || a.died {
@@ -243,7 +243,7 @@ func (p *player) hand(a *ack, explained map[int]int) {
 	}
 }
 
-// moves reports a change that somebody must have asked for by an event.
+// moves reports a change that a caller must have requested by an event.
 func moves(e *jsonview.HistoryEntry) bool {
 	switch e.Type {
 	case workflow.EventTransitioned:
@@ -277,16 +277,16 @@ func (p *player) accounted(r *recorded, a *ack, changes int) (all []Finding) {
 	return all
 }
 
-// answers are what was said of one call.
+// answers are the answers about one call.
 type answers struct {
 	records []*policyv1.DecisionRecord
 	acks    []*ack
 }
 
-// decided holds the answers to calls against the log: each is there once, and the log has
-// nothing else.
+// decided compares the answers to calls with the log: each is there once, and the log has
+// no others.
 func (p *player) decided(r *recorded) (all []Finding) {
-	var nameless []*ack // that nobody was told the id of
+	var nameless []*ack // whose id was not given
 	calls := map[string]*answers{}
 	of := func(id string) *answers {
 		if calls[id] == nil {
@@ -328,7 +328,7 @@ func (p *player) logged(c *answers) (all []Finding) {
 	seen := map[string]bool{}
 	for _, d := range c.records {
 		key := fmt.Sprint(d.GetRunId(), d.GetRunVersion(), d.GetInputDigest(), d.GetDecision(), d.GetCode(), d.GetApprovalId())
-		if seen[key] && d.GetDecision() != policyv1.Decision_DECISION_ASK { // what is asked again is logged again
+		if seen[key] && d.GetDecision() != policyv1.Decision_DECISION_ASK { // a repeated question is logged again
 			all = append(all, Finding{Kind: Doubled, Class: "decisions", What: "one decision on " + d.GetTool() + " " + d.GetCallId() + " is in the log twice"})
 		}
 		seen[key] = true
@@ -355,8 +355,8 @@ func isAnswer(a *ack, d *policyv1.DecisionRecord) bool {
 		d.GetRunId() == a.check.GetRunId() && d.GetInputDigest() == toolcall.InputDigest(a.step.Tool, bytesOf(&a.step, a.step.Input))
 }
 
-// orderOf is when a decision was made: with the first step that it was the answer to, or that
-// nobody has heard the answer of; 0 for none.
+// orderOf returns when a decision was made: with the first step that it was the answer to, or
+// that has not been heard the answer of; 0 for none.
 func (p *player) orderOf(acks []*ack, d *policyv1.DecisionRecord) int {
 	for _, a := range acks {
 		if a.check != nil && isAnswer(a, d) || a.died && unheard(a, d) {
@@ -366,7 +366,7 @@ func (p *player) orderOf(acks []*ack, d *policyv1.DecisionRecord) int {
 	return 0
 }
 
-// unheard reports that a record may be that of a step whose answer nobody has heard.
+// unheard reports that a record may be that of a step without a received answer.
 func unheard(a *ack, d *policyv1.DecisionRecord) bool {
 	return a.step.Do == attack.Check && (a.step.Call == d.GetCallId() || a.step.Call == "" && strings.HasPrefix(d.GetCallId(), typeid.Call+"_")) &&
 		d.GetInputDigest() == toolcall.InputDigest(a.step.Tool, bytesOf(&a.step, a.step.Input))
@@ -434,8 +434,8 @@ func (p *player) votes(r *recorded) (all []Finding) {
 	return all
 }
 
-// agreed holds what approvals have let through against the votes: enough people, each once, and
-// none of them the asker.
+// agreed compares the effects of approvals with the votes: enough people, each once, and none
+// of them the asker.
 func (p *player) agreed(r *recorded) (all []Finding) {
 	check := func(id, what string) {
 		p.approved++
@@ -479,13 +479,13 @@ func (p *player) agreed(r *recorded) (all []Finding) {
 // timed is something that was seen, and when.
 type timed struct {
 	order, rank int
-	verify.Seen
+	conform.Seen
 }
 
 // watch takes the recorded runs again, and monitors the properties.
 func (p *player) watch(r *recorded, properties []workflow.Property, proved map[string]bool) (all []Finding) {
 	seen := map[string][]timed{} // by the outermost run
-	traces := map[string][]*verify.Trace{}
+	traces := map[string][]*conform.Trace{}
 	var roots []string
 	for _, run := range p.runs {
 		root := run.GetRootRunId()
@@ -505,11 +505,11 @@ func (p *player) watch(r *recorded, properties []workflow.Property, proved map[s
 			}
 			return a.rank - b.rank
 		})
-		in := make([]verify.Seen, len(seen[root]))
+		in := make([]conform.Seen, len(seen[root]))
 		for i := range in {
 			in[i] = seen[root][i].Seen
 		}
-		out := verify.Watch(p.model, traces[root], in, properties)
+		out := conform.Watch(p.model, traces[root], in, properties)
 		for _, run := range p.runs {
 			c := out.Runs[run.GetRunId()]
 			if c == nil {
@@ -535,11 +535,11 @@ func (p *player) watch(r *recorded, properties []workflow.Property, proved map[s
 	return all
 }
 
-// trace is a run as it is taken again.
-func (p *player) trace(run *run) *verify.Trace {
-	t := &verify.Trace{
+// trace returns a run as it is taken again.
+func (p *player) trace(run *run) *conform.Trace {
+	t := &conform.Trace{
 		RunID: run.GetRunId(), SessionID: run.GetSessionId(), Workspace: run.GetWorkspace(), Definitions: map[int64]*workflow.Machine{},
-		Invoked: map[string]*workflow.Machine{}, Policies: map[verify.PolicyVersion]*rules.Set{},
+		Invoked: map[string]*workflow.Machine{}, Policies: map[conform.PolicyVersion]*rules.Set{},
 	}
 	for _, d := range append([]verify.Definition{p.model.Main}, p.model.Others...) {
 		t.Invoked[d.Machine.Name()] = d.Machine
@@ -548,12 +548,12 @@ func (p *player) trace(run *run) *verify.Trace {
 		}
 		if d.Process != nil {
 			for _, policy := range d.Process.Policies() {
-				t.Policies[verify.PolicyVersion{Name: policy.Name, Version: 1}] = rules.Compile(policy, 1)
+				t.Policies[conform.PolicyVersion{Name: policy.Name, Version: 1}] = rules.Compile(policy, 1)
 			}
 		}
 	}
 	for _, policy := range p.model.Policies {
-		t.Policies[verify.PolicyVersion{Name: policy.Policy.Name, Version: 1}] = rules.Compile(policy.Policy, 1)
+		t.Policies[conform.PolicyVersion{Name: policy.Policy.Name, Version: 1}] = rules.Compile(policy.Policy, 1)
 	}
 	if parent := run.GetParentRunId(); parent != "" {
 		t.Parent = &workflow.Parent{RunID: parent, Root: run.GetRootRunId(), Depth: 1}
@@ -564,20 +564,20 @@ func (p *player) trace(run *run) *verify.Trace {
 	return t
 }
 
-// The order of what became visible at once: changes come first.
+// The order of simultaneous records: changes come first.
 const (
 	rankChange = iota
 	rankCall
 	rankReport
 )
 
-// seenOf is what was seen of a run.
+// seenOf returns the observations of a run.
 func (p *player) seenOf(r *recorded, run *run) (all []timed) {
 	id := run.GetRunId()
 	entries := r.histories[id]
 	for i := range entries {
 		if e, ok := traced.Change(&entries[i]); ok {
-			all = append(all, timed{run.seen[e.RunVersion], rankChange, verify.Seen{RunID: id, Change: &e}})
+			all = append(all, timed{run.seen[e.RunVersion], rankChange, conform.Seen{RunID: id, Change: &e}})
 		}
 	}
 	for _, d := range r.decisions {
@@ -602,13 +602,13 @@ func (p *player) seenOf(r *recorded, run *run) (all []timed) {
 			break
 		}
 		if order > 0 {
-			all = append(all, timed{order, rankCall, verify.Seen{RunID: id, Call: &t}})
+			all = append(all, timed{order, rankCall, conform.Seen{RunID: id, Call: &t}})
 		}
 	}
 	if run.GetRunId() == p.rootOf(run) {
 		for _, a := range p.acks {
 			if a.report.GetAccounted() && p.rootOf(p.runOf(a.report.GetRun().GetRunId())) == id {
-				all = append(all, timed{a.order, rankReport, verify.Seen{RunID: id, Report: &verify.Told{
+				all = append(all, timed{a.order, rankReport, conform.Seen{RunID: id, Report: &conform.Reported{
 					CallID: a.step.Call, Time: a.at, By: people[a.step.As].Name, Observed: observes(a.step.As), OK: !a.step.Failed, Unknown: a.step.Unknown,
 					Output: []byte(a.step.Output),
 				}}})
@@ -618,7 +618,7 @@ func (p *player) seenOf(r *recorded, run *run) (all []timed) {
 	return all
 }
 
-// rootOf is the outermost run of a family.
+// rootOf returns the outermost run of a family.
 func (p *player) rootOf(r *run) string {
 	switch {
 	case r == nil:

@@ -16,7 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// decide lets somebody vote, or ask for what services ask of each other.
+// decide lets a caller vote, or make requests between services.
 func (p *player) decide(conn grpc.ClientConnInterface, s *attack.Step, a *ack) (string, error) {
 	service, id := approvalv1.NewApprovalServiceClient(conn), p.approval(s.Approval)
 	known, _ := approvalv1.NewApprovalServiceClient(p.honest(attack.Operator)).GetApproval(p.ctx, &approvalv1.GetApprovalRequest{ApprovalId: id})
@@ -51,7 +51,8 @@ func (p *player) decide(conn grpc.ClientConnInterface, s *attack.Step, a *ack) (
 	return word(a.granted.GetStatus().String()), nil
 }
 
-// unasked notes that somebody has got what only services and operators may ask for.
+// unasked notes that a caller has got a result that only services and operators may ask
+// for.
 func (p *player) unasked(s *attack.Step, err error) {
 	role := people[s.As].Role
 	if err == nil && role != auth.Operator && role != auth.Service && !p.dead() {
@@ -59,7 +60,7 @@ func (p *player) unasked(s *attack.Step, err error) {
 	}
 }
 
-// approvalOf is an approval as package consent decides about it.
+// approvalOf returns an approval as package consent decides about it.
 func approvalOf(a *approvalv1.Approval) *consent.Approval {
 	out := &consent.Approval{
 		ID: a.GetApprovalId(), Status: consent.Pending, ExpiresAt: a.GetExpiresAt().AsTime(), Escalated: a.GetEscalated(),
@@ -82,7 +83,7 @@ func approvalOf(a *approvalv1.Approval) *consent.Approval {
 	return out
 }
 
-// meddle is about sessions, shared state, definitions and policies.
+// meddle acts on sessions, shared state, definitions and policies.
 func (p *player) meddle(conn grpc.ClientConnInterface, s *attack.Step, a *ack) (string, error) {
 	sessions := statev1.NewSessionServiceClient(conn)
 	switch s.Do {
@@ -112,14 +113,14 @@ func (p *player) meddle(conn grpc.ClientConnInterface, s *attack.Step, a *ack) (
 	}
 }
 
-// denied notes that an agent has changed what it is held by.
+// denied notes that an agent has changed its own limits.
 func (p *player) denied(s *attack.Step, err error) {
 	if err == nil && people[s.As].Role != auth.Operator && !p.dead() {
 		p.found = append(p.found, Finding{Kind: Escape, Class: "rights", Step: s.String(), What: "only operators may do that"})
 	}
 }
 
-// sweepAlive lets follow what follows from the end of a session.
+// sweepAlive carries out the consequences of the end of a session.
 func (p *player) sweepAlive(err error) {
 	if err == nil && !p.dead() {
 		p.clock.advance(time.Second)

@@ -71,7 +71,7 @@ type clock struct {
 	latest time.Time
 }
 
-// Now is the time on it.
+// Now returns the time on it.
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +94,7 @@ func (c *clock) recover() {
 
 // Faults are put between the attacker, the services and their store, by tests of the attacker.
 type Faults struct {
-	// Conn wraps the connection of somebody; as gives that of anybody else.
+	// Conn wraps the connection of a caller; as gives that of any other.
 	Conn func(who string, conn grpc.ClientConnInterface, as func(who string) grpc.ClientConnInterface) grpc.ClientConnInterface
 	// Store wraps the store of the services.
 	Store func(store.Store) store.Store
@@ -102,7 +102,7 @@ type Faults struct {
 	People map[string]auth.Principal
 }
 
-// sweeper is a service that does what is due.
+// sweeper is a service that fires due timers.
 type sweeper interface {
 	Register(r grpc.ServiceRegistrar)
 	SweepOnce(ctx context.Context)
@@ -122,7 +122,7 @@ type plane struct {
 	services []sweeper
 }
 
-// files are what a store consists of.
+// files are the files of a store.
 var files = []string{"store.db", "store.db-wal"}
 
 // open opens the services over the store in a folder, from a copy of an image of it.
@@ -139,10 +139,10 @@ func open(ctx context.Context, dir, image string, faults Faults) (*plane, error)
 	return p, p.begin(ctx)
 }
 
-// life is the folder of the present life of the store.
+// life returns the folder of the present life of the store.
 func (p *plane) life() string { return filepath.Join(p.dir, fmt.Sprint(p.lives)) }
 
-// copyStore copies what a power cut would leave of a store.
+// copyStore copies the state of a store after a power cut.
 func copyStore(from, to string) error {
 	for _, name := range files {
 		data, err := os.ReadFile(filepath.Join(from, name))
@@ -200,7 +200,7 @@ func (p *plane) begin(ctx context.Context) error {
 	return nil
 }
 
-// as is the connection of somebody.
+// as returns the connection of a caller.
 func (p *plane) as(who string) grpc.ClientConnInterface {
 	conn := p.honest(who)
 	if p.faults.Conn != nil && who != own {
@@ -209,7 +209,7 @@ func (p *plane) as(who string) grpc.ClientConnInterface {
 	return conn
 }
 
-// honest is that connection without faults.
+// honest returns that connection without faults.
 func (p *plane) honest(who string) grpc.ClientConnInterface {
 	if who == attack.Nobody {
 		return p.server.Local(rpc.ClientConfig{Namespace: namespace})
@@ -217,14 +217,14 @@ func (p *plane) honest(who string) grpc.ClientConnInterface {
 	return p.server.Local(rpc.ClientConfig{Token: who, Namespace: namespace})
 }
 
-// sweep does what is due.
+// sweep fires due timers.
 func (p *plane) sweep(ctx context.Context) {
 	for _, service := range p.services {
 		service.SweepOnce(ctx)
 	}
 }
 
-// reopen ends the services as a power cut does, and starts them over what was durable.
+// reopen ends the services as a power cut does, and starts them over the durable state.
 func (p *plane) reopen(ctx context.Context) error {
 	from := p.life()
 	p.lives++

@@ -26,7 +26,7 @@ import (
 // workspace is where the agent works.
 const workspace = "/workspace"
 
-// player plays one schedule and keeps what it was told.
+// player plays one schedule and keeps the answers.
 type player struct {
 	*plane
 	ctx     context.Context
@@ -38,18 +38,18 @@ type player struct {
 	pending map[string]bool
 	kill    *attack.Step // for the next step
 
-	// order counts what has ended, in the order in which it did.
+	// order counts ended steps, in the order in which it did.
 	order    int
 	acks     []*ack
 	lines    []string
 	told     []outcome
 	ids      map[string]string
 	met      map[string]int
-	approved int            // what people have let through
-	under    *ack           // what is under way
+	approved int            // acts that people have let through
+	under    *ack           // the step under way
 	open     map[string]int // entries that could not be, by why
 	again    int            // entries that were decided again
-	reached  []string       // states of what is attacked that a run was in
+	reached  []string       // states of the target that a run was in
 	found    []Finding
 }
 
@@ -60,12 +60,13 @@ type run struct {
 	seen map[int64]int
 }
 
-// ack is what came of a step.
+// ack is the outcome of a step.
 type ack struct {
 	order int
 	step  attack.Step
 	at    time.Time
-	// latest is the latest time that the clock had shown at that moment: what lapses stays lapsed.
+	// latest is the latest time that the clock had shown at that moment: expired leases stay
+	// expired.
 	latest time.Time
 	// died is true when the services ended before they answered. Of a call that was recalled it
 	// says that it was decided.
@@ -81,7 +82,7 @@ type ack struct {
 	before int64
 	// within is the one in the middle of which it happened; nil for none.
 	within *ack
-	// lostTrack: what happened in the middle of it has died, so that a change may be of that.
+	// lostTrack: a step in the middle of it has died, so that a change may be its own.
 	lostTrack bool
 }
 
@@ -99,7 +100,7 @@ func newPlayer(ctx context.Context, p *plane, model *verify.Model) (*player, err
 	return pl, pl.look()
 }
 
-// play plays one step, and what follows from it.
+// play plays one step, and its consequences.
 func (p *player) play(s *attack.Step) error {
 	if s.Do == attack.Kill {
 		p.say(s, "")
@@ -132,8 +133,8 @@ func (p *player) play(s *attack.Step) error {
 	return p.revive()
 }
 
-// revive opens the services again, and sends the reports again that nobody has answered, as a
-// harness does.
+// revive opens the services again, and sends the reports again that has not been answered, as
+// a harness does.
 func (p *player) revive() error {
 	if err := p.reopen(p.ctx); err != nil {
 		return err
@@ -155,7 +156,7 @@ func (p *player) revive() error {
 	return nil
 }
 
-// recall finds out which calls were decided whose answer nobody has heard.
+// recall finds out which calls were decided without a received answer.
 func (p *player) recall() error {
 	var log []*policyv1.DecisionRecord
 	for _, a := range p.acks {
@@ -174,7 +175,7 @@ func (p *player) recall() error {
 	return nil
 }
 
-// attempt does what a step says, and returns what was wrong with the answer alone.
+// attempt carries out a step, and returns the findings with the answer alone.
 func (p *player) attempt(s *attack.Step) []Finding {
 	a := &ack{step: *s}
 	from := p.stateOf(s)
@@ -199,7 +200,7 @@ func (p *player) attempt(s *attack.Step) []Finding {
 	default:
 		p.say(s, said)
 	}
-	if s.Do == attack.Check && a.within == nil { // what it happened in may have changed a run before it
+	if s.Do == attack.Check && a.within == nil { // the surrounding step may have changed a run before it
 		return nil
 	}
 	if err := p.look(); err != nil {
@@ -208,12 +209,12 @@ func (p *player) attempt(s *attack.Step) []Finding {
 	return nil
 }
 
-// stateOf is the state of the run that a step names.
+// stateOf returns the state of the run that a step names.
 func (p *player) stateOf(s *attack.Step) string {
 	return p.runOf(p.id(max(1, s.Run))).GetState()
 }
 
-// GetState is that of no run when there is none.
+// GetState returns the state of the run, empty when there is none.
 func (r *run) GetState() string {
 	if r == nil {
 		return ""
@@ -221,7 +222,7 @@ func (r *run) GetState() string {
 	return r.Run.GetState()
 }
 
-// tellOf keeps what came of a step, for a scenario.
+// tellOf keeps the outcome of a step, for a scenario.
 func (p *player) tellOf(s *attack.Step, a *ack, from, said string) {
 	o := outcome{step: *s, run: max(1, s.Run), before: from, done: a.err == nil}
 	switch {
@@ -253,7 +254,7 @@ func (p *player) done(a *ack) {
 	p.acks = append(p.acks, a)
 }
 
-// learn keeps what the answer tells an attacker.
+// learn keeps the facts of the answer that an attacker learns.
 func (p *player) learn(a *ack) {
 	switch {
 	case a.check != nil:
@@ -318,7 +319,7 @@ func (p *player) runOf(id string) *run {
 	return nil
 }
 
-// view is what the attacker knows.
+// view returns the knowledge of the attacker.
 func (p *player) view() *attack.View {
 	v := &attack.View{Calls: p.calls}
 	for _, r := range p.runs {
@@ -340,7 +341,7 @@ func (p *player) view() *attack.View {
 	return v
 }
 
-// id is that of a run, by the order in which it was met.
+// id returns that of a run, by the order in which it was met.
 func (p *player) id(n int) string {
 	switch {
 	case n == 0:
@@ -359,7 +360,7 @@ func (p *player) approval(n int) string {
 	return "apr_00000000000000000000000000"
 }
 
-// version is the one that a step expects; 0 for any.
+// version returns the one that a step expects; 0 for any.
 func (p *player) version(s *attack.Step) int64 {
 	r := p.runOf(p.id(max(1, s.Run)))
 	switch {
@@ -372,7 +373,7 @@ func (p *player) version(s *attack.Step) int64 {
 	}
 }
 
-// session is that of a step: named, or the one of an agent without a bound token.
+// session returns that of a step: named, or the one of an agent without a bound token.
 func (p *player) session(s *attack.Step) string {
 	if s.Session == "" && s.Run == 0 {
 		return "s1"
@@ -380,7 +381,7 @@ func (p *player) session(s *attack.Step) string {
 	return s.Session
 }
 
-// bytesOf is what a text of a step stands for.
+// bytesOf returns the bytes that a text of a step stands for.
 func bytesOf(s *attack.Step, text string) []byte {
 	if s.Garbled {
 		return append([]byte(text), 0xff)
@@ -391,7 +392,7 @@ func bytesOf(s *attack.Step, text string) []byte {
 	return []byte(text)
 }
 
-// perform makes the call of a step, and says in a word what came of it.
+// perform makes the call of a step, and returns its outcome in a word.
 func (p *player) perform(s *attack.Step, a *ack) (string, error) {
 	conn := p.as(s.As)
 	switch s.Do {
@@ -425,7 +426,7 @@ func (p *player) check(conn grpc.ClientConnInterface, s *attack.Step, a *ack) (s
 	return strings.TrimSpace(word(resp.GetDecision().String()) + " " + word(resp.GetCode().String())), nil
 }
 
-// word is the end of the name of an enumeration's value.
+// word returns the end of the name of an enumeration's value.
 func word(name string) string {
 	for _, prefix := range []string{"DECISION_CODE_", "DECISION_", "REJECTION_CODE_", "APPROVAL_STATUS_", "APPROVER_ROLE_", "RUN_STATUS_"} {
 		name = strings.TrimPrefix(name, prefix)
@@ -468,7 +469,7 @@ func (p *player) fire(conn grpc.ClientConnInterface, s *attack.Step, a *ack) (st
 	return p.moved(resp.GetAccepted(), resp.GetRun(), resp.GetRejection(), a), nil
 }
 
-// present is the version of the run that a step names.
+// present returns the version of the run that a step names.
 func (p *player) present(s *attack.Step) int64 {
 	r := p.runOf(p.id(max(1, s.Run)))
 	if r == nil {
@@ -566,7 +567,7 @@ func (p *player) number(id string) string {
 // isProcess reports that a definition is a process.
 func isProcess(d *verify.Definition) bool { return process.Is(d.Text) }
 
-// observes reports that the report of somebody counts as seen.
+// observes reports that the report of a caller counts as observed.
 func observes(who string) bool {
 	role := people[who].Role
 	return role == auth.Runtime || role == auth.Operator || role == auth.Service

@@ -12,22 +12,22 @@ import (
 	"github.com/interlock-run/interlock/pkg/verify"
 )
 
-// A finding is told as a scenario where that can be: of a property that the definition does
+// A finding is written as a scenario where possible: of a property that the definition does
 // not keep, one that fails at its last step, as a counterexample of verify does; of an escape,
-// one that says what the services should have answered.
+// one with the correct answers of the services.
 
-// outcome is what came of one step, for a scenario.
+// outcome is the outcome of one step, for a scenario.
 type outcome struct {
 	step attack.Step
 	// run is the order of the run that it was about.
 	run int
-	// done is false of what was refused.
+	// done is false for a refused step.
 	done             bool
 	decision, code   string
 	rejected, before string
 }
 
-// line is one step of a scenario, with what is expected of it.
+// line is one step of a scenario, with its expectation.
 type line struct {
 	of      outcome
 	members []document.Member
@@ -39,7 +39,7 @@ func member(name string, v document.Value) document.Member {
 
 func text(s string) document.Value { return document.StringValue(s) }
 
-// Scenario is a scenario file that shows a finding, or empty when no scenario can.
+// Scenario returns a scenario file that shows a finding, or empty when no scenario can.
 func Scenario(m *verify.Model, f *Found) []byte {
 	if f.Kind != Escape && f.Kind != Broken {
 		return nil
@@ -63,7 +63,7 @@ func Scenario(m *verify.Model, f *Found) []byte {
 	return nil
 }
 
-// wanted are what the last step may have to come to.
+// wanted returns the possible expectations of the last step.
 func wanted(o *outcome) []document.Member {
 	if o.step.Do == attack.Check {
 		return []document.Member{member("decision", text("DENY")), member("decision", text("ASK"))}
@@ -71,8 +71,8 @@ func wanted(o *outcome) []document.Member {
 	return []document.Member{member("state", text(o.before)), member("rejected", text("GUARD_FAILED"))}
 }
 
-// linesOf are the steps of the first run. ok is false where something was done that a scenario
-// cannot do.
+// linesOf returns the steps of the first run. ok is false where something was done that a
+// scenario cannot do.
 func linesOf(all []outcome) (lines []line, ok bool) {
 	for _, o := range all {
 		members, expressible := membersOf(&o)
@@ -86,8 +86,8 @@ func linesOf(all []outcome) (lines []line, ok bool) {
 	return lines, true
 }
 
-// membersOf is a step as a scenario has it; nil for what has no effect. ok is false where it has
-// one that no scenario can have.
+// membersOf returns a step as a scenario has it; nil for one without an effect. ok is false
+// where it has one that no scenario can have.
 func membersOf(o *outcome) (members []document.Member, ok bool) {
 	s := &o.step
 	if s.Do == attack.Kill || !o.done && s.Do != attack.Check && s.Do != attack.Fire && s.Do != attack.Answer {
@@ -101,7 +101,7 @@ func membersOf(o *outcome) (members []document.Member, ok bool) {
 		return callOf(o)
 	case attack.Report:
 		if !observes(s.As) {
-			return nil, true // it shows nothing
+			return nil, true // not observable
 		}
 		return reportOf(s), true
 	case attack.Fire, attack.Answer:
@@ -122,7 +122,7 @@ func membersOf(o *outcome) (members []document.Member, ok bool) {
 
 func callOf(o *outcome) ([]document.Member, bool) {
 	if o.decision == "" {
-		return nil, true // nobody has decided it
+		return nil, true // undecided
 	}
 	call := []document.Member{member("tool", text(o.step.Tool))}
 	if o.step.Input != "" {
@@ -172,7 +172,7 @@ func eventOf(o *outcome) ([]document.Member, bool) {
 	return members, true
 }
 
-// write is the file.
+// write returns the file.
 func write(m *verify.Model, f *Found, lines []line) []byte {
 	var b strings.Builder
 	about := "found by interlock attack, seed " + fmt.Sprint(f.Seed) + ": " + string(f.Kind) + ": " + f.What
@@ -210,7 +210,7 @@ func write(m *verify.Model, f *Found, lines []line) []byte {
 	return []byte(b.String())
 }
 
-// source is a definition in a scenario: by its file, or written out.
+// source returns a definition in a scenario: by its file, or written out.
 func source(file string, v document.Value) string {
 	if file != "" {
 		return text(file).String()

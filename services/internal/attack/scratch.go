@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// memory is where files are kept in memory on Linux. What a schedule stores is thrown away, and
+// memory is where files are kept in memory on Linux. The data of a schedule is thrown away, and
 // need not survive the machine: the services are killed, and their files are not.
 const memory = "/dev/shm"
 

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/attack"
 )
 
-// The first session shares a state, of which not everybody may write everything.
+// The first session shares a state, of which parts are reserved for some writers.
 const (
 	stateSchema = `{"type": "object", "additionalProperties": false, "properties": {
 		"notes": {"type": "string", "maxLength": 1000}, "verdict": {"type": "string", "x-interlock-writers": ["role:operator"]},
@@ -84,7 +84,8 @@ func (p *player) shared() (all []Finding) {
 	return all
 }
 
-// mayWrite holds a version against what the schema and the tree of sessions reserve.
+// mayWrite compares a version with the reservations of the schema and the tree of
+// sessions.
 func mayWrite(v *statev1.StateVersion, first bool) []Finding {
 	if first || v.GetActor() == people[attack.Operator].Name {
 		return nil

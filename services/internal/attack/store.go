@@ -35,7 +35,7 @@ func (h *hooked) die(n int, applied bool) {
 	h.dieAt, h.applied = h.commits+n, applied
 }
 
-// calm forgets what was to be done, and reports that the services are dead.
+// calm drops the pending acts, and reports that the services are dead.
 func (h *hooked) calm() (dead bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,7 +43,7 @@ func (h *hooked) calm() (dead bool) {
 	return h.dead
 }
 
-// next is what is done before a commit, and whether the services die at it, or are dead.
+// next returns the act before a commit, and whether the services die at it, or are dead.
 func (h *hooked) next() (do func(), dies, dead bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,6 +64,14 @@ func (h *hooked) isDead() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.dead
+}
+
+// Probe implements store.Store.
+func (h *hooked) Probe(ctx context.Context, batch store.Batch) error {
+	if h.isDead() {
+		return fmt.Errorf("%w: the services were killed", store.ErrUnavailable)
+	}
+	return h.Store.Probe(ctx, batch)
 }
 
 // Commit implements store.Store.

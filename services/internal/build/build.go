@@ -1,4 +1,4 @@
-// Package build tells what this program was built from.
+// Package build describes the sources of this program.
 package build
 
 import (
@@ -11,7 +11,7 @@ import (
 // -X github.com/interlock-run/interlock/services/internal/build.version=v1.2.3
 var version, commit, date string
 
-// Info is what a program was built from.
+// Info describes the sources of a program.
 type Info struct {
 	// Version is that of the release, such as v1.2.3; "dev" for builds of a working copy.
 	Version string
@@ -23,16 +23,16 @@ type Info struct {
 	Date string
 }
 
-// Get is about this program.
+// Get returns those of this program.
 func Get() Info {
 	info, _ := debug.ReadBuildInfo()
 	return merge(Info{Version: version, Commit: commit, Date: date}, info)
 }
 
-// Version is that of Get.
+// Version returns that of Get.
 func Version() string { return Get().Version }
 
-// merge completes what the linker set by what the go command recorded.
+// merge completes the values of the linker by those of the go command.
 func merge(set Info, recorded *debug.BuildInfo) Info {
 	if recorded != nil {
 		// `go install MODULE@VERSION` records the version. For a working copy the go command

@@ -40,6 +40,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/natsserver"
 	"github.com/interlock-run/interlock/services/internal/presence"
 	"github.com/interlock-run/interlock/services/internal/refused"
+	"github.com/interlock-run/interlock/services/internal/tree"
 	"github.com/interlock-run/interlock/services/policyenforcer"
 	"github.com/interlock-run/interlock/services/statestore"
 )
@@ -53,7 +54,7 @@ const (
 // DefinitionFlags are the settings that definitions are compiled by.
 type DefinitionFlags = defs.Flags
 
-// Quotas are what an agent may have in the engine.
+// Quotas are the limits of an agent in the engine.
 type Quotas = engine.Quotas
 
 // Retention is how long the engine keeps runs.
@@ -125,9 +126,9 @@ type Cluster struct {
 	reopen        func() error // opens the embedded NATS's files anew; nil without one
 	events        *bus.Relay
 	relay         chan struct{}      // closed when the relay has ended
-	backgroundCtx context.Context    // of the relay and what else runs alongside the servers
-	work          sync.WaitGroup     // what runs alongside the servers
-	stop          context.CancelFunc // ends what runs alongside the servers
+	backgroundCtx context.Context    // of the relay and other work alongside the servers
+	work          sync.WaitGroup     // work alongside the servers
+	stop          context.CancelFunc // ends the work alongside the servers
 	drained       context.CancelFunc // ends the servers
 }
 
@@ -210,7 +211,7 @@ func (c Config) portsFree() (err error) {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return err
 		}
-		if err == nil { // what else is wrong with an address is said where it is used
+		if err == nil { // other problems of an address are reported where it is used
 			held = append(held, lis)
 		}
 	}
@@ -301,8 +302,8 @@ func (c *Cluster) holder() (string, error) {
 	return "up " + host + " " + folder, nil
 }
 
-// authenticator knows the tokens of the file, those that Auth tells of, and that of
-// the services themselves, which nobody else ever learns.
+// authenticator knows the tokens of the file, those of Auth, and that of the services
+// themselves, which no other process learns.
 func (c *Cluster) authenticator(tokens *auth.Tokens) (all auth.Authenticator, own string, err error) {
 	flags := c.cfg.Auth
 	if flags.TokenKey == "" {
@@ -370,7 +371,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 	edge := gateway.Config{
 		Refused: refusals.Tell,
 		Engine:  local, Policy: local, State: local, Approval: local, Self: self, Vouched: rpc.Vouching(local, func() string { return own }), NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
-		Upstreams: c.cfg.Upstreams, PublicURL: publicURL, ToolPrefix: c.cfg.ToolPrefix, StatePrefix: c.cfg.StatePrefix, AllowUnbound: c.cfg.AllowUnbound,
+		Upstreams: c.cfg.Upstreams, Jails: gateway.Jails(c.cfg.Policy.Jail), DataFolder: string(c.cfg.Data), PublicURL: publicURL, ToolPrefix: c.cfg.ToolPrefix, StatePrefix: c.cfg.StatePrefix, AllowUnbound: c.cfg.AllowUnbound,
 		Quotas: c.cfg.Quotas, Authz: c.cfg.Authz, Receipts: signer, Prove: known.Prove, Console: pages,
 		Metrics: c.metrics, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: gateway.PlacesOf(string(c.cfg.Data)),
 	}
@@ -404,18 +405,28 @@ func closeAll(listeners []net.Listener) (err error) {
 	return err
 }
 
-// checks are what the cluster depends on: events may be late.
+// checks returns those of the cluster's dependencies: events may be late.
 func (c *Cluster) checks(st store.Store) health.Checks {
-	return health.Checks{
-		{Name: "store", Probe: st.Ping},
-		{Name: "events", Optional: true, Probe: func(context.Context) error { return c.events.Health() }},
+	return append(daemon.StoreChecks(st), health.Check{Name: "events", Optional: true, Probe: func(context.Context) error { return c.events.Health() }})
+}
+
+// trees returns the digest of a workspace's files: the agents of a cluster are on its machine.
+func (c *Cluster) trees(ctx context.Context, workspace string, reread bool) (string, error) {
+	take := tree.Take
+	if reread {
+		take = tree.Reread
 	}
+	s, err := take(ctx, workspace, c.cfg.Data.TreeCache(workspace))
+	if err != nil {
+		return "", err
+	}
+	return s.Tree().Digest, nil
 }
 
 // startServices registers the services. They call each other through local with
 // their callers' credentials, and through self with their own.
 func (c *Cluster) startServices(st store.Store, endpoint bus.Endpoint, server *rpc.Server, local, self grpc.ClientConnInterface) error {
-	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions, Enforcement: c.cfg.Enforcement, Quotas: c.cfg.Engine, Retention: c.cfg.Retention, Metrics: c.metrics})
+	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions, Enforcement: c.cfg.Enforcement, Quotas: c.cfg.Engine, Retention: c.cfg.Retention, Metrics: c.metrics, Trees: c.trees})
 	policies, err := policyenforcer.New(policyenforcer.Config{
 		Store: st, Engine: local, Approval: self, State: self, Logger: c.cfg.Logger, Flags: c.cfg.Policy, Definitions: c.cfg.Definitions,
 		Places: gateway.PlacesOf(string(c.cfg.Data)), Metrics: c.metrics,
@@ -481,8 +492,7 @@ func (c *Cluster) listen() ([]net.Listener, error) {
 	return listeners, nil
 }
 
-// reachable is an address that this machine can call: of all of its own,
-// loopback.
+// reachable returns an address that this machine can call: of all of its own, loopback.
 func reachable(address net.Addr) string {
 	tcp, ok := address.(*net.TCPAddr)
 	if !ok || len(tcp.IP) > 0 && !tcp.IP.IsUnspecified() {
@@ -494,8 +504,8 @@ func reachable(address net.Addr) string {
 // Failed ends when a part of the cluster has failed; Close then says why.
 func (c *Cluster) Failed() <-chan struct{} { return c.ctx.Done() }
 
-// Close drains: the edge and the services finish their calls, the relay
-// announces what they did, then everything ends.
+// Close drains: the edge and the services finish their calls, the relay announces their
+// changes, then all parts end.
 func (c *Cluster) Close() error {
 	c.cfg.Data.RemoveEndpoints()
 	return c.shutDown()
@@ -522,7 +532,7 @@ func (c *Cluster) shutDown() error {
 	return errors.Join(errs...)
 }
 
-// receiptKey is what receipts are signed with.
+// receiptKey returns the key that signs receipts.
 func (c *Cluster) receiptKey() (receipt.Signer, error) {
 	if c.cfg.Receipts.ReceiptKey != "" {
 		return c.cfg.Receipts.Signer()

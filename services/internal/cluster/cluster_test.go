@@ -120,9 +120,9 @@ func TestMetricsAreServed(t *testing.T) {
 	text := call(t, c, "GET", "/metrics", "")["text"].(string)
 	for _, want := range []string{
 		"Register", "go_goroutines", "interlock_",
-		`interlock_decisions_total{code="",decision="ALLOW"} 1`,
-		`interlock_decisions_total{code="TOOL_NOT_ALLOWED",decision="DENY"} 1`,
-		`interlock_decisions_total{code="APPROVAL_REQUIRED",decision="ASK"} 1`,
+		`interlock_decisions_total{code="",decision="ALLOW",reason=""} 1`,
+		`interlock_decisions_total{code="TOOL_NOT_ALLOWED",decision="DENY",reason=""} 1`,
+		`interlock_decisions_total{code="APPROVAL_REQUIRED",decision="ASK",reason=""} 1`,
 		`interlock_denials_total{state="a",workflow="w"} 1`,
 		`interlock_policy_limit_used_ratio{capability="tool:Read",measure="calls",policy="p"} 0.25`,
 		`interlock_approvals_total{status="PENDING"} 1`,

@@ -22,7 +22,7 @@ type Engine struct {
 	Quotas      engine.Quotas        `embed:""`
 	Retention   engine.Retention     `embed:""`
 	Enforcement workflow.Enforcement `help:"Enforcement of workflows that name none: until_success, or while_running, where an agent's pause and every final state lift it and approvals are advisory. Each registration writes it into its definition." enum:"until_success,while_running" default:"until_success" env:"INTERLOCK_ENFORCEMENT"`
-	Approval    string               `help:"Address of the approval service: dns:///approval:7433, or several HOST:PORT with commas between; empty: what needs an approval is refused." env:"INTERLOCK_APPROVAL" placeholder:"TARGET"`
+	Approval    string               `help:"Address of the approval service: dns:///approval:7433, or several HOST:PORT with commas between; empty: transitions that need an approval are refused." env:"INTERLOCK_APPROVAL" placeholder:"TARGET"`
 	State       string               `help:"Address of the state-store, which knows who is of one tree of sessions and must not approve; empty: each session is a tree of its own." env:"INTERLOCK_STATE" placeholder:"TARGET"`
 }
 
@@ -34,7 +34,7 @@ type PolicyEnforcer struct {
 	Policy      policyenforcer.Flags `embed:""`
 	Definitions definition.Flags     `embed:""`
 	Engine      string               `help:"Address of the engine: dns:///engine:7431, or several HOST:PORT with commas between." required:"" env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
-	Approval    string               `help:"Address of the approval service. Without it whatever needs an approval is denied." env:"INTERLOCK_APPROVAL" placeholder:"TARGET"`
+	Approval    string               `help:"Address of the approval service. Without it calls that need an approval are denied." env:"INTERLOCK_APPROVAL" placeholder:"TARGET"`
 	State       string               `help:"Address of the state-store, which knows the trees of sessions. Without it every session is its own." env:"INTERLOCK_STATE" placeholder:"TARGET"`
 }
 
@@ -53,7 +53,7 @@ type Approval struct {
 	daemon.StoreFlags
 	daemon.ClientFlags
 	Approval approval.Flags `embed:""`
-	Engine   string         `help:"Address of the engine, which is told of decisions at once: dns:///engine:7431, or several HOST:PORT with commas between. Without it runs continue a little later." env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
+	Engine   string         `help:"Address of the engine, which is notified of decisions at once: dns:///engine:7431, or several HOST:PORT with commas between. Without it runs continue a little later." env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
 }
 
 // Gateway is the flags of interlock-gateway.
@@ -62,6 +62,7 @@ type Gateway struct {
 	daemon.ClientFlags
 	daemon.NATSLogin
 	Edge      gateway.Flags        `embed:""`
+	Jail      gateway.JailFlag     `embed:""`
 	Quotas    gateway.Quotas       `embed:""`
 	Receipts  gateway.ReceiptFlags `embed:""`
 	Authz     gateway.AuthzFlags   `embed:""`
@@ -75,7 +76,7 @@ type Gateway struct {
 	NATSURL   string               `name:"nats-url" help:"NATS that live events come from." required:"" env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 }
 
-// Program is what a service's program is called and does.
+// Program has the name and the purpose of a service's program.
 type Program struct {
 	daemon.Program
 	// Flags makes the flags to parse into.
@@ -88,10 +89,10 @@ var (
 	OfPolicyEnforcer = daemon.Program{Name: "interlock-policy-enforcer", About: "Decides tool calls.", GRPC: "127.0.0.1:7432"}
 	OfGateway        = daemon.Program{Name: "interlock-gateway", About: "The edge: REST, events, MCP and hooks.", GRPC: "127.0.0.1:7433"}
 	OfStateStore     = daemon.Program{Name: "interlock-state-store", About: "Serves shared states and the sessions that share them.", GRPC: "127.0.0.1:7434"}
-	OfApproval       = daemon.Program{Name: "interlock-approval", About: "Asks humans, and keeps what they decide.", GRPC: "127.0.0.1:7435"}
+	OfApproval       = daemon.Program{Name: "interlock-approval", About: "Asks humans, and keeps their decisions.", GRPC: "127.0.0.1:7435"}
 )
 
-// Programs are those of all services, by what --for calls them.
+// Programs returns those of all services, by their names for --for.
 func Programs() map[string]Program {
 	return map[string]Program{
 		"engine":          {OfEngine, func() any { return new(Engine) }},

@@ -26,7 +26,7 @@ const (
 // maxFile bounds a file, in bytes.
 const maxFile = 1 << 20
 
-// Named is the file that a command line or the environment names; empty for none.
+// Named returns the file that a command line or the environment names; empty for none.
 func Named(args []string, getenv func(string) string) string {
 	for i, arg := range args {
 		switch name, value, given := strings.Cut(arg, "="); {
@@ -41,7 +41,7 @@ func Named(args []string, getenv func(string) string) string {
 	return getenv(Variable)
 }
 
-// File is what a file says.
+// File has the settings of a file.
 type File struct {
 	name  string
 	text  []byte
@@ -152,8 +152,8 @@ func unknown(name string, known map[string]*kong.Flag) string {
 	return fmt.Sprintf("there is no flag %q here; --help lists them", name)
 }
 
-// Resolve implements kong.Resolver. kong has set what is in the environment before, as a
-// default: that stays.
+// Resolve implements kong.Resolver. kong has set variables of the environment before, as
+// a default: that stays.
 func (r resolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if flag.Name == Flag || slices.ContainsFunc(flag.Envs, func(name string) bool { return os.Getenv(name) != "" }) {
 		return nil, nil
@@ -165,7 +165,7 @@ func (r resolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, 
 	return textOf(flag, value)
 }
 
-// textOf is a value as a command line has it.
+// textOf returns a value as a command line has it.
 func textOf(flag *kong.Flag, value document.Value) (any, error) {
 	switch value.Kind() {
 	case document.String:
@@ -201,7 +201,7 @@ func article(k document.Kind) string {
 	return "nothing"
 }
 
-// flagsOf are the flags of an application and all its commands that a file may have.
+// flagsOf returns the flags of an application and all its commands that a file may have.
 func flagsOf(app *kong.Application) map[string]*kong.Flag {
 	known := map[string]*kong.Flag{}
 	_ = kong.Visit(app, func(node kong.Visitable, next kong.Next) error {
@@ -213,7 +213,7 @@ func flagsOf(app *kong.Application) map[string]*kong.Flag {
 	return known
 }
 
-// Schema is the JSON Schema of files for an application.
+// Schema returns the JSON Schema of files for an application.
 func Schema(app *kong.Application, title string) ([]byte, error) {
 	properties := map[string]any{}
 	for name, flag := range flagsOf(app) {

@@ -26,9 +26,9 @@ type AuthFlags struct {
 
 func (f AuthFlags) empty() bool { return f.TokenKey == "" && f.OIDCIssuer == "" }
 
-// Authenticator tells whose token it is: one of the tokens file, which may be nil,
-// of a session or of the issuer. It is nil when there are none of these. It calls
-// nobody yet.
+// Authenticator returns an authenticator of tokens: one of the tokens file, which may be
+// nil, of a session or of the issuer. It is nil when there are none of these. It makes no
+// calls yet.
 func (f AuthFlags) Authenticator(tokens *auth.Tokens, log *slog.Logger) (auth.Authenticator, error) {
 	var all []auth.Authenticator
 	if tokens != nil {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/store/backup"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
+	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
 // BackUp writes a backup of the store that a configuration names, which may be in use.
@@ -40,7 +42,7 @@ func (cfg StoreConfig) embedded() bool { return cfg.URL == "" || cfg.URL == "sql
 
 func (cfg StoreConfig) sqlite() sqlitestore.Config {
 	return sqlitestore.Config{
-		Path: cfg.Path, ContinueAfterRollback: cfg.goOn(), Logger: cfg.Logger, Program: cfg.Program,
+		Path: cfg.Path, Witness: datadir.Dir(filepath.Dir(cfg.Path)).Seen(), ContinueAfterRollback: cfg.goOn(), Logger: cfg.Logger, Program: cfg.Program,
 	}
 }
 

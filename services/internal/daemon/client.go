@@ -27,9 +27,9 @@ func (d *Daemon) Dial(flag, target string, f ClientFlags) (*grpc.ClientConn, err
 	return d.connect(flag, target, nil, f)
 }
 
-// DialAs connects like Dial, for calls that this service makes for itself. It
-// presents a token of the role service in its own tokens file; what the target
-// accepts, all services have in theirs. It needs none where nobody does.
+// DialAs connects like Dial, for calls that this service makes for itself. It presents a
+// token of the role service in its own tokens file; the target accepts it, since all
+// services have it in theirs. Without authentication it needs none.
 func (d *Daemon) DialAs(flag, target string, f ClientFlags) (*grpc.ClientConn, error) {
 	var token func() string
 	err := errNoTokensFile
@@ -44,7 +44,8 @@ func (d *Daemon) DialAs(flag, target string, f ClientFlags) (*grpc.ClientConn, e
 	return d.connect(flag, target, token, f)
 }
 
-// OwnToken is the token that this service calls as itself with, or nil when it has none.
+// OwnToken returns the token that this service calls as itself with, or nil when it has
+// none.
 func (d *Daemon) OwnToken() func() string {
 	if d.flags.Tokens == "" {
 		return nil

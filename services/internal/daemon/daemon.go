@@ -1,6 +1,6 @@
-// Package daemon is what the separate services have in common: flags, the
-// store, the relay of events, the gRPC server, the admin endpoints and an
-// orderly end. A service's main adds its own part and stays one readable page.
+// Package daemon has the common parts of the separate services: flags, the store, the
+// relay of events, the gRPC server, the admin endpoints and an orderly end. A service's
+// main adds its own part and stays one readable page.
 package daemon
 
 import (
@@ -63,12 +63,13 @@ type Daemon struct {
 	Tracer  trace.TracerProvider
 	Log     *slog.Logger
 	NATS    bus.Endpoint
-	// Checks are what the service depends on.
+	// Checks are of the service's dependencies.
 	Checks health.Checks
-	// Tokens tells whose token it is; nil when nobody's can be told.
+	// Tokens identifies the owners of tokens; nil without authentication.
 	Tokens auth.Authenticator
 
 	flags      Flags
+	refusals   atomic.Pointer[refused.Announcer]
 	admin      atomic.Pointer[http.Handler]
 	background []func(context.Context) error
 	closers    []func() error
@@ -77,7 +78,18 @@ type Daemon struct {
 // Go adds work that runs until the service stops; its error stops the service.
 func (d *Daemon) Go(work func(context.Context) error) { d.background = append(d.background, work) }
 
-// OnClose adds what is closed after the server has drained, last added first.
+// AnnounceRefusals has callers announced that are refused before there is a decision. A service with
+// a store does that from the start.
+func (d *Daemon) AnnounceRefusals(by *refused.Announcer) { d.refusals.Store(by) }
+
+// TellRefused announces a refused caller, if this service can. It does not wait.
+func (d *Daemon) TellRefused(of rpc.Refusal) {
+	if by := d.refusals.Load(); by != nil {
+		by.Tell(of)
+	}
+}
+
+// OnClose adds a function that is called after the server has drained, last added first.
 func (d *Daemon) OnClose(fn func() error) { d.closers = append(d.closers, fn) }
 
 // Main runs a service until SIGTERM or SIGINT and ends the process.
@@ -96,7 +108,7 @@ func Main(line CommandLine, version string, flags Flags, storage *StoreFlags, bu
 	}
 }
 
-// Run runs a service until ctx ends. storage is nil for one that keeps nothing.
+// Run runs a service until ctx ends. storage is nil for one without data.
 func Run(ctx context.Context, name, version string, flags Flags, storage *StoreFlags, build func(*Daemon) error) (err error) {
 	if err := flags.validate(); err != nil {
 		return err
@@ -138,8 +150,8 @@ func Run(ctx context.Context, name, version string, flags Flags, storage *StoreF
 }
 
 // askDNSAgain is how soon a service may look for the replicas of another again. Within gRPC's
-// 30 s, all replicas of a Deployment can be replaced, and nobody knows the new ones: a
-// rollout of the state-store took tool calls away for 16 s.
+// 30 s, all replicas of a Deployment can be replaced, and the new ones are unknown: a rollout
+// of the state-store took tool calls away for 16 s.
 const askDNSAgain = time.Second
 
 func (d *Daemon) useStore(ctx context.Context, flags StoreFlags, version string) error {
@@ -171,8 +183,9 @@ func (d *Daemon) useStore(ctx context.Context, flags StoreFlags, version string)
 	if err != nil {
 		return err
 	}
-	d.Checks = append(d.Checks, health.Check{Name: "store", Probe: st.Ping},
-		health.Check{Name: "events", Optional: true, Probe: func(context.Context) error { return relay.Health() }})
+	d.Checks = append(append(d.Checks, StoreChecks(st)...), health.Check{
+		Name: "events", Optional: true, Probe: func(context.Context) error { return relay.Health() },
+	})
 	d.Go(relay.Run)
 	d.Metrics.Refresh(relay.Measure)
 	d.Announce(d.NATS, version)
@@ -193,7 +206,7 @@ func holder(name string) string {
 	return fmt.Sprintf("%s-%s-%d", name, host, os.Getpid())
 }
 
-// validate tells what is missing before anything is opened.
+// validate reports missing settings before the first connection.
 func (f Flags) validate() error {
 	if f.Tokens == "" && !f.AllowAnonymous && f.empty() {
 		return errors.New("no caller would be accepted: give --tokens with the file of the callers' tokens, " +
@@ -214,12 +227,11 @@ func (d *Daemon) openServer(flags Flags) error {
 	if d.Tokens, err = flags.Authenticator(tokens, d.Log); err != nil {
 		return err
 	}
-	var tell func(rpc.Refusal)
 	if d.Store != nil {
-		tell = refused.New(d.Store, d.Log).Tell
+		d.AnnounceRefusals(refused.New(d.Store, d.Log))
 	}
 	server, err := rpc.NewServer(rpc.Config{
-		Refused: tell,
+		Refused: d.TellRefused,
 		Gate:    d.gate(), Listen: []string{flags.GRPC}, Authenticator: d.Tokens, AllowAnonymous: flags.AllowAnonymous,
 		TLS: flags.TLS(), Insecure: flags.InsecurePlaintext,
 		Registerer: d.Metrics.Registerer(), TracerProvider: d.Tracer, Logger: d.Log,
@@ -231,7 +243,7 @@ func (d *Daemon) openServer(flags Flags) error {
 	return nil
 }
 
-// gate is that of the store, which calls enter.
+// gate returns that of the store, which calls enter.
 func (d *Daemon) gate() *store.Gate {
 	if d.Store == nil {
 		return nil
@@ -239,8 +251,8 @@ func (d *Daemon) gate() *store.Gate {
 	return d.Store.Gate()
 }
 
-// serve runs everything until ctx ends or a part fails: the server drains first,
-// so that the relay can announce what the last calls did.
+// serve runs all parts until ctx ends or a part fails: the server drains first, so that
+// the relay can announce the changes of the last calls.
 func (d *Daemon) serve(ctx context.Context) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -10,7 +10,7 @@ import (
 // level is that of this process's log, which changes while it runs.
 var level slog.LevelVar
 
-// Log makes JSON lines on standard error what this process logs.
+// Log makes this process log JSON lines on standard error.
 func (f ServeFlags) Log() (*slog.Logger, error) {
 	if err := setLevel(f.LogLevel); err != nil {
 		return nil, err

@@ -7,8 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 )
 
-// StoreLogin flags are what a Redis is shown and how it is known. All files are read again
-// when they have changed, at the next connection.
+// StoreLogin flags have the credentials for a Redis and the CAs to check it. All files are
+// read again when they have changed, at the next connection.
 type StoreLogin struct {
 	StoreUsername     string `help:"User of the Redis, instead of one in the URL." env:"INTERLOCK_STORE_USERNAME" placeholder:"NAME"`
 	StorePasswordFile string `help:"File with the password of the Redis, instead of one in the URL." env:"INTERLOCK_STORE_PASSWORD_FILE" type:"path" placeholder:"FILE"`
@@ -24,8 +24,9 @@ func (f StoreLogin) config(url string) redisstore.Config {
 	}
 }
 
-// NATSLogin flags are what a NATS server is shown and how it is known. Files of passwords
-// and certificates are read again when they have changed, at the next connection.
+// NATSLogin flags have the credentials for a NATS server and the CAs to check it. Files
+// of passwords and certificates are read again when they have changed, at the next
+// connection.
 type NATSLogin struct {
 	NATSCreds        string `name:"nats-creds" help:"Credentials file for NATS, with a JWT and its key." env:"INTERLOCK_NATS_CREDS" type:"path" placeholder:"FILE"`
 	NATSUsername     string `name:"nats-username" help:"User of NATS, instead of one in the URL." env:"INTERLOCK_NATS_USERNAME" placeholder:"NAME"`
@@ -35,7 +36,7 @@ type NATSLogin struct {
 	NATSClientKey    string `name:"nats-client-key" help:"Key of that certificate (PEM)." env:"INTERLOCK_NATS_CLIENT_KEY" type:"path" placeholder:"FILE"`
 }
 
-// Endpoint is a NATS with this login.
+// Endpoint returns a NATS with this login.
 func (f NATSLogin) Endpoint(url string) (bus.Endpoint, error) {
 	endpoint, err := bus.Endpoint{URL: url}.With(bus.Login{
 		Credentials: f.NATSCreds, Username: f.NATSUsername, PasswordFile: f.NATSPasswordFile,

@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/configfile"
 )
 
-// Program is a service's program: its name, what it does in a sentence, and the default of
+// Program is a service's program: its name, its purpose in a sentence, and the default of
 // its --grpc.
 type Program struct{ Name, About, GRPC string }
 
@@ -59,7 +59,7 @@ func Parse(flags any, program Program) CommandLine {
 	}}
 }
 
-// parseArgs returns done, and an exit code, when there is nothing to run.
+// parseArgs returns done, and an exit code, when there is no service to run.
 func parseArgs(flags any, program Program, args []string, out, errs io.Writer) (code int, done bool) {
 	options, err := FromFile(args)
 	if err == nil {
@@ -79,8 +79,8 @@ func parseArgs(flags any, program Program, args []string, out, errs io.Writer) (
 	return 0, false
 }
 
-// FromFile are the options of a parser that also reads the file of --config, where a command
-// line or the environment names one.
+// FromFile returns the options of a parser that also reads the file of --config, where a
+// command line or the environment names one.
 func FromFile(args []string) ([]kong.Option, error) {
 	name := configfile.Named(args, os.Getenv)
 	if name == "" {
@@ -93,7 +93,7 @@ func FromFile(args []string) ([]kong.Option, error) {
 	return file.Options(), nil
 }
 
-// Values are the flags of a parsed command line, by their names.
+// Values returns the flags of a parsed command line, by their names.
 func Values(command *kong.Context) map[string]string {
 	values := map[string]string{}
 	for _, flag := range command.Flags() {
@@ -129,7 +129,7 @@ func FollowFile(ctx context.Context, log *slog.Logger, again Again) {
 	}
 }
 
-// apply returns what is in use then.
+// apply returns the variables in use then.
 func apply(log *slog.Logger, before, now map[string]string) map[string]string {
 	used := maps.Clone(before)
 	var changed, restart []string

@@ -15,7 +15,7 @@ import (
 // ServeFlags of every command that serves. They are for all of its faces, gRPC
 // and HTTP alike.
 type ServeFlags struct {
-	Config            string `help:"YAML file with flags by their names; what is on the command line or in the environment wins." env:"INTERLOCK_CONFIG" type:"path" placeholder:"FILE"`
+	Config            string `help:"YAML file with flags by their names; the command line and the environment win." env:"INTERLOCK_CONFIG" type:"path" placeholder:"FILE"`
 	LogLevel          string `help:"Least that is logged: debug, info, warn or error." enum:"debug,info,warn,error" default:"info" env:"INTERLOCK_LOG_LEVEL"`
 	TLSCert           string `name:"tls-cert" help:"Server certificate (PEM), for gRPC and HTTP." env:"INTERLOCK_TLS_CERT" type:"path" placeholder:"FILE"`
 	TLSKey            string `name:"tls-key" help:"Key of the certificate (PEM)." env:"INTERLOCK_TLS_KEY" type:"path" placeholder:"FILE"`
@@ -23,7 +23,7 @@ type ServeFlags struct {
 	InsecurePlaintext bool   `help:"Serve and call other machines without TLS, where the network itself is trusted." env:"INTERLOCK_INSECURE_PLAINTEXT"`
 }
 
-// TLS is what the flags say; the zero value without them.
+// TLS returns the settings of the flags; the zero value without them.
 func (f ServeFlags) TLS() rpc.ServerTLS {
 	return rpc.ServerTLS{CertFile: f.TLSCert, KeyFile: f.TLSKey, ClientCAFile: f.TLSClientCA}
 }
@@ -53,8 +53,7 @@ func (f ServeFlags) Check(flag, address string, anonymous bool) error {
 	}
 }
 
-// CheckAddress refuses what is not an address to listen on. gRPC has unix sockets
-// too.
+// CheckAddress refuses invalid addresses for listeners. gRPC has unix sockets too.
 func CheckAddress(flag, address string) error {
 	if flag == "grpc" && strings.HasPrefix(address, "unix:") {
 		return nil

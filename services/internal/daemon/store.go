@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/health"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
@@ -35,25 +36,24 @@ type StoreConfig struct {
 	Program string
 }
 
-// SafetyFlags say what is done about a store that may lose what it has acknowledged, or is silent.
+// SafetyFlags configure the handling of a store that may lose acknowledged writes, or is silent.
 type SafetyFlags struct {
-	OnRollback string `help:"What to do when the store has gone back in time: refuse everything until an operator accepts that, or continue." enum:"refuse,continue" default:"refuse" env:"INTERLOCK_ON_ROLLBACK"`
+	OnRollback string `help:"The handling of a store that has gone back in time: refuse all calls until an operator accepts that, or continue." enum:"refuse,continue" default:"refuse" env:"INTERLOCK_ON_ROLLBACK"`
 	RedisWait  int    `help:"Replicas of Redis that must have a write before it is acknowledged." default:"0" env:"INTERLOCK_REDIS_WAIT" placeholder:"N"`
 	QuotaFlags
 	StoreTimeout time.Duration `help:"How long one call of the store may take; 0 for any time." default:"2s" env:"INTERLOCK_STORE_TIMEOUT"`
 }
 
-// QuotaFlags bound what callers can fill of the store.
+// QuotaFlags bound the data of callers in the store.
 type QuotaFlags struct {
 	BytesPerPrincipal int64 `help:"Bytes that an agent's principal may store in 24 hours; 0 for any number." default:"4294967296" env:"INTERLOCK_BYTES_PER_PRINCIPAL" placeholder:"BYTES"`
 	BytesPerSession   int64 `help:"Bytes that a token which is bound to a session may store in 24 hours; 0 for any number." default:"268435456" env:"INTERLOCK_BYTES_PER_SESSION" placeholder:"BYTES"`
-	MinStoreRoom      int64 `help:"Bytes of room of the store (on the disk, or below the maxmemory of Redis) that are left to what stops something; 0 for none." default:"67108864" env:"INTERLOCK_MIN_STORE_ROOM" placeholder:"BYTES"`
+	MinStoreRoom      int64 `help:"Bytes of room of the store (on the disk, or below the maxmemory of Redis) that are reserved for changes that stop agents; 0 for none." default:"67108864" env:"INTERLOCK_MIN_STORE_ROOM" placeholder:"BYTES"`
 }
 
 func (f SafetyFlags) goOn() bool { return f.OnRollback == "continue" }
 
-// AcceptRollback lets a store be used that has gone back in time, and returns what was
-// lost.
+// AcceptRollback lets a store be used that has gone back in time, and returns the losses.
 func AcceptRollback(ctx context.Context, cfg StoreConfig) (lost []string, err error) {
 	if strings.HasPrefix(cfg.URL, "redis") {
 		return redisstore.AcceptRollback(ctx, cfg.redis())
@@ -110,6 +110,15 @@ func awaitStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 		case <-ctx.Done():
 			return nil, err
 		}
+	}
+}
+
+// StoreChecks returns those of a store: that it answers, and that there is room in it. With little
+// room a process still takes changes that stop agents, so it is ready.
+func StoreChecks(st store.Store) health.Checks {
+	return health.Checks{
+		{Name: "store", Probe: st.Ping},
+		{Name: "store-room", Optional: true, Probe: func(ctx context.Context) error { return storequota.HasRoom(ctx, st) }},
 	}
 }
 

@@ -27,28 +27,28 @@ const maxSocketPath = 103
 // Dir is a data folder.
 type Dir string
 
-// Database is the embedded store.
+// Database returns the embedded store.
 func (d Dir) Database() string { return d.join("interlock.db") }
 
-// NATS is the embedded NATS server's storage.
+// NATS returns the embedded NATS server's storage.
 func (d Dir) NATS() string { return d.join("nats") }
 
-// Tokens is the file with a token per role.
+// Tokens returns the file with a token per role.
 func (d Dir) Tokens() string { return d.join("tokens.json") }
 
-// TokenKey is the file with the key of session tokens.
+// TokenKey returns the file with the key of session tokens.
 func (d Dir) TokenKey() string { return d.join("token.key") }
 
-// ReceiptKey is the file with the key that receipts are signed with; its public part is next to
-// it, with .pub behind its name.
+// ReceiptKey returns the file with the key that receipts are signed with; its public part is
+// next to it, with .pub behind its name.
 func (d Dir) ReceiptKey() string { return d.join("receipt.key") }
 
-// Socket is the unix socket of the hook, or empty when its path would be too
-// long for one.
+// Socket returns the unix socket of the hook, or empty when its path would be too long
+// for one.
 func (d Dir) Socket() string { return d.socketFile("hook.sock") }
 
-// GRPCSocket is the unix socket of the gRPC services when their address wants
-// TLS, or empty when its path would be too long for one.
+// GRPCSocket returns the unix socket of the gRPC services when their address wants TLS,
+// or empty when its path would be too long for one.
 func (d Dir) GRPCSocket() string { return d.socketFile("grpc.sock") }
 
 func (d Dir) socketFile(name string) string {
@@ -64,6 +64,16 @@ func (d Dir) socketFile(name string) string {
 		return ""
 	}
 	return path
+}
+
+// TreeCache returns the file in which digests of a workspace remember its contents. Its folder is made; empty
+// when that fails.
+func (d Dir) TreeCache(workspace string) string {
+	if os.MkdirAll(d.join("trees"), 0o700) != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(workspace))
+	return d.join("trees/" + hex.EncodeToString(sum[:16]))
 }
 
 func (d Dir) endpoints() string { return d.join("endpoints.json") }
@@ -123,7 +133,7 @@ func (d Dir) WriteEndpoints(e Endpoints) error {
 // RemoveEndpoints forgets where this process served.
 func (d Dir) RemoveEndpoints() { _ = os.Remove(d.endpoints()) }
 
-// ReadEndpoints returns what was recorded; the zero value when nothing was.
+// ReadEndpoints returns the recorded endpoints; the zero value without a record.
 func (d Dir) ReadEndpoints() (Endpoints, error) {
 	var e Endpoints
 	data, err := os.ReadFile(d.endpoints())
@@ -139,7 +149,7 @@ func (d Dir) ReadEndpoints() (Endpoints, error) {
 	return e, nil
 }
 
-// NotServed says that no server runs in the folder, and where to start one.
+// NotServed explains that no server runs in the folder, and where to start one.
 func (d Dir) NotServed() string {
 	text := "no server runs in " + string(d) + ": "
 	if workspace := d.Workspace(); workspace != "" {
@@ -168,7 +178,7 @@ func Served(start string) Dir {
 	return ""
 }
 
-// parent is the folder above, empty above the root.
+// parent returns the folder above, empty above the root.
 func (d Dir) parent() Dir {
 	trimmed := strings.TrimSuffix(string(d), "/")
 	cut := strings.LastIndexByte(trimmed, '/')
@@ -194,114 +204,4 @@ func Find(start string) (Dir, error) {
 		}
 	}
 	return "", nil
-}
-
-// Digest is a text in the form that SetInstalled keeps.
-func Digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
-
-// installed are digests of the hooks that were written, by workspace.
-func (d Dir) installed() string { return d.join("installed.json") }
-
-// Installed is the digest of the hooks that `interlock init` wrote into a workspace, or
-// empty.
-func (d Dir) Installed(workspace string) (string, error) {
-	all, err := d.readInstalled()
-	return all[workspace], err
-}
-
-func (d Dir) readInstalled() (map[string]string, error) {
-	data, err := os.ReadFile(d.installed())
-	if errors.Is(err, fs.ErrNotExist) {
-		return map[string]string{}, nil
-	}
-	all := map[string]string{}
-	if err == nil {
-		err = json.Unmarshal(data, &all)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read what init has written: %w", err)
-	}
-	return all, nil
-}
-
-// SetInstalled keeps the digest of the hooks of a workspace.
-func (d Dir) SetInstalled(workspace, digest string) error {
-	all, err := d.readInstalled()
-	if err != nil {
-		return err
-	}
-	all[workspace] = digest
-	data, err := json.Marshal(all)
-	if err == nil {
-		err = os.WriteFile(d.installed(), data, 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("keep what init has written: %w", err)
-	}
-	return nil
-}
-
-// replaced are the files that init has changed, with what they were before it did.
-func (d Dir) replaced() string { return d.join("replaced.json") }
-
-// replacement is one of them.
-type replacement struct {
-	// Before is its text; nil when it was not there.
-	Before *string `json:"before"`
-	// After is the digest of what init wrote.
-	After string `json:"after"`
-}
-
-// SetReplaced keeps what a file was before init wrote it. What it was before init wrote it
-// for the first time counts, as long as nobody else has changed it since.
-func (d Dir) SetReplaced(path string, before []byte, after string) error {
-	all, err := d.readReplaced()
-	if err != nil {
-		return err
-	}
-	kept := replacement{After: Digest(after)}
-	if text := string(before); before != nil {
-		kept.Before = &text
-	}
-	if first, known := all[path]; known && first.After == Digest(string(before)) {
-		kept.Before = first.Before
-	}
-	all[path] = kept
-	data, err := json.Marshal(all)
-	if err == nil {
-		err = os.WriteFile(d.replaced(), data, 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("keep what init has replaced: %w", err)
-	}
-	return nil
-}
-
-// Replaced is what a file was before init wrote it, nil for not there; known is false where
-// it is not as init wrote it any more.
-func (d Dir) Replaced(path, now string) (before *string, known bool, err error) {
-	all, err := d.readReplaced()
-	if err != nil {
-		return nil, false, err
-	}
-	kept, ok := all[path]
-	return kept.Before, ok && kept.After == Digest(now), nil
-}
-
-func (d Dir) readReplaced() (map[string]replacement, error) {
-	all := map[string]replacement{}
-	data, err := os.ReadFile(d.replaced())
-	if errors.Is(err, fs.ErrNotExist) {
-		return all, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &all)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read what init has replaced: %w", err)
-	}
-	return all, nil
 }

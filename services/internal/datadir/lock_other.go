@@ -4,13 +4,13 @@ package datadir
 
 import "os"
 
-// Lock does nothing here: the store has a lock of its own.
+// Lock has no effect here: the store has a lock of its own.
 func (d Dir) Lock() (unlock func() error, err error) { return func() error { return nil }, nil }
 
-// Guarded knows nothing here.
+// Guarded has no check here.
 func (d Dir) Guarded() error { return nil }
 
-// Owner is not known here.
+// Owner returns false: it is not known here.
 func Owner(os.FileInfo) (uid, gid int, ok bool) { return 0, 0, false }
 
 func ours(string) bool { return true }

@@ -35,8 +35,8 @@ func (d Dir) holder() string {
 	return ""
 }
 
-// ours is whether a folder belongs to this user or to root. Root trusts every
-// owner: containers see the folders of their hosts' users.
+// ours reports whether a folder belongs to this user or to root. Root trusts every owner:
+// containers see the folders of their hosts' users.
 func ours(folder string) bool {
 	info, err := os.Stat(folder)
 	if err != nil {
@@ -50,7 +50,7 @@ func ours(folder string) bool {
 	return me == 0 || int(stat.Uid) == me || stat.Uid == 0
 }
 
-// Guarded says why a folder must not be trusted: it is another user's, or others can
+// Guarded describes why a folder must not be trusted: it is another user's, or others can
 // write to it, and so put a server or a token of their own there.
 func (d Dir) Guarded() error {
 	info, err := os.Stat(string(d))
@@ -68,7 +68,7 @@ func (d Dir) Guarded() error {
 	return nil
 }
 
-// Owner is the user and the group of a file.
+// Owner returns the user and the group of a file.
 func Owner(info os.FileInfo) (uid, gid int, ok bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

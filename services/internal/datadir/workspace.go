@@ -38,6 +38,17 @@ func Of(workspace string) (Dir, error) {
 	return Dir(root.join(plain(filepath.Base(real)) + "-" + Digest(real)[:12])), nil
 }
 
+// Seen returns the file that remembers the history of the store of a default data folder, next to the folder:
+// an older copy of the folder does not have it. Empty for any other folder, whose surroundings are not the
+// server's.
+func (d Dir) Seen() string {
+	root, err := Root()
+	if err != nil || realOf(filepath.Dir(string(d))) != realOf(string(root)) {
+		return ""
+	}
+	return filepath.Clean(string(d)) + ".seen"
+}
+
 // realOf returns the absolute path of a workspace without links, as far as it exists.
 func realOf(workspace string) string {
 	if full, err := filepath.Abs(workspace); err == nil {
@@ -63,7 +74,7 @@ func plain(name string) string {
 	return strings.TrimLeft(name[:min(len(name), longestBase)], ".-")
 }
 
-// record is the file that names the folder's workspace.
+// record returns the file that names the folder's workspace.
 func (d Dir) record() string { return d.join("workspace") }
 
 // Workspace returns the workspace that the folder's record names, or empty.

@@ -1,6 +1,6 @@
 // Package decided makes the events that announce decisions on tool calls. A decision is
-// stored once, in its log; what is published is made of that when it is read. It must
-// never publish what the log masks, or inputs.
+// stored once, in its log; its event is made of that when it is read. It must never
+// publish masked parts of the log, or inputs.
 package decided
 
 import (
@@ -23,7 +23,7 @@ var verbs = map[toolcall.Decision]string{
 	toolcall.Allow: "allowed", toolcall.Ask: "asked", toolcall.Deny: "denied",
 }
 
-// Head is the event of a decision in the log of a root run, but its payload.
+// Head returns the event of a decision in the log of a root run, but its payload.
 func Head(namespace, root string, d *ledger.Decision) (store.Event, error) {
 	ev := outline(namespace, root, d)
 	ev.Payload = &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{CallId: d.CallID}} // the id has it
@@ -42,12 +42,13 @@ func outline(namespace, root string, d *ledger.Decision) *eventv1.Event {
 	return ev
 }
 
-// Event is what announces a decision.
+// Event returns the event that announces a decision.
 func Event(namespace, root string, d *ledger.Decision) *eventv1.Event {
 	decided := &eventv1.ToolCallDecided{
 		CallId: d.CallID, Tool: d.Tool, Decision: string(d.Decision), Code: string(d.Code),
 		Message: bus.Clip(d.Message), State: d.State, RunVersion: d.RunVersion, InputDigest: d.InputDigest,
 		Capability: d.Capability, ApprovalId: d.ApprovalID, Policy: d.Policy, PolicyVersion: d.PolicyVersion, Rule: d.Rule,
+		JailLevel: int32(d.JailLevel), JailDigest: d.JailDigest, //nolint:gosec // at most 3
 	}
 	for i := range d.Shadows {
 		sh := &d.Shadows[i]
@@ -71,7 +72,7 @@ func Event(namespace, root string, d *ledger.Decision) *eventv1.Event {
 	return ev
 }
 
-// Outbox is a store whose outbox has the events of decisions, as relays need it.
+// Outbox returns a store whose outbox has the events of decisions, as relays need it.
 func Outbox(st store.Store) store.Store { return &outbox{st} }
 
 type outbox struct{ store.Store }

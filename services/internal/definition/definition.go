@@ -1,5 +1,6 @@
 // Package definition turns the text of a definition, as the engine has registered it,
-// into what steps its runs: for the engine, and for packages that judge by its machines.
+// into the machine that steps its runs: for the engine, and for packages that judge by
+// its machines.
 package definition
 
 import (
@@ -18,7 +19,7 @@ type Compiled struct {
 	Process *process.Process
 }
 
-// Memory is about how many bytes a compiled definition takes, by its text.
+// Memory returns about how many bytes a compiled definition takes, by its text.
 func Memory(text []byte) int { return 16<<10 + 16*len(text) }
 
 // Flags are settings of who compiles. All services of an installation want the same.
@@ -26,9 +27,9 @@ type Flags struct {
 	ProcessTools []string `help:"Tools that are safe in processes; allowed_tools can name only these. A trailing * matches any rest. Replaces the defaults." env:"INTERLOCK_PROCESS_TOOLS" placeholder:"TOOL"`
 }
 
-// Compile reads a text that was valid when it was registered, and tells by its shape
-// what it is. A validator that has grown stricter since must not guess what the old
-// meaning was: the error is document.Problems then.
+// Compile reads a text that was valid when it was registered, and recognizes its kind by
+// its shape. A validator that has grown stricter since must not guess the old meaning:
+// the error is document.Problems then.
 func (f Flags) Compile(src []byte, version int64) (Compiled, error) {
 	v, problems := document.ParseAll(src, document.Limits{})
 	if problems.HasErrors() {

@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Schemas are the JSON Schemas of everything that people write, by kind.
+// Schemas returns the JSON Schemas of everything that people write, by kind.
 func Schemas() map[string][]byte {
 	return map[string][]byte{
 		"workflow": workflow.Schema(), "policy": rules.Schema(), "process": process.Schema(), "component": document.ComponentSchema(),

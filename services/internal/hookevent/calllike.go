@@ -6,7 +6,7 @@ import (
 )
 
 // CallLike reports that an event, whose name is not known, could be about a call of a tool: at
-// any depth it has a member for the name of a tool or for arguments of one, under whatever
+// any depth it has a member for the name of a tool or for arguments of one, under any
 // spelling. So does an event that cannot be read.
 func CallLike(event []byte) bool {
 	var value any

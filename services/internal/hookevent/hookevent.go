@@ -1,5 +1,5 @@
-// Package hookevent knows the events of coding agents' hooks by what they are for. It holds
-// names only, because the hook reads it before it has asked anybody.
+// Package hookevent classifies the events of coding agents' hooks. It holds names only,
+// because the hook reads it before any question.
 package hookevent
 
 // Agents, as `interlock hook --agent` names them.
@@ -20,25 +20,25 @@ func Known(agent string) bool {
 	return false
 }
 
-// Kind is what an event is for.
+// Kind is the purpose of an event.
 type Kind uint8
 
 // The kinds.
 const (
 	// Unknown is an event that this version does not know.
 	Unknown Kind = iota
-	// Ignored tells of something that Interlock does not judge, or that another event has
-	// asked about already.
+	// Ignored reports something that Interlock does not judge, or that another event
+	// has asked about already.
 	Ignored
 	// Before asks about a call of a tool.
 	Before
-	// After tells of a call that has a result, Failed of one that has none.
+	// After reports a call that has a result, Failed of one that has none.
 	After
 	Failed
 	// Permission asks about a call that the agent would ask its user about.
 	Permission
-	// Prompt tells of a prompt of the user, Start of a session that begins, SubagentStart of a
-	// subagent that does: the agent is told where its run stands.
+	// Prompt is a prompt of the user, Start the start of a session, SubagentStart that of a
+	// subagent: the agent is informed where its run stands.
 	Prompt
 	Start
 	SubagentStart
@@ -47,13 +47,13 @@ const (
 	SubagentStop
 )
 
-// Informs reports that an event only tells the agent something.
+// Informs reports that an event only informs the agent.
 func (k Kind) Informs() bool { return k == Prompt || k == Start || k == SubagentStart }
 
 // HasCall reports that an event is about a call of a tool, and names it.
 func (k Kind) HasCall() bool { return k == Before || k == After || k == Failed || k == Permission }
 
-// Of is the kind of an agent's event.
+// Of returns the kind of an agent's event.
 func Of(agent, name string) Kind {
 	switch agent {
 	case Cursor:
@@ -65,11 +65,15 @@ func Of(agent, name string) Kind {
 	}
 }
 
-// claude has the events of Claude Code (HOOK_EVENTS of @anthropic-ai/claude-agent-sdk 0.3.330).
+// SkillCommand is the event of Claude Code that asks about a command which the text of a skill or of
+// a slash command runs as it is loaded. No event reports its end.
+const SkillCommand = "PreSkillShellCommand"
+
+// claude has the events of Claude Code (HOOK_EVENTS of @anthropic-ai/claude-agent-sdk 0.3.332).
 // Codex and Copilot have some of them, and Copilot ErrorOccurred.
 func claude(name string) Kind {
 	switch name {
-	case "PreToolUse":
+	case "PreToolUse", SkillCommand:
 		return Before
 	case "PostToolUse":
 		return After
@@ -96,7 +100,7 @@ func claude(name string) Kind {
 }
 
 // cursor has the events of Cursor 2 (cursor.com/docs/hooks). Those of single tools ask about
-// what preToolUse asks about, but beforeMCPExecution, which alone tells the server.
+// the same as preToolUse, but beforeMCPExecution, which alone names the server.
 func cursor(name string) Kind {
 	switch name {
 	case "preToolUse", "beforeMCPExecution", "beforeShellExecution", "beforeReadFile":

@@ -18,13 +18,13 @@ type Approval struct {
 	Kind       string         `json:"kind" enum:"transition,tool_call,process_step"`
 	Status     string         `json:"status" enum:"PENDING,GRANTED,REJECTED,EXPIRED,CANCELLED,USED,STALE"`
 	RunID      string         `json:"run_id"`
-	Subject    jsontext.Value `json:"subject" doc:"What is asked for: the run, its version, and the event or the capability."`
-	Data       jsontext.Value `json:"data,omitzero" doc:"What goes with it as it was asked: the data of an event, or the input of a tool."`
-	EditedData jsontext.Value `json:"edited_data,omitzero" doc:"What an approver has made of data: this is what can be done."`
+	Subject    jsontext.Value `json:"subject" doc:"The request: the run, its version, and the event or the capability."`
+	Data       jsontext.Value `json:"data,omitzero" doc:"The data of the request: the data of an event, or the input of a tool."`
+	EditedData jsontext.Value `json:"edited_data,omitzero" doc:"The data as edited by an approver: the approved action has it."`
 	EditPatch  jsontext.Value `json:"edit_patch,omitzero" doc:"JSON Patch (RFC 6902) from data to edited_data."`
 	EditedBy   string         `json:"edited_by,omitzero"`
 	Editable   bool           `json:"editable" doc:"True when an approver may replace the data."`
-	Digest     string         `json:"digest" doc:"Hex SHA-256 of exactly what can be done with it."`
+	Digest     string         `json:"digest" doc:"Hex SHA-256 of the exact action that it admits."`
 	Asker      Asker          `json:"asker"`
 	Message    string         `json:"message" doc:"For the approvers. An agent may have written it."`
 	Terms      Terms          `json:"terms"`
@@ -37,25 +37,25 @@ type Approval struct {
 	ExpiresAt  time.Time      `json:"expires_at"`
 	DecidedAt  time.Time      `json:"decided_at,omitzero"`
 	UsedAt     time.Time      `json:"used_at,omitzero"`
-	UsedBy     string         `json:"used_by,omitzero" doc:"What it was used for, such as a call's id."`
+	UsedBy     string         `json:"used_by,omitzero" doc:"The act that used it, such as a call's id."`
 	Version    int64          `json:"version"`
 
 	You         *Viewer           `json:"you,omitzero" doc:"Whether the caller that reads it may decide it."`
-	Why         *Why              `json:"why,omitzero" doc:"What made Interlock ask."`
-	Unlocks     *Unlocks          `json:"unlocks,omitzero" doc:"What becomes possible once it is granted. Not in lists."`
+	Why         *Why              `json:"why,omitzero" doc:"The cause of the question."`
+	Unlocks     *Unlocks          `json:"unlocks,omitzero" doc:"The effect of a grant. Not in lists."`
 	EscalatesAt time.Time         `json:"escalates_at,omitzero" doc:"When the fallback approvers are asked too; absent for never, and once it was decided."`
 	EscalatesTo *Approvers        `json:"escalates_to,omitzero" doc:"Those fallback approvers."`
-	Previous    *PreviousApproval `json:"previous,omitzero" doc:"What was granted the last time that the same was asked for. Not in lists."`
+	Previous    *PreviousApproval `json:"previous,omitzero" doc:"The last grant of the same request. Not in lists."`
 	Command     *CommandLine      `json:"command,omitzero" doc:"The command line that the data has, as the state judges it. Not in lists."`
 }
 
-// Viewer is what the caller that reads an approval may do with it.
+// Viewer has the rights of the reader of an approval.
 type Viewer struct {
 	MayDecide bool   `json:"may_decide" doc:"True when the caller's vote would be accepted now."`
 	Reason    string `json:"reason,omitzero" doc:"Why not, in one sentence."`
 }
 
-// Why is what made Interlock ask. It is not part of what is agreed to.
+// Why is the cause of a question. It is not part of the agreement.
 type Why struct {
 	Policy          string `json:"policy,omitzero"`
 	PolicyVersion   int64  `json:"policy_version,omitzero"`
@@ -65,18 +65,18 @@ type Why struct {
 	WorkflowVersion int64  `json:"workflow_version,omitzero"`
 }
 
-// Unlocks is what becomes possible once an approval is granted.
+// Unlocks is the effect of a grant.
 type Unlocks struct {
 	State        string    `json:"state,omitzero" doc:"The state that the run goes to, or in which the tool may be called."`
 	AllowedTools *[]string `json:"allowed_tools,omitzero" doc:"The tools that may be called there; absent when the state does not restrict tools."`
-	Instructions string    `json:"instructions,omitzero" doc:"What the agent is told there."`
+	Instructions string    `json:"instructions,omitzero" doc:"Instructions of the agent there."`
 }
 
 // PreviousApproval is the newest approval that was granted for the same: for calls of the
 // same capability, or the same event of the same workflow.
 type PreviousApproval struct {
 	ApprovalID string         `json:"approval_id"`
-	Data       jsontext.Value `json:"data,omitzero" doc:"What was granted, as it was edited."`
+	Data       jsontext.Value `json:"data,omitzero" doc:"The granted data, as it was edited."`
 	DecidedAt  time.Time      `json:"decided_at"`
 	DecidedBy  string         `json:"decided_by"`
 }
@@ -104,7 +104,7 @@ type Approvers struct {
 	Names []string `json:"names"`
 }
 
-// Vote is what one approver has said.
+// Vote is the answer of one approver.
 type Vote struct {
 	By      string    `json:"by"`
 	Role    string    `json:"role"`
@@ -113,7 +113,7 @@ type Vote struct {
 	Time    time.Time `json:"time"`
 }
 
-// ApprovalOf is the JSON of an approval.
+// ApprovalOf returns the JSON of an approval.
 func ApprovalOf(a *approvalv1.Approval) Approval {
 	return Approval{
 		ApprovalID: a.GetApprovalId(), Kind: lower(a.GetKind().String(), "APPROVAL_KIND_"), Status: ApprovalStatus(a.GetStatus()),
@@ -192,12 +192,12 @@ func approversOf(a *approvalv1.Approvers) Approvers {
 
 const approvalStatusPrefix = "APPROVAL_STATUS_"
 
-// ApprovalStatus is a status without its contract prefix: "PENDING".
+// ApprovalStatus returns a status without its contract prefix: "PENDING".
 func ApprovalStatus(s approvalv1.ApprovalStatus) string {
 	return strings.TrimPrefix(s.String(), approvalStatusPrefix)
 }
 
-// ApprovalStatuses are the names of all statuses, in the contract's order.
+// ApprovalStatuses returns the names of all statuses, in the contract's order.
 func ApprovalStatuses() []string {
 	return protomap.Names(approvalv1.ApprovalStatus_name, approvalStatusPrefix)
 }
@@ -223,7 +223,7 @@ type LastApproval struct {
 	DecidedBy  string `json:"decided_by,omitzero"`
 }
 
-// runApprovals are those of a run: what waits, or else what did.
+// runApprovals returns those of a run: the one that waits, or else the last one.
 func runApprovals(a *enginev1.RunApproval) (pending *PendingApproval, last *LastApproval) {
 	switch {
 	case a == nil:

@@ -16,6 +16,7 @@ func TestViewsAreComplete(t *testing.T) {
 	t.Parallel()
 	complete(t, jsonview.RunOf,
 		"workspace",                    // a path of the machine that the agent works on
+		"workspace_claimed",            // of that
 		"root_run_id",                  // the parents tell it
 		"entry",                        // counts inside of the engine
 		"workflow_meta.debug",          // as the definition says
@@ -47,6 +48,7 @@ func TestViewsAreComplete(t *testing.T) {
 	complete(t, jsonview.DecisionOf,
 		"run_id", "state", // in the request, and in the run
 		"iterations", "max_iterations", // in the run
+		"jail.profile", // for jails, over gRPC
 	)
 	complete(t, jsonview.SchemaOf)
 	complete(t, jsonview.StateOf)

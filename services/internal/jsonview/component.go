@@ -23,7 +23,7 @@ type Component struct {
 	UpdatedAt        time.Time      `json:"updated_at"`
 }
 
-// ComponentOf is the JSON of a component.
+// ComponentOf returns the JSON of a component.
 func ComponentOf(c *statev1.Component) Component {
 	return Component{
 		ComponentID: c.GetComponentId(), Slug: c.GetSlug(), Name: c.GetName(), Description: c.GetDescription(), Tags: c.GetTags(),
@@ -45,7 +45,7 @@ type Execution struct {
 	Unset       []string       `json:"unset" doc:"Fields that were never set: null for now."`
 }
 
-// ExecutionOf is the JSON of an execution.
+// ExecutionOf returns the JSON of an execution.
 func ExecutionOf(e *statev1.Execution) Execution {
 	return Execution{
 		ExecutionID: e.GetExecutionId(), Slug: e.GetSlug(), Values: objectOf(e.GetValues()), Version: e.GetVersion(),
@@ -55,7 +55,7 @@ func ExecutionOf(e *statev1.Execution) Execution {
 
 func persistenceOf(p statev1.Persistence) string { return lower(p.String(), "PERSISTENCE_") }
 
-// objectOf is a JSON object of a contract, which leaves out an empty one.
+// objectOf returns a JSON object of a contract, which leaves out an empty one.
 func objectOf(text []byte) jsontext.Value {
 	if len(text) == 0 {
 		return jsontext.Value("{}")

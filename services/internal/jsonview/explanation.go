@@ -7,20 +7,21 @@ import (
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
-// Explanation is why a call was or would be decided as it is, and what would change that.
+// Explanation has the reasons of a decision, and how to change it.
 type Explanation struct {
 	InputKept  bool           `json:"input_kept" doc:"False when the log does not keep the input of a recorded call (meta.capture_output): then command is absent."`
 	Command    *CommandLine   `json:"command,omitzero" doc:"The command line of a call of a shell."`
-	State      StateReason    `json:"state" doc:"What the state says."`
-	Policies   []PolicyReason `json:"policies" doc:"What each policy says that holds for the call."`
-	Limits     []LimitReason  `json:"limits" doc:"The limits that the call counts against. What they have counted is as it is now, also for a call that was recorded long ago."`
-	WouldAllow []string       `json:"would_allow" doc:"What would have to be different for the call to be allowed, a sentence each. Empty when it is allowed."`
+	State      StateReason    `json:"state" doc:"The verdict of the state."`
+	Policies   []PolicyReason `json:"policies" doc:"The verdict of each policy that holds for the call."`
+	Limits     []LimitReason  `json:"limits" doc:"The limits that the call counts against. Their counts are the present ones, also for a call that was recorded long ago."`
+	Jail       *Jail          `json:"jail,omitzero" doc:"The jail that the command must run in; absent when it needs none."`
+	WouldAllow []string       `json:"would_allow" doc:"Changes by which the call would be allowed, a sentence each. Empty when it is allowed."`
 }
 
 // CommandLine is a command line as it is judged.
 type CommandLine struct {
 	Line  string        `json:"line" doc:"The line. Where the input names a folder, it begins with a cd to that."`
-	Parts []CommandPart `json:"parts" doc:"What the line would run or write, in the order of the text. What another command runs lies within that."`
+	Parts []CommandPart `json:"parts" doc:"The commands and writes of the line, in the order of the text. A command that another one runs lies within that one."`
 }
 
 // CommandPart is a simple command of a line, or something of it that no command does.
@@ -28,16 +29,16 @@ type CommandPart struct {
 	Start    int64    `json:"start" doc:"Where it begins in the line: an offset in bytes of its UTF-8."`
 	End      int64    `json:"end" doc:"The offset of the byte behind it."`
 	Text     string   `json:"text"`
-	Words    []string `json:"words" doc:"After quotes are removed. What is known only when the line runs is an ellipsis."`
+	Words    []string `json:"words" doc:"After quotes are removed. Parts that are known only when the line runs are an ellipsis."`
 	Verdict  string   `json:"verdict" enum:"ok,refused,unknown"`
 	Code     string   `json:"code,omitzero"`
 	Message  string   `json:"message,omitzero"`
-	Writes   []string `json:"writes,omitempty" doc:"Files that it would write, as far as the text tells."`
+	Writes   []string `json:"writes,omitempty" doc:"Files that it would write, as far as the text shows."`
 	ReadsEnv []string `json:"reads_env,omitempty" doc:"Variables that its words read."`
 	Matched  string   `json:"matched,omitzero" doc:"The entry of allowed_commands that it matches."`
 }
 
-// StateReason is what the state of a run says to a call.
+// StateReason is the verdict of a run's state on a call.
 type StateReason struct {
 	Verdict      string    `json:"verdict" enum:"ALLOW,ASK,DENY"`
 	Code         string    `json:"code,omitzero"`
@@ -46,7 +47,7 @@ type StateReason struct {
 	Matched      string    `json:"matched,omitzero" doc:"The entry of allowed_tools or disallowed_tools that the tool matches."`
 }
 
-// PolicyReason is what one policy says to a call.
+// PolicyReason is the verdict of one policy on a call.
 type PolicyReason struct {
 	Policy  string       `json:"policy" doc:"Empty for the rules of a process."`
 	Version int64        `json:"version" doc:"0 when there is no such policy. Of a recorded decision: the recorded one for the policy that decided, and for others the one that is live now."`
@@ -54,7 +55,7 @@ type PolicyReason struct {
 	Rules   []RuleReason `json:"rules" doc:"In their order, deny first, the default last."`
 	Verdict string       `json:"verdict" enum:"ALLOW,ASK,DENY"`
 	Code    string       `json:"code,omitzero"`
-	Message string       `json:"message,omitzero" doc:"What decides, and what would change that."`
+	Message string       `json:"message,omitzero" doc:"The deciding rule, and how to change the decision."`
 }
 
 // RuleReason is one rule of a policy, and whether it is about a call.
@@ -62,7 +63,7 @@ type RuleReason struct {
 	Rule       string      `json:"rule" doc:"JSON Pointer of the rule in the policy."`
 	Effect     string      `json:"effect" enum:"deny,ask,allow"`
 	Capability string      `json:"capability" doc:"Its pattern; empty for the default."`
-	Conditions []Condition `json:"conditions,omitempty" doc:"What else it requires of the call."`
+	Conditions []Condition `json:"conditions,omitempty" doc:"Its further requirements on the call."`
 	Matches    bool        `json:"matches" doc:"True when it is about the call."`
 	Decides    bool        `json:"decides" doc:"True when it is the one that decides for its policy."`
 }
@@ -85,13 +86,13 @@ type LimitReason struct {
 	WindowSeconds int64     `json:"window_seconds,omitzero" doc:"Of rolling windows."`
 	Period        string    `json:"period,omitzero" doc:"hourly, daily or monthly, in UTC."`
 	ResetsAt      time.Time `json:"resets_at,omitzero" doc:"The end of the present period."`
-	Used          int64     `json:"used" doc:"What is counted now, before the call."`
+	Used          int64     `json:"used" doc:"The present count, before the call."`
 	Max           int64     `json:"max"`
-	After         int64     `json:"after" doc:"What would be counted with the call."`
+	After         int64     `json:"after" doc:"The count with the call."`
 	Unit          string    `json:"unit" enum:"calls,micro-dollars,emails,bytes,files"`
 }
 
-// ExplanationOf is the JSON of an explanation; nil for none.
+// ExplanationOf returns the JSON of an explanation; nil for none.
 func ExplanationOf(e *policyv1.Explanation) *Explanation {
 	if e == nil {
 		return nil
@@ -104,10 +105,11 @@ func ExplanationOf(e *policyv1.Explanation) *Explanation {
 			AllowedTools: ListOf(s.GetToolsRestricted(), s.GetAllowedTools()), Matched: s.GetMatched(),
 		},
 		Policies: Each(e.GetPolicies(), policyReasonOf), Limits: Each(e.GetLimits(), limitReasonOf), WouldAllow: e.GetWouldAllow(),
+		Jail: jailOf(e.GetJailLevel(), e.GetJailDigest()),
 	}
 }
 
-// CommandLineOf is the JSON of a command line; nil for none.
+// CommandLineOf returns the JSON of a command line; nil for none.
 func CommandLineOf(l *policyv1.CommandLine) *CommandLine {
 	if l == nil {
 		return nil

@@ -56,7 +56,7 @@ type BranchOutcome struct {
 	Status string `json:"status" enum:"ACTIVE,SUCCEEDED,FAILED,CANCELLED"`
 }
 
-// ToolResult is what a tool answered, where meta.capture_output keeps it (S6.4).
+// ToolResult is the answer of a tool, where meta.capture_output keeps it (S6.4).
 type ToolResult struct {
 	CallID    string `json:"call_id"`
 	Tool      string `json:"tool"`
@@ -67,9 +67,11 @@ type ToolResult struct {
 	Number    int64  `json:"number" doc:"Counts the results of a run, from 1."`
 	// Evidence is absent where it has given none.
 	Evidence []string `json:"evidence,omitempty" doc:"Names of the evidence that the result has given."`
+	Tree     string   `json:"tree,omitzero" doc:"Digest of the files that the command ran on."`
+	Witness  string   `json:"witness,omitzero" doc:"Digest of the jail's observations of the command."`
 }
 
-// HistoryOf is the JSON of history entries.
+// HistoryOf returns the JSON of history entries.
 func HistoryOf(entries []*enginev1.HistoryEntry) []HistoryEntry {
 	return Each(entries, func(h *enginev1.HistoryEntry) HistoryEntry {
 		return HistoryEntry{
@@ -111,6 +113,7 @@ func toolResultOf(r *enginev1.ToolResult) *ToolResult {
 	}
 	out := &ToolResult{
 		CallID: r.GetCallId(), Tool: r.GetTool(), OK: r.GetOk(), Truncated: r.GetTruncated(), Number: r.GetNumber(), Evidence: r.GetEvidence(),
+		Tree: r.GetTree(), Witness: r.GetWitness(),
 	}
 	text := r.GetOutput()
 	if r.GetTruncated() {
@@ -124,8 +127,7 @@ func toolResultOf(r *enginev1.ToolResult) *ToolResult {
 	return out
 }
 
-// wholeRunes is text without the part of a character that a cut has left at its
-// end.
+// wholeRunes returns text without the part of a character that a cut has left at its end.
 func wholeRunes(text []byte) []byte {
 	for i := len(text) - 1; i >= 0 && i >= len(text)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(text[i]) {

@@ -17,14 +17,14 @@ type CapabilityLease struct {
 	PolicyVersion int64     `json:"policy_version"`
 	Rule          string    `json:"rule" doc:"The rule that asks: a JSON Pointer into the policy."`
 	Capability    string    `json:"capability" doc:"The capability that calls must have."`
-	Pattern       string    `json:"pattern" doc:"What their commands or inputs must match."`
+	Pattern       string    `json:"pattern" doc:"The pattern that their commands or inputs must match."`
 	CallsLeft     int64     `json:"calls_left"`
 	ExpiresAt     time.Time `json:"expires_at"`
 	GrantedBy     string    `json:"granted_by"`
 	GrantedAt     time.Time `json:"granted_at"`
 }
 
-// LeaseOf is the JSON of a lease.
+// LeaseOf returns the JSON of a lease.
 func LeaseOf(l *approvalv1.Lease) CapabilityLease {
 	return CapabilityLease{
 		LeaseID: l.GetLeaseId(), ApprovalID: l.GetApprovalId(), RunID: l.GetRunId(), SessionID: l.GetSessionId(), State: l.GetState(),

@@ -7,13 +7,14 @@ import (
 	"github.com/interlock-run/interlock/pkg/verify"
 )
 
-// MigrationPlan is what moving runs to another version of their workflow would newly allow.
+// MigrationPlan has the new rights that moving runs to another version of their workflow
+// would give.
 type MigrationPlan struct {
 	FromVersion     int64    `json:"from_version"`
 	ToVersion       int64    `json:"to_version"`
-	Verdict         string   `json:"verdict" enum:"PROVED,LOOSENED,NOT_PROVED" doc:"PROVED: nothing that a run may do after the move was refused before."`
-	Reason          string   `json:"reason,omitempty" doc:"Why nothing is proved."`
-	Gains           []Gain   `json:"gains" doc:"What is newly allowed."`
+	Verdict         string   `json:"verdict" enum:"PROVED,LOOSENED,NOT_PROVED" doc:"PROVED: every act of a run after the move was allowed before."`
+	Reason          string   `json:"reason,omitempty" doc:"Why there is no proof."`
+	Gains           []Gain   `json:"gains" doc:"New rights."`
 	Stays           []Stay   `json:"stays" doc:"States from which no run can move."`
 	DroppedEvidence []string `json:"dropped_evidence" doc:"Evidence that would not count any more."`
 	Pairs           int64    `json:"pairs" doc:"How many pairs of conditions were compared."`

@@ -12,11 +12,11 @@ type OpenCall struct {
 	CallID    string    `json:"call_id"`
 	RunID     string    `json:"run_id"`
 	Tool      string    `json:"tool"`
-	What      string    `json:"what,omitempty" doc:"What it does: a file or a command line, shortened and masked."`
+	What      string    `json:"what,omitempty" doc:"The act: a file or a command line, shortened and masked."`
 	MadeBy    string    `json:"made_by"`
 	AllowedAt time.Time `json:"allowed_at"`
 	DueAt     time.Time `json:"due_at,omitzero" doc:"When it becomes unknown, or has become so, where the workflow keeps account of effects."`
-	Unknown   bool      `json:"unknown" doc:"True once nobody has reported it in time, or nobody could tell how it ended."`
+	Unknown   bool      `json:"unknown" doc:"True once it was not reported in time, or its end could not be determined."`
 }
 
 // OpenCallOf converts a call.

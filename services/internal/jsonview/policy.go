@@ -24,13 +24,13 @@ type Policy struct {
 	CreatedBy     string         `json:"created_by"`
 }
 
-// Attachment is what a policy judges the calls of.
+// Attachment is an object whose calls a policy judges.
 type Attachment struct {
 	Kind string `json:"kind" enum:"workflow,process,session,role"`
 	ID   string `json:"id" doc:"The name of the workflow, process or role, or the session's id or name."`
 }
 
-// PolicyOf is the JSON of a policy.
+// PolicyOf returns the JSON of a policy.
 func PolicyOf(p *policyv1.Policy) Policy {
 	return Policy{
 		Name: p.GetName(), Version: p.GetVersion(), Digest: p.GetDigest(), Definition: rawOf(p.GetDefinition()),
@@ -45,10 +45,10 @@ func attachmentOf(a *policyv1.Attachment) Attachment {
 
 const attachmentPrefix = "ATTACHMENT_KIND_"
 
-// AttachmentKinds are the names of all kinds, in the contract's order.
+// AttachmentKinds returns the names of all kinds, in the contract's order.
 func AttachmentKinds() []string { return lowerNames(policyv1.AttachmentKind_name, attachmentPrefix) }
 
-// Usage is what one limit of a policy has counted.
+// Usage is the count of one limit of a policy.
 type Usage struct {
 	Capability string `json:"capability" doc:"Pattern of the rule; empty for limits of the session itself."`
 	Measure    string `json:"measure" enum:"calls,money,emails"`
@@ -64,7 +64,7 @@ type Usage struct {
 	ResetsAt      time.Time `json:"resets_at,omitzero" doc:"The end of the present period."`
 }
 
-// UsageOf is the JSON of a usage.
+// UsageOf returns the JSON of a usage.
 func UsageOf(u *policyv1.Usage) Usage {
 	out := Usage{
 		Capability: u.GetCapability(), Measure: protomap.LowerWord(u.GetMeasure(), "MEASURE_"), Scope: protomap.LowerWord(u.GetScope(), "LIMIT_SCOPE_"), Subject: u.GetSubject(),

@@ -15,23 +15,23 @@ type Process struct {
 	Version    int64          `json:"version"`
 	Digest     string         `json:"digest" doc:"Hex SHA-256 of the canonical JSON (RFC 8785)."`
 	Definition jsontext.Value `json:"definition,omitzero" doc:"The definition as it was written. Not in lists."`
-	Tools      []string       `json:"tools" doc:"What its sessions may use at an endpoint for processes."`
+	Tools      []string       `json:"tools" doc:"The tools that its sessions may use at an endpoint for processes."`
 	CreatedAt  time.Time      `json:"created_at"`
 	UpdatedAt  time.Time      `json:"updated_at" doc:"The same as created_at: a version never changes."`
 	CreatedBy  string         `json:"created_by"`
 }
 
-// Turn is where a session of a process stands, as its agent is told.
+// Turn is where a session of a process stands, as its agent is notified.
 type Turn struct {
 	InitialPrompt string   `json:"initial_prompt,omitzero" doc:"Given before the first turn."`
 	Question      string   `json:"question" doc:"Empty when the session has ended."`
 	Answers       []string `json:"answers"`
 	Status        string   `json:"status" enum:"RUNNING,WAITING,AWAITING_APPROVAL,PAUSED,HELD,COMPLETED,FAILED,BLOCKED,CANCELLED"`
 	State         string   `json:"state"`
-	Text          string   `json:"text" doc:"What the agent reads: the outcome of its answer, and the next question with its answers, or the end."`
+	Text          string   `json:"text" doc:"The text for the agent: the outcome of its answer, and the next question with its answers, or the end."`
 }
 
-// ProcessOf is the JSON of a process.
+// ProcessOf returns the JSON of a process.
 func ProcessOf(p *enginev1.Process) Process {
 	return Process{
 		ProcessID: p.GetProcessId(), Name: p.GetName(), Version: p.GetVersion(), Digest: p.GetDigest(), Definition: rawOf(p.GetDefinition()), Tools: p.GetTools(),
@@ -39,7 +39,7 @@ func ProcessOf(p *enginev1.Process) Process {
 	}
 }
 
-// TurnOf is the JSON of a turn.
+// TurnOf returns the JSON of a turn.
 func TurnOf(t *enginev1.Turn) Turn {
 	return Turn{
 		InitialPrompt: t.GetInitialPrompt(), Question: t.GetQuestion(), Answers: t.GetAnswers(),

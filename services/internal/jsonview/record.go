@@ -29,7 +29,7 @@ type DecisionRecord struct {
 	Decision         string           `json:"decision" enum:"ALLOW,ASK,DENY"`
 	Code             string           `json:"code,omitzero" doc:"Set unless allowed."`
 	Message          string           `json:"message"`
-	Rule             string           `json:"rule,omitzero" doc:"What decided, such as: policy deploy-gate version 3, /ask/0. Absent when the state did."`
+	Rule             string           `json:"rule,omitzero" doc:"The deciding rule, such as: policy deploy-gate version 3, /ask/0. Absent when the state did."`
 	Policy           string           `json:"policy,omitzero"`
 	PolicyVersion    int64            `json:"policy_version,omitzero"`
 	InputDigest      string           `json:"input_digest" doc:"Hex SHA-256 of the tool's name and input."`
@@ -37,11 +37,12 @@ type DecisionRecord struct {
 	EstimatedCostUSD string           `json:"estimated_cost_usd,omitzero"`
 	ApprovalID       string           `json:"approval_id,omitzero"`
 	LeaseID          string           `json:"lease_id,omitzero" doc:"The lease that admitted the call without a question."`
-	Shadows          []ShadowDecision `json:"shadows,omitempty" doc:"What shadows would have decided otherwise."`
+	Jail             *Jail            `json:"jail,omitzero" doc:"The jail that the command had to run in; absent for none."`
+	Shadows          []ShadowDecision `json:"shadows,omitempty" doc:"The different decisions of shadows."`
 	Hash             string           `json:"hash,omitzero" doc:"Hex SHA-256 over the hash before and this record; absent until it is sealed."`
 }
 
-// ShadowDecision is what a shadow would have decided, where that differs.
+// ShadowDecision is the decision of a shadow, where that differs.
 type ShadowDecision struct {
 	Policy         string `json:"policy,omitzero"`
 	PolicyVersion  int64  `json:"policy_version,omitzero"`
@@ -60,7 +61,7 @@ type SimulatedChange struct {
 	Message  string         `json:"message"`
 }
 
-// ChainReport is what the verification of one hash chain has found.
+// ChainReport is the result of verifying one hash chain.
 type ChainReport struct {
 	Partition string `json:"partition"`
 	OK        bool   `json:"ok"`
@@ -68,10 +69,10 @@ type ChainReport struct {
 	Unsealed  int64  `json:"unsealed" doc:"Records that wait for their seal."`
 	Head      string `json:"head" doc:"Hash of the last sealed record: keep it elsewhere, and a rewritten chain is found out too."`
 	Sequence  int64  `json:"sequence,omitzero" doc:"Where the first problem is."`
-	Problem   string `json:"problem,omitzero" doc:"What is wrong there."`
+	Problem   string `json:"problem,omitzero" doc:"The problem there."`
 }
 
-// DecisionRecordOf is the JSON of a record.
+// DecisionRecordOf returns the JSON of a record.
 func DecisionRecordOf(r *policyv1.DecisionRecord) DecisionRecord {
 	out := DecisionRecord{
 		Partition: r.GetPartition(), Sequence: r.GetSequence(), Time: Time(r.GetTime()), Principal: r.GetPrincipal(),
@@ -80,6 +81,7 @@ func DecisionRecordOf(r *policyv1.DecisionRecord) DecisionRecord {
 		Capability: r.GetCapability(), Decision: decisionName(r.GetDecision()), Code: codeName(r.GetCode()), Message: r.GetMessage(),
 		Rule: r.GetRule(), Policy: r.GetPolicy(), PolicyVersion: r.GetPolicyVersion(), InputDigest: r.GetInputDigest(),
 		Input: rawOf(r.GetInput()), EstimatedCostUSD: r.GetEstimatedCostUsd(), ApprovalID: r.GetApprovalId(), LeaseID: r.GetLeaseId(), Hash: r.GetHash(),
+		Jail: jailOf(r.GetJailLevel(), r.GetJailDigest()),
 	}
 	for _, s := range r.GetShadows() {
 		out.Shadows = append(out.Shadows, ShadowDecision{
@@ -90,7 +92,7 @@ func DecisionRecordOf(r *policyv1.DecisionRecord) DecisionRecord {
 	return out
 }
 
-// SimulatedChangeOf is the JSON of a changed decision.
+// SimulatedChangeOf returns the JSON of a changed decision.
 func SimulatedChangeOf(c *policyv1.SimulatedChange) SimulatedChange {
 	return SimulatedChange{
 		Recorded: DecisionRecordOf(c.GetRecorded()), Decision: decisionName(c.GetDecision()),
@@ -98,7 +100,7 @@ func SimulatedChangeOf(c *policyv1.SimulatedChange) SimulatedChange {
 	}
 }
 
-// ChainReportOf is the JSON of a report.
+// ChainReportOf returns the JSON of a report.
 func ChainReportOf(c *policyv1.ChainReport) ChainReport {
 	return ChainReport{
 		Partition: c.GetPartition(), OK: c.GetOk(), Sealed: c.GetSealed(), Unsealed: c.GetUnsealed(),
@@ -108,10 +110,10 @@ func ChainReportOf(c *policyv1.ChainReport) ChainReport {
 
 const decisionPrefix = "DECISION_"
 
-// Decisions are the names of all decisions, in the contract's order.
+// Decisions returns the names of all decisions, in the contract's order.
 func Decisions() []string { return protomap.Names(policyv1.Decision_name, decisionPrefix) }
 
-// decisionName is a decision without its contract prefix. One that this build does
+// decisionName returns a decision without its contract prefix. One that this build does
 // not know is a denial: it must not look like a yes.
 func decisionName(d policyv1.Decision) string {
 	switch d {
@@ -122,7 +124,7 @@ func decisionName(d policyv1.Decision) string {
 	}
 }
 
-// codeName is a code without its contract prefix; empty for none.
+// codeName returns a code without its contract prefix; empty for none.
 func codeName(c policyv1.DecisionCode) string {
 	if c == policyv1.DecisionCode_DECISION_CODE_UNSPECIFIED {
 		return ""

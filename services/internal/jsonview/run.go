@@ -40,9 +40,9 @@ type Run struct {
 	UpdatedAt     time.Time    `json:"updated_at"`
 
 	Enforcement string `json:"enforcement,omitzero" enum:"until_success,always,while_running" doc:"When the run stops to enforce its rules: once it has succeeded, never, or also while its agent pauses it and after a failure."`
-	// SupersededBy is told where it matters: of runs that judge nothing any more.
+	// SupersededBy is set where it matters: for runs whose rules are no longer in force.
 	SupersededBy string        `json:"superseded_by,omitzero" doc:"The run that the session drives now, when that is another."`
-	Holds        []Hold        `json:"holds,omitempty" doc:"What it is held for."`
+	Holds        []Hold        `json:"holds,omitempty" doc:"The causes of its holds."`
 	Branch       string        `json:"branch,omitzero" doc:"The branch that state, context, counters and limits are of."`
 	BranchOver   bool          `json:"branch_over,omitzero" doc:"True when that branch has ended."`
 	Interrupt    *Interruption `json:"interrupt,omitzero" doc:"Set while the handler of an interrupt is at work."`
@@ -64,9 +64,9 @@ type Run struct {
 
 	PendingApproval     *PendingApproval  `json:"pending_approval,omitzero" doc:"The transition that waits for humans, in this branch."`
 	LastApproval        *LastApproval     `json:"last_approval,omitzero" doc:"The outcome of the last one that did not fire, until the branch moves on."`
-	Leases              []CapabilityLease `json:"leases,omitempty" doc:"What approvers let pass without another question. Only of one run, and for people."`
+	Leases              []CapabilityLease `json:"leases,omitempty" doc:"Leases of approvers. Only of one run, and for people."`
 	ApprovalWaitSeconds int64             `json:"approval_wait_seconds,omitzero" doc:"How long a hook or tool may wait for a decision."`
-	Evidence            []Evidence        `json:"evidence,omitempty" doc:"What the workflow wants Interlock to have observed, in definition order."`
+	Evidence            []Evidence        `json:"evidence,omitempty" doc:"The observations that the workflow requires of Interlock, in definition order."`
 	OutputTools         []string          `json:"output_tools,omitempty" doc:"Tools whose results the evidence reads: report their output."`
 	Process             bool              `json:"process,omitzero" doc:"True when the workflow is a process."`
 	Policies            []string          `json:"policies,omitempty" doc:"Policies of the registry that the workflow names."`
@@ -97,20 +97,21 @@ type GuardResult struct {
 	Actual   jsontext.Value `json:"actual" doc:"The field's value; null when the field is missing."`
 	Passed   bool           `json:"passed"`
 	Code     string         `json:"code,omitzero" doc:"EVIDENCE_MISSING or CLAIMED, where no comparison failed."`
-	Message  string         `json:"message,omitzero" doc:"What it takes and what was found, of a guard that is more than a comparison."`
+	Message  string         `json:"message,omitzero" doc:"The requirement and the finding, of a guard that is more than a comparison."`
 }
 
-// Evidence is what Interlock has observed, and agents cannot claim (S14).
+// Evidence is an observation of Interlock, which agents cannot claim (S14).
 type Evidence struct {
 	Name     string     `json:"name"`
 	Held     bool       `json:"held"`
 	Since    *time.Time `json:"since,omitzero" doc:"When it was observed."`
-	VoidedBy string     `json:"voided_by,omitzero" doc:"What has voided it."`
-	Missing  string     `json:"missing,omitzero" doc:"What is missing and how to get it."`
-	Needs    string     `json:"needs" doc:"What it takes."`
+	VoidedBy string     `json:"voided_by,omitzero" doc:"The act that voided it."`
+	Missing  string     `json:"missing,omitzero" doc:"The missing part and how to get it."`
+	Needs    string     `json:"needs" doc:"The requirement."`
+	Tree     string     `json:"tree,omitzero" doc:"Digest of the files that it was witnessed on; absent when it is not bound to them."`
 }
 
-// Rejection says why a transition was refused and what would be legal (S2.7).
+// Rejection says why a transition was refused and which ones are legal (S2.7).
 type Rejection struct {
 	Code        string        `json:"code"`
 	Message     string        `json:"message" doc:"One sentence that an agent can act on."`
@@ -118,7 +119,7 @@ type Rejection struct {
 	LegalEvents []LegalEvent  `json:"legal_events"`
 }
 
-// RunOf is the JSON of a run in the FULL view.
+// RunOf returns the JSON of a run in the FULL view.
 func RunOf(r *enginev1.Run) Run {
 	rules, used, meta := r.GetRules(), r.GetUsage(), r.GetWorkflowMeta()
 	run := Run{
@@ -143,11 +144,11 @@ func RunOf(r *enginev1.Run) Run {
 	return run
 }
 
-// EvidenceOf is the JSON of the evidence of a run; nil when there is none.
+// EvidenceOf returns the JSON of the evidence of a run; nil when there is none.
 func EvidenceOf(all []*enginev1.Evidence) []Evidence {
 	var out []Evidence
 	for _, e := range all {
-		of := Evidence{Name: e.GetName(), Held: e.GetHeld(), VoidedBy: e.GetVoidedBy(), Missing: e.GetMissing(), Needs: e.GetNeeds()}
+		of := Evidence{Name: e.GetName(), Held: e.GetHeld(), VoidedBy: e.GetVoidedBy(), Missing: e.GetMissing(), Needs: e.GetNeeds(), Tree: e.GetTree()}
 		if e.GetSince() != nil {
 			since := e.GetSince().AsTime()
 			of.Since = &since
@@ -157,11 +158,11 @@ func EvidenceOf(all []*enginev1.Evidence) []Evidence {
 	return out
 }
 
-// Standings is the JSON of evidence as the core tells it; nil when there is none.
+// Standings returns the JSON of evidence of the core; nil when there is none.
 func Standings(all []evidence.Standing) []Evidence {
 	var out []Evidence
 	for _, s := range all {
-		of := Evidence{Name: s.Name, Held: s.Held, VoidedBy: s.VoidedBy, Missing: s.Missing, Needs: s.Needs}
+		of := Evidence{Name: s.Name, Held: s.Held, VoidedBy: s.VoidedBy, Missing: s.Missing, Needs: s.Needs, Tree: s.Tree}
 		if !s.Since.IsZero() {
 			of.Since = &s.Since
 		}
@@ -180,7 +181,7 @@ func holdsOf(holds []*enginev1.Hold) []Hold {
 	return out
 }
 
-// ListOf is nil, hence null, for what is not restricted to a list.
+// ListOf returns nil, hence null, for rules that are not restricted to a list.
 func ListOf(restricted bool, list []string) *[]string {
 	if !restricted {
 		return nil
@@ -199,7 +200,7 @@ func variablesOf(vars []*enginev1.EnvVar) map[string]string {
 	return out
 }
 
-// LegalEvents is the JSON of what a state defines.
+// LegalEvents returns the JSON of the events of a state.
 func LegalEvents(events []*enginev1.LegalEvent) []LegalEvent {
 	return Each(events, func(ev *enginev1.LegalEvent) LegalEvent {
 		return LegalEvent{
@@ -208,7 +209,7 @@ func LegalEvents(events []*enginev1.LegalEvent) []LegalEvent {
 	})
 }
 
-// GuardResults is the JSON of guard outcomes; nil when there are none.
+// GuardResults returns the JSON of guard outcomes; nil when there are none.
 func GuardResults(results []*enginev1.GuardResult) []GuardResult {
 	if len(results) == 0 {
 		return nil
@@ -222,7 +223,7 @@ func GuardResults(results []*enginev1.GuardResult) []GuardResult {
 	})
 }
 
-// RejectionOf is the JSON of a rejection; nil for none.
+// RejectionOf returns the JSON of a rejection; nil for none.
 func RejectionOf(r *enginev1.Rejection) *Rejection {
 	if r == nil {
 		return nil
@@ -235,12 +236,12 @@ func RejectionOf(r *enginev1.Rejection) *Rejection {
 
 const runStatusPrefix = "RUN_STATUS_"
 
-// StatusName is a status without its contract prefix: "RUNNING".
+// StatusName returns a status without its contract prefix: "RUNNING".
 func StatusName(s enginev1.RunStatus) string {
 	return strings.TrimPrefix(s.String(), runStatusPrefix)
 }
 
-// Time is a contract's time in UTC, which JSON shows as RFC 3339.
+// Time returns a contract's time in UTC, which JSON shows as RFC 3339.
 func Time(ts *timestamppb.Timestamp) time.Time {
 	if ts == nil {
 		return time.Time{}
@@ -248,10 +249,10 @@ func Time(ts *timestamppb.Timestamp) time.Time {
 	return ts.AsTime()
 }
 
-// secondsOf is a duration in whole seconds.
+// secondsOf returns a duration in whole seconds.
 func secondsOf(d *durationpb.Duration) int64 { return int64(d.AsDuration() / time.Second) }
 
-// Each is the JSON of every element.
+// Each returns the JSON of every element.
 func Each[From, To any](list []From, view func(From) To) []To {
 	out := make([]To, len(list))
 	for i, element := range list {
@@ -260,5 +261,5 @@ func Each[From, To any](list []From, view func(From) To) []To {
 	return out
 }
 
-// StatusNames are the names of all statuses, in the contract's order.
+// StatusNames returns the names of all statuses, in the contract's order.
 func StatusNames() []string { return protomap.Names(enginev1.RunStatus_name, runStatusPrefix) }

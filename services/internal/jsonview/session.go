@@ -21,7 +21,7 @@ type Session struct {
 	RootSessionID     string  `json:"root_session_id"`
 	Depth             int32   `json:"depth" doc:"0 for a root."`
 	Status            string  `json:"status" enum:"running,finished" doc:"finished: its agent has stopped."`
-	Ended             bool    `json:"ended" doc:"True when it has stopped and nothing is outstanding: no report, no child, no callback."`
+	Ended             bool    `json:"ended" doc:"True when it has stopped and has no outstanding work: no report, no child, no callback."`
 	// WorkflowStateID is nil for none.
 	WorkflowStateID *string `json:"workflow_state_id" doc:"The state that it shares with its tree; null for none."`
 	// StateUpdateStatus is nil for NONE.
@@ -47,13 +47,13 @@ type Session struct {
 	EndedAt           time.Time         `json:"ended_at,omitzero"`
 }
 
-// Callback tells a parent how a child has ended.
+// Callback informs a parent how a child has ended.
 type Callback struct {
 	CallbackID  string `json:"callback_id" doc:"The same whenever it is delivered."`
 	SessionID   string `json:"session_id" doc:"The child."`
 	SessionName string `json:"session_name"`
 	// StateUpdateStatus is nil for NONE.
-	StateUpdateStatus *string   `json:"state_update_status" enum:"pending,completed,failed,skipped" doc:"null when the child had nothing to report to."`
+	StateUpdateStatus *string   `json:"state_update_status" enum:"pending,completed,failed,skipped" doc:"null when the child had no state to update."`
 	StateVersion      int64     `json:"state_version,omitzero" doc:"Of the shared state then."`
 	Result            string    `json:"result,omitzero" doc:"Its result as JSON text, or the beginning of a long one."`
 	ResultTruncated   bool      `json:"result_truncated,omitzero" doc:"True when that is only the beginning."`
@@ -61,7 +61,7 @@ type Callback struct {
 	Time              time.Time `json:"time"`
 }
 
-// SessionOf is the JSON of a session.
+// SessionOf returns the JSON of a session.
 func SessionOf(s *statev1.Session) Session {
 	return Session{
 		SessionID: s.GetSessionId(), SessionName: s.GetName(),
@@ -77,7 +77,7 @@ func SessionOf(s *statev1.Session) Session {
 	}
 }
 
-// SessionResult is what a session has left as the result of its work (S15.3).
+// SessionResult is the result of a session's work (S15.3).
 type SessionResult struct {
 	SessionID   string         `json:"session_id"`
 	SessionName string         `json:"session_name"`
@@ -86,7 +86,7 @@ type SessionResult struct {
 	Time        time.Time      `json:"time" doc:"When it was recorded."`
 }
 
-// SessionResultOf is the JSON of a session's result.
+// SessionResultOf returns the JSON of a session's result.
 func SessionResultOf(r *statev1.GetSessionResultResponse) SessionResult {
 	return SessionResult{
 		SessionID: r.GetSession().GetSessionId(), SessionName: r.GetSession().GetName(), Result: rawOf(r.GetResult()),
@@ -94,7 +94,7 @@ func SessionResultOf(r *statev1.GetSessionResultResponse) SessionResult {
 	}
 }
 
-// sessionStatus is the word that users know from REST: an ended session is a
+// sessionStatus returns the word that users know from REST: an ended session is a
 // finished one.
 func sessionStatus(s statev1.SessionStatus) string {
 	if s == statev1.SessionStatus_SESSION_STATUS_ENDED {
@@ -114,7 +114,7 @@ type Task struct {
 	ParentSessionID string            `json:"parent_session_id,omitzero"`
 	RootSessionID   string            `json:"root_session_id"`
 	WorkflowStateID string            `json:"workflow_state_id,omitzero"`
-	Prompt          string            `json:"prompt" doc:"What to tell the agent."`
+	Prompt          string            `json:"prompt" doc:"The text for the agent."`
 	Instructions    string            `json:"instructions,omitzero" doc:"Instructions of the agent, filled as the prompt is."`
 	Attempt         int32             `json:"attempt,omitzero" doc:"Which attempt to have the state updated it is, from 1."`
 	Callbacks       []Callback        `json:"callbacks,omitempty" doc:"The children that have called back."`
@@ -127,7 +127,7 @@ type Task struct {
 	Error           string            `json:"error,omitzero" doc:"Why it failed last."`
 }
 
-// TaskOf is the JSON of a task.
+// TaskOf returns the JSON of a task.
 func TaskOf(t *statev1.Task) Task {
 	return Task{
 		TaskID: t.GetTaskId(), Kind: lower(t.GetKind().String(), "TASK_KIND_"), Status: lower(t.GetStatus().String(), "TASK_STATUS_"),
@@ -139,14 +139,13 @@ func TaskOf(t *statev1.Task) Task {
 	}
 }
 
-// SessionStatuses are the names of all statuses of sessions, in the contract's
-// order.
+// SessionStatuses returns the names of all statuses of sessions, in the contract's order.
 func SessionStatuses() []string { return lowerNames(statev1.SessionStatus_name, "SESSION_STATUS_") }
 
-// TaskStatuses are the names of all statuses of tasks, in the contract's order.
+// TaskStatuses returns the names of all statuses of tasks, in the contract's order.
 func TaskStatuses() []string { return lowerNames(statev1.TaskStatus_name, "TASK_STATUS_") }
 
-// StateUpdates are the names that say whether a child must report.
+// StateUpdates returns the names that say whether a child must report.
 func StateUpdates() []string { return lowerNames(statev1.StateUpdate_name, "STATE_UPDATE_") }
 
 func callbacksOf(callbacks []*statev1.Callback) []Callback {
@@ -159,7 +158,7 @@ func callbacksOf(callbacks []*statev1.Callback) []Callback {
 	})
 }
 
-// reportOf is the status of a report, nil for NONE.
+// reportOf returns the status of a report, nil for NONE.
 func reportOf(s statev1.StateUpdateStatus) *string {
 	if s == statev1.StateUpdateStatus_STATE_UPDATE_STATUS_NONE || s == statev1.StateUpdateStatus_STATE_UPDATE_STATUS_UNSPECIFIED {
 		return nil
@@ -168,7 +167,7 @@ func reportOf(s statev1.StateUpdateStatus) *string {
 	return &name
 }
 
-// orNull is nil, hence null, for an empty text.
+// orNull returns nil, hence null, for an empty text.
 func orNull(s string) *string {
 	if s == "" {
 		return nil
@@ -176,12 +175,12 @@ func orNull(s string) *string {
 	return &s
 }
 
-// lower is the name of an enumeration's value without its prefix, in lower case.
+// lower returns the name of an enumeration's value without its prefix, in lower case.
 func lower(name, prefix string) string {
 	return strings.ToLower(strings.TrimPrefix(name, prefix))
 }
 
-// lowerNames are the names of an enumeration but for UNSPECIFIED, by number.
+// lowerNames returns the names of an enumeration but for UNSPECIFIED, by number.
 func lowerNames(values map[int32]string, prefix string) []string {
 	names := protomap.Names(values, prefix)
 	for i, name := range names {

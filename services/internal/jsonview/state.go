@@ -24,7 +24,7 @@ type Schema struct {
 	MayWrite    []MayWrite     `json:"may_write,omitzero" doc:"Who may write which values, as the schema says (x-interlock-writers). Not in lists."`
 }
 
-// SchemaOf is the JSON of a schema.
+// SchemaOf returns the JSON of a schema.
 func SchemaOf(s *statev1.Schema) Schema {
 	var mayWrite []MayWrite
 	if lists, err := MayWriteOf(s.GetJsonSchema()); err == nil && len(lists) > 0 {
@@ -51,7 +51,7 @@ type State struct {
 	SchemaVersion   int64          `json:"schema_version"`
 	UpdatedBy       string         `json:"updated_by" doc:"The session, or else the principal, that made this version."`
 	Warning         string         `json:"warning,omitzero" doc:"Set from 80 % of the limit of a state's size on; also the header X-Interlock-Warning."`
-	Lock            *Lock          `json:"lock,omitzero" doc:"Who holds the lock; absent when nobody does. It is no part of the version."`
+	Lock            *Lock          `json:"lock,omitzero" doc:"Who holds the lock; absent when it is free. It is not part of the version."`
 }
 
 // Lock is a lease on a state (S10.5).
@@ -60,7 +60,7 @@ type Lock struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// StateOf is the JSON of a state.
+// StateOf returns the JSON of a state.
 func StateOf(s *statev1.State) State {
 	out := State{
 		StateID: s.GetStateId(), SchemaID: s.GetSchemaId(), SchemaName: s.GetSchemaName(),
@@ -74,14 +74,14 @@ func StateOf(s *statev1.State) State {
 	return out
 }
 
-// Part is what a JSON Pointer names in a state.
+// Part is the value at a JSON Pointer in a state.
 type Part struct {
 	Pointer string         `json:"pointer"`
 	Found   bool           `json:"found"`
-	Value   jsontext.Value `json:"value" doc:"null when nothing was found."`
+	Value   jsontext.Value `json:"value" doc:"null when there is none."`
 }
 
-// PartOf is the JSON of a part.
+// PartOf returns the JSON of a part.
 func PartOf(p *statev1.Part) Part {
 	return Part{Pointer: p.GetPointer(), Found: p.GetFound(), Value: rawOf(p.GetValue())}
 }
@@ -108,7 +108,7 @@ type Writer struct {
 	Time        time.Time `json:"time"`
 }
 
-// WriterOf is the JSON of a writer.
+// WriterOf returns the JSON of a writer.
 func WriterOf(w *statev1.Writer) Writer {
 	return Writer{
 		Pointer: w.GetPointer(), Version: w.GetVersion(), Actor: w.GetActor(), SessionID: w.GetSessionId(),
@@ -116,7 +116,7 @@ func WriterOf(w *statev1.Writer) Writer {
 	}
 }
 
-// StateVersionOf is the JSON of a change.
+// StateVersionOf returns the JSON of a change.
 func StateVersionOf(v *statev1.StateVersion) StateVersion {
 	return StateVersion{
 		Version: v.GetVersion(), Time: Time(v.GetTime()), Type: protomap.LowerWord(v.GetType(), "STATE_CHANGE_TYPE_"),
@@ -132,7 +132,7 @@ const (
 	StateDeleted = "workflow_state_deleted"
 )
 
-// StateEvent tells live of a change of a state.
+// StateEvent announces a change of a state.
 type StateEvent struct {
 	EventType string `json:"event_type" enum:"workflow_state_created,workflow_state_updated,workflow_state_deleted"`
 	StateID   string `json:"state_id"`
@@ -142,7 +142,7 @@ type StateEvent struct {
 	Timestamp        time.Time `json:"timestamp" doc:"Of a deletion: when it was noticed."`
 }
 
-// StateEventOf is the JSON of a change as it is told live.
+// StateEventOf returns the JSON of a change as it is announced live.
 func StateEventOf(stateID string, v *statev1.StateVersion) StateEvent {
 	ev := StateEvent{EventType: StateUpdated, StateID: stateID, Version: v.GetVersion(), Timestamp: Time(v.GetTime())}
 	if v.GetType() == statev1.StateChangeType_STATE_CHANGE_TYPE_CREATED {
@@ -152,7 +152,7 @@ func StateEventOf(stateID string, v *statev1.StateVersion) StateEvent {
 	return ev
 }
 
-// rawOf is JSON of a contract, nil when there is none.
+// rawOf returns JSON of a contract, nil when there is none.
 func rawOf(text []byte) jsontext.Value {
 	if len(text) == 0 {
 		return nil

@@ -19,7 +19,7 @@ type Workflow struct {
 	CreatedBy  string         `json:"created_by"`
 }
 
-// WorkflowOf is the JSON of a workflow.
+// WorkflowOf returns the JSON of a workflow.
 func WorkflowOf(w *enginev1.Workflow) Workflow {
 	return Workflow{
 		Name: w.GetName(), Version: w.GetVersion(), Digest: w.GetDigest(), Definition: rawOf(w.GetDefinition()),

@@ -31,7 +31,7 @@ type StateDiff struct {
 	Fields         []FieldDiff `json:"fields" doc:"The other fields of the state that differ."`
 }
 
-// EventDef is an event of a state and what it leads to.
+// EventDef is an event of a state and its target.
 type EventDef struct {
 	LegalEvent
 	Definition jsontext.Value `json:"definition" doc:"The transition as it is written."`
@@ -89,7 +89,7 @@ func fieldDiffOf(f workflow.FieldChange) FieldDiff {
 	return FieldDiff{Pointer: f.Pointer, Before: jsonOf(f.Before), After: jsonOf(f.After)}
 }
 
-// jsonOf is the text of a value; nil for one that is missing.
+// jsonOf returns the text of a value; nil for one that is missing.
 func jsonOf(v document.Value) jsontext.Value {
 	if v.IsZero() {
 		return nil
@@ -97,7 +97,7 @@ func jsonOf(v document.Value) jsontext.Value {
 	return v.AppendJSON(nil)
 }
 
-// listed is a list that is never null.
+// listed returns a list that is never null.
 func listed(list []string) []string {
 	if list == nil {
 		return []string{}

@@ -9,10 +9,10 @@ import (
 // MayWrite is a list of writers that a schema has for a place (S18.1).
 type MayWrite struct {
 	Pointer string   `json:"pointer" doc:"The place, with * for any name and index; empty for the whole document."`
-	Writers []string `json:"writers" doc:"Who may write there, such as session:reviewer-*. Empty for nobody after the state was created."`
+	Writers []string `json:"writers" doc:"Who may write there, such as session:reviewer-*. Empty means that no one may after the state was created."`
 }
 
-// MayWriteOf are the lists of a schema.
+// MayWriteOf returns the lists of a schema.
 func MayWriteOf(schema []byte) ([]MayWrite, error) {
 	v, problem := document.Parse(schema, document.Limits{})
 	if problem != nil {

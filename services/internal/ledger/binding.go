@@ -15,7 +15,7 @@ import (
 // was decided on (S18.3).
 const KindBinding = "binding"
 
-// BindingOf is the key of a session's binding.
+// BindingOf returns the key of a session's binding.
 func BindingOf(namespace, session string) store.Key {
 	return store.Key{Namespace: namespace, Kind: KindBinding, ID: session}
 }
@@ -32,14 +32,14 @@ const (
 	bindingEnded     = "ended" + bindingSeparator
 )
 
-// ReadBinding reads what Data wrote.
+// ReadBinding reads the output of Data.
 func ReadBinding(data []byte) Binding {
 	text, ended := strings.CutPrefix(string(data), bindingEnded)
 	runID, branch, _ := strings.Cut(text, bindingSeparator)
 	return Binding{RunID: runID, Branch: branch, Ended: ended}
 }
 
-// Data is the record of a binding.
+// Data returns the record of a binding.
 func (b Binding) Data() []byte {
 	data := b.RunID
 	if b.Branch != "" {
@@ -51,7 +51,7 @@ func (b Binding) Data() []byte {
 	return []byte(data)
 }
 
-// forkIn is what is read of a lane that is in branches.
+// forkIn has the fields that are read of a lane that is in branches.
 type forkIn struct {
 	Current  string     `json:"current"`
 	Branches []branchIn `json:"branches"`
@@ -65,9 +65,9 @@ type branchIn struct {
 	Fork      *forkIn               `json:"fork"`
 }
 
-// StateIn is the workflow of the record of a run, and the state in which it has a session, as the
-// engine sees it for a caller with a binding; empty where the run moves no more, or there is no such
-// branch. only is the branch that the caller's token is bound to, empty for no limit: in
+// StateIn returns the workflow of the record of a run, and the state in which it has a session, as
+// the engine sees it for a caller with a binding; empty where the run moves no more, or there is no
+// such branch. only is the branch that the caller's token is bound to, empty for no limit: in
 // another one, and in one that was given to another session, it works in no state.
 func StateIn(run []byte, session string, b Binding, only string) (workflowName, stateName string, err error) {
 	var in struct {
@@ -116,7 +116,7 @@ func StateIn(run []byte, session string, b Binding, only string) (workflowName, 
 	return in.Workflow, state, nil
 }
 
-// owner is the session that works in a branch.
+// owner returns the session that works in a branch.
 func owner(way []*branchIn, session string) string {
 	for _, b := range way {
 		if b.SessionID != "" {
@@ -135,8 +135,8 @@ func (f *forkIn) place(name string) *branchIn {
 	return nil
 }
 
-// find is the way to a branch by its path, or by its name where only one has it, as the
-// engine finds it.
+// find returns the way to a branch by its path, or by its name where only one has it, as
+// the engine finds it.
 func (f *forkIn) find(name string) (way []*branchIn, found bool) {
 	if name == "" {
 		return nil, true
@@ -158,7 +158,7 @@ func (f *forkIn) find(name string) (way []*branchIn, found bool) {
 	return nil, false
 }
 
-// named are the ways to the branches that a bare name may mean.
+// named returns the ways to the branches that a bare name may mean.
 func (f *forkIn) named(name string) (ways [][]*branchIn) {
 	if f == nil {
 		return nil

@@ -9,19 +9,19 @@ import (
 // the proof that the call was allowed.
 type Call struct {
 	Verdict toolcall.Verdict
-	// RunID, Branch, Entry and RunVersion are what was decided on. The run may be
-	// one that the log's root has invoked.
+	// RunID, Branch, Entry and RunVersion identify the object of the decision. The run
+	// may be one that the log's root has invoked.
 	RunID      string
 	Branch     string
 	Entry      int64
 	RunVersion int64
-	// WorkflowVersion is what the run was at then: it can have moved since.
+	// WorkflowVersion is the version of the run's workflow then: it can have moved since.
 	WorkflowVersion int64
-	// Message is as others than the caller are told it.
+	// Message is the text for others than the caller.
 	Message string
-	// Spends are what it has taken of the accounts of policies.
+	// Spends are the units that it has taken of the accounts of policies.
 	Spends []Spend
-	// InputDigest tells whether a repeat is of the same call.
+	// InputDigest reports whether a repeat is of the same call.
 	InputDigest string
 	// ApprovalID is the approval that has admitted it; empty for none.
 	ApprovalID string
@@ -29,30 +29,32 @@ type Call struct {
 	Gives []string
 	Edits int64
 	Voids bool
+	// Jail is the jail that its line must run in; nil for none.
+	Jail *Jail
 }
 
-// NotDecided is what is kept of a call that was given up before it was decided.
+// NotDecided returns the record of a call that was given up before it was decided.
 func NotDecided() []byte { return (&Decision{}).Encode() }
 
-// GivenUp is true for what NotDecided has made.
+// GivenUp reports a record of NotDecided.
 func (c *Call) GivenUp() bool { return c.Verdict.Decision == "" }
 
-// CallName is the idempotency key of the decision on a call. Its owner is the root
+// CallName returns the idempotency key of the decision on a call. Its owner is the root
 // of the runs that invoke each other, so that a call is found by any of them.
 func CallName(callID string) string { return "call/" + callID }
 
-// ReportName is the idempotency key of the report of a call.
+// ReportName returns the idempotency key of the report of a call.
 func ReportName(callID string) string { return "report/" + callID }
 
-// ObservedName is the idempotency key of what was observed of a call after its agent had
-// reported it itself.
+// ObservedName returns the idempotency key of the observation of a call after its agent
+// had reported it itself.
 func ObservedName(callID string) string { return "observed/" + callID }
 
-// InterruptName is the idempotency key of the interrupt that a call may fire.
+// InterruptName returns the idempotency key of the interrupt that a call may fire.
 func InterruptName(callID string) string { return "interrupt/" + callID }
 
-// DecodeCall reads the answer of CallName: an entry of the log of a root run, or what
-// NotDecided has made.
+// DecodeCall reads the answer of CallName: an entry of the log of a root run, or a record
+// of NotDecided.
 func DecodeCall(root string, data []byte) (*Call, error) {
 	d, err := DecodeDecision(root, store.HistoryEntry{Data: data})
 	if err != nil {
@@ -67,6 +69,9 @@ func DecodeCall(root string, data []byte) (*Call, error) {
 		RunID: d.RunID, Branch: d.Branch, Entry: d.Kept.Entry, RunVersion: d.RunVersion, WorkflowVersion: d.WorkflowVersion, Message: d.Message,
 		Spends: d.Kept.Spends, InputDigest: d.InputDigest, ApprovalID: d.ApprovalID,
 		Gives: d.Kept.Gives, Edits: d.Kept.Edits, Voids: d.Kept.Voids,
+	}
+	if len(d.Kept.Profile) > 0 {
+		c.Jail = &Jail{Level: d.JailLevel, Digest: d.JailDigest, Profile: d.Kept.Profile, Line: d.Kept.Line, Allowed: d.Kept.Allowed, Reads: d.Kept.Reads}
 	}
 	if c.RunID == "" { // there was no run: its stand-in is the root
 		c.RunID = root

@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// Decisions is the record whose history is the decisions on calls of a root run and all
-// that it has invoked: one partition of the log. An entry's version is its place in the
-// order. A decision is stored there once: its event and the answer to repeats are made of
-// the entry.
+// Decisions returns the record whose history is the decisions on calls of a root run and
+// all that it has invoked: one partition of the log. An entry's version is its place in
+// the order. A decision is stored there once: its event and the answer to repeats are
+// made of the entry.
 func Decisions(root store.Key) store.Key {
 	root.Kind = KindDecisions
 	return root
@@ -51,14 +52,14 @@ type Decision struct {
 	Decision        toolcall.Decision `json:"decision"`
 	Code            toolcall.Code     `json:"code,omitempty"`
 	Message         string            `json:"message,omitempty"`
-	// Rule is what decided, such as "/ask/0" of Policy; all empty when the state did.
+	// Rule is the deciding rule, such as "/ask/0" of Policy; all empty when the state
+	// did.
 	Rule          string `json:"rule,omitempty"`
 	Policy        string `json:"policy,omitempty"`
 	PolicyVersion int64  `json:"policy_version,omitempty"`
 	// InputDigest is the hex SHA-256 of the tool's name and input.
 	InputDigest string `json:"input_digest"`
-	// Input is what masks have left of the input, where the workflow captures output;
-	// JSON.
+	// Input is the masked input, where the workflow captures output; JSON.
 	Input            json.RawMessage `json:"input,omitempty"`
 	EstimatedCostUSD string          `json:"estimated_cost_usd,omitempty"`
 	ApprovalID       string          `json:"approval_id,omitempty"`
@@ -67,10 +68,14 @@ type Decision struct {
 	Shadows []Shadow `json:"shadows,omitempty"`
 	// Limits are those of which more than 80 percent are used after the call.
 	Limits []Limit `json:"limits,omitempty"`
-	Kept   Kept    `json:"kept,omitzero"`
+	// JailLevel is the level of the jail that the caller has for the line, 0 for none, and JailDigest that
+	// of the profile, where the line was allowed and must run in the jail.
+	JailLevel  jail.Level `json:"jail_level,omitempty"`
+	JailDigest string     `json:"jail_digest,omitempty"`
+	Kept       Kept       `json:"kept,omitzero"`
 }
 
-// Kept is what the report of a call and its repeats go by, besides.
+// Kept has further facts for the report of a call and for repeats.
 type Kept struct {
 	// Entry is that of the state that the call was judged in.
 	Entry         int64 `json:"entry,omitempty"`
@@ -84,16 +89,22 @@ type Kept struct {
 	ContextSpent  int64 `json:"context_spent,omitempty"`
 	// Paths are the files that an edit would change.
 	Paths []string `json:"paths,omitempty"`
-	// Spends are what it has taken of the accounts of policies.
+	// Spends are the units that it has taken of the accounts of policies.
 	Spends []Spend `json:"spends,omitempty"`
 	// Gives is the evidence that its report may give, Edits how many changes of files
 	// there were when it was allowed, and Voids that it is one of them: evidence.Record.
 	Gives []string `json:"gives,omitempty"`
 	Edits int64    `json:"edits,omitempty"`
 	Voids bool     `json:"voids,omitempty"`
+	// Profile is that of the jail, Line the digest of the line that was judged, Allowed when that
+	// was, and Reads as Jail has it; only of lines that must run in a jail.
+	Profile json.RawMessage `json:"profile,omitempty"`
+	Line    string          `json:"line,omitempty"`
+	Allowed time.Time       `json:"allowed,omitzero"`
+	Reads   bool            `json:"reads,omitempty"`
 }
 
-// KeptOf is what is kept of a decision.
+// KeptOf returns the facts that are kept of a decision.
 func KeptOf(v *toolcall.Verdict, entry int64, spends []Spend) Kept {
 	return Kept{
 		Entry: entry, Counted: v.Counted, MaxIterations: v.MaxIterations, Iterations: v.Iterations, EditLines: v.EditLines,
@@ -105,7 +116,7 @@ func KeptOf(v *toolcall.Verdict, entry int64, spends []Spend) Kept {
 func (k *Kept) isZero() bool {
 	return k.Entry == 0 && !k.Counted && k.MaxIterations == 0 && k.Iterations == 0 && k.EditLines == 0 && k.MaxFiles == 0 &&
 		k.Files == 0 && k.ContextBudget == 0 && k.ContextSpent == 0 && len(k.Paths) == 0 && len(k.Spends) == 0 &&
-		len(k.Gives) == 0 && k.Edits == 0 && !k.Voids
+		len(k.Gives) == 0 && k.Edits == 0 && !k.Voids && len(k.Profile) == 0
 }
 
 func (k *Kept) appendTo(w *jsonobject.Writer) {
@@ -124,11 +135,17 @@ func (k *Kept) appendTo(w *jsonobject.Writer) {
 	w.OptionalTexts("gives", k.Gives)
 	w.OptionalInteger("edits", k.Edits)
 	w.OptionalTruth("voids", k.Voids)
+	if len(k.Profile) > 0 {
+		w.Raw("profile", k.Profile)
+		w.Text("line", k.Line)
+		w.Time("allowed", k.Allowed)
+		w.OptionalTruth("reads", k.Reads)
+	}
 	w.Close()
 }
 
-// Shadow is what a shadow would have decided (never enforced): that of a policy,
-// or of a workflow.
+// Shadow is the decision of a shadow (never enforced): that of a policy, or of a
+// workflow.
 type Shadow struct {
 	Policy         string
 	PolicyVersion  int64
@@ -141,7 +158,7 @@ type Shadow struct {
 
 // Encode writes a record by hand: it is on the path of every check.
 func (r *Decision) Encode() []byte {
-	w := jsonobject.New(512 + len(r.Message) + len(r.Input))
+	w := jsonobject.New(512 + len(r.Message) + len(r.Input) + len(r.Kept.Profile))
 	w.Open()
 	if !r.Time.IsZero() {
 		w.Time(ownTime, r.Time) // first, see HasOwnTime
@@ -186,6 +203,8 @@ func (r *Decision) Encode() []byte {
 		}
 		w.CloseList()
 	}
+	w.OptionalInteger("jail_level", int64(r.JailLevel))
+	w.OptionalText("jail_digest", r.JailDigest)
 	if !r.Kept.isZero() {
 		w.Name("kept")
 		r.Kept.appendTo(w)
@@ -240,7 +259,7 @@ const ownTime = "time"
 // time of the commit, which the chain of hashes then covers too.
 func HasOwnTime(data []byte) bool { return bytes.HasPrefix(data, []byte(`{"`+ownTime+`":`)) }
 
-// DecodeDecision reads what Encode wrote. What cannot be read has its place only.
+// DecodeDecision reads the output of Encode. An unreadable record has its place only.
 func DecodeDecision(partition string, entry store.HistoryEntry) (*Decision, error) {
 	r := &Decision{Partition: partition, Sequence: entry.Version}
 	if err := json.Unmarshal(entry.Data, r); err != nil {
@@ -253,7 +272,7 @@ func DecodeDecision(partition string, entry store.HistoryEntry) (*Decision, erro
 	return r, nil
 }
 
-// UnmarshalJSON reads what encode wrote.
+// UnmarshalJSON reads the output of encode.
 func (s *Shadow) UnmarshalJSON(data []byte) error {
 	var kept struct {
 		Policy         string            `json:"policy"`

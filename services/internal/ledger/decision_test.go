@@ -34,7 +34,9 @@ func TestDecisionIsComplete(t *testing.T) {
 				Start: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), Need: 20_000, Max: 5_000_000,
 			}, {Measure: "calls", Policy: "p", Scope: "policy", WindowSeconds: 3600, Need: 1, Max: 50}},
 			Gives: []string{"tests"}, Edits: 2, Voids: true,
+			Profile: json.RawMessage(`{"version":1}`), Line: "ff", Allowed: time.Date(2026, 1, 2, 3, 4, 5, 678_000, time.UTC), Reads: true,
 		},
+		JailLevel: 3, JailDigest: "sha256:00",
 	}
 	elsewhere := []string{"Partition", "Sequence", "Hash", "Raw", "At"} // not part of the text
 	for _, of := range []reflect.Value{reflect.ValueOf(full), reflect.ValueOf(full.Shadows[0]), reflect.ValueOf(full.Kept)} {
@@ -60,11 +62,11 @@ func TestDecisionIsComplete(t *testing.T) {
 		`"input":{"a":[1,{"b":null}]},"estimated_cost_usd":"0.02","approval_id":"apr_1","lease_id":"lse_1","shadows":[{"policy":"p","policy_version":4,"workflow":"w",` +
 		`"workflow_digest":"ab","decision":"ASK","code":"APPROVAL_REQUIRED","message":"ä"},{"workflow":"w","decision":"ALLOW"}],` +
 		`"limits":[{"policy":"p","rule":"/allow/0","measure":"calls","scope":"principal","subject":"ä","used":9,"max":10,"until":"2026-01-02T04:00:00Z"},` +
-		`{"measure":"files","scope":"entry","used":5,"max":5}],"kept":{"entry":9,"counted":true,` +
+		`{"measure":"files","scope":"entry","used":5,"max":5}],"jail_level":3,"jail_digest":"sha256:00","kept":{"entry":9,"counted":true,` +
 		`"max_iterations":1152921504606846976,"iterations":7,"edit_lines":3,"max_files":4,"files":5,"context_budget":6,"context_spent":8,` +
 		`"paths":["a\"b","c"],"spends":[{"measure":"money","policy":"p","scope":"principal","subject":"a","pattern":"mcp:*","period":"daily",` +
 		`"start":"2026-11-20T00:00:00Z","need":20000,"max":5000000},{"measure":"calls","policy":"p","scope":"policy","window_seconds":3600,` +
-		`"need":1,"max":50}],"gives":["tests"],"edits":2,"voids":true}}`
+		`"need":1,"max":50}],"gives":["tests"],"edits":2,"voids":true,"profile":{"version":1},"line":"ff","allowed":"2026-01-02T03:04:05.000678Z","reads":true}}`
 	if got := string(full.Encode()); got != format {
 		t.Errorf("written as\n%s", got)
 	}

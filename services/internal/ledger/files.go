@@ -7,8 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// Files is what a run's calls have changed in the present entry of each branch,
-// where the state limits that (S3.6). What belongs to an entry that was left is
+// Files has the files that a run's calls have changed in the present entry of each
+// branch, where the state limits that (S3.6). The files of an entry that was left are
 // overwritten by the next one of its branch.
 type Files struct {
 	Branches map[string]FilesOfEntry `json:"branches"`
@@ -18,20 +18,22 @@ type Files struct {
 type FilesOfEntry struct {
 	Entry int64          `json:"entry"`
 	Files toolcall.Files `json:"files"`
+	// Unknown is true when a command has changed others that no one knows.
+	Unknown bool `json:"unknown,omitempty"`
 }
 
 // Of returns the files of an entry of a branch; none when another entry's are
 // kept.
-func (f *Files) Of(branch string, entry int64) toolcall.Files {
+func (f *Files) Of(branch string, entry int64) FilesOfEntry {
 	if kept := f.Branches[branch]; kept.Entry == entry {
-		return kept.Files
+		return kept
 	}
-	return toolcall.Files{}
+	return FilesOfEntry{Entry: entry, Files: toolcall.Files{}}
 }
 
-// With is the record with the files of one entry replaced.
-func (f *Files) With(branch string, entry int64, files toolcall.Files) *Files {
-	next := &Files{Branches: map[string]FilesOfEntry{branch: {entry, files}}}
+// With returns the record with the files of one entry replaced.
+func (f *Files) With(branch string, of FilesOfEntry) *Files {
+	next := &Files{Branches: map[string]FilesOfEntry{branch: of}}
 	for name, kept := range f.Branches {
 		if name != branch {
 			next.Branches[name] = kept
@@ -49,7 +51,7 @@ func (f *Files) Encode() ([]byte, error) {
 	return data, nil
 }
 
-// DecodeFiles reads what Encode wrote; nothing is an empty record.
+// DecodeFiles reads the output of Encode; empty data is an empty record.
 func DecodeFiles(data []byte) (*Files, error) {
 	f := &Files{}
 	if len(data) == 0 {

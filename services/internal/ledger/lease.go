@@ -15,13 +15,13 @@ const KindLease = "lease"
 // LeaseCalls counts the calls that a lease has admitted.
 const LeaseCalls = "lease_calls"
 
-// LeaseOf is the key of a lease.
+// LeaseOf returns the key of a lease.
 func LeaseOf(namespace, id string) store.Key {
 	return store.Key{Namespace: namespace, Kind: KindLease, ID: id}
 }
 
-// LeaseLabels are by which leases are found: those that were not ended, and those of a run.
-// An empty run is any.
+// LeaseLabels returns by which leases are found: those that were not ended, and those of a
+// run. An empty run is any.
 func LeaseLabels(runID string, status consent.LeaseStatus) map[string]string {
 	labels := map[string]string{"status": string(status)}
 	if runID != "" {
@@ -39,7 +39,7 @@ func PutLease(namespace string, l *consent.Lease) (store.Put, error) {
 	return store.Put{Key: LeaseOf(namespace, l.ID), Expect: l.Version - 1, Data: data, Labels: LeaseLabels(l.RunID, l.Status)}, nil
 }
 
-// DecodeLease reads what PutLease has written.
+// DecodeLease reads the output of PutLease.
 func DecodeLease(record store.Record) (*consent.Lease, error) {
 	l := &consent.Lease{}
 	if err := json.Unmarshal(record.Data, l); err != nil {

@@ -1,6 +1,5 @@
-// Package ledger is the contract between services about what they keep next to a run in
-// the store: which records there are, who writes them, and who counts what where. It must
-// never decide anything.
+// Package ledger is the contract between services about their records next to a run in
+// the store: the records, their writers, and their counters. It must never decide.
 package ledger
 
 import (
@@ -14,11 +13,11 @@ const (
 	// KindRun is the run itself, written by the engine. A decision on a tool call
 	// holds only while that record is at the version it was made on.
 	KindRun = "run"
-	// kindFiles is what the enforcer knows of changed files: see Files.
+	// kindFiles has the changed files that the enforcer knows: see Files.
 	kindFiles = "files"
 	// kindResults is a record whose history is the results of tools: see Result.
 	kindResults = "results"
-	// kindQuestions is what the enforcer remembers of questions about a run's calls.
+	// kindQuestions has the enforcer's notes on questions about a run's calls.
 	kindQuestions = "questions"
 )
 
@@ -31,16 +30,16 @@ const (
 	ContextBytes = "context_bytes"
 )
 
-// Run is the key of a run.
+// Run returns the key of a run.
 func Run(namespace, id string) store.Key {
 	return store.Key{Namespace: namespace, Kind: KindRun, ID: id}
 }
 
-// KindState is a shared state, written by the state-store. What was agreed to on its values
-// holds only while that record is at the version at which they were read (S18.6).
+// KindState is a shared state, written by the state-store. An agreement on its values holds
+// only while that record is at the version at which they were read (S18.6).
 const KindState = "state"
 
-// State is the key of a shared state.
+// State returns the key of a shared state.
 func State(namespace, id string) store.Key {
 	return store.Key{Namespace: namespace, Kind: KindState, ID: id}
 }
@@ -51,19 +50,20 @@ func Entry(run store.Key, number int64) store.Key {
 	return run
 }
 
-// FilesOf is the key of a run's Files.
+// FilesOf returns the key of a run's Files.
 func FilesOf(run store.Key) store.Key {
 	run.Kind = kindFiles
 	return run
 }
 
-// QuestionsOf is the key of the record of what questions about a run's calls rest on.
+// QuestionsOf returns the key of the record of the facts that questions about a run's
+// calls rest on.
 func QuestionsOf(run store.Key) store.Key {
 	run.Kind = kindQuestions
 	return run
 }
 
-// ResultsOf is the key of the record whose history is a run's results.
+// ResultsOf returns the key of the record whose history is a run's results.
 func ResultsOf(run store.Key) store.Key {
 	run.Kind = kindResults
 	return run

@@ -7,8 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// PolicyIndexOf is the key of the record that lists the policies of a namespace, written by the
-// enforcer.
+// PolicyIndexOf returns the key of the record that lists the policies of a namespace, written
+// by the enforcer.
 func PolicyIndexOf(namespace string) store.Key {
 	return store.Key{Namespace: namespace, Kind: "policy_index", ID: "policies"}
 }

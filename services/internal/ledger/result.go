@@ -9,7 +9,7 @@ import (
 // MostOutput is how much of a tool's output is kept (S6.4).
 const MostOutput = 64 << 10
 
-// Result is what a tool answered, kept where meta.capture_output says so.
+// Result is the answer of a tool, kept where meta.capture_output says so.
 type Result struct {
 	// Number counts the results of a run, from 1: the version of its record.
 	Number     int64     `json:"-"`
@@ -25,6 +25,10 @@ type Result struct {
 	Truncated  bool      `json:"truncated,omitempty"`
 	// Evidence are the names of that which the result has given (S14.4).
 	Evidence []string `json:"evidence,omitempty"`
+	// Tree is the digest of the files that the command ran on, and Witness that of its jail's
+	// observations; empty for none.
+	Tree    string `json:"tree,omitempty"`
+	Witness string `json:"witness,omitempty"`
 }
 
 // Encode writes a result.
@@ -36,7 +40,7 @@ func (r *Result) Encode() ([]byte, error) {
 	return data, nil
 }
 
-// DecodeResult reads what Encode wrote.
+// DecodeResult reads the output of Encode.
 func DecodeResult(data []byte, number int64) (*Result, error) {
 	r := &Result{}
 	if err := json.Unmarshal(data, r); err != nil {

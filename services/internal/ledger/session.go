@@ -18,17 +18,17 @@ const (
 	KindAgent = "agent"
 )
 
-// SessionOf is the key of the session with this home.
+// SessionOf returns the key of the session with this home.
 func SessionOf(namespace, home string) store.Key {
 	return store.Key{Namespace: namespace, Kind: KindSession, ID: home}
 }
 
-// SessionRef is the key of a session's name.
+// SessionRef returns the key of a session's name.
 func SessionRef(namespace, name string) store.Key {
 	return store.Key{Namespace: namespace, Kind: KindSessionRef, ID: name}
 }
 
-// AgentOf is the key of an agent.
+// AgentOf returns the key of an agent.
 func AgentOf(namespace, name string) store.Key {
 	return store.Key{Namespace: namespace, Kind: KindAgent, ID: name}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 )
 
-// Spend is what an allowed call has taken of an account of a policy (S7.3), kept
-// with the call for its report.
+// Spend has the units that an allowed call has taken of an account of a policy (S7.3),
+// kept with the call for its report.
 type Spend struct {
 	Measure       string    `json:"measure"`
 	Policy        string    `json:"policy,omitempty"`
@@ -22,7 +22,7 @@ type Spend struct {
 	Max           int64     `json:"max"`
 }
 
-// SpendsOf is what is kept of the spends of an allowed call.
+// SpendsOf returns the stored form of the spends of an allowed call.
 func SpendsOf(spends []rules.Spend) []Spend {
 	if len(spends) == 0 {
 		return nil
@@ -38,7 +38,7 @@ func SpendsOf(spends []rules.Spend) []Spend {
 	return kept
 }
 
-// Spent are the spends of the call again; who has set their limits is not kept.
+// Spent returns the spends of the call again; who has set their limits is not kept.
 func (c *Call) Spent() []rules.Spend {
 	spends := make([]rules.Spend, len(c.Spends))
 	for i, s := range c.Spends {

@@ -1,6 +1,6 @@
-// Package listing reads and writes the filters of lists: key=value terms joined by
-// AND, the same for every list of every service. It must never decide what a caller
-// may see.
+// Package listing reads and writes the filters of lists: key=value terms joined by AND,
+// the same for every list of every service. It must never decide on the rights of a
+// caller.
 package listing
 
 import (
@@ -28,7 +28,7 @@ var bare = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A
 // Term is one condition of a filter.
 type Term struct{ Key, Value string }
 
-// Filter writes a filter. Terms with an empty value ask for nothing and are left out.
+// Filter writes a filter. Terms with an empty value have no effect and are left out.
 func Filter(terms ...Term) string {
 	var parts []string
 	for _, t := range terms {
@@ -86,8 +86,8 @@ func Parse(filter string, legal ...string) (Terms, error) {
 	return terms, nil
 }
 
-// cutValue reads the value that a text begins with: a JSON string, or what comes before
-// the next space.
+// cutValue reads the value that a text begins with: a JSON string, or the text before the
+// next space.
 func cutValue(text string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(text, `"`) {
 		end := strings.IndexAny(text, " \t\r\n")
@@ -109,7 +109,7 @@ func cutValue(text string) (value, rest string, ok bool) {
 }
 
 // cutAnd reads the AND that a text begins with, and is false for another text. After the
-// last term there is nothing.
+// last term the text is empty.
 func cutAnd(text string) (rest string, ok bool) {
 	trimmed := strings.TrimLeft(text, " \t\r\n")
 	if trimmed == "" {
@@ -147,7 +147,7 @@ func (t Terms) List(key string) ([]string, error) {
 	return values, nil
 }
 
-// SomeOf is List of a key that takes some of a few words.
+// SomeOf does the work of List for a key that takes some of a few words.
 func (t Terms) SomeOf(key string, words []string) ([]string, error) {
 	values, err := t.List(key)
 	for _, value := range values {
@@ -198,7 +198,7 @@ func refuse(format string, args ...any) error {
 	return f.Violate("/filter", "FILTER", f.Message)
 }
 
-// clip is the beginning of a text, for messages.
+// clip returns the beginning of a text, for messages.
 func clip(text string) string {
 	const most = 64
 	if characters := []rune(text); len(characters) > most {

@@ -4,7 +4,7 @@ import "strings"
 
 // Keys of lists that are newest first, by descending id.
 const (
-	// Before selects what is older than the thing with this id.
+	// Before selects objects older than the one with this id.
 	Before = "before"
 	// Prefix selects the ids that begin like this.
 	Prefix = "id_prefix"
@@ -13,8 +13,8 @@ const (
 // aboveAll follows every character that ids have.
 const aboveAll = "~"
 
-// BeginAfter is the id that a list by descending id begins after: where its last page
-// ended, or what the filter says.
+// BeginAfter returns the id that a list by descending id begins after: where its last
+// page ended, or the id of the filter.
 func (t Terms) BeginAfter(pageToken string) string {
 	switch {
 	case pageToken != "":
@@ -28,7 +28,8 @@ func (t Terms) BeginAfter(pageToken string) string {
 	}
 }
 
-// Within is a page of a list by descending id without what comes after the ids of a prefix.
+// Within returns a page of a list by descending id without objects after the ids of a
+// prefix.
 func Within[T any](prefix string, page []T, next string, id func(T) string) (within []T, more string) {
 	for i, one := range page {
 		if !strings.HasPrefix(id(one), prefix) {

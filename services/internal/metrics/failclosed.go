@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// The parts of Interlock that deny what cannot be decided.
+// The parts of Interlock that deny undecidable calls.
 const (
 	AtEnforcer = "policy-enforcer"
 	AtGateway  = "gateway"
@@ -17,7 +17,8 @@ const (
 // made.
 const PolicyUnavailable = fault.Reason(toolcall.CodePolicyUnavailable)
 
-// outages are why nothing can be decided. All other faults are the caller's.
+// outages are the causes for which no decision is possible. All other faults are the
+// caller's.
 var outages = []fault.Reason{
 	fault.Unavailable, fault.StoreRolledBack, fault.CommitUncertain, fault.DeadlineExceeded, fault.Internal, PolicyUnavailable,
 }
@@ -27,7 +28,7 @@ type FailClosed struct {
 	by map[fault.Reason]prometheus.Counter
 }
 
-// FailClosed is that of a part; nil for a nil Set.
+// FailClosed returns that of a part; nil for a nil Set.
 func (s *Set) FailClosed(at string) *FailClosed {
 	if s == nil {
 		return nil

@@ -1,7 +1,7 @@
-// Package metrics is what a process tells Prometheus. A scrape reads memory alone: what has
-// to be asked of the store, or of another service, is refreshed by one timer.
+// Package metrics has the metrics of a process for Prometheus. A scrape reads memory alone:
+// values from the store, or from another service, are refreshed by one timer.
 //
-// A nil Set is for a process that tells nothing: its methods do nothing.
+// A nil Set is for a process without metrics: its methods have no effect.
 package metrics
 
 import (
@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// interval is how old what is refreshed may be.
+	// interval is the greatest age of refreshed values.
 	interval = 10 * time.Second
 	// patience bounds one refresh.
 	patience = 5 * time.Second
@@ -57,7 +57,7 @@ func New() *Set {
 	return s
 }
 
-// Registerer is where collectors are registered; nil for a nil Set.
+// Registerer returns where collectors are registered; nil for a nil Set.
 func (s *Set) Registerer() prometheus.Registerer {
 	if s == nil {
 		return nil
@@ -65,7 +65,7 @@ func (s *Set) Registerer() prometheus.Registerer {
 	return s.registry
 }
 
-// Gatherer is where a scrape reads; nil for a nil Set.
+// Gatherer returns where a scrape reads; nil for a nil Set.
 func (s *Set) Gatherer() prometheus.Gatherer {
 	if s == nil {
 		return nil
@@ -80,7 +80,7 @@ func (s *Set) Register(all ...prometheus.Collector) {
 	}
 }
 
-// Timers is what sweeps of this process tell of.
+// Timers returns the watch on the sweeps of this process.
 func (s *Set) Timers() *sweep.Watch {
 	if s == nil {
 		return nil
@@ -113,7 +113,7 @@ func (s *Set) Run(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
-	// At the start, what is not there yet is there soon.
+	// At the start, missing values are there soon.
 	for wait := interval / 10; ; wait = min(2*wait, interval) {
 		s.refresh(ctx)
 		select {
@@ -124,8 +124,8 @@ func (s *Set) Run(ctx context.Context) error {
 	}
 }
 
-// refresh refreshes everything once, side by side: a store that is silent holds up nothing
-// else.
+// refresh refreshes all values once, side by side: a store that is silent holds up no
+// others.
 func (s *Set) refresh(ctx context.Context) {
 	s.mu.Lock()
 	all := s.refreshes
@@ -139,8 +139,8 @@ func (s *Set) refresh(ctx context.Context) {
 	group.Wait()
 }
 
-// Health tells whether the process is ready, and which of its dependencies work. Checks are
-// read when they are due.
+// Health reports whether the process is ready, and which of its dependencies work. Checks
+// are read when they are due.
 func (s *Set) Health(checks *health.Checks) {
 	if s == nil {
 		return
@@ -176,7 +176,7 @@ func (s *Set) gauge(name, help string) prometheus.Gauge {
 type caches struct{ set *Set }
 
 var (
-	cacheBytes   = prometheus.NewDesc("interlock_cache_bytes", "Estimated memory of what a cache holds.", []string{"cache"}, nil)
+	cacheBytes   = prometheus.NewDesc("interlock_cache_bytes", "Estimated memory of a cache's entries.", []string{"cache"}, nil)
 	cacheEntries = prometheus.NewDesc("interlock_cache_entries", "Entries of a cache.", []string{"cache"}, nil)
 )
 

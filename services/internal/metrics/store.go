@@ -12,17 +12,17 @@ import (
 	"github.com/interlock-run/interlock/pkg/telemetry"
 )
 
-// methods of a store whose time is told; the others wait, or are as these.
+// methods of a store whose time is notified; the others wait, or are as these.
 var methods = []string{"Get", "List", "History", "Counters", "Answer", "Commit", "Due"}
 
-// Store is what calls of the store tell. A nil one tells nothing.
+// Store has the metrics of calls of the store. A nil one is silent.
 type Store struct {
 	seconds        map[string]prometheus.Observer
 	errors         *prometheus.CounterVec
 	batch, waiting prometheus.Histogram
 }
 
-// Store is the metrics of calls of the store; nil for a nil Set.
+// Store returns the metrics of calls of the store; nil for a nil Set.
 func (s *Set) Store() *Store {
 	if s == nil {
 		return nil
@@ -61,10 +61,11 @@ func (s *Set) newStore() *Store {
 	return m
 }
 
-// rolledBack is what calls of a store that has gone back in time are counted as.
+// rolledBack is the label of calls of a store that has gone back in time.
 const rolledBack = "rolled_back"
 
-// storeErrors are what else makes a store not serve; the first that fits is told.
+// storeErrors are the other causes for which a store does not serve; the first that fits
+// counts.
 var storeErrors = []struct {
 	name string
 	err  error
@@ -75,7 +76,7 @@ var storeErrors = []struct {
 	{"unavailable", store.ErrUnavailable},
 }
 
-// Call tells of a call that has ended.
+// Call reports a call that has ended.
 func (m *Store) Call(ctx context.Context, method string, took time.Duration, err error) {
 	if m == nil {
 		return
@@ -88,7 +89,7 @@ func (m *Store) Call(ctx context.Context, method string, took time.Duration, err
 	}
 }
 
-// nameOf is what an error is counted as; empty for one that is an answer, as a conflict or a
+// nameOf returns the label of an error; empty for one that is an answer, as a conflict or a
 // limit is, or that the caller made by leaving.
 func nameOf(err error) string {
 	if err == nil || errors.Is(err, context.Canceled) {
@@ -105,7 +106,8 @@ func nameOf(err error) string {
 	return ""
 }
 
-// Batch tells of commits that are written together, and of those that wait for the next.
+// Batch notifies of commits that are written together, and of those that wait for the
+// next.
 func (m *Store) Batch(commits, waiting int) {
 	if m == nil {
 		return
@@ -114,7 +116,7 @@ func (m *Store) Batch(commits, waiting int) {
 	m.waiting.Observe(float64(waiting))
 }
 
-// Bytes tells how much room a store takes, and NaN while that is not known.
+// Bytes reports how much room a store takes, and NaN while that is not known.
 func (s *Set) Bytes(st store.Sized) {
 	if s == nil {
 		return
@@ -137,7 +139,7 @@ type Safe interface {
 	Settings(ctx context.Context) (map[string]bool, error)
 }
 
-// Settings tells whether a server has the settings that it must have. What cannot be read
+// Settings reports whether a server has the settings that it must have. An unreadable one
 // stays as it was.
 func (s *Set) Settings(st Safe) {
 	if s == nil {

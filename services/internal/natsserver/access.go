@@ -21,12 +21,12 @@ const (
 	observerInbox = "_INBOX"
 )
 
-// gate lets this process publish, by a password that nobody else has; a client
+// gate lets this process publish, by a password that no other process has; a client
 // without a login is an observer, which cannot.
 //
-// NATS replies to a request wherever its sender wants the answer, under the subject
-// of an event too. So observers have an account of their own: what they bring
-// about stays in it, and the stream takes nothing from there.
+// NATS replies to a request wherever its sender wants the answer, under the subject of an
+// event too. So observers have an account of their own: their messages stay in it, and
+// the stream takes none from there.
 type gate struct {
 	password  string
 	observers *server.Account
@@ -39,15 +39,16 @@ func (g *gate) options() []nats.Option {
 	return []nats.Option{nats.UserInfo(owner, g.password), nats.CustomInboxPrefix(ownerInbox)}
 }
 
-// questions are what an observer may ask JetStream: for the stream, and for what its own
-// consumers have, whose names nobody else knows. Lists of consumers would tell.
+// questions are the requests that an observer may make to JetStream: for the stream, and
+// for its own consumers, whose names no other client knows. Lists of consumers would
+// reveal them.
 var questions = []string{
 	"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.>",
 	"$JS.API.STREAM.MSG.GET.>", "$JS.API.CONSUMER.INFO.>", "$JS.API.CONSUMER.MSG.NEXT.>",
 	"$JS.API.CONSUMER.DELETE.>", "$JS.FC.>",
 }
 
-// sights are what an observer may see: events, and what consumers bring.
+// sights are the subjects that an observer may see: events, and deliveries of consumers.
 var sights = []string{bus.Root + ".>", observerInbox + ".>"}
 
 // open makes the observers' account, before the server starts.

@@ -24,23 +24,24 @@ const (
 const (
 	// maxConsumers is how many consumers the stream may have for an observer to get another.
 	maxConsumers = 256
-	// idle is how long a consumer of an observer lives that nobody reads from, at most.
+	// idle is how long a consumer of an observer lives without a reader, at most.
 	idle = 5 * time.Minute
 	// deskTimeout is how long JetStream may take to make one.
 	deskTimeout = 5 * time.Second
 )
 
-// desk makes consumers for observers, who may not do so themselves: what JetStream does for a
-// consumer is done in this process's name, such as to send events under a subject of the
-// observer's choice. Each is ephemeral, and leaves nothing behind.
+// desk makes consumers for observers, who may not do so themselves: JetStream acts for a
+// consumer in this process's name, such as to send events under a subject of the observer's
+// choice. Each is ephemeral, and leaves no traces.
 type desk struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
 	log  *slog.Logger
 	// connected returns whether a connection is there.
 	connected func(peer) bool
-	// owned is used by one request at a time.
+	// owned and count are used by one request at a time; count is of the consumers that were made.
 	owned owned
+	count uint64
 }
 
 // openDesk serves until the connection ends.
@@ -62,7 +63,7 @@ type refusal struct {
 
 func (d *desk) serve(msg *nats.Msg) {
 	if msg.Reply == "" {
-		return // nobody would learn the consumer's name
+		return // no client would learn the consumer's name
 	}
 	where := strings.TrimPrefix(msg.Subject, deskSubject)
 	body, refused := request(where, msg.Data)
@@ -93,8 +94,8 @@ func (d *desk) serve(msg *nats.Msg) {
 	}
 }
 
-// request is the request of an observer as it is put to JetStream, or why it is not. where is
-// the stream, and the consumer's name and its filter if they are given.
+// request returns the request of an observer as it is put to JetStream, or why it is not.
+// where is the stream, and the consumer's name and its filter if they are given.
 func request(where string, body []byte) ([]byte, *refusal) {
 	var req struct {
 		Stream string         `json:"stream_name"`
@@ -140,7 +141,7 @@ func request(where string, body []byte) ([]byte, *refusal) {
 }
 
 // clean removes consumers that outlived their use: observers could make durable ones once, and
-// nothing here uses any.
+// this process uses none.
 func clean(ctx context.Context, js jetstream.JetStream) error {
 	stream, err := js.Stream(ctx, bus.DefaultStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

@@ -125,8 +125,8 @@ func (s *Server) run() (*server.Server, error) {
 }
 
 // Reopen closes the server's files and opens them again, at the same address. After one
-// failed write JetStream takes nothing more, even when the disk could; only what opens its
-// files anew reads what they hold. Connections are lost, and those of Endpoint come back.
+// failed write JetStream takes no more writes, even when the disk could; only a new start
+// reads its files. Connections are lost, and those of Endpoint come back.
 func (s *Server) Reopen() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func (s *Server) connected(o peer) bool {
 	return connected(s.srv, o)
 }
 
-// URL is where other processes connect, to observe.
+// URL returns where other processes connect, to observe.
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,8 +225,8 @@ func listenOn(cfg Config) (host string, port int, err error) {
 	return host, int(number), nil
 }
 
-// free tells early, and clearly, that another listens there: the server itself
-// only logs it.
+// free reports early, and clearly, that another listens there: the server itself only
+// logs it.
 func free(host string, port int) error {
 	if port == server.RANDOM_PORT {
 		return nil

@@ -15,8 +15,8 @@ import (
 // maxOwned is how many consumers a connection of an observer may have.
 const maxOwned = 16
 
-// peer is a connection of an observer. Ids begin anew with the server, so the time tells them
-// apart.
+// peer is a connection of an observer. Ids begin anew with the server, so the time
+// distinguishes them.
 type peer struct {
 	id    uint64
 	start int64
@@ -39,11 +39,19 @@ func connected(srv *server.Server, o peer) bool {
 }
 
 // owned are the consumers of each connection, oldest first.
-type owned map[peer][]string
+type owned map[peer][]consumer
+
+// consumer is one of a connection; of two, the one with the lower number is older.
+type consumer struct {
+	name   string
+	number uint64
+}
 
 // admit decides whether a connection gets another consumer of a stream that has total. Where the
-// stream is full, the connection with the most gives up its oldest, which is drop, to one that
-// has fewer.
+// stream is full, the connection with the most gives up its oldest, which is drop, to one that has
+// fewer. A connection that has none always gets one, or a program with many connections would shut
+// all others out: where none has more than one, the oldest of all gives way. Its reader makes
+// another, and continues.
 func (o owned) admit(who peer, total int) (drop string, refused *refusal) {
 	mine := len(o[who])
 	if mine >= maxOwned {
@@ -52,17 +60,17 @@ func (o owned) admit(who peer, total int) (drop string, refused *refusal) {
 	if total < maxConsumers {
 		return "", nil
 	}
-	var richest []string
-	for _, names := range o {
-		if len(names) > len(richest) {
-			richest = names
+	var richest []consumer
+	for _, theirs := range o {
+		if len(theirs) > len(richest) || len(theirs) == len(richest) && len(theirs) > 0 && theirs[0].number < richest[0].number {
+			richest = theirs
 		}
 	}
-	if len(richest) <= mine+1 {
+	if len(richest) == 0 || len(richest) <= mine+1 && mine > 0 {
 		return "", &refusal{429, fmt.Sprintf(
 			"the stream has %d consumers, and observers get no more; close some, or wait until unused ones are gone", maxConsumers)}
 	}
-	return richest[0], nil
+	return richest[0].name, nil
 }
 
 // room makes room for another consumer of a connection, or refuses. Consumers end with their
@@ -89,10 +97,10 @@ func (d *desk) room(who peer) *refusal {
 		delete(live, name)
 	}
 	for o, theirs := range d.owned {
-		theirs = slices.DeleteFunc(theirs, func(name string) bool { return !live[name] })
+		theirs = slices.DeleteFunc(theirs, func(c consumer) bool { return !live[c.name] })
 		if !d.connected(o) {
-			for _, name := range theirs {
-				end(name)
+			for _, c := range theirs {
+				end(c.name)
 			}
 			theirs = nil
 		}
@@ -109,8 +117,10 @@ func (d *desk) room(who peer) *refusal {
 
 // made keeps whose a consumer is.
 func (d *desk) made(who peer, answer []byte) {
-	var consumer struct{ Name string }
-	if json.Unmarshal(answer, &consumer) == nil && consumer.Name != "" && !slices.Contains(d.owned[who], consumer.Name) {
-		d.owned[who] = append(d.owned[who], consumer.Name)
+	var made struct{ Name string }
+	if json.Unmarshal(answer, &made) == nil && made.Name != "" &&
+		!slices.ContainsFunc(d.owned[who], func(c consumer) bool { return c.name == made.Name }) {
+		d.count++
+		d.owned[who] = append(d.owned[who], consumer{made.Name, d.count})
 	}
 }

@@ -14,12 +14,13 @@ import (
 
 func TestAdmit(t *testing.T) {
 	t.Parallel()
-	names := func(n int) (all []string) {
+	from := func(first uint64, n int) (all []consumer) {
 		for i := range n {
-			all = append(all, fmt.Sprint("c", i))
+			all = append(all, consumer{fmt.Sprint("c", first+uint64(i)), first + uint64(i)})
 		}
 		return all
 	}
+	names := func(n int) []consumer { return from(0, n) }
 	me, other, third := peer{id: 1}, peer{id: 2}, peer{id: 3}
 	for name, tt := range map[string]struct {
 		owned owned
@@ -32,7 +33,8 @@ func TestAdmit(t *testing.T) {
 		"one less":                      {owned{me: names(maxOwned - 1)}, maxConsumers - 1, "", ""},
 		"full, and another has more":    {owned{other: names(2)}, maxConsumers, "c0", ""},
 		"full, and another has as many": {owned{me: names(1), other: names(2)}, maxConsumers, "", "observers get no more"},
-		"full, and each has one":        {owned{other: names(1), third: names(1)}, maxConsumers, "", "observers get no more"},
+		"full, and each has one":        {owned{other: from(7, 1), third: from(3, 1)}, maxConsumers, "c3", ""},
+		"full, and I have one, too":     {owned{me: from(1, 1), other: from(7, 1)}, maxConsumers, "", "observers get no more"},
 		"full of the process's own":     {owned{}, maxConsumers, "", "observers get no more"},
 	} {
 		drop, refused := tt.owned.admit(me, tt.total)
@@ -44,6 +46,52 @@ func TestAdmit(t *testing.T) {
 			t.Errorf("%s: drops %q, says %q", name, drop, said)
 		}
 	}
+}
+
+// A program that has a connection for each of its consumers shuts nobody out, and does not end a
+// watch that began before.
+func TestManyConnectionsBlockNobody(t *testing.T) {
+	t.Parallel()
+	ctx, srv, stream := open(t)
+	publisher, js := connect(t, srv.Endpoint())
+	defer publisher.Close()
+	watch := func() *bus.Watcher {
+		t.Helper()
+		nc, reader := connect(t, bus.Endpoint{URL: srv.URL()})
+		t.Cleanup(nc.Close)
+		tail, err := bus.Watch(ctx, reader, bus.WatchConfig{From: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(tail.Stop)
+		return tail
+	}
+	sees := func(tail *bus.Watcher, want string) {
+		t.Helper()
+		if m, err := tail.Next(ctx); err != nil || m.ID != want {
+			t.Errorf("it sees %+v, %v, want %s", m, err, want)
+		}
+	}
+	early := watch()
+	publish(t, js, "a")
+	sees(early, "a")
+	for consumers := 0; consumers < maxConsumers; {
+		nc, another := connect(t, bus.Endpoint{URL: srv.URL()})
+		defer nc.Close()
+		if _, err := another.CreateConsumer(ctx, bus.DefaultStream, jetstream.ConsumerConfig{}); err != nil {
+			t.Fatal(err)
+		}
+		info, err := stream.Info(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		consumers = info.State.Consumers
+	}
+	late := watch() // for which the oldest goes, that of early
+	publish(t, js, "b")
+	sees(late, "a")
+	sees(late, "b")
+	sees(early, "b")
 }
 
 // However many consumers the connections of one program have, another gets one. Those of a

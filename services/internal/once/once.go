@@ -20,11 +20,11 @@ import (
 // Kept is how long a repeated request gets its first answer.
 const Kept = 24 * time.Hour
 
-// Key makes a request happen once; one without a name does not. What asks for
-// something else has another digest.
+// Key makes a request happen once; one without a name does not. Another request has
+// another digest.
 type Key struct{ Name, Digest string }
 
-// Of is the key of a request that a caller has named, and none without that. content
+// Of returns the key of a request that a caller has named, and none without that. content
 // is all that the request says.
 func Of(name, what string, content ...string) Key {
 	if name == "" {
@@ -34,14 +34,14 @@ func Of(name, what string, content ...string) Key {
 	return Key{what + " " + name, hex.EncodeToString(sum[:])}
 }
 
-// By makes the key one of the principal's own: what one has asked for is not given to another, who
-// may be allowed less.
+// By makes the key one of the principal's own: the answer to one is not given to another, who may
+// have fewer rights.
 func (k Key) By(p auth.Principal) Key {
 	k.Name = NameBy(p, k.Name)
 	return k
 }
 
-// NameBy is the name of a principal's own request; empty without a name.
+// NameBy returns the name of a principal's own request; empty without a name.
 func NameBy(p auth.Principal, name string) string {
 	if name == "" {
 		return ""
@@ -53,9 +53,9 @@ func NameBy(p auth.Principal, name string) string {
 // principalBytes is how much of a principal's digest names of requests begin with.
 const principalBytes = 16
 
-// Done is true for a request that was carried out before, and a fault when another
-// request was, under the same name. Ask after what the request is about was read, or a
-// repeat is judged by what the first request has made of that.
+// Done returns true for a request that was carried out before, and a fault when another
+// request was, under the same name. Ask after the object of the request was read, or a
+// repeat is judged by the effects of the first request.
 func (k Key) Done(ctx context.Context, st store.Store, owner store.Key) (bool, error) {
 	digest, err := Answer(ctx, st, owner, k.Name)
 	if digest == nil || err != nil {
@@ -72,12 +72,14 @@ func (k Key) Same(owner store.Key, digest string) error {
 	return nil
 }
 
-// Keep is for the batch of the request. Its digest is all the answer that Done needs.
+// Keep returns the record for the batch of the request. Its digest is all the answer that
+// Done needs.
 func (k Key) Keep(owner store.Key) *store.Idempotency {
 	return k.KeepAnswer(owner, []byte(k.Digest))
 }
 
-// KeepAnswer is for the batch of a request whose repeats need an answer of their own.
+// KeepAnswer returns the record for the batch of a request whose repeats need an answer
+// of their own.
 func (k Key) KeepAnswer(owner store.Key, answer []byte) *store.Idempotency {
 	if k.Name == "" {
 		return nil
@@ -85,13 +87,13 @@ func (k Key) KeepAnswer(owner store.Key, answer []byte) *store.Idempotency {
 	return &store.Idempotency{Owner: owner, Name: k.Name, Digest: k.Digest, Answer: answer, TTL: Kept}
 }
 
-// KeepNumber is for the batch of a request that makes a version, whose number is the
-// answer to repeats.
+// KeepNumber returns the record for the batch of a request that makes a version, whose
+// number is the answer to repeats.
 func (k Key) KeepNumber(owner store.Key, number int64) *store.Idempotency {
 	return k.KeepAnswer(owner, strconv.AppendInt(nil, number, 10))
 }
 
-// Number is the number that was kept under the name of a request; 0 for none.
+// Number returns the number that was kept under the name of a request; 0 for none.
 func (k Key) Number(ctx context.Context, st store.Store, owner store.Key) (int64, error) {
 	stored, err := Answer(ctx, st, owner, k.Name)
 	if stored == nil || err != nil {
@@ -100,7 +102,7 @@ func (k Key) Number(ctx context.Context, st store.Store, owner store.Key) (int64
 	return ReadNumber(stored)
 }
 
-// ReadNumber reads what KeepNumber has kept.
+// ReadNumber reads the output of KeepNumber.
 func ReadNumber(stored []byte) (int64, error) {
 	number, err := strconv.ParseInt(string(stored), 10, 64)
 	if err != nil {
@@ -109,7 +111,7 @@ func ReadNumber(stored []byte) (int64, error) {
 	return number, nil
 }
 
-// Answer is what was kept under a name; nil for nothing, and without a name.
+// Answer returns the answer kept under a name; nil if there is none, and without a name.
 func Answer(ctx context.Context, st store.Store, owner store.Key, name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil

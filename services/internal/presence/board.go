@@ -18,8 +18,9 @@ const (
 	silent = 3 * Interval
 	// forgotten is when it is listed no more.
 	forgotten = 10 * time.Minute
-	// most processes are remembered, and largest is what one may say: with that many
-	// dependencies and kinds of timers, for short words become long ones when they are shown.
+	// most processes are remembered, and largest is the size of one announcement: with that
+	// many dependencies and kinds of timers, for short words become long ones when they are
+	// shown.
 	most    = 1000
 	largest = 16 << 10
 	longest = 64
@@ -55,8 +56,8 @@ func (b *Board) Follow(endpoint bus.Endpoint) func(context.Context) error {
 	}
 }
 
-// hear notes what a process says. What is not the words of a process is left aside: NATS may
-// let others publish.
+// hear notes the announcement of a process. Other messages are ignored: NATS may let others
+// publish.
 func (b *Board) hear(data []byte, now time.Time) {
 	var p Process
 	if len(data) > largest || json.Unmarshal(data, &p) != nil || p.Service == "" || p.Instance == "" ||

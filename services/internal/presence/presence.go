@@ -1,6 +1,6 @@
-// Package presence tells which processes of a deployment serve, and how each is. Every process
-// announces itself on NATS, outside of the stream of events; gateways listen. What is heard
-// is for people to look at: nothing decides by it.
+// Package presence reports which processes of a deployment serve, and how each is. Every
+// process announces itself on NATS, outside of the stream of events; gateways listen. The
+// announcements are for people: no decision depends on them.
 package presence
 
 import (
@@ -18,16 +18,16 @@ import (
 	"github.com/interlock-run/interlock/pkg/bus"
 )
 
-// Subject is where processes announce themselves. The stream of events has what is under
-// bus.Root, and so none of this.
+// Subject is where processes announce themselves. The stream of events has subjects under
+// bus.Root, and so none of these.
 const Subject = "interlock-processes"
 
 // Interval is how often a process announces itself.
 const Interval = 5 * time.Second
 
-// Process is what a process says about itself.
+// Process is the announcement of a process.
 type Process struct {
-	Service   string    `json:"service" doc:"What it serves: engine, policy-enforcer, state-store, approval, gateway, or all of them as one."`
+	Service   string    `json:"service" doc:"Its services: engine, policy-enforcer, state-store, approval, gateway, or all of them as one."`
 	Instance  string    `json:"instance" doc:"Its name among the replicas: the host, and the process on it."`
 	Version   string    `json:"version"`
 	StartedAt time.Time `json:"started_at"`
@@ -35,7 +35,7 @@ type Process struct {
 	Ready  bool     `json:"ready" doc:"False when calls to it would fail."`
 	Down   []string `json:"down" doc:"The dependencies that it cannot reach."`
 	Outbox *Outbox  `json:"outbox,omitempty" doc:"The events that wait for NATS; absent for a process that relays none."`
-	Timers []Timers `json:"timers" doc:"What its sweepers look after."`
+	Timers []Timers `json:"timers" doc:"The timers of its sweepers."`
 }
 
 // Outbox is the part of the outbox that a process carries to NATS.
@@ -64,7 +64,7 @@ type Self struct {
 }
 
 // Announce returns work that announces the process until its context ends. While NATS is away
-// it announces nothing.
+// it stays silent.
 func (s Self) Announce(endpoint bus.Endpoint) func(context.Context) error {
 	started := time.Now().UTC()
 	return func(ctx context.Context) error {
@@ -174,7 +174,7 @@ func label(m *dto.Metric, name string) string {
 
 // connect connects to NATS, as soon as there is one; nil when ctx ends before that.
 func connect(ctx context.Context, endpoint bus.Endpoint, name string) *nats.Conn {
-	// What is said while NATS is away is out of date when it is back.
+	// An announcement while NATS is away is out of date when it is back.
 	endpoint.Options = append(append([]nats.Option(nil), endpoint.Options...), nats.RetryOnFailedConnect(true), nats.ReconnectBufSize(-1))
 	for {
 		conn, err := endpoint.Connect(name)

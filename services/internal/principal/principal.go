@@ -1,4 +1,4 @@
-// Package principal tells what authority a principal has. It is apart from pkg/auth, which
+// Package principal returns the authority of a principal. It is apart from pkg/auth, which
 // clients import too and must stay light.
 package principal
 
@@ -7,8 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/authority"
 )
 
-// Who is the principal as far as its authority over runs and sessions goes: an agent, or
-// one of the human roles and services, which stand for operators there.
+// Who returns the principal as far as its authority over runs and sessions goes: an
+// agent, or one of the human roles and services, which stand for operators there.
 func Who(p auth.Principal) authority.Who {
 	w := authority.Who{Role: authority.Operator, Name: p.Name, Session: p.Session, Branch: p.Branch}
 	if p.Role.Drives() {

@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 )
 
-// ApprovalTerms are the terms of an approval in the contract.
+// ApprovalTerms returns the terms of an approval in the contract.
 func ApprovalTerms(t consent.Terms) *approvalv1.Terms {
 	return &approvalv1.Terms{
 		Required: int32(t.Required), DenyThreshold: int32(t.DenyThreshold), //nolint:gosec // a definition's are bounded by 1000
@@ -18,7 +18,7 @@ func ApprovalTerms(t consent.Terms) *approvalv1.Terms {
 	}
 }
 
-// duration is absent when it is none.
+// duration returns nil for zero.
 func duration(d time.Duration) *durationpb.Duration {
 	if d == 0 {
 		return nil

@@ -8,14 +8,14 @@ import (
 // codes are the codes of decisions in the contract.
 var codes = Enums[toolcall.Code, policyv1.DecisionCode](policyv1.DecisionCode_value, "DECISION_CODE_")
 
-// verdicts are what is said of parts of a line.
+// verdicts are the judgements on parts of a line.
 var verdicts = map[toolcall.Said]policyv1.PartVerdict{
 	toolcall.Fine:    policyv1.PartVerdict_PART_VERDICT_OK,
 	toolcall.Refused: policyv1.PartVerdict_PART_VERDICT_REFUSED,
 	toolcall.Unknown: policyv1.PartVerdict_PART_VERDICT_UNKNOWN,
 }
 
-// CommandLine is a command line in the contract; nil for none.
+// CommandLine returns a command line in the contract; nil for none.
 func CommandLine(l *toolcall.Line) *policyv1.CommandLine {
 	if l == nil {
 		return nil

@@ -34,11 +34,11 @@ var historyTypes = func() map[string]enginev1.HistoryType {
 	return types
 }()
 
-// HistoryType is the contract's value for the type of a history entry.
+// HistoryType returns the contract's value for the type of a history entry.
 func HistoryType(word string) enginev1.HistoryType { return historyTypes[word] }
 
-// HistoryWord is the word for the type of a history entry. One that this build does not
-// know has the contract's name.
+// HistoryWord returns the word for the type of a history entry. One that this build does
+// not know has the contract's name.
 func HistoryWord(t enginev1.HistoryType) string {
 	if word, known := historyWords[t]; known {
 		return word

@@ -24,7 +24,7 @@ func Enums[From ~string, To ~int32](values map[string]int32, prefix string) map[
 	return out
 }
 
-// LowerEnums is Enums for words in lower case.
+// LowerEnums does the work of Enums for words in lower case.
 func LowerEnums[From ~string, To ~int32](values map[string]int32, prefix string) map[From]To {
 	out := make(map[From]To, len(values))
 	for word, value := range Enums[string, To](values, prefix) {
@@ -39,7 +39,7 @@ type enum interface {
 	String() string
 }
 
-// Word is the name of a value without its prefix; empty for UNSPECIFIED.
+// Word returns the name of a value without its prefix; empty for UNSPECIFIED.
 func Word(value enum, prefix string) string {
 	if value.Number() == 0 {
 		return ""
@@ -47,7 +47,7 @@ func Word(value enum, prefix string) string {
 	return strings.TrimPrefix(value.String(), prefix)
 }
 
-// LowerWord is Word in lower case.
+// LowerWord returns Word in lower case.
 func LowerWord(value enum, prefix string) string { return strings.ToLower(Word(value, prefix)) }
 
 // Names lists those of an enum except UNSPECIFIED, by number, without their prefix.

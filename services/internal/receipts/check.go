@@ -17,13 +17,14 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/conform"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/recorded"
 )
 
-// Checked is what was found out about a receipt.
+// Checked has the findings about a receipt.
 type Checked struct {
 	Statement *receipt.Statement
 	// Faults is empty for a receipt that holds.
@@ -31,7 +32,7 @@ type Checked struct {
 	// Cosigned are the witnesses that were asked for.
 	Cosigned []receipt.Cosignature
 	// Conformance of the run to its definitions and policies.
-	Conformance verify.Conformance
+	Conformance conform.Conformance
 	// Proved are the properties of each version of the definition.
 	Proved map[int64][]verify.Certified
 
@@ -44,8 +45,8 @@ type Checked struct {
 	open      int // allowed calls that no rule of a state has judged
 }
 
-// Check checks a receipt: signatures, chain, what it says of itself, and whether what it says
-// happened is what its definitions and policies give.
+// Check checks a receipt: signatures, chain, its statement of itself, and whether its history
+// follows from its definitions and policies.
 func Check(text []byte, key ed25519.PublicKey, witnesses []ed25519.PublicKey) (*Checked, error) {
 	f, s, err := receipt.Read(text)
 	if err != nil {
@@ -58,7 +59,34 @@ func Check(text []byte, key ed25519.PublicKey, witnesses []ed25519.PublicKey) (*
 	c.conformance()
 	c.certificates()
 	c.decided()
+	c.witnessed()
 	return c, nil
+}
+
+// witnessed checks the claimed observations of jails: they are of commands that were allowed in a jail, and
+// that may give such evidence.
+func (c *Checked) witnessed() {
+	for i := range c.history {
+		r := c.history[i].ToolResult
+		if r == nil || r.Witness == "" && r.Tree == "" {
+			continue
+		}
+		at := slices.IndexFunc(c.calls, func(d *ledger.Decision) bool {
+			return d.CallID == r.CallID && d.Decision == toolcall.Allow && d.JailDigest != ""
+		})
+		switch {
+		case r.Witness == "":
+			c.say("result %d is of tree %s, and no jail has witnessed it", r.Number, r.Tree)
+		case at < 0:
+			c.say("result %d has a witness, and the log allows no command %q in a jail", r.Number, r.CallID)
+		default:
+			for _, name := range r.Evidence {
+				if !slices.Contains(c.calls[at].Kept.Gives, name) {
+					c.say("result %d gives evidence %q, and its command gives none of that name", r.Number, name)
+				}
+			}
+		}
+	}
 }
 
 func (c *Checked) say(format string, args ...any) {
@@ -107,7 +135,7 @@ func (c *Checked) conformance() {
 		c.say("%v", err)
 		return
 	}
-	c.Conformance = verify.Conform(trace)
+	c.Conformance = conform.Conform(trace)
 	for _, d := range c.Conformance.Differences {
 		c.say("%s", d.String())
 	}
@@ -116,8 +144,8 @@ func (c *Checked) conformance() {
 	}
 }
 
-// ends says how the history leaves the run, for callers that work in no branch of their own. A
-// change in a branch says where that branch is.
+// ends describes how the history leaves the run, for callers that work in no branch of their
+// own. A change in a branch says where that branch is.
 func (c *Checked) ends() (status, state string, known bool) {
 	if run := c.Conformance.Run; run != nil {
 		at := run.At("")
@@ -130,7 +158,7 @@ func (c *Checked) ends() (status, state string, known bool) {
 	return last.Status, last.To, true
 }
 
-// last is the last change of the run.
+// last returns the last change of the run.
 func (c *Checked) last() *jsonview.HistoryEntry {
 	for i := range slices.Backward(c.history) {
 		if c.history[i].ToolResult == nil {
@@ -148,18 +176,21 @@ func versionsOf(texts []receipt.Text) []recorded.Version {
 	return all
 }
 
-// recordOf is a decision as conformance takes it.
+// recordOf returns a decision as conformance takes it.
 func recordOf(d *ledger.Decision) jsonview.DecisionRecord {
-	return jsonview.DecisionRecord{
+	r := jsonview.DecisionRecord{
 		Sequence: d.Sequence, Time: d.Time, Principal: d.Principal, SessionID: d.SessionID, RunID: d.RunID, RunVersion: d.RunVersion,
 		Workflow: d.Workflow, WorkflowVersion: d.WorkflowVersion, State: d.State, Branch: d.Branch, CallID: d.CallID, Tool: d.Tool, Capability: d.Capability,
 		Decision: string(d.Decision), Code: string(d.Code), Policy: d.Policy, PolicyVersion: d.PolicyVersion, InputDigest: d.InputDigest,
 		Input: jsontext.Value(d.Input), ApprovalID: d.ApprovalID, LeaseID: d.LeaseID,
 	}
+	if d.JailLevel != 0 {
+		r.Jail = &jsonview.Jail{Level: int32(d.JailLevel), Digest: d.JailDigest} //nolint:gosec // at most 3
+	}
+	return r
 }
 
-// certificates explores again what is said to be proved. Every version that has properties
-// has one.
+// certificates explores claimed proofs again. Every version that has properties has one.
 func (c *Checked) certificates() {
 	p := &c.Statement.Predicate
 	left := p.Certificates
@@ -207,7 +238,7 @@ func (c *Checked) certificate(t *receipt.Text, text jsontext.Value, model *verif
 	c.Proved[t.Version] = certificate.Properties
 }
 
-// decided checks what humans are said to have decided, against what was done with it.
+// decided checks the claimed decisions of humans, against their use.
 func (c *Checked) decided() {
 	p := &c.Statement.Predicate
 	for i, text := range p.Approvals {
@@ -232,7 +263,7 @@ func (c *Checked) decided() {
 	}
 }
 
-// approvalOf is an approval by its id; nil where it is missing, which was said.
+// approvalOf returns an approval by its id; nil where it is missing, which was said.
 func (c *Checked) approvalOf(id string) *jsonview.Approval {
 	at := slices.IndexFunc(c.approvals, func(a jsonview.Approval) bool { return a.ApprovalID == id })
 	if at < 0 {
@@ -242,7 +273,7 @@ func (c *Checked) approvalOf(id string) *jsonview.Approval {
 }
 
 // carried checks a transition that has waited for humans, or begins to: it is the one that they
-// were asked about, and what they have agreed to.
+// were asked about, and agreed to.
 func (c *Checked) carried(e *jsonview.HistoryEntry, used map[string]string) {
 	a := c.approvalOf(e.ApprovalID)
 	if a == nil {
@@ -305,7 +336,7 @@ func inputOf(v document.Value) []byte {
 	return v.AppendJSON(nil)
 }
 
-// bound is the data that an approval is of in the end.
+// bound returns the data that an approval is of in the end.
 func bound(a *jsonview.Approval) jsontext.Value {
 	if len(a.EditedData) > 0 {
 		return a.EditedData
@@ -313,7 +344,7 @@ func bound(a *jsonview.Approval) jsontext.Value {
 	return a.Data
 }
 
-// sameJSON reports that two texts say the same. Nothing is an empty object.
+// sameJSON reports that two texts are equal. Empty text is an empty object.
 func sameJSON(a, b jsontext.Value) bool {
 	read := func(text jsontext.Value) document.Value {
 		v, problem := document.Parse(text, document.Limits{})
@@ -325,8 +356,8 @@ func sameJSON(a, b jsontext.Value) bool {
 	return document.Equal(read(a), read(b))
 }
 
-// approval checks one approval by itself: it is of what it says, and its votes are cast again
-// under the terms of the definition.
+// approval checks one approval by itself: its digest fits its action, and its votes are cast
+// again under the terms of the definition.
 func (c *Checked) approval(a *jsonview.Approval) {
 	subject, _ := document.Parse(a.Subject, document.Limits{})
 	action := consent.Action{Kind: consent.Kind(a.Kind), Subject: subject}
@@ -389,7 +420,7 @@ func (c *Checked) votes(a *jsonview.Approval, at *consent.Approval) {
 	}
 }
 
-// termsAt are those of the definition by which a version of the run was decided.
+// termsAt returns those of the definition by which a version of the run was decided.
 func (c *Checked) termsAt(runVersion string) (terms consent.Terms, known bool) {
 	for i := range c.history {
 		e := &c.history[i]
@@ -401,7 +432,7 @@ func (c *Checked) termsAt(runVersion string) (terms consent.Terms, known bool) {
 	return terms, known
 }
 
-// Sentences say what the receipt shows, for people. They say nothing that was not checked.
+// Sentences returns the claims of the receipt, for people: only checked ones.
 func (c *Checked) Sentences() []string {
 	p := &c.Statement.Predicate
 	var all []string
@@ -417,6 +448,11 @@ func (c *Checked) Sentences() []string {
 	for i := range c.history {
 		e := &c.history[i]
 		switch {
+		case e.ToolResult != nil:
+			if text := gave(e); text != "" {
+				all = append(all, text)
+			}
+			continue
 		case e.Type == workflow.EventForced:
 			say("At %s %s forced it from %q to %q, past guards and approvals.", clock(e.Time), e.Actor, e.From, e.To)
 			continue
@@ -453,13 +489,26 @@ func (c *Checked) Sentences() []string {
 			}
 		}
 	}
-	if c.Conformance.Open[verify.OpenSource] > 0 {
+	if c.Conformance.Open[conform.OpenSource] > 0 {
 		say("Its guards ask who has sent a value, and an operator may have done so, which is not recorded: what is proved is about agents alone.")
 	}
 	for _, w := range c.Cosigned {
 		say("Witness %s has seen this log at %s.", w.Witness, w.At.Format(time.RFC3339))
 	}
 	return all
+}
+
+// gave describes which evidence a jail has witnessed, and on which files.
+func gave(e *jsonview.HistoryEntry) string {
+	r := e.ToolResult
+	if r.Witness == "" || len(r.Evidence) == 0 {
+		return ""
+	}
+	on := ""
+	if r.Tree != "" {
+		on = " on " + r.Tree
+	}
+	return fmt.Sprintf("At %s a jail has witnessed %s%s (call %q, witness %s).", clock(e.Time), strings.Join(r.Evidence, ", "), on, r.CallID, r.Witness)
 }
 
 func passed(e *jsonview.HistoryEntry) string {
@@ -475,7 +524,7 @@ func passed(e *jsonview.HistoryEntry) string {
 	return "guard " + strings.Join(names, ", ") + " had passed"
 }
 
-// people names everybody who has agreed.
+// people names all who have agreed.
 func (c *Checked) people(id string) string {
 	at := slices.IndexFunc(c.approvals, func(a jsonview.Approval) bool { return a.ApprovalID == id })
 	if at < 0 {

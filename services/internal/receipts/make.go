@@ -1,4 +1,4 @@
-// Package receipts makes receipts of runs, and checks what they say.
+// Package receipts makes receipts of runs, and checks them.
 package receipts
 
 import (
@@ -24,7 +24,7 @@ import (
 // mostStates are explored for one property of a certificate: a second or so.
 const mostStates = 100_000
 
-// Sources are the services that have what is recorded.
+// Sources are the services that have the records.
 type Sources struct {
 	recorded.Sources
 	Approvals approvalv1.ApprovalServiceClient
@@ -41,7 +41,7 @@ func Make(ctx context.Context, from Sources, namespace, runID string, key receip
 		SessionID: r.SessionID, Status: r.View.Status, State: r.View.State, Partition: r.Partition,
 		Policies: textsOf(r.Policies), Definitions: textsOf(r.Versions), Certificates: []jsontext.Value{}, Approvals: []jsontext.Value{}, Log: []receipt.Entry{},
 	}
-	if p.Partition == "" { // nothing was decided yet: the log is empty
+	if p.Partition == "" { // no decision was made yet: the log is empty
 		p.Partition = p.RunID
 	}
 	if err := addLog(p, r); err != nil {
@@ -97,7 +97,7 @@ func addLog(p *receipt.Predicate, r *recorded.Run) error {
 	return nil
 }
 
-// asked are the approvals that a run names.
+// asked returns the approvals that a run names.
 func asked(r *recorded.Run) []string {
 	var ids []string
 	add := func(id string) {
@@ -124,7 +124,7 @@ func addApprovals(ctx context.Context, p *receipt.Predicate, from Sources, ids [
 			return err
 		}
 		a := jsonview.ApprovalOf(got.GetApproval())
-		a.You, a.Unlocks, a.Previous, a.Command = nil, nil, nil, nil // what only its reader is told
+		a.You, a.Unlocks, a.Previous, a.Command = nil, nil, nil, nil // parts for its reader only
 		text, err := json.Marshal(&a, json.Deterministic(true))
 		if err != nil {
 			return fault.From(err)
@@ -157,8 +157,8 @@ func addCertificates(p *receipt.Predicate) error {
 	return nil
 }
 
-// modelOf is what is explored of a definition. Policies are not part of it: what is proved
-// holds whatever they say.
+// modelOf returns the model of a definition. Policies are not part of it: proofs hold with
+// any policies.
 func modelOf(t *receipt.Text) (definition.Compiled, *verify.Model, error) {
 	m, err := definition.Flags{}.Compile(t.Definition, t.Version)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/pkg/verify"
+
+	"github.com/interlock-run/interlock/pkg/verify/conform"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
@@ -53,7 +54,7 @@ type Version struct {
 	Definition jsontext.Value `json:"definition"`
 }
 
-// Sources are the services that have what is recorded.
+// Sources are the services that have the records.
 type Sources struct {
 	Runs      enginev1.RunServiceClient
 	Workflows enginev1.WorkflowServiceClient
@@ -76,9 +77,9 @@ func Read(name string, text []byte) (*Run, error) {
 	return &r, nil
 }
 
-// mixed says why the parts of an exported run are not those of one run, from its beginning on
-// and without a gap, or is empty. Whatever is said of one that has been cut, or put together of
-// several, would be said of a run that there was not.
+// mixed describes why the parts of an exported run are not those of one run, from its beginning
+// on and without a gap, or is empty. A statement about one that has been cut, or put together
+// of several, would be about a run that did not exist.
 func (r *Run) mixed() string {
 	if r.RunID == "" {
 		return "it names no run"
@@ -224,11 +225,11 @@ func (r *Run) loadVersions(ctx context.Context, from Sources) error {
 	return nil
 }
 
-// Trace is the run as it is checked.
-func (r *Run) Trace() (*verify.Trace, error) {
-	t := &verify.Trace{
+// Trace returns the run as it is checked.
+func (r *Run) Trace() (*conform.Trace, error) {
+	t := &conform.Trace{
 		RunID: r.RunID, SessionID: r.SessionID, Workspace: r.Workspace, Version: r.Version, Definitions: map[int64]*workflow.Machine{},
-		Invoked: map[string]*workflow.Machine{}, Policies: map[verify.PolicyVersion]*rules.Set{},
+		Invoked: map[string]*workflow.Machine{}, Policies: map[conform.PolicyVersion]*rules.Set{},
 	}
 	for _, v := range r.Versions {
 		compiled, err := definition.Flags{}.Compile(v.Definition, v.Version)
@@ -247,7 +248,7 @@ func (r *Run) Trace() (*verify.Trace, error) {
 			return nil, fmt.Errorf("version %d of policy %s: %w", v.Version, v.Name, problems.Err())
 		}
 		policy.Name = v.Name
-		t.Policies[verify.PolicyVersion{Name: v.Name, Version: v.Version}] = rules.Compile(policy, v.Version)
+		t.Policies[conform.PolicyVersion{Name: v.Name, Version: v.Version}] = rules.Compile(policy, v.Version)
 	}
 	for i := range r.History {
 		if e, ok := traced.Change(&r.History[i]); ok {

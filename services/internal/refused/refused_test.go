@@ -2,6 +2,7 @@ package refused
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -18,7 +19,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 	a := New(nil, slog.New(slog.DiscardHandler))
 	a.clock = func() time.Time { return now }
 	of := rpc.Refusal{Face: "grpc", Method: "/x", Reason: fault.PermissionDenied, Namespace: "blue", Principal: "kid", Role: "agent", Session: "s", From: "local"}
-	first, due := a.next(of)
+	refusal, due := a.next(of)
+	first := eventOf(refusal, now)
 	p := first.GetCallRefused()
 	if !due || first.GetNamespace() != "blue" || first.GetEntityId() != "kid" || first.GetId() == "" || p.GetMore() != 0 || p.GetReason() != "PERMISSION_DENIED" ||
 		p.GetRole() != "agent" || p.GetSessionId() != "s" || p.GetFrom() != "local" || p.GetFace() != "grpc" || p.GetMethod() != "/x" {
@@ -30,7 +32,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 		}
 	}
 	now = now.Add(Every)
-	second, due := a.next(rpc.Refusal{Face: "http", Reason: fault.Unauthenticated, Namespace: "NOT VALID"})
+	refusal, due = a.next(rpc.Refusal{Face: "http", Reason: fault.Unauthenticated, Namespace: "NOT VALID"})
+	second := eventOf(refusal, now)
 	if !due || second.GetNamespace() != "default" || second.GetEntityId() != unknown || second.GetActor() != "" || second.GetCallRefused().GetMore() != 7 {
 		t.Errorf("the second: %v", second)
 	}
@@ -47,6 +50,8 @@ func (full) Commit(context.Context, store.Batch) (store.Result, error) {
 func TestStoreIsAway(t *testing.T) {
 	t.Parallel()
 	a := New(full{}, slog.New(slog.DiscardHandler))
-	event, _ := a.next(rpc.Refusal{Face: "grpc"})
-	a.commit(event)
+	refusal, _ := a.next(rpc.Refusal{Face: "grpc"})
+	if err := a.announce(t.Context(), refusal); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("the announcement answers %v", err)
+	}
 }

@@ -1,34 +1,34 @@
-// Package replayed groups what came of driving recorded runs through a candidate, for
-// programs and for people. It must never decide anything: verify.Replay does.
+// Package replayed groups the results of driving recorded runs through a candidate, for
+// programs and for people. It must never decide: verify.Replay does.
 package replayed
 
 import (
 	"cmp"
 	"slices"
 
-	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/conform"
 )
 
-// Summary is what came of all runs.
+// Summary has the results of all runs.
 type Summary struct {
 	Runs      int `json:"runs" doc:"Runs that were replayed."`
 	Same      int `json:"same" doc:"Entries of histories and decisions that the candidate answers as they were recorded."`
 	Loosened  int `json:"loosened" doc:"Runs whose first difference is that something would be allowed, or decided by its input, and was not."`
 	Tightened int `json:"tightened" doc:"Runs whose first difference is that something would be denied or asked, and was not."`
 	Other     int `json:"other" doc:"Runs that would first be in another state."`
-	// Undecided does not count limits of policies: what spends of one is decided, and that is
-	// not counted.
+	// Undecided does not count limits of policies: the spends are decided, and are not
+	// counted.
 	Undecided   int            `json:"undecided" doc:"Entries that cannot be decided: each may be a difference."`
-	Beyond      int            `json:"beyond" doc:"Entries after the first difference of a run, of which nothing is known."`
+	Beyond      int            `json:"beyond" doc:"Entries after the first difference of a run, which are not known."`
 	Open        map[string]int `json:"open" doc:"Entries that were not decided, by why."`
-	Differences []Group        `json:"differences" doc:"By their effect and cause: what is loosened first, and then what most runs show."`
+	Differences []Group        `json:"differences" doc:"By their effect and cause: loosened ones first, then those of most runs."`
 }
 
 // Group is the differences of one cause.
 type Group struct {
-	Effect verify.Effect `json:"effect" enum:"loosened,tightened,other"`
-	Cause  string        `json:"cause" doc:"The state, guard or policy that makes them."`
-	Runs   []Difference  `json:"runs"`
+	Effect conform.Effect `json:"effect" enum:"loosened,tightened,other"`
+	Cause  string         `json:"cause" doc:"The state, guard or policy that makes them."`
+	Runs   []Difference   `json:"runs"`
 }
 
 // Difference is the first of a run.
@@ -39,12 +39,12 @@ type Difference struct {
 	State  string `json:"state" doc:"Where the run stood."`
 	Event  string `json:"event,omitzero" doc:"Of a change: its event."`
 	To     string `json:"to,omitzero" doc:"Of a change: the state that it led to, as it was recorded."`
-	What   string `json:"what" doc:"What would differ, for a person."`
-	Beyond int    `json:"beyond" doc:"Entries of the run after it, of which nothing is known."`
+	What   string `json:"what" doc:"The difference, for a person."`
+	Beyond int    `json:"beyond" doc:"Entries of the run after it, which are not known."`
 }
 
-// Summarize groups what came of runs.
-func Summarize(all []verify.Replayed) *Summary {
+// Summarize groups the results of runs.
+func Summarize(all []conform.Replayed) *Summary {
 	s := &Summary{Runs: len(all), Open: map[string]int{}, Differences: []Group{}}
 	for i := range all {
 		s.add(&all[i])
@@ -55,7 +55,7 @@ func Summarize(all []verify.Replayed) *Summary {
 	return s
 }
 
-func (s *Summary) add(r *verify.Replayed) {
+func (s *Summary) add(r *conform.Replayed) {
 	s.Same += r.Same
 	s.Undecided += Undecided(r)
 	for why, n := range r.Open {
@@ -67,9 +67,9 @@ func (s *Summary) add(r *verify.Replayed) {
 	}
 	s.Beyond += d.Beyond
 	switch d.Effect {
-	case verify.Loosened:
+	case conform.Loosened:
 		s.Loosened++
-	case verify.Tightened:
+	case conform.Tightened:
 		s.Tightened++
 	default:
 		s.Other++
@@ -86,10 +86,10 @@ func (s *Summary) add(r *verify.Replayed) {
 }
 
 // Undecided counts the entries of a run that may differ, and of which that is not known.
-func Undecided(r *verify.Replayed) int {
+func Undecided(r *conform.Replayed) int {
 	n := 0
 	for why, count := range r.Open {
-		if why != verify.OpenLimits {
+		if why != conform.OpenLimits {
 			n += count
 		}
 	}

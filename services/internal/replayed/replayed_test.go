@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/conform"
 	"github.com/interlock-run/interlock/services/internal/replayed"
 )
 
@@ -12,16 +12,16 @@ import (
 // counted once.
 func TestSummarize(t *testing.T) {
 	t.Parallel()
-	differs := func(run string, effect verify.Effect, cause string, beyond int) verify.Replayed {
-		return verify.Replayed{RunID: run, Same: 2, First: &verify.Divergence{
+	differs := func(run string, effect conform.Effect, cause string, beyond int) conform.Replayed {
+		return conform.Replayed{RunID: run, Same: 2, First: &conform.Divergence{
 			Entry: "history", Number: 3, Effect: effect, Cause: cause, What: "w", State: "a", Event: "GO", To: "b", Beyond: beyond,
 		}}
 	}
-	s := replayed.Summarize([]verify.Replayed{
-		differs("r1", verify.Tightened, "x", 1), differs("r2", verify.Diverted, "x", 0), differs("r3", verify.Tightened, "y", 0),
-		differs("r4", verify.Loosened, "z", 4), differs("r5", verify.Tightened, "y", 0),
-		{RunID: "r6", Same: 5, Open: map[string]int{verify.OpenInput: 2, verify.OpenLimits: 3}},
-		{RunID: "r7", Open: map[string]int{verify.OpenInput: 1, verify.OpenCounter: 1}},
+	s := replayed.Summarize([]conform.Replayed{
+		differs("r1", conform.Tightened, "x", 1), differs("r2", conform.Diverted, "x", 0), differs("r3", conform.Tightened, "y", 0),
+		differs("r4", conform.Loosened, "z", 4), differs("r5", conform.Tightened, "y", 0),
+		{RunID: "r6", Same: 5, Open: map[string]int{conform.OpenInput: 2, conform.OpenLimits: 3}},
+		{RunID: "r7", Open: map[string]int{conform.OpenInput: 1, conform.OpenCounter: 1}},
 	})
 	got, err := json.Marshal(s)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // change it, would take the parent from one another until some give up.
 type Turns [64]chan struct{}
 
-// NewTurns makes turns that nobody has.
+// NewTurns makes turns that are free.
 func NewTurns() *Turns {
 	t := &Turns{}
 	for i := range t {
@@ -20,12 +20,12 @@ func NewTurns() *Turns {
 	return t
 }
 
-// inTurn is how often something is tried in turn. Whenever a race is lost somebody
-// else has got on, who does not come back: so it takes as many attempts as there are
+// inTurn is how often an operation is tried in turn. Whenever a race is lost another
+// caller has succeeded, who does not come back: so it takes as many attempts as there are
 // other processes' callers that want the same thing at once.
 const inTurn = 256
 
-// Run is like the function Run, but from the second attempt on it waits for its turn
+// Run repeats like the function Run, but from the second attempt on it waits for its turn
 // at the place, a number such as a shard's.
 func (t *Turns) Run(ctx context.Context, place int, what string, try func() error) error {
 	err := try()

@@ -1,6 +1,6 @@
-// Package sessionend is how the state-store tells the engine that a session has ended, or
-// works again: a record next to the session's, with a timer that is due at once, in the commit
-// that says so (S11.1). What follows for runs then depends on the store alone.
+// Package sessionend lets the state-store notify the engine that a session has ended, or works
+// again: a record next to the session's, with a timer that is due at once, in the commit that
+// says so (S11.1). The consequences for runs then depend on the store alone.
 package sessionend
 
 import (
@@ -19,11 +19,11 @@ const Kind = "session_end"
 // timerName is the name of the timer of a word.
 const timerName = "tell"
 
-// Word is what has happened to a session.
+// Word is the last change of a session.
 type Word struct {
 	// Cause is the id of the event that says the same.
 	Cause string `json:"cause"`
-	// ID and Name are what the session is called.
+	// ID and Name are the names of the session.
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Ended is false for a session that works again.
@@ -51,7 +51,7 @@ func Read(record store.Record) (Word, error) {
 	return w, nil
 }
 
-// Heard is the batch that forgets a word. It conflicts when there is a newer one.
+// Heard returns the batch that forgets a word. It conflicts when there is a newer one.
 func Heard(record store.Record) store.Batch {
 	return store.Batch{
 		Deletes:     []store.Check{{Key: record.Key, Version: record.Version}},

@@ -24,7 +24,7 @@ type Place struct {
 	Names []string
 	// Account is whose limits and budgets per session it spends.
 	Account string
-	// Agents are what these sessions were started from.
+	// Agents are those that these sessions were started from.
 	Agents []Agent
 	// Ended: it has ended, or was deleted. An id that the server has not given is as ended.
 	Ended bool
@@ -97,7 +97,7 @@ type found struct {
 	removed         bool
 }
 
-// ended reports that nothing may act for the session.
+// ended reports that no call may act for the session.
 func (f found) ended() bool {
 	return f.removed || f.Session != nil && f.Status == string(session.Ended)
 }
@@ -150,7 +150,7 @@ func (c *climb) add(ctx context.Context, name string, at found) error {
 	return c.agent(ctx, at.Agent)
 }
 
-// agent adds what a session was started from.
+// agent adds the agent that a session was started from.
 func (c *climb) agent(ctx context.Context, name string) error {
 	if slices.ContainsFunc(c.place.Agents, func(a Agent) bool { return a.Name == name }) {
 		return nil

@@ -1,5 +1,5 @@
-// Package sessiontree tells services where a session stands in its tree, through the
-// state-store's contract. What it has learnt of a registered session never changes.
+// Package sessiontree gives services the place of a session in its tree, through the
+// state-store's contract. The place of a registered session never changes.
 package sessiontree
 
 import (
@@ -19,7 +19,7 @@ const unregistered = 2 * time.Second
 // deepest bounds how far up a tree is followed; trees are not nearly as deep.
 const deepest = 64
 
-// Sessions tells the trees of sessions.
+// Sessions gives the trees of sessions.
 type Sessions struct {
 	service statev1.SessionServiceClient
 	clock   func() time.Time
@@ -38,14 +38,14 @@ func New(service statev1.SessionServiceClient, clock func() time.Time) *Sessions
 	return &Sessions{service: service, clock: clock, known: snapshot.New[string, lineage](65_536)}
 }
 
-// Forget drops what is known.
+// Forget clears the cache.
 func (s *Sessions) Forget() { s.known.Clear() }
 
-// Root is the id of the root of a session's tree: the session itself when it is not
+// Root returns the id of the root of a session's tree: the session itself when it is not
 // registered.
 func (s *Sessions) Root(ctx context.Context, namespace, session string) (string, error) {
-	// Not even briefly is an old answer good enough here: a session must not decide what
-	// its own tree asks for.
+	// Not even briefly is an old answer good enough here: a session must not decide a
+	// question of its own tree.
 	names, err := s.lookUp(ctx, namespace, session, func(l lineage) bool { return l.until.IsZero() })
 	switch {
 	case err != nil:
@@ -64,7 +64,7 @@ func (s *Sessions) Lineage(ctx context.Context, namespace, session string, fresh
 	return s.lookUp(ctx, namespace, session, func(l lineage) bool { return l.until.IsZero() || !fresh && s.clock().Before(l.until) })
 }
 
-// lookUp asks for what is not known, or not good enough any more.
+// lookUp asks for places that are unknown, or no longer good enough.
 func (s *Sessions) lookUp(ctx context.Context, namespace, session string, good func(lineage) bool) ([]string, error) {
 	key := namespace + "\x00" + session
 	if l, ok := s.known.Get(key); ok && good(l) {

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
-// Shared reads what sessions share, through the state-store's contract.
+// Shared reads shared states, through the state-store's contract.
 type Shared struct {
 	sessions statev1.SessionServiceClient
 	states   statev1.StateServiceClient
@@ -22,8 +22,8 @@ func NewShared(sessions statev1.SessionServiceClient, states statev1.StateServic
 	return &Shared{sessions, states}
 }
 
-// Reads are the values of a session's state at pointers as they are now; without a state id
-// when the session shares none.
+// Reads returns the values of a session's state at pointers as they are now; without a
+// state id when the session shares none.
 func (s *Shared) Reads(ctx context.Context, namespace, session string, pointers []string) (*consent.Reads, error) {
 	ctx = rpc.InNamespace(ctx, namespace)
 	of, err := s.sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: session})

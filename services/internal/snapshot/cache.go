@@ -50,7 +50,7 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 // cached already, that one stays: a late loader must not undo a newer snapshot.
 func (c *Cache[K, V]) Put(key K, value V, keep func(old V) bool) { c.PutSized(key, value, 1, keep) }
 
-// PutSized is Put for a value of that many bytes. What is larger than a
+// PutSized does the work of Put for a value of that many bytes. A value larger than a
 // 64th of the capacity takes that place alone.
 func (c *Cache[K, V]) PutSized(key K, value V, bytes int, keep func(old V) bool) {
 	s := &c.stripe[maphash.Comparable(c.seed, key)%stripes]
@@ -107,7 +107,7 @@ func (c *Cache[K, V]) Len() int {
 	return n
 }
 
-// Weight is the sum of what the entries weigh: 1 for each put by Put.
+// Weight returns the sum of the entries' weights: 1 for each put by Put.
 func (c *Cache[K, V]) Weight() int {
 	n := 0
 	for i := range c.stripe {
@@ -123,18 +123,18 @@ func (c *Cache[K, V]) Weight() int {
 type Use struct {
 	// Name of the cache, which no other of the process has.
 	Name string
-	// Of counts the entries and what they weigh.
+	// Of counts the entries and their weight.
 	Of func() (entries, weight int)
 	// Bytes is true when the weight is bytes.
 	Bytes bool
 }
 
-// Use is that of a cache whose entries were put by Put.
+// Use returns that of a cache whose entries were put by Put.
 func (c *Cache[K, V]) Use(name string) Use {
 	return Use{Name: name, Of: func() (int, int) { return c.Len(), c.Weight() }}
 }
 
-// UseBytes is Use of a cache whose entries were put by PutSized.
+// UseBytes does the work of Use for a cache whose entries were put by PutSized.
 func (c *Cache[K, V]) UseBytes(name string) Use {
 	u := c.Use(name)
 	u.Bytes = true

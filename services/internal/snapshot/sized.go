@@ -39,8 +39,8 @@ func (c *Sized[K, V]) Get(key K) (V, bool) {
 	return e.Value.(*sizedItem[K, V]).value, true
 }
 
-// Put caches a value of a size. keep is as with Cache. What is larger than a tenth
-// of the cache is not kept.
+// Put caches a value of a size. keep is as with Cache. A value larger than a tenth of the
+// cache is not kept.
 func (c *Sized[K, V]) Put(key K, value V, bytes int, keep func(old V) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *Sized[K, V]) Clear() {
 	c.bytes = 0
 }
 
-// Use is how much the cache holds, for metrics.
+// Use returns how much the cache holds, for metrics.
 func (c *Sized[K, V]) Use(name string) Use {
 	return Use{Name: name, Bytes: true, Of: func() (entries, bytes int) {
 		c.mu.Lock()

@@ -22,10 +22,10 @@ const (
 
 // Config of a guard.
 type Config struct {
-	// Timeout of a call. One that is not positive bounds nothing.
+	// Timeout of a call. One that is not positive is no bound.
 	Timeout time.Duration
-	// Observe is told of each call that has ended, by the name of its method. It must be
-	// quick; nil for nobody.
+	// Observe is notified of each call that has ended, by the name of its method. It must
+	// be quick; nil if there is none.
 	Observe func(ctx context.Context, method string, took time.Duration, err error)
 }
 
@@ -68,7 +68,7 @@ func (g *guarded) admit() bool {
 	return true
 }
 
-// judge counts an outcome. A caller that left tells nothing of the store.
+// judge counts an outcome. A caller that left does not count for the store.
 func (g *guarded) judge(failed, left bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -108,7 +108,8 @@ func bounded[T any](ctx context.Context, g *guarded, extra time.Duration, do fun
 	if late && !errors.Is(err, store.ErrUncertain) && errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w: no answer within %s", store.ErrUnavailable, g.Timeout+extra)
 	}
-	// An error that came in time costs its caller nothing and may be about that call alone.
+	// An error that came in time has not delayed its caller and may be about that call
+	// alone.
 	g.judge(late, ctx.Err() != nil)
 	return result, err
 }
@@ -145,6 +146,11 @@ func (g *guarded) AnswerVersion(ctx context.Context, owner store.Key, name strin
 
 func (g *guarded) Commit(ctx context.Context, batch store.Batch) (store.Result, error) {
 	return call(ctx, g, "Commit", 0, func(ctx context.Context) (store.Result, error) { return g.Store.Commit(ctx, batch) })
+}
+
+func (g *guarded) Probe(ctx context.Context, batch store.Batch) error {
+	_, err := call(ctx, g, "Probe", 0, func(ctx context.Context) (struct{}, error) { return struct{}{}, g.Store.Probe(ctx, batch) })
+	return err
 }
 
 func (g *guarded) GetLease(ctx context.Context, key store.Key) (store.Lease, error) {

@@ -1,6 +1,6 @@
-// Package storequota bounds what callers can fill of a store: the bytes that a principal and a
+// Package storequota bounds the data of callers in a store: the bytes that a principal and a
 // session commit in a day, and the room that is left. It is around every commit, so a new kind of
-// record needs nothing of its own. It must never hold up what stops an agent.
+// record needs no code of its own. It must never hold up changes that stop an agent.
 package storequota
 
 import (
@@ -27,20 +27,20 @@ const (
 	// largestChunk is the most that is taken of a quota ahead of its use. A commit then needs no
 	// counter of its own.
 	largestChunk = 1 << 20
-	// keptFor is how long what was taken ahead may be used.
+	// keptFor is how long reserved bytes may be used.
 	keptFor = time.Hour
 	// lookEvery is how often the room is measured.
 	lookEvery = 200 * time.Millisecond
-	// maxAccounts bounds the memory of what was taken ahead.
+	// maxAccounts bounds the memory of reservations.
 	maxAccounts = 10_000
 )
 
-// Config of a quota; what is 0 is unbounded.
+// Config of a quota; 0 is unbounded.
 type Config struct {
 	// Principal and Session are the bytes that each may commit within Window. They hold for
 	// agents and runtimes, and the second for tokens that are bound to a session.
 	Principal, Session int64
-	// Least is the room that is left to what stops things.
+	// Least is the room that is reserved for changes that stop agents.
 	Least int64
 	// Room of the store; nil when it has none that is known.
 	Room store.Roomy
@@ -64,7 +64,7 @@ type bounded struct {
 	refusal error
 }
 
-// account is what was taken ahead of a quota.
+// account has the reserved bytes of a quota.
 type account struct {
 	left  int64
 	until time.Time
@@ -75,26 +75,60 @@ func (b *bounded) Unwrap() store.Store { return b.Store }
 
 // Commit commits a batch that its caller has room for.
 func (b *bounded) Commit(ctx context.Context, batch store.Batch) (store.Result, error) {
-	caller, known := auth.FromContext(ctx)
-	if !known || caller.Role == auth.Service || store.Stops(ctx) {
-		return b.Store.Commit(ctx, batch)
-	}
-	if err := b.room(ctx); err != nil {
+	giveBack, err := b.admit(ctx, &batch)
+	if err != nil {
 		return store.Result{}, err
-	}
-	quotas := b.cfg.quotasOf(caller)
-	size := Size(batch)
-	for i, q := range quotas {
-		if err := b.take(ctx, q, size); err != nil {
-			b.giveBack(quotas[:i], size)
-			return store.Result{}, err
-		}
 	}
 	result, err := b.Store.Commit(ctx, batch)
 	if result.Replayed || err != nil && !errors.Is(err, store.ErrUncertain) {
-		b.giveBack(quotas, size)
+		giveBack()
 	}
 	return result, err
+}
+
+// Probe judges a batch that its caller has room for.
+func (b *bounded) Probe(ctx context.Context, batch store.Batch) error {
+	giveBack, err := b.admit(ctx, &batch)
+	if err != nil {
+		return err
+	}
+	defer giveBack()
+	return b.Store.Probe(ctx, batch)
+}
+
+// admit takes the size of a batch from the quotas of its caller, and returns a function that returns it.
+func (b *bounded) admit(ctx context.Context, batch *store.Batch) (giveBack func(), err error) {
+	caller, known := auth.FromContext(ctx)
+	if !known || caller.Role == auth.Service || store.Stops(ctx) {
+		return func() {}, nil
+	}
+	if err := b.room(ctx); err != nil {
+		return nil, err
+	}
+	quotas := b.cfg.quotasOf(caller)
+	size := Size(*batch)
+	for i, q := range quotas {
+		if err := b.take(ctx, q, size); err != nil {
+			b.giveBack(quotas[:i], size)
+			return nil, err
+		}
+	}
+	return func() { b.giveBack(quotas, size) }, nil
+}
+
+// HasRoom returns nil while a store takes every change, and an error while it takes only those that stop things. A
+// store that is not of Wrap has room.
+func HasRoom(ctx context.Context, st store.Store) error {
+	for {
+		switch s := st.(type) {
+		case *bounded:
+			return s.room(ctx)
+		case interface{ Unwrap() store.Store }:
+			st = s.Unwrap()
+		default:
+			return nil
+		}
+	}
 }
 
 // quota is one that a commit counts for.
@@ -131,8 +165,8 @@ func keyOf(namespace, kind, name string) store.Key {
 	return store.Key{Namespace: namespace, Kind: "quota", ID: "bytes-" + hex.EncodeToString(sum[:12])}
 }
 
-// Size returns the bytes that a batch adds to a store at most: what it creates and appends, and the
-// events of it. What replaces a record that has a history counts by its entry in that.
+// Size returns the bytes that a batch adds to a store at most: its new records and entries, and its
+// events. A put of a record that has a history counts by its entry in that.
 func Size(batch store.Batch) (size int64) {
 	const record = 256 // of keys, labels and indexes
 	for i := range batch.Puts {
@@ -161,7 +195,7 @@ func Size(batch store.Batch) (size int64) {
 	return size
 }
 
-// take takes bytes of a quota, of what was taken ahead or of the store's count.
+// take takes bytes of a quota, from the reservation or from the store's count.
 func (b *bounded) take(ctx context.Context, q quota, size int64) error {
 	if b.fromAhead(q.key, size) {
 		return nil
@@ -202,14 +236,14 @@ func (b *bounded) fromAhead(key store.Key, size int64) bool {
 	return true
 }
 
-// keep adds to what was taken ahead.
+// keep adds to the reservation.
 func (b *bounded) keep(key store.Key, bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()
 	a, found := b.accounts[key]
 	if !found && len(b.accounts) >= maxAccounts {
-		clear(b.accounts) // what was taken counts as used
+		clear(b.accounts) // the reservation counts as used
 	}
 	if now.After(a.until) {
 		a = account{until: now.Add(keptFor)}
@@ -224,8 +258,8 @@ func (b *bounded) giveBack(quotas []quota, size int64) {
 	}
 }
 
-// room refuses when there is less room than is left to what stops things, or when that cannot be
-// measured. It measures now and then, and one caller at a time.
+// room refuses when there is less room than is reserved for changes that stop agents, or when
+// that cannot be measured. It measures now and then, and one caller at a time.
 func (b *bounded) room(ctx context.Context) error {
 	if b.cfg.Least <= 0 || b.cfg.Room == nil {
 		return nil
@@ -241,7 +275,7 @@ func (b *bounded) room(ctx context.Context) error {
 	left, known, err := b.cfg.Room.Room(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return before // says nothing of the store
+		return before // does not mention the store
 	case err != nil:
 		err = fmt.Errorf("%w: its room cannot be measured: %w", store.ErrUnavailable, err)
 	case known && left < b.cfg.Least:

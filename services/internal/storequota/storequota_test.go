@@ -58,6 +58,40 @@ func fill(t *testing.T, st store.Store, ctx context.Context, bytes int) (filled 
 	return 0, nil
 }
 
+// A store with little room says so, through what is around it, and says when there is room again.
+func TestHasRoom(t *testing.T) {
+	t.Parallel()
+	left := &room{left: 10, known: true}
+	st, ctx := open(t, Config{Least: 20, Room: left})
+	around := struct{ wrapped }{wrapped{st}}
+	if err := HasRoom(ctx, around); fault.ReasonOf(err) != fault.StoreFull {
+		t.Errorf("little room: %v", err)
+	}
+	unbounded, _ := open(t, Config{})
+	if err := HasRoom(ctx, unbounded); err != nil {
+		t.Errorf("without a bound: %v", err)
+	}
+	if err := HasRoom(ctx, st.(*bounded).Store); err != nil {
+		t.Errorf("a store that nothing bounds: %v", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b := &bounded{Store: st.(*bounded).Store, cfg: Config{Least: 20, Room: left, Log: slog.New(slog.DiscardHandler)}, now: time.Now}
+		if HasRoom(t.Context(), b) == nil {
+			t.Error("there is little room")
+		}
+		left.left = 30
+		time.Sleep(lookEvery)
+		if err := HasRoom(t.Context(), b); err != nil {
+			t.Errorf("room again: %v", err)
+		}
+	})
+}
+
+// wrapped is a store around another one.
+type wrapped struct{ store.Store }
+
+func (w wrapped) Unwrap() store.Store { return w.Store }
+
 func TestQuotas(t *testing.T) {
 	t.Parallel()
 	const principal, session = 400_000, 100_000

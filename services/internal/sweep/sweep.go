@@ -1,5 +1,5 @@
-// Package sweep fires the timers of a store. Any number of processes may sweep one
-// store: what a timer is for must be safe to do twice at once.
+// Package sweep fires the timers of a store. Any number of processes may sweep one store:
+// the work of a timer must be safe to do twice at once.
 package sweep
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
-// Later is when a timer that could not be fired is fired again, if the sweeper says
-// nothing else: so late that it keeps no other of its shard from its turn.
+// Later is the time after which a timer that could not be fired is fired again, by
+// default: so late that it keeps no other of its shard from its turn.
 const Later = 30 * time.Second
 
 // Sweeper fires the timers of some kinds of records. Only the fields that say so may
@@ -26,7 +26,7 @@ type Sweeper struct {
 	Log   *slog.Logger
 	// Kinds of the records whose timers are fired.
 	Kinds []string
-	// Fire does what a timer is for. It has to clear the timer or to set it anew: one
+	// Fire does the work of a timer. It has to clear the timer or to set it anew: one
 	// that is still due after nil is fired again by the next sweep, and one after an
 	// error later. ErrLater is not logged. ctx ends with the sweep.
 	Fire func(ctx context.Context, timer store.Timer) error
@@ -45,8 +45,8 @@ type Sweeper struct {
 	// reached that all of them need. The others are still due at the next sweep.
 	Stop bool
 
-	// Watch learns how late timers are; nil for nobody. Label is what it calls a timer, of
-	// few labels that no other sweeper uses; nil for the kind of its record.
+	// Watch learns how late timers are; nil if there is none. Label returns the label of
+	// a timer, of few labels that no other sweeper uses; nil for the kind of its record.
 	Watch *Watch
 	Label func(timer store.Timer) string
 	seen  *part
@@ -59,7 +59,7 @@ func (s *Sweeper) label(timer store.Timer) string {
 	return timer.Key.Kind
 }
 
-// ErrLater is for Fire to return when there was nothing to do yet.
+// ErrLater is for Fire to return when there was no work yet.
 var ErrLater = errors.New("nothing to do yet")
 
 // Run sweeps until ctx ends.
@@ -77,7 +77,7 @@ func (s *Sweeper) Run(ctx context.Context) {
 	}
 }
 
-// Once fires what is due now, and returns when that is done.
+// Once fires due timers, and returns when they are done.
 func (s *Sweeper) Once(ctx context.Context) {
 	// With an error these are the timers of the shards that can be read.
 	now := s.Clock()
@@ -174,8 +174,8 @@ func (r *round) postpone(ctx context.Context, timer store.Timer) (wait time.Dura
 	return wait, err
 }
 
-// Clear forgets a timer that has nothing to do, as long as what says so stands:
-// otherwise it may have been set anew.
+// Clear forgets a timer without work, as long as the given checks hold: otherwise it may
+// have been set anew.
 func Clear(ctx context.Context, st store.Store, timer store.TimerID, while ...store.Check) error {
 	_, err := st.Commit(ctx, store.Batch{ClearTimers: []store.TimerID{timer}, Checks: while})
 	if retry.Lost(err) {

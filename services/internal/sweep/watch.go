@@ -10,8 +10,8 @@ import (
 // mostFailing bounds the timers of a sweeper that a Watch remembers because they fail.
 const mostFailing = 1000
 
-// Watch remembers how late the timers are that a process sweeps, for metrics: it reads
-// nothing but what sweeps have read. A nil one watches nothing.
+// Watch remembers how late the timers are that a process sweeps, for metrics: it only
+// uses the reads of sweeps. A nil one does not watch.
 type Watch struct {
 	mu    sync.Mutex
 	parts []*part
@@ -24,11 +24,11 @@ type Lateness struct {
 	// reads. Oldest is for how long the first of them should have.
 	Overdue int
 	Oldest  time.Duration
-	// Fired and Failed count what was tried.
+	// Fired and Failed count the attempts.
 	Fired, Failed int64
 }
 
-// Lateness is that of all labels.
+// Lateness returns that of all labels.
 func (w *Watch) Lateness() []Lateness {
 	if w == nil {
 		return nil
@@ -43,7 +43,8 @@ func (w *Watch) Lateness() []Lateness {
 	return all
 }
 
-// Late is for how long the oldest timer of a label should have fired; 0 when none should.
+// Late returns for how long the oldest timer of a label should have fired; 0 when none
+// should.
 func (w *Watch) Late(label string) time.Duration {
 	for _, l := range w.Lateness() {
 		if l.Label == label {
@@ -68,7 +69,7 @@ func (w *Watch) join(labels []string) *part {
 	return p
 }
 
-// part is what one sweeper has seen. A nil one sees nothing.
+// part has the observations of one sweeper. A nil one has none.
 type part struct {
 	mu      sync.Mutex
 	order   []string
@@ -81,7 +82,7 @@ type part struct {
 	failing map[store.TimerID]failure
 }
 
-// tally is what was seen of one label.
+// tally has the observations of one label.
 type tally struct {
 	overdue       int
 	late          time.Duration
@@ -104,7 +105,7 @@ func (p *part) tally(label string) *tally {
 	return s
 }
 
-// begin notes what a sweep has read: timers, which may fire late by slack.
+// begin notes the reads of a sweep: timers, which may fire late by slack.
 func (p *part) begin(timers []store.Timer, now time.Time, slack time.Duration, label func(store.Timer) string) {
 	if p == nil {
 		return
@@ -132,7 +133,7 @@ func (p *part) begin(timers []store.Timer, now time.Time, slack time.Duration, l
 	}
 }
 
-// fired notes a timer that did what it is for, or had nothing to do.
+// fired notes a timer that did its work, or had none.
 func (p *part) fired(timer store.Timer, label string) {
 	if p == nil {
 		return
@@ -172,7 +173,7 @@ func (p *part) end() {
 	p.sweeping = false
 }
 
-// append appends what is known.
+// append appends the known lateness.
 func (p *part) append(all []Lateness) []Lateness {
 	p.mu.Lock()
 	defer p.mu.Unlock()

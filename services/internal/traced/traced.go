@@ -1,18 +1,21 @@
-// Package traced reads what the services tell of a run as package verify takes it.
+// Package traced reads the records of a run from the services, in the form for package
+// verify.
 package traced
 
 import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/pkg/verify"
+
+	"github.com/interlock-run/interlock/pkg/verify/conform"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// Change is a change as the engine made it; false for the result of a tool.
+// Change returns a change as the engine made it; false for the result of a tool.
 func Change(h *jsonview.HistoryEntry) (workflow.HistoryEntry, bool) {
 	if h.ToolResult != nil {
 		return workflow.HistoryEntry{}, false
@@ -48,17 +51,20 @@ func valueOf(text []byte) document.Value {
 	return v
 }
 
-// Decision is a recorded decision as it is decided again.
-func Decision(d *jsonview.DecisionRecord) verify.Traced {
-	t := verify.Traced{
+// Decision returns a recorded decision as it is decided again.
+func Decision(d *jsonview.DecisionRecord) conform.Traced {
+	t := conform.Traced{
 		Sequence: d.Sequence, RunVersion: d.RunVersion, Time: d.Time, CallID: d.CallID, Branch: d.Branch, State: d.State,
 		Tool:      d.Tool,
 		Principal: d.Principal, Session: d.SessionID, Input: d.Input, Digest: d.InputDigest,
 		Decision: toolcall.Decision(d.Decision), Code: toolcall.Code(d.Code), Approved: (d.ApprovalID != "" || d.LeaseID != "") &&
 			d.Decision == "ALLOW",
 	}
+	if d.Jail != nil {
+		t.Jail = jail.Level(d.Jail.Level)
+	}
 	if d.Policy != "" {
-		t.Policy = verify.PolicyVersion{Name: d.Policy, Version: d.PolicyVersion}
+		t.Policy = conform.PolicyVersion{Name: d.Policy, Version: d.PolicyVersion}
 	}
 	if strings.HasPrefix(d.Capability, "mcp:") {
 		t.Capability = d.Capability

@@ -14,7 +14,7 @@ type Hub struct {
 	waiters map[store.Key]map[chan struct{}]struct{}
 }
 
-// Waiting counts the records that somebody waits for.
+// Waiting counts the records that callers wait for.
 func (h *Hub) Waiting() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -46,7 +46,7 @@ func (h *Hub) Wait(key store.Key) (<-chan struct{}, func()) {
 	}
 }
 
-// Wake tells every waiter of a record that it may have changed.
+// Wake informs every waiter of a record that it may have changed.
 func (h *Hub) Wake(key store.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -579,6 +579,7 @@ class Evidence(_message.Message):
     VOIDED_BY_FIELD_NUMBER: _builtins.int
     MISSING_FIELD_NUMBER: _builtins.int
     NEEDS_FIELD_NUMBER: _builtins.int
+    TREE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Its name in the workflow."""
     held: _builtins.bool
@@ -589,6 +590,8 @@ class Evidence(_message.Message):
     """What is missing and how to get it, in words; empty when it is held."""
     needs: _builtins.str
     """What it takes, in words."""
+    tree: _builtins.str
+    """Digest of the files that it was witnessed on, tree:sha256:...; empty when it is not bound to them."""
     @_builtins.property
     def since(self) -> _timestamp_pb2.Timestamp:
         """When it was observed. Absent when it is not held."""
@@ -602,10 +605,11 @@ class Evidence(_message.Message):
         voided_by: _builtins.str = ...,
         missing: _builtins.str = ...,
         needs: _builtins.str = ...,
+        tree: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["since", b"since"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["held", b"held", "missing", b"missing", "name", b"name", "needs", b"needs", "since", b"since", "voided_by", b"voided_by"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["held", b"held", "missing", b"missing", "name", b"name", "needs", b"needs", "since", b"since", "tree", b"tree", "voided_by", b"voided_by"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -670,6 +674,7 @@ class Run(_message.Message):
     WORKFLOW_VERSION_FIELD_NUMBER: _builtins.int
     SESSION_ID_FIELD_NUMBER: _builtins.int
     WORKSPACE_FIELD_NUMBER: _builtins.int
+    WORKSPACE_CLAIMED_FIELD_NUMBER: _builtins.int
     PARENT_RUN_ID_FIELD_NUMBER: _builtins.int
     ROOT_RUN_ID_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
@@ -702,6 +707,10 @@ class Run(_message.Message):
     """The session that drives it; empty for none."""
     workspace: _builtins.str
     """Root that file patterns are relative to; empty for none."""
+    workspace_claimed: _builtins.bool
+    """True when the agent itself has named the workspace, and no one else has given its session one: a
+    command whose folder is known is no evidence then (S14.7).
+    """
     parent_run_id: _builtins.str
     """The run that invoked it; empty for none."""
     root_run_id: _builtins.str
@@ -784,6 +793,7 @@ class Run(_message.Message):
         workflow_version: _builtins.int = ...,
         session_id: _builtins.str = ...,
         workspace: _builtins.str = ...,
+        workspace_claimed: _builtins.bool = ...,
         parent_run_id: _builtins.str = ...,
         root_run_id: _builtins.str = ...,
         created_at: _timestamp_pb2.Timestamp | None = ...,
@@ -809,7 +819,7 @@ class Run(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "child", b"child", "created_at", b"created_at", "fork", b"fork", "interrupt", b"interrupt", "rules", b"rules", "updated_at", b"updated_at", "usage", b"usage", "workflow_meta", b"workflow_meta"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "branch", b"branch", "branch_over", b"branch_over", "child", b"child", "context", b"context", "created_at", b"created_at", "entry", b"entry", "evidence", b"evidence", "fork", b"fork", "holds", b"holds", "interrupt", b"interrupt", "parent_run_id", b"parent_run_id", "root_run_id", b"root_run_id", "rules", b"rules", "run_id", b"run_id", "session_id", b"session_id", "state", b"state", "status", b"status", "superseded_by", b"superseded_by", "transition_count", b"transition_count", "updated_at", b"updated_at", "usage", b"usage", "version", b"version", "workflow", b"workflow", "workflow_meta", b"workflow_meta", "workflow_version", b"workflow_version", "workspace", b"workspace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "branch", b"branch", "branch_over", b"branch_over", "child", b"child", "context", b"context", "created_at", b"created_at", "entry", b"entry", "evidence", b"evidence", "fork", b"fork", "holds", b"holds", "interrupt", b"interrupt", "parent_run_id", b"parent_run_id", "root_run_id", b"root_run_id", "rules", b"rules", "run_id", b"run_id", "session_id", b"session_id", "state", b"state", "status", b"status", "superseded_by", b"superseded_by", "transition_count", b"transition_count", "updated_at", b"updated_at", "usage", b"usage", "version", b"version", "workflow", b"workflow", "workflow_meta", b"workflow_meta", "workflow_version", b"workflow_version", "workspace", b"workspace", "workspace_claimed", b"workspace_claimed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1491,6 +1501,8 @@ class ToolResult(_message.Message):
     TRUNCATED_FIELD_NUMBER: _builtins.int
     NUMBER_FIELD_NUMBER: _builtins.int
     EVIDENCE_FIELD_NUMBER: _builtins.int
+    TREE_FIELD_NUMBER: _builtins.int
+    WITNESS_FIELD_NUMBER: _builtins.int
     call_id: _builtins.str
     """The call, as it was checked."""
     tool: _builtins.str
@@ -1503,6 +1515,12 @@ class ToolResult(_message.Message):
     """True when the output was longer."""
     number: _builtins.int
     """Counts the results of a run, from 1."""
+    tree: _builtins.str
+    """Digest of the files that the command ran on, tree:sha256:...; empty when it is not known, or they
+    have changed in the meantime.
+    """
+    witness: _builtins.str
+    """Digest of what the jail has witnessed of the command, sha256:...; empty for no jail."""
     @_builtins.property
     def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Names of the evidence that the result has given (S14)."""
@@ -1517,10 +1535,12 @@ class ToolResult(_message.Message):
         truncated: _builtins.bool = ...,
         number: _builtins.int = ...,
         evidence: _abc.Iterable[_builtins.str] | None = ...,
+        tree: _builtins.str = ...,
+        witness: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "evidence", b"evidence", "number", b"number", "ok", b"ok", "output", b"output", "tool", b"tool", "truncated", b"truncated"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "evidence", b"evidence", "number", b"number", "ok", b"ok", "output", b"output", "tool", b"tool", "tree", b"tree", "truncated", b"truncated", "witness", b"witness"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -318,6 +318,7 @@ class TransitionRunRequest(_message.Message):
     EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
     IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
     DRY_RUN_FIELD_NUMBER: _builtins.int
+    TREE_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run; empty for the run that session_id drives."""
     session_id: _builtins.str
@@ -341,6 +342,10 @@ class TransitionRunRequest(_message.Message):
     would be, and the run stays as it is. Nothing is recorded or announced, and nobody is
     asked. idempotency_key is ignored.
     """
+    tree: _builtins.str
+    """Digest of the workspace's files now, tree:sha256:..., from a caller that observes; from any other it
+    is ignored. Empty when it is not known.
+    """
     def __init__(
         self,
         *,
@@ -352,10 +357,11 @@ class TransitionRunRequest(_message.Message):
         expected_version: _builtins.int = ...,
         idempotency_key: _builtins.str = ...,
         dry_run: _builtins.bool = ...,
+        tree: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "data", b"data", "dry_run", b"dry_run", "event", b"event", "expected_version", b"expected_version", "idempotency_key", b"idempotency_key", "run_id", b"run_id", "session_id", b"session_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "data", b"data", "dry_run", b"dry_run", "event", b"event", "expected_version", b"expected_version", "idempotency_key", b"idempotency_key", "run_id", b"run_id", "session_id", b"session_id", "tree", b"tree"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -914,6 +914,8 @@ class ToolCallDecided(_message.Message):
     APPROVAL_ID_FIELD_NUMBER: _builtins.int
     SHADOWS_FIELD_NUMBER: _builtins.int
     LIMITS_FIELD_NUMBER: _builtins.int
+    JAIL_LEVEL_FIELD_NUMBER: _builtins.int
+    JAIL_DIGEST_FIELD_NUMBER: _builtins.int
     call_id: _builtins.str
     """Id of the call."""
     tool: _builtins.str
@@ -942,6 +944,10 @@ class ToolCallDecided(_message.Message):
     """
     approval_id: _builtins.str
     """The approval that humans are asked for, or that admitted the call; empty for none."""
+    jail_level: _builtins.int
+    """The level of the jail that the caller has for the command; 0 for none."""
+    jail_digest: _builtins.str
+    """Digest of the profile of the jail that the command must run in, sha256:...; empty for none."""
     @_builtins.property
     def shadows(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShadowDecided]:
         """What shadows would have decided, where that differs."""
@@ -971,10 +977,12 @@ class ToolCallDecided(_message.Message):
         approval_id: _builtins.str = ...,
         shadows: _abc.Iterable[Global___ShadowDecided] | None = ...,
         limits: _abc.Iterable[Global___LimitUsed] | None = ...,
+        jail_level: _builtins.int = ...,
+        jail_digest: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "call_id", b"call_id", "capability", b"capability", "code", b"code", "decision", b"decision", "input_digest", b"input_digest", "limits", b"limits", "message", b"message", "policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "run_version", b"run_version", "shadows", b"shadows", "state", b"state", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "call_id", b"call_id", "capability", b"capability", "code", b"code", "decision", b"decision", "input_digest", b"input_digest", "jail_digest", b"jail_digest", "jail_level", b"jail_level", "limits", b"limits", "message", b"message", "policy", b"policy", "policy_version", b"policy_version", "rule", b"rule", "run_version", b"run_version", "shadows", b"shadows", "state", b"state", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1089,6 +1097,7 @@ class ToolCallReported(_message.Message):
     FILES_CHANGED_FIELD_NUMBER: _builtins.int
     COST_USD_FIELD_NUMBER: _builtins.int
     UNACCOUNTED_FIELD_NUMBER: _builtins.int
+    WITNESSED_FIELD_NUMBER: _builtins.int
     call_id: _builtins.str
     """Id of the call."""
     tool: _builtins.str
@@ -1103,6 +1112,8 @@ class ToolCallReported(_message.Message):
     """
     unaccounted: _builtins.bool
     """True when no such call was allowed (type "unaccounted")."""
+    witnessed: _builtins.bool
+    """True when a jail has witnessed the command, and this is its word."""
     @_builtins.property
     def files_changed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Files that the call changed."""
@@ -1117,10 +1128,11 @@ class ToolCallReported(_message.Message):
         files_changed: _abc.Iterable[_builtins.str] | None = ...,
         cost_usd: _builtins.str = ...,
         unaccounted: _builtins.bool = ...,
+        witnessed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "cost_usd", b"cost_usd", "files_changed", b"files_changed", "ok", b"ok", "result_bytes", b"result_bytes", "tool", b"tool", "unaccounted", b"unaccounted"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "cost_usd", b"cost_usd", "files_changed", b"files_changed", "ok", b"ok", "result_bytes", b"result_bytes", "tool", b"tool", "unaccounted", b"unaccounted", "witnessed", b"witnessed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -115,6 +115,10 @@ class _DecisionCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Decision
     """The command acts on another machine or service, where the state only reads."""
     DECISION_CODE_SIGNALS_PROCESS: _DecisionCode.ValueType  # 25
     """The command signals processes that its line has not started."""
+    DECISION_CODE_CALLER_DENIED: _DecisionCode.ValueType  # 26
+    """The caller has denied the call itself, such as a hook that is set up for another workflow."""
+    DECISION_CODE_JAIL_REQUIRED: _DecisionCode.ValueType  # 27
+    """The state demands a jail that the caller does not have."""
 
 class DecisionCode(_DecisionCode, metaclass=_DecisionCodeEnumTypeWrapper):
     """DecisionCode is why a tool call was not allowed."""
@@ -175,6 +179,10 @@ DECISION_CODE_ACTS_ELSEWHERE: DecisionCode.ValueType  # 24
 """The command acts on another machine or service, where the state only reads."""
 DECISION_CODE_SIGNALS_PROCESS: DecisionCode.ValueType  # 25
 """The command signals processes that its line has not started."""
+DECISION_CODE_CALLER_DENIED: DecisionCode.ValueType  # 26
+"""The caller has denied the call itself, such as a hook that is set up for another workflow."""
+DECISION_CODE_JAIL_REQUIRED: DecisionCode.ValueType  # 27
+"""The state demands a jail that the caller does not have."""
 Global___DecisionCode: _TypeAlias = DecisionCode  # noqa: Y015
 
 @_typing.final
@@ -212,6 +220,8 @@ class DecisionRecord(_message.Message):
     LEASE_ID_FIELD_NUMBER: _builtins.int
     RAW_FIELD_NUMBER: _builtins.int
     COMMITTED_US_FIELD_NUMBER: _builtins.int
+    JAIL_LEVEL_FIELD_NUMBER: _builtins.int
+    JAIL_DIGEST_FIELD_NUMBER: _builtins.int
     partition: _builtins.str
     """The root run, whose decisions are one hash chain."""
     sequence: _builtins.int
@@ -270,6 +280,10 @@ class DecisionRecord(_message.Message):
     """When it was committed, in microseconds since 1970, where the hash covers that besides the
     text; 0 where the text has its time. Only where raw was asked for.
     """
+    jail_level: _builtins.int
+    """The level of the jail that the caller had for the command; 0 for none."""
+    jail_digest: _builtins.str
+    """Digest of the profile of the jail that the command had to run in, sha256:...; empty for none."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """When its commit was made: the time by which rolling limits have counted the call."""
@@ -310,10 +324,12 @@ class DecisionRecord(_message.Message):
         lease_id: _builtins.str = ...,
         raw: _builtins.bytes = ...,
         committed_us: _builtins.int = ...,
+        jail_level: _builtins.int = ...,
+        jail_digest: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "branch", b"branch", "call_id", b"call_id", "capability", b"capability", "code", b"code", "committed_us", b"committed_us", "decision", b"decision", "estimated_cost_usd", b"estimated_cost_usd", "hash", b"hash", "input", b"input", "input_digest", b"input_digest", "lease_id", b"lease_id", "message", b"message", "partition", b"partition", "policy", b"policy", "policy_version", b"policy_version", "principal", b"principal", "raw", b"raw", "rule", b"rule", "run_id", b"run_id", "run_version", b"run_version", "sequence", b"sequence", "session_id", b"session_id", "shadows", b"shadows", "state", b"state", "time", b"time", "tool", b"tool", "workflow", b"workflow", "workflow_version", b"workflow_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "branch", b"branch", "call_id", b"call_id", "capability", b"capability", "code", b"code", "committed_us", b"committed_us", "decision", b"decision", "estimated_cost_usd", b"estimated_cost_usd", "hash", b"hash", "input", b"input", "input_digest", b"input_digest", "jail_digest", b"jail_digest", "jail_level", b"jail_level", "lease_id", b"lease_id", "message", b"message", "partition", b"partition", "policy", b"policy", "policy_version", b"policy_version", "principal", b"principal", "raw", b"raw", "rule", b"rule", "run_id", b"run_id", "run_version", b"run_version", "sequence", b"sequence", "session_id", b"session_id", "shadows", b"shadows", "state", b"state", "time", b"time", "tool", b"tool", "workflow", b"workflow", "workflow_version", b"workflow_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -94,11 +94,17 @@ class Explanation(_message.Message):
     POLICIES_FIELD_NUMBER: _builtins.int
     LIMITS_FIELD_NUMBER: _builtins.int
     WOULD_ALLOW_FIELD_NUMBER: _builtins.int
+    JAIL_LEVEL_FIELD_NUMBER: _builtins.int
+    JAIL_DIGEST_FIELD_NUMBER: _builtins.int
     input_kept: _builtins.bool
     """False when the log does not keep the input of a recorded call, which a workflow asks
     for with meta.capture_output: then command is absent, and what depends on the input is
     as it was recorded.
     """
+    jail_level: _builtins.int
+    """The level of the jail that the command must run in; 0 for none."""
+    jail_digest: _builtins.str
+    """Digest of the jail's profile, sha256:...; empty for none."""
     @_builtins.property
     def command(self) -> Global___CommandLine:
         """The command line of a call of a shell; absent for other tools, and without an input."""
@@ -132,10 +138,12 @@ class Explanation(_message.Message):
         policies: _abc.Iterable[Global___PolicyReason] | None = ...,
         limits: _abc.Iterable[Global___LimitReason] | None = ...,
         would_allow: _abc.Iterable[_builtins.str] | None = ...,
+        jail_level: _builtins.int = ...,
+        jail_digest: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "state", b"state"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "input_kept", b"input_kept", "limits", b"limits", "policies", b"policies", "state", b"state", "would_allow", b"would_allow"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "input_kept", b"input_kept", "jail_digest", b"jail_digest", "jail_level", b"jail_level", "limits", b"limits", "policies", b"policies", "state", b"state", "would_allow", b"would_allow"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

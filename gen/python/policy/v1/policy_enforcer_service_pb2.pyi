@@ -11,6 +11,7 @@ from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.rpc import status_pb2 as _status_pb2
 from interlock.gen.engine.v1 import run_pb2 as _run_pb2
+from interlock.gen.event.v1 import event_pb2 as _event_pb2
 from interlock.gen.policy.v1 import decision_pb2 as _decision_pb2
 from interlock.gen.policy.v1 import explanation_pb2 as _explanation_pb2
 from interlock.gen.policy.v1 import tool_call_pb2 as _tool_call_pb2
@@ -42,6 +43,8 @@ class CheckToolCallRequest(_message.Message):
     DRY_RUN_FIELD_NUMBER: _builtins.int
     EXPLAIN_FIELD_NUMBER: _builtins.int
     FOLDER_FIELD_NUMBER: _builtins.int
+    DENIED_BECAUSE_FIELD_NUMBER: _builtins.int
+    JAIL_LEVEL_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run; empty for the run that session_id drives."""
     session_id: _builtins.str
@@ -79,6 +82,15 @@ class CheckToolCallRequest(_message.Message):
     """The folder that the call is made in, as an absolute path, where the caller knows it;
     empty when it does not. A command outside of the run's workspace is no evidence.
     """
+    denied_because: _builtins.str
+    """Why the caller denies the call itself, such as a hook that is set up for another
+    workflow; empty when it does not. Then the decision is DENY, and it is recorded: with
+    the code CALLER_DENIED and this message, unless the call would have been denied anyway.
+    """
+    jail_level: _builtins.int
+    """The level of the jail that the caller runs the command in if it is allowed, 1 to 3; 0 for no
+    jail.
+    """
     def __init__(
         self,
         *,
@@ -93,14 +105,46 @@ class CheckToolCallRequest(_message.Message):
         dry_run: _builtins.bool = ...,
         explain: _builtins.bool = ...,
         folder: _builtins.str = ...,
+        denied_because: _builtins.str = ...,
+        jail_level: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "call_id", b"call_id", "dry_run", b"dry_run", "estimated_cost_usd", b"estimated_cost_usd", "explain", b"explain", "folder", b"folder", "input", b"input", "qualified_tool", b"qualified_tool", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["branch", b"branch", "call_id", b"call_id", "denied_because", b"denied_because", "dry_run", b"dry_run", "estimated_cost_usd", b"estimated_cost_usd", "explain", b"explain", "folder", b"folder", "input", b"input", "jail_level", b"jail_level", "qualified_tool", b"qualified_tool", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CheckToolCallRequest: _TypeAlias = CheckToolCallRequest  # noqa: Y015
+
+@_typing.final
+class Jail(_message.Message):
+    """Jail is what the kernel enforces on a command that is allowed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LEVEL_FIELD_NUMBER: _builtins.int
+    DIGEST_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
+    level: _builtins.int
+    """The least level that enforces the profile."""
+    digest: _builtins.str
+    """Digest of the profile, sha256:..."""
+    profile: _builtins.bytes
+    """The profile, as JSON."""
+    def __init__(
+        self,
+        *,
+        level: _builtins.int = ...,
+        digest: _builtins.str = ...,
+        profile: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["digest", b"digest", "level", b"level", "profile", b"profile"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Jail: _TypeAlias = Jail  # noqa: Y015
 
 @_typing.final
 class CheckToolCallResponse(_message.Message):
@@ -123,6 +167,7 @@ class CheckToolCallResponse(_message.Message):
     ITERATIONS_FIELD_NUMBER: _builtins.int
     MAX_ITERATIONS_FIELD_NUMBER: _builtins.int
     EXPLANATION_FIELD_NUMBER: _builtins.int
+    JAIL_FIELD_NUMBER: _builtins.int
     decision: _decision_pb2.Decision.ValueType
     """What was decided."""
     code: _decision_pb2.DecisionCode.ValueType
@@ -159,6 +204,10 @@ class CheckToolCallResponse(_message.Message):
     def explanation(self) -> _explanation_pb2.Explanation:
         """Why, when that was asked for: as things were before the call was counted."""
 
+    @_builtins.property
+    def jail(self) -> Global___Jail:
+        """The jail that the command must run in; absent when it needs none."""
+
     def __init__(
         self,
         *,
@@ -177,10 +226,11 @@ class CheckToolCallResponse(_message.Message):
         iterations: _builtins.int = ...,
         max_iterations: _builtins.int = ...,
         explanation: _explanation_pb2.Explanation | None = ...,
+        jail: Global___Jail | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["explanation", b"explanation"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["explanation", b"explanation", "jail", b"jail"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_tools", b"allowed_tools", "approval_id", b"approval_id", "branch", b"branch", "call_id", b"call_id", "code", b"code", "decision", b"decision", "explanation", b"explanation", "iterations", b"iterations", "legal_events", b"legal_events", "max_iterations", b"max_iterations", "message", b"message", "run_id", b"run_id", "run_version", b"run_version", "state", b"state", "tools_restricted", b"tools_restricted"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_tools", b"allowed_tools", "approval_id", b"approval_id", "branch", b"branch", "call_id", b"call_id", "code", b"code", "decision", b"decision", "explanation", b"explanation", "iterations", b"iterations", "jail", b"jail", "legal_events", b"legal_events", "max_iterations", b"max_iterations", "message", b"message", "run_id", b"run_id", "run_version", b"run_version", "state", b"state", "tools_restricted", b"tools_restricted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -205,6 +255,7 @@ class ReportToolCallRequest(_message.Message):
     OUTCOME_UNKNOWN_FIELD_NUMBER: _builtins.int
     BACKGROUND_FIELD_NUMBER: _builtins.int
     BACKGROUND_ENDED_FIELD_NUMBER: _builtins.int
+    NOT_EXECUTED_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run; empty for the run that session_id drives."""
     session_id: _builtins.str
@@ -241,6 +292,11 @@ class ReportToolCallRequest(_message.Message):
     """Set when the result shows that a program which an earlier call has left in the
     background has ended: the client's name of that program.
     """
+    not_executed: _builtins.bool
+    """True when the caller has not made the call and will not make it, such as one whose
+    caller went away during the check. ok must be false. When no such call was allowed,
+    none is any more under this id, and the report is not recorded as unaccounted.
+    """
     @_builtins.property
     def files_changed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Files that the call changed, in addition to those that its input names."""
@@ -261,10 +317,11 @@ class ReportToolCallRequest(_message.Message):
         outcome_unknown: _builtins.bool = ...,
         background: _builtins.str = ...,
         background_ended: _builtins.str = ...,
+        not_executed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["background", b"background", "background_ended", b"background_ended", "branch", b"branch", "call_id", b"call_id", "cost_usd", b"cost_usd", "files_changed", b"files_changed", "ok", b"ok", "outcome_unknown", b"outcome_unknown", "output", b"output", "result_bytes", b"result_bytes", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["background", b"background", "background_ended", b"background_ended", "branch", b"branch", "call_id", b"call_id", "cost_usd", b"cost_usd", "files_changed", b"files_changed", "not_executed", b"not_executed", "ok", b"ok", "outcome_unknown", b"outcome_unknown", "output", b"output", "result_bytes", b"result_bytes", "run_id", b"run_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -289,7 +346,7 @@ class ReportToolCallResponse(_message.Message):
     """
     @_builtins.property
     def run(self) -> _run_pb2.Run:
-        """The run as it stands now, in full."""
+        """The run as it stands now, in full; absent for a call of a session that drives no run."""
 
     @_builtins.property
     def interrupt(self) -> _tool_call_pb2.Interrupted:
@@ -315,6 +372,138 @@ class ReportToolCallResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ReportToolCallResponse: _TypeAlias = ReportToolCallResponse  # noqa: Y015
+
+@_typing.final
+class StartCommandRequest(_message.Message):
+    """StartCommandRequest claims an allowed call."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    CALL_ID_FIELD_NUMBER: _builtins.int
+    COMMAND_FIELD_NUMBER: _builtins.int
+    LEVEL_FIELD_NUMBER: _builtins.int
+    run_id: _builtins.str
+    """The run; empty for the run that session_id drives."""
+    session_id: _builtins.str
+    """Used when run_id is empty: the session that drives the run."""
+    call_id: _builtins.str
+    """Id of the call."""
+    command: _builtins.bytes
+    """The line, exactly as it was judged."""
+    level: _builtins.int
+    """The level of the jail that runs it."""
+    def __init__(
+        self,
+        *,
+        run_id: _builtins.str = ...,
+        session_id: _builtins.str = ...,
+        call_id: _builtins.str = ...,
+        command: _builtins.bytes = ...,
+        level: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "command", b"command", "level", b"level", "run_id", b"run_id", "session_id", b"session_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StartCommandRequest: _TypeAlias = StartCommandRequest  # noqa: Y015
+
+@_typing.final
+class StartCommandResponse(_message.Message):
+    """StartCommandResponse is what the jail enforces."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    JAIL_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    run_id: _builtins.str
+    """The run of the call."""
+    key: _builtins.bytes
+    """Signs the witness of this command. The command must not learn it."""
+    @_builtins.property
+    def jail(self) -> Global___Jail:
+        """What to enforce."""
+
+    def __init__(
+        self,
+        *,
+        run_id: _builtins.str = ...,
+        jail: Global___Jail | None = ...,
+        key: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["jail", b"jail"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["jail", b"jail", "key", b"key", "run_id", b"run_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StartCommandResponse: _TypeAlias = StartCommandResponse  # noqa: Y015
+
+@_typing.final
+class FinishCommandRequest(_message.Message):
+    """FinishCommandRequest is what a jail has witnessed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    CALL_ID_FIELD_NUMBER: _builtins.int
+    WITNESS_FIELD_NUMBER: _builtins.int
+    SIGNATURE_FIELD_NUMBER: _builtins.int
+    run_id: _builtins.str
+    """The run of the call."""
+    call_id: _builtins.str
+    """Id of the call."""
+    witness: _builtins.bytes
+    """The witness, as JSON."""
+    signature: _builtins.bytes
+    """HMAC-SHA256 of the witness with the key of the call."""
+    def __init__(
+        self,
+        *,
+        run_id: _builtins.str = ...,
+        call_id: _builtins.str = ...,
+        witness: _builtins.bytes = ...,
+        signature: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "run_id", b"run_id", "signature", b"signature", "witness", b"witness"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FinishCommandRequest: _TypeAlias = FinishCommandRequest  # noqa: Y015
+
+@_typing.final
+class FinishCommandResponse(_message.Message):
+    """FinishCommandResponse is what follows from it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EVIDENCE_FIELD_NUMBER: _builtins.int
+    NOTICE_FIELD_NUMBER: _builtins.int
+    notice: _builtins.str
+    """What the agent should read; may be empty."""
+    @_builtins.property
+    def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the evidence that it has given."""
+
+    def __init__(
+        self,
+        *,
+        evidence: _abc.Iterable[_builtins.str] | None = ...,
+        notice: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["evidence", b"evidence", "notice", b"notice"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FinishCommandResponse: _TypeAlias = FinishCommandResponse  # noqa: Y015
 
 @_typing.final
 class ReportCostRequest(_message.Message):
@@ -697,3 +886,52 @@ class SettleToolCallResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SettleToolCallResponse: _TypeAlias = SettleToolCallResponse  # noqa: Y015
+
+@_typing.final
+class ReportRefusalRequest(_message.Message):
+    """ReportRefusalRequest is a refused caller, as the event call.refused has it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAMESPACE_FIELD_NUMBER: _builtins.int
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
+    REFUSED_FIELD_NUMBER: _builtins.int
+    namespace: _builtins.str
+    """The namespace that was asked for; empty or invalid for the default one."""
+    principal: _builtins.str
+    """The principal; empty when it is not known."""
+    @_builtins.property
+    def refused(self) -> _event_pb2.CallRefused:
+        """The refusal."""
+
+    def __init__(
+        self,
+        *,
+        namespace: _builtins.str = ...,
+        principal: _builtins.str = ...,
+        refused: _event_pb2.CallRefused | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["refused", b"refused"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["namespace", b"namespace", "principal", b"principal", "refused", b"refused"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportRefusalRequest: _TypeAlias = ReportRefusalRequest  # noqa: Y015
+
+@_typing.final
+class ReportRefusalResponse(_message.Message):
+    """ReportRefusalResponse is empty."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportRefusalResponse: _TypeAlias = ReportRefusalResponse  # noqa: Y015

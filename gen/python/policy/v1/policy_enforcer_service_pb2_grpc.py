@@ -45,6 +45,16 @@ class PolicyEnforcerServiceStub:
                 request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallRequest.SerializeToString,
                 response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallResponse.FromString,
                 _registered_method=True)
+        self.StartCommand = channel.unary_unary(
+                '/interlock.policy.v1.PolicyEnforcerService/StartCommand',
+                request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.StartCommandRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.StartCommandResponse.FromString,
+                _registered_method=True)
+        self.FinishCommand = channel.unary_unary(
+                '/interlock.policy.v1.PolicyEnforcerService/FinishCommand',
+                request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.FinishCommandRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.FinishCommandResponse.FromString,
+                _registered_method=True)
         self.ReportCost = channel.unary_unary(
                 '/interlock.policy.v1.PolicyEnforcerService/ReportCost',
                 request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportCostRequest.SerializeToString,
@@ -59,6 +69,11 @@ class PolicyEnforcerServiceStub:
                 '/interlock.policy.v1.PolicyEnforcerService/SettleToolCall',
                 request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.SettleToolCallRequest.SerializeToString,
                 response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.SettleToolCallResponse.FromString,
+                _registered_method=True)
+        self.ReportRefusal = channel.unary_unary(
+                '/interlock.policy.v1.PolicyEnforcerService/ReportRefusal',
+                request_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportRefusalRequest.SerializeToString,
+                response_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportRefusalResponse.FromString,
                 _registered_method=True)
         self.CheckToolCalls = channel.stream_stream(
                 '/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls',
@@ -81,6 +96,22 @@ class PolicyEnforcerServiceServicer:
 
     def ReportToolCall(self, request, context):
         """ReportToolCall records the result of a call that was allowed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StartCommand(self, request, context):
+        """StartCommand claims a command line that was allowed, for the jail that runs it: once, and for
+        exactly the line that was judged.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FinishCommand(self, request, context):
+        """FinishCommand records what the jail has witnessed of that command. It counts as an observed
+        report of the call's outcome.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -109,6 +140,14 @@ class PolicyEnforcerServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReportRefusal(self, request, context):
+        """ReportRefusal announces a caller that a gateway without a store has refused before there was
+        a decision. Only services may report one.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CheckToolCalls(self, request_iterator, context):
         """CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
         request message gets one response message with the same correlation_id. Responses
@@ -131,6 +170,16 @@ def add_PolicyEnforcerServiceServicer_to_server(servicer, server):
                     request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallRequest.FromString,
                     response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallResponse.SerializeToString,
             ),
+            'StartCommand': grpc.unary_unary_rpc_method_handler(
+                    servicer.StartCommand,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.StartCommandRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.StartCommandResponse.SerializeToString,
+            ),
+            'FinishCommand': grpc.unary_unary_rpc_method_handler(
+                    servicer.FinishCommand,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.FinishCommandRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.FinishCommandResponse.SerializeToString,
+            ),
             'ReportCost': grpc.unary_unary_rpc_method_handler(
                     servicer.ReportCost,
                     request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportCostRequest.FromString,
@@ -145,6 +194,11 @@ def add_PolicyEnforcerServiceServicer_to_server(servicer, server):
                     servicer.SettleToolCall,
                     request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.SettleToolCallRequest.FromString,
                     response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.SettleToolCallResponse.SerializeToString,
+            ),
+            'ReportRefusal': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportRefusal,
+                    request_deserializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportRefusalRequest.FromString,
+                    response_serializer=interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportRefusalResponse.SerializeToString,
             ),
             'CheckToolCalls': grpc.stream_stream_rpc_method_handler(
                     servicer.CheckToolCalls,
@@ -207,6 +261,60 @@ class PolicyEnforcerService:
             '/interlock.policy.v1.PolicyEnforcerService/ReportToolCall',
             interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallRequest.SerializeToString,
             interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportToolCallResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StartCommand(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.PolicyEnforcerService/StartCommand',
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.StartCommandRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.StartCommandResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FinishCommand(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.PolicyEnforcerService/FinishCommand',
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.FinishCommandRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.FinishCommandResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -288,6 +396,33 @@ class PolicyEnforcerService:
             '/interlock.policy.v1.PolicyEnforcerService/SettleToolCall',
             interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.SettleToolCallRequest.SerializeToString,
             interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.SettleToolCallResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportRefusal(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.policy.v1.PolicyEnforcerService/ReportRefusal',
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportRefusalRequest.SerializeToString,
+            interlock_dot_policy_dot_v1_dot_policy__enforcer__service__pb2.ReportRefusalResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -40,6 +40,14 @@ class PolicyEnforcerServiceStub:
     """
     ReportToolCall: _grpc.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.ReportToolCallRequest, _policy_enforcer_service_pb2.ReportToolCallResponse]
     """ReportToolCall records the result of a call that was allowed."""
+    StartCommand: _grpc.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.StartCommandRequest, _policy_enforcer_service_pb2.StartCommandResponse]
+    """StartCommand claims a command line that was allowed, for the jail that runs it: once, and for
+    exactly the line that was judged.
+    """
+    FinishCommand: _grpc.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.FinishCommandRequest, _policy_enforcer_service_pb2.FinishCommandResponse]
+    """FinishCommand records what the jail has witnessed of that command. It counts as an observed
+    report of the call's outcome.
+    """
     ReportCost: _grpc.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.ReportCostRequest, _policy_enforcer_service_pb2.ReportCostResponse]
     """ReportCost counts what a session has cost that the report of no call tells, such as the
     tokens of its agent's model (S15.1).
@@ -50,6 +58,10 @@ class PolicyEnforcerServiceStub:
     """
     SettleToolCall: _grpc.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.SettleToolCallRequest, _policy_enforcer_service_pb2.SettleToolCallResponse]
     """SettleToolCall records how such a call has ended (S16.4)."""
+    ReportRefusal: _grpc.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.ReportRefusalRequest, _policy_enforcer_service_pb2.ReportRefusalResponse]
+    """ReportRefusal announces a caller that a gateway without a store has refused before there was
+    a decision. Only services may report one.
+    """
     CheckToolCalls: _grpc.StreamStreamMultiCallable[_policy_enforcer_service_pb2.CheckToolCallsRequest, _policy_enforcer_service_pb2.CheckToolCallsResponse]
     """CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
     request message gets one response message with the same correlation_id. Responses
@@ -67,6 +79,14 @@ class PolicyEnforcerServiceAsyncStub(PolicyEnforcerServiceStub):
     """
     ReportToolCall: _aio.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.ReportToolCallRequest, _policy_enforcer_service_pb2.ReportToolCallResponse]  # type: ignore[assignment]
     """ReportToolCall records the result of a call that was allowed."""
+    StartCommand: _aio.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.StartCommandRequest, _policy_enforcer_service_pb2.StartCommandResponse]  # type: ignore[assignment]
+    """StartCommand claims a command line that was allowed, for the jail that runs it: once, and for
+    exactly the line that was judged.
+    """
+    FinishCommand: _aio.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.FinishCommandRequest, _policy_enforcer_service_pb2.FinishCommandResponse]  # type: ignore[assignment]
+    """FinishCommand records what the jail has witnessed of that command. It counts as an observed
+    report of the call's outcome.
+    """
     ReportCost: _aio.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.ReportCostRequest, _policy_enforcer_service_pb2.ReportCostResponse]  # type: ignore[assignment]
     """ReportCost counts what a session has cost that the report of no call tells, such as the
     tokens of its agent's model (S15.1).
@@ -77,6 +97,10 @@ class PolicyEnforcerServiceAsyncStub(PolicyEnforcerServiceStub):
     """
     SettleToolCall: _aio.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.SettleToolCallRequest, _policy_enforcer_service_pb2.SettleToolCallResponse]  # type: ignore[assignment]
     """SettleToolCall records how such a call has ended (S16.4)."""
+    ReportRefusal: _aio.UnaryUnaryMultiCallable[_policy_enforcer_service_pb2.ReportRefusalRequest, _policy_enforcer_service_pb2.ReportRefusalResponse]  # type: ignore[assignment]
+    """ReportRefusal announces a caller that a gateway without a store has refused before there was
+    a decision. Only services may report one.
+    """
     CheckToolCalls: _aio.StreamStreamMultiCallable[_policy_enforcer_service_pb2.CheckToolCallsRequest, _policy_enforcer_service_pb2.CheckToolCallsResponse]  # type: ignore[assignment]
     """CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
     request message gets one response message with the same correlation_id. Responses
@@ -105,6 +129,26 @@ class PolicyEnforcerServiceServicer(metaclass=_abc_1.ABCMeta):
         """ReportToolCall records the result of a call that was allowed."""
 
     @_abc_1.abstractmethod
+    def StartCommand(
+        self,
+        request: _policy_enforcer_service_pb2.StartCommandRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_policy_enforcer_service_pb2.StartCommandResponse, _abc.Awaitable[_policy_enforcer_service_pb2.StartCommandResponse]]:
+        """StartCommand claims a command line that was allowed, for the jail that runs it: once, and for
+        exactly the line that was judged.
+        """
+
+    @_abc_1.abstractmethod
+    def FinishCommand(
+        self,
+        request: _policy_enforcer_service_pb2.FinishCommandRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_policy_enforcer_service_pb2.FinishCommandResponse, _abc.Awaitable[_policy_enforcer_service_pb2.FinishCommandResponse]]:
+        """FinishCommand records what the jail has witnessed of that command. It counts as an observed
+        report of the call's outcome.
+        """
+
+    @_abc_1.abstractmethod
     def ReportCost(
         self,
         request: _policy_enforcer_service_pb2.ReportCostRequest,
@@ -131,6 +175,16 @@ class PolicyEnforcerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_policy_enforcer_service_pb2.SettleToolCallResponse, _abc.Awaitable[_policy_enforcer_service_pb2.SettleToolCallResponse]]:
         """SettleToolCall records how such a call has ended (S16.4)."""
+
+    @_abc_1.abstractmethod
+    def ReportRefusal(
+        self,
+        request: _policy_enforcer_service_pb2.ReportRefusalRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_policy_enforcer_service_pb2.ReportRefusalResponse, _abc.Awaitable[_policy_enforcer_service_pb2.ReportRefusalResponse]]:
+        """ReportRefusal announces a caller that a gateway without a store has refused before there was
+        a decision. Only services may report one.
+        """
 
     @_abc_1.abstractmethod
     def CheckToolCalls(

@@ -48,6 +48,32 @@ class ObservedTool(_message.Message):
 Global___ObservedTool: _TypeAlias = ObservedTool  # noqa: Y015
 
 @_typing.final
+class LeftOutTool(_message.Message):
+    """LeftOutTool is a tool that cannot be relayed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOOL_FIELD_NUMBER: _builtins.int
+    WHY_FIELD_NUMBER: _builtins.int
+    tool: _builtins.str
+    """Its name at the server, as far as it can be read."""
+    why: _builtins.str
+    """What is wrong with its description."""
+    def __init__(
+        self,
+        *,
+        tool: _builtins.str = ...,
+        why: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tool", b"tool", "why", b"why"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeftOutTool: _TypeAlias = LeftOutTool  # noqa: Y015
+
+@_typing.final
 class UpstreamTool(_message.Message):
     """UpstreamTool is what is known of a server's tool."""
 
@@ -59,12 +85,15 @@ class UpstreamTool(_message.Message):
     CHANGED_FIELD_NUMBER: _builtins.int
     DESCRIPTION_FIELD_NUMBER: _builtins.int
     REPORTED_BY_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
     server: _builtins.str
     """Name of the server."""
     tool: _builtins.str
     """Name of the tool at the server."""
     accepted: _builtins.str
-    """Digest that was accepted last: at first sight, or by an operator."""
+    """Digest that was accepted last: at first sight, or by an operator. Empty for a tool
+    that was always left out.
+    """
     changed: _builtins.str
     """Digest that was seen since and is not accepted; empty for none."""
     description: _builtins.str
@@ -73,6 +102,8 @@ class UpstreamTool(_message.Message):
     """Name of the agent that has reported changed, or when nothing has changed, accepted:
     it is that agent's word. Empty when a gateway or an operator has.
     """
+    left_out: _builtins.str
+    """Why the tool is left out, which agents cannot use then; empty when it is not."""
     def __init__(
         self,
         *,
@@ -82,10 +113,11 @@ class UpstreamTool(_message.Message):
         changed: _builtins.str = ...,
         description: _builtins.str = ...,
         reported_by: _builtins.str = ...,
+        left_out: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepted", b"accepted", "changed", b"changed", "description", b"description", "reported_by", b"reported_by", "server", b"server", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepted", b"accepted", "changed", b"changed", "description", b"description", "left_out", b"left_out", "reported_by", b"reported_by", "server", b"server", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -28,21 +28,27 @@ class ObserveUpstreamToolsRequest(_message.Message):
 
     SERVER_FIELD_NUMBER: _builtins.int
     TOOLS_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
     server: _builtins.str
     """Name of the server."""
     @_builtins.property
     def tools(self) -> _containers.RepeatedCompositeFieldContainer[_upstream_pb2.ObservedTool]:
         """The tools."""
 
+    @_builtins.property
+    def left_out(self) -> _containers.RepeatedCompositeFieldContainer[_upstream_pb2.LeftOutTool]:
+        """Tools that it offers and that are left out, because of how they are described."""
+
     def __init__(
         self,
         *,
         server: _builtins.str = ...,
         tools: _abc.Iterable[_upstream_pb2.ObservedTool] | None = ...,
+        left_out: _abc.Iterable[_upstream_pb2.LeftOutTool] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["server", b"server", "tools", b"tools"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["left_out", b"left_out", "server", b"server", "tools", b"tools"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -57,10 +57,10 @@ func LaunchCluster(dir string, nodes int, settings ...string) (*Cluster, error) 
 	return cluster, nil
 }
 
-// URL is the cluster's address as redisstore takes it.
+// URL returns the cluster's address as redisstore takes it.
 func (c *Cluster) URL() string { return "redis+cluster://" + strings.Join(c.Addrs(), ",") }
 
-// Addrs are the host and port of every node.
+// Addrs returns the host and port of every node.
 func (c *Cluster) Addrs() []string {
 	addrs := make([]string, 0, len(c.Nodes))
 	for _, node := range c.Nodes {

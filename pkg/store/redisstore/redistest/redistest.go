@@ -110,10 +110,10 @@ func freePort() (int, error) {
 	return 0, fmt.Errorf("redistest: find a free port: %w", failed)
 }
 
-// Addr is the server's host and port.
+// Addr returns the server's host and port.
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// URL is the server's address as redisstore takes it.
+// URL returns the server's address as redisstore takes it.
 func (s *Server) URL() string { return "redis://" + s.Addr() + "/0" }
 
 // Client returns a client that is closed when the test ends.
@@ -169,7 +169,7 @@ func (s *Server) Pause() error {
 	return errors.New("redistest: the server does not stop")
 }
 
-// PID is the process of a running server.
+// PID returns the process of a running server.
 func (s *Server) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

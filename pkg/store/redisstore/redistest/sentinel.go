@@ -15,13 +15,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Guarded is a server with a replica, and a sentinel that promotes it within seconds after
-// the master has ended.
+// Guarded is a server with a replica, and a sentinel that promotes it where a test asks for
+// that (Promoted, Swap).
 type Guarded struct {
 	// Master and Replica are so at the beginning.
 	Master, Replica *Server
 	sentinel        *Server
 }
+
+// A sentinel that is calm takes no server for dead, however slow the machine is. One that watches
+// promotes the replica of a master that does not answer.
+const calm, watching = time.Hour, time.Second
 
 // soon lets a replica not wait for others to copy the data with.
 var soon = []string{"--repl-diskless-sync-delay", "0"}
@@ -33,7 +37,7 @@ func StartGuarded(tb testing.TB) *Guarded {
 	host, port, _ := strings.Cut(g.Master.Addr(), ":")
 	g.Replica = Start(tb, append(slices.Clone(soon), "--replicaof", host+" "+port)...)
 	file := filepath.Join(tb.TempDir(), "sentinel.conf") // a sentinel writes to it
-	monitor := fmt.Sprintf("sentinel monitor main %s %s 1\nsentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 1500\n", host, port)
+	monitor := fmt.Sprintf("sentinel monitor main %s %s 1\nsentinel down-after-milliseconds main %d\nsentinel failover-timeout main 1500\n", host, port, calm.Milliseconds())
 	err := errors.Join(os.WriteFile(file, []byte(monitor), 0o600), g.Replica.awaits("master_link_status:up"))
 	if err != nil {
 		tb.Fatal(err)
@@ -49,18 +53,25 @@ func StartGuarded(tb testing.TB) *Guarded {
 	return g
 }
 
-// URL is the address of whichever server is the master, as redisstore takes it.
+// URL returns the address of whichever server is the master, as redisstore takes it.
 func (g *Guarded) URL() string { return "redis+sentinel://" + g.sentinel.Addr() + "/main/0" }
 
-// Promoted waits until the replica is the master, and the sentinel says so.
+// Promoted lets the sentinel watch until it has made the replica the master.
 func (g *Guarded) Promoted() error {
-	return g.sentinel.until("the replica is promoted", func(ctx context.Context, client *redis.Client) bool {
+	downAfter := func(d time.Duration) error {
+		return g.sentinel.until("the sentinel takes its settings", func(ctx context.Context, client *redis.Client) bool {
+			return client.Do(ctx, "sentinel", "set", "main", "down-after-milliseconds", d.Milliseconds()).Err() == nil
+		})
+	}
+	if err := downAfter(watching); err != nil {
+		return err
+	}
+	return errors.Join(g.sentinel.until("the replica is promoted", func(ctx context.Context, client *redis.Client) bool {
 		return g.masterIs(ctx, client, g.Replica)
-	})
+	}), downAfter(calm))
 }
 
-// Settle waits until the sentinel knows which server is which, and calls them so: on a machine
-// that is busy, it may have taken a server for dead that was only slow.
+// Settle waits until the sentinel knows both servers as healthy, and labels them as it does.
 func (g *Guarded) Settle() error {
 	return g.sentinel.until("both servers are healthy", func(ctx context.Context, client *redis.Client) bool {
 		g.relabel(ctx, client)
@@ -98,8 +109,8 @@ func (g *Guarded) RestartReplica() error {
 	return g.follow()
 }
 
-// follow waits until the replica has all that the master has, and tells it which that is: on a
-// machine that is busy, the sentinel may have changed its mind.
+// follow waits until the replica has all that the master has, and reports which that is:
+// on a machine that is busy, the sentinel may have changed its mind.
 func (g *Guarded) follow() error {
 	return g.sentinel.until("the replica follows", func(ctx context.Context, client *redis.Client) bool {
 		g.relabel(ctx, client)

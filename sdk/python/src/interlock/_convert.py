@@ -3,17 +3,52 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, cast
 
+from google.protobuf import json_format
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from . import _json
 from .errors import AwaitingApproval, Rejected, Unavailable
 from .gen.approval.v1 import approval_pb2
-from .gen.engine.v1 import run_pb2, run_service_pb2
-from .gen.policy.v1 import decision_pb2, policy_enforcer_service_pb2
-from .gen.state.v1 import session_pb2, state_pb2
-from .types import Approval, Branch, Change, Decision, Evidence, GuardResult, LegalEvent, Run, Session, State
+from .gen.engine.v1 import process_pb2, process_service_pb2, run_pb2, run_service_pb2
+from .gen.policy.v1 import decision_pb2, explanation_pb2, policy_enforcer_service_pb2, policy_pb2
+from .gen.state.v1 import agent_pb2, component_pb2, session_pb2, state_pb2
+from .types import (
+    Agent,
+    Approval,
+    ApprovalKind,
+    ApprovalStatus,
+    Branch,
+    BranchStatus,
+    Change,
+    Component,
+    Decision,
+    DecisionCode,
+    DecisionRecord,
+    DecisionValue,
+    Definition,
+    Evidence,
+    Execution,
+    GuardResult,
+    HistoryEntry,
+    Interrupted,
+    Jail,
+    Lease,
+    LegalEvent,
+    OpenCall,
+    Problem,
+    Report,
+    Run,
+    RunStatus,
+    Session,
+    SessionStatus,
+    State,
+    StateUpdate,
+    Turn,
+    Usage,
+    Vote,
+)
 
 
 def word(enum: Any, value: int, prefix: str) -> str:
@@ -34,19 +69,26 @@ def legal_events(events: Any) -> tuple[LegalEvent, ...]:
     return tuple(LegalEvent(e.event, tuple(e.targets), tuple(e.guards), e.requires_approval) for e in events)
 
 
-def decision(tool: str, call_id: str, r: policy_enforcer_service_pb2.CheckToolCallResponse, *, dry_run: bool = False) -> Decision:
+def decision(
+    question: policy_enforcer_service_pb2.CheckToolCallRequest, r: policy_enforcer_service_pb2.CheckToolCallResponse
+) -> Decision:
     """Reads a decision. Anything but ALLOW, ASK or DENY, or an ALLOW of another call, is an Unavailable."""
     known = {decision_pb2.DECISION_ALLOW: "ALLOW", decision_pb2.DECISION_ASK: "ASK", decision_pb2.DECISION_DENY: "DENY"}
+    call_id = question.call_id
     if r.decision not in known:
         raise Unavailable(f"the call was not made: this version does not know the decision {r.decision}", call_id=call_id)
-    if known[r.decision] == "ALLOW" and not dry_run and (r.call_id != call_id or not r.run_id):
+    if known[r.decision] == "ALLOW" and not question.dry_run and (r.call_id != call_id or (question.run_id and not r.run_id)):
         raise Unavailable("the call was not made: the response was for another call", call_id=call_id)
+    if known[r.decision] == "ALLOW" and r.HasField("jail") and not question.jail_level:
+        raise Unavailable(
+            "the call was not made: the server demands a jail for it, which only guard_command has", call_id=call_id
+        )
     return Decision(
-        decision=known[r.decision],
-        tool=tool,
-        call_id=call_id,
+        decision=cast("DecisionValue", known[r.decision]),
+        tool=question.tool,
+        call_id="" if question.dry_run else call_id,
         run_id=r.run_id,
-        code=word(decision_pb2.DecisionCode, r.code, "DECISION_CODE_"),
+        code=code(r.code),
         message=r.message,
         allowed_tools=tuple(r.allowed_tools),
         tools_restricted=r.tools_restricted,
@@ -56,11 +98,65 @@ def decision(tool: str, call_id: str, r: policy_enforcer_service_pb2.CheckToolCa
         branch=r.branch,
         iterations=r.iterations,
         max_iterations=r.max_iterations,
+        explanation=explanation(r.explanation) if r.HasField("explanation") else None,
+        session_id=question.session_id,
+        dry_run=question.dry_run,
+        jail=Jail(r.jail.level, r.jail.digest) if r.HasField("jail") else None,
     )
 
 
-def notice(r: policy_enforcer_service_pb2.ReportToolCallResponse) -> str:
-    return "\n".join(text for text in (r.interrupt.notice, r.warning) if text)
+def code(value: int) -> DecisionCode:
+    return cast("DecisionCode", word(decision_pb2.DecisionCode, value, "DECISION_CODE_"))
+
+
+def explanation(r: explanation_pb2.Explanation) -> dict[str, Any]:
+    return json_format.MessageToDict(r, preserving_proto_field_name=True)
+
+
+def report(r: policy_enforcer_service_pb2.ReportToolCallResponse) -> Report:
+    fired = r.interrupt
+    return Report(
+        accounted=r.accounted,
+        interrupt=Interrupted(fired.name, getattr(fired, "from"), fired.to, fired.notice) if r.HasField("interrupt") else None,
+        warning=r.warning,
+        evidence=tuple(r.evidence),
+        run=run(r.run) if r.run.run_id else None,
+        notice="\n".join(text for text in (fired.notice, r.warning) if text),
+    )
+
+
+def decision_record(r: decision_pb2.DecisionRecord) -> DecisionRecord:
+    return DecisionRecord(
+        partition=r.partition,
+        sequence=r.sequence,
+        time=time(r.time, r.HasField("time")),
+        principal=r.principal,
+        session_id=r.session_id,
+        run_id=r.run_id,
+        workflow=r.workflow,
+        state=r.state,
+        call_id=r.call_id,
+        tool=r.tool,
+        capability=r.capability,
+        decision=cast("DecisionValue", word(decision_pb2.Decision, r.decision, "DECISION_")),
+        code=code(r.code),
+        message=r.message,
+        rule=r.rule,
+        approval_id=r.approval_id,
+    )
+
+
+def open_call(c: policy_enforcer_service_pb2.OpenCall) -> OpenCall:
+    return OpenCall(
+        call_id=c.call_id,
+        run_id=c.run_id,
+        tool=c.tool,
+        what=c.what,
+        made_by=c.made_by,
+        allowed_at=time(c.allowed_at, c.HasField("allowed_at")),
+        due_at=time(c.due_at, c.HasField("due_at")),
+        unknown=c.unknown,
+    )
 
 
 def run(r: run_pb2.Run, *, resumed: bool = False, note: str = "") -> Run:
@@ -69,7 +165,7 @@ def run(r: run_pb2.Run, *, resumed: bool = False, note: str = "") -> Run:
         id=r.run_id,
         workflow=r.workflow,
         workflow_version=r.workflow_version,
-        status=word(run_pb2.RunStatus, r.status, "RUN_STATUS_"),
+        status=run_status(r.status),
         state=r.state,
         context=_json.loads(r.context),
         version=r.version,
@@ -87,7 +183,8 @@ def run(r: run_pb2.Run, *, resumed: bool = False, note: str = "") -> Run:
         blocked_env=tuple(rules.blocked_env),
         branch=r.branch,
         branches=tuple(
-            Branch(b.name, word(run_pb2.BranchStatus, b.status, "BRANCH_STATUS_"), b.state, b.session_id) for b in r.fork.branches
+            Branch(b.name, cast("BranchStatus", word(run_pb2.BranchStatus, b.status, "BRANCH_STATUS_")), b.state, b.session_id)
+            for b in r.fork.branches
         ),
         interrupt=r.interrupt.name,
         return_to=r.interrupt.return_to,
@@ -95,11 +192,16 @@ def run(r: run_pb2.Run, *, resumed: bool = False, note: str = "") -> Run:
         created_at=time(r.created_at, r.HasField("created_at")),
         updated_at=time(r.updated_at, r.HasField("updated_at")),
         evidence=tuple(
-            Evidence(e.name, e.held, time(e.since, e.HasField("since")), e.voided_by, e.missing, e.needs) for e in r.evidence
+            Evidence(e.name, e.held, time(e.since, e.HasField("since")), e.voided_by, e.missing, e.needs, e.tree)
+            for e in r.evidence
         ),
         resumed=resumed,
         note=note,
     )
+
+
+def run_status(value: int) -> RunStatus:
+    return cast("RunStatus", word(run_pb2.RunStatus, value, "RUN_STATUS_"))
 
 
 def moved(r: run_service_pb2.TransitionRunResponse) -> Run:
@@ -112,8 +214,21 @@ def moved(r: run_service_pb2.TransitionRunResponse) -> Run:
         )
     if r.accepted:
         return at
-    no = r.rejection
-    raise Rejected(
+    raise rejected(r.rejection)
+
+
+def answered(r: process_service_pb2.AnswerQuestionResponse) -> None:
+    """Reads whether an answer to a question was accepted."""
+    if r.approval_id and not r.HasField("rejection"):
+        raise AwaitingApproval(
+            "APPROVAL_REQUIRED", "a human must approve this answer first", approval_id=r.approval_id, run=run(r.run)
+        )
+    if not r.accepted:
+        raise rejected(r.rejection)
+
+
+def rejected(no: run_pb2.Rejection) -> Rejected:
+    return Rejected(
         word(run_pb2.RejectionCode, no.code, "REJECTION_CODE_"),
         no.message,
         guards=tuple(
@@ -125,8 +240,37 @@ def moved(r: run_service_pb2.TransitionRunResponse) -> Run:
         ),
         legal_events=legal_events(no.legal_events),
         state=no.state,
-        status=word(run_pb2.RunStatus, no.status, "RUN_STATUS_"),
+        status=run_status(no.status),
     )  # fmt: skip
+
+
+def history_entry(e: run_pb2.HistoryEntry) -> HistoryEntry:
+    result = e.tool_result
+    return HistoryEntry(
+        type=word(run_pb2.HistoryType, e.type, "HISTORY_TYPE_"),
+        version=e.run_version,
+        time=time(e.time, e.HasField("time")),
+        actor=e.actor,
+        event=e.event,
+        source=getattr(e, "from"),
+        target=e.to,
+        data=_json.loads(e.data),
+        rationale=e.rationale,
+        status=run_status(e.status),
+        reason=e.reason,
+        branch=e.branch,
+        session_id=e.session_id,
+        approval_id=e.approval_id,
+        call_id=result.call_id,
+        tool=result.tool,
+        ok=result.ok,
+        output=result.output,
+        evidence=tuple(result.evidence),
+    )
+
+
+def turn(r: run_pb2.Run, t: process_pb2.Turn) -> Turn:
+    return Turn(run(r), t.question, tuple(t.answers), t.text, t.initial_prompt)
 
 
 def session(s: session_pb2.Session) -> Session:
@@ -135,9 +279,9 @@ def session(s: session_pb2.Session) -> Session:
         name=s.name,
         parent_id=s.parent_session_id,
         root_id=s.root_session_id,
-        status=word(session_pb2.SessionStatus, s.status, "SESSION_STATUS_"),
+        status=cast("SessionStatus", word(session_pb2.SessionStatus, s.status, "SESSION_STATUS_")),
         state_id=s.workflow_state_id,
-        state_update=word(session_pb2.StateUpdateStatus, s.state_update_status, "STATE_UPDATE_STATUS_"),
+        state_update=cast("StateUpdate", word(session_pb2.StateUpdateStatus, s.state_update_status, "STATE_UPDATE_STATUS_")),
         open_children=s.open_children,
         labels=dict(s.labels),
         error=s.error,
@@ -179,8 +323,8 @@ def change(state_id: str, v: state_pb2.StateVersion) -> Change:
 def approval(a: approval_pb2.Approval) -> Approval:
     return Approval(
         id=a.approval_id,
-        status=word(approval_pb2.ApprovalStatus, a.status, "APPROVAL_STATUS_"),
-        kind=word(approval_pb2.ApprovalKind, a.kind, "APPROVAL_KIND_"),
+        status=cast("ApprovalStatus", word(approval_pb2.ApprovalStatus, a.status, "APPROVAL_STATUS_")),
+        kind=cast("ApprovalKind", word(approval_pb2.ApprovalKind, a.kind, "APPROVAL_KIND_")),
         message=a.message,
         reason=a.reason,
         note="; ".join(vote.note for vote in a.votes if vote.note),
@@ -188,4 +332,98 @@ def approval(a: approval_pb2.Approval) -> Approval:
         run_id=a.run_id,
         by=a.by,
         expires_at=time(a.expires_at, a.HasField("expires_at")),
+        session_id=a.asker.session_id,
+        subject=_json.loads(a.subject),
+        data=_json.loads(a.edited_data or a.data),
+        editable=a.editable,
+        digest=a.digest,
+        votes=tuple(Vote(v.by, v.approve, v.note, time(v.time, v.HasField("time"))) for v in a.votes),
+        created_at=time(a.created_at, a.HasField("created_at")),
+        decided_at=time(a.decided_at, a.HasField("decided_at")),
+        used_by=a.used_by,
+        may_decide=a.you.may_decide,
+    )
+
+
+def lease(a: approval_pb2.Lease) -> Lease:
+    return Lease(
+        id=a.lease_id,
+        approval_id=a.approval_id,
+        run_id=a.run_id,
+        session_id=a.session_id,
+        state=a.state,
+        policy=a.policy,
+        capability=a.capability,
+        pattern=a.pattern,
+        calls_left=a.calls_left,
+        expires_at=time(a.expires_at, a.HasField("expires_at")),
+        granted_by=a.granted_by,
+    )
+
+
+def definition(d: Any, text: bytes, *, created: bool = False, warnings: Any = ()) -> Definition:
+    """A version of a workflow, a process, a policy or a schema."""
+    return Definition(
+        name=d.name,
+        version=d.version,
+        digest=d.digest,
+        definition=_json.loads(text),
+        created_by=d.created_by,
+        created_at=time(d.created_at, d.HasField("created_at")),
+        created=created,
+        warnings=tuple(Problem(w.pointer, w.code, w.message) for w in warnings),
+    )
+
+
+def usage(u: policy_pb2.Usage) -> Usage:
+    return Usage(
+        capability=u.capability,
+        measure=word(policy_pb2.Measure, u.measure, "MEASURE_"),
+        scope=word(policy_pb2.LimitScope, u.scope, "LIMIT_SCOPE_"),
+        subject=u.subject,
+        used=u.used,
+        max=u.max,
+        resets_at=time(u.resets_at, u.HasField("resets_at")),
+    )
+
+
+def component(c: component_pb2.Component) -> Component:
+    return Component(
+        slug=c.slug,
+        name=c.name,
+        description=c.description,
+        tags=tuple(c.tags),
+        schema=_json.loads(c.schema_definition),
+        initial_values=_json.loads(c.initial_values),
+        persistence=word(component_pb2.Persistence, c.persistence, "PERSISTENCE_"),
+        version=c.version,
+    )
+
+
+def execution(e: component_pb2.Execution) -> Execution:
+    return Execution(
+        id=e.execution_id,
+        slug=e.slug,
+        values=_json.loads(e.values),
+        version=e.version,
+        persistence=word(component_pb2.Persistence, e.persistence, "PERSISTENCE_"),
+        session_id=e.session_id,
+        subject=e.subject,
+        unset=tuple(e.unset),
+    )
+
+
+def agent(a: agent_pb2.Agent) -> Agent:
+    spec = a.spec
+    return Agent(
+        id=a.agent_id,
+        name=spec.name,
+        model_ref=spec.model_ref,
+        instructions=spec.instructions,
+        tool_refs=tuple(spec.tool_refs),
+        state_refs=tuple(spec.state_refs),
+        workflow=spec.workflow,
+        policy=spec.policy,
+        enable_conversations=spec.enable_conversations,
+        version=a.version,
     )

@@ -8,6 +8,8 @@ ATTEMPT = 10.0
 """Seconds of one try: a lost answer must not cost all the time there is."""
 REPORT = 15.0
 """Seconds of a report, whatever became of its caller."""
+WITHDRAW = 5.0
+"""Seconds of the report of a call that was not made."""
 STEADY = 10.0
 """A stream that lasted as long counts as no failure when it breaks."""
 MOST_ASKED = 4

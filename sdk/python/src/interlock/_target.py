@@ -6,9 +6,11 @@ import ipaddress
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from .errors import ConfigurationError
 
 DEFAULT_SERVER = "127.0.0.1:7421"
 """Where `interlock up` serves gRPC unless told otherwise."""
@@ -32,7 +34,7 @@ class Settings:
     """All that a client is made of."""
 
     server: str = DEFAULT_SERVER
-    token: str = ""
+    token: str = field(default="", repr=False)
     namespace: str = ""
     session: str = ""
     run: str = ""
@@ -41,18 +43,17 @@ class Settings:
     insecure: bool = False
     timeout: float = 30.0
     tracer_provider: Any = None
+    jail_program: str = "interlock"
+    jail_level: int | None = None
 
 
 def settings_of(env: Mapping[str, str] = os.environ) -> Settings:
     """Reads an environment, under the names that the command line reads."""
     server = env.get("INTERLOCK_SERVER") or DEFAULT_SERVER
-    if server.startswith(("http://", "https://")):
-        raise ValueError(
-            f"INTERLOCK_SERVER is {server}, an HTTP address: give the address of its gRPC services, such as {DEFAULT_SERVER}"
-        )
+    _is_grpc("INTERLOCK_SERVER", server)
     insecure = env.get("INTERLOCK_INSECURE") or "false"
     if insecure.lower() not in {"1", "t", "true", "0", "f", "false"}:
-        raise ValueError(f"INTERLOCK_INSECURE is {insecure!r}: give true or false")
+        raise _wrong(f"INTERLOCK_INSECURE is {insecure!r}: give true or false")
     ca = env.get("INTERLOCK_CA") or ""
     return Settings(
         server=server,
@@ -69,12 +70,33 @@ def settings_of(env: Mapping[str, str] = os.environ) -> Settings:
 def check(settings: Settings) -> None:
     """Refuses settings that would send the token and all data in plaintext, or to nobody."""
     if not settings.server:
-        raise ValueError(f"no server; give its gRPC address, such as {DEFAULT_SERVER}")
+        raise _wrong(f"no server; give its gRPC address, such as {DEFAULT_SERVER}")
+    for one in settings.server.split(","):
+        _is_grpc("the server", one.strip())
     if settings.tls is None and not settings.insecure and not all(map(_loopback, settings.server.split(","))):
-        raise ValueError(f"dial {settings.server}: without TLS the token and all data would be sent in plaintext")
+        raise _wrong(
+            f"dial {settings.server}: without TLS the token and all data would be sent in plaintext; give tls=TLS(ca=...), or "
+            "insecure=True where the network itself is trusted"
+        )
     if settings.timeout <= 0:
-        raise ValueError("the timeout must be more than 0 seconds")
+        raise _wrong("the timeout must be more than 0 seconds")
     target(settings)
+
+
+def _is_grpc(name: str, server: str) -> None:
+    """Refuses an address of another protocol."""
+    scheme, there, rest = server.partition("://")
+    if there and scheme.lower() in {"http", "https", "grpc", "grpcs", "tcp", "ws", "wss"}:
+        secure = " and tls=TLS()" if scheme.lower() in {"https", "grpcs", "wss"} else ""
+        host = rest.partition("/")[0].rpartition("@")[2]
+        raise _wrong(
+            f"{name} is {scheme}://{host}, {'an HTTP' if scheme.lower().startswith('http') else 'another kind of'} address: give the "
+            f"address of the gRPC services without a scheme{secure}, such as {DEFAULT_SERVER}; `interlock up` prints it"
+        )
+
+
+def _wrong(message: str) -> ConfigurationError:
+    return ConfigurationError("INVALID_SETTING", message)
 
 
 def target(settings: Settings) -> str:
@@ -86,11 +108,9 @@ def target(settings: Settings) -> str:
     try:
         versions = {ipaddress.ip_address(one.rpartition(":")[0].strip("[]")).version for one in addresses}
     except ValueError as err:
-        raise ValueError(
-            f"dial {settings.server}: a list of servers has IP addresses with ports; for a name use dns:///"
-        ) from err
+        raise _wrong(f"dial {settings.server}: a list of servers has IP addresses with ports; for a name use dns:///") from err
     if len(versions) > 1:
-        raise ValueError(f"dial {settings.server}: a list of servers has addresses of one version of IP")
+        raise _wrong(f"dial {settings.server}: a list of servers has addresses of one version of IP")
     return f"ipv{versions.pop()}:{','.join(addresses)}"
 
 

@@ -8,13 +8,16 @@ A refusal is the tool's result. A call that a human must approve ends the run wi
 the approval is decided, run the agent again, in the same session, with `request.to_function_approval_response(True)`. That
 approval admits nothing: Interlock decides again, about the arguments of that moment.
 
-Put the middleware last, so that no other changes the arguments after they were judged. Hosted tools, which the model's provider
-runs, are not judged.
+Put the middleware last: a call whose arguments another middleware has changed after the judgement is not made. Agents without the
+middleware, such as one that a tool or a workflow runs, are judged too, for as long as the process has one middleware. Hosted tools,
+which the model's provider runs, cannot be judged: an agent with one is refused unless `ungated` names it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import functools
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from agent_framework import (
@@ -27,7 +30,8 @@ from agent_framework import (
     MiddlewareTermination,
 )
 
-from ._gate import Client, Gate
+from . import _permit
+from ._gate import Client, Gate, joined
 
 __all__ = ["InterlockChatMiddleware", "InterlockFunctionMiddleware", "interlock_middleware"]
 
@@ -38,6 +42,7 @@ def interlock_middleware(
     session: str | Callable[[Any], str] = "",
     tool_name: Callable[[str], str] | None = None,
     hide: bool = True,
+    ungated: Collection[str] = (),
 ) -> list[FunctionMiddleware | ChatMiddleware]:
     """The middleware of an agent.
 
@@ -47,12 +52,10 @@ def interlock_middleware(
             `lambda context: context.session.session_id`. The client's own without it.
         tool_name: Interlock's name of a tool. The tools of MCP servers have their own names, without that of the server.
         hide: Whether tools that are not legal in the state are kept from the model.
+        ungated: Names of hosted tools, or their types, that may be used though they cannot be judged.
     """
     gate = Gate(client, session=session, tool_name=tool_name)
-    made: list[FunctionMiddleware | ChatMiddleware] = [InterlockFunctionMiddleware(gate)]
-    if hide:
-        made.append(InterlockChatMiddleware(gate))
-    return made
+    return [InterlockFunctionMiddleware(gate), InterlockChatMiddleware(gate, hide=hide, ungated=ungated)]
 
 
 class InterlockFunctionMiddleware(FunctionMiddleware):
@@ -60,38 +63,134 @@ class InterlockFunctionMiddleware(FunctionMiddleware):
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
+        _adapters.add(self)
 
     async def process(self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """Judges one call."""
-        verdict = await self._gate.ask(context.function.name, dict(context.arguments or {}), context)
+        verdict = await self._gate.ask(context.function.name, _mapping(context.arguments), context)
         if verdict.waits:
             context.result = _question(context, verdict.approval_id, verdict.text)
             raise MiddlewareTermination("a human must approve the call")
         if not verdict.allowed:
             context.result = verdict.text
             return
-        _, notice = await self._gate.perform(verdict, call_next, output=lambda _: _texts(context.result))
+        permit = _permit.Permit(verdict, context.function.name)
+
+        async def run() -> MiddlewareTermination | None:
+            try:
+                await call_next()
+            except MiddlewareTermination as end:  # by a middleware that has its result
+                return end
+            return None
+
+        outer = _conversation.set(_conversation.get() or context)
+        try:
+            with _adapters.inside(self):
+                ended, notice = await _permit.perform(
+                    self._gate, permit, run, lambda _: _succeeded(context.result), lambda _: _texts(context.result)
+                )
+        finally:
+            _conversation.reset(outer)
         if notice:
-            if isinstance(context.result, list):
-                context.result = [*context.result, Content.from_text(notice)]
-            else:
-                context.result = [Content.from_text(str(context.result)), Content.from_text(notice)]
+            context.result = _noticed(context.result, notice)
+        if ended is not None:
+            raise ended
 
 
 class InterlockChatMiddleware(ChatMiddleware):
-    """Offers the model the tools that are legal in the state."""
+    """Offers the model the tools that are legal in the state, and refuses those that cannot be judged."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, *, hide: bool = True, ungated: Collection[str] = ()) -> None:
         self._gate = gate
+        self._hide = hide
+        self._ungated = frozenset(ungated)
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """Changes what one request offers."""
         options: Any = context.options
-        if options and options.get("tools"):
+        tools = (options or {}).get("tools") or []
+        for tool in tools:
+            if not isinstance(tool, FunctionTool) and not self._ungated & _names(tool):
+                raise TypeError(
+                    f"Interlock cannot judge the tool {min(_names(tool))!r}, which the model's provider runs, so it must not be "
+                    "offered; name it in `ungated` if it may be used without"
+                )
+        if tools and self._hide:
             offers = await self._gate.offered(context)
-            legal = [tool for tool in options["tools"] if not isinstance(tool, FunctionTool) or offers(tool.name)]
+            legal = [tool for tool in tools if not isinstance(tool, FunctionTool) or offers(tool.name)]
             context.options = {**options, "tools": legal}
         await call_next()
+
+
+_adapters: _permit.Adapters[InterlockFunctionMiddleware] = _permit.Adapters()
+_running: ContextVar[FunctionTool | None] = ContextVar("interlock_agent_framework_running", default=None)
+_conversation: ContextVar[FunctionInvocationContext | None] = ContextVar("interlock_conversation", default=None)
+
+
+def _guarded(invoke: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """Has functions run only what is judged."""
+
+    @functools.wraps(invoke)
+    async def run(
+        self: FunctionTool, *, arguments: Any = None, context: FunctionInvocationContext | None = None, **given: Any
+    ) -> Any:
+        permit = _permit.current()
+        inside = permit is None and _running.get() is self  # by `super()`, of the call that is made
+        if inside or not _adapters or self.declaration_only:
+            return await invoke(self, arguments=arguments, context=context, **given)
+        if arguments is None and context is not None:
+            arguments = context.arguments
+        if arguments is None:
+            known = set(self.parameters().get("properties", {}))
+            arguments = {name: given.pop(name) for name in list(given) if name in known}
+        arguments = _permit.frozen(arguments)
+
+        async def made() -> Any:
+            before = _running.set(self)
+            try:
+                return await invoke(self, arguments=arguments, context=context, **given)
+            finally:
+                _running.reset(before)
+
+        def refused(text: str) -> Any:
+            return text if given.get("skip_parsing") else [Content.from_text(text)]
+
+        if permit is not None:
+            if not permit.use(self.name, _mapping(arguments)):
+                return refused(_permit.CHANGED)
+            return await made()
+        adapter = _adapters.find()
+        if adapter is None:
+            return refused(_permit.SEVERAL)
+        verdict = await adapter._gate.ask(self.name, _mapping(arguments), _conversation.get() or context)
+        if not verdict.allowed:
+            return refused(verdict.text)
+        result, notice = await adapter._gate.perform(verdict, made, _succeeded, _texts)
+        return _noticed(result, notice) if notice else result
+
+    return run
+
+
+_permit.guard(FunctionTool, ("invoke",), _guarded)
+
+
+def _mapping(arguments: Any) -> dict[str, Any]:
+    return {} if arguments is None else dict(_permit.plain(arguments))
+
+
+def _names(tool: Any) -> set[str]:
+    """What a hosted tool may be named by."""
+    if isinstance(tool, Mapping):
+        return {str(tool[key]) for key in ("name", "type") if tool.get(key)} or {"dict"}
+    return {str(getattr(tool, "name", "")) or type(tool).__name__, type(tool).__name__}
+
+
+def _noticed(result: Any, notice: str) -> Any:
+    if isinstance(result, list):
+        return [*result, Content.from_text(notice)]
+    if isinstance(result, str):
+        return joined(result, notice)
+    return [Content.from_text(str(result)), Content.from_text(notice)]
 
 
 def _question(context: FunctionInvocationContext, approval_id: str, message: str) -> Content:
@@ -106,6 +205,15 @@ def _question(context: FunctionInvocationContext, approval_id: str, message: str
         function_call=call,
         additional_properties={"approval_id": approval_id, "reason": message},
     )
+
+
+def _succeeded(result: Any) -> bool:
+    """Whether a result is that of a call that has succeeded. One of a command has its status."""
+    if isinstance(result, list):
+        return all(map(_succeeded, result))
+    if not isinstance(result, Content):
+        return True
+    return not (result.exit_code or result.timed_out) and _succeeded(list(result.outputs or ()))
 
 
 def _texts(result: Any) -> Any:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from .types import GuardResult, LegalEvent, Result, Run
 
 __all__ = [
-    "UNDECIDED", "AwaitingApproval", "Denied", "Fault", "InterlockError", "Rejected", "ReportError", "Unavailable",
-    "Violation", "reason",
+    "UNDECIDED", "AwaitingApproval", "ConfigurationError", "Denied", "Fault", "InterlockError", "Rejected", "ReportError",
+    "Unavailable", "Violation", "mended", "reason",
 ]  # fmt: skip
 
 UNDECIDED = "POLICY_UNAVAILABLE"
@@ -24,6 +24,11 @@ UNDECIDED = "POLICY_UNAVAILABLE"
 
 class InterlockError(Exception):
     """What all errors of this package are."""
+
+    @property
+    def retriable(self) -> bool:
+        """Whether the same request may succeed when it is made again, without anything else having changed."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,10 @@ class Fault(InterlockError):
         self.metadata = metadata or {}
         self.retry_after = retry_after
         """Seconds until the same request may succeed; 0 for not known."""
+
+    @property
+    def retriable(self) -> bool:
+        return self.reason in TRANSIENT or self.reason == "VERSION_CONFLICT" or self.retry_after > 0
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.message}"
@@ -100,12 +109,14 @@ class Unavailable(Denied):
     def __init__(self, message: str, *, call_id: str = "") -> None:
         super().__init__(UNDECIDED, message, call_id=call_id)
 
+    @property
+    def retriable(self) -> bool:
+        return isinstance(self.__cause__, Fault) and self.__cause__.retriable
 
-class NotPermitted(Denied):
-    """The client's token does not permit to ask for a decision, so the tool has not run: trying again does not help.
 
-    `code` is `UNAUTHENTICATED` or `PERMISSION_DENIED`. `__cause__` is the fault.
-    """
+class ConfigurationError(Denied, ValueError):
+    """The client is not set up to ask for a decision, so nothing has run: trying again does not help. The message says how to mend
+    it. `code` is the reason of the fault, such as `UNAUTHENTICATED`; `__cause__` is the fault."""
 
 
 class AwaitingApproval(InterlockError):
@@ -165,6 +176,11 @@ class ReportError(InterlockError):
         self.result = result
         """What the tool returned; None when `report` was called without `guard`."""
 
+    @property
+    def retriable(self) -> bool:
+        """Whether the report may be accepted when it is made again. The tool must not run again."""
+        return self.fault.retriable
+
     def __str__(self) -> str:
         return f"the result of call {self.call_id} could not be reported: {self.fault}"
 
@@ -191,6 +207,22 @@ class _Details:
     metadata: dict[str, str] = field(default_factory=dict)
     violations: list[Violation] = field(default_factory=list)
     retry_after: float = 0.0
+
+
+def mended(fault: Fault, *, token: bool, driven: bool) -> str:
+    """How to mend the settings of a client that has such a fault when it asks for a decision; empty when they are not its cause."""
+    if fault.reason == "UNAUTHENTICATED":
+        return "give the client a token of this server, by token= or INTERLOCK_TOKEN" + ("" if token else "; it has none")
+    if fault.reason == "PERMISSION_DENIED":
+        return (
+            "give the client a token that may do this, by token= or INTERLOCK_TOKEN, or the session or run that its token is for"
+        )
+    session_or_run = "by session= or INTERLOCK_SESSION, run= or INTERLOCK_RUN"
+    if not driven and fault.reason in {"INVALID_REQUEST", "SESSION_REQUIRED"}:
+        return "name a session or a run, " + session_or_run
+    if driven and fault.reason == "NOT_FOUND":
+        return "load a workflow or start a run for the session, or name another one, " + session_or_run
+    return ""
 
 
 TRANSIENT = frozenset({"UNAVAILABLE", "COMMIT_UNCERTAIN", "DEADLINE_EXCEEDED", "CANCELLED"})

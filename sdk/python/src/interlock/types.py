@@ -5,11 +5,51 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
+
+from .records import (
+    Agent,
+    Component,
+    Cost,
+    DecisionRecord,
+    Definition,
+    Execution,
+    HistoryEntry,
+    Lease,
+    OpenCall,
+    Ping,
+    Problem,
+    Turn,
+    Usage,
+)
 
 __all__ = [
-    "Approval", "Branch", "Change", "Decision", "GuardResult", "LegalEvent", "Result", "Run", "Session", "State", "Stopped",
+    "Agent", "Approval", "ApprovalKind", "ApprovalStatus", "Branch", "BranchStatus", "Change", "Command", "Component", "Cost",
+    "Decision",
+    "DecisionCode", "DecisionRecord", "DecisionValue", "Definition", "Evidence", "Execution", "GuardResult", "HistoryEntry",
+    "Interrupted", "Jail", "Lease", "LegalEvent", "OpenCall", "Ping", "Problem", "Report", "Result", "Run", "RunStatus", "Session",
+    "SessionStatus", "Settlement", "State", "StateUpdate", "Stopped", "Turn", "Usage", "Vote",
 ]  # fmt: skip
+
+# The words of the contracts. A server that is newer than this package may send others.
+
+DecisionValue = Literal["ALLOW", "ASK", "DENY"]
+DecisionCode = Literal[
+    "", "TOOL_NOT_ALLOWED", "TOOL_DISALLOWED", "COMMAND_NOT_ALLOWED", "COMMAND_UNPARSABLE", "COMMAND_WRITES", "ENV_BLOCKED",
+    "EDIT_TOO_LARGE", "TOO_MANY_FILES", "MAX_ITERATIONS", "CONTEXT_BUDGET", "RUN_NOT_ACTIVE", "INVALID_INPUT", "POLICY_DENIED",
+    "RATE_LIMITED", "BUDGET_EXCEEDED", "EMAIL_DENIED", "APPROVAL_REQUIRED", "APPROVAL_PENDING", "POLICY_UNAVAILABLE",
+    "COMMAND_UNKNOWN", "SELF_PROTECTED", "NOT_ENFORCED", "EFFECTS_UNKNOWN", "ACTS_ELSEWHERE", "SIGNALS_PROCESS", "CALLER_DENIED",
+    "JAIL_REQUIRED",
+]  # fmt: skip
+RunStatus = Literal[
+    "", "RUNNING", "WAITING", "AWAITING_APPROVAL", "PAUSED", "COMPLETED", "FAILED", "BLOCKED", "CANCELLED", "HELD"
+]
+BranchStatus = Literal["", "ACTIVE", "SUCCEEDED", "FAILED", "CANCELLED"]
+SessionStatus = Literal["", "RUNNING", "FINISHED", "ENDED"]
+StateUpdate = Literal["", "NONE", "PENDING", "COMPLETED", "FAILED", "SKIPPED"]
+ApprovalStatus = Literal["", "PENDING", "GRANTED", "REJECTED", "EXPIRED", "CANCELLED", "USED", "STALE"]
+ApprovalKind = Literal["", "TRANSITION", "TOOL_CALL", "PROCESS_STEP"]
+Settlement = Literal["ok", "failed", "not_executed"]
 
 
 @dataclass(frozen=True)
@@ -39,19 +79,29 @@ class GuardResult:
 
 
 @dataclass(frozen=True)
+class Jail:
+    """What the kernel enforces on a command that is allowed."""
+
+    level: int
+    """The least level that enforces the profile."""
+    digest: str
+    """Digest of the profile, sha256:..."""
+
+
+@dataclass(frozen=True)
 class Decision:
     """The answer to one tool call.
 
     It is `ALLOW` only for exactly the call that was asked about: no other answer becomes one.
     """
 
-    decision: str
-    """`ALLOW`, `ASK` or `DENY`."""
+    decision: DecisionValue
     tool: str
     call_id: str
     """What the result is reported with."""
     run_id: str
-    code: str = ""
+    """The run that the call was judged by; empty where policies alone have judged it."""
+    code: DecisionCode = ""
     """Why. Of an allowed call it is empty, or `NOT_ENFORCED` where no rule of a state has judged it."""
     message: str = ""
     """One sentence for the agent; of `NOT_ENFORCED` the reason: the run is paused by its agent or has ended, or there is none."""
@@ -63,11 +113,19 @@ class Decision:
     branch: str = ""
     iterations: int = 0
     max_iterations: int = 0
+    explanation: Mapping[str, Any] | None = None
+    """Why it is decided so, and what would change that, where `explain` asked for it: the Explanation of the contract, as JSON."""
+    session_id: str = ""
+    """The session that asked; a call without a run is reported by it."""
+    dry_run: bool = False
+    """Whether it was asked what the decision would be: then it admits nothing."""
+    jail: Jail | None = None
+    """The jail of a command that `guard_command` has asked about."""
 
     @property
     def allowed(self) -> bool:
         """Whether the call may be made."""
-        return self.decision == "ALLOW"
+        return self.decision == "ALLOW" and not self.dry_run
 
     def require(self) -> None:
         """Raises `Denied` or `AwaitingApproval` unless the call may be made."""
@@ -75,11 +133,29 @@ class Decision:
 
         if self.decision == "ASK":
             raise AwaitingApproval(self.code, self.message, approval_id=self.approval_id, call_id=self.call_id)
+        if self.decision == "ALLOW" and self.dry_run:
+            raise Denied("DRY_RUN", "a dry run admits no call: ask without dry_run before it is made")
         if not self.allowed:
             raise Denied(
                 self.code, self.message, allowed_tools=self.allowed_tools, tools_restricted=self.tools_restricted,
                 legal_events=self.legal_events, call_id=self.call_id,
             )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line that may be executed once."""
+
+    argv: tuple[str, ...]
+    """The program and its arguments, to be executed as they are, in the folder that the call names. With a jail it is Interlock's
+    program, which claims the call and runs its line in the jail. It finds the server as `interlock hook` does."""
+    decision: Decision
+    """For the `report` of the outcome. What a jail witnesses counts for the outcome of its command, whatever the report says."""
+
+    @property
+    def jail(self) -> Jail | None:
+        """The jail that the line runs in; None for no jail."""
+        return self.decision.jail
 
 
 @dataclass
@@ -96,9 +172,47 @@ class Result:
     """Files in addition to those that the input names; they can fire interrupts (S4.1)."""
     cost_usd: str = ""
     """Decimal US dollars, such as "0.02"; empty for none."""
+    outcome_unknown: bool = False
+    """Whether it is unknown how the call has ended, such as after a time-out: it is no evidence then, also with `ok`
+    (S14.5)."""
+    background: str = ""
+    """The caller's name of a program that the call has left running in the background: the call stays open (S14.6)."""
+    background_ended: str = ""
+    """The name of such a program of an earlier call, where this result shows that it has ended."""
     notice: str = ""
     """For the agent to read with the output: an interrupt that the call has fired, a budget that is nearly spent. It is set by
     `guard`."""
+    report: Report | None = None
+    """What followed from the report. It is set by `guard`."""
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """An interrupt that a tool call has fired (S4)."""
+
+    name: str
+    source: str
+    """The state that was left."""
+    target: str
+    """The state of the handler."""
+    notice: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """What follows from the outcome of a tool call."""
+
+    accounted: bool
+    """False when no such call was allowed (S3.9)."""
+    interrupt: Interrupted | None
+    warning: str
+    """For the agent, such as that its context budget is nearly spent; often empty."""
+    evidence: tuple[str, ...]
+    """Names of the evidence that the report has given (S14)."""
+    run: Run | None
+    """The run as it stands now; None where the call was judged by no run."""
+    notice: str
+    """For the agent to read with the output: the notice of the interrupt, then the warning; often empty."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +220,7 @@ class Branch:
     """One branch of a fork (S5.1)."""
 
     name: str
-    status: str
-    """`ACTIVE`, `SUCCEEDED`, `FAILED` or `CANCELLED`."""
+    status: BranchStatus
     state: str
     session_id: str
     """The session that it was given to; empty for none."""
@@ -128,6 +241,8 @@ class Evidence:
     """What is missing and how to get it; empty while it is held."""
     needs: str
     """What it takes."""
+    tree: str = ""
+    """Digest of the files that it was witnessed on; empty when it is not bound to them."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +252,8 @@ class Run:
     id: str
     workflow: str
     workflow_version: int
-    status: str
-    """UPPER_SNAKE, such as `RUNNING`, `PAUSED` by its agent, or `HELD` by an operator or the end of its session (S6.1)."""
+    status: RunStatus
+    """`PAUSED` is by its agent, `HELD` by an operator or the end of its session (S6.1)."""
     state: str
     context: Any
     version: int
@@ -202,12 +317,11 @@ class Session:
     parent_id: str
     """Empty for a root."""
     root_id: str
-    status: str
-    """`RUNNING`, `FINISHED` or `ENDED`."""
+    status: SessionStatus
     state_id: str
     """The state that it shares; empty for none."""
-    state_update: str
-    """How far it has got with its report: `NONE`, `PENDING`, `COMPLETED`, `FAILED` or `SKIPPED` (S11.1)."""
+    state_update: StateUpdate
+    """How far it has got with its report (S11.1)."""
     open_children: int
     labels: Mapping[str, str]
     error: str
@@ -264,13 +378,22 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Vote:
+    """What one human has decided."""
+
+    by: str
+    approve: bool
+    note: str
+    time: datetime | None
+
+
+@dataclass(frozen=True)
 class Approval:
     """A question to humans (S9.2)."""
 
     id: str
-    status: str
-    """`PENDING`, `GRANTED`, `REJECTED`, `EXPIRED`, `CANCELLED`, `USED` or `STALE`."""
-    kind: str
+    status: ApprovalStatus
+    kind: ApprovalKind
     message: str
     reason: str
     """Why it was cancelled or became stale; empty otherwise."""
@@ -281,6 +404,21 @@ class Approval:
     run_id: str
     by: str
     expires_at: datetime | None
+    session_id: str = ""
+    """The session that asks."""
+    subject: Any = None
+    """What is asked for, exactly."""
+    data: Any = None
+    """What goes with it; what approvers have made of it, where they have edited it."""
+    editable: bool = False
+    digest: str = ""
+    """Of what the approvers are shown; `decide_approval` takes it."""
+    votes: tuple[Vote, ...] = ()
+    created_at: datetime | None = None
+    decided_at: datetime | None = None
+    used_by: str = ""
+    may_decide: bool = False
+    """Whether the caller may decide it."""
 
     @property
     def pending(self) -> bool:

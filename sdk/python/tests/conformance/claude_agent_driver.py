@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import threading
@@ -9,11 +10,11 @@ import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, HookMatcher, ResultMessage, create_sdk_mcp_server, query, tool
+from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, HookMatcher, ResultMessage, create_sdk_mcp_server, tool
 
 from conformance import harness
 from conformance.harness import SPEC, Cannot, End, Play
-from interlock.claude_agent import guarded, resume
+from interlock.claude_agent import guarded, query, resume
 
 HELPER = "You are the helper of the conformance cases."
 
@@ -80,6 +81,9 @@ class Messages(BaseHTTPRequestHandler):
 class Api:
     def __init__(self) -> None:
         self.play = Play({})
+        self.plays: dict[str, Play] = {}
+        """By the session of Claude Code."""
+        self.builtin = False
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (Messages,), {"api": self}))
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
@@ -96,9 +100,11 @@ class Api:
                 print(json.dumps(body["messages"], indent=1)[-3000:], [t["name"] for t in body.get("tools", [])])
             if not body.get("tools"):  # a title, or whether there is a topic
                 return [{"type": "text", "text": "{}"}]
-            agent = "helper" if HELPER in json.dumps(body.get("system", "")) else "main"
+            agent = "helper" if HELPER in json.dumps(body.get("system", "")) or _asked(body) == "help" else "main"
+            named = json.dumps(body.get("metadata", ""))
+            play = next((play for session, play in self.plays.items() if session in named), self.play)
             if agent == "main":
-                self.play.offer([t["name"] for t in body["tools"]])
+                play.offer([t["name"] for t in body["tools"]])
             last = ""
             for message in body["messages"]:
                 if message["role"] == "assistant":
@@ -106,17 +112,24 @@ class Api:
                 for block in message["content"] if isinstance(message["content"], list) else []:
                     if block["type"] == "tool_result":
                         last = block["tool_use_id"].removeprefix("toolu_")
-                        self.play.saw(last, _text(block["content"]))
+                        play.saw(last, _text(block["content"]))
                     elif block["type"] == "text" and last:  # what hooks add to a result
-                        self.play.saw(last, self.play.reads[last] + "\n" + block["text"])
-            text, calls = self.play.next(agent)
+                        play.saw(last, play.reads[last] + "\n" + block["text"])
+            text, calls = play.next(agent)
         content: list[dict[str, Any]] = [{"type": "text", "text": text or "..."}]
         for c in calls:
             name, given = c.tool, c.args
             if name == "delegate":
-                name, given = "Agent", {"description": "help", "prompt": "help", "subagent_type": c.args["agent"]}
+                kind = "general-purpose" if self.builtin else c.args["agent"]
+                name, given = "Agent", {"description": "help", "prompt": "help", "subagent_type": kind}
             content.append({"type": "tool_use", "id": "toolu_" + c.id, "name": name, "input": given})
         return content
+
+
+def _asked(body: dict[str, Any]) -> str:
+    """The last text of the message that an agent was begun with."""
+    content = body["messages"][0]["content"]
+    return content if isinstance(content, str) else str(next((c["text"] for c in reversed(content) if c["type"] == "text"), ""))
 
 
 def _text(content: Any) -> str:
@@ -128,16 +141,35 @@ class Driver(harness.Driver):
     package = "claude-agent-sdk"
     cannot = {  # noqa: RUF012
         "hidden": Cannot(
-            "Claude Code takes the list of tools when a conversation begins; a hook cannot change what is offered in a turn.",
+            "Claude Code takes the list of tools when a conversation begins; a hook cannot change the tools offered in a turn.",
             "Leave tools that are never legal out of `tools` and `mcp_servers`. A call of one that is not legal now is denied, "
-            "and the model reads what is.",
+            "and the model reads the legal ones.",
         ),
         "hidden-unavailable": Cannot(
-            "Claude Code takes the list of tools when a conversation begins; a hook cannot change what is offered in a turn.",
-            "Nothing: every call is denied while there is no decision.",
+            "Claude Code takes the list of tools when a conversation begins; a hook cannot change the tools offered in a turn.",
+            "None needed: every call is denied while there is no decision.",
         ),
         "sync-allowed": Cannot("The SDK has no interface without an event loop.", "Call it with `asyncio.run`."),
         "sync-denied": Cannot("The SDK has no interface without an event loop.", "Call it with `asyncio.run`."),
+        "inner": Cannot(
+            "A second conversation is a process of its own, with options of its own.", "Give its options to `guarded`."
+        ),
+        "later": Cannot("Conversations are not handed over to other agents.", "See `subagent`."),
+        "hosted": Cannot(
+            "Claude Code makes every call itself, also one of WebSearch: there is no tool that is out of the reach of hooks.",
+            "None needed: every call is judged.",
+        ),
+        "plugin-changes": Cannot(
+            "Claude Code runs the hooks of settings files next to those of the program, and takes the arguments that one of them "
+            "gives. Such a call is reported as failed.",
+            "Set `setting_sources=[]` and no `plugins`, or keep hooks out of them that return `updatedInput`. Hooks of the options "
+            "run before the judgement.",
+        ),
+        "background": Cannot(
+            "Only commands, monitors and agents of Claude Code continue in the background; their calls are reported so.",
+            "Report programs that a tool of your own starts with `client.guard` and `Result(background=...)`.",
+        ),
+        "generator": Cannot("A tool returns one result.", "Put `client.guard` around the generator."),
     }
 
     def wire(self, name: str) -> str:
@@ -155,7 +187,9 @@ class Driver(harness.Driver):
     def options(
         self, play: Play, conversation: str, stream: bool = False, args: dict[str, Any] | None = None
     ) -> ClaudeAgentOptions:
-        self.api.play = play
+        self.api.play, self.api.builtin = play, self.way == "subagent"
+        if conversation in self.ids:
+            self.api.plays[self.ids[conversation]] = play
         world = [
             tool(name, name, {arg: str for arg in SPEC["tools"][name]["args"]})(_handler(function))
             for name, function in self.world.tools().items()
@@ -171,7 +205,7 @@ class Driver(harness.Driver):
             mcp_servers=servers,
             strict_mcp_config=True,
             setting_sources=[],
-            hooks={"PreToolUse": [HookMatcher(hooks=[_changing(args)])]} if args else None,
+            hooks=self.hooks(args),
             cwd=self.world.folder,
             include_partial_messages=stream,
             agents={"helper": AgentDefinition(description="helps", prompt=HELPER)},
@@ -188,7 +222,16 @@ class Driver(harness.Driver):
                 "MCP_CONNECT_TIMEOUT_MS": "60000",
             },
         )
-        return guarded(options, self.client, session=lambda given: sessions[given["session_id"]])
+        made = guarded(options, self.client, session=lambda given: sessions[given["session_id"]])
+        return dataclasses.replace(made, system_prompt="You are a copy.") if self.way == "clone" else made
+
+    def hooks(self, args: dict[str, Any] | None) -> Any:
+        """Somebody else's hooks."""
+        if args:
+            return {"PreToolUse": [HookMatcher(hooks=[_changing(args)])]}
+        if self.way == "answers":
+            return {"PreToolUse": [HookMatcher(hooks=[_answering])]}
+        return {"PostToolUse": [HookMatcher(hooks=[_replacing])]} if self.way == "replaces" else None
 
     def names(self, play: Play) -> dict[str, Any]:
         options = self.options(play, "docs")
@@ -220,6 +263,16 @@ def _changing(args: dict[str, Any]) -> Any:
         return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": args}}
 
     return hook
+
+
+async def _answering(given: Any, tool_use_id: Any, context: Any) -> Any:
+    said = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "not from the tool"}
+    return {"hookSpecificOutput": said}
+
+
+async def _replacing(given: Any, tool_use_id: Any, context: Any) -> Any:
+    said = [{"type": "text", "text": "not from the tool"}]
+    return {"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": said}}
 
 
 def _handler(function: Any) -> Any:

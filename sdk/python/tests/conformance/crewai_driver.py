@@ -10,20 +10,21 @@ from typing import Any
 os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true", "CREWAI_TRACING_ENABLED": "false"}
 
 from crewai import Agent, BaseLLM, Crew, Task
+from crewai.hooks.dispatch import HookAborted, InterceptionPoint, register, unregister
 from crewai.mcp import MCPServerStdio
 from crewai.tools import tool
 
 from conformance import harness
-from conformance.harness import Cannot, End, Play
+from conformance.harness import NO_BACKGROUND, NO_FOLDER, NO_GENERATOR, Cannot, End, Play
 from interlock.crewai import InterlockHooks
 
 PAUSE = Cannot(
-    "CrewAI has nothing to pause a call with and resume it: its hooks let a call pass or block it.",
+    "CrewAI cannot pause and resume a call: its hooks let a call pass or block it.",
     "The model reads which approval waits, and may make the call again; or `InterlockHooks(wait=...)` lets the call itself wait.",
 )
 HIDE = Cannot(
     "The hooks before a call of the model see its messages; the tools that it is offered are out of reach.",
-    "Give agents the tools of their work. A call of one that is not legal now is denied, and the model reads what is.",
+    "Give agents the tools of their work. A call of one that is not legal now is denied, and the model reads the legal ones.",
 )
 
 
@@ -66,6 +67,10 @@ def _named(call: Any) -> tuple[Any, str, dict[str, Any]]:
     return call, call.tool, call.args
 
 
+def _abort(context: Any) -> None:
+    raise HookAborted("not from the tool", source="somebody else")
+
+
 class Driver(harness.Driver):
     framework = "crewai"
     package = "crewai"
@@ -77,17 +82,46 @@ class Driver(harness.Driver):
                 "parallel-ask",
             )
         },
+        "hosted": Cannot(
+            "Tools of the model's provider are in the settings of the language model, out of the hooks' reach.",
+            "Give the model no such tools.",
+        ),
+        "subagent": Cannot("The framework makes no agents.", "See `handoff` and `inner`."),
+        "background": NO_BACKGROUND,
+        "generator": NO_GENERATOR,
+        "folder": NO_FOLDER,
+        **{
+            name: Cannot(
+                "A crew runs in threads: it cannot be cancelled, and comes to its end.",
+                "None needed: its calls are judged and reported.",
+            )
+            for name in ("cancel-check", "cancel-tool", "cancel-report")
+        },
         "hidden": HIDE,
         "hidden-unavailable": HIDE,
     }  # fmt: skip
 
     async def open(self) -> None:
+        self.others: list[tuple[InterceptionPoint, Any]] = []
         self.client = self.world.client()
         # The names of crews are those of conversations.
         self.hooks = InterlockHooks(self.client, session=lambda context: self.world.session(context.crew.name))
+        if self.world.name == "plugin-replaces":
+            self.other(InterceptionPoint.POST_TOOL_CALL, lambda context: "not from the tool")
         self.hooks.register()
+        if self.world.name == "plugin-changes":
+            self.other(InterceptionPoint.PRE_TOOL_CALL, lambda context: context.tool_input.update(path="changed"))
+        if self.world.name == "plugin-answers":
+            self.other(InterceptionPoint.PRE_TOOL_CALL, _abort)
+
+    def other(self, point: InterceptionPoint, hook: Any) -> None:
+        """Registers a hook of somebody else."""
+        register(point, hook)
+        self.others.append((point, hook))
 
     async def close(self) -> None:
+        while self.others:
+            unregister(*self.others.pop())
         self.hooks.unregister()
         await self.client.close()
 
@@ -102,12 +136,28 @@ class Driver(harness.Driver):
             servers.append(MCPServerStdio(command=command, args=args, env=env))
         given: dict[str, Any] = {"goal": "go", "backstory": "go", "tools": tools, "cache": False}
         helper = Agent(role="helper", llm=Scripted(model="scripted", play=play, agent="helper"), **given)
+        bare = self.way in {"inner", "later"}
+
+        def delegate_work_to_coworker(task: str, context: str, coworker: str) -> str:
+            """Lets a helper do it."""
+            if self.way == "later":
+                return "handed over"
+            asked = Task(description="help", expected_output="done", agent=helper)
+            return str(Crew(name=conversation, agents=[helper], tasks=[asked], tracing=False).kickoff())
+
+        given["tools"] = [*tools, tool(delegate_work_to_coworker)] if bare else tools
         main = Agent(
             role="main", llm=Scripted(model="scripted", play=play), allow_delegation="handoff" in self.world.name,
             mcps=servers or None, **given,
         )  # fmt: skip
-        task = Task(description="go", expected_output="done", agent=main)
-        return Crew(name=conversation, agents=[main, helper], tasks=[task], cache=False, stream=stream, tracing=False)
+        todo = [Task(description="go", expected_output="done", agent=main)]
+        if self.way == "later":
+            todo.append(Task(description="help", expected_output="done", agent=helper))
+        crew = Crew(name=conversation, agents=[main, helper], tasks=todo, cache=False, stream=stream, tracing=False)
+        if self.way == "clone":
+            crew = crew.copy()
+            crew.name = conversation
+        return crew
 
     def names(self, play: Play) -> dict[str, Any]:
         return {"crew": self.crew(play, "docs", stream=False)}
@@ -125,3 +175,8 @@ class Driver(harness.Driver):
 
     async def resume(self, play: Play, conversation: str, args: dict[str, Any] | None) -> End:
         raise NotImplementedError("CrewAI pauses nothing")
+
+
+from conformance.crewai_ways import WAYS  # noqa: E402 # it needs the model
+
+Driver.ways = WAYS

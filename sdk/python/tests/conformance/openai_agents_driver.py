@@ -7,7 +7,19 @@ import json
 from contextlib import AsyncExitStack
 from typing import Any
 
-from agents import Agent, Model, ModelResponse, Runner, Usage, function_tool, set_tracing_disabled
+from agents import (
+    Agent,
+    Model,
+    ModelResponse,
+    Runner,
+    ToolGuardrailFunctionOutput,
+    ToolInputGuardrail,
+    ToolOutputGuardrail,
+    Usage,
+    WebSearchTool,
+    function_tool,
+    set_tracing_disabled,
+)
 from agents.exceptions import ModelBehaviorError
 from agents.mcp import MCPServerStdio
 from agents.run_state import RunState
@@ -20,7 +32,7 @@ from openai.types.responses import (
 )
 
 from conformance import harness
-from conformance.harness import End, Play
+from conformance.harness import Cannot, End, Play
 from interlock.openai_agents import InterlockGate
 
 set_tracing_disabled(True)
@@ -29,6 +41,7 @@ set_tracing_disabled(True)
 class Scripted(Model):
     def __init__(self, play: Play, agent: str) -> None:
         self.play, self.agent = play, agent
+        self.delegates, self.delegated = "transfer_to_helper", "{}"
 
     def answer(self, given: Any, tools: Any) -> list[Any]:
         if self.agent == "main":
@@ -44,8 +57,8 @@ class Scripted(Model):
             ResponseFunctionToolCall(
                 type="function_call",
                 call_id=call.id,
-                name="transfer_to_helper" if call.tool == "delegate" else call.tool,
-                arguments="{}" if call.tool == "delegate" else json.dumps(call.args),
+                name=self.delegates if call.tool == "delegate" else call.tool,
+                arguments=self.delegated if call.tool == "delegate" else json.dumps(call.args),
             )
             for call in calls
         ]
@@ -68,11 +81,27 @@ class Scripted(Model):
 class Driver(harness.Driver):
     framework = "openai-agents"
     package = "openai-agents"
+    cannot = {  # noqa: RUF012
+        "subagent": Cannot("The framework makes no agents.", "See `inner`."),
+        "plugin-changes": Cannot(
+            "Arguments do not change after the judgement: the tool is judged when it is called, with its final arguments.",
+            "None needed: earlier changes of a hook are judged.",
+        ),
+        "background": Cannot(
+            "A tool that has returned has ended: the framework knows no other.",
+            "Report programs that a tool starts with `client.guard` and `Result(background=...)`.",
+        ),
+        "generator": Cannot("A tool returns one result.", "Put `client.guard` around the generator."),
+    }
 
     async def open(self) -> None:
         self.stack = AsyncExitStack()
         self.client = self.world.client()
-        self.gate = InterlockGate(self.client, session=lambda context: self.world.session(context.context["conversation"]))
+        self.gate = InterlockGate(
+            self.client,
+            session=lambda context: self.world.session(context.context["conversation"]),
+            folder=str(self.world.folder),
+        )
         self.servers = []
         if "mcp" in self.world.name:
             command, args, env = self.world.mcp_command()
@@ -83,12 +112,33 @@ class Driver(harness.Driver):
         await self.stack.aclose()
         await self.client.close()
 
+    def tools(self) -> list[Any]:
+        made: list[Any] = [function_tool(f) for f in self.world.tools().values()]
+        said = "not from the tool"
+        for tool in made:
+            if self.way == "answers":
+                tool.tool_input_guardrails = [
+                    ToolInputGuardrail(lambda _: ToolGuardrailFunctionOutput.reject_content(said), name="answers")
+                ]
+            if self.way == "replaces":
+                tool.tool_output_guardrails = [
+                    ToolOutputGuardrail(lambda _: ToolGuardrailFunctionOutput.reject_content(said), name="replaces")
+                ]
+        return made
+
     def agent(self, play: Play) -> Agent[Any]:
-        tools: Any = [function_tool(f) for f in self.world.tools().values()]
-        helper = Agent(name="helper", model=Scripted(play, "helper"), tools=tools)
-        return self.gate.agent(
-            Agent(name="main", model=Scripted(play, "main"), tools=tools, handoffs=[helper], mcp_servers=self.servers)
-        )
+        helper = Agent(name="helper", model=Scripted(play, "helper"), tools=self.tools())
+        model, tools = Scripted(play, "main"), self.tools()
+        if self.way == "inner":
+            model.delegates, model.delegated = "delegate", '{"input":"help"}'
+            tools.append(helper.as_tool("delegate", "lets a helper do it"))
+        if self.way == "hosted":
+            tools.append(WebSearchTool())
+        handoffs: list[Any] = [] if self.way in {"inner", "later"} else [helper]
+        main = self.gate.agent(Agent(name="main", model=model, tools=tools, handoffs=handoffs, mcp_servers=self.servers))
+        if self.way == "later":
+            main.handoffs.append(helper)
+        return main.clone(name="copy") if self.way == "clone" else main
 
     def names(self, play: Play) -> dict[str, Any]:
         return {"model": Scripted(play, "main"), "tools": [function_tool(f) for f in self.world.tools().values()]}
@@ -103,7 +153,10 @@ class Driver(harness.Driver):
             async for _ in streamed.stream_events():
                 pass
             return self.end(streamed)
-        return self.end(await Runner.run(agent, "go", context=context))
+        try:
+            return self.end(await Runner.run(agent, "go", context=context))
+        except TypeError as err:
+            return End(raised=err)
 
     def end(self, result: Any) -> End:
         if result.interruptions:

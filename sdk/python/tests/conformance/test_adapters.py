@@ -14,12 +14,13 @@ import pytest
 from interlock_server import ROOT, Proxy, Server
 
 import interlock
-from conformance.harness import CASES, CONFORMANCE, SPEC, Driver, Play, World, check, write
+from conformance.harness import CASES, CONFORMANCE, SPEC, Driver, Play, Way, World, attempt, check, check_way, write
 from interlock._gate import Verdict
 
 framework = os.environ["ADAPTER"]
 driver: type[Driver] = importlib.import_module(f"conformance.{framework.replace('-', '_')}_driver").Driver
 held: dict[str, bool] = {}
+tried: set[str] = set()
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +41,21 @@ async def test_case(name: str, governed: Server, proxy: Proxy, tmp_path: Path) -
     held[name] = False
     await check(driver(World(governed, proxy, name, case.get("fault", ""), tmp_path)), case)
     held[name] = True
+
+
+@pytest.mark.parametrize("way", [way for way in driver.ways if way.run is not None], ids=lambda way: way.name)
+async def test_way(way: Way, governed: Server, proxy: Proxy, tmp_path: Path) -> None:
+    for number in range(2):
+        (tmp_path / str(number)).mkdir()
+    worlds = iter([tmp_path / "0", tmp_path / "1"])
+    await check_way(lambda: driver(World(governed, proxy, "way", "", next(worlds))), way)
+    tried.add(way.name)
+
+
+@pytest.mark.parametrize("way", driver.failures, ids=lambda way: way.name)
+async def test_a_failure_is_reported(way: Way, governed: Server, proxy: Proxy, tmp_path: Path) -> None:
+    await attempt(driver(World(governed, proxy, "way", "", tmp_path)), way, "read_note", {"path": "a"})
+    assert [(r.tool, r.ok, r.not_executed) for r in proxy.reports] == [(way.tool, False, False)]
 
 
 async def test_the_example(governed: Server, proxy: Proxy, tmp_path: Path) -> None:
@@ -74,6 +90,7 @@ def test_names_of_exceptions_exist() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _results() -> Iterator[None]:
     yield
-    # Written when every case has run; the check of docs/adapters.md compares it with what is committed.
-    if set(held) == set(CASES) - set(driver.cannot) and all(held.values()):
+    # Written when every case and way has been tried; the check of docs/adapters.md compares it with what is committed.
+    every = set(held) == set(CASES) - set(driver.cannot) and tried == {way.name for way in driver.ways if way.run is not None}
+    if every and all(held.values()) and not os.environ.get("NEWEST"):
         (CONFORMANCE / "results" / f"python-{framework}.json").write_text(write(driver, held))

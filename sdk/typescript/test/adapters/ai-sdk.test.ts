@@ -6,7 +6,7 @@ import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { z } from "zod";
 import { InterlockGate } from "../../src/ai-sdk.js";
 import type { Interlock } from "../../src/index.js";
-import { conform, type Driver, type End, type Play, type World } from "./harness.js";
+import { conform, type Driver, type End, type Play, type Running, type World } from "./harness.js";
 
 const usage: any = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
 
@@ -44,6 +44,15 @@ function scripted(play: Play, agent: string): MockLanguageModelV4 {
   });
 }
 
+/** A tool that yields its result in the end. */
+const yielding = (run: (given: any) => Promise<string>) =>
+  async function* (given: any) {
+    yield "...";
+    yield await run(given);
+  };
+
+const none = { reason: "The framework has no such way.", instead: "None." };
+
 class AISDK implements Driver {
   private client!: Interlock;
   private readonly gates = new Map<string, InterlockGate>();
@@ -65,26 +74,30 @@ class AISDK implements Driver {
 
   private gate(conversation: string): InterlockGate {
     let gate = this.gates.get(conversation);
-    if (!gate) this.gates.set(conversation, (gate = new InterlockGate(this.client.forSession(this.world.session(conversation)))));
+    if (!gate) this.gates.set(conversation, (gate = new InterlockGate(this.client.forSession(this.world.session(conversation)), { folder: this.world.folder })));
     return gate;
   }
 
-  private async invoke(play: Play, conversation: string, messages: ModelMessage[], stream = false): Promise<End> {
+  private async invoke(play: Play, conversation: string, messages: ModelMessage[], stream = false, { way, signal }: Running = {}): Promise<End> {
     const gate = this.gate(conversation);
     const tools: ToolSet = Object.fromEntries(
       this.world.tools().map(({ name, args, run }) => [
         name,
-        tool({ description: name, inputSchema: z.object(Object.fromEntries(args.map((arg) => [arg, z.string()]))), execute: (given: any) => run(given) }),
+        tool({ description: name, inputSchema: z.object(Object.fromEntries(args.map((arg) => [arg, z.string()]))), execute: way === "generator" ? yielding(run) : (given: any) => run(given) }),
       ]),
     );
+    if (way === "hosted") tools["web_search"] = { type: "provider", id: "openai.web_search", args: {}, isProviderExecuted: true, inputSchema: z.object({}) } as never;
     Object.assign(tools, await this.mcp?.tools());
     const delegate = tool({
       description: "Lets a helper do it.",
       inputSchema: z.object({ agent: z.string() }),
       execute: async () =>
-        (await generateText({ ...gate.settings({ model: scripted(play, "helper"), tools: { ...tools } }), prompt: "help", stopWhen: isStepCount(9) } as any)).text,
+        (await generateText({
+          ...(way === "inner" ? { model: scripted(play, "helper"), tools } : gate.settings({ model: scripted(play, "helper"), tools: { ...tools } })),
+          prompt: "help", stopWhen: isStepCount(9),
+        } as any)).text,
     });
-    const settings: any = { ...gate.settings({ model: scripted(play, "main"), tools: { ...tools, delegate } }), messages, stopWhen: isStepCount(9) };
+    const settings: any = { ...gate.settings({ model: scripted(play, "main"), tools: { ...tools, delegate } }), messages, stopWhen: isStepCount(9), ...(signal && { abortSignal: signal }) };
     let made: ModelMessage[];
     if (stream) {
       const result = streamText(settings);
@@ -102,9 +115,9 @@ class AISDK implements Driver {
     return { paused };
   }
 
-  async run(play: Play, conversation: string, stream: boolean): Promise<End> {
+  async run(play: Play, conversation: string, stream: boolean, how: Running): Promise<End> {
     const before = JSON.parse(this.kept.get(conversation) ?? "[]") as ModelMessage[];
-    return this.invoke(play, conversation, [...before, { role: "user", content: "go" }], stream);
+    return this.invoke(play, conversation, [...before, { role: "user", content: "go" }], stream, how);
   }
 
   async resume(play: Play, conversation: string, args: Record<string, string> | undefined): Promise<End> {
@@ -123,4 +136,21 @@ class AISDK implements Driver {
   }
 }
 
-conform({ framework: "ai-sdk", package: "ai", wire: (name) => name.replace(/^mcp__notes__/, ""), driver: (world) => new AISDK(world) });
+conform({
+  framework: "ai-sdk",
+  package: "ai",
+  ways: true,
+  cannot: {
+    clone: none,
+    later: none,
+    subagent: { reason: "The framework makes no agents.", instead: "See `inner`." },
+    "plugin-changes": {
+      reason: "Arguments that a callback changes are judged when the tool runs, as those of another call.",
+      instead: "None needed: the tool gets no arguments that were not judged.",
+    },
+    "plugin-answers": none,
+    "plugin-replaces": none,
+    background: { reason: "The result of a tool is its end.", instead: "Put `client.guard` around the work, and return a `Result` with `background`." },
+  },
+  wire: (name) => name.replace(/^mcp__notes__/, ""), driver: (world) => new AISDK(world),
+});

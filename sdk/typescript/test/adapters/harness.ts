@@ -7,7 +7,17 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, inject, test } from "vitest";
 import { parse as parseYaml } from "yaml";
 import { Interlock } from "../../src/index.js";
-import { Case, type Fault } from "../host.js";
+import { Case, type Attempt, type Fault } from "../host.js";
+
+/** How a call comes to the tool; see `way` in cases.yaml. */
+export type Way = "clone" | "inner" | "later" | "subagent" | "hosted" | "changes" | "answers" | "replaces" | "background" | "generator";
+
+/** More of how a conversation is run. */
+export interface Running {
+  way?: Way | undefined;
+  /** Cancels it. */
+  signal?: AbortSignal | undefined;
+}
 
 interface Turn {
   text?: string;
@@ -19,6 +29,11 @@ interface Step {
   helper?: Turn[];
   as?: string;
   stream?: boolean;
+  way?: Way;
+  many?: number;
+  hold?: boolean;
+  release?: boolean;
+  cancel?: "check" | "tool" | "report";
   decide?: "approve" | "reject";
   note?: string;
   restart?: boolean;
@@ -27,8 +42,11 @@ interface Step {
   move?: string;
   ran?: string[];
   told?: string[];
+  never_told?: string[];
+  folders?: string[];
   asked?: number;
   counted?: number;
+  refused?: boolean;
   paused?: boolean | "any";
   waits?: number;
   reads?: Record<string, string[]>;
@@ -52,7 +70,7 @@ const cases = contract.cases.filter((one) => (one.languages ?? ["typescript"]).i
 type TestCase = (typeof cases)[number];
 
 /** Tools by which frameworks let another agent take part. */
-const delegates = new Set(["delegate", "mcp__world__delegate", "Agent", "Task"]);
+const delegates = new Set(["delegate", "task", "transfer_to_agent", "mcp__world__delegate", "Agent", "Task"]);
 
 /** A tool's name without the prefix that a framework wants. */
 const bare = (name: string): string => name.replace(/^mcp__(world|notes)__/, "");
@@ -96,6 +114,11 @@ export class Play {
   }
 }
 
+/** The names of so many conversations. */
+function conversations(many: number): string[] {
+  return Array.from({ length: many }, (_, i) => `conversation ${i + 1}`);
+}
+
 /** How a conversation stands. */
 export interface End {
   paused: boolean;
@@ -109,6 +132,8 @@ export class World {
   private readonly bodies: string[] = [];
   private readonly log = join(this.folder, "notes.log");
   private readonly agent: Interlock;
+  /** Bodies wait for `release` while it is there. */
+  private held: { begun: () => void; released: Promise<void> } | undefined;
 
   constructor(
     readonly host: Case,
@@ -130,14 +155,14 @@ export class World {
   /** A client for the adapter; it is made anew for each process that is played. */
   client(): Interlock {
     const { server, namespace, token } = this.host;
-    const brief = ["down", "silent"].includes(this.spec.fault ?? "");
+    const brief = ["down", "silent"].includes(this.spec.fault ?? "") || this.spec.steps.some((step) => step.cancel);
     const client = new Interlock({ server, namespace, token, ...(brief && { timeoutMs: 1000 }) });
     return this.spec.fault === "adapter" ? broken(client) : client;
   }
 
   /** Sessions with a run in the case's first state; faults begin after them. */
   async prepare(): Promise<void> {
-    const names = new Set(this.spec.steps.map((step) => step.as ?? "main"));
+    const names = new Set(this.spec.steps.flatMap((step) => (step.many ? conversations(step.many) : [step.as ?? "main"])));
     for (const name of names) {
       const session = `${this.spec.name}-${name}-${randomUUID().slice(0, 8)}`;
       this.sessions.set(name, session);
@@ -185,6 +210,21 @@ export class World {
     }
   }
 
+  /** Has bodies wait. `begun` is when one has. */
+  hold(): { begun: Promise<void>; release: () => void } {
+    let begun = (): void => undefined;
+    let released = (): void => undefined;
+    const began = new Promise<void>((resolve) => (begun = resolve));
+    this.held = { begun, released: new Promise<void>((resolve) => (released = resolve)) };
+    return {
+      begun: began,
+      release: () => {
+        this.held = undefined;
+        released();
+      },
+    };
+  }
+
   session(conversation: string): string {
     return this.sessions.get(conversation)!;
   }
@@ -204,6 +244,10 @@ export class World {
       args: Object.keys(args),
       run: async (given) => {
         this.bodies.push(name);
+        if (this.held) {
+          this.held.begun();
+          await this.held.released;
+        }
         const fill = (text: string): string => text.replace(/\{(\w+)\}/g, (_, arg: string) => given[arg]!);
         if (throws) throw new Error(fill(throws));
         return name === "long" ? "x".repeat(95) : fill(returns!);
@@ -249,7 +293,7 @@ export interface Driver {
   /** Makes the adapter and the framework's objects. What the framework stores is kept from before. */
   open(): Promise<void>;
   /** Begins or continues a conversation with a message of the user. */
-  run(play: Play, conversation: string, stream: boolean): Promise<End>;
+  run(play: Play, conversation: string, stream: boolean, how: Running): Promise<End>;
   /** Continues what paused. */
   resume(play: Play, conversation: string, args: Record<string, string> | undefined): Promise<End>;
   /** Ends what `open` has begun. */
@@ -262,15 +306,24 @@ export interface Framework {
   /** The package that is pinned. */
   package: string;
   cannot?: Record<string, Cannot>;
+  /** The driver knows the ways of `way`, and cancels. */
+  ways?: boolean;
   /** The name that the framework has for a tool. */
   wire?: (tool: string) => string;
   driver(world: World): Driver;
 }
 
+/** Cases that a driver cannot try yet. */
+const untried = Object.fromEntries(
+  cases
+    .filter(({ steps }) => steps.some((step) => step.way ?? step.many ?? step.hold ?? step.cancel ?? step.folders))
+    .map(({ name }): [string, Cannot] => [name, { reason: "The tests of this adapter try it in a way of their own.", instead: "See them." }]),
+);
+
 /** Declares the tests of a framework, and writes its results. */
 export function conform(framework: Framework): void {
   const held: Record<string, boolean> = {};
-  const cannot = framework.cannot ?? {};
+  const cannot = { ...(!framework.ways && untried), ...framework.cannot };
   describe(framework.framework, () => {
     test("names only cases that there are", () => {
       const names = cases.map((one) => one.name);
@@ -280,7 +333,9 @@ export function conform(framework: Framework): void {
       if (spec.name in cannot) continue;
       test.concurrent(`${spec.name}: ${spec.what}`, async () => {
         held[spec.name] = false;
-        const host = await Case.begin(inject("control"), { workflows: [contract.workflow], policies: [{ role: "agent", meta: { tools: ["deploy"] }, ...contract.policy }] });
+        // Without a run, a policy of the role would judge alone.
+        const policies = spec.fault === "no-run" ? [] : [{ role: "agent", meta: { tools: ["deploy"] }, ...contract.policy }];
+        const host = await Case.begin(inject("control"), { workflows: [contract.workflow], policies });
         const world = new World(host, spec);
         try {
           await world.prepare();
@@ -309,16 +364,33 @@ export function conform(framework: Framework): void {
 async function check(framework: Framework, driver: Driver, world: World): Promise<void> {
   let play = new Play();
   let conversation = "main";
+  let left: { end: Promise<End>; play: Play; conversation: string; release: () => void } | undefined;
   await driver.open();
   try {
     for (const [number, step] of world.spec.steps.entries()) {
       const where = `step ${number + 1}`;
       let end: End = { paused: false };
-      if (step.run) {
+      if (step.many) {
+        end = await many(framework, driver, world, step);
+      } else if (step.run) {
         conversation = step.as ?? "main";
-        // Copies: a play is played once.
-        play = new Play({ main: [...step.run], helper: [...(step.helper ?? [])] }, framework.wire);
-        end = await driver.run(play, conversation, step.stream ?? false);
+        play = playOf(framework, step);
+        const how: Running = { way: step.way };
+        if (step.hold) {
+          const { begun, release } = world.hold();
+          const running = driver.run(play, conversation, step.stream ?? false, how);
+          left = { end: running, play, conversation, release };
+          await Promise.race([begun, running.then(() => Promise.reject(new Error(`${where}: ended before a body began`)))]);
+        } else if (step.cancel) {
+          end = await cancelled(step.cancel, driver, world, play, conversation, how);
+        } else if (step.refused || step.raises) {
+          end = await driver.run(play, conversation, step.stream ?? false, how).catch((raised: unknown) => ({ paused: false, raised }));
+        } else end = await driver.run(play, conversation, step.stream ?? false, how);
+      } else if (step.release) {
+        ({ play, conversation } = left!);
+        left!.release();
+        end = await left!.end;
+        left = undefined;
       } else if (step.decide) {
         await world.host.human({ approve: step.decide === "approve", note: step.note ?? "" });
         continue;
@@ -332,12 +404,49 @@ async function check(framework: Framework, driver: Driver, world: World): Promis
         await world.move(step.as ?? "main", step.move);
         continue;
       }
-      if (end.raised !== undefined && !step.raises) throw new Error(`${where}: the framework has thrown`, { cause: end.raised });
+      if (step.refused) expect(String(end.raised), `${where}: refused`).toMatch(/Interlock cannot judge/);
+      else if (end.raised !== undefined && !step.raises && !step.cancel) throw new Error(`${where}: the framework has thrown`, { cause: end.raised });
       await expectStep(where, world, play, end, step, conversation);
     }
   } finally {
+    left?.release();
+    await left?.end.catch(() => undefined);
     await driver.close();
   }
+}
+
+/** Copies: a play is played once. */
+function playOf(framework: Framework, step: Step): Play {
+  return new Play({ main: [...step.run!], helper: [...(step.helper ?? [])] }, framework.wire);
+}
+
+/** Runs many conversations at once; the runs of every second one are moved before. */
+async function many(framework: Framework, driver: Driver, world: World, step: Step): Promise<End> {
+  const names = conversations(step.many!);
+  await Promise.all(names.filter((_, i) => i % 2 === 1).map((name) => world.move(name, "READY")));
+  const ends = await Promise.all(names.map((name) => driver.run(playOf(framework, step), name, false, {})));
+  return ends.find((end) => end.raised !== undefined) ?? { paused: false };
+}
+
+/** Runs a conversation and cancels it at a place where the adapter waits. */
+async function cancelled(at: "check" | "tool" | "report", driver: Driver, world: World, play: Play, conversation: string, how: Running): Promise<End> {
+  const controller = new AbortController();
+  const rpc = { check: "CheckToolCall", report: "ReportToolCall", tool: undefined }[at];
+  if (rpc) await world.host.faults([{ rpc, do: "hang_after", times: 1 }]);
+  const held = at === "tool" ? world.hold() : undefined;
+  const running = driver.run(play, conversation, false, { ...how, signal: controller.signal }).catch((raised: unknown) => ({ paused: false, raised }));
+  if (held) await held.begun;
+  else await seen(world, rpc!);
+  controller.abort();
+  const end = await running.finally(() => held?.release());
+  await seen(world, "ReportToolCall");
+  await driver.close();
+  return end;
+}
+
+/** Waits until a request has come to the server. */
+async function seen(world: World, rpc: string): Promise<void> {
+  while (!(await world.host.attempts()).some((one) => one.rpc === rpc)) await new Promise((resolve) => setImmediate(resolve));
 }
 
 async function expectStep(where: string, world: World, play: Play, end: End, step: Step, conversation: string): Promise<void> {
@@ -347,9 +456,17 @@ async function expectStep(where: string, world: World, play: Play, end: End, ste
   const attempts = await world.host.attempts();
   const byCall = new Map(attempts.filter((a) => a.rpc === "ReportToolCall" && !delegates.has(a.tool ?? "")).map((a) => [a.key, a]));
   if (step.told) {
-    const told = [...byCall.values()].map((a) => `${bare(a.tool ?? "")} ${a.ok ? "ok" : "failed"}`);
+    const told = [...byCall.values()].map((a) => `${bare(a.tool ?? "")} ${outcomeOf(a)}`);
     expect(sorted(told), `${where}: told`).toEqual(sorted(step.told));
-    expect(attempts.filter((a) => a.rpc === "ReportToolCall" && !delegates.has(a.tool ?? "")).length, `${where}: reported once`).toBe(byCall.size);
+    // A report whose answer was lost is sent again.
+    if (!step.cancel) expect(attempts.filter((a) => a.rpc === "ReportToolCall" && !delegates.has(a.tool ?? "")).length, `${where}: reported once`).toBe(byCall.size);
+  }
+  for (const never of step.never_told ?? []) {
+    expect(attempts.filter((a) => a.rpc === "ReportToolCall").map((a) => `${bare(a.tool ?? "")} ${outcomeOf(a)}`), `${where}: never told`).not.toContain(never);
+  }
+  if (step.folders) {
+    const folders = new Set(attempts.filter((a) => a.rpc === "CheckToolCall").map((a) => String(a.request?.["folder"] ?? "")));
+    expect([...folders], `${where}: folders`).toEqual(step.folders.map(() => world.folder));
   }
   if (step.asked !== undefined) {
     const asked = new Set(attempts.filter((a) => a.rpc === "CheckToolCall" && !delegates.has(a.tool ?? "")).map((a) => a.key));
@@ -373,4 +490,9 @@ async function expectStep(where: string, world: World, play: Play, end: End, ste
     expect(offered, `${where}: offered`).toEqual(expect.arrayContaining(step.offered));
     expect(offered.filter((name) => (step.withheld ?? []).includes(name)), `${where}: withheld`).toEqual([]);
   }
+}
+
+function outcomeOf(report: Attempt): string {
+  if (report.request?.["background"]) return "background";
+  return report.request?.["outcome_unknown"] ? "unknown" : report.ok ? "ok" : "failed";
 }

@@ -5,11 +5,12 @@ import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { tool } from "@langchain/core/tools";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { MultiServerMCPClient } from "@langchain/mcp-adapters";
-import { createAgent } from "langchain";
+import { createDeepAgent } from "deepagents";
+import { createAgent, createMiddleware } from "langchain";
 import { z } from "zod";
 import type { Interlock } from "../../src/index.js";
 import { interlockMiddleware, threadId } from "../../src/langchain.js";
-import { conform, type Driver, type End, type Play, type World } from "./harness.js";
+import { conform, type Driver, type End, type Play, type Running, type Way, type World } from "./harness.js";
 
 /** Says what the play has next. */
 class Model extends BaseChatModel {
@@ -17,6 +18,8 @@ class Model extends BaseChatModel {
     private readonly play: Play,
     private readonly agent: string,
     private readonly offered: string[] = [],
+    /** The agent that speaks when the conversation is not the first's: a subagent has the same model. */
+    private readonly sub?: string,
   ) {
     super({});
   }
@@ -24,15 +27,17 @@ class Model extends BaseChatModel {
     return "scripted";
   }
   override bindTools(tools: { name?: string }[]): Model {
-    return new Model(this.play, this.agent, tools.map((one) => String(one.name)));
+    return new Model(this.play, this.agent, tools.map((one) => String(one.name)), this.sub);
   }
   private answer(messages: BaseMessage[]): { text: string; calls: { name: string; args: object; id: string; type: "tool_call" }[] } {
     if (this.agent === "main") this.play.offer(this.offered);
     for (const message of messages) {
       if (ToolMessage.isInstance(message)) this.play.saw(message.tool_call_id, message.text);
     }
-    const { text, calls } = this.play.next(this.agent);
-    return { text, calls: calls.map((c) => ({ name: c.tool, args: c.args, id: c.id, type: "tool_call" })) };
+    const first = messages.some((one) => HumanMessage.isInstance(one) && one.text === "go");
+    const { text, calls } = this.play.next(this.sub && !first ? this.sub : this.agent);
+    const task = { name: "task", args: { description: "help", subagent_type: "general-purpose" } };
+    return { text, calls: calls.map((c) => ({ ...(this.sub && c.tool === "delegate" ? task : { name: c.tool, args: c.args }), id: c.id, type: "tool_call" })) };
   }
   override async _generate(messages: BaseMessage[]): Promise<ChatResult> {
     const { text, calls } = this.answer(messages);
@@ -43,6 +48,28 @@ class Model extends BaseChatModel {
     const tool_call_chunks = calls.map((c, index) => ({ name: c.name, args: JSON.stringify(c.args), id: c.id, index, type: "tool_call_chunk" as const }));
     yield new ChatGenerationChunk({ text, message: new AIMessageChunk({ content: text, tool_call_chunks }) });
   }
+}
+
+/** Middleware of somebody else, between Interlock's and the tool. */
+function other(way?: Way): any[] {
+  if (way !== "answers" && way !== "replaces") return [];
+  const not = (id = ""): ToolMessage => new ToolMessage({ content: "not from the tool", tool_call_id: id });
+  return [
+    createMiddleware({
+      name: "other",
+      wrapToolCall: async (request, handler) => {
+        if (way === "replaces") await handler(request);
+        return not(request.toolCall.id);
+      },
+    }),
+  ];
+}
+
+function generator(run: (args: Record<string, string>) => Promise<string>): (args: any) => AsyncGenerator<string, string> {
+  return async function* (args) {
+    yield "soon";
+    return await run(args);
+  };
 }
 
 class LangChain implements Driver {
@@ -60,16 +87,17 @@ class LangChain implements Driver {
     this.client.close();
   }
 
-  private async agent(play: Play) {
-    const middleware = [interlockMiddleware(this.client, { session: threadId })];
+  private async agent(play: Play, way?: Way): Promise<any> {
+    const middleware = [interlockMiddleware(this.client, { session: threadId, folder: this.world.folder }), ...other(way)];
     const tools: any[] = this.world.tools().map(({ name, args, run }) =>
-      tool((given: any) => run(given), { name, description: name, schema: z.object(Object.fromEntries(args.map((arg) => [arg, z.string()]))) }),
+      tool(way === "generator" ? generator(run) : (given: any) => run(given), { name, description: name, schema: z.object(Object.fromEntries(args.map((arg) => [arg, z.string()]))) }),
     );
     if (this.world.usesMcp) {
       this.mcp ??= new MultiServerMCPClient({ mcpServers: { notes: { transport: "stdio", ...this.world.mcp() } } });
       tools.push(...(await this.mcp.getTools()));
     }
-    const helper = createAgent({ model: new Model(play, "helper"), tools, middleware });
+    if (way === "subagent") return createDeepAgent({ model: new Model(play, "main", [], "helper"), tools, middleware, checkpointer: this.saver } as any);
+    const helper = createAgent({ model: new Model(play, "helper"), tools, middleware: way === "inner" ? [] : middleware });
     const delegate = tool(
       async (_: unknown, config) => {
         const answer = await helper.invoke({ messages: [new HumanMessage("help")] }, { configurable: { thread_id: config.configurable?.["thread_id"] } });
@@ -77,21 +105,23 @@ class LangChain implements Driver {
       },
       { name: "delegate", description: "Lets a helper do it.", schema: z.object({ agent: z.string() }) },
     );
-    return createAgent({ model: new Model(play, "main"), tools: [...tools, delegate] as any[], middleware, checkpointer: this.saver } as any);
+    if (way === "hosted") tools.push({ type: "web_search" });
+    const agent = createAgent({ model: new Model(play, "main"), tools: [...tools, delegate] as any[], middleware, checkpointer: this.saver } as any);
+    return way === "clone" ? agent.withConfig({ tags: ["copy"] }) : agent;
   }
 
   private config(conversation: string) {
     return { configurable: { thread_id: this.world.session(conversation) } };
   }
 
-  async run(play: Play, conversation: string, stream: boolean): Promise<End> {
-    return this.invoke(play, { messages: [new HumanMessage("go")] }, conversation, stream);
+  async run(play: Play, conversation: string, stream: boolean, how: Running): Promise<End> {
+    return this.invoke(play, { messages: [new HumanMessage("go")] }, conversation, stream, how);
   }
 
-  private async invoke(play: Play, given: any, conversation: string, stream = false): Promise<End> {
-    const agent = await this.agent(play);
+  private async invoke(play: Play, given: any, conversation: string, stream = false, { way, signal }: Running = {}): Promise<End> {
+    const agent = await this.agent(play, way);
     try {
-      if (!stream) return { paused: "__interrupt__" in (await agent.invoke(given, this.config(conversation))) };
+      if (!stream) return { paused: "__interrupt__" in (await agent.invoke(given, { ...this.config(conversation), ...(signal && { signal }) })) };
       for await (const _ of await agent.stream(given, { ...this.config(conversation), streamMode: ["messages", "updates"] })) void _;
       return { paused: false };
     } catch (raised) {
@@ -111,4 +141,18 @@ class LangChain implements Driver {
   }
 }
 
-conform({ framework: "langchain", package: "langchain", wire: (name) => name.replace(/^mcp__notes__/, ""), driver: (world) => new LangChain(world) });
+conform({
+  framework: "langchain",
+  package: "langchain",
+  ways: true,
+  cannot: {
+    later: { reason: "An agent hands over to no other.", instead: "See `inner`." },
+    "plugin-changes": {
+      reason: "Arguments do not change after the judgement: those that middleware changes are judged again.",
+      instead: "None needed: the tool runs only with judged arguments.",
+    },
+    background: { reason: "A tool that has returned has ended: the framework knows no other.", instead: "Put `client.guard` around it and return a `Result` with `background`." },
+  },
+  wire: (name) => name.replace(/^mcp__notes__/, ""),
+  driver: (world) => new LangChain(world),
+});

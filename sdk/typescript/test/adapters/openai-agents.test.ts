@@ -1,9 +1,9 @@
 /** The OpenAI Agents SDK with a scripted model. */
-import { Agent, MCPServerStdio, RunState, run, setTracingDisabled, Usage, type Model, type ModelRequest, type ModelResponse, type StreamEvent } from "@openai/agents";
+import { Agent, MCPServerStdio, RunState, run, setTracingDisabled, tool, Usage, webSearchTool, type Model, type ModelRequest, type ModelResponse, type StreamEvent } from "@openai/agents";
 import { z } from "zod";
 import type { Interlock } from "../../src/index.js";
 import { InterlockGate } from "../../src/openai-agents.js";
-import { conform, type Driver, type End, type Play, type World } from "./harness.js";
+import { conform, type Driver, type End, type Play, type Running, type Way, type World } from "./harness.js";
 
 setTracingDisabled(true);
 
@@ -11,6 +11,7 @@ class Scripted implements Model {
   constructor(
     private readonly play: Play,
     private readonly agent: string,
+    private readonly delegate = "transfer_to_helper",
   ) {}
 
   async getResponse(request: ModelRequest): Promise<ModelResponse> {
@@ -24,8 +25,8 @@ class Scripted implements Model {
     const { text, calls } = this.play.next(this.agent);
     const output: any[] = calls.map((c) => ({
       type: "function_call", callId: c.id, status: "completed",
-      name: c.tool === "delegate" ? "transfer_to_helper" : c.tool,
-      arguments: c.tool === "delegate" ? "{}" : JSON.stringify(c.args),
+      name: c.tool === "delegate" ? this.delegate : c.tool,
+      arguments: c.tool !== "delegate" ? JSON.stringify(c.args) : this.delegate === "delegate" ? '{"input":"help"}' : "{}",
     }));
     if (calls.length === 0) output.push({ type: "message", role: "assistant", status: "completed", content: [{ type: "output_text", text }] });
     return { usage: new Usage(), output };
@@ -37,6 +38,13 @@ class Scripted implements Model {
   }
 }
 
+/** What comes between the model and a tool. */
+function plugin(way?: Way): object {
+  const not = async (): Promise<object> => ({ behavior: { type: "rejectContent", message: "not from the tool" } });
+  if (way === "answers") return { inputGuardrails: [{ type: "tool_input", name: "answers", run: not }] };
+  return way === "replaces" ? { outputGuardrails: [{ type: "tool_output", name: "replaces", run: not }] } : {};
+}
+
 class OpenAI implements Driver {
   private client!: Interlock;
   private gate!: InterlockGate;
@@ -46,7 +54,7 @@ class OpenAI implements Driver {
 
   async open(): Promise<void> {
     this.client = this.world.client();
-    this.gate = new InterlockGate(this.client, { session: (context) => this.world.session(context.context.conversation) });
+    this.gate = new InterlockGate(this.client, { session: (context) => this.world.session(context.context.conversation), folder: this.world.folder });
     if (this.world.usesMcp) {
       this.servers = [new MCPServerStdio({ name: "notes", ...this.world.mcp() })];
       await Promise.all(this.servers.map((server) => server.connect()));
@@ -58,16 +66,24 @@ class OpenAI implements Driver {
     this.client.close();
   }
 
-  private agent(play: Play): Agent<any, any> {
-    const tools = this.world.tools().map(({ name, args, run }) =>
-      this.gate.tool({
+  private agent(play: Play, way?: Way): Agent<any, any> {
+    const plain = way === "inner" || way === "later"; // tools that know nothing of Interlock
+    const tools: any[] = this.world.tools().map(({ name, args, run }) =>
+      (plain ? tool : this.gate.tool)({
         name, description: name, parameters: z.object(Object.fromEntries(args.map((arg) => [arg, z.string()]))),
         execute: (given: any) => run(given),
-        errorFunction: (_, err) => `it failed: ${(err as Error).message}`,
-      }),
+        errorFunction: (_: unknown, err: unknown) => `it failed: ${(err as Error).message}`,
+        ...plugin(way),
+      } as any),
     );
     const helper = new Agent<any>({ name: "helper", model: new Scripted(play, "helper"), tools });
-    return this.gate.agent(new Agent<any>({ name: "main", model: new Scripted(play, "main"), tools, handoffs: [helper], mcpServers: this.servers }));
+    if (way === "hosted") tools.push(webSearchTool());
+    if (way === "inner") tools.push(helper.asTool({ toolName: "delegate" }));
+    const handoffs = way === "inner" || way === "later" ? [] : [helper];
+    const model = new Scripted(play, "main", way === "inner" ? "delegate" : undefined);
+    const agent = this.gate.agent(new Agent<any>({ name: "main", model, tools, handoffs, mcpServers: this.servers }));
+    if (way === "later") agent.handoffs.push(helper);
+    return way === "clone" ? agent.clone({ name: "copy" }) : agent;
   }
 
   private end(result: { interruptions?: unknown[]; state: { toString(): string } }): End {
@@ -76,10 +92,10 @@ class OpenAI implements Driver {
     return { paused };
   }
 
-  async run(play: Play, conversation: string, stream: boolean): Promise<End> {
-    const agent = this.agent(play);
+  async run(play: Play, conversation: string, stream: boolean, { way, signal }: Running): Promise<End> {
+    const agent = this.agent(play, way);
     const context = { conversation };
-    if (!stream) return this.end(await run(agent, "go", { context }));
+    if (!stream) return this.end(await run(agent, "go", { context, ...(signal && { signal }) }));
     const streamed = await run(agent, "go", { context, stream: true });
     for await (const _ of streamed) void _;
     await streamed.completed;
@@ -103,6 +119,15 @@ class OpenAI implements Driver {
 conform({
   framework: "openai-agents",
   package: "@openai/agents",
+  ways: true,
+  cannot: {
+    subagent: { reason: "The framework makes no agents.", instead: "See `inner`." },
+    "plugin-changes": {
+      reason: "Arguments do not change after the judgement: they are a text that the model has written.", instead: "None needed: they run as they were judged.",
+    },
+    background: { reason: "A tool that has returned has ended: the framework knows no other.", instead: "Put `client.guard` around it and return a `Result` with `background`." },
+    generator: { reason: "A tool returns one result.", instead: "Put `client.guard` around the generator." },
+  },
   wire: (name) => name.replace(/^mcp__notes__/, ""),
   driver: (world) => new OpenAI(world),
 });

@@ -1,5 +1,5 @@
 // Package app holds the approval service's use cases: load, decide in the pure core
-// (package consent), commit, answer. It decides nothing itself, and it knows neither
+// (package consent), commit, answer. It makes no decision itself, and it knows neither
 // gRPC nor a particular store.
 package app
 
@@ -27,7 +27,7 @@ const (
 	kindAsk = "approval_ask"
 	// kindRetention is of the timers by which old approvals are dropped.
 	kindRetention = "approval_retention"
-	// kindWebhook, with the name of a receiver, is of the timers by which it is told.
+	// kindWebhook, with the name of a receiver, is of the timers by which it is notified.
 	kindWebhook = "approval_webhook"
 )
 
@@ -48,17 +48,17 @@ type Announcer interface {
 
 // Runs is the engine as the approval service sees it.
 type Runs interface {
-	// Settle tells that the approval that a run waits for is decided.
+	// Settle reports that the approval that a run waits for is decided.
 	Settle(ctx context.Context, namespace, runID, approvalID string) error
 	// Entry is that of the state that a run is in, or a branch of it; 0 when it has ended.
 	Entry(ctx context.Context, namespace, runID, branch string) (int64, error)
 }
 
-// Webhooks tells receivers outside of Interlock.
+// Webhooks notifies receivers outside of Interlock.
 type Webhooks interface {
 	// Receivers are their names: of [a-z0-9], and the same after a restart.
 	Receivers() []string
-	// Send tells one of them. An error means that it has to be tried again.
+	// Send notifies one of them. An error means that it has to be tried again.
 	Send(ctx context.Context, receiver string, n Notice) error
 }
 
@@ -67,9 +67,9 @@ type Definitions interface {
 	Machine(ctx context.Context, namespace, workflow string, version int64) (*workflow.Machine, error)
 }
 
-// Config is what the use cases work with. Runs, Webhooks and Definitions may be nil.
+// Config has the parts of the use cases. Runs, Webhooks and Definitions may be nil.
 type Config struct {
-	// Definitions tell what approving lets happen.
+	// Definitions show the effect of approving.
 	Definitions Definitions
 	Store       store.Store
 	Announce    Announcer
@@ -81,9 +81,10 @@ type Config struct {
 	Quota int64
 	// Leases are the most that a lease may have.
 	Leases consent.LeaseBounds
-	// Observe is told of the status of each approval that is made or decided; nil for nobody.
+	// Observe is notified of the status of each approval that is made or decided; nil if
+	// there is none.
 	Observe func(consent.Status)
-	// Timers learns how late timers are; nil for nobody.
+	// Timers learns how late timers are; nil if there is none.
 	Timers *sweep.Watch
 	// Clock is time.Now outside of tests.
 	Clock func() time.Time
@@ -108,7 +109,7 @@ type App struct {
 
 	changes  *wakeup.Hub
 	watchers *watchers
-	// settling has a slot for each decision that the engine is told of behind.
+	// settling has a slot for each decision that the engine is notified of behind.
 	settling chan struct{}
 	behind   sync.WaitGroup
 

@@ -69,10 +69,10 @@ func (b *Batch) check() error {
 	return nil
 }
 
-// at is the place of an item in the request.
+// at returns the place of an item in the request.
 func (b *Batch) at(i int) string { return fmt.Sprintf("/items/%d", i) }
 
-// tryBatch is one attempt.
+// tryBatch returns one attempt.
 func (a *App) tryBatch(ctx context.Context, caller Caller, b *Batch) ([]*Record, error) {
 	before, err := a.loadBatch(ctx, caller, b)
 	if err != nil {
@@ -153,8 +153,8 @@ func (a *App) loadBatch(ctx context.Context, caller Caller, b *Batch) ([]*Record
 	return records, nil
 }
 
-// onceBatch is the idempotency key of a batch and its owner: where a commit stays in one
-// shard, the first of its approvals.
+// onceBatch returns the idempotency key of a batch and its owner: where a commit stays in
+// one shard, the first of its approvals.
 func (a *App) onceBatch(caller Caller, b *Batch) (store.Key, once.Key) {
 	var content strings.Builder
 	for _, item := range b.Items {
@@ -168,7 +168,7 @@ func (a *App) onceBatch(caller Caller, b *Batch) (store.Key, once.Key) {
 	return store.Key{Namespace: caller.Namespace, Kind: "approval_batch", ID: hex.EncodeToString(sum[:])}, key
 }
 
-// likeness is what approvals have in common that are decided together.
+// likeness has the common parts of approvals that are decided together.
 type likeness struct {
 	kind                         consent.Kind
 	tool, capability             string
@@ -176,12 +176,12 @@ type likeness struct {
 	policyVersion                int64
 	workflow, state, event, into string
 	workflowVersion              int64
-	// data is the digest of what goes with the action, as it would be used.
+	// data is the digest of the action's data, as it would be used.
 	data string
 }
 
-// likeness is that of the approval. known is false when it is not known what asks: nothing is
-// like that.
+// likeness returns that of the approval. known is false when the asking rule is unknown: no
+// other is like that.
 func (r *Record) likeness() (l likeness, known bool) {
 	why := r.Because()
 	l = likeness{kind: r.Action.Kind, tool: r.subject("tool"), capability: r.subject("capability")}
@@ -218,7 +218,7 @@ func (b *Batch) alike(records []*Record) error {
 	return b.conflict(fault.FailedPrecondition, message, "DIFFERS", differing)
 }
 
-// conflict is a refusal that names items.
+// conflict returns a refusal that names items.
 func (b *Batch) conflict(reason fault.Reason, message, code string, items []int) *fault.Error {
 	ids := make([]string, len(items))
 	for i, at := range items {
@@ -259,7 +259,7 @@ func (a *App) together(records []*Record) error {
 }
 
 // judgeBatch casts the vote on each. When one refuses it, none has it, and the refusal names
-// all that do: who may not decide before what is decided already.
+// all that do: first callers without a right, then decided approvals.
 func (a *App) judgeBatch(caller Caller, b *Batch, before []*Record, now time.Time) ([]*transaction, error) {
 	by := consent.Approver{Name: caller.Principal.Name, Role: string(caller.Principal.Role)}
 	all := make([]*transaction, len(before))
@@ -308,10 +308,10 @@ func (a *App) judgeBatch(caller Caller, b *Batch, before []*Record, now time.Tim
 	return nil, e.Meta("approval_ids", strings.Join(ids, ","))
 }
 
-// settlers is how many runs are told of at once that what they wait for is decided.
+// settlers is how many runs are notified of at once that their approvals are decided.
 const settlers = 16
 
-// toldBatch tells those that wait for the approvals.
+// toldBatch notifies those that wait for the approvals.
 func (a *App) toldBatch(ctx context.Context, all []*transaction) {
 	ctx = context.WithoutCancel(ctx)
 	var work sync.WaitGroup

@@ -11,11 +11,11 @@ import (
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
-// command is what a caller wants of an approval.
+// command is a caller's request to an approval.
 type command struct {
 	caller Caller
-	// apply decides. It is called again with what is stored now when somebody
-	// else was faster.
+	// apply decides. It is called again with the stored record when another caller was
+	// faster.
 	apply func(r *Record, now time.Time) consent.Result
 	// usedBy is kept when the command uses the approval.
 	usedBy string
@@ -25,15 +25,15 @@ type command struct {
 	once once.Key
 }
 
-// change applies a command to an approval and commits what has changed, again from
-// the start when somebody else was faster. It answers the approval afterwards.
+// change applies a command to an approval and commits the changes, again from the start
+// when another caller was faster. It answers the approval afterwards.
 func (a *App) change(ctx context.Context, id string, c command) (*Record, error) {
 	key := approvalKey(c.caller.Namespace, id)
 	return retry.Do(ctx, "approval "+id, func() (*Record, error) { return a.try(ctx, key, c) })
 }
 
-// try is one attempt. What has become due is done first, and whatever comes of the
-// command: it may be refused only because of that.
+// try returns one attempt. Due changes are made first, regardless of the command's
+// outcome: it may be refused only because of them.
 func (a *App) try(ctx context.Context, key store.Key, c command) (*Record, error) {
 	before, err := a.load(ctx, key)
 	if err != nil {
@@ -70,7 +70,7 @@ func (a *App) try(ctx context.Context, key store.Key, c command) (*Record, error
 		if replayed { // the same request, at the same time
 			return a.load(ctx, key)
 		}
-		// A service that withdraws what it has asked does not wait any more.
+		// A service that withdraws a question does not wait any more.
 		if t.decided() && c.caller.Principal.Role != auth.Service {
 			a.tellEngine(context.WithoutCancel(ctx), t.after)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
-// Bounds of what is asked for, in bytes.
+// Bounds of a question, in bytes.
 const (
 	MaxSubject = 64 << 10
 	MaxData    = 1 << 20
@@ -36,10 +36,10 @@ type Question struct {
 	// Reuse returns the approval of this question that there is, as long as it says
 	// something (S7.6).
 	Reuse bool
-	// UsedBy is what would use it: with Reuse, one that was used just now is answered
-	// again, but for one that SettledUse has used.
+	// UsedBy is the act that would use it: with Reuse, one that was used just now is
+	// answered again, but for one that SettledUse has used.
 	UsedBy, SettledUse string
-	// Why is what made the caller ask.
+	// Why is the cause of the question.
 	Why Why
 }
 
@@ -96,7 +96,7 @@ var ids = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^` + typeid.Approval + `_[0-9A-Za-z_-]{1,120}$`)
 })
 
-// read checks a request, but for what the core does.
+// read checks a request, but for the checks of the core.
 func (q *Question) read() (consent.Request, error) {
 	req := consent.Request{
 		ID: q.ID, Action: consent.Action{Kind: q.Kind}, Editable: q.Editable, Asker: q.Asker, Message: q.Message, Terms: q.Terms,

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/once"
 )
 
-// Vote is what a caller says to an approval.
+// Vote is a caller's answer to an approval.
 type Vote struct {
 	Approve bool
 	Note    string
@@ -61,8 +61,8 @@ func (a *App) Decide(ctx context.Context, caller Caller, id string, v Vote) (*Re
 	})
 }
 
-// leased is a vote that gives a lease: it uses the approval, so that the lease alone says
-// which calls pass. A vote that does not grant gives none.
+// leased returns a vote that gives a lease: it uses the approval, so that the lease alone
+// says which calls pass. A vote that does not grant gives none.
 func leased(out consent.Result, now time.Time) consent.Result {
 	if out.Approval.Status != consent.Granted {
 		return out
@@ -94,7 +94,7 @@ func checkEdit(before *Record, out consent.Result) consent.Result {
 	return out
 }
 
-// once is the key of a vote: each caller has keys of their own.
+// once returns the key of a vote: each caller has keys of their own.
 func (v *Vote) once(name string) once.Key {
 	content := fmt.Sprintf("%t %q %q %q", v.Approve, v.Note, v.Edited, v.Digest)
 	if v.Lease != nil {

@@ -17,12 +17,12 @@ import (
 	"github.com/interlock-run/interlock/services/internal/sweep"
 )
 
-// Receivers are told by timers: the commit that makes an event sets one for each of
-// them, which stays until the receiver has taken the message. Each receiver has
-// timers of a kind of its own, and delivery looks at one kind at a time: so one
-// that is slow or dead holds up nobody else, and no approval.
+// Receivers are notified by timers: the commit that makes an event sets one for each of
+// them, which stays until the receiver has taken the message. Each receiver has timers of
+// a kind of its own, and delivery looks at one kind at a time: so one that is slow or
+// dead holds up no other receiver, and no approval.
 
-// told lists the events that receivers are told of.
+// told lists the events that receivers are notified of.
 var told = map[string]bool{
 	consent.EventRequested: true, consent.EventEscalated: true, consent.EventGranted: true,
 	consent.EventRejected: true, consent.EventExpired: true, consent.EventCancelled: true, consent.EventRestored: true,
@@ -49,10 +49,9 @@ const (
 	givesUp    = 24 * time.Hour
 )
 
-// Notice is what a receiver is told: what has happened to an approval, and how that
-// stands by now.
+// Notice is the message to a receiver: an event of an approval, and its present status.
 type Notice struct {
-	// ID is the event's: the receiver drops what it has seen.
+	// ID is the event's: the receiver drops duplicates.
 	ID   string
 	Type string
 	At   time.Time
@@ -61,7 +60,7 @@ type Notice struct {
 	Record *Record
 }
 
-// delivery is what the timer of a message keeps.
+// delivery is the data in the timer of a message.
 type delivery struct {
 	ID   string    `json:"id"`
 	Type string    `json:"type"`
@@ -70,10 +69,10 @@ type delivery struct {
 	Tries int `json:"tries,omitempty"`
 }
 
-// receiverKind is the kind of the timers of one receiver.
+// receiverKind returns the kind of the timers of one receiver.
 func receiverKind(receiver string) string { return kindWebhook + "_" + receiver }
 
-// deliveries are the timers by which receivers are told of an event.
+// deliveries returns the timers by which receivers are notified of an event.
 func (a *App) deliveries(r *Record, kind, eventID string, at time.Time) ([]store.Timer, error) {
 	if a.webhooks == nil || !told[kind] {
 		return nil, nil
@@ -99,7 +98,7 @@ func (a *App) deliveries(r *Record, kind, eventID string, at time.Time) ([]store
 	return timers, nil
 }
 
-// Deliver tells receivers until ctx ends. Any number of processes may deliver for one
+// Deliver sends to receivers until ctx ends. Any number of processes may deliver for one
 // store.
 func (a *App) Deliver(ctx context.Context) {
 	if a.webhooks == nil {
@@ -112,7 +111,7 @@ func (a *App) Deliver(ctx context.Context) {
 	all.Wait()
 }
 
-// deliverer sends what is due to one receiver, some at a time.
+// deliverer sends due messages to one receiver, some at a time.
 func (a *App) deliverer(receiver string) *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: a.store, Clock: a.now, Log: a.log, Kinds: []string{receiverKind(receiver)},
@@ -185,7 +184,7 @@ func (a *App) post(ctx context.Context, receiver string, n Notice) error {
 	return a.webhooks.Send(ctx, receiver, n)
 }
 
-// retryAfter is the pause after a try that has failed, counted from 1.
+// retryAfter returns the pause after a try that has failed, counted from 1.
 func retryAfter(tries int) time.Duration {
 	pause := firstRetry
 	for range tries - 1 {

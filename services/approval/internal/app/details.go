@@ -14,10 +14,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// Details are what helps a person to decide on one approval. Nothing depends on them: what
-// cannot be found is missing.
+// Details help a person to decide on one approval. No decision depends on them: parts that
+// cannot be found are missing.
 type Details struct {
-	// Unlocks is what becomes possible; nil when that is not known.
+	// Unlocks has the effect of a grant; nil when that is not known.
 	Unlocks *Unlocks
 	// Previous is the newest approval before that was granted for the same; nil for none.
 	Previous *Record
@@ -25,8 +25,7 @@ type Details struct {
 	Command *toolcall.Line
 }
 
-// Unlocks is what becomes possible once an approval is granted: the state in which a run then
-// is, and its tools.
+// Unlocks is the effect of a grant: the state in which a run then is, and its tools.
 type Unlocks struct {
 	State           string
 	ToolsRestricted bool
@@ -48,10 +47,10 @@ func (a *App) MayDecide(caller Caller, r *Record) (may bool, why string) {
 	return may, why
 }
 
-// detailTime is how long a reader waits for what only helps.
+// detailTime is how long a reader waits for details.
 const detailTime = 2 * time.Second
 
-// Details are those of an approval.
+// Details returns those of an approval.
 func (a *App) Details(ctx context.Context, r *Record) (d Details) {
 	ctx, cancel := context.WithTimeout(ctx, detailTime)
 	defer cancel()
@@ -80,7 +79,8 @@ func (a *App) missing(ctx context.Context, r *Record, what string, err error) {
 	a.log.LogAttrs(ctx, slog.LevelDebug, "a part of an approval cannot be shown", slog.String("approval_id", r.ID), slog.String("part", what), slog.Any("cause", err))
 }
 
-// unlocks is what the state says to which a grant leads: a call stays where it is.
+// unlocks returns the rules of the state to which a grant leads: a call stays where it
+// is.
 func (r *Record) unlocks(m *workflow.Machine, state string) *Unlocks {
 	if r.Action.Kind != consent.ToolCall {
 		state = r.subject("to")
@@ -92,7 +92,8 @@ func (r *Record) unlocks(m *workflow.Machine, state string) *Unlocks {
 	return &Unlocks{State: state, ToolsRestricted: view.ToolsRestricted, AllowedTools: view.AllowedTools, Instructions: view.Instructions}
 }
 
-// command is the command line that the data has, as the state judges it where that is known.
+// command returns the command line that the data has, as the state judges it where that is
+// known.
 func (r *Record) command(m *workflow.Machine, why *Why) *toolcall.Line {
 	data := r.Bound().Data
 	if data.IsZero() {
@@ -109,7 +110,8 @@ func (r *Record) command(m *workflow.Machine, why *Why) *toolcall.Line {
 	return toolcall.Explain(m, &at, call).Line
 }
 
-// previous is the newest approval before one that was granted for the same; nil for none.
+// previous returns the newest approval before one that was granted for the same; nil for
+// none.
 func (a *App) previous(ctx context.Context, r *Record) (*Record, error) {
 	page, err := a.store.List(ctx, store.Query{
 		Namespace: r.Namespace, Kind: KindApproval, Labels: map[string]string{labelGranted: r.topic()}, Descending: true, After: r.ID, Limit: 1,

@@ -23,7 +23,7 @@ type Lease struct {
 	Left int64
 }
 
-// codeLease is of refusals of what a lease asks for.
+// codeLease is the code of refused leases.
 const codeLease = "INVALID_LEASE"
 
 func badLease(pointer, format string, args ...any) error {
@@ -31,8 +31,8 @@ func badLease(pointer, format string, args ...any) error {
 	return e.Violate(pointer, codeLease, e.Message).Meta("code", codeLease)
 }
 
-// lease is the lease of a vote, but for when it is granted; nil for none. What it cannot be
-// given for is refused before the vote is cast.
+// lease returns the lease of a vote, but for when it is granted; nil for none. A lease
+// that cannot be given is refused before the vote is cast.
 func (a *App) lease(ctx context.Context, caller Caller, id string, v *Vote) (*consent.Lease, error) {
 	if v.Lease == nil {
 		return nil, nil //nolint:nilnil // most votes have none
@@ -81,10 +81,11 @@ func (a *App) lease(ctx context.Context, caller Caller, id string, v *Vote) (*co
 	return l, nil
 }
 
-// stateOf is the state that a call was asked about in; nil when no definitions are known.
+// stateOf returns the state that a call was asked about in; nil when no definitions are
+// known.
 func (a *App) stateOf(ctx context.Context, r *Record, why *Why) (*workflow.StateView, error) {
 	if a.definitions == nil {
-		return nil, nil //nolint:nilnil // the name of the tool tells what it is
+		return nil, nil //nolint:nilnil // the name of the tool shows its kind
 	}
 	m, err := a.definitions.Machine(ctx, r.Namespace, why.Workflow, why.WorkflowVersion)
 	if err != nil {
@@ -161,7 +162,7 @@ func (a *App) holds(ctx context.Context, namespace string, l *consent.Lease, now
 	return entry == l.Entry, nil
 }
 
-// left is how many calls a lease still admits.
+// left returns how many calls a lease still admits.
 func (a *App) left(ctx context.Context, namespace string, l *consent.Lease) (int64, error) {
 	counters, err := a.store.Counters(ctx, ledger.LeaseOf(namespace, l.ID))
 	if err != nil {
@@ -213,8 +214,8 @@ func (a *App) endLease(ctx context.Context, key store.Key, actor string, clear .
 	return Lease{next, left}, err
 }
 
-// EndLease is the timer that a restore sets on a record, if that is a lease: it may have been
-// revoked, or used, since the backup was made.
+// EndLease returns the timer that a restore sets on a record, if that is a lease: it may have
+// been revoked, or used, since the backup was made.
 func EndLease(record store.Record, now time.Time) (timer store.Timer, ends bool) {
 	if record.Key.Kind != ledger.KindLease || record.Labels["status"] != string(consent.LeaseActive) {
 		return timer, false

@@ -15,7 +15,7 @@ import (
 
 const (
 	// pageBytes ends a page early: data are up to 1 MiB each, and an answer must stay
-	// within what clients take.
+	// within the limits of clients.
 	pageBytes = 8 << 20
 	// readAhead is how many records are read from the store at once.
 	readAhead = 64
@@ -50,9 +50,9 @@ func (a *App) NotYet(by Caller, id string, err error) error {
 		document.Quote(id), askedWithin).Wrap(err)
 }
 
-// readable is true for all but agents that have not asked: for others an approval is
-// as if there were none. Credentials of a session see what it has asked, and what was
-// asked in the tree that it is the root of.
+// readable reports whether a caller may read the approval: all but agents that have not
+// asked: for others an approval is as if there were none. Credentials of a session see
+// its approvals, and those of the tree that it is the root of.
 func (r *Record) readable(p auth.Principal) bool {
 	if !p.Role.Drives() {
 		return true
@@ -100,7 +100,7 @@ func (a *App) List(ctx context.Context, caller Caller, q Query) (records []*Reco
 				return nil, "", err
 			}
 			query.After = r.ID
-			// What has expired may not be noted yet.
+			// Expiry may not be recorded yet.
 			if r = r.at(now); q.Standing == "" || r.Standing() == q.Standing {
 				records = append(records, r)
 			}

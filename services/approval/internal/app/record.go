@@ -15,19 +15,19 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Record is an approval with what the service knows in addition to it. It is immutable.
+// Record is an approval with additional facts of the service. It is immutable.
 type Record struct {
 	*consent.Approval
 	Namespace string
 	// RunID is the run that waits for it; empty for none.
 	RunID string
-	// UsedBy is what it was used for, such as a call's id.
+	// UsedBy is the act that it was used for, such as a call's id.
 	UsedBy string
-	// Why is what made the caller ask.
+	// Why is the cause of the question.
 	Why Why
 }
 
-// Why is what made somebody ask. It is not part of the question.
+// Why is the cause of a question. It is not part of the question.
 type Why struct {
 	Policy          string `json:"policy,omitempty"`
 	PolicyVersion   int64  `json:"policy_version,omitempty"`
@@ -38,7 +38,7 @@ type Why struct {
 	Entry           int64  `json:"entry,omitempty"`
 }
 
-// Because is Why, and what of it the subject says.
+// Because returns Why, completed from the subject.
 func (r *Record) Because() Why {
 	why := r.Why
 	if why.State == "" {
@@ -49,12 +49,12 @@ func (r *Record) Because() Why {
 	}
 	if why.WorkflowVersion == 0 {
 		version, _ := r.Action.Subject.Get("workflow_version")
-		why.WorkflowVersion, _ = strconv.ParseInt(string(version.AppendJSON(nil)), 10, 64) // 0 for what is none
+		why.WorkflowVersion, _ = strconv.ParseInt(string(version.AppendJSON(nil)), 10, 64) // 0 for an invalid one
 	}
 	return why
 }
 
-// subject is a text of the subject; empty for none.
+// subject returns a text of the subject; empty for none.
 func (r *Record) subject(name string) string {
 	v, _ := r.Action.Subject.Get(name)
 	if v.Kind() != document.String {
@@ -63,7 +63,7 @@ func (r *Record) subject(name string) string {
 	return v.Str()
 }
 
-// Standing is how an approval stands, in the contract's words.
+// Standing returns how an approval stands, in the contract's words.
 func (r *Record) Standing() consent.Status {
 	if r.Status == consent.Granted && !r.UsedAt.IsZero() {
 		return consent.Used
@@ -71,7 +71,7 @@ func (r *Record) Standing() consent.Status {
 	return r.Status
 }
 
-// DecidedBy is who has made the decision; empty when nobody has.
+// DecidedBy returns the maker of the decision; empty without one.
 func (r *Record) DecidedBy() string {
 	if r.Status == consent.Cancelled {
 		return r.By
@@ -88,21 +88,21 @@ func (r *Record) DecidedBy() string {
 	return ""
 }
 
-// of is true for the approval of a question: of this action and asker, on these terms,
-// for this run.
+// of reports whether this is the approval of a question: of this action and asker, on
+// these terms, for this run.
 func (r *Record) of(req *consent.Request, runID string) bool {
 	return r.RunID == runID && r.Question() == req.Question()
 }
 
-// with is the record of another form of its approval.
+// with returns the record of another form of its approval.
 func (r *Record) with(next *consent.Approval) *Record {
 	out := *r
 	out.Approval = next
 	return &out
 }
 
-// pass lets time pass for an approval. It expires when its time is up, and not when
-// somebody notes that.
+// pass lets time pass for an approval. It expires when its time is up, and not when that
+// is recorded.
 func pass(a *consent.Approval, now time.Time) consent.Result {
 	if now.After(a.ExpiresAt) {
 		now = a.ExpiresAt
@@ -110,8 +110,8 @@ func pass(a *consent.Approval, now time.Time) consent.Result {
 	return a.Tick(now)
 }
 
-// at is the record as it stands at a time, also when nobody has noted that yet: what
-// has expired does not look as if it could be granted.
+// at returns the record as it stands at a time, also before that is recorded: an expired
+// approval does not look as if it could be granted.
 func (r *Record) at(now time.Time) *Record { return r.with(pass(r.Approval, now).Approval) }
 
 func approvalKey(namespace, id string) store.Key {
@@ -120,7 +120,7 @@ func approvalKey(namespace, id string) store.Key {
 
 func (r *Record) key() store.Key { return approvalKey(r.Namespace, r.ID) }
 
-// timer is when the approval escalates or expires.
+// timer returns when the approval escalates or expires.
 func (r *Record) timer() store.TimerID { return store.TimerID{Key: r.key(), Name: "due"} }
 
 func (r *Record) labels() map[string]string {
@@ -132,12 +132,12 @@ func (r *Record) labels() map[string]string {
 	return labels
 }
 
-// labelGranted is of what was granted: what it is about. By it the last approval of the same
-// is found, without a look at any other.
+// labelGranted has the object of a granted approval. By it the last approval of the same is
+// found, without a look at any other.
 const labelGranted = "granted"
 
-// topic is what an approval is about, whatever the run and the data: calls of a capability, or an
-// event of a workflow.
+// topic returns the object of an approval, regardless of the run and the data: calls of a
+// capability, or an event of a workflow.
 func (r *Record) topic() string {
 	parts := []string{string(r.Action.Kind), r.subject("capability"), r.subject("tool")}
 	if r.Action.Kind != consent.ToolCall {
@@ -185,7 +185,8 @@ func (a *App) load(ctx context.Context, key store.Key) (*Record, error) {
 	}
 }
 
-// unknown is the same for an approval that is not there and for one that the caller may not see.
+// unknown returns the same for an approval that is not there and for one that the caller may not
+// see.
 func unknown(id string) error {
 	return fault.New(fault.NotFound, "there is no approval %s", document.Quote(id)).Wrap(store.ErrNotFound)
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// reasons are those of the core's refusals. What is not named is a
-// FAILED_PRECONDITION.
+// reasons are those of the core's refusals. Others give FAILED_PRECONDITION.
 var reasons = map[consent.Code]fault.Reason{
 	consent.CodeAsker:       fault.PermissionDenied,
 	consent.CodeNotEligible: fault.PermissionDenied,
@@ -27,7 +26,7 @@ var fields = map[consent.Code]string{
 	consent.CodeNote:        "/note",
 }
 
-// refused is a refusal of the core as a fault. It shows how the approval stands and
+// refused returns a refusal of the core as a fault. It shows how the approval stands and
 // the decision that there is: by whom, and when (S9.4).
 func refused(r *Record, refusal *consent.Refusal) error {
 	reason, named := reasons[refusal.Code]

@@ -17,14 +17,14 @@ import (
 // backup.
 const restoredName = "restored"
 
-// restored is what that timer keeps.
+// restored is the data of that timer.
 type restored struct {
 	// Of is the time of the backup.
 	Of time.Time `json:"of"`
 }
 
-// AskAgain is the timer that a restore sets on a record, if that is an approval which waits
-// for people: they may have decided it since the backup was made.
+// AskAgain returns the timer that a restore sets on a record, if that is an approval which
+// waits for people: they may have decided it since the backup was made.
 func AskAgain(record store.Record, of, now time.Time) (timer store.Timer, waits bool, err error) {
 	if record.Key.Kind != KindApproval || record.Labels["status"] != string(consent.Pending) {
 		return timer, false, nil

@@ -15,14 +15,13 @@ import (
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
-// asked is what is stored under a question: the approval that it was asked by last.
-// It is stored before that approval, which may live in another shard: who finds that
-// there is none yet makes it.
+// asked is the record of a question: the approval that asked it last. It is stored before
+// that approval, which may live in another shard: a caller that finds none yet makes it.
 type asked struct {
 	ApprovalID string `json:"approval_id"`
 }
 
-// askKey is where it is found which approval a question has, for a run.
+// askKey returns where it is found which approval a question has, for a run.
 func askKey(namespace, runID, question string) store.Key {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", question, runID))
 	return store.Key{Namespace: namespace, Kind: kindAsk, ID: hex.EncodeToString(sum[:])}
@@ -81,14 +80,14 @@ func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req co
 	return a.open(ctx, caller, req, q)
 }
 
-// repeatable is how long a use can be repeated, or taken over when it came to nothing. It is
-// shorter than decisions on calls are known by their ids: one that was made is not made again.
+// repeatable is how long a use can be repeated, or taken over when it failed. It is shorter
+// than decisions on calls are known by their ids: one that was made is not made again.
 const repeatable = time.Hour
 
 func (r *Record) useCanBeRepeated(now time.Time) bool { return now.Before(r.UsedAt.Add(repeatable)) }
 
-// speaks is true for an approval that tells whether its action may be done, or that
-// is about to.
+// speaks reports whether an approval answers whether its action may be done, or that is
+// about to.
 func (r *Record) speaks(now time.Time, q *Question) bool {
 	switch r.Standing() {
 	case consent.Pending, consent.Rejected:

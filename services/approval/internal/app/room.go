@@ -26,7 +26,7 @@ const (
 // labelAskedIn is of approvals without a run: where they were asked.
 const labelAskedIn = "asked_in"
 
-// crowd is a label that those have in common who share room: a run's, or else those
+// crowd returns a label that those have in common who share room: a run's, or else those
 // of the asker's tree of sessions.
 func crowd(runID string, asker consent.Asker) (name, value string) {
 	switch {
@@ -41,11 +41,11 @@ func crowd(runID string, asker consent.Asker) (name, value string) {
 	}
 }
 
-// quotaWaiting is what is counted of a principal: its questions about calls that wait.
+// quotaWaiting is the count of a principal: its questions about calls that wait.
 const quotaWaiting = "waiting"
 
-// counted are what the change makes of the quota of its asker. A store that does not span
-// shards cannot count in the same commit, and does not.
+// counted returns the effect of the change on the quota of its asker. A store that does
+// not span shards cannot count in the same commit, and does not.
 func (t *transaction) counted() []store.Counter {
 	if t.after.Action.Kind != consent.ToolCall || !t.app.store.Spans() {
 		return nil
@@ -67,7 +67,7 @@ func (t *transaction) counted() []store.Counter {
 	return []store.Counter{c}
 }
 
-// tooMany is the refusal of the quota, or the error as it is.
+// tooMany returns the refusal of the quota, or the error as it is.
 func tooMany(err error) error {
 	var limit *store.LimitError
 	if errors.As(err, &limit) && limit.Name == quotaWaiting {

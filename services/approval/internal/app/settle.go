@@ -12,8 +12,8 @@ import (
 // the decider gets the answer.
 const settleTimeout = 2 * time.Second
 
-// tellEngine tells the engine that an approval that it waits for is decided. This is for
-// speed: the engine's own timer makes it certain.
+// tellEngine notifies the engine that an approval that it waits for is decided. This is
+// for speed: the engine's own timer makes it certain.
 func (a *App) tellEngine(ctx context.Context, r *Record) {
 	if a.runs == nil || r.RunID == "" || r.Action.Kind == consent.ToolCall {
 		return
@@ -21,12 +21,12 @@ func (a *App) tellEngine(ctx context.Context, r *Record) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	if err := a.runs.Settle(ctx, r.Namespace, r.RunID, r.ID); err != nil {
-		a.log.LogAttrs(ctx, slog.LevelDebug, "the engine could not be told of a decision; its timer will",
+		a.log.LogAttrs(ctx, slog.LevelDebug, "a decision could not be reported to the engine; its timer will",
 			slog.String("approval_id", r.ID), slog.String("run_id", r.RunID), slog.Any("cause", err))
 	}
 }
 
-// tellEngineBehind does so without waiting, unless many are being told already. It may
+// tellEngineBehind does so without waiting, unless many are under way already. It may
 // outlive the sweep that calls it.
 func (a *App) tellEngineBehind(ctx context.Context, r *Record) {
 	ctx = context.WithoutCancel(ctx)

@@ -24,7 +24,7 @@ func (a *App) Sweep(ctx context.Context) {
 	a.behind.Wait()
 }
 
-// SweepOnce fires what is due now.
+// SweepOnce fires due timers.
 func (a *App) SweepOnce(ctx context.Context) { a.sweeper().Once(ctx) }
 
 func (a *App) sweeper() *sweep.Sweeper {
@@ -78,13 +78,13 @@ func (a *App) fire(ctx context.Context, timer store.Timer) error {
 	return nil
 }
 
-// retentionTimer is when a decided approval is dropped.
+// retentionTimer returns when a decided approval is dropped.
 func (r *Record) retentionTimer() store.TimerID {
 	return store.TimerID{Key: store.Key{Namespace: r.Namespace, Kind: kindRetention, ID: r.ID}, Name: "drop"}
 }
 
-// forget drops an approval that is old, and before it what names it: of a question
-// whose approval is gone it could not be told whether that is yet to be made.
+// forget drops an approval that is old, and before it the records that name it: a
+// question whose approval is gone would look as if that were yet to be made.
 func (a *App) forget(ctx context.Context, timer store.Timer) error {
 	key := approvalKey(timer.Key.Namespace, timer.Key.ID)
 	r, err := a.load(ctx, key)
@@ -125,7 +125,7 @@ func (a *App) forget(ctx context.Context, timer store.Timer) error {
 	return nil
 }
 
-// SweepAndSettle fires what is due now, and returns when the engine was told of it.
+// SweepAndSettle fires due timers, and returns when the engine was notified of it.
 func (a *App) SweepAndSettle(ctx context.Context) {
 	a.SweepOnce(ctx)
 	a.behind.Wait()

@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
-// transaction is a change of one approval: the record, its events, its timers and
-// those by which receivers are told, in one commit.
+// transaction is a change of one approval: the record, its events, its timers and those
+// by which receivers are notified, in one commit.
 type transaction struct {
 	app *App
 	// before is nil for a new approval.
@@ -23,7 +23,7 @@ type transaction struct {
 	once          once.Key
 	// lease is granted with it; nil for none.
 	lease *consent.Lease
-	// clear are timers that have done what they are for.
+	// clear are timers that have served their purpose.
 	clear []store.TimerID
 }
 
@@ -39,7 +39,7 @@ func (t *transaction) announce(actor string, events []consent.Event) {
 	}
 }
 
-// decided is true when this is the change that has made the decision.
+// decided reports whether this is the change that has made the decision.
 func (t *transaction) decided() bool {
 	return t.after.Status.Final() && (t.before == nil || !t.before.Status.Final())
 }
@@ -61,7 +61,7 @@ func (t *transaction) commit(ctx context.Context) (replayed bool, err error) {
 	return result.Replayed, nil
 }
 
-// committed tells those of this process that care of the change.
+// committed notifies observers in this process of the change.
 func (t *transaction) committed() {
 	t.app.Changed(t.after.Namespace, KindApproval, t.after.ID)
 	if t.app.observe != nil && (t.before == nil || t.decided()) {

@@ -7,9 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 )
 
-// Consume uses a granted approval for the action of a digest, once (S7.6). The same
-// use again is the same. insteadOf is a use that came to nothing, which this one takes over;
-// empty for none.
+// Consume uses a granted approval for the action of a digest, once (S7.6). The same use
+// again is the same. insteadOf is a failed use, which this one takes over; empty for none.
 func (a *App) Consume(ctx context.Context, caller Caller, id, digest, usedBy, insteadOf string) (*Record, error) {
 	return a.change(ctx, id, command{caller: caller, usedBy: usedBy, apply: func(r *Record, now time.Time) consent.Result {
 		switch used := r.Standing() == consent.Used && r.Digest == digest; {
@@ -23,7 +22,7 @@ func (a *App) Consume(ctx context.Context, caller Caller, id, digest, usedBy, in
 	}})
 }
 
-// Void notes that what was granted cannot be done any more (S9.1), once.
+// Void notes that the granted action cannot be done any more (S9.1), once.
 func (a *App) Void(ctx context.Context, caller Caller, id, reason string) (*Record, error) {
 	return a.change(ctx, id, command{caller: caller, apply: func(r *Record, now time.Time) consent.Result {
 		if r.Status == consent.Stale {
@@ -43,5 +42,5 @@ func (a *App) Cancel(ctx context.Context, caller Caller, id, reason string) (*Re
 	}})
 }
 
-// done is the result of a command that was carried out before.
+// done returns the result of a command that was carried out before.
 func done(r *Record) consent.Result { return consent.Result{Approval: r.Approval} }

@@ -11,8 +11,8 @@ import (
 // looked at.
 const waitingPage = 64
 
-// Waiting is how many approvals wait for a decision, and since when the oldest of them does,
-// as far as few of them tell: each that waits has one timer.
+// Waiting returns how many approvals wait for a decision, and since when the oldest of them
+// does, by the timers of a few: each that waits has one timer.
 func (a *App) Waiting(ctx context.Context) (number int64, since time.Time, err error) {
 	backlog, err := a.store.Backlog(ctx, KindApproval)
 	if err != nil || backlog.Timers[KindApproval] == 0 {

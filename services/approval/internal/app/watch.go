@@ -47,8 +47,8 @@ func (a *App) Wait(ctx context.Context, caller Caller, id string, send func(*Rec
 	}
 }
 
-// mostSent bounds what a watcher is known to have seen. Beyond it, one that is slow
-// may see a change again.
+// mostSent bounds the changes that a watcher is known to have seen. Beyond it, one that
+// is slow may see a change again.
 const mostSent = 4096
 
 // Watch sends every approval of the caller's namespace that changes from now on, until
@@ -72,7 +72,7 @@ func (a *App) Watch(ctx context.Context, caller Caller, send func(*Record) error
 			case err != nil:
 				return err
 			case r.Version <= sent[id]:
-				continue // it was told of twice: by this process, and by an event
+				continue // it was notified of twice: by this process, and by an event
 			}
 			if err := send(r); err != nil {
 				return err
@@ -122,7 +122,7 @@ func (ws *watchers) join(namespace string) (*watcher, func()) {
 	}
 }
 
-// wake tells the watchers of a namespace that an approval may have changed.
+// wake informs the watchers of a namespace that an approval may have changed.
 func (ws *watchers) wake(namespace, id string) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -144,7 +144,7 @@ func (w *watcher) add(id string) {
 	}
 }
 
-// take returns what has changed since the last time.
+// take returns the changes since the last time.
 func (w *watcher) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

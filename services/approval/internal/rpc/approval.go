@@ -47,7 +47,7 @@ func approvalProto(r *app.Record) *approvalv1.Approval {
 	return out
 }
 
-// seen is an approval as the caller sees it.
+// seen returns an approval as the caller sees it.
 func (s *Approvals) seen(by app.Caller, r *app.Record) *approvalv1.Approval {
 	out := approvalProto(r)
 	may, why := s.App.MayDecide(by, r)
@@ -55,7 +55,7 @@ func (s *Approvals) seen(by app.Caller, r *app.Record) *approvalv1.Approval {
 	return out
 }
 
-// detailed adds what helps a person to decide.
+// detailed adds the details that help a person to decide.
 func detailed(out *approvalv1.Approval, d app.Details) {
 	out.Command = protomap.CommandLine(d.Command)
 	if u := d.Unlocks; u != nil {
@@ -76,7 +76,7 @@ func whyOf(w *approvalv1.Why) app.Why {
 	}
 }
 
-// whyProto is nil when nothing is known.
+// whyProto returns nil when the cause is unknown.
 func whyProto(w app.Why) *approvalv1.Why {
 	if w == (app.Why{}) {
 		return nil

@@ -1,5 +1,5 @@
 // Package rpc serves the contract of approvals over gRPC: it translates between the
-// contract's messages and the use cases, and decides nothing.
+// contract's messages and the use cases, and makes no decision.
 package rpc
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
-// defaultPageSize is how many a page has that says nothing.
+// defaultPageSize is the size of a page without a given one.
 const defaultPageSize = 100
 
 // Approvals serves ApprovalService.

@@ -16,7 +16,7 @@ import (
 const definitionBytes = 64 << 20
 
 // Definitions reads workflows and processes through the engine's contract, with the approval
-// service's own credentials. Versions are immutable, so what is kept is always right.
+// service's own credentials. Versions are immutable, so the cache is always right.
 type Definitions struct {
 	workflows enginev1.WorkflowServiceClient
 	compile   definition.Flags
@@ -30,7 +30,7 @@ func NewDefinitions(workflows enginev1.WorkflowServiceClient, compile definition
 	return &Definitions{workflows: workflows, compile: compile, kept: snapshot.New[string, *workflow.Machine](definitionBytes)}
 }
 
-// Forget drops what is kept.
+// Forget clears the cache.
 func (d *Definitions) Forget() { d.kept.Clear() }
 
 // Machine implements app.Definitions.

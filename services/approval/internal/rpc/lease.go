@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
-// leaseTerms is nil for none.
+// leaseTerms returns the terms, nil for none.
 func leaseTerms(t *approvalv1.LeaseTerms) *consent.LeaseTerms {
 	if t == nil {
 		return nil

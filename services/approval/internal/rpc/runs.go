@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/services/approval/internal/app"
 )
 
-// Runs tells the engine through its contract, with the approval service's own
+// Runs informs the engine through its contract, with the approval service's own
 // credentials.
 type Runs struct{ service enginev1.RunServiceClient }
 

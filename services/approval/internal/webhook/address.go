@@ -31,7 +31,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// publicBase is where people reach the gateway, without a slash at the end.
+// publicBase returns where people reach the gateway, without a slash at the end.
 func publicBase(text string) (string, error) {
 	if text == "" {
 		return "", nil

@@ -9,12 +9,12 @@ import (
 	"github.com/interlock-run/interlock/services/approval/internal/app"
 )
 
-// message is what a receiver gets. What an agent has written, which the message to
-// the approvers and the subject may be, is data: show it as such.
+// message is the body for a receiver. Text of an agent, which the message to the
+// approvers and the subject may be, is data: show it as such.
 type message struct {
-	// ID is the event's, by which receivers drop what they have seen.
+	// ID is the event's, by which receivers drop duplicates.
 	ID string `json:"id"`
-	// Type is what has happened, such as approval.requested.
+	// Type is the kind of event, such as approval.requested.
 	Type string `json:"type"`
 	// Time is when.
 	Time      time.Time `json:"time"`

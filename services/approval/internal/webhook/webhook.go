@@ -1,5 +1,5 @@
-// Package webhook sends what happens to approvals to receivers outside of Interlock,
-// as signed JSON over HTTP.
+// Package webhook sends events of approvals to receivers outside of Interlock, as signed
+// JSON over HTTP.
 package webhook
 
 import (
@@ -39,7 +39,7 @@ type Receivers struct {
 
 var _ app.Webhooks = (*Receivers)(nil)
 
-// New makes receivers, or says what is wrong with the configuration.
+// New makes receivers, or describes the problem with the configuration.
 func New(cfg Config) (*Receivers, error) {
 	r := &Receivers{urls: map[string]string{}, secret: cfg.Secret, client: client()}
 	for _, text := range cfg.URLs {
@@ -67,7 +67,7 @@ func client() *http.Client {
 	}
 }
 
-// nameOf is a receiver's name: it tells nothing of the URL, which may hold a secret.
+// nameOf returns a receiver's name: it does not reveal the URL, which may hold a secret.
 func nameOf(url string) string {
 	sum := sha256.Sum256([]byte(url))
 	return hex.EncodeToString(sum[:6])

@@ -1,7 +1,7 @@
-// Package app holds the engine's use cases: load what a decision depends on, decide in
-// the pure core, commit, return what came of it. It decides nothing itself: package
-// authority decides who may do what, and package workflow what follows. It knows neither
-// gRPC nor a particular store.
+// Package app holds the engine's use cases: load the facts of a decision, decide in the
+// pure core, commit, return the outcome. It makes no decision itself: package authority
+// decides on rights, and package workflow on consequences. It knows neither gRPC nor a
+// particular store.
 package app
 
 import (
@@ -19,19 +19,21 @@ import (
 )
 
 // pageBytes ends a page early: contexts and data are user's, up to 1 MiB each, and an
-// answer must stay within what clients take.
+// answer must stay within the limits of clients.
 const pageBytes = 8 << 20
 
 // App is the engine's use cases over one store.
 type App struct {
-	// Approvals asks humans. Without it what needs an approval is refused.
+	// Approvals asks humans. Without it transitions that need an approval are refused.
 	Approvals Approvals
-	// Sessions tells the trees of sessions. Without it each is its own root.
+	// Sessions gives the trees of sessions. Without it each is its own root.
 	Sessions Sessions
-	// Shared reads what approvals rest on. Without it nobody can be asked where something
-	// is named.
+	// Shared reads the facts that approvals rest on. Without it questions that name such
+	// facts are refused.
 	Shared Shared
-	// SharedState tells what shared states say. Without it no evidence is in them.
+	// Trees returns the digests of workspaces. Without it they are not known, unless callers send them.
+	Trees Trees
+	// SharedState gives the values of shared states. Without it no evidence is in them.
 	SharedState SharedState
 
 	store    store.Store
@@ -44,9 +46,11 @@ type App struct {
 	runs     *snapshot.Cache[store.Key, *workflow.Run]
 	past     *snapshot.Cache[checkpoint, *workflow.Run]
 	changes  *wakeup.Hub
-	// sessions reads which sessions have ended; ended is what it read last, which commits check.
+	// sessions reads which sessions have ended; ended is its last result, which commits check.
 	sessions *sessionread.Reader
 	ended    *snapshot.Cache[store.Key, end]
+
+	lastTrees lastTrees
 
 	Quotas    Quotas
 	Retention Retention
@@ -55,7 +59,7 @@ type App struct {
 	Definitions definition.Flags
 	// Enforcement is written into workflows that name none when they are registered.
 	Enforcement workflow.Enforcement
-	// Timers learns how late timers are; nil for nobody.
+	// Timers learns how late timers are; nil if there is none.
 	Timers *sweep.Watch
 
 	pageBytes, looked int // see the constants; less in tests
@@ -94,7 +98,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 	return a
 }
 
-// Caches are what it keeps in memory.
+// Caches returns its caches in memory.
 func (a *App) Caches() []snapshot.Use {
 	return []snapshot.Use{a.machines.UseBytes("engine_definitions"), a.runs.UseBytes("engine_runs"), a.past.UseBytes("engine_past_runs")}
 }

@@ -15,20 +15,19 @@ import (
 )
 
 // A transition that waits for humans is parked in its run's record, by the id of an
-// approval; the approval service has the approval of that id, and its votes. Whatever
-// happens in between - a service that cannot be reached, a crash after any step -
-// the run's own record decides, and the effect of a decision happens once: by the
-// commit that takes the id out of the run. A durable timer of the run, set by the
-// commit that parks, makes certain that both sides come to know: that the approval is
-// made, that its decision is carried out, and that nobody is asked in vain.
+// approval; the approval service has the approval of that id, and its votes. In all cases
+// in between - a service that cannot be reached, a crash after any step - the run's own
+// record decides, and the effect of a decision happens once: by the commit that takes the
+// id out of the run. A durable timer of the run, set by the commit that parks, makes
+// certain that both sides come to know: that the approval is made, that its decision is
+// carried out, and that no question stays without a use.
 
-// inTime bounds what a caller waits for the approval service. What was not done
-// after that the timer does.
+// inTime bounds the wait of a caller for the approval service. The timer does the rest.
 const inTime = 2 * time.Second
 
-// tellApprovals tells the approval service at once what a commit has parked, and what
-// nobody waits for any more, but for settled, whose outcome its caller tells. What fails
-// the timers make good.
+// tellApprovals informs the approval service at once of the approvals that a commit has
+// parked, and of those no longer awaited, but for settled, whose outcome its caller
+// reports. Timers repeat failures.
 func (a *App) tellApprovals(ctx context.Context, steps []*step, settled string) {
 	var cancel context.CancelFunc
 	for _, s := range steps {
@@ -53,7 +52,7 @@ func (a *App) tellApprovals(ctx context.Context, steps []*step, settled string) 
 	}
 }
 
-// note logs what the timer will try again.
+// note logs a failure that the timer will try again.
 func (a *App) note(ctx context.Context, what, approvalID string, err error) {
 	if err != nil {
 		a.log.LogAttrs(ctx, slog.LevelInfo, "an approval cannot be "+what+" now, and is later",
@@ -100,7 +99,7 @@ func (a *App) ask(ctx context.Context, key store.Key, run *workflow.Run, approva
 	default:
 		return err
 	}
-	// What made it void may have come first, and found nothing to withdraw.
+	// The cause that made it void may have come first, and found no approval to withdraw.
 	if run, err = a.loadRun(ctx, key); err != nil {
 		return err
 	}
@@ -110,7 +109,7 @@ func (a *App) ask(ctx context.Context, key store.Key, run *workflow.Run, approva
 	return a.conclude(ctx, key, approvalID)
 }
 
-// kindOf is what a transition of a machine is to the people who decide on it.
+// kindOf returns the kind of a transition of a machine, for the people who decide on it.
 func kindOf(m definition.Compiled) consent.Kind {
 	if m.Process != nil {
 		return consent.ProcessStep

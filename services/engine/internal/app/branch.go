@@ -21,8 +21,8 @@ type Bind struct {
 	SessionID string
 }
 
-// Bind gives a branch of a run's fork to a session: what the session does from
-// then on is judged in that branch alone.
+// Bind gives a branch of a run's fork to a session: later acts of the session are judged
+// in that branch alone.
 //
 // The run and the session's binding may live in different shards, so this takes
 // two commits: the run first, then the binding. A crash in between leaves a
@@ -54,9 +54,9 @@ func (a *App) Bind(ctx context.Context, caller Caller, req Bind) (*View, error) 
 	return a.Get(ctx, caller, Target{SessionID: req.SessionID}, true)
 }
 
-// rebind makes a session drive the branch that it was given; what it drove in
-// another run is paused. A session that works in the branch without being bound
-// to it keeps the binding that it has.
+// rebind makes a session drive the branch that it was given; another run that it drove is
+// paused. A session that works in the branch without being bound to it keeps the binding
+// that it has.
 func (a *App) rebind(ctx context.Context, caller Caller, req Bind) error {
 	h := a.newHandover(caller, req.SessionID, req.RunID)
 	h.Target.Branch = req.Branch

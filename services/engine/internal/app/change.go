@@ -26,8 +26,10 @@ type request struct {
 	session string
 	// settles is the approval whose decision this carries out.
 	settles string
-	// dry decides, and commits nothing.
+	// dry decides, without a commit.
 	dry bool
+	// tree is the digest of the workspace's files, as the caller observes it; empty for none.
+	tree string
 	// to is the version that the run moves to; only of migrations.
 	to definition.Compiled
 }
@@ -39,7 +41,7 @@ func (r request) subject() string {
 	return "the run of session " + r.target.SessionID
 }
 
-// refusedFor is why a request fails before the machine is asked, or nil.
+// refusedFor returns why a request fails before the machine is asked, or nil.
 func (r request) refusedFor(refusal *authority.Refusal, run *workflow.Run, m definition.Compiled) error {
 	switch {
 	case r.op == authority.Answer && m.Process == nil:
@@ -56,9 +58,9 @@ func (r request) refusedFor(refusal *authority.Refusal, run *workflow.Run, m def
 	}
 }
 
-// change decides whether the caller may change a run, steps it, and commits what came of
-// it; again from the start when another request was faster. Then it tells the approval
-// service what the commit has parked. Every change of a run that exists takes this way.
+// change decides whether the caller may change a run, steps it, and commits the outcome;
+// again from the start when another request was faster. Then it informs the approval
+// service of the parked approvals. Every change of a run that exists takes this way.
 func (a *App) change(ctx context.Context, caller Caller, r request) (*Outcome, error) {
 	fresh := r.dry // no commit finds out that it was decided on old records
 	done, err := retry.Do(ctx, r.subject(), func() (*committed, error) {
@@ -73,7 +75,7 @@ func (a *App) change(ctx context.Context, caller Caller, r request) (*Outcome, e
 	return done.outcome, nil
 }
 
-// changeOnce makes one try. It loses the race when what refuses it may be old.
+// changeOnce makes one try. It loses the race when the refusal may rest on old records.
 func (s *scene) changeOnce(ctx context.Context, caller Caller, r request) (*committed, error) {
 	d, err := s.decideOn(ctx, r)
 	if err != nil {
@@ -83,7 +85,7 @@ func (s *scene) changeOnce(ctx context.Context, caller Caller, r request) (*comm
 		return s.answerRefused(ctx, d)
 	}
 	f := newFamily(s.app, caller, s)
-	f.dry = r.dry
+	f.dry, f.tree = r.dry, r.tree
 	command, err := f.fillIn(ctx, d.aim.At, d.m, r.command)
 	if err != nil {
 		return nil, err
@@ -98,13 +100,13 @@ func (s *scene) changeOnce(ctx context.Context, caller Caller, r request) (*comm
 		}
 	}
 	if r.dry {
-		return f.foresee(ctx, d, stepped)
+		return f.dryRun(ctx, d, stepped)
 	}
 	return f.commit(ctx, d, stepped, r)
 }
 
-// foresee is what the steps would come to. It has no steps to carry out.
-func (f *family) foresee(ctx context.Context, d decision, s *step) (*committed, error) {
+// dryRun returns the outcome that the steps would have. It has no steps to carry out.
+func (f *family) dryRun(ctx context.Context, d decision, s *step) (*committed, error) {
 	after, err := f.after(ctx, d.aim.Asked)
 	if err != nil {
 		return nil, err
@@ -114,9 +116,9 @@ func (f *family) foresee(ctx context.Context, d decision, s *step) (*committed, 
 	return &committed{outcome: outcome}, err
 }
 
-// answerRefused is what came of a request that is refused: the first answer, for a repeat
-// of one that was not (S6.5). What a cached record refuses counts as a lost race, so that
-// the next try decides again on fresh ones.
+// answerRefused returns the outcome of a request that is refused: the first answer, for a
+// repeat of one that was not (S6.5). A refusal by a cached record counts as a lost race,
+// so that the next try decides again on fresh ones.
 func (s *scene) answerRefused(ctx context.Context, d decision) (*committed, error) {
 	if d.aim.Asked.Run != nil {
 		first, err := s.app.firstAnswer(ctx, runKey(s.namespace, d.aim.Asked.Run.ID), d.key)
@@ -130,7 +132,7 @@ func (s *scene) answerRefused(ctx context.Context, d decision) (*committed, erro
 	return nil, d.refusal
 }
 
-// decision is what a request is carried out on, or why it fails.
+// decision is the object of a request, or why it fails.
 type decision struct {
 	aim authority.Aim
 	m   definition.Compiled

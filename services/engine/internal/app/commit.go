@@ -52,7 +52,7 @@ func (f *family) commit(ctx context.Context, d decision, s *step, r request) (*c
 	result, err := a.commit(ctx, batch)
 	if err != nil {
 		for _, s := range f.steps {
-			a.runs.Drop(s.key) // whatever happened, the snapshot may be old now
+			a.runs.Drop(s.key) // in any case, the snapshot may be old now
 		}
 		return nil, retry.Fault(err)
 	}
@@ -147,13 +147,12 @@ func (f *family) unbind(ctx context.Context, s *step, r request, batch *store.Ba
 	return nil, nil
 }
 
-// view shows a run after the commit. What an entry that has just begun has
-// counted is nothing.
+// view shows a run after the commit. A new entry has no counts.
 func (f *family) view(ctx context.Context, at workflow.View) (*View, error) {
 	s := f.stepOf(at.ID)
 	if s != nil && (s.before == nil || at.Entry > s.before.Entries) {
 		v := newView(at, s.m)
-		return v, f.app.addEvidence(ctx, f.caller.Namespace, v)
+		return v, f.app.addEvidence(ctx, f.caller.Namespace, v, f.tree)
 	}
-	return f.app.view(ctx, f.caller.Namespace, at)
+	return f.app.view(ctx, f.caller.Namespace, at, f.tree)
 }

@@ -20,8 +20,8 @@ func (a *App) approvalOf(ctx context.Context, key store.Key, approvalID string) 
 	return approval, err
 }
 
-// conclude tells the approval service the outcome of what it has asked, when the
-// run does not wait for it any more, and ends the timer. It can be done again.
+// conclude reports the outcome of a question to the approval service, when the run does
+// not wait for it any more, and ends the timer. It can be done again.
 func (a *App) conclude(ctx context.Context, key store.Key, approvalID string) error {
 	approval, err := a.approvalOf(ctx, key, approvalID)
 	if err != nil {
@@ -75,7 +75,7 @@ func (e ending) why() string {
 	return why
 }
 
-// endOf finds in the run's history, from when it was asked, what has settled an
+// endOf finds in the run's history, from when it was asked, the entry that settled an
 // approval.
 func (a *App) endOf(ctx context.Context, key store.Key, approval *Approval) (ending, error) {
 	asked, _ := approval.Action.Subject.Get("run_version")

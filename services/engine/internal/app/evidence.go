@@ -13,15 +13,15 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
-// SharedState is the shared state of a session, as evidence asks for it. What it cannot
-// tell it says in Written.Unknown.
+// SharedState is the shared state of a session, as evidence asks for it. Written.Unknown
+// explains unknown values.
 type SharedState interface {
 	Written(ctx context.Context, namespace, session, pointer string, byWhom bool) (evidence.Written, error)
 }
 
-// evidenceFor is how the evidence of a run stands for an event, or for a transition that
-// was parked; nothing where that does not ask for any. What was read is a precondition
-// of the commit: an edit that was allowed since makes it fail.
+// evidenceFor returns how the evidence of a run stands for an event, or for a transition
+// that was parked; none where that does not ask for any. The reads are a precondition of
+// the commit: an edit that was allowed since makes it fail.
 func (f *family) evidenceFor(ctx context.Context, at workflow.View, m definition.Compiled, event string) (evidence.Standings, error) {
 	if !m.AsksEvidence(at.State, event) {
 		return nil, nil
@@ -32,10 +32,10 @@ func (f *family) evidenceFor(ctx context.Context, at workflow.View, m definition
 		return nil, err
 	}
 	f.scene.checks = append(f.scene.checks, store.Check{Key: key, Version: version})
-	return f.app.judge(ctx, f.caller.Namespace, at, m.Machine, record)
+	return f.app.judge(ctx, f.caller.Namespace, at, m.Machine, record, f.treeFor(ctx, &at, m.Machine, &record))
 }
 
-// observed is what has been observed of a family, and the version of that.
+// observed returns the observations of a family, and their version.
 func (a *App) observed(ctx context.Context, key store.Key) (evidence.Record, int64, error) {
 	stored, err := a.store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -51,9 +51,13 @@ func (a *App) observed(ctx context.Context, key store.Key) (evidence.Record, int
 	return record, stored.Version, nil
 }
 
-// judge tells how the evidence of a run stands for a lane.
-func (a *App) judge(ctx context.Context, namespace string, at workflow.View, m *workflow.Machine, record evidence.Record) (evidence.Standings, error) {
+// judge returns the standings of the evidence of a run for a lane. tree is the digest of the workspace's files now, empty
+// when that is not known.
+func (a *App) judge(
+	ctx context.Context, namespace string, at workflow.View, m *workflow.Machine, record evidence.Record, tree string,
+) (evidence.Standings, error) {
 	basis := at.EvidenceOf(record, a.clock().UTC())
+	basis.Tree = tree
 	specs := m.Evidence()
 	for i := range specs {
 		spec := &specs[i]
@@ -84,7 +88,7 @@ func (a *App) judge(ctx context.Context, namespace string, at workflow.View, m *
 }
 
 // addEvidence adds to a view how the evidence of its workflow stands.
-func (a *App) addEvidence(ctx context.Context, namespace string, v *View) error {
+func (a *App) addEvidence(ctx context.Context, namespace string, v *View, tree string) error {
 	specs := v.Machine.Evidence()
 	if len(specs) == 0 {
 		return nil
@@ -93,7 +97,7 @@ func (a *App) addEvidence(ctx context.Context, namespace string, v *View) error 
 	if err != nil {
 		return err
 	}
-	standings, err := a.judge(ctx, namespace, v.At, v.Machine, record)
+	standings, err := a.judge(ctx, namespace, v.At, v.Machine, record, tree)
 	if err != nil {
 		return err
 	}
@@ -104,7 +108,7 @@ func (a *App) addEvidence(ctx context.Context, namespace string, v *View) error 
 	return nil
 }
 
-// voidResumed voids what was observed before a pause: nobody has watched the files in the
+// voidResumed voids observations from before a pause: the files were not watched in the
 // meantime. It concerns the whole family.
 func (f *family) voidResumed(ctx context.Context, s *step, batch *store.Batch) error {
 	declared := false
@@ -128,7 +132,7 @@ func (f *family) voidResumed(ctx context.Context, s *step, batch *store.Batch) e
 	return nil
 }
 
-// source is where what a caller sends comes from: only an operator is more than an agent.
+// source returns the source of a caller's data: only an operator is more than an agent.
 func (c Caller) source() evidence.Source {
 	if c.who().Role == authority.Agent {
 		return evidence.Agent

@@ -15,21 +15,23 @@ import (
 	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
-// family is the runs that one request changes, in one commit: a run, those that
-// it has invoked or cancels, and those that wait for it. They share a shard, so
-// nothing can come between a child's end and its parent's step (S5.5).
+// family is the runs that one request changes, in one commit: a run, those that it has
+// invoked or cancels, and those that wait for it. They share a shard, so no change can
+// come between a child's end and its parent's step (S5.5).
 type family struct {
 	app    *App
 	caller Caller
 	now    time.Time
-	// scene is what the change was decided on.
+	// scene has the facts that the change was decided on.
 	scene *scene
 	steps []*step
-	// dry is true when nothing of it will be committed.
+	// dry is true when it will not be committed.
 	dry bool
+	// tree is the digest of the files of treeOf, once it is known; as the caller says where treeOf is empty.
+	tree, treeOf string
 }
 
-// step is one run of a family and what came of its command.
+// step is one run of a family and the outcome of its command.
 type step struct {
 	key    store.Key
 	before *workflow.Run // nil when it is new
@@ -64,9 +66,9 @@ func (f *family) stepOn(ctx context.Context, id string, cmd workflow.Command) (*
 	return f.step(run, m, cmd), nil
 }
 
-// fillIn adds to a command what the core cannot know: the branch that it is
-// meant for, the workflow that it would invoke, and the id of the approval that it
-// would wait for.
+// fillIn adds to a command the facts that the core cannot know: the branch that it is
+// meant for, the workflow that it would invoke, and the id of the approval that it would
+// wait for.
 func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Compiled, cmd workflow.Command) (workflow.Command, error) {
 	switch c := cmd.(type) {
 	case workflow.Fire:
@@ -122,8 +124,8 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 // notAsked stands for the approval that a dry run would ask for.
 const notAsked = "dry_run"
 
-// askable gives an event the id of the approval that it may have to wait for, or says
-// why nobody could ever grant that.
+// askable gives an event the id of the approval that it may have to wait for, or says why
+// that could never be granted.
 func (f *family) askable(m definition.Compiled, fire workflow.Fire) workflow.Fire {
 	if f.app.Approvals == nil {
 		fire.Unasked = "this engine has no approval service to ask"
@@ -144,8 +146,8 @@ func (f *family) askable(m definition.Compiled, fire workflow.Fire) workflow.Fir
 // an id for the run, in the parent's shard. No machine stands for a workflow that
 // is not registered (S5.6).
 //
-// What an agent has registered is not a workflow either to one that is not an
-// agent's: it could invoke what the agent likes.
+// A workflow of an agent may not be invoked from one that is not an agent's: the agent
+// could change it at will.
 func (f *family) newChild(ctx context.Context, run *workflow.Run, name string) (definition.Compiled, string, error) {
 	a, namespace := f.app, f.caller.Namespace
 	latest, err := a.Workflow(ctx, namespace, name, 0)
@@ -183,7 +185,7 @@ func (f *family) newChild(ctx context.Context, run *workflow.Run, name string) (
 	return m, id, nil
 }
 
-// follow adds what a change brings about in other runs.
+// follow adds the effects of a change on other runs.
 func (f *family) follow(ctx context.Context, s *step, r request) error {
 	if r.session != "" {
 		s.out.Run.SessionID, s.out.Entry.SessionID = r.session, r.session
@@ -207,9 +209,8 @@ func (f *family) follow(ctx context.Context, s *step, r request) error {
 	return nil
 }
 
-// consequences are a child that was invoked, those that nobody waits for any
-// more, and the run that waited for this one. ended is a child that has ended by
-// itself.
+// consequences returns a child that was invoked, those no longer awaited, and the run
+// that waited for this one. ended is a child that has ended by itself.
 func (f *family) consequences(ctx context.Context, s *step, ended string) error {
 	if child := s.out.Spawned; child != nil {
 		m, err := f.app.machine(ctx, s.key.Namespace, child.Run.Workflow, child.Run.WorkflowVersion)
@@ -233,7 +234,7 @@ func (f *family) consequences(ctx context.Context, s *step, ended string) error 
 	return f.tellParent(ctx, s)
 }
 
-// abandon cancels a run that nobody waits for any more, and what it has invoked.
+// abandon cancels a run that is no longer awaited, and its invoked runs.
 func (f *family) abandon(ctx context.Context, id string) error {
 	s, err := f.stepOn(ctx, id, workflow.Cancel{Reason: "the run that invoked it has moved on", Actor: f.caller.Principal.Name})
 	if err != nil || !s.out.Changed {
@@ -257,7 +258,7 @@ func (f *family) tellParent(ctx context.Context, child *step) error {
 	return f.consequences(ctx, s, child.key.ID)
 }
 
-// stepOf is the step that changes a run, or nil when none does.
+// stepOf returns the step that changes a run, or nil when none does.
 func (f *family) stepOf(runID string) *step {
 	for _, s := range f.steps {
 		if s.key.ID == runID && s.out.Changed {
@@ -267,7 +268,7 @@ func (f *family) stepOf(runID string) *step {
 	return nil
 }
 
-// runs are those that the steps change.
+// runs returns those that the steps change.
 func (f *family) runs() []*workflow.Run {
 	var runs []*workflow.Run
 	for _, s := range f.steps {
@@ -285,7 +286,7 @@ func (f *family) after(ctx context.Context, asked authority.Place) (authority.Pl
 	var seen []string
 	for id := asked.Run.ID; ; {
 		if slices.Contains(seen, id) {
-			// What was cached is old: the commit would find out too.
+			// The cached record is old: the commit would find out too.
 			return at, &store.ConflictError{Key: f.key(id)}
 		}
 		seen = append(seen, id)

@@ -17,7 +17,7 @@ import (
 
 // A run that has ended long ago is forgotten, with all that it has invoked. Calls of a
 // session that drives no run may pass. So a session's binding stays as it is, always, and
-// keeps its run: what a session is bound to is either there, or every call is denied.
+// keeps its run: the run of a session is either there, or every call is denied.
 
 // kindForget owns the timers of runs that are to be forgotten.
 const kindForget = "run_retention"
@@ -33,11 +33,12 @@ const (
 	// lookAgain is when a run is looked at again that is still needed.
 	lookAgain = time.Hour
 	// bindingsKept is how long it counts which runs are bound. A run that has ended is bound
-	// to no other session any more, so what is old names too many at worst.
+	// to no other session any more, so an old list has too many at worst.
 	bindingsKept = time.Minute
 )
 
-// kept is how long runs are kept: what was answered to their callers is not kept for less.
+// kept returns how long runs are kept: the answers to their callers are not kept for
+// less.
 func (r Retention) kept() time.Duration {
 	if r.Runs <= 0 {
 		return 0
@@ -45,7 +46,8 @@ func (r Retention) kept() time.Duration {
 	return max(r.Runs, once.Kept)
 }
 
-// forgetTimer is set by the commit that ends a run which no other has invoked.
+// forgetTimer returns the timer set by the commit that ends a run which no other has
+// invoked.
 func (s *step) forgetTimer(retention Retention) []store.Timer {
 	run := &s.out.Run
 	ended := run.Status.Ended() && (s.before == nil || !s.before.Status.Ended())
@@ -159,7 +161,7 @@ func (a *App) unneeded(ctx context.Context, namespace string, root *workflow.Run
 	return family, nil
 }
 
-// invoked are the runs that a run has invoked and that are still there.
+// invoked returns the runs that a run has invoked and that are still there.
 func (a *App) invoked(ctx context.Context, run store.Key) (runs []*workflow.Run, err error) {
 	seen := map[string]bool{}
 	for after := int64(0); ; {
@@ -199,7 +201,7 @@ type bound struct {
 	runs map[string]map[string]bool
 }
 
-// boundRuns are the runs of a namespace that sessions are bound to.
+// boundRuns returns the runs of a namespace that sessions are bound to.
 func (a *App) boundRuns(ctx context.Context, namespace string) (map[string]bool, error) {
 	a.bound.mu.Lock()
 	defer a.bound.mu.Unlock()

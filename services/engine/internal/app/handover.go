@@ -20,15 +20,15 @@ type handover struct {
 	paused  []*workflow.Run
 }
 
-// newHandover prepares one for a session, which may be empty: then nothing is bound.
+// newHandover prepares one for a session, which may be empty: then it has no effect.
 func (a *App) newHandover(caller Caller, session, runID string) *handover {
 	return &handover{
 		scene: a.newScene(caller, Target{RunID: runID, SessionID: session}, true), caller: caller, session: session,
 	}
 }
 
-// drive adds to the batch what makes the session drive a run, or a branch of it, or
-// nothing without a session. aim is that run, if there is one yet.
+// drive adds to the batch the changes that make the session drive a run, or a branch of
+// it, or none without a session. aim is that run, if there is one yet.
 func (h *handover) drive(ctx context.Context, op authority.Op, aim authority.Aim, runID, branch string) error {
 	refusal, err := h.permit(ctx, op, aim)
 	switch {
@@ -46,6 +46,15 @@ func (h *handover) drive(ctx context.Context, op authority.Op, aim authority.Aim
 	record := h.bindings[h.session]
 	next := bindingData(authority.Binding{RunID: runID, Branch: branch, Ended: binding.Ended})
 	h.batch.Puts = append(h.batch.Puts, store.Put{Key: record.Key, Expect: record.Version, Data: next})
+	root := runID
+	if aim.At.Run != nil {
+		root = aim.At.Run.Root()
+	}
+	if now != nil && now.Root() != root {
+		if err := h.takeOver(ctx, now, root); err != nil {
+			return err
+		}
+	}
 	if now == nil || !authority.Pauses(binding, now, aim.At.Run) {
 		return nil
 	}
@@ -66,7 +75,7 @@ func (h *handover) pause(ctx context.Context, now *workflow.Run) error {
 			return err
 		}
 		// The decision to leave was made on the run as it was before: it is made again on
-		// the paused one, which somebody may have taken hold of since.
+		// the paused one, which another caller may have held since.
 		return &store.ConflictError{Key: runKey(h.namespace, now.ID)}
 	}
 	top := now.ID
@@ -94,7 +103,7 @@ func (h *handover) pause(ctx context.Context, now *workflow.Run) error {
 	return f.addSteps(&h.batch)
 }
 
-// commit makes the handover durable, with what else the batch holds.
+// commit makes the handover durable, with the rest of the batch.
 func (h *handover) commit(ctx context.Context) (store.Result, error) {
 	if home := h.home(); home != nil {
 		if err := h.addChecks(&h.batch, *home); err != nil {
@@ -108,7 +117,7 @@ func (h *handover) commit(ctx context.Context) (store.Result, error) {
 	return result, retry.Fault(err)
 }
 
-// home is a key of the batch's shard, or nil for an empty batch.
+// home returns a key of the batch's shard, or nil for an empty batch.
 func (h *handover) home() *store.Key {
 	switch {
 	case len(h.batch.Puts) > 0:

@@ -13,9 +13,9 @@ import (
 // the tool result of a number.
 type Position struct{ Version, Result int64 }
 
-// History returns what happened to a run after a position, oldest first, at most
-// limit entries, and the position that the next page begins after: none when there
-// can be no more. A page of large entries has less than limit of them.
+// History returns the changes of a run after a position, oldest first, at most limit
+// entries, and the position that the next page begins after: none when there can be no
+// more. A page of large entries has less than limit of them.
 //
 // Tool results come after the change that made the version they came at.
 func (a *App) History(ctx context.Context, caller Caller, runID string, after Position, limit int) (entries []Entry, next Position, err error) {
@@ -34,7 +34,7 @@ func (a *App) History(ctx context.Context, caller Caller, runID string, after Po
 		}
 		if from == nil {
 			if len(entries) == 0 && after == (Position{}) {
-				// Tell a run without a history from one that never was.
+				// Distinguish a run without a history from one that never was.
 				_, err = a.cachedRun(ctx, key)
 			}
 			return entries, Position{}, err
@@ -49,7 +49,7 @@ func (a *App) History(ctx context.Context, caller Caller, runID string, after Po
 	return entries, Position{changes.after, results.after}, nil
 }
 
-// earlier is the stream that the next entry comes from; nil at the end of both.
+// earlier returns the stream that the next entry comes from; nil at the end of both.
 func earlier(ctx context.Context, changes, results *stream) (*stream, error) {
 	change, err := changes.peek(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *stream) peek(ctx context.Context) (*Entry, error) {
 	return s.head, nil
 }
 
-// next removes what peek has answered.
+// next removes the entry that peek returned.
 func (s *stream) next() (Entry, int) {
 	entry, stored := *s.head, s.read[0]
 	s.head, s.read, s.after = nil, s.read[1:], stored.Version

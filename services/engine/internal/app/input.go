@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/once"
 )
 
-// parseObject reads a caller's JSON object; nothing at all is a missing value.
+// parseObject reads a caller's JSON object; an empty text is a missing value.
 func parseObject(field string, src []byte) (document.Value, error) {
 	if len(src) == 0 {
 		return document.Value{}, nil
@@ -43,11 +43,11 @@ func requestKey(caller Caller, idempotencyKey, digest string) once.Key {
 	return once.Key{Name: "request/" + once.NameBy(caller.Principal, idempotencyKey), Digest: digest}
 }
 
-// causeName is the name of what followed from one cause, which no caller's key may be
-// taken for: callers know what Interlock's events are called.
+// causeName returns the name of the consequence of a cause. A caller's key cannot equal
+// it, although callers know the names of Interlock's events.
 func causeName(cause string) string { return "cause/" + cause }
 
-// digest binds an idempotency key to what was asked with it.
+// digest binds an idempotency key to its request.
 func digest(parts ...string) string {
 	var room [1024]byte // most requests fit, and need no memory of their own
 	asked := room[:0]

@@ -1,22 +1,26 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/pathglob"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
 )
 
-// Interrupted is what came of a changed file.
+// Interrupted is the outcome of a changed file.
 type Interrupted struct {
 	View *View
-	// Fired is false when nothing has changed.
+	// Fired is false without a change.
 	Fired bool
 	// Interrupt that fired, and the state that it left.
 	Interrupt, From string
@@ -25,7 +29,7 @@ type Interrupted struct {
 // Interrupt diverts a run to the handler of the first interrupt that a changed
 // file matches (S4.1). Only a call that was allowed can do so, and only once:
 // the enforcer's record of it is the proof. Files are those that the call's input
-// named and those that were reported.
+// named and those that were reported; of a command in a jail those that the jail has seen.
 func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string, reported []string) (*Interrupted, error) {
 	asked, err := a.readableRun(ctx, caller, runID)
 	if err != nil {
@@ -53,18 +57,25 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 	if err != nil {
 		return nil, err
 	}
+	changed, unknown := slices.Concat(call.Verdict.Paths, reported), false
 	if !toolcall.Edits(m.Machine, call.Verdict.Tool) {
-		return nil, notAllowed(runID, callID)
+		changed, unknown, err = a.written(ctx, runKey(caller.Namespace, asked.Root()), callID, call)
+		if changed == nil && !unknown {
+			return nil, cmp.Or(err, notAllowed(runID, callID))
+		}
 	}
 	root := pathglob.RootOf(run.Workspace)
-	files := eachOnce(root, slices.Concat(call.Verdict.Paths, reported))
+	files := eachOnce(root, changed)
 	name, matches := m.Watches(root, files)
+	if !matches && unknown {
+		name, matches = m.FirstInterrupt()
+	}
 	if !matches {
 		view, err := a.Get(ctx, caller, Target{RunID: runID, Branch: call.Branch}, true)
 		return &Interrupted{View: view}, err
 	}
 	outcome, err := a.change(ctx, caller, request{
-		// The call that was allowed is what admits it.
+		// The call that was allowed admits it.
 		op:      authority.Interrupt,
 		target:  Target{RunID: call.RunID, Branch: call.Branch},
 		command: workflow.Divert{Interrupt: name, Files: files, Actor: caller.Principal.Name},
@@ -74,6 +85,19 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 		return nil, err
 	}
 	return &Interrupted{View: outcome.View, Fired: outcome.Changed, Interrupt: name, From: outcome.From}, nil
+}
+
+// written returns the files that a jail has seen a call write, nil for none, and whether there may be others.
+func (a *App) written(ctx context.Context, root store.Key, callID string, call *ledger.Call) (files []string, unknown bool, err error) {
+	data, err := once.Answer(ctx, a.store, root, ledger.WitnessName(callID))
+	if data == nil || err != nil {
+		return nil, false, err
+	}
+	var w jail.Witness
+	if err := json.Unmarshal(data, &w); err != nil {
+		return nil, false, fault.From(err)
+	}
+	return w.Written, call.FilesUnknown(&w), nil
 }
 
 // eachOnce leaves out further names of a file, by the name that it has in the workspace. One that

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -53,6 +54,7 @@ func TestInterruptNeedsAnAllowedCall(t *testing.T) {
 	decided := func(id string, v toolcall.Verdict) {
 		log := ledger.Decisions(key)
 		d := ledger.Decision{RunID: run.ID, RunVersion: 1, Tool: v.Tool, Decision: v.Decision, Kept: ledger.KeptOf(&v, 1, nil)}
+		d.Kept.Profile = []byte(`{"version": 1, "writes": "allow", "workspace": "/w"}`)
 		_, err := st.Commit(t.Context(), store.Batch{
 			Idempotency: &store.Idempotency{Owner: key, Name: ledger.CallName(id), Entry: log, TTL: once.Kept},
 			Appends:     []store.Append{{Key: log, Entry: d.Encode()}},
@@ -66,6 +68,17 @@ func TestInterruptNeedsAnAllowedCall(t *testing.T) {
 	decided("shell", toolcall.Verdict{Decision: toolcall.Allow, Tool: "Bash"})
 	decided("other", toolcall.Verdict{Decision: toolcall.Allow, Tool: "Edit", Paths: []string{"a.go"}})
 	decided("edit", toolcall.Verdict{Decision: toolcall.Allow, Tool: "Edit", Paths: []string{"db/1.sql"}})
+	for id, seen := range map[string]jail.Witness{"jailed": {Written: []string{"b.go"}}, "schema": {Written: []string{"db/2.sql"}}, "unknown": {TreeFailed: "too large"}} {
+		decided(id, toolcall.Verdict{Decision: toolcall.Allow, Tool: "Bash"})
+		witness, _ := seen.Sign(nil)
+		_, err := st.Commit(t.Context(), store.Batch{Idempotency: &store.Idempotency{Owner: key, Name: ledger.WitnessName(id), Digest: "w", Answer: witness, TTL: once.Kept}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if in, err := a.Interrupt(t.Context(), agent, run.ID, "jailed", []string{"db/1.sql"}); err != nil || in.Fired {
+		t.Errorf("a file that its jail has not seen: %+v, %v", in, err)
+	}
 	for _, id := range []string{"none", "denied", "shell"} {
 		if _, err := a.Interrupt(t.Context(), agent, run.ID, id, []string{"db/1.sql"}); fault.ReasonOf(err) != fault.FailedPrecondition {
 			t.Errorf("call %s: %v", id, err)
@@ -86,6 +99,14 @@ func TestInterruptNeedsAnAllowedCall(t *testing.T) {
 	if view := accepted(t, a, Target{RunID: run.ID}, "OK", "", ""); view.At.State != "work" || view.At.Entry != 3 {
 		t.Errorf("returned to %+v", view.At)
 	}
+	if in, err := a.Interrupt(t.Context(), agent, run.ID, "schema", nil); err != nil || !in.Fired || in.From != "work" {
+		t.Errorf("a file that a jail has seen: %+v, %v", in, err)
+	}
+	accepted(t, a, Target{RunID: run.ID}, "OK", "", "")
+	if in, err := a.Interrupt(t.Context(), agent, run.ID, "unknown", nil); err != nil || !in.Fired || in.Interrupt != "sql" || in.From != "work" {
+		t.Errorf("files that no jail has seen: %+v, %v", in, err)
+	}
+	accepted(t, a, Target{RunID: run.ID}, "OK", "", "")
 	// The same call does not fire again.
 	if in, err := a.Interrupt(t.Context(), agent, run.ID, "edit", nil); err != nil || load(t, a, run.ID).State != "work" {
 		t.Errorf("%+v, %v", in, err)

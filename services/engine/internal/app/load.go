@@ -41,7 +41,7 @@ func (a *App) cachedRun(ctx context.Context, key store.Key) (*workflow.Run, erro
 	return a.loadRun(ctx, key)
 }
 
-// What a run takes in memory: in any case, and for each byte of its data as JSON.
+// The memory of a run: in any case, and for each byte of its data as JSON.
 const (
 	runBytes   = 4 << 10
 	treeWeight = 8
@@ -79,13 +79,13 @@ func (a *App) binding(ctx context.Context, namespace, session string) (store.Rec
 	return record, nil
 }
 
-// boundTo is what a session's binding says.
+// boundTo returns the contents of a session's binding.
 func boundTo(record store.Record) authority.Binding {
 	b := ledger.ReadBinding(record.Data)
 	return authority.Binding{Session: record.Key.ID, RunID: b.RunID, Branch: b.Branch, Ended: b.Ended}
 }
 
-// bindingData is what boundTo reads.
+// bindingData returns the input of boundTo.
 func bindingData(b authority.Binding) []byte {
 	return ledger.Binding{RunID: b.RunID, Branch: b.Branch, Ended: b.Ended}.Data()
 }

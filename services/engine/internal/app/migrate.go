@@ -34,7 +34,7 @@ type Migration struct {
 
 	ExpectedVersion int64
 	IdempotencyKey  string
-	// DryRun decides, and does nothing of it.
+	// DryRun only decides.
 	DryRun bool
 }
 
@@ -45,8 +45,8 @@ type planKey struct {
 	states              string
 }
 
-// PlanMigration says what moving runs from one version of a workflow to another would newly
-// allow; to 0 is the latest.
+// PlanMigration returns the new rights that moving runs from one version of a workflow to
+// another would give; to 0 is the latest.
 func (a *App) PlanMigration(ctx context.Context, caller Caller, name string, from, to int64, states map[string]string, pairs int64) (*verify.MigrationPlan, error) {
 	if to == 0 {
 		latest, err := a.Workflow(ctx, caller.Namespace, name, 0)
@@ -90,7 +90,7 @@ func (a *App) PlanMigration(ctx context.Context, caller Caller, name string, fro
 	return &plan, nil
 }
 
-// digests are those of two versions.
+// digests returns those of two versions.
 func (a *App) digests(ctx context.Context, namespace, name string, from, to int64) (both [2]string, err error) {
 	for i, number := range []int64{from, to} {
 		v, err := a.Workflow(ctx, namespace, name, number)
@@ -102,7 +102,7 @@ func (a *App) digests(ctx context.Context, namespace, name string, from, to int6
 	return both, nil
 }
 
-// comparable refuses what no run can be moved by.
+// comparable refuses plans by which no run can be moved.
 func comparable(old, other definition.Compiled, states map[string]string) error {
 	switch {
 	case old.Version() == other.Version():
@@ -131,8 +131,8 @@ func stateNames(m definition.Compiled) []string {
 	return names
 }
 
-// Migrate moves a run. What a plan newly allows, and what no plan speaks of, is refused unless
-// it is accepted.
+// Migrate moves a run. New rights of a plan, and moves without a plan, are refused unless it
+// is accepted.
 func (a *App) Migrate(ctx context.Context, caller Caller, req Migration) (*Outcome, error) {
 	if _, err := a.readableRun(ctx, caller, req.RunID); err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func acceptable(run *workflow.Run, plan *verify.MigrationPlan, accept string) er
 		plan.From, why, plan.Digest)
 }
 
-// moveEvidence drops what was observed for evidence that the other version of a run does not
+// moveEvidence drops observations for evidence that the other version of a run does not
 // declare alike. It writes in any case: an observation by the old version that comes at the
 // same time must not be taken for one of the new.
 func (f *family) moveEvidence(ctx context.Context, d decision, s *step, batch *store.Batch) error {
@@ -223,7 +223,7 @@ func (f *family) moveEvidence(ctx context.Context, d decision, s *step, batch *s
 	return nil
 }
 
-// kept is a record in which a run has some of its evidence only.
+// kept returns a record in which a run has some of its evidence only.
 func kept(r evidence.Record, run string, names []string) evidence.Record {
 	facts, has := r.Runs[run]
 	if !has {

@@ -18,7 +18,7 @@ import (
 type Outcome struct {
 	View      *View
 	Rejection *Rejection
-	// Note says why what was not refused has changed nothing.
+	// Note says why an accepted request has made no change.
 	Note string
 	// Changed is true when the run that was asked for has; From is the state that
 	// it was in.
@@ -37,8 +37,8 @@ func outcomeOf(out *workflow.Result) *Outcome {
 	return o
 }
 
-// Rejection is why a transition was refused (S2.7). What would have been legal
-// follows from the machine and State.
+// Rejection describes why a transition was refused (S2.7). The legal ones follow from the
+// machine and State.
 type Rejection struct {
 	Code    workflow.RejectionCode `json:"code"`
 	Message string                 `json:"message"`
@@ -70,7 +70,7 @@ type storedAnswer struct {
 	ApprovalID string `json:"approval_id,omitempty"`
 }
 
-// keptAnswer is for the batch of a request: what its repeats get for an answer.
+// keptAnswer returns, for the batch of a request, the answer to its repeats.
 func keptAnswer(owner store.Key, key once.Key, after authority.Place, out *Outcome) (*store.Idempotency, error) {
 	w := jsonobject.New(640)
 	w.Open()
@@ -140,7 +140,7 @@ func (a *App) firstAnswer(ctx context.Context, owner store.Key, key once.Key) (*
 	return a.outcome(ctx, owner.Namespace, &stored)
 }
 
-// parkedNote tells the caller of an accepted event that it waits.
+// parkedNote returns the note to the caller of an accepted event that waits.
 func parkedNote(event, approvalID string) string {
 	return "event " + document.Quote(event) + " is parked until humans have decided approval " + approvalID +
 		": the state and its tools do not change, and no other event is accepted until then."

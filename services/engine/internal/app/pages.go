@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// ListQuery selects runs; empty fields select all. What comes first has an index.
+// ListQuery selects runs; empty fields select all. The first fields have an index.
 type ListQuery struct {
 	Status   workflow.Status
 	Workflow string
@@ -28,8 +28,8 @@ type ListQuery struct {
 	Text         string
 	NotStatuses  []workflow.Status
 	NotWorkflows []string
-	// UpdatedAfter is the earliest time of the last change, and UpdatedBefore what is
-	// later than all.
+	// UpdatedAfter is the earliest time of the last change, and UpdatedBefore is later
+	// than all.
 	UpdatedAfter, UpdatedBefore time.Time
 }
 
@@ -104,7 +104,7 @@ func (a *App) List(ctx context.Context, caller Caller, q ListQuery) (views []*Vi
 				continue
 			}
 			size += len(record.Data)
-			view, err := a.view(ctx, caller.Namespace, run.At(""))
+			view, err := a.view(ctx, caller.Namespace, run.At(""), "")
 			if err != nil {
 				return nil, "", err
 			}
@@ -117,7 +117,7 @@ func (a *App) List(ctx context.Context, caller Caller, q ListQuery) (views []*Vi
 	}
 }
 
-// listed is the next part of the list of all runs that a query's index selects.
+// listed returns the next part of the list of all runs that a query's index selects.
 func (a *App) listed(ctx context.Context, namespace string, q *ListQuery, most int) (store.Page, error) {
 	query := store.Query{
 		Namespace: namespace, Kind: KindRun, Labels: map[string]string{}, Descending: true, After: q.After, Limit: most,
@@ -130,7 +130,7 @@ func (a *App) listed(ctx context.Context, namespace string, q *ListQuery, most i
 	return a.store.List(ctx, query)
 }
 
-// named is the same of the runs that a query names.
+// named returns the same of the runs that a query names.
 func (a *App) named(ctx context.Context, namespace string, q *ListQuery, most int) (store.Page, error) {
 	ids := slices.Clone(q.IDs)
 	slices.Sort(ids)

@@ -32,22 +32,24 @@ const (
 type Caller struct {
 	Namespace string
 	Principal auth.Principal
-	// itself: Interlock carries out what humans, or the end of a session, have settled.
+	// Vouched: its observations are not an agent's claim (S14.4).
+	Vouched bool
+	// itself: Interlock carries out decisions of humans, and ends of sessions.
 	itself bool
 }
 
-// system is who acts when a session has ended or continues.
+// system returns the actor when a session has ended or continues.
 func system(namespace string) Caller {
 	return decidedBy(namespace, "interlock")
 }
 
-// decidedBy is Interlock as it carries out what somebody has decided, whose name the
-// history tells.
+// decidedBy returns Interlock as the actor for a decision of a person, whose name the
+// history has.
 func decidedBy(namespace, name string) Caller {
 	return Caller{Namespace: namespace, Principal: auth.Principal{Name: name, Role: auth.Operator}, itself: true}
 }
 
-// who is the caller as far as its authority goes.
+// who returns the caller as far as its authority goes.
 func (c Caller) who() authority.Who {
 	w := principal.Who(c.Principal)
 	if c.itself {
@@ -71,7 +73,7 @@ type Sessions interface {
 	Lineage(ctx context.Context, namespace, session string, fresh bool) ([]string, error)
 }
 
-// Shared is what sessions share, as approvals rest on it.
+// Shared gives access to shared states, as approvals rest on it.
 type Shared interface {
 	// Reads are the values of a session's state at pointers as they are now; without a
 	// state id when the session shares none.
@@ -94,7 +96,7 @@ type Version struct {
 	Role       auth.Role `json:"role"`
 }
 
-// what it is, for messages.
+// what returns its kind, for messages.
 func (v *Version) what() string {
 	if v.Process {
 		return "process"
@@ -109,17 +111,18 @@ type machineKey struct {
 
 // Approvals is the approval service as the engine sees it.
 type Approvals interface {
-	// Create asks humans. The same request again changes nothing.
+	// Create asks humans. The same request again makes no change.
 	Create(ctx context.Context, namespace, runID string, request consent.Request) error
 	// Get returns an approval, or fault.NotFound.
 	Get(ctx context.Context, namespace, approvalID string) (*Approval, error)
 	// Consume uses a granted approval, once; the same usedBy may again.
 	Consume(ctx context.Context, namespace, approvalID, digest, usedBy string) error
-	// Void notes that what was granted cannot be done any more.
+	// Void notes that the granted action cannot be done any more.
 	Void(ctx context.Context, namespace, approvalID, reason string) error
 	// Cancel withdraws a question.
 	Cancel(ctx context.Context, namespace, approvalID, reason string) error
-	// Open reports whether humans are asked for a run, or have granted what is yet to be done.
+	// Open reports whether humans are asked for a run, or have granted an act that is yet to
+	// be done.
 	Open(ctx context.Context, namespace, runID string) (bool, error)
 }
 
@@ -134,5 +137,5 @@ type Approval struct {
 // unbound callers work in.
 type Target struct{ RunID, SessionID, Branch string }
 
-// refused is a refusal as callers are told.
+// refused returns a refusal as callers are notified.
 func refused(r *authority.Refusal) error { return fault.New(fault.Reason(r.Code), "%s", r.Message) }

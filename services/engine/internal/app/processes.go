@@ -12,10 +12,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// processes are what the records of processes are listed by.
+// processes returns the labels of records of processes.
 func processes() map[string]string { return map[string]string{"form": "process"} }
 
-// Process is Workflow for a process, with what it compiles to.
+// Process does the work of Workflow for a process, and returns it compiled.
 func (a *App) Process(ctx context.Context, namespace, name string, number int64) (*Version, *process.Process, error) {
 	v, err := a.Workflow(ctx, namespace, name, number)
 	switch {
@@ -30,7 +30,7 @@ func (a *App) Process(ctx context.Context, namespace, name string, number int64)
 	return v, m.Process, err
 }
 
-// Processes is Workflows for processes.
+// Processes does the work of Workflows for processes.
 func (a *App) Processes(ctx context.Context, namespace, after string, limit int) ([]*Version, string, error) {
 	return a.latestVersions(ctx, store.Query{Namespace: namespace, Labels: processes(), After: after, Limit: limit})
 }
@@ -91,8 +91,8 @@ func noProcess(run *workflow.Run) error {
 		run.ID, run.Workflow)
 }
 
-// Turn is where a session of a process stands, and what its agent is told. A process
-// that a workflow has invoked leads back to that workflow, which asks nothing.
+// Turn returns where a session of a process stands, and the text for its agent. A process
+// that a workflow has invoked leads back to that workflow, which has no question.
 func (v *View) Turn() (turn process.Turn, text string) {
 	if v.Process != nil {
 		turn = v.Process.Turn(&v.At)

@@ -8,14 +8,14 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Quotas are what an agent's principal may have in a namespace; other roles may have any
+// Quotas are the limits of an agent's principal in a namespace; other roles may have any
 // number. 0 is for none.
 type Quotas struct {
 	Runs            int64 `name:"runs-per-principal" help:"Runs that an agent's principal may have under way in a namespace; 0 for any number." default:"1000" env:"INTERLOCK_RUNS_PER_PRINCIPAL"`
 	DefinitionBytes int64 `name:"definition-bytes-per-principal" help:"Bytes of workflows and processes that an agent's principal may register in a namespace, all versions together; 0 for any number." default:"67108864" env:"INTERLOCK_DEFINITION_BYTES_PER_PRINCIPAL"`
 }
 
-// What is counted for a principal.
+// The counts of a principal.
 const (
 	quotaRuns        = "runs"
 	quotaDefinitions = "definition_bytes"
@@ -25,7 +25,7 @@ func quotaKey(namespace, principal string) store.Key {
 	return store.Key{Namespace: namespace, Kind: "quota", ID: digest(principal)}
 }
 
-// taken is the counter of what a caller takes of its quota.
+// taken returns the counter for a caller's use of its quota.
 func taken(caller Caller, name string, n, limit int64) store.Counter {
 	c := store.Counter{Owner: quotaKey(caller.Namespace, caller.Principal.Name), Name: name, Delta: n, Limit: store.NoLimit}
 	if caller.Principal.Role.Drives() && limit > 0 {
@@ -34,8 +34,8 @@ func taken(caller Caller, name string, n, limit int64) store.Counter {
 	return c
 }
 
-// givenBack is the counter of a run that has ended, if this step has ended one that was
-// counted: those that others have invoked are not.
+// givenBack returns the counter of a run that has ended, if this step has ended one that
+// was counted: those that others have invoked are not.
 func (s *step) givenBack() []store.Counter {
 	run := &s.out.Run
 	if s.before == nil || s.before.Status.Ended() || !run.Status.Ended() || run.Parent != nil {
@@ -44,8 +44,9 @@ func (s *step) givenBack() []store.Counter {
 	return []store.Counter{{Owner: quotaKey(s.key.Namespace, run.Owner), Name: quotaRuns, Delta: -1, Limit: store.NoLimit}}
 }
 
-// commit commits a batch with what it counts of quotas: where the store does not span shards
-// in commits next to it, so that a crash between the two leaves a count that is one off.
+// commit commits a batch with its counts against quotas: where the store does not span
+// shards in commits next to it, so that a crash between the two leaves a count that is one
+// off.
 func (a *App) commit(ctx context.Context, batch store.Batch) (store.Result, error) {
 	if a.store.Spans() || len(batch.Counters) == 0 {
 		result, err := a.store.Commit(ctx, batch)
@@ -76,7 +77,7 @@ func (a *App) giveBack(ctx context.Context, counters []store.Counter) {
 	}
 }
 
-// exceeded is the refusal of a quota, or the error as it is.
+// exceeded returns the refusal of a quota, or the error as it is.
 func exceeded(err error) error {
 	var limit *store.LimitError
 	if !errors.As(err, &limit) {

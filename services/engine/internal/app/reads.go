@@ -10,8 +10,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
-// readFor notes what an event's question would rest on (S18.5), or says why nobody can be
-// asked: without a shared state there is nothing to decide on.
+// readFor notes the facts that an event's question would rest on (S18.5), or says why it
+// cannot be asked: without a shared state there are none.
 func (f *family) readFor(ctx context.Context, lane workflow.View, m definition.Compiled, fire workflow.Fire) (workflow.Fire, error) {
 	pointers := m.Meta().ApprovalReads
 	if len(pointers) == 0 || fire.ApprovalID == "" {
@@ -34,9 +34,9 @@ func (f *family) readFor(ctx context.Context, lane workflow.View, m definition.C
 	return fire, nil
 }
 
-// moved says what an approval was decided on and is not so any more, empty for nothing
-// (S18.6). That the state is as it was found becomes a condition of the commit, where the
-// commit can have it.
+// moved describes the facts of an approval that have changed since, empty if there is
+// none (S18.6). That the state is as it was found becomes a condition of the commit,
+// where the commit can have it.
 func (f *family) moved(ctx context.Context, lane workflow.View) (string, error) {
 	was := lane.Approval.Reads
 	if was == nil {
@@ -52,7 +52,7 @@ func (f *family) moved(ctx context.Context, lane workflow.View) (string, error) 
 	}
 	now, err := f.app.Shared.Reads(ctx, f.caller.Namespace, session, pointers)
 	if err != nil {
-		return "", fault.From(err) // it is not known, so nothing fires; the run's timer tries again
+		return "", fault.From(err) // it is not known, so it does not fire; the run's timer tries again
 	}
 	moved := was.Moved(now)
 	if moved == "" {

@@ -31,7 +31,7 @@ type runRecord struct {
 	CreatedAt       time.Time       `json:"created_at"`
 	UpdatedAt       time.Time       `json:"updated_at"`
 
-	// What only some runs have; see writeRare.
+	// Fields that only some runs have; see writeRare.
 	Entries   int64               `json:"entries,omitempty"`
 	Interrupt *interruptionRecord `json:"interrupt,omitempty"`
 	Fork      *forkRecord         `json:"fork,omitempty"`
@@ -43,6 +43,7 @@ type runRecord struct {
 	Sources   workflow.Sources    `json:"sources,omitempty"`
 	Approved  []approvedRecord    `json:"approved,omitempty"`
 	Moved     bool                `json:"moved,omitempty"`
+	Claimed   bool                `json:"claimed,omitempty"`
 }
 
 func encodeRun(run *workflow.Run) []byte {
@@ -77,8 +78,8 @@ func decodeRun(data []byte, version int64) (*workflow.Run, error) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("decode run: %w", err)
 	}
-	// What is stored is read whatever its size: a record may hold the context with
-	// more escapes than the text that was measured when it was accepted.
+	// Stored data is read at any size: a record may hold the context with more escapes
+	// than the text that was measured when it was accepted.
 	context, err := storedValue(r.Context)
 	if err != nil {
 		return nil, fmt.Errorf("decode run %s: %w", r.ID, err)
@@ -101,7 +102,7 @@ func decodeRun(data []byte, version int64) (*workflow.Run, error) {
 			State: r.State, Entry: r.Entry, Context: context, Interrupt: (*workflow.Interruption)(r.Interrupt), Fork: fork,
 			Child: (*workflow.Invocation)(r.Child), Approval: approval, Sources: r.Sources,
 		},
-		Approved: approvedIn(r.Approved), Moved: r.Moved,
+		Approved: approvedIn(r.Approved), Moved: r.Moved, Claimed: r.Claimed,
 	}, nil
 }
 
@@ -114,7 +115,7 @@ func storedValue(text []byte) (document.Value, error) {
 	return v, nil
 }
 
-// labels are what runs can be listed by.
+// labels returns the labels of a run.
 func labels(run *workflow.Run) map[string]string {
 	l := map[string]string{"status": string(run.Status), "workflow": run.Workflow}
 	if run.SessionID != "" {
@@ -286,7 +287,7 @@ func Guards(results []workflow.GuardResult) []Guard {
 	return guards
 }
 
-// rawJSON is nil for a missing value, so that it is left out.
+// rawJSON returns nil for a missing value, so that it is left out.
 func rawJSON(v document.Value) json.RawMessage {
 	if v.IsZero() {
 		return nil
@@ -314,7 +315,7 @@ func decodeResult(h store.HistoryEntry) (Entry, error) {
 	}, nil
 }
 
-// The stored forms of what a run has besides its own lane.
+// The stored forms of a run's parts besides its own lane.
 type (
 	interruptionRecord struct {
 		Name     string `json:"name"`
@@ -377,7 +378,7 @@ type (
 	}
 )
 
-// writeRare writes what only some runs have.
+// writeRare writes the fields that only some runs have.
 func writeRare(w *jsonobject.Writer, run *workflow.Run) {
 	if run.Interrupt != nil {
 		w.Raw("interrupt", mustJSON((*interruptionRecord)(run.Interrupt)))
@@ -411,6 +412,7 @@ func writeRare(w *jsonobject.Writer, run *workflow.Run) {
 		w.Raw("approved", mustJSON(records))
 	}
 	w.OptionalTruth("moved", run.Moved)
+	w.OptionalTruth("claimed", run.Claimed)
 }
 
 func holdsOf(holds []workflow.Hold) []holdRecord {

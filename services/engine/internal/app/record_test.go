@@ -34,7 +34,7 @@ func fullRun(t *testing.T) workflow.Run {
 		ID: "run_1", Workflow: `a "quoted" <name> é`, WorkflowVersion: 2, SessionID: "s\n1", Workspace: "/w", Owner: "ann",
 		Status: workflow.Paused, TransitionCount: 4, Version: 5, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour),
 		Entries: 9, Joined: []string{"x", "y"}, Parent: &workflow.Parent{RunID: "run_0", Root: "run_r", Depth: 2},
-		Approved: []evidence.Approved{{State: "building", Event: "SHIP", Entry: 3, At: noon, By: "alice"}}, Moved: true,
+		Approved: []evidence.Approved{{State: "building", Event: "SHIP", Entry: 3, At: noon, By: "alice"}}, Moved: true, Claimed: true,
 		Holds: []workflow.Hold{
 			{By: "o<p", Cause: workflow.HoldOperator, Reason: "lunch", Since: noon},
 			{By: "interlock", Cause: workflow.HoldSessionEnd, Since: noon.Add(time.Minute)},

@@ -27,7 +27,7 @@ func (a *App) Validate(ctx context.Context, namespace string, src []byte, strict
 }
 
 // Register stores a workflow as the next version of its name, with the deployment's enforcement
-// where it names none. The content of the latest version again changes nothing and answers
+// where it names none. The content of the latest version again makes no change and answers
 // created = false. An agent cannot replace a workflow of another role (S6.7).
 func (a *App) Register(ctx context.Context, caller Caller, src []byte, idempotencyKey string) (v *Version, created bool, warnings document.Problems, err error) {
 	src = a.Enforcement.Write(src)
@@ -43,7 +43,8 @@ func (a *App) Register(ctx context.Context, caller Caller, src []byte, idempoten
 	return v, created, problems, err
 }
 
-// RegisterProcess is Register for a process (S8). Both have their names in common.
+// RegisterProcess does the work of Register for a process (S8). Both have their names in
+// common.
 func (a *App) RegisterProcess(ctx context.Context, caller Caller, src []byte, idempotencyKey string) (v *Version, created bool, warnings document.Problems, err error) {
 	def, problems := process.Parse(src)
 	value, err := readable(src, problems, true)
@@ -54,8 +55,8 @@ func (a *App) RegisterProcess(ctx context.Context, caller Caller, src []byte, id
 	return v, created, problems, err
 }
 
-// readable returns a text that has no errors. Anyone who reads it later tells by its shape
-// what it is, so one that looks like the other kind is refused.
+// readable returns a text that has no errors. Anyone who reads it later recognizes its
+// kind by its shape, so one that looks like the other kind is refused.
 func readable(src []byte, problems document.Problems, asProcess bool) (document.Value, error) {
 	value, problem := document.Parse(src, document.Limits{})
 	if problem != nil {
@@ -131,8 +132,8 @@ func nameTaken(v *Version) error {
 		"%s %q was registered by an operator, and an agent cannot change it; register yours under another name", v.what(), v.Name)
 }
 
-// claim keeps a workflow from agents once an operator has registered what an
-// agent had registered before, which makes no version of its own.
+// claim keeps a workflow from agents once an operator has registered a text that an agent
+// had registered before, which makes no version of its own.
 func (a *App) claim(ctx context.Context, caller Caller, v *Version) error {
 	if caller.Principal.Role.Drives() || !v.Role.Drives() {
 		return nil
@@ -193,7 +194,7 @@ func invalidDefinition(what string, problems document.Problems) *fault.Error {
 	return e
 }
 
-// firstOf is one line for callers that read only the message.
+// firstOf returns one line for callers that read only the message.
 func firstOf(errs document.Problems) string {
 	if len(errs) == 1 {
 		return errs[0].String()

@@ -18,7 +18,7 @@ func (a *App) Get(ctx context.Context, caller Caller, target Target, active bool
 	})
 }
 
-// get reads what must be of one moment; a conflict says that it is not.
+// get reads records that must be of one moment; a conflict says that it is not.
 func (a *App) get(ctx context.Context, caller Caller, target Target, active bool) (*View, error) {
 	s := a.newScene(caller, target, true)
 	aim, refusal, err := s.aim(ctx, authority.Read)
@@ -30,8 +30,8 @@ func (a *App) get(ctx context.Context, caller Caller, target Target, active bool
 	}
 	at := aim.Asked
 	if target.RunID == "" && at.Run.Status != workflow.Running {
-		// The session may have loaded another run, and paused this one, in between: what
-		// is open in this one is not open to the session.
+		// The session may have loaded another run, and paused this one, in between: the
+		// tools of this one are not open to the session.
 		if err := s.unmoved(ctx); err != nil {
 			return nil, err
 		}
@@ -51,7 +51,7 @@ func (a *App) get(ctx context.Context, caller Caller, target Target, active bool
 			return nil, &store.ConflictError{Key: runKey(caller.Namespace, aim.Asked.Run.ID)}
 		}
 	}
-	view, err := a.view(ctx, caller.Namespace, at.View())
+	view, err := a.view(ctx, caller.Namespace, at.View(), "")
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (a *App) get(ctx context.Context, caller Caller, target Target, active bool
 	return view, err
 }
 
-// unmoved is a conflict when a session is bound otherwise than the scene has it.
+// unmoved returns a conflict when a session is bound otherwise than the scene has it.
 func (s *scene) unmoved(ctx context.Context) error {
 	for session, was := range s.bindings {
 		now, err := s.app.binding(ctx, s.namespace, session)
@@ -76,7 +76,7 @@ func (s *scene) unmoved(ctx context.Context) error {
 	return nil
 }
 
-// supersededBy is the run that is driven instead of one, or empty.
+// supersededBy returns the run that is driven instead of one, or empty.
 func (s *scene) supersededBy(ctx context.Context, run *workflow.Run) (string, error) {
 	if !run.Status.Stopped() && !run.Status.Ended() {
 		return "", nil
@@ -94,8 +94,8 @@ func (s *scene) supersededBy(ctx context.Context, run *workflow.Run) (string, er
 	return authority.SupersededBy(run, root, now), nil
 }
 
-// mayRead refuses a caller whose token is bound what is neither of its session nor of the
-// family of runs that it works in.
+// mayRead refuses a caller whose token is bound a run that is neither of its session nor
+// of the family of runs that it works in.
 func (a *App) mayRead(ctx context.Context, caller Caller, run *workflow.Run) error {
 	driven, err := a.ownRun(ctx, caller)
 	if err != nil {
@@ -107,7 +107,7 @@ func (a *App) mayRead(ctx context.Context, caller Caller, run *workflow.Run) err
 	return nil
 }
 
-// ownRun is the run that the session of a caller's token drives, or nil.
+// ownRun returns the run that the session of a caller's token drives, or nil.
 func (a *App) ownRun(ctx context.Context, caller Caller) (*workflow.Run, error) {
 	if caller.Principal.Session == "" {
 		return nil, nil
@@ -117,7 +117,7 @@ func (a *App) ownRun(ctx context.Context, caller Caller) (*workflow.Run, error) 
 	return run, err
 }
 
-// readableRun is a run by its id, as far as the caller may see it.
+// readableRun returns a run by its id, as far as the caller may see it.
 func (a *App) readableRun(ctx context.Context, caller Caller, runID string) (*workflow.Run, error) {
 	run, err := a.cachedRun(ctx, runKey(caller.Namespace, runID))
 	if fault.ReasonOf(err) == fault.NotFound {

@@ -11,20 +11,21 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// scene is what a decision depends on, with the versions that it was read at: each is a
-// precondition of the commit that follows, so that no decision outlives what it was made
-// on.
+// scene has the facts that a decision depends on, with the versions that it was read at:
+// each is a precondition of the commit that follows, so that no decision outlives its
+// facts.
 type scene struct {
 	authority.Scene
 	app       *App
 	namespace string
-	// fresh: no run is from the cache. What a scene refuses stands only if it is fresh.
+	// fresh: no run is from the cache. A refusal stands only if the scene is fresh.
 	fresh    bool
 	checks   []store.Check
 	bindings map[string]store.Record
 }
 
-// newScene begins with what the request names; the rest is read as decisions ask for it.
+// newScene begins with the objects that the request names; the rest is read as decisions
+// ask for it.
 func (a *App) newScene(caller Caller, target Target, fresh bool) *scene {
 	return &scene{
 		Scene: authority.Scene{
@@ -49,7 +50,7 @@ func (s *scene) decide(ctx context.Context, ask func() *authority.Refusal) (*aut
 	}
 }
 
-// aim finds what an operation is carried out on.
+// aim finds the object of an operation.
 func (s *scene) aim(ctx context.Context, op authority.Op) (aim authority.Aim, refusal *authority.Refusal, err error) {
 	refusal, err = s.decide(ctx, func() *authority.Refusal {
 		var refusal *authority.Refusal
@@ -108,7 +109,7 @@ func (s *scene) readEnd(ctx context.Context, session string) (bool, error) {
 	return known.ended, nil
 }
 
-// read adds what a decision lacks.
+// read adds the facts that a decision lacks.
 func (s *scene) read(ctx context.Context, need authority.Need) error {
 	switch {
 	case need.RunID != "":
@@ -144,13 +145,21 @@ func (s *scene) readRun(ctx context.Context, id string) error {
 	return s.add(ctx, run)
 }
 
-// add adds a run that was read, with what its definition says.
+// add adds a run that was read, with the rules of its definition.
 func (s *scene) add(ctx context.Context, run *workflow.Run) error {
 	m, err := s.app.machine(ctx, s.namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return err
 	}
-	s.Runs = append(s.Runs, authority.Node{Run: run, Enforcement: m.Enforcement(), Process: m.Process != nil})
+	node := authority.Node{Run: run, Enforcement: m.Enforcement(), Process: m.Process != nil}
+	if s.Offer != nil {
+		v, err := s.app.Workflow(ctx, s.namespace, run.Workflow, run.WorkflowVersion)
+		if err != nil {
+			return err
+		}
+		node.Digest = v.Digest
+	}
+	s.Runs = append(s.Runs, node)
 	s.checks = append(s.checks, store.Check{Key: runKey(s.namespace, run.ID), Version: run.Version})
 	return nil
 }
@@ -166,7 +175,8 @@ func (s *scene) readBinding(ctx context.Context, session string) error {
 	return nil
 }
 
-// driven is the run that a session drives, or nil; and its binding. See authority.Whole.
+// driven returns the run that a session drives, or nil; and its binding. See
+// authority.Whole.
 func (s *scene) driven(ctx context.Context, session string) (binding authority.Binding, run *workflow.Run, err error) {
 	if _, read := s.bindings[session]; !read {
 		if err := s.readBinding(ctx, session); err != nil {
@@ -188,7 +198,7 @@ func (s *scene) driven(ctx context.Context, session string) (binding authority.B
 	return binding, run, nil
 }
 
-// known is a run that there must be.
+// known returns a run that there must be.
 func (s *scene) known(ctx context.Context, id string) (*workflow.Run, error) {
 	if run := s.find(id); run != nil {
 		return run, nil
@@ -202,7 +212,7 @@ func (s *scene) known(ctx context.Context, id string) (*workflow.Run, error) {
 	return nil, fault.From(fmt.Errorf("run %s is named by another record, and there is no such run", id))
 }
 
-// find is a run that was read, or nil.
+// find returns a run that was read, or nil.
 func (s *scene) find(id string) *workflow.Run {
 	i := slices.IndexFunc(s.Runs, func(n authority.Node) bool { return n.Run.ID == id })
 	if i < 0 {
@@ -212,8 +222,8 @@ func (s *scene) find(id string) *workflow.Run {
 }
 
 // addChecks adds the scene's preconditions to a batch, where the store can check them: in the
-// batch's own shard at least. What it cannot check must not come from the cache. A record
-// that the batch writes has its precondition there, which must be the version that the
+// batch's own shard at least. Records that it cannot check must not come from the cache. A
+// record that the batch writes has its precondition there, which must be the version that the
 // decision was made on.
 func (s *scene) addChecks(batch *store.Batch, home store.Key) error {
 	shards := s.app.store.Shards()

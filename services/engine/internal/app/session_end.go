@@ -12,8 +12,8 @@ import (
 
 // SessionEnded holds the run that a session drives, under any of its names, once the
 // session has ended (S11.1): a caller that still acts for the session does not escape the
-// run's rules by that. What the session does not drive yet, it does not begin. cause makes
-// it happen once: a run that was resumed since stays as it is.
+// run's rules by that. It does not begin runs that it does not drive yet. cause makes it
+// happen once: a run that was resumed since stays as it is.
 func (a *App) SessionEnded(ctx context.Context, namespace, cause string, names ...string) error {
 	if err := a.mark(ctx, namespace, names, "session end "+cause, true); err != nil {
 		return err
@@ -28,7 +28,7 @@ func (a *App) SessionEnded(ctx context.Context, namespace, cause string, names .
 	})
 }
 
-// SessionResumed lifts what SessionEnded has done, and no other hold.
+// SessionResumed lifts the hold of SessionEnded, and no other.
 func (a *App) SessionResumed(ctx context.Context, namespace, cause string, names ...string) error {
 	if err := a.mark(ctx, namespace, names, "session resume "+cause, false); err != nil {
 		return err
@@ -72,8 +72,8 @@ func (a *App) mark(ctx context.Context, namespace string, names []string, cause 
 	return nil
 }
 
-// followUp applies what follows for a run from one cause. A rejection says that it cannot be
-// any more: then there is nothing to do.
+// followUp applies the consequence for a run from one cause. A rejection says that it cannot
+// be any more: then it is dropped.
 func (a *App) followUp(
 	ctx context.Context, caller Caller, op authority.Op, run *workflow.Run, command workflow.Command, cause string,
 ) error {

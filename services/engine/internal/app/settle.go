@@ -14,9 +14,9 @@ import (
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
-// SettleApproval does what follows from a decided approval: the parked transition fires, or is
-// dropped (S9.1). settled is false when nothing waits for it, when it is not decided
-// yet, or when an operator holds the run.
+// SettleApproval carries out a decided approval: the parked transition fires, or is dropped
+// (S9.1). settled is false when it is not awaited, when it is not decided yet, or when an
+// operator holds the run.
 func (a *App) SettleApproval(ctx context.Context, namespace, runID, approvalID string) (view *View, settled bool, err error) {
 	if a.Approvals == nil {
 		return nil, false, fault.New(fault.FailedPrecondition, "this engine has no approval service; start it with --approval")
@@ -29,13 +29,13 @@ func (a *App) SettleApproval(ctx context.Context, namespace, runID, approvalID s
 	return view, s.carriedOut, err
 }
 
-// reconciled is what came of an approval.
+// reconciled is the outcome of an approval.
 type reconciled struct {
 	// carriedOut: this call has changed the run.
 	carriedOut bool
 	// over: neither the run nor the approval service waits for anything any more.
 	over bool
-	// nothing: there is no such run, or nothing waits for what was never asked.
+	// nothing: there is no such run, or the question was never asked.
 	nothing bool
 }
 
@@ -77,15 +77,15 @@ func (a *App) reconcile(ctx context.Context, key store.Key, approvalID string) (
 		if err := a.apply(ctx, key, at, decider(approval), command); err != nil {
 			return reconciled{}, err
 		}
-		// What is done is done, and the timer tells the approval service if need be.
+		// The change is made, and the timer informs the approval service if need be.
 		err = a.conclude(ctx, key, approvalID)
 		a.note(ctx, "concluded", approvalID, err)
 		return reconciled{carriedOut: true, over: err == nil}, nil
 	})
 }
 
-// apply steps a run by what was decided. A conflict says that it does not wait for that
-// any more, or is held since.
+// apply steps a run by a decision. A conflict says that it does not wait for that any
+// more, or is held since.
 func (a *App) apply(ctx context.Context, run store.Key, at workflow.View, actor string, command workflow.Command) error {
 	outcome, err := a.change(ctx, decidedBy(run.Namespace, actor), request{
 		op: authority.Settle, target: Target{RunID: run.ID, Branch: at.Branch}, command: command, settles: at.Approval.ID,
@@ -102,9 +102,9 @@ func (a *App) apply(ctx context.Context, run store.Key, at workflow.View, actor 
 	}
 }
 
-// followsFrom is the command that carries out a decision on what a lane asks for, or
-// nil as long as there is none. Only what humans have seen is granted: exactly that
-// action, or as they have edited it, and once.
+// followsFrom returns the command that carries out a decision on the question of a lane,
+// or nil as long as there is none. Only an action that humans have seen is granted:
+// exactly that one, or as they have edited it, and once.
 func followsFrom(approval *Approval, asked consent.Action) workflow.Command {
 	drop := func(outcome workflow.ApprovalOutcome, note string) workflow.Command {
 		return workflow.Reject{ApprovalID: approval.ID, Outcome: outcome, Note: note, Actor: decider(approval)}
@@ -135,7 +135,7 @@ func followsFrom(approval *Approval, asked consent.Action) workflow.Command {
 	}
 }
 
-// decider is who has made the decision: the last of those whose votes did.
+// decider returns the maker of the decision: the last of those whose votes did.
 func decider(approval *Approval) string {
 	approves := approval.Status == consent.Granted
 	if approves || approval.Status == consent.Rejected {

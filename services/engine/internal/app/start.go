@@ -26,7 +26,7 @@ type Start struct {
 	Resume         bool
 }
 
-// requestOwner is what owns the idempotency key of a request for a run: the
+// requestOwner returns the owner of the idempotency key of a request for a run: the
 // session's binding when it has one. It is nil when there is neither.
 func requestOwner(caller Caller, req Start) *store.Key {
 	switch {
@@ -71,7 +71,7 @@ func (a *App) Start(ctx context.Context, caller Caller, req Start) (view *View, 
 	return outcome.View, resumed, nil
 }
 
-// prepare reads a request for a run: what would be started, and in which session.
+// prepare reads a request for a run: the definition to start, and its session.
 func (a *App) prepare(ctx context.Context, caller Caller, req Start) (*starting, error) {
 	s := &starting{Start: req}
 	var err error
@@ -102,8 +102,10 @@ func (a *App) prepare(ctx context.Context, caller Caller, req Start) (*starting,
 	s.offer = authority.Offer{
 		Workflow: req.Workflow, Version: version, Newest: newest.Number,
 		Enforcement: s.m.Enforcement(), Claims: s.m.Claims(s.context),
+		Digest: newest.Digest, Workspace: req.Workspace, Vouched: caller.Vouched,
 	}
-	return s, nil
+	s.offer.ByAgent, err = a.onlyByAgents(ctx, caller.Namespace, newest)
+	return s, err
 }
 
 func (a *App) startOrResume(ctx context.Context, caller Caller, s *starting) (*Outcome, bool, error) {
@@ -120,7 +122,7 @@ func (a *App) startOrResume(ctx context.Context, caller Caller, s *starting) (*O
 	outcome, err := a.start(ctx, caller, s)
 	switch fault.ReasonOf(err) {
 	case fault.EnforcementKept, fault.RunHeld, fault.FailedPrecondition:
-		// It may be refused for what another try of it has done in the meantime.
+		// It may be refused because of the effects of another try in the meantime.
 		if first, again := a.startedBefore(ctx, caller, s.Start); first != nil || again != nil {
 			return first, false, again
 		}
@@ -151,8 +153,12 @@ func (a *App) start(ctx context.Context, caller Caller, s *starting) (*Outcome, 
 	if err := h.drive(ctx, authority.Start, authority.Aim{}, id, ""); err != nil {
 		return nil, err
 	}
+	workspace, claimed, refusal := h.Workspace()
+	if refusal != nil {
+		return nil, refused(refusal)
+	}
 	out := s.m.Start(workflow.StartParams{
-		ID: id, SessionID: s.SessionID, Workspace: s.Workspace,
+		ID: id, SessionID: s.SessionID, Workspace: workspace, Claimed: claimed,
 		Owner: caller.Principal.Name, Context: s.context, Source: caller.source(),
 	}, caller.Principal.Name, a.clock().UTC())
 	if out.Rejection != nil {
@@ -181,5 +187,5 @@ func (a *App) start(ctx context.Context, caller Caller, s *starting) (*Outcome, 
 	}
 	a.refresh(caller.Namespace, &out.Run)
 	view := newView(out.Run.At(""), s.m)
-	return &Outcome{View: view, Changed: true}, a.addEvidence(ctx, caller.Namespace, view)
+	return &Outcome{View: view, Changed: true}, a.addEvidence(ctx, caller.Namespace, view, "")
 }

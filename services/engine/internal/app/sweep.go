@@ -22,15 +22,15 @@ const (
 	// sweepers look after that many approvals at once, each for that long at most.
 	sweepers   = 16
 	sweepLimit = 10 * time.Second
-	// An approval that waits is looked after as often as it is old, within these:
-	// its decision is told at once, and this is for what got lost.
+	// An approval that waits is looked after as often as it is old, within these: its
+	// decision is reported at once, and this is for lost reports.
 	soonestLook, latestLook = 5 * time.Second, time.Minute
 	// endInterval is how late a session's end may hold its run.
 	endInterval = 250 * time.Millisecond
 )
 
-// Sweep looks after approvals that runs wait for, and does what follows from the ends of
-// sessions, until ctx ends.
+// Sweep looks after approvals that runs wait for, and carries out the consequences of the
+// ends of sessions, until ctx ends.
 func (a *App) Sweep(ctx context.Context) {
 	var both sync.WaitGroup
 	both.Go(func() { a.ends().Run(ctx) })
@@ -52,7 +52,7 @@ func (a *App) catchUp(ctx context.Context) {
 	s.Once(ctx)
 }
 
-// SweepOnce does so for what is due now.
+// SweepOnce does so for due timers.
 func (a *App) SweepOnce(ctx context.Context) {
 	a.ends().Once(ctx)
 	a.forgetter().Once(ctx)
@@ -61,7 +61,7 @@ func (a *App) SweepOnce(ctx context.Context) {
 	}
 }
 
-// ends hears what the state-store says of sessions.
+// ends receives the reports of the state-store about sessions.
 func (a *App) ends() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{sessionend.Kind}, Fire: a.hear,
@@ -69,11 +69,10 @@ func (a *App) ends() *sweep.Sweeper {
 	}
 }
 
-// soon is when an end that could not be obeyed is tried again.
+// soon returns when an end that could not be obeyed is tried again.
 func soon(store.Timer, time.Time) time.Duration { return time.Second }
 
-// hear obeys the last word on a session. What was said in between makes no difference any
-// more.
+// hear obeys the last word on a session. Reports in between no longer matter.
 func (a *App) hear(ctx context.Context, timer store.Timer) error {
 	record, err := a.store.Get(ctx, timer.Key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -108,7 +107,7 @@ func (a *App) sweeper() *sweep.Sweeper {
 	}
 }
 
-// lookAfter does what there is to do for an approval, which may not be all.
+// lookAfter does the due work for an approval, which may not be all.
 func (a *App) lookAfter(ctx context.Context, timer store.Timer) error {
 	approvalID, ours := strings.CutPrefix(timer.Name, timerPrefix)
 	if !ours {
@@ -127,7 +126,7 @@ func (a *App) lookAfter(ctx context.Context, timer store.Timer) error {
 	}
 }
 
-// untilNextLook is how long to wait before an approval is looked after again.
+// untilNextLook returns how long to wait before an approval is looked after again.
 func untilNextLook(timer store.Timer, now time.Time) time.Duration {
 	since, err := strconv.ParseInt(string(timer.Data), 10, 64)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // made at once is under way any more.
 const firstLook = 5 * time.Second
 
-// approvalTimer is the timer that looks after an approval.
+// approvalTimer returns the timer that looks after an approval.
 func approvalTimer(run store.Key, approvalID string) store.TimerID {
 	return store.TimerID{Key: run, Name: timerPrefix + approvalID}
 }
@@ -26,8 +26,8 @@ func newTimer(run store.Key, approvalID string, since, due time.Time) store.Time
 	}
 }
 
-// timers are set by the commit of a step: for what it has parked, and, when the run is
-// resumed, for what was granted in the meantime.
+// timers returns the timers set by the commit of a step: for the approvals that it has
+// parked, and, when the run is resumed, for those granted in the meantime.
 func (s *step) timers(now time.Time) []store.Timer {
 	var timers []store.Timer
 	before, resumed := s.waited(), s.before != nil && s.before.Status.Stopped() && !s.out.Run.Status.Stopped()
@@ -43,7 +43,7 @@ func (s *step) timers(now time.Time) []store.Timer {
 	return timers
 }
 
-// waited are the approvals that the run waited for before the step.
+// waited returns the approvals that the run waited for before the step.
 func (s *step) waited() []string {
 	if s.before == nil {
 		return nil

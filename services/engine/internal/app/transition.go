@@ -15,8 +15,10 @@ type Transition struct {
 
 	ExpectedVersion int64
 	IdempotencyKey  string
-	// DryRun decides, and does nothing of it.
+	// DryRun only decides.
 	DryRun bool
+	// Tree is the digest of the workspace's files now, as the caller says; empty when it does not.
+	Tree string
 }
 
 // Transition asks the machine to move on (S2). A refusal is an Outcome, not an
@@ -29,8 +31,13 @@ func (a *App) Transition(ctx context.Context, caller Caller, req Transition) (*O
 	if req.DryRun {
 		req.IdempotencyKey = "" // it is no request to answer twice
 	}
+	tree := ""
+	if caller.Vouched { // an agent's word is none (S14.4)
+		tree = req.Tree
+	}
 	return a.change(ctx, caller, request{
 		dry:      req.DryRun,
+		tree:     tree,
 		op:       authority.Transition,
 		target:   req.Target,
 		command:  workflow.Fire{Event: req.Event, Data: data, Actor: caller.Principal.Name},
@@ -49,10 +56,9 @@ type Force struct {
 	IdempotencyKey  string
 }
 
-// Force jumps to a state of a workflow with meta.debug; agents do so as far as that
-// lets them (S15.7). Named by its id, the run
-// itself jumps, and what it has invoked is cancelled; named by the session that
-// drives it, it is the run whose rules are in force.
+// Force jumps to a state of a workflow with meta.debug; agents do so as far as that lets
+// them (S15.7). Named by its id, the run itself jumps, and its invoked runs are
+// cancelled; named by the session that drives it, it is the run whose rules are in force.
 func (a *App) Force(ctx context.Context, caller Caller, req Force) (*Outcome, error) {
 	data, err := parseObject("context", req.Context)
 	if err != nil {
@@ -97,7 +103,7 @@ func resumeBy(caller Caller) workflow.Resume {
 	return workflow.Resume{Lifts: caller.who().Lifts(authority.Resume), Actor: caller.Principal.Name}
 }
 
-// Cancel ends a run and what it has invoked. When its agent does, the session is free again.
+// Cancel ends a run and its invoked runs. When its agent does, the session is free again.
 func (a *App) Cancel(ctx context.Context, caller Caller, runID, reason, key string) (*Outcome, error) {
 	return a.change(ctx, caller, request{
 		op:      authority.Cancel,

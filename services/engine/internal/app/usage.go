@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
-// Usage is what one entry of a state has used of its limits (S2.10).
+// Usage has the counts that one entry of a state has used of its limits (S2.10).
 type Usage struct {
 	// Iterations counts the allowed tool calls, and ContextBytes the bytes of their
 	// results.
@@ -18,7 +18,7 @@ type Usage struct {
 	FilesChanged int64
 }
 
-// Usage returns what the present entry of a view's state has used.
+// Usage returns the counts that the present entry of a view's state has used.
 func (a *App) Usage(ctx context.Context, namespace string, v *View) (Usage, error) {
 	key := runKey(namespace, v.Run.ID)
 	counters, err := a.store.Counters(ctx, ledger.Entry(key, v.At.Entry))
@@ -40,6 +40,6 @@ func (a *App) Usage(ctx context.Context, namespace string, v *View) (Usage, erro
 	if err != nil {
 		return Usage{}, fault.From(err)
 	}
-	used.FilesChanged = int64(len(files.Of(v.At.Branch, v.At.Entry)))
+	used.FilesChanged = int64(len(files.Of(v.At.Branch, v.At.Entry).Files))
 	return used, nil
 }

@@ -71,7 +71,7 @@ func lanesOf(run *workflow.Run, m definition.Compiled) []*View {
 
 // replay plays the history of a run up to a version, from the last one remembered.
 func (a *App) replay(ctx context.Context, key store.Key, now *workflow.Run, version int64) (*workflow.Run, error) {
-	run := &workflow.Run{ID: now.ID, Workspace: now.Workspace, Owner: now.Owner, Parent: now.Parent}
+	run := &workflow.Run{ID: now.ID, Workspace: now.Workspace, Claimed: now.Claimed, Owner: now.Owner, Parent: now.Parent}
 	for at := version / checkpointEvery * checkpointEvery; at > 0; at -= checkpointEvery {
 		if known, ok := a.past.Get(checkpoint{key, at}); ok {
 			run = known
@@ -128,7 +128,7 @@ func (a *App) replayEntry(ctx context.Context, key store.Key, now, run *workflow
 	return next, nil
 }
 
-// decodeHistory reads what encodeEntry wrote, as far as a replay needs it.
+// decodeHistory reads the output of encodeEntry, as far as a replay needs it.
 func decodeHistory(h store.HistoryEntry) (*workflow.HistoryEntry, error) {
 	var e Entry
 	if err := json.Unmarshal(h.Data, &e); err != nil {

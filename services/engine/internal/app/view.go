@@ -9,19 +9,19 @@ import (
 	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
-// View is a run together with what its state allows.
+// View is a run together with the rules of its state.
 type View struct {
 	Run *workflow.Run
 	// At is the run as the branch sees it that it was asked about, or the one that
 	// unbound callers work in.
 	At      workflow.View
 	Machine *workflow.Machine
-	// Process is what the run is of when that is not a workflow, else nil (S8).
+	// Process is the definition of the run when that is not a workflow, else nil (S8).
 	Process *process.Process
 	// AskedID is the run that was asked for: this one, or one that has invoked it.
 	AskedID string
-	// SupersededBy is the run that is driven instead of this one, which is paused or
-	// has ended. Only Get by a run's id tells it; see authority.SupersededBy.
+	// SupersededBy is the run that is driven instead of this one, which is paused or has
+	// ended. Only Get by a run's id sets it; see authority.SupersededBy.
 	SupersededBy string
 	// Evidence is how that of the workflow stands, in definition order.
 	Evidence []evidence.Standing
@@ -31,15 +31,15 @@ func newView(at workflow.View, m definition.Compiled) *View {
 	return &View{Run: at.Run, At: at, Machine: m.Machine, Process: m.Process, AskedID: at.ID}
 }
 
-// State is the state in force.
+// State returns the state in force.
 func (v *View) State() *workflow.StateView { return v.Machine.State(v.At.State) }
 
-// view adds to a run what its state allows.
-func (a *App) view(ctx context.Context, namespace string, at workflow.View) (*View, error) {
+// view adds the rules of its state to a run.
+func (a *App) view(ctx context.Context, namespace string, at workflow.View, tree string) (*View, error) {
 	m, err := a.machine(ctx, namespace, at.Workflow, at.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
 	v := newView(at, m)
-	return v, a.addEvidence(ctx, namespace, v)
+	return v, a.addEvidence(ctx, namespace, v, tree)
 }

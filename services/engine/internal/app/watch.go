@@ -30,7 +30,7 @@ func (a *App) Watch(ctx context.Context, caller Caller, runID string, send func(
 			return err
 		}
 		if run.Version > sent {
-			view, err := a.view(ctx, caller.Namespace, run.At(""))
+			view, err := a.view(ctx, caller.Namespace, run.At(""), "")
 			if err != nil {
 				return err
 			}

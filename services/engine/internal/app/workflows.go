@@ -103,7 +103,16 @@ func claimKey(workflow store.Key) store.Key {
 	return workflow
 }
 
-// claimed reports that an operator has registered what an agent had before.
+// onlyByAgents reports that agents alone have registered a version.
+func (a *App) onlyByAgents(ctx context.Context, namespace string, v *Version) (bool, error) {
+	if !v.Role.Drives() {
+		return false, nil
+	}
+	claimed, err := a.claimed(ctx, namespace, v)
+	return !claimed, err
+}
+
+// claimed reports that an operator has registered a text that an agent had before.
 func (a *App) claimed(ctx context.Context, namespace string, v *Version) (bool, error) {
 	_, err := a.store.Get(ctx, claimKey(store.Key{Namespace: namespace, ID: v.Name}))
 	if errors.Is(err, store.ErrNotFound) {

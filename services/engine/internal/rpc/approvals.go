@@ -14,14 +14,14 @@ import (
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
-// kinds of what the engine asks for; nobody is asked for another.
+// kinds of questions of the engine; it asks no others.
 var kinds = map[consent.Kind]approvalv1.ApprovalKind{
 	consent.Transition:  approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION,
 	consent.ProcessStep: approvalv1.ApprovalKind_APPROVAL_KIND_PROCESS_STEP,
 }
 
-// Approvals asks humans through the approval service's contract, with the engine's
-// own credentials: what is asked, and on whose behalf, is its own word.
+// Approvals asks humans through the approval service's contract, with the engine's own
+// credentials: the question, and its asker, are its own word.
 type Approvals struct {
 	service approvalv1.ApprovalServiceClient
 }
@@ -85,7 +85,7 @@ func (a *Approvals) Cancel(ctx context.Context, namespace, approvalID, reason st
 	return err
 }
 
-// approvalOf is an approval as what follows from it needs it.
+// approvalOf returns an approval as the engine needs it.
 func approvalOf(p *approvalv1.Approval) (*app.Approval, error) {
 	a := &app.Approval{RunID: p.GetRunId()}
 	a.ID, a.Digest, a.Editable, a.Reason, a.By = p.GetApprovalId(), p.GetDigest(), p.GetEditable(), p.GetReason(), p.GetBy()
@@ -113,7 +113,7 @@ func approvalOf(p *approvalv1.Approval) (*app.Approval, error) {
 	return a, err
 }
 
-// value reads JSON whatever its size; nothing at all is a missing value.
+// value reads JSON of any size; an empty text is a missing value.
 func value(text []byte) (document.Value, error) {
 	if len(text) == 0 {
 		return document.Value{}, nil

@@ -30,7 +30,7 @@ func (Announcer) WorkflowEvent(namespace, actor string, v *app.Version) (store.E
 	})
 }
 
-// RunEvent announces what happened to a run.
+// RunEvent announces a change of a run.
 func (Announcer) RunEvent(namespace, actor string, run *workflow.Run, ev *workflow.Event, at time.Time) (store.Event, error) {
 	out := &eventv1.Event{
 		Namespace: namespace, Entity: "run", EntityId: run.ID, Type: ev.Type,
@@ -96,7 +96,7 @@ func setPayload(out *eventv1.Event, run *workflow.Run, ev *workflow.Event) bool 
 	return true
 }
 
-// setForkPayload is setPayload for forks and invokes.
+// setForkPayload does the work of setPayload for forks and invokes.
 func setForkPayload(out *eventv1.Event, ev *workflow.Event) bool {
 	switch ev.Type {
 	case workflow.EventForked:
@@ -135,7 +135,7 @@ func setForkPayload(out *eventv1.Event, ev *workflow.Event) bool {
 	return true
 }
 
-// setApprovalPayload is setPayload for what approvals do to a run.
+// setApprovalPayload does the work of setPayload for effects of approvals on a run.
 func setApprovalPayload(out *eventv1.Event, ev *workflow.Event) bool {
 	switch ev.Type {
 	case workflow.EventParked, workflow.EventApprovalRejected, workflow.EventApprovalExpired, workflow.EventApprovalCancelled, workflow.EventStale:

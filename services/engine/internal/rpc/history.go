@@ -30,6 +30,7 @@ func entryProto(e *app.Entry) *enginev1.HistoryEntry {
 	if r := e.Result; r != nil {
 		out.ToolResult = &enginev1.ToolResult{
 			CallId: r.CallID, Tool: r.Tool, Ok: r.OK, Output: r.Output, Truncated: r.Truncated, Number: r.Number, Evidence: r.Evidence,
+			Tree: r.Tree, Witness: r.Witness,
 		}
 	}
 	return out

@@ -23,8 +23,8 @@ var (
 	operators      = protomap.LowerEnums[string, enginev1.GuardOperator](enginev1.GuardOperator_value, "GUARD_OPERATOR_")
 )
 
-// runProto is a run in the FULL view, without its usage: what a change returns, whose
-// entry of the state is new.
+// runProto returns a run in the FULL view, without its usage, for a change, whose entry
+// of the state is new.
 func (s *Runs) runProto(v *app.View) *enginev1.Run {
 	out := s.basicProto(v)
 	out.Context, out.Rules = v.At.Context.AppendJSON(nil), s.rulesProto(v.State())
@@ -35,7 +35,7 @@ func (s *Runs) runProto(v *app.View) *enginev1.Run {
 	return out
 }
 
-// read is a run in the view that a request asks for, or else in the other.
+// read returns a run in the view that a request asks for, or else in the other.
 func (s *Runs) read(ctx context.Context, v *app.View, asked, otherwise enginev1.RunView) (*enginev1.Run, error) {
 	if asked == enginev1.RunView_RUN_VIEW_UNSPECIFIED {
 		asked = otherwise
@@ -60,12 +60,12 @@ func usageProto(u app.Usage) *enginev1.Usage {
 	return &enginev1.Usage{Iterations: u.Iterations, ContextBytes: u.ContextBytes, FilesChanged: u.FilesChanged}
 }
 
-// basicProto is a run in the BASIC view.
+// basicProto returns a run in the BASIC view.
 func (s *Runs) basicProto(v *app.View) *enginev1.Run {
 	run, at := v.Run, &v.At
 	out := &enginev1.Run{
 		RunId: run.ID, Workflow: run.Workflow, WorkflowVersion: run.WorkflowVersion,
-		SessionId: run.SessionID, Workspace: run.Workspace, RootRunId: run.Root(),
+		SessionId: run.SessionID, Workspace: run.Workspace, WorkspaceClaimed: run.Claimed, RootRunId: run.Root(),
 		CreatedAt: timestamppb.New(run.CreatedAt), UpdatedAt: timestamppb.New(run.UpdatedAt), Version: run.Version,
 
 		Status: statuses[at.Status], State: at.State, Entry: at.Entry, TransitionCount: run.TransitionCount,
@@ -89,7 +89,7 @@ func (s *Runs) basicProto(v *app.View) *enginev1.Run {
 	return out
 }
 
-// rulesProto is what a state allows.
+// rulesProto returns the rules of a state.
 func (s *Runs) rulesProto(state *workflow.StateView) *enginev1.StateRules {
 	out := &enginev1.StateRules{
 		Instructions: state.Instructions, LegalEvents: s.legal.Of(state),
@@ -104,7 +104,7 @@ func (s *Runs) rulesProto(state *workflow.StateView) *enginev1.StateRules {
 	return out
 }
 
-// metaProto is what a workflow says about all of its states.
+// metaProto returns the rules of a workflow for all of its states.
 func metaProto(v *app.View) *enginev1.WorkflowMeta {
 	meta := v.Machine.Meta()
 	out := &enginev1.WorkflowMeta{
@@ -117,11 +117,11 @@ func metaProto(v *app.View) *enginev1.WorkflowMeta {
 	return out
 }
 
-// evidenceProto is how the evidence of a run stands.
+// evidenceProto returns how the evidence of a run stands.
 func evidenceProto(standings []evidence.Standing) []*enginev1.Evidence {
 	var out []*enginev1.Evidence
 	for _, s := range standings {
-		e := &enginev1.Evidence{Name: s.Name, Held: s.Held, VoidedBy: s.VoidedBy, Missing: s.Missing, Needs: s.Needs}
+		e := &enginev1.Evidence{Name: s.Name, Held: s.Held, VoidedBy: s.VoidedBy, Missing: s.Missing, Needs: s.Needs, Tree: s.Tree}
 		if !s.Since.IsZero() {
 			e.Since = timestamppb.New(s.Since)
 		}
@@ -130,7 +130,7 @@ func evidenceProto(standings []evidence.Standing) []*enginev1.Evidence {
 	return out
 }
 
-// approvalProto is what waits for humans, or what became of the last that did.
+// approvalProto returns the approval that waits for humans, or the last one that did.
 func approvalProto(a *workflow.Approval) *enginev1.RunApproval {
 	if a == nil {
 		return nil
@@ -141,8 +141,8 @@ func approvalProto(a *workflow.Approval) *enginev1.RunApproval {
 	}
 }
 
-// closeBranch shows a branch that has ended: nothing is allowed in it. Of one
-// whose fork has joined, the run's own state is shown.
+// closeBranch shows a branch that has ended: it allows no operation. Of one whose fork
+// has joined, the run's own state is shown.
 func closeBranch(out *enginev1.Run, run *workflow.Run) {
 	out.Approval = nil
 	if rules := out.GetRules(); rules != nil {

@@ -56,7 +56,7 @@ func TestRunIsComplete(t *testing.T) {
 		}
 	}
 	run := &workflow.Run{
-		ID: "run_2", Workflow: "all", WorkflowVersion: 3, SessionID: "s", Workspace: "/w", Version: 4, TransitionCount: 5,
+		ID: "run_2", Workflow: "all", WorkflowVersion: 3, SessionID: "s", Workspace: "/w", Claimed: true, Version: 4, TransitionCount: 5,
 		Status: workflow.Running, Lane: lane("work", "apr_1", ""), CreatedAt: noon, UpdatedAt: noon,
 		Parent: &workflow.Parent{RunID: "run_1", Root: "run_0"},
 		Holds:  []workflow.Hold{{By: "olga", Cause: workflow.HoldOperator, Reason: "lunch", Since: noon}},
@@ -71,7 +71,7 @@ func TestRunIsComplete(t *testing.T) {
 		out := s.runProto(&app.View{
 			Run: at.Run, At: at, Machine: workflow.Compile(def, 3), Process: &process.Process{}, SupersededBy: "run_9",
 			Evidence: []evidence.Standing{
-				{Name: "tests", Held: true, Since: noon, Needs: "needs tests"}, {Name: "ci", VoidedBy: "an edit", Missing: "needs ci", Needs: "needs ci"},
+				{Name: "tests", Held: true, Since: noon, Needs: "needs tests", Tree: "tree:sha256:00"}, {Name: "ci", VoidedBy: "an edit", Missing: "needs ci", Needs: "needs ci"},
 			},
 		})
 		out.Usage = usageProto(app.Usage{Iterations: 1, ContextBytes: 2, FilesChanged: 3})

@@ -49,6 +49,9 @@ func (s *Runs) StartRun(ctx context.Context, req *enginev1.StartRunRequest) (*en
 func (s *Runs) GetRun(ctx context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 	view, err := s.app.Get(ctx, caller(ctx),
 		app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()}, req.GetActive())
+	if err == nil && req.GetView() != enginev1.RunView_RUN_VIEW_BASIC {
+		err = s.app.See(ctx, rpc.Namespace(ctx), view)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +83,7 @@ func (s *Runs) ListRuns(ctx context.Context, req *enginev1.ListRunsRequest) (*en
 	return resp, nil
 }
 
-// listQuery reads what a list asks for.
+// listQuery reads the query of a list.
 func listQuery(req *enginev1.ListRunsRequest) (q app.ListQuery, err error) {
 	terms, err := listing.Parse(req.GetFilter(), "status", "workflow", "session_id", "text", "not_status", "not_workflow",
 		"updated_after", "updated_before", listing.Before, listing.Prefix)
@@ -119,7 +122,7 @@ func (s *Runs) TransitionRun(ctx context.Context, req *enginev1.TransitionRunReq
 	outcome, err := s.app.Transition(ctx, caller(ctx), app.Transition{
 		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Event:  req.GetEvent(), Data: req.GetData(),
-		ExpectedVersion: req.GetExpectedVersion(), IdempotencyKey: req.GetIdempotencyKey(), DryRun: req.GetDryRun(),
+		ExpectedVersion: req.GetExpectedVersion(), IdempotencyKey: req.GetIdempotencyKey(), DryRun: req.GetDryRun(), Tree: req.GetTree(),
 	})
 	if err != nil {
 		return nil, err
@@ -258,8 +261,8 @@ func (s *Runs) WatchRun(req *enginev1.WatchRunRequest, stream grpc.ServerStreami
 	})
 }
 
-// accepted is for commands that have no rejection in their contract: what the
-// machine refuses is a failed precondition.
+// accepted returns the run of commands that have no rejection in their contract: a
+// refusal is a failed precondition.
 func (s *Runs) accepted(outcome *app.Outcome, err error) (*enginev1.Run, error) {
 	if err != nil {
 		return nil, err

@@ -78,7 +78,7 @@ func (s *SharedState) Written(ctx context.Context, namespace, session, pointer s
 	return w, nil
 }
 
-// touches reports that a patch may have changed what stands at a pointer.
+// touches reports that a patch may have changed the value at a pointer.
 func touches(patch []byte, pointer string) bool {
 	v, problem := document.Parse(patch, document.Limits{Bytes: len(patch) + 1})
 	if problem != nil {

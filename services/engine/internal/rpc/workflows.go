@@ -1,5 +1,5 @@
-// Package rpc translates between the engine's contract and its use cases, and
-// does nothing else.
+// Package rpc translates between the engine's contract and its use cases, and has no
+// other task.
 package rpc
 
 import (
@@ -26,7 +26,7 @@ type Workflows struct {
 
 func caller(ctx context.Context) app.Caller {
 	principal, _ := auth.FromContext(ctx)
-	return app.Caller{Namespace: rpc.Namespace(ctx), Principal: principal}
+	return app.Caller{Namespace: rpc.Namespace(ctx), Principal: principal, Vouched: auth.Observes(ctx)}
 }
 
 // RegisterWorkflow implements WorkflowService.

@@ -1,7 +1,7 @@
-// Package access is the one door of the edge. Before any part of it sees a request,
-// and before anything of a body is read, it refuses hosts that are not served here
-// and callers without a good token. It knows nothing of what is asked for; what a
-// caller may do is the services' to judge.
+// Package access is the one door of the edge. Before any part of it sees a request, and
+// before any part of a body is read, it refuses hosts that are not served here and
+// callers without a good token. It does not look at the request itself; the services
+// judge the rights of callers.
 package access
 
 import (
@@ -68,16 +68,17 @@ type Caller struct {
 
 type callerKey struct{}
 
-// CallerOf is the caller of a request that was let in, by its context.
+// CallerOf returns the caller of a request that was let in, by its context.
 func CallerOf(ctx context.Context) Caller {
 	c, _ := ctx.Value(callerKey{}).(Caller)
 	return c
 }
 
-// Guard is what the door stands on.
+// Guard has the settings of the door.
 type Guard struct {
-	// Identify tells whose a token is: an error that is auth.ErrUnauthenticated means
-	// nobody's, any other that it cannot be told now. Nil leaves it to the services.
+	// Identify returns the principal of a token: an error that is auth.ErrUnauthenticated
+	// means an unknown token, any other that the check failed. Nil leaves it to the
+	// services.
 	Identify func(ctx context.Context, token string) (auth.Principal, error)
 	// AllowAnonymous lets callers without a token in, and leaves tokens to the
 	// services.
@@ -86,11 +87,11 @@ type Guard struct {
 	// addresses, in addition to loopback names: those of a reverse proxy on this
 	// machine.
 	Hosts []string
-	// Refused is told of each request that is not let in; nil for nobody.
+	// Refused is notified of each request that is not let in; nil if there is none.
 	Refused func(r *http.Request, why *Refusal)
 }
 
-// Protect is next behind the door. Requests that are not let in go to refuse.
+// Protect returns next behind the door. Requests that are not let in go to refuse.
 func (g Guard) Protect(next http.Handler, refuse func(http.ResponseWriter, *http.Request, *Refusal)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, refusal := g.admit(r)
@@ -155,7 +156,7 @@ var (
 // ValidToken reports whether a text can be a token.
 func ValidToken(text string) bool { return len(text) <= MaxToken && visible().MatchString(text) }
 
-// Bearer is the token of an Authorization header, empty where there is none. It is
+// Bearer returns the token of an Authorization header, empty where there is none. It is
 // not ok with more than one header, or another than a bearer token.
 func Bearer(h http.Header) (token string, ok bool) {
 	values := h.Values("Authorization")
@@ -169,7 +170,7 @@ func Bearer(h http.Header) (token string, ok bool) {
 	return m[1], true
 }
 
-// tokenOf is the one token of a request: of its header, or of a subprotocol.
+// tokenOf returns the one token of a request: of its header, or of a subprotocol.
 func tokenOf(r *http.Request) (token string, ok bool) {
 	token, ok = Bearer(r.Header)
 	if !ok || r.URL.Path != SocketPath {

@@ -11,7 +11,7 @@ import (
 // Places are a number of things that callers hold for a while, such as open streams. No
 // principal takes more than its share, and all agents together leave a tenth to people.
 type Places struct {
-	// What they are, in the plural; Flag sets how many a principal may hold.
+	// What is their kind, in the plural; Flag sets how many a principal may hold.
 	What, Flag  string
 	Total, Each int
 
@@ -47,11 +47,11 @@ func (p *Places) Take(ctx context.Context) (give func(), err error) {
 	}), nil
 }
 
-// WitnessHeader has the token of who vouches for what a caller reports (S14.4), as
-// "Bearer TOKEN".
+// WitnessHeader has the token of the witness of a caller's reports (S14.4), as "Bearer
+// TOKEN".
 const WitnessHeader = "X-Interlock-Witness"
 
-// Room is how many of total a principal finds: agents leave a tenth to people.
+// Room returns how many of total a principal finds: agents leave a tenth to people.
 func Room(total int, who auth.Principal) int {
 	if who.Role.Drives() || who.Role == "" {
 		return total - total/10

@@ -1,7 +1,7 @@
 // Package authzen lets gateways that are not Interlock's ask it, by OpenID AuthZEN's
 // Authorization API 1.0 and its draft of a profile for access requests: is this tool call
-// allowed? It translates to CheckToolCall and back, and holds no rules. What it cannot
-// read or have decided is never permitted.
+// allowed? It translates to CheckToolCall and back, and holds no rules. A request that it
+// cannot read or have decided is never permitted.
 package authzen
 
 import (
@@ -51,7 +51,7 @@ const (
 	callTimeout  = 30 * time.Second
 )
 
-// Config is what the package stands on. The clients are required.
+// Config has the parts and settings of the package. The clients are required.
 type Config struct {
 	Policy    policyv1.PolicyEnforcerServiceClient
 	Approvals approvalv1.ApprovalServiceClient
@@ -61,13 +61,13 @@ type Config struct {
 	// Input names the member of a context that is the tool's input; empty when the whole
 	// context is.
 	Input string
-	// SessionProperty and RunProperty name the properties of a subject that tell its
-	// session and its run.
+	// SessionProperty and RunProperty name the properties of a subject with its session
+	// and its run.
 	SessionProperty, RunProperty string
 	// AllowUnbound takes the word of policies for calls of sessions that drive no run.
 	AllowUnbound bool
-	// Undecided is told of each call that was denied because it could not be decided; nil
-	// for nobody.
+	// Undecided is notified of each call that was denied because it could not be decided;
+	// nil if there is none.
 	Undecided func(error)
 	Logger    *slog.Logger // default slog.Default()
 }
@@ -117,7 +117,7 @@ func (h *Handler) Refuse(w http.ResponseWriter, r *http.Request, why *access.Ref
 	fail(w, why.Status, why.Message)
 }
 
-// begin sets what every answer has: the id of its request, above all.
+// begin sets the headers of every answer: the id of its request, above all.
 func begin(w http.ResponseWriter, r *http.Request) {
 	if id := r.Header.Get(headerRequestID); id != "" {
 		w.Header().Set(headerRequestID, id)
@@ -137,7 +137,7 @@ func (h *Handler) recover(w http.ResponseWriter, r *http.Request) {
 	fail(w, http.StatusInternalServerError, "internal error; the server's log has the cause")
 }
 
-// fail is an error of the transport: its body is a message. It is never a decision.
+// fail writes an error of the transport: its body is a message. It is never a decision.
 func fail(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
@@ -172,7 +172,7 @@ func bad(format string, args ...any) *failure {
 	return &failure{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
-// read is the body of a request: one JSON object without duplicate names.
+// read returns the body of a request: one JSON object without duplicate names.
 func read(w http.ResponseWriter, r *http.Request, into any) *failure {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != contentJSON {
 		return bad("set the header Content-Type: application/json")
@@ -191,8 +191,8 @@ func read(w http.ResponseWriter, r *http.Request, into any) *failure {
 	return decode(body, into)
 }
 
-// decode reads JSON. Members that are not known are ignored, as the API demands; what is
-// ambiguous is refused, because another reader may see something else.
+// decode reads JSON. Members that are not known are ignored, as the API demands;
+// ambiguous ones are refused, because another reader may see another value.
 func decode(body []byte, into any) *failure {
 	err := json.Unmarshal(body, into)
 	var semantic *json.SemanticError
@@ -206,7 +206,7 @@ func decode(body []byte, into any) *failure {
 	}
 }
 
-// outgoing is the request's context with what the services need to know of the caller.
+// outgoing returns the request's context with the caller's metadata for the services.
 func outgoing(r *http.Request) (context.Context, *failure) {
 	md := metadata.MD{}
 	if token := access.CallerOf(r.Context()).Token; token != "" {
@@ -311,8 +311,8 @@ func (h *Handler) evaluations(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusOK, contentJSON, map[string]any{"evaluations": answers})
 }
 
-// item decides one of several questions. What is wrong with it alone denies it alone; who
-// is not known at all gets no answers.
+// item decides one of several questions. A fault of one denies that one alone; an unknown
+// caller gets no answers.
 func (h *Handler) item(ctx context.Context, raw jsontext.Value, defaults question) (*decision, *failure) {
 	if raw.Kind() != '{' {
 		return nil, bad("each of evaluations must be an object")
@@ -345,8 +345,8 @@ func codeOf(status int) fault.Reason {
 	}
 }
 
-// configuration is the metadata of the API. There are no searches, and so no endpoints of
-// any.
+// configuration serves the metadata of the API. There are no searches, and so no
+// endpoints of any.
 func (h *Handler) configuration(w http.ResponseWriter, _ *http.Request) {
 	if h.PublicURL == "" {
 		fail(w, http.StatusNotFound, "this server does not know its public URL; set --public-url")

@@ -20,7 +20,7 @@ type decision struct {
 	Context  *detail `json:"context,omitzero"`
 }
 
-// detail is what Interlock has to say of a decision.
+// detail has Interlock's details of a decision.
 type detail struct {
 	jsonview.Decision
 	// RunID is the run that the call was judged by, State the state of it.
@@ -36,14 +36,14 @@ type detail struct {
 	Error *evaluationError `json:"error,omitzero"`
 }
 
-// evaluationError says what was wrong with one question of several.
+// evaluationError describes the problem with one question of several.
 type evaluationError struct {
 	Status  int    `json:"status"`
 	Message string `json:"message"`
 }
 
-// accessRequest is where to learn what people decide (AuthZEN Access Request and Approval
-// Profile, draft 1).
+// accessRequest is where to learn the decision of people (AuthZEN Access Request and
+// Approval Profile, draft 1).
 type accessRequest struct {
 	Endpoint  string  `json:"endpoint"`
 	ExpiresAt string  `json:"expires_at"`
@@ -57,7 +57,7 @@ type display struct {
 	Description string `json:"description"`
 }
 
-// denial is a question that has no decision, and so is denied.
+// denial returns a question that has no decision, and so is denied.
 func denial(code, message string, status int) *decision {
 	return &decision{Context: &detail{
 		Decision: jsonview.Decision{Decision: "DENY", Code: code, Message: message, LegalEvents: []jsonview.LegalEvent{}},
@@ -101,8 +101,8 @@ func (h *Handler) decide(ctx context.Context, q *question) (*decision, *failure)
 	return d, nil
 }
 
-// undecided is the answer where there is no decision. What the caller did wrong is an error
-// of the transport; the rest denies.
+// undecided returns the answer where there is no decision. A mistake of the caller is an
+// error of the transport; the rest denies.
 func undecided(call *policyv1.CheckToolCallRequest, err error) (*decision, *failure) {
 	f := fault.From(err)
 	switch f.Reason {
@@ -124,8 +124,8 @@ func undecided(call *policyv1.CheckToolCallRequest, err error) (*decision, *fail
 	}
 }
 
-// requestable adds where to learn what people decide. It says nothing where it does not
-// know until when: the denial stands in any case.
+// requestable adds where to learn the decision of people. It is left out where the expiry
+// is unknown: the denial stands in any case.
 func (h *Handler) requestable(ctx context.Context, d *detail) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

@@ -23,7 +23,7 @@ type question struct {
 	Context  jsontext.Value `json:"context"`
 }
 
-// inherit takes over, as wholes, what is not said.
+// inherit takes over missing members, as wholes.
 func (q *question) inherit(defaults question) {
 	if q.Subject == nil {
 		q.Subject = defaults.Subject
@@ -50,7 +50,7 @@ const (
 	actionCallTool = "tools/call"
 )
 
-// properties of an action that tell of the call itself.
+// properties of an action that describe the call itself.
 const (
 	propertyCallID = "call_id"
 	propertyBranch = "branch"
@@ -59,8 +59,8 @@ const (
 	propertyServer = "server" // of a resource that is a tool
 )
 
-// call is a question as the policy enforcer is asked it. unknown is true for a resource
-// that means nothing here, of which nothing can be said but no.
+// call returns a question as the policy enforcer is asked it. unknown is true for a
+// resource that has no meaning here, for which the answer is always no.
 func (h *Handler) call(q *question) (call *policyv1.CheckToolCallRequest, unknown bool, why *failure) {
 	if why := q.complete(); why != nil {
 		return nil, false, why
@@ -81,7 +81,7 @@ func (h *Handler) call(q *question) (call *policyv1.CheckToolCallRequest, unknow
 	return call, false, details(q.Action, call)
 }
 
-// complete tells what of a question is missing.
+// complete reports the missing parts of a question.
 func (q *question) complete() *failure {
 	switch {
 	case q.Subject == nil:
@@ -98,7 +98,7 @@ func (q *question) complete() *failure {
 	return nil
 }
 
-// input is the tool's input, as it was written.
+// input returns the tool's input, as it was written.
 func (h *Handler) input(given jsontext.Value) ([]byte, *failure) {
 	switch given.Kind() {
 	case 'n', jsontext.KindInvalid:
@@ -110,7 +110,7 @@ func (h *Handler) input(given jsontext.Value) ([]byte, *failure) {
 	if h.Input == "" {
 		return given, nil
 	}
-	// A call is never judged by what is left of it: who says nothing of the input says so.
+	// A call is never judged by parts of it: the caller states that there is no input.
 	var members map[string]jsontext.Value
 	if given != nil {
 		if why := decode(given, &members); why != nil {
@@ -124,8 +124,8 @@ func (h *Handler) input(given jsontext.Value) ([]byte, *failure) {
 	return input, nil
 }
 
-// subject says in which session a call is judged: the subject's own word, or else one that
-// is its own.
+// subject sets the session in which a call is judged: the subject's own word, or else one
+// that is its own.
 func (h *Handler) subject(q *question, call *policyv1.CheckToolCallRequest) (why *failure) {
 	s := q.Subject
 	if call.RunId, why = s.text("subject", h.RunProperty); why != nil {
@@ -144,7 +144,7 @@ func (h *Handler) subject(q *question, call *policyv1.CheckToolCallRequest) (why
 	return nil
 }
 
-// resource says which tool is meant, and of which run.
+// resource describes which tool is meant, and of which run.
 func resource(q *question, call *policyv1.CheckToolCallRequest) (unknown bool, why *failure) {
 	call.Tool = q.Action.Name
 	r := q.Resource
@@ -176,7 +176,7 @@ func resource(q *question, call *policyv1.CheckToolCallRequest) (unknown bool, w
 	return false, nil
 }
 
-// details are what an action's properties tell of the call.
+// details reads the properties of an action that describe the call.
 func details(action *entity, call *policyv1.CheckToolCallRequest) (why *failure) {
 	if call.CallId, why = action.text("action", propertyCallID); why != nil {
 		return why
@@ -200,7 +200,7 @@ func details(action *entity, call *policyv1.CheckToolCallRequest) (why *failure)
 	return nil
 }
 
-// text is a property that must be a text; empty for none.
+// text returns a property that must be a text; empty for none.
 func (e *entity) text(of, name string) (string, *failure) {
 	value := e.Properties[name]
 	switch value.Kind() {

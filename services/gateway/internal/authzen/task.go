@@ -16,8 +16,8 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 )
 
-// Interlock asks people when it decides ASK, so an access request finds what has been
-// asked: the approval is the profile's task, and its id that of the evaluation.
+// Interlock asks people when it decides ASK, so an access request finds the question: the
+// approval is the profile's task, and its id that of the evaluation.
 
 // task is an approval as the profile shows it.
 type task struct {
@@ -29,7 +29,7 @@ type task struct {
 	Display        *display          `json:"display,omitzero"`
 }
 
-// result is what follows from an approval that was granted: to ask again.
+// result is the advice after a grant: to ask again.
 type result struct {
 	Mode     string   `json:"mode"`
 	Approval approval `json:"approval"`
@@ -41,7 +41,7 @@ type approval struct {
 	ApprovedUntil string `json:"approved_until"`
 }
 
-// tasked is the body that tells of a task.
+// tasked is the body about a task.
 type tasked struct {
 	Task   task    `json:"task"`
 	Result *result `json:"result,omitzero"`
@@ -66,8 +66,8 @@ func (h *Handler) statusEndpoint(id string) string {
 	return h.PublicURL + requestsPath + "/" + url.PathEscape(id)
 }
 
-// submit finds what was asked when the call was denied. It creates nothing, and so is
-// idempotent.
+// submit finds the question that was asked when the call was denied. It creates nothing,
+// and so is idempotent.
 func (h *Handler) submit(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		question
@@ -111,7 +111,7 @@ func (h *Handler) submit(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusAccepted, contentJSON, shown)
 }
 
-// asks is whether an approval is about this tool with this input.
+// asks reports whether an approval is about this tool with this input.
 func asks(a *approvalv1.Approval, tool string, input []byte) bool {
 	var subject struct {
 		Tool string `json:"tool"`
@@ -130,7 +130,7 @@ func asks(a *approvalv1.Approval, tool string, input []byte) bool {
 	return problem == nil && document.Equal(asked, given)
 }
 
-// task tells how an approval stands.
+// task reports how an approval stands.
 func (h *Handler) task(w http.ResponseWriter, r *http.Request) {
 	if found, ok := h.find(w, r, r.PathValue("id")); ok {
 		shown := h.shown(found)
@@ -169,7 +169,7 @@ const (
 	taskApproved = "approved"
 )
 
-// statuses of approvals as the profile calls them. What is not known is not approved.
+// statuses of approvals as the profile calls them. An unknown one is not approved.
 var statuses = map[approvalv1.ApprovalStatus]string{
 	approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING:   taskPending,
 	approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED:   taskApproved,

@@ -1,4 +1,4 @@
-// Package await waits for what humans decide (S9.5). It decides nothing.
+// Package await waits for decisions of humans (S9.5). It makes no decision.
 package await
 
 import (
@@ -19,8 +19,8 @@ const (
 	longestRetry = 5 * time.Second
 )
 
-// Decided is whether humans have no more to say on an approval. What is not known
-// is not decided.
+// Decided reports whether humans have no more to say on an approval. An unknown status is
+// not decided.
 func Decided(a *approvalv1.Approval) bool {
 	switch a.GetStatus() {
 	case approvalv1.ApprovalStatus_APPROVAL_STATUS_UNSPECIFIED, approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING:
@@ -74,7 +74,7 @@ func follow(ctx context.Context, approvals approvalv1.ApprovalServiceClient, id 
 	return last, err
 }
 
-// passing is whether another try may succeed.
+// passing reports whether another try may succeed.
 func passing(err error) bool {
 	if err == nil || errors.Is(err, io.EOF) {
 		return true

@@ -10,9 +10,9 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 )
 
-// approvalFacts tell of the transition that waits for humans, or of the outcome
-// of the last one that did (S9.1). What people and agents have written is quoted:
-// it is data, and cannot pose as more.
+// approvalFacts returns facts about the transition that waits for humans, or of the
+// outcome of the last one that did (S9.1). Text of people and agents is quoted: it is
+// data, and cannot pose as more.
 func approvalFacts(run *enginev1.Run, size int) []string {
 	a := run.GetApproval()
 	if a == nil {
@@ -26,6 +26,9 @@ func approvalFacts(run *enginev1.Run, size int) []string {
 		what += " -> " + name(a.GetTo())
 	}
 	what += " is pending"
+	if run.GetStatus() == enginev1.RunStatus_RUN_STATUS_HELD {
+		what += " or decided, which is carried out when the run continues,"
+	}
 	if since := a.GetSince(); since != nil {
 		what += " since " + since.AsTime().UTC().Format(time.RFC3339)
 	}
@@ -38,8 +41,8 @@ func approvalFacts(run *enginev1.Run, size int) []string {
 	return []string{what + "."}
 }
 
-// Outcome tells the outcome of a transition that waited for humans, as what
-// follows its name in a sentence.
+// Outcome returns the outcome of a transition that waited for humans, as the end of a
+// sentence after its name.
 func Outcome(a *enginev1.RunApproval, size int) string {
 	by := ""
 	if a.GetDecidedBy() != "" {
@@ -50,7 +53,7 @@ func Outcome(a *enginev1.RunApproval, size int) string {
 	case enginev1.ApprovalOutcome_APPROVAL_OUTCOME_REJECTED:
 		text = "was rejected" + by
 	case enginev1.ApprovalOutcome_APPROVAL_OUTCOME_EXPIRED:
-		text = "has expired: nobody decided in time. This is not a rejection; you can ask again"
+		text = "has expired without a decision. This is not a rejection; you can ask again"
 	case enginev1.ApprovalOutcome_APPROVAL_OUTCOME_CANCELLED:
 		text = "was withdrawn" + by
 	case enginev1.ApprovalOutcome_APPROVAL_OUTCOME_STALE:
@@ -66,14 +69,14 @@ func Outcome(a *enginev1.RunApproval, size int) string {
 	return text
 }
 
-// Asked says what an agent can do whose tool call waits for humans (S7.6). link is
+// Asked returns the advice to an agent whose tool call waits for humans (S7.6). link is
 // where they decide it, or empty; it grants nothing.
 func Asked(approvalID, link, prefix string) string {
 	return fmt.Sprintf("Approval %s is pending. %s Wait for that with %swait_approval(approval_id=%q), "+
 		"then make exactly the same call again; it is allowed once.", approvalID, Deciders(link), prefix, approvalID)
 }
 
-// Deciders says who decides an approval, and where. It holds no command line: agents
+// Deciders describes who decides an approval, and where. It holds no command line: agents
 // read it, and would try one (S13.4).
 func Deciders(link string) string {
 	if link == "" {
@@ -82,7 +85,7 @@ func Deciders(link string) string {
 	return "A person with the role approver decides it, at " + link + "; you cannot."
 }
 
-// ApprovalLink is the page of an approval below the public address of the gateway;
+// ApprovalLink returns the page of an approval below the public address of the gateway;
 // empty when there is none.
 func ApprovalLink(publicURL, approvalID string) string {
 	if publicURL == "" {
@@ -91,6 +94,6 @@ func ApprovalLink(publicURL, approvalID string) string {
 	return strings.TrimRight(publicURL, "/") + "/ui/approvals/" + url.PathEscape(approvalID)
 }
 
-// quote writes what others have written, clipped, with all that is not plain text
-// made visible.
+// quote writes text of other parties, clipped, with all that is not plain text made
+// visible.
 func quote(text string, size int) string { return strconv.Quote(clip(text, size)) }

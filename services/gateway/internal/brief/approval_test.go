@@ -30,7 +30,7 @@ func TestApproval(t *testing.T) {
 			"rejected", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: enginev1.ApprovalOutcome_APPROVAL_OUTCOME_REJECTED, DecidedBy: "bob", Note: "no\u202e"},
 			`Approval: apr_1 for "DEPLOY" was rejected by "bob". Note: "no\u202e".`,
 		},
-		{"expired", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: enginev1.ApprovalOutcome_APPROVAL_OUTCOME_EXPIRED}, "has expired: nobody decided in time. This is not a rejection"},
+		{"expired", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: enginev1.ApprovalOutcome_APPROVAL_OUTCOME_EXPIRED}, "has expired without a decision. This is not a rejection"},
 		{"cancelled", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: enginev1.ApprovalOutcome_APPROVAL_OUTCOME_CANCELLED, DecidedBy: "op"}, `was withdrawn by "op".`},
 		{"stale", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: enginev1.ApprovalOutcome_APPROVAL_OUTCOME_STALE, DecidedBy: "bob"}, `was granted by "bob", but it was no longer possible`},
 		{"of the future", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: enginev1.ApprovalOutcome(99)}, "has ended otherwise."},
@@ -48,6 +48,12 @@ func TestApproval(t *testing.T) {
 		if text := brief.Injected(run); len(text) > brief.MaxBytes || !strings.Contains(text, "Run: run_1 of deploy") {
 			t.Errorf("%s: %d bytes:\n%s", row.name, len(text), text)
 		}
+	}
+	// S6.2: of a held run, the grant waits until it continues.
+	held := testing1()
+	held.Status, held.Approval = enginev1.RunStatus_RUN_STATUS_HELD, &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Pending: true}
+	if text := brief.State(held, ""); !strings.Contains(text, `apr_1 for "DEPLOY" is pending or decided, which is carried out when the run continues`) {
+		t.Errorf("a held run: %s", text)
 	}
 	if asks := brief.Asks(testing1(), ""); len(asks) != 0 {
 		t.Errorf("a run that asks nothing asks %q", asks)

@@ -1,6 +1,6 @@
-// Package brief writes what an agent needs to know about its run, as facts: in
-// the returns of MCP tools, and for injection into its context each turn (S3.4).
-// It decides nothing.
+// Package brief writes the knowledge that an agent needs about its run, as facts: in the
+// returns of MCP tools, and for injection into its context each turn (S3.4). It makes no
+// decision.
 package brief
 
 import (
@@ -15,23 +15,23 @@ import (
 
 // Bounds of a description, in bytes.
 const (
-	// MaxBytes bounds what is injected: agents cut longer context.
+	// MaxBytes bounds injected text: agents cut longer context.
 	MaxBytes = 9_500
-	// MaxStateBytes bounds what an agent asks for.
+	// MaxStateBytes bounds text that an agent asks for.
 	MaxStateBytes = 95_000
 )
 
-// Injected describes a run within MaxBytes. Long lists and instructions are
-// clipped; the transitions come before them and are named whatever else there is.
+// Injected describes a run within MaxBytes. Long lists and instructions are clipped; the
+// transitions come before them and are always named.
 func Injected(run *enginev1.Run) string { return describe(run, "", MaxBytes) }
 
-// State is what an agent reads about its state: the three lines of the
-// documented form, and what else it needs to act, within MaxStateBytes. prefix is
-// that of Interlock's own tools.
+// State returns the text for an agent about its state: the three lines of the documented
+// form, and the further facts that it needs to act, within MaxStateBytes. prefix is that
+// of Interlock's own tools.
 func State(run *enginev1.Run, prefix string) string { return describe(run, prefix, MaxStateBytes) }
 
-// describe writes the facts within a number of bytes. Each list has a part of
-// them, and the instructions have what the others leave.
+// describe writes the facts within a number of bytes. Each list has a part of them, and
+// the instructions have the rest.
 func describe(run *enginev1.Run, prefix string, size int) string {
 	head := fmt.Sprintf("Phase: %s. Tools: %s.", name(run.GetState()), tools(run, size/10))
 	var tail []string
@@ -53,11 +53,11 @@ func describe(run *enginev1.Run, prefix string, size int) string {
 	return clip(head+instructions(run, size-len(head)-len(rest)-1)+"\n"+rest, size)
 }
 
-// instructions is a line of them within a number of bytes, or empty: for a process
+// instructions returns a line of them within a number of bytes, or empty: for a process
 // its question. They are for agents that can act.
 func instructions(run *enginev1.Run, size int) string {
 	text := run.GetRules().GetInstructions()
-	if text == "" || StandingOf(run) != Judged {
+	if text == "" || ToolStatusOf(run) != Judged {
 		return ""
 	}
 	line := "\nInstructions: " + text
@@ -74,10 +74,10 @@ func instructions(run *enginev1.Run, size int) string {
 	return clip(line, size-len(cut)) + cut
 }
 
-// evidenceFacts tell what Interlock has observed and what is missing: saying so does not
-// help an agent, doing it does.
+// evidenceFacts returns facts about held and missing evidence: claims do not help an
+// agent, acts do.
 func evidenceFacts(run *enginev1.Run, size int) []string {
-	if StandingOf(run) != Judged || len(run.GetEvidence()) == 0 {
+	if ToolStatusOf(run) != Judged || len(run.GetEvidence()) == 0 {
 		return nil
 	}
 	parts := make([]string, len(run.GetEvidence()))
@@ -90,9 +90,9 @@ func evidenceFacts(run *enginev1.Run, size int) []string {
 	return []string{clip("Evidence, which Interlock observes and you cannot claim: "+strings.Join(parts, "; ")+".", size)}
 }
 
-// tools is what may be called now.
+// tools returns the tools that may be called now.
 func tools(run *enginev1.Run, size int) string {
-	switch StandingOf(run) {
+	switch ToolStatusOf(run) {
 	case Open:
 		return "any"
 	case Closed:
@@ -104,10 +104,10 @@ func tools(run *enginev1.Run, size int) string {
 	return Tools(run.GetRules().GetToolsRestricted(), run.GetRules().GetAllowedTools())
 }
 
-// transitions is what may be fired now: in full, or with less of each event when
-// that is too long.
+// transitions returns the events that may be fired now: in full, or with less of each
+// event when that is too long.
 func transitions(run *enginev1.Run, size int) string {
-	if StandingOf(run) != Judged {
+	if ToolStatusOf(run) != Judged {
 		return "none"
 	}
 	events := run.GetRules().GetLegalEvents()
@@ -126,7 +126,7 @@ func transitions(run *enginev1.Run, size int) string {
 	return list(names, size)
 }
 
-// Tools lists what a state allows: "any", "none", or the names.
+// Tools lists the tools that a state allows: "any", "none", or the names.
 func Tools(restricted bool, allowed []string) string {
 	switch {
 	case !restricted:
@@ -157,7 +157,7 @@ func Events(events []*enginev1.LegalEvent) string {
 	return strings.Join(parts, ", ")
 }
 
-// Note says what the run's status asks of the agent; empty when nothing.
+// Note returns the consequence of the run's status for the agent; empty if there is none.
 func Note(run *enginev1.Run, prefix string) string {
 	if now := run.GetSupersededBy(); now != "" {
 		return "Its session drives run " + now + " now: this one judges nothing, and only Interlock's own tools are allowed for callers that name it."

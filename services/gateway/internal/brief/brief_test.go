@@ -80,7 +80,7 @@ func TestStatus(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		change   func(*enginev1.Run)
-		standing brief.Standing
+		standing brief.ToolStatus
 		waits    bool
 		want     []string
 	}{
@@ -152,7 +152,7 @@ func TestStatus(t *testing.T) {
 		{"of the future", func(r *enginev1.Run) { r.Status = 99 }, brief.Closed, false, []string{none}},
 		{
 			"a branch that is over", func(r *enginev1.Run) { r.Branch, r.BranchOver, r.Fork = "lint", true, &enginev1.Fork{Event: "GO"} }, brief.Closed, true,
-			[]string{none, "Branch: lint. It has ended: nothing more is allowed here."},
+			[]string{none, "Branch: lint. It has ended: no more calls are allowed here."},
 		},
 		{
 			"a branch of a fork that is over", func(r *enginev1.Run) { r.Branch, r.BranchOver = "lint", true }, brief.Closed, false,
@@ -168,7 +168,7 @@ func TestStatus(t *testing.T) {
 	} {
 		run := testing1()
 		row.change(run)
-		if got := brief.StandingOf(run); got != row.standing {
+		if got := brief.ToolStatusOf(run); got != row.standing {
 			t.Errorf("%s: standing %d, want %d", row.name, got, row.standing)
 		}
 		if got := brief.Waits(run); got != row.waits {

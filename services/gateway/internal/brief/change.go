@@ -6,10 +6,10 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 )
 
-// Changes tells in sentences what an accepted event has brought about in addition to the
-// new state: a run that was invoked or has ended, branches that have ended, a fork
-// that has joined, an interrupt that is over. Both are the run whose rules are in
-// force for the caller.
+// Changes describes in sentences the effects of an accepted event in addition to the new
+// state: a run that was invoked or has ended, branches that have ended, a fork that has
+// joined, an interrupt that is over. Both are the run whose rules are in force for the
+// caller.
 func Changes(before, after *enginev1.Run) []string {
 	if before == nil || after == nil {
 		return nil
@@ -24,7 +24,7 @@ func Changes(before, after *enginev1.Run) []string {
 	return append(facts, forkChanges(before, after)...)
 }
 
-// handedOver tells of the run whose rules are in force instead.
+// handedOver describes the run whose rules are in force instead.
 func handedOver(before, after *enginev1.Run) string {
 	if before.GetParentRunId() != after.GetRunId() && after.GetParentRunId() != "" && after.GetTransitionCount() == 0 {
 		return fmt.Sprintf("A child run has started: %s of %s. Its rules are in force until it ends.", after.GetRunId(), name(after.GetWorkflow()))
@@ -65,13 +65,13 @@ func forkChanges(before, after *enginev1.Run) []string {
 }
 
 func forkEnd(fork *enginev1.Fork, after *enginev1.Run) string {
-	if after.GetStatus() == enginev1.RunStatus_RUN_STATUS_FAILED && StandingOf(after) == Closed {
+	if after.GetStatus() == enginev1.RunStatus_RUN_STATUS_FAILED && ToolStatusOf(after) == Closed {
 		return fmt.Sprintf("The fork of %s has failed, and the run with it.", name(fork.GetEvent()))
 	}
 	return fmt.Sprintf("The fork of %s has joined: the run is in %s.", name(fork.GetEvent()), name(after.GetState()))
 }
 
-// endedBranch tells of the branch whose end has joined the fork.
+// endedBranch describes the branch whose end has joined the fork.
 func endedBranch(before *enginev1.Run) []string {
 	if before.GetBranch() == "" || before.GetBranchOver() {
 		return nil

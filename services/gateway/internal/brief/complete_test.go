@@ -16,12 +16,12 @@ import (
 func TestStateIsComplete(t *testing.T) {
 	t.Parallel()
 	prototest.Complete(t, everyText,
-		"session_id", "workspace", "root_run_id", // the agent's own, or another's
+		"session_id", "workspace", "workspace_claimed", "root_run_id", // the agent's own, or another's
 		"created_at", "updated_at", "version", "entry", // irrelevant to what to do next
 		"context", "transition_count", // get_status tells them
 		"holds.by", "holds.reason", "holds.since", // the cause says who lifts it
-		"child.event",                          // it was fired by the agent
-		"evidence.needs", "evidence.voided_by", // what is missing says it
+		"child.event",                                           // it was fired by the agent
+		"evidence.needs", "evidence.voided_by", "evidence.tree", // what is missing says it
 		"workflow_meta.output_tools", // for callers that report
 		"workflow_meta.enforcement",  // TestStatus: notes of a pause, a failure and an end follow from it
 		"workflow_meta.debug", "workflow_meta.capture_output", "workflow_meta.policies", "workflow_meta.approval_wait",

@@ -22,8 +22,8 @@ func (b branch) active() bool {
 	return b.GetStatus() == enginev1.BranchStatus_BRANCH_STATUS_ACTIVE
 }
 
-// branches are those of a fork in order; one that is in branches itself is
-// followed by them.
+// branches returns those of a fork in order; one that is in branches itself is followed
+// by them.
 func branches(f *enginev1.Fork, outer string) []branch {
 	var all []branch
 	for _, b := range f.GetBranches() {
@@ -34,7 +34,7 @@ func branches(f *enginev1.Fork, outer string) []branch {
 	return all
 }
 
-// forkFacts tell which branches are open, who works where, and what comes next.
+// forkFacts returns facts about open branches, their agents, and the next steps.
 func forkFacts(run *enginev1.Run, prefix string, size int) []string {
 	fork := run.GetFork()
 	var facts []string
@@ -51,14 +51,14 @@ func forkFacts(run *enginev1.Run, prefix string, size int) []string {
 		parts = append(parts, b.describe(run))
 	}
 	facts = append(facts, "Branches: "+list(parts, size)+".")
-	if free := slices.ContainsFunc(all, branch.free); free && StandingOf(run) == Judged {
+	if free := slices.ContainsFunc(all, branch.free); free && ToolStatusOf(run) == Judged {
 		facts = append(facts, fmt.Sprintf("A subagent gets a free branch with %sload_workflow(name=%q, branch=NAME); the remaining branches follow when this branch has ended.",
 			prefix, name(run.GetWorkflow())))
 	}
 	return facts
 }
 
-// free is whether nobody works in the branch yet.
+// free reports whether the branch has no agent yet.
 func (b branch) free() bool {
 	return b.active() && !b.current && b.GetSessionId() == "" && b.GetFork() == nil
 }
@@ -70,12 +70,12 @@ func ownBranch(run *enginev1.Run, path string) string {
 		}
 	}
 	if run.GetFork() == nil {
-		return fmt.Sprintf("Branch: %s. It has ended and its fork has joined: nothing more is allowed here.", name(path))
+		return fmt.Sprintf("Branch: %s. It has ended and its fork has joined: no more calls are allowed here.", name(path))
 	}
-	return fmt.Sprintf("Branch: %s. It has ended: nothing more is allowed here.", name(path))
+	return fmt.Sprintf("Branch: %s. It has ended: no more calls are allowed here.", name(path))
 }
 
-// describe is a branch in the list of all.
+// describe returns a branch in the list of all.
 func (b branch) describe(run *enginev1.Run) string {
 	title := name(b.path)
 	switch b.GetStatus() {
@@ -101,7 +101,7 @@ func (b branch) describe(run *enginev1.Run) string {
 	return fmt.Sprintf("%s is open in %s (%s)", title, name(b.GetState()), who)
 }
 
-// joins tells how a fork ends (S5.4).
+// joins describes how a fork ends (S5.4).
 func joins(f *enginev1.Fork) string {
 	fail := "the run fails"
 	if f.GetOnFail() != "" {
@@ -113,7 +113,7 @@ func joins(f *enginev1.Fork) string {
 	return fmt.Sprintf("it continues to %s when all branches are complete; when one fails, %s", name(f.GetOnComplete()), fail)
 }
 
-// detours are the facts about an interrupt and about runs that invoke each other.
+// detours returns the facts about an interrupt and about runs that invoke each other.
 func detours(run *enginev1.Run) []string {
 	var facts []string
 	if in := run.GetInterrupt(); in != nil {

@@ -9,10 +9,10 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 )
 
-// limits are the facts about what the state restricts in addition to the tools, and what
-// is left of it. They hold for calls that are judged.
+// limits returns the facts about the restrictions of the state in addition to the tools,
+// and the rest of its limits. They hold for calls that are judged.
 func limits(run *enginev1.Run, prefix string, size int) []string {
-	if StandingOf(run) != Judged {
+	if ToolStatusOf(run) != Judged {
 		return nil
 	}
 	var facts []string
@@ -50,8 +50,8 @@ func limits(run *enginev1.Run, prefix string, size int) []string {
 	return facts
 }
 
-// runtimeHint is what a state says to the agent's runtime. Neither hooks nor MCP servers can
-// switch models, so it says that (S15.12).
+// runtimeHint returns the advice of a state to the agent's runtime. Neither hooks nor MCP
+// servers can switch models, so the text says that (S15.12).
 func runtimeHint(rules *enginev1.StateRules) string {
 	var hints []string
 	if rules.GetModel() != "" {
@@ -85,7 +85,7 @@ func quoted(texts []string) []string {
 	return out
 }
 
-// assignments are variables as a shell would set them.
+// assignments returns variables as a shell would set them.
 func assignments(vars []*enginev1.EnvVar) []string {
 	out := make([]string, len(vars))
 	for i, v := range vars {

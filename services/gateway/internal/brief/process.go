@@ -6,14 +6,14 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 )
 
-// Opening is what is injected before the first turn of a process: its prompt, and
+// Opening returns the text to inject before the first turn of a process: its prompt, and
 // where it stands (S8.5), within MaxBytes.
 func Opening(prompt string, run *enginev1.Run) string {
 	opening := clip(prompt, MaxBytes/2) + "\n"
 	return opening + describe(run, "", MaxBytes-len(opening))
 }
 
-// Answers are those that the present question of a process takes now; none while
+// Answers returns those that the present question of a process takes now; none while
 // humans are asked about one, and when the process is over (S8.3).
 func Answers(run *enginev1.Run) []string {
 	if run.GetStatus() != enginev1.RunStatus_RUN_STATUS_RUNNING {
@@ -26,7 +26,7 @@ func Answers(run *enginev1.Run) []string {
 	return answers
 }
 
-// answerFacts tell how the question of a process is answered.
+// answerFacts returns facts on how the question of a process is answered.
 func answerFacts(run *enginev1.Run, prefix string, size int) []string {
 	answers := Answers(run)
 	if len(answers) == 0 {
@@ -35,11 +35,11 @@ func answerFacts(run *enginev1.Run, prefix string, size int) []string {
 	return []string{fmt.Sprintf("Answers: %s. Give one with %sprocess_step(answer=...).", list(quoted(answers), size), prefix)}
 }
 
-// Asks are the questions that a run has: that of a process, to its agent, and the
-// one that waits for humans or has just been decided by them.
+// Asks returns the questions that a run has: that of a process, to its agent, and the one
+// that waits for humans or has just been decided by them.
 func Asks(run *enginev1.Run, prefix string) []string {
 	var asks []string
-	if run.GetWorkflowMeta().GetProcess() && StandingOf(run) == Judged {
+	if run.GetWorkflowMeta().GetProcess() && ToolStatusOf(run) == Judged {
 		asks = append(asks, "Question: "+clip(run.GetRules().GetInstructions(), MaxStateBytes/4))
 		asks = append(asks, answerFacts(run, prefix, MaxStateBytes/4)...)
 	}

@@ -38,7 +38,7 @@ func (c *console) call(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// questions are the POSTs that only ask, and change nothing. A * is a name, percent-encoded.
+// questions are the POSTs that only ask. A * is a name, percent-encoded.
 var questions = []string{
 	"/v1/workflows/validate", "/v1/workflows/graph", "/v1/policies/simulate", "/v1/simulate", "/v1/verify",
 	"/v1/workflows/*/migration-plans", "/v1/workflows/*/replay",
@@ -54,7 +54,7 @@ func asks(r *http.Request) bool {
 	})
 }
 
-// forwarded is the request to the API.
+// forwarded returns the request to the API.
 func forwarded(r *http.Request, s session, path string) *http.Request {
 	to := r.Clone(r.Context())
 	to.URL = &url.URL{Path: path, RawPath: "/" + strings.TrimPrefix(r.URL.EscapedPath(), Path+apiPrefix), RawQuery: r.URL.RawQuery}
@@ -77,7 +77,7 @@ func forwarded(r *http.Request, s session, path string) *http.Request {
 func refuse(w http.ResponseWriter, status int, code, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{ // the client went away: nobody to tell
+	_ = json.NewEncoder(w).Encode(map[string]any{ // the client went away: no reader is left
 		"type": "about:blank", "title": http.StatusText(status), "status": status, "code": code, "detail": detail,
 	})
 }

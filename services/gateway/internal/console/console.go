@@ -23,17 +23,17 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
-// Path is what everything of the console is below.
+// Path is the root of all paths of the console.
 const Path = "/ui"
 
-// Config is what the console stands on. Key and API are required.
+// Config has the parts and settings of the console. Key and API are required.
 type Config struct {
 	// Key seals sessions and links; replicas share it.
 	Key Key
 	// API is the REST API behind its door.
 	API http.Handler
-	// Identify tells whose a token is: an error that is auth.ErrUnauthenticated means nobody's.
-	// Nil leaves it to the services.
+	// Identify returns the principal of a token: an error that is auth.ErrUnauthenticated
+	// means an unknown token. Nil leaves it to the services.
 	Identify func(ctx context.Context, token string) (auth.Principal, error)
 	// AllowAnonymous lets people in without a token, where the services do.
 	AllowAnonymous bool
@@ -41,7 +41,9 @@ type Config struct {
 	Issuer Issuer
 	// ReadOnly refuses every change.
 	ReadOnly bool
-	// PublicURL is what browsers reach this server by; empty when that is its own address.
+	// Notice is shown on every page to people who are logged in; empty for none.
+	Notice string
+	// PublicURL is this server's address for browsers; empty when that is its own address.
 	PublicURL string
 	// Logger gets failures; nil means slog.Default.
 	Logger *slog.Logger
@@ -51,7 +53,7 @@ type Config struct {
 
 type console struct {
 	Config
-	secure bool // browsers come by HTTPS, whatever this server sees
+	secure bool // browsers come by HTTPS, even if this server sees HTTP
 	public string
 	used   *usedLinks
 	ended  *endedSessions
@@ -116,7 +118,7 @@ func (c *console) Refuse(w http.ResponseWriter, _ *http.Request, why *access.Ref
 	refuse(w, why.Status, why.Code, why.Message)
 }
 
-// policy lets pages run and show what this server has, and nothing else.
+// policy lets pages run and show only files of this server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
 	"connect-src 'self'; worker-src 'self'; manifest-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
 

@@ -414,6 +414,18 @@ func TestWrongLogins(t *testing.T) {
 	}
 }
 
+// TestNotice: people who are logged in see the notice of the server, and others do not.
+func TestNotice(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(c *Config) { c.Notice = "Commands run without a jail." })
+	if w := b.do("GET", "/ui/session", "", nil); strings.Contains(w.Body.String(), "jail") {
+		t.Errorf("before the login: %s", w.Body)
+	}
+	if v, _ := b.login(b.link(both)); v.view.Notice != "Commands run without a jail." {
+		t.Errorf("%+v", v.view)
+	}
+}
+
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) { c.ReadOnly = true })

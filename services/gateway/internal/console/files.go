@@ -12,20 +12,20 @@ import (
 	"sync"
 )
 
-// dist is what `make console` builds of console/.
+// dist is the output of `make console` of console/.
 //
 //go:embed all:dist
 var dist embed.FS
 
-// types of what pages consist of. The types that the machine knows differ from one to
-// the next.
+// types of the files of pages. The types that the machine knows differ from one to the
+// next.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml", ".json": "application/json", ".png": "image/png", ".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8",
 }
 
 // serveFile serves a file of the console, and its one page for every other path: the page
-// finds out what it is to show.
+// finds out its own view.
 func serveFile(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		refuse(w, http.StatusNotFound, "NOT_FOUND", "pages are only read; changes go to "+Path+apiPrefix)
@@ -52,10 +52,10 @@ func serveFile(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		text = squeezed(name, text)
 	}
-	_, _ = w.Write(text) // the client went away: nobody to tell
+	_, _ = w.Write(text) // the client went away: no reader is left
 }
 
-// acceptsGzip reports whether the client can read gzip. Browsers list what they can read;
+// acceptsGzip reports whether the client can read gzip. Browsers list readable encodings;
 // one that refuses gzip by a weight of zero gets the plain text.
 func acceptsGzip(r *http.Request) bool {
 	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
@@ -70,7 +70,7 @@ func acceptsGzip(r *http.Request) bool {
 // small are the files as gzip has them, by name. There are a few dozen, and they never change.
 var small sync.Map
 
-// squeezed is a file as gzip has it.
+// squeezed returns a file as gzip has it.
 func squeezed(name string, text []byte) []byte {
 	if done, ok := small.Load(name); ok {
 		return done.([]byte)

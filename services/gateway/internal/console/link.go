@@ -16,7 +16,7 @@ const useOfLinks = "link"
 // maxLinks bounds those that a process remembers as used.
 const maxLinks = 10_000
 
-// invitation is what a link has in it.
+// invitation is the content of a link.
 type invitation struct {
 	Tokens map[auth.Role]string `json:"t"`
 	Until  time.Time            `json:"u"`
@@ -26,8 +26,9 @@ type invitation struct {
 	Ends      time.Time `json:"e,omitzero"`
 }
 
-// Link is a code that logs in once, with the tokens that are given, until LinkLife has
-// passed. It belongs into the fragment of the console's URL, which browsers do not send.
+// Link returns a code that logs in once, with the tokens that are given, until LinkLife
+// has passed. It belongs into the fragment of the console's URL, which browsers do not
+// send.
 func (k Key) Link(tokens map[auth.Role]string, now time.Time) (string, error) {
 	return k.sealed(useOfLinks, invitation{Tokens: tokens, Until: now.Add(LinkLife)})
 }

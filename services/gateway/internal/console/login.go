@@ -24,7 +24,7 @@ const codeSignedIn = "SIGNED_IN"
 // maxLogin is the longest body of a login, in bytes.
 const maxLogin = 64 << 10
 
-// view is what pages know of the session.
+// view has the session's facts for pages.
 type view struct {
 	Authenticated bool        `json:"authenticated"`
 	Name          string      `json:"name,omitempty"`
@@ -33,6 +33,7 @@ type view struct {
 	CSRF          string      `json:"csrf,omitempty"`
 	ExpiresAt     *time.Time  `json:"expires_at,omitempty"`
 	ReadOnly      bool        `json:"read_only"`
+	Notice        string      `json:"notice,omitempty"`
 	// Login is how one can log in.
 	Login ways `json:"login"`
 }
@@ -54,7 +55,7 @@ type credentials struct {
 	Replace bool `json:"replace"`
 }
 
-// about tells a page of its session.
+// about serves the session's facts to a page.
 func (c *console) about(w http.ResponseWriter, r *http.Request) {
 	s, ok := c.sessionOf(r)
 	if !ok || !c.ours(r) {
@@ -67,7 +68,7 @@ func (c *console) about(w http.ResponseWriter, r *http.Request) {
 func (c *console) show(w http.ResponseWriter, s *session) {
 	v := view{ReadOnly: c.ReadOnly, Login: ways{Token: true, Anonymous: c.AllowAnonymous, Issuer: c.Issuer != nil}}
 	if s != nil {
-		v.Authenticated, v.Name, v.Namespace, v.CSRF, v.ExpiresAt = true, s.Name, s.Namespace, s.CSRF, &s.Until
+		v.Authenticated, v.Name, v.Namespace, v.CSRF, v.ExpiresAt, v.Notice = true, s.Name, s.Namespace, s.CSRF, &s.Until, c.Notice
 		for role := range s.Tokens {
 			if role != "" {
 				v.Roles = append(v.Roles, role)
@@ -76,7 +77,7 @@ func (c *console) show(w http.ResponseWriter, s *session) {
 		slices.Sort(v.Roles)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the client went away: nobody to tell
+	_ = json.NewEncoder(w).Encode(v) // the client went away: no reader is left
 }
 
 // login begins a session.
@@ -95,7 +96,7 @@ func (c *console) login(w http.ResponseWriter, r *http.Request) {
 	}
 	current, signedIn := c.sessionOf(r)
 	if signedIn && given.Code != "" && !given.Replace {
-		// Anyone can send a link to somebody, who would act in the name of another person then.
+		// Anyone can send a link to a person, who would act in the name of another person then.
 		refuse(w, http.StatusConflict, codeSignedIn, fmt.Sprintf("you are logged in as %s; this link would end that and log you in "+
 			"in its own name: use it only if you asked for it", cmp.Or(current.Name, "a person of this server")))
 		return
@@ -164,7 +165,7 @@ func (c *console) accept(s *session, code string) error {
 	return nil
 }
 
-// identify tells whose a token is, as far as that is known here.
+// identify describes whose a token is, as far as that is known here.
 func (c *console) identify(r *http.Request, token string) (auth.Principal, error) {
 	unknown := fault.New(fault.Unauthenticated, "that token is not known here")
 	if !access.ValidToken(token) {

@@ -13,10 +13,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth/sessiontoken"
 )
 
-// Key seals what browsers keep for the console. It is as secret as the tokens in it.
+// Key seals data that browsers keep for the console. It is as secret as the tokens in it.
 type Key [32]byte
 
-// NewKey is a key that nobody else has.
+// NewKey returns a key that no other process has.
 func NewKey() Key {
 	var k Key
 	_, _ = rand.Read(k[:]) // it never fails
@@ -37,8 +37,8 @@ const nonceSize = 12
 
 var errSeal = errors.New("it was not sealed with this key")
 
-// sealed is what value is to those without the key. use keeps what is sealed for one
-// use from being taken for another.
+// sealed returns value encrypted. use keeps data that is sealed for one use from being
+// taken for another.
 func (k Key) sealed(use string, value any) (string, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -51,7 +51,8 @@ func (k Key) sealed(use string, value any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(box.Seal(nil, nil, text, []byte(use))), nil
 }
 
-// open reads into value what sealed gave, and answers its nonce, which is of it alone.
+// open reads the output of sealed into value, and returns its nonce, which is of it
+// alone.
 func (k Key) open(use, text string, value any) (nonce [nonceSize]byte, err error) {
 	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(data) < nonceSize {
@@ -68,7 +69,7 @@ func (k Key) open(use, text string, value any) (nonce [nonceSize]byte, err error
 	return [nonceSize]byte(data), nil
 }
 
-// box puts a random nonce before what it seals. Its key is of one use.
+// box puts a random nonce before the sealed data. Its key is of one use.
 func (k Key) box(use string) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, k[:], nil, "interlock console "+use, len(k))
 	if err != nil {

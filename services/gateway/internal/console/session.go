@@ -17,17 +17,17 @@ const (
 	useOfCookies = "session"
 )
 
-// session is somebody who has logged in. All of it is in the cookie.
+// session is a logged-in person. All of it is in the cookie.
 type session struct {
 	// Tokens of the person, by role; "" is the role of a token whose role is not known
 	// here. None for an anonymous session.
 	Tokens    map[auth.Role]string `json:"t,omitempty"`
 	Name      string               `json:"n,omitempty"`
 	Namespace string               `json:"s,omitempty"`
-	// CSRF is what every call must repeat in a header. Only the page that has logged in
-	// learns it, and keeps it where only pages of this origin can read it: a cookie alone
-	// is worth nothing. Browsers send cookies to every port of a host, so another
-	// program that listens on this machine, such as one that an agent has started, can get it.
+	// CSRF is a secret that every call must repeat in a header. Only the page that has logged
+	// in learns it, and keeps it where only pages of this origin can read it: a cookie alone
+	// is worthless. Browsers send cookies to every port of a host, so another program that
+	// listens on this machine, such as one that an agent has started, can get it.
 	CSRF  string    `json:"c"`
 	Until time.Time `json:"u"`
 }
@@ -89,7 +89,7 @@ func (c *console) setCookie(w http.ResponseWriter, r *http.Request, value string
 	})
 }
 
-// token is the one for a request: for approvals, the approver's.
+// token returns the one for a request: for approvals, the approver's.
 func (s session) token(deciding bool) string {
 	order := []auth.Role{auth.Operator, auth.Observer, auth.Approver, auth.Runtime, auth.Agent, ""}
 	if deciding {

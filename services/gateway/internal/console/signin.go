@@ -28,13 +28,13 @@ const (
 	attemptCookie = "interlock_signin"
 	attemptPath   = Path + "/oidc"
 	useOfAttempts = "signin"
-	// attemptLife is how long somebody may take to sign in.
+	// attemptLife is how long a person may take to sign in.
 	attemptLife = 10 * time.Minute
-	// returnLife is how long a page may take to use what it comes back with.
+	// returnLife is how long a page may take to use the returned parameters.
 	returnLife = time.Minute
 )
 
-// attempt is somebody who is at the issuer. It is in a cookie, sealed.
+// attempt is a person at the issuer. It is in a cookie, sealed.
 type attempt struct {
 	oidc.Attempt
 	To        string    `json:"to"`
@@ -67,7 +67,7 @@ func (c *console) signIn(w http.ResponseWriter, r *http.Request) {
 }
 
 // signedIn takes a browser that comes back. Its page gets a link's code, and begins a session
-// with it: what the session's calls must repeat is told to pages alone.
+// with it: the secret that the session's calls must repeat is given to pages alone.
 func (c *console) signedIn(w http.ResponseWriter, r *http.Request) {
 	c.setAttempt(w, r, "", -1)
 	query := r.URL.Query()
@@ -148,7 +148,7 @@ const (
 	problemNotForHere  = "not-for-here"
 )
 
-// failed shows a page that says why nobody was logged in.
+// failed shows a page that says why the login failed.
 func (c *console) failed(w http.ResponseWriter, r *http.Request, problem string) {
 	http.Redirect(w, r, Path+"/#problem="+problem, http.StatusFound)
 }
@@ -162,7 +162,7 @@ func (c *console) setAttempt(w http.ResponseWriter, r *http.Request, value strin
 }
 
 // pageOf returns the page of the console to return to: a plain path below Path, and no other
-// address. What is below Path and no page must not get the log-in code, which is in the fragment:
+// address. Other paths below Path must not get the log-in code, which is in the fragment:
 // browsers keep that over redirects.
 func pageOf(to string) string {
 	page, err := url.Parse(to)

@@ -1,4 +1,4 @@
-// Package extauthz lets Envoy, and what speaks its ext_authz protocol, ask Interlock
+// Package extauthz lets Envoy, and other clients of its ext_authz protocol, ask Interlock
 // whether a request to an MCP server may pass. It reads the calls of tools out of a request
 // and asks CheckToolCall for each; it holds no rules. A request that it cannot read or have
 // decided does not pass.
@@ -34,14 +34,14 @@ const checkTimeout = 5 * time.Second
 // Server is an MCP server behind a proxy: requests at Path and below it are for it.
 type Server struct{ Name, Path string }
 
-// Config is what the service stands on. Policy is required.
+// Config has the parts and settings of the service. Policy is required.
 type Config struct {
 	Policy policyv1.PolicyEnforcerServiceClient
-	// Servers are those that paths tell. A proxy may name the server of a route itself.
+	// Servers are those that paths show. A proxy may name the server of a route itself.
 	Servers []Server
 	// Pass are the methods that pass without a decision: of MCP, where a trailing * stands
-	// for any rest, and those of HTTP that have no body. response stands for answers to what
-	// servers ask.
+	// for any rest, and those of HTTP that have no body. response stands for answers to
+	// questions of servers.
 	Pass []string
 	// AllowOther lets requests pass that are for no MCP server.
 	AllowOther bool
@@ -55,8 +55,8 @@ type Config struct {
 	DeniedStatus int
 	// PublicURL is where people reach the gateway; empty for no links to approvals.
 	PublicURL string
-	// Undecided is told of each call that was denied because it could not be decided; nil
-	// for nobody.
+	// Undecided is notified of each call that was denied because it could not be decided;
+	// nil if there is none.
 	Undecided func(error)
 	Logger    *slog.Logger // default slog.Default()
 }
@@ -110,7 +110,7 @@ func (a *Authorization) Check(ctx context.Context, check *authv3.CheckRequest) (
 	return a.decide(ctx, r, server, messages, batch), nil
 }
 
-// read is what a request says.
+// read returns the messages of a request.
 func read(r *request) ([]message, bool, error) {
 	body, err := r.body()
 	if err != nil {
@@ -123,8 +123,8 @@ func read(r *request) ([]message, bool, error) {
 	return messages, batch, err
 }
 
-// server is the MCP server that a request is for, by the route's word or else by the path;
-// empty for none.
+// server returns the MCP server that a request is for, by the route's word or else by the
+// path; empty for none.
 func (a *Authorization) server(r *request) (string, error) {
 	if name, said := r.route[routeServer]; said {
 		if !outside.ValidServer(name) {
@@ -163,7 +163,7 @@ func (a *Authorization) passes(method string) bool {
 }
 
 // decide asks for each call of a request, in order. One that may not be made keeps the
-// others of its batch from being made: what was allowed before it is reported as failed.
+// others of its batch from being made: earlier allowed calls are reported as failed.
 func (a *Authorization) decide(
 	ctx context.Context, r *request, server string, messages []message, batch bool,
 ) *authv3.CheckResponse {
@@ -211,8 +211,8 @@ type caller struct {
 	session, run string
 }
 
-// caller tells who asks: the proxy, or the agent where the request has its token. The
-// session and the run are what the proxy says, or else what the request's headers say.
+// caller returns who asks: the proxy, or the agent where the request has its token. The
+// session and the run come from the proxy, or else from the request's headers.
 func (a *Authorization) caller(ctx context.Context, r *request) (caller, error) {
 	c := caller{session: r.route[routeSession], run: r.route[routeRun]}
 	var err error
@@ -244,7 +244,7 @@ func (a *Authorization) caller(ctx context.Context, r *request) (caller, error) 
 	return c, nil
 }
 
-// named is the one value of a header that is named, empty for no name.
+// named returns the one value of a header that is named, empty for no name.
 func (r *request) named(header string) (string, error) {
 	if header == "" {
 		return "", nil

@@ -12,13 +12,13 @@ import (
 // Methods that this package knows by name.
 const (
 	methodCallTool = "tools/call"
-	// methodResponse stands for an answer to what a server has asked its client. It has no
+	// methodResponse stands for an answer to a server's question to its client. It has no
 	// method of its own.
 	methodResponse = "response"
 )
 
-// maxMessages bounds the messages of one batch, maxNesting what holds a tool's input of 64
-// levels (S1.1): a batch, a message and its params.
+// maxMessages bounds the messages of one batch, maxNesting the nesting that allows a
+// tool's input of 64 levels (S1.1): a batch, a message and its params.
 const (
 	maxMessages = 64
 	maxNesting  = 64 + 3
@@ -35,10 +35,10 @@ type message struct {
 	Input jsontext.Value
 }
 
-// parse reads the body of a request to an MCP server: a message, or a batch of them. What
-// two readers could understand in two ways is an error: duplicate names, names that differ
-// from those of JSON-RPC only by case, invalid UTF-8, anything after the message. Nothing
-// that is read from the error's text goes to clients but what parse says itself.
+// parse reads the body of a request to an MCP server: a message, or a batch of them. An
+// ambiguous body is an error: duplicate names, names that differ from those of JSON-RPC
+// only by case, invalid UTF-8, text after the message. Only the messages of parse itself
+// go to clients.
 func parse(body []byte) (messages []message, batch bool, err error) {
 	if tooDeep(body) {
 		return nil, false, fmt.Errorf("it nests more than %d levels deep", maxNesting)
@@ -136,7 +136,7 @@ func parseOne(text jsontext.Value) (message, error) {
 	return m, nil
 }
 
-// textOf is the text of a JSON string.
+// textOf returns the text of a JSON string.
 func textOf(v jsontext.Value) (string, bool) {
 	if v.Kind() != '"' {
 		return "", false

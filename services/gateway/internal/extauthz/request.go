@@ -13,16 +13,16 @@ import (
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 )
 
-// request is a request as the proxy tells of it.
+// request is a request as the proxy describes it.
 type request struct {
 	http    *authv3.AttributeContext_HttpRequest
 	headers map[string]string
-	// route is what the proxy itself says of the request: its configuration for the route,
-	// and what its filters have found out. Clients have no say in it.
+	// route has the facts of the proxy itself about the request: its configuration for the
+	// route, and the findings of its filters. Clients have no say in it.
 	route map[string]string
 }
 
-// Names of what a proxy says of a request, in context_extensions of a route, and in the
+// Names of a proxy's facts about a request, in context_extensions of a route, and in the
 // dynamic metadata of the namespace interlock.
 const (
 	metadataNamespace = "interlock"
@@ -62,8 +62,8 @@ func requestOf(check *authv3.CheckRequest) (*request, error) {
 	return r, nil
 }
 
-// header is the one value of a header, empty for none. A proxy writes several with commas
-// between, which no name here has.
+// header returns the one value of a header, empty for none. A proxy writes several with
+// commas between, which no name here has.
 func (r *request) header(name string) (string, error) {
 	value := strings.TrimSpace(r.headers[strings.ToLower(name)])
 	if strings.Contains(value, ",") {
@@ -72,8 +72,8 @@ func (r *request) header(name string) (string, error) {
 	return value, nil
 }
 
-// plainPath is the path without its query, and whether it is written in the one way that
-// every server reads as the same.
+// plainPath returns the path without its query, and whether it is written in the one way
+// that every server reads as the same.
 func (r *request) plainPath() (string, bool) {
 	written, _, _ := strings.Cut(r.http.GetPath(), "?")
 	meant := path.Clean("/" + written)
@@ -89,8 +89,8 @@ func below(p, base string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// body is the whole body of the request. What the proxy has cut off, or has not sent along,
-// cannot be judged.
+// body returns the whole body of the request. A body that the proxy has cut off, or has
+// not sent along, cannot be judged.
 func (r *request) body() ([]byte, error) {
 	text, raw := r.http.GetBody(), r.http.GetRawBody()
 	if text != "" && len(raw) > 0 {
@@ -126,8 +126,8 @@ func (r *request) body() ([]byte, error) {
 
 var errTruncated = errors.New("its body is not the one that the client sent, or not all of it: raise max_request_bytes")
 
-// agrees reports that the headers in which newer clients repeat what a message says, for
-// servers that route by them, say the same.
+// agrees reports that the headers in which newer clients repeat fields of a message, for
+// servers that route by them, have the same values.
 func (r *request) agrees(messages []message) error {
 	if method, there := r.headers["mcp-method"]; there && (len(messages) != 1 || messages[0].Method != method) {
 		return errors.New("its header Mcp-Method is not the message's method")

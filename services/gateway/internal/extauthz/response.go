@@ -21,7 +21,7 @@ import (
 
 // Headers of answers.
 const (
-	// headerDecision of a denied request tells ASK from DENY.
+	// headerDecision of a denied request distinguishes ASK from DENY.
 	headerDecision = "x-interlock-decision"
 	// headerApproval of a denied request is the approval that people are asked for.
 	headerApproval = "x-interlock-approval"
@@ -45,7 +45,7 @@ type refusal struct {
 	decision *data // nil where there is none
 }
 
-// data is what an error says to programs.
+// data is the part of an error for programs.
 type data struct {
 	jsonview.Decision
 	RunID string `json:"run_id,omitzero"`
@@ -70,7 +70,8 @@ func (a *Authorization) denied(resp *policyv1.CheckToolCallResponse) refusal {
 	return out
 }
 
-// undecided is the refusal of a call that has no decision. Only what a fault shows is shown.
+// undecided returns the refusal of a call that has no decision. Only the public part of a
+// fault is shown.
 func undecided(callID string, err error) refusal {
 	f := fault.From(err)
 	out := refusal{code: codeDenied, message: f.Message, decision: &data{Decision: jsonview.Decision{
@@ -113,7 +114,7 @@ func (a *Authorization) refused(messages []message, batch bool, why refusal) *au
 		headers[headerDecision], headers[headerApproval] = why.decision.Decision.Decision, why.decision.ApprovalID
 	}
 	switch {
-	case len(errs) == 0: // nobody waits for an answer to these
+	case len(errs) == 0: // these need no answer
 		return deny(http.StatusForbidden, rpcError{"2.0", null, errorObject{why.code, why.message, why.decision}}, headers)
 	case batch:
 		return deny(a.cfg.DeniedStatus, errs, headers)
@@ -163,7 +164,7 @@ func header(name, value string) *corev3.HeaderValueOption {
 	}
 }
 
-// pass lets a request through, without what it told Interlock alone.
+// pass lets a request through, without the parts that are for Interlock alone.
 func (a *Authorization) pass(allowed []*policyv1.CheckToolCallResponse) *authv3.CheckResponse {
 	ok := &authv3.OkHttpResponse{}
 	if len(allowed) == 1 {

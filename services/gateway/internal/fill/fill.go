@@ -1,7 +1,7 @@
 // Package fill puts values into the instructions and questions of runs, where their authors
 // refer to them (S15.2): values of the run's context, of the state that its session shares,
-// and of components. It reads them as the caller of each request, who sees nothing there
-// that it could not read itself.
+// and of components. It reads them as the caller of each request, who sees only values that
+// it could read itself.
 package fill
 
 import (
@@ -22,12 +22,12 @@ type Sources struct {
 	Components statev1.ComponentServiceClient
 }
 
-// Runs are the runs of an engine, with their instructions filled in.
+// Runs returns the runs of an engine, with their instructions filled in.
 func Runs(engine enginev1.RunServiceClient, from Sources) enginev1.RunServiceClient {
 	return runs{engine, from}
 }
 
-// Processes are the processes of an engine, with their questions filled in.
+// Processes returns the processes of an engine, with their questions filled in.
 func Processes(engine enginev1.ProcessServiceClient, from Sources) enginev1.ProcessServiceClient {
 	return processes{engine, from}
 }
@@ -84,7 +84,7 @@ func (p processes) AnswerQuestion(ctx context.Context, in *enginev1.AnswerQuesti
 	return res, err
 }
 
-// turn fills in a question, and what is said before the first.
+// turn fills in a question, and the text before the first.
 func (s Sources) turn(ctx context.Context, turn *enginev1.Turn, run *enginev1.Run) {
 	if turn != nil && run != nil {
 		v := s.values(ctx, run)
@@ -105,8 +105,8 @@ func (s Sources) fill(ctx context.Context, run *enginev1.Run) {
 	run.Rules.Instructions = placeholder.Fill(rules.GetInstructions(), s.values(ctx, run).get)
 }
 
-// values are what references of one run stand for, each source read once. What cannot be
-// read is missing: instructions never keep an agent from its work.
+// values has the values of references of one run, each source read once. An unreadable
+// one is missing: instructions never keep an agent from its work.
 type values struct {
 	ctx        context.Context
 	from       Sources
@@ -162,7 +162,7 @@ func (v *values) component(slug string) document.Value {
 	return read(res.GetExecution().GetValues())
 }
 
-// read reads JSON that a service has answered; what is not is missing.
+// read reads JSON that a service has answered; other text is missing.
 func read(text []byte) document.Value {
 	v, problem := document.Parse(text, document.Limits{Bytes: len(text) + 1})
 	if problem != nil {

@@ -45,7 +45,7 @@ func Register(r grpc.ServiceRegistrar, engine, policy, state, approval grpc.Clie
 	}
 }
 
-// proxied is a contract whose every RPC is made on the connection behind.
+// proxied returns a contract whose every RPC is made on the connection behind.
 func proxied(contract grpc.ServiceDesc, behind grpc.ClientConnInterface) *grpc.ServiceDesc {
 	edge := &grpc.ServiceDesc{ServiceName: contract.ServiceName, Metadata: contract.Metadata}
 	for _, m := range contract.Methods {
@@ -109,14 +109,14 @@ func stream(name string, kind grpc.StreamDesc, behind grpc.ClientConnInterface) 
 		case err := <-answered:
 			return err
 		case <-rpc.Draining(ctx):
-			service.end() // what was sent is still answered
+			service.end() // sent messages are still answered
 			return <-answered
 		}
 	}
 }
 
-// service is a stream to the service behind. Its sending side may be ended while
-// somebody sends: what comes too late is dropped.
+// service is a stream to the service behind. Its sending side may be ended during a send:
+// later messages are dropped.
 type service struct {
 	grpc.ClientStream
 	mu    sync.Mutex
@@ -136,11 +136,11 @@ func (s *service) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
-	_ = s.CloseSend() // that it has failed is what RecvMsg returns
+	_ = s.CloseSend() // RecvMsg returns the failure
 }
 
-// feed sends what the caller sends, to the caller's end. A service that takes no
-// more has a status, which is the caller's answer.
+// feed sends the caller's messages, to the caller's end. A service that takes no more has
+// a status, which is the caller's answer.
 func (s *service) feed(caller grpc.ServerStream) error {
 	if err := copyAll(s.send, caller.RecvMsg); err != nil && !errors.Is(err, io.EOF) {
 		return err

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// gap stands for what was left out of a prompt. It ends the line that was cut, and
-// begins one, so that it is seen inside of a block of JSON, too.
+// gap marks the omitted part of a prompt. It ends the line that was cut, and begins one,
+// so that it is seen inside of a block of JSON, too.
 const gap = "\n\n[... left out here: read the state with `state_read`, in parts by its pointers, and the schema with `state_schema` ...]\n\n"
 
-// abridged is a prompt within a number of bytes, because agents cut what is longer
-// at its end, where it says what to do. What is left out is in the middle: the
-// state and its schema, which the agent can read.
+// abridged returns a prompt within a number of bytes, because agents cut a longer text at
+// its end, which has the instructions. The omitted part is in the middle: the state and
+// its schema, which the agent can read.
 func abridged(prompt string, size int) string {
 	if len(prompt) <= size {
 		return prompt

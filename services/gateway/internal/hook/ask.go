@@ -14,7 +14,7 @@ import (
 const (
 	// defaultPatience is that of hooks that do not say.
 	defaultPatience = 10 * time.Second
-	// decideTime is what is left of a hook's patience for everything but waiting.
+	// decideTime is the part of a hook's patience for all work but waiting.
 	decideTime = 3 * time.Second
 )
 
@@ -51,10 +51,10 @@ func (h *Handler) decide(
 	}
 }
 
-// refuseAsked refuses a call that people have not approved. The agent's own prompt
-// is not an answer to that: a person who sits at the terminal would let the call through
-// without being asked who they are, and nothing would be recorded of it. So the call
-// is denied, and the agent told how it can be let through (S7.6, S9.3).
+// refuseAsked refuses a call that people have not approved. The agent's own prompt is not
+// an answer to that: a person who sits at the terminal would let the call through without
+// being asked who they are, and it would not be recorded. So the call is denied, and the
+// denial says how it can be let through (S7.6, S9.3).
 func (h *Handler) refuseAsked(asked *policyv1.CheckToolCallResponse, message string) outcome {
 	reason := "Interlock asks people first: " + message
 	if id := asked.GetApprovalId(); id != "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
-// task is what Claude Code says of a program of the background: what it is called, in the result
-// of the call that leaves it there, and how it is, in the result of a call that asks for it.
+// task is Claude Code's description of a program in the background: its name, in the result of
+// the call that leaves it there, and how it is, in the result of a call that asks for it.
 type task struct {
 	BackgroundTaskID string `json:"backgroundTaskId"`
 	StartedID        string `json:"taskId"`
@@ -31,7 +31,7 @@ func (t *task) id() string {
 }
 
 // The tools that start programs, those that show them, and those that stop them. A tool of an MCP
-// server with fields by these names says nothing of the client's programs.
+// server with fields by these names does not mention the client's programs.
 var (
 	starts = []string{"Monitor", "Agent", "Task"}
 	shows  = []string{"TaskOutput", "BashOutput"}

@@ -20,6 +20,8 @@ func writeClaude(ev *event, out outcome) (Answer, error) {
 		return specific(ev, fields{"permissionDecision": "allow", "permissionDecisionReason": out.reason, "updatedInput": out.input})
 	case out.verdict == allow:
 		return specific(ev, fields{"permissionDecision": "allow", "permissionDecisionReason": out.reason})
+	case out.input != nil: // the user's own permissions decide about the changed line
+		return specific(ev, fields{"updatedInput": out.input})
 	case out.context != "":
 		return specific(ev, fields{"additionalContext": out.context})
 	case out.goOn != "":
@@ -28,14 +30,14 @@ func writeClaude(ev *event, out outcome) (Answer, error) {
 	return Answer{}, nil
 }
 
-// specific is an answer in the form that Claude Code has for one event.
+// specific returns an answer in the form that Claude Code has for one event.
 func specific(ev *event, of fields) (Answer, error) {
 	of["hookEventName"] = ev.Name
 	return answerWith(fields{"hookSpecificOutput": of})
 }
 
-// writeCodex leaves out what Codex takes for an error of the hook, after which it continues
-// as if there were none: to allow a call as it is.
+// writeCodex leaves out the fields that Codex takes for an error of the hook, after which
+// it continues as if there were none: to allow a call as it is.
 func writeCodex(ev *event, out outcome) (Answer, error) {
 	if out.verdict == allow && out.input == nil {
 		out.verdict = undecided

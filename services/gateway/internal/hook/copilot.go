@@ -12,8 +12,8 @@ import (
 var copilotTools = tools{
 	"bash": "Bash", "powershell": "PowerShell", "view": "Read", "create": "Write", "edit": "Edit", "str_replace_editor": "Edit",
 	"grep": "Grep", "rg": "Grep", "glob": "Glob", "web_fetch": "WebFetch", "web_search": "WebSearch", "ask_user": "AskUserQuestion",
-	"update_todo": "TodoWrite", "task": "Agent",
-	// What is typed into a shell that runs is no command line, but it may do what one does.
+	"update_todo": "TodoWrite", "task": "Agent", "skill": "Skill",
+	// Input to a running shell is not a command line, but it may have the same effects.
 	"write_bash": "Bash", "write_powershell": "PowerShell",
 	"read_bash": "BashOutput", "read_powershell": "BashOutput", "stop_bash": "KillShell", "stop_powershell": "KillShell",
 }
@@ -24,9 +24,9 @@ var copilotWaiting = waiting{
 	"shellId": '"', "sessionId": '"', "mode": '"', "initial_wait": '0', "delay": '0', "async": 't', "detach": 't',
 }
 
-// readCopilot reads both forms of events: the one that tells which event it is and has Claude
-// Code's names, for which hooks are set up with names such as PreToolUse, and the one for
-// names such as preToolUse, of which only those about calls can be told.
+// readCopilot reads both forms of events: the one that reports which event it is and has
+// Claude Code's names, for which hooks are set up with names such as PreToolUse, and the one
+// for names such as preToolUse, of which only those about calls can be notified.
 func readCopilot(data []byte) (*event, error) {
 	var raw struct {
 		event
@@ -62,7 +62,7 @@ func readCopilot(data []byte) (*event, error) {
 	if err := copilotTools.translated(ev, copilotWaiting); err != nil {
 		return nil, err
 	}
-	// It has no id of calls, so that results cannot be told from one another.
+	// It has no id of calls, so that results cannot be distinguished.
 	ev.ToolUseID = ""
 	return ev.sorted(Copilot)
 }

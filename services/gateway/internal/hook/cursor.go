@@ -16,7 +16,7 @@ var cursorTools = tools{"Shell": "Bash", "StrReplace": "Edit", "Task": "Agent", 
 // cursorWaiting are of its Shell.
 var cursorWaiting = waiting{"block_until_ms": '0'}
 
-// cursorMCP begins the names of tools of MCP servers in events that do not tell the server.
+// cursorMCP begins the names of tools of MCP servers in events without the server.
 const cursorMCP = "MCP:"
 
 func readCursor(data []byte) (*event, error) {
@@ -58,7 +58,7 @@ func readCursor(data []byte) (*event, error) {
 	case ev.Name == "beforeMCPExecution" && interlockServer(raw.Command, raw.URL):
 		ev.Name = "afterMCPExecution" // the gate judges these calls itself
 	case ev.Name == "beforeMCPExecution" && ev.Tool != "":
-		ev.Tool = "mcp__cursor__" + ev.Tool // it does not tell the name of the server
+		ev.Tool = "mcp__cursor__" + ev.Tool // it does not show the name of the server
 	case strings.HasPrefix(ev.Tool, cursorMCP):
 		ev.Name = "afterMCPExecution" // beforeMCPExecution has asked, or will
 	default:
@@ -69,7 +69,7 @@ func readCursor(data []byte) (*event, error) {
 	return ev.sorted(Cursor)
 }
 
-// quotedMember is an object with one member.
+// quotedMember returns an object with one member.
 func quotedMember(name, value string) jsontext.Value {
 	text, err := jsontext.AppendQuote([]byte(`{"`+name+`":`), value)
 	if err != nil {

@@ -26,17 +26,19 @@ const (
 type dialect struct {
 	read  func(data []byte) (*event, error)
 	write func(ev *event, out outcome) (Answer, error)
+	// jail is which calls it can run in a jail.
+	jail jailing
 }
 
 var dialects = map[Agent]dialect{
-	ClaudeCode: {readClaude, writeClaude},
-	Codex:      {readClaude, writeCodex},
-	Cursor:     {readCursor, writeCursor},
-	Gemini:     {readGemini, writeGemini},
-	Copilot:    {readCopilot, writeCopilot},
+	ClaudeCode: {readClaude, writeClaude, jailing{shells: []string{"Bash"}, shown: true}},
+	Codex:      {readClaude, writeCodex, jailing{}},
+	Cursor:     {readCursor, writeCursor, jailing{}},
+	Gemini:     {readGemini, writeGemini, jailing{}},
+	Copilot:    {readCopilot, writeCopilot, jailing{}},
 }
 
-// Agents are the names of all of them, in order.
+// Agents returns the names of all of them, in order.
 func Agents() []string {
 	var names []string
 	for _, agent := range slices.Sorted(maps.Keys(dialects)) {
@@ -48,7 +50,7 @@ func Agents() []string {
 // fields is a JSON object of an answer.
 type fields map[string]any
 
-// answerWith is an answer on standard output; nothing for no fields.
+// answerWith returns an answer on standard output; empty for no fields.
 func answerWith(output fields) (Answer, error) {
 	if len(output) == 0 {
 		return Answer{}, nil

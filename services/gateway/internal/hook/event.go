@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
-// event is what coding agents send to a hook on standard input, in the words of Claude Code.
-// Fields that this project does not act on are ignored: agents add new ones.
+// event is the input of coding agents to a hook on standard input, in the words of Claude
+// Code. Fields that this project does not act on are ignored: agents add new ones.
 type event struct {
 	SessionID string `json:"session_id"`
 	// AgentID is set in the events of subagents, which have the session of the
@@ -27,18 +27,27 @@ type event struct {
 	// Error is text, of most events.
 	Error jsontext.Value `json:"error"`
 	// Reason is why a call was not made that Interlock allowed, of PermissionDenied.
-	Reason         string `json:"reason"`
-	ToolUseID      string `json:"tool_use_id"`
+	Reason    string `json:"reason"`
+	ToolUseID string `json:"tool_use_id"`
+	// Skill is the skill or the slash command whose text holds the command, of PreSkillShellCommand.
+	Skill          string `json:"command_name"`
 	StopHookActive bool   `json:"stop_hook_active"`
 	// Interrupted is set where the user has stopped a call.
 	Interrupted bool `json:"is_interrupt"`
 
 	kind hookevent.Kind
+	// raw is the call in the agent's own words; empty where they are Claude Code's.
+	raw rawCall
 }
 
-// parse reads an event strictly: a name twice, or in another case, must not
-// hide what a tool is asked to do. Invalid UTF-8 passes here, because tools may
-// print anything; the input is checked where it is decided on.
+type rawCall struct {
+	tool  string
+	input jsontext.Value
+}
+
+// parse reads an event strictly: a name twice, or in another case, must not hide the
+// arguments of a tool. Invalid UTF-8 passes here, because tools may print any bytes; the
+// input is checked where it is decided on.
 func parse(data []byte, into any) error {
 	if err := json.Unmarshal(data, into, jsontext.AllowInvalidUTF8(true)); err != nil {
 		return fmt.Errorf("the hook event cannot be read: %w", err)
@@ -46,9 +55,9 @@ func parse(data []byte, into any) error {
 	return nil
 }
 
-// sorted checks an event whose fields are read, and tells its kind. An event that is not
+// sorted checks an event whose fields are read, and sets its kind. An event that is not
 // known is ignored, but not with a call of a tool: it could be the question whether that may
-// be made. Handle looks at what else of it could be one.
+// be made. Handle looks for other signs of one.
 func (ev *event) sorted(agent Agent) (*event, error) {
 	ev.kind = hookevent.Of(string(agent), ev.Name)
 	switch {
@@ -66,18 +75,21 @@ func (ev *event) sorted(agent Agent) (*event, error) {
 	return ev, nil
 }
 
-// stoppedBefore is an agent's second try to stop. What nobody counts, such as a
+// inSkill reports a command in the text of a skill. It runs as the skill is loaded.
+func (ev *event) inSkill() bool { return ev.Name == hookevent.SkillCommand }
+
+// stoppedBefore reports an agent's second try to stop. An uncounted cause, such as a
 // service that is away, must not block it again: that could continue forever.
 func (ev *event) stoppedBefore() bool {
 	return ev.StopHookActive && (ev.kind == hookevent.Stop || ev.kind == hookevent.SubagentStop)
 }
 
-// resultBytes is the size of what the tool gave back.
+// resultBytes returns the size of the tool's result.
 func (ev *event) resultBytes() int64 {
 	return int64(len(ev.Response) + len(text(ev.Error)) + len(ev.notMade()))
 }
 
-// notMade is why a call was not made; empty for any other event.
+// notMade returns why a call was not made; empty for any other event.
 func (ev *event) notMade() string {
 	if ev.Name != "PermissionDenied" {
 		return ""
@@ -85,16 +97,16 @@ func (ev *event) notMade() string {
 	return ev.Reason
 }
 
-// outcomeUnknown reports that the event does not tell how the call ended: that of a command
-// is its exit status, which only Claude Code's events tell (S14.5). A call that was not
-// made, or that the user has stopped, has none.
+// outcomeUnknown reports that the event does not show how the call ended: for a command,
+// that is its exit status, which only Claude Code's events have (S14.5). A call that was
+// not made, or that the user has stopped, has none.
 func (ev *event) outcomeUnknown(agent Agent) bool {
 	return ev.notMade() != "" || ev.Name == "PermissionDenied" || ev.Interrupted || ev.ran().unfinished() ||
 		cmp.Or(agent, ClaudeCode) != ClaudeCode && toolcall.Shell(nil, ev.Tool)
 }
 
-// ran is what Claude Code says of a command whose event is that of a success: it may still
-// be running, and its status need not be 0.
+// ran is Claude Code's description of a command whose event is that of a success: it may
+// still be running, and its status need not be 0.
 type ran struct {
 	Interrupted        bool           `json:"interrupted"`
 	TaskID             jsontext.Value `json:"backgroundTaskId"`
@@ -126,17 +138,17 @@ func (ev *event) ran() (r ran) {
 	return r
 }
 
-// maxOutput bounds what is reported of it: a byte more than history keeps, so that
-// it is known to be cut.
+// maxOutput bounds its report: a byte more than history keeps, so that it is known to be
+// cut.
 const maxOutput = 64<<10 + 1
 
-// output is what the tool gave back, as text where it is text.
+// output returns the tool's result, as text where it is text.
 func (ev *event) output() []byte {
 	out := text(jsontext.Value(cmp.Or(string(ev.Response), string(ev.Error), ev.notMade())))
 	return out[:min(len(out), maxOutput)]
 }
 
-// text is the text of a JSON string, and any other value as it is.
+// text returns the text of a JSON string, and any other value as it is.
 func text(value jsontext.Value) []byte {
 	if s, err := jsontext.AppendUnquote(nil, value); err == nil {
 		return s
@@ -144,7 +156,7 @@ func text(value jsontext.Value) []byte {
 	return value
 }
 
-// input is the tool's arguments; nothing for a tool that takes none.
+// input returns the tool's arguments; empty for a tool that takes none.
 func (ev *event) input() jsontext.Value {
 	if string(ev.Input) == "null" {
 		return nil

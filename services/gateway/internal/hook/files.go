@@ -12,10 +12,10 @@ import (
 // maxFiles is how many files one report may name.
 const maxFiles = 10_000
 
-// filesChanged names the files that a successful call has changed by what the
-// enforcer cannot know, who has read the input: the folder that the agent worked
-// in and, on this machine, where links lead and how names are really written.
-// Tools of meta.edit_tools only the enforcer knows.
+// filesChanged names the files that a successful call has changed by facts that the
+// enforcer, which has the input, cannot know: the folder that the agent worked in and, on
+// this machine, where links lead and how names are really written. Tools of
+// meta.edit_tools only the enforcer knows.
 func (ev *event) filesChanged(workspace string, local bool) []string {
 	if ev.WorkingDir == "" {
 		return nil

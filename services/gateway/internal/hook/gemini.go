@@ -30,7 +30,7 @@ func readGemini(data []byte) (*event, error) {
 	} else if err := geminiTools.translated(ev, nil); err != nil {
 		return nil, err
 	}
-	// It has no id of calls, so that results cannot be told from one another.
+	// It has no id of calls, so that results cannot be distinguished.
 	ev.ToolUseID = ""
 	return ev.sorted(Gemini)
 }

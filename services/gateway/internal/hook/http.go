@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -23,8 +24,15 @@ const (
 	AgentHeader = "X-Interlock-Agent"
 	// SessionHeader names the session to work on instead of the event's.
 	SessionHeader = "X-Interlock-Session"
+	// RefusedHeader has why the hook's program refuses calls of its client.
+	RefusedHeader = "X-Interlock-Refused"
 	// PatienceHeader is how many seconds the hook waits for its answer.
 	PatienceHeader = "X-Interlock-Patience"
+	// JailHeader has the level of jails on the machine of the agent, JailMissingHeader the reason why it is not
+	// higher, and JailCommandHeader the beginning of a line that runs another one in a jail.
+	JailHeader        = "X-Interlock-Jail"
+	JailMissingHeader = "X-Interlock-Jail-Missing"
+	JailCommandHeader = "X-Interlock-Jail-Command"
 )
 
 const maxEvent = 8 << 20
@@ -37,6 +45,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write(w, block(errors.New("the hook event could not be read: "+err.Error())))
 		return
 	}
+	write(w, h.Handle(outgoing(r), data, Options{
+		Agent: Agent(r.Header.Get(AgentHeader)), Workflow: r.Header.Get(WorkflowHeader), Local: local(r), Patience: patience(r),
+		Session: r.Header.Get(SessionHeader), Refused: r.Header.Get(RefusedHeader), Jail: jailOf(r.Header),
+	}))
+}
+
+// outgoing returns the context for calls to the services for a request.
+func outgoing(r *http.Request) context.Context {
 	ctx := r.Context()
 	if token := access.CallerOf(ctx).Token; token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
@@ -47,10 +63,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if namespace := r.Header.Get("X-Interlock-Namespace"); namespace != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, rpc.NamespaceKey, namespace)
 	}
-	write(w, h.Handle(ctx, data, Options{
-		Agent: Agent(r.Header.Get(AgentHeader)), Workflow: r.Header.Get(WorkflowHeader), Local: local(r), Patience: patience(r),
-		Session: r.Header.Get(SessionHeader),
-	}))
+	return ctx
 }
 
 // Refuse implements access.Part: a caller that is not known is blocked as by any
@@ -66,7 +79,7 @@ func (h *Handler) Refuse(w http.ResponseWriter, _ *http.Request, why *access.Ref
 	}
 }
 
-// patience is what a hook says of it; none when that cannot be read.
+// patience returns that of a hook; none when that cannot be read.
 func patience(r *http.Request) time.Duration {
 	seconds, err := strconv.ParseUint(r.Header.Get(PatienceHeader), 10, 16)
 	if err != nil {

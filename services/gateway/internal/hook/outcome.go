@@ -2,12 +2,12 @@ package hook
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// outcome is what came of an event, for any agent.
+// outcome is the result of an event, for any agent.
 type outcome struct {
 	verdict verdict
 	// reason of the verdict; an agent refuses a denial without one.
 	reason string
-	// input, when not nil, is what an allowed call is to be made with.
+	// input, when not nil, is the input to make an allowed call with.
 	input jsontext.Value
 	// context is for the agent to read; empty for none.
 	context string

@@ -10,9 +10,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// agentArgument names the subagent that calls one of Interlock's own tools. The
-// MCP server cannot know: all share one connection. It is the hook's to say, and
-// nobody else's.
+// agentArgument names the subagent that calls one of Interlock's own tools. The MCP
+// server cannot know: all share one connection. Only the hook sets it.
 const agentArgument = "agent"
 
 // actsOnSession reports that a tool is one of Interlock's own that act on the
@@ -37,7 +36,7 @@ func actsOnSession(tool string) bool {
 	}
 }
 
-// rewritten is the input of a call of an own tool with the true subagent in it, or
+// rewritten returns the input of a call of an own tool with the true subagent in it, or
 // nil when it can stay as it is.
 func (ev *event) rewritten() (jsontext.Value, error) {
 	if !actsOnSession(ev.Tool) {

@@ -17,11 +17,11 @@ import (
 // updated (S11.2). The services are asked for others too, so that an unreachable
 // Interlock is noticed.
 //
-// Neither keeps an agent going forever. The branch is a reason the first time
-// only, and the state-store counts how often it asks. What cannot be decided
-// blocks the first time only, too: see stoppedBefore.
+// Neither keeps an agent going forever. The branch is a reason the first time only, and
+// the state-store counts how often it asks. An undecidable event blocks the first time
+// only, too: see stoppedBefore.
 func (h *Handler) stop(ctx context.Context, ev *event) (outcome, error) {
-	at, err := h.seat(ctx, ev, "")
+	at, err := h.binding(ctx, ev, "")
 	switch {
 	case err != nil:
 		return outcome{}, err
@@ -47,8 +47,8 @@ func openBranch(run *enginev1.Run) string {
 	return branch + " has not ended. Complete it, or stop again to leave it open.\n" + brief.Injected(run)
 }
 
-// report tells the state-store that an agent stops, and answers what the agent must
-// do first; empty when it may stop, or shares no state with anybody.
+// report informs the state-store that an agent stops, and returns the work that the agent
+// must do first; empty when it may stop, or shares no state.
 func (h *Handler) report(ctx context.Context, ev *event) (string, error) {
 	child, err := h.child(ctx, ev)
 	if err != nil || child == nil {
@@ -61,9 +61,9 @@ func (h *Handler) report(ctx context.Context, ev *event) (string, error) {
 	return abridged(stopped.GetPrompt(), brief.MaxBytes), nil
 }
 
-// child is the session that an agent's stop is the end of; nil for none. The root
-// of a tree has nobody to report to, and the end of its turn is not its end: its
-// user continues with it.
+// child returns the session that an agent's stop is the end of; nil for none. The root of
+// a tree has no parent to report to, and the end of its turn is not its end: its user
+// continues with it.
 func (h *Handler) child(ctx context.Context, ev *event) (*statev1.Session, error) {
 	switch {
 	case h.Sessions == nil:
@@ -85,9 +85,9 @@ func (h *Handler) child(ctx context.Context, ev *event) (*statev1.Session, error
 	return got.GetSession(), nil
 }
 
-// working tells the state-store of an agent that begins to work, perhaps anew: its
-// user has prompted it, or an agent has started it as its subagent. A runner's
-// prompt is such a one too, of which the state-store knows.
+// working informs the state-store of an agent that begins to work, perhaps anew: its user
+// has prompted it, or an agent has started it as its subagent. A runner's prompt is such
+// a one too, of which the state-store knows.
 func (h *Handler) working(ctx context.Context, ev *event) error {
 	if h.Sessions == nil {
 		return nil

@@ -12,19 +12,20 @@ import (
 )
 
 // Workflows and policies name tools as Claude Code does, so that one holds for every agent:
-// its tools are Bash with command, Read, Write and Edit with file_path, and so on. What an
-// agent calls otherwise is translated before it is judged.
+// its tools are Bash with command, Read, Write and Edit with file_path, and so on. Other
+// names of an agent are translated before it is judged.
 
-// tools are an agent's own names of what Claude Code has too.
+// tools are an agent's own names of tools that Claude Code has too.
 type tools map[string]string
 
 // waiting are members of the input of an agent's own shell that say how its answer is waited
 // for, by the kind of their values. They are not judged.
 type waiting map[string]jsontext.Kind
 
-// translated is a call in the words of Claude Code: names of tools, and of the file and the
-// folder in its input.
+// translated returns a call in the words of Claude Code: names of tools, and of the file
+// and the folder in its input.
 func (t tools) translated(ev *event, unjudged waiting) error {
+	ev.raw = rawCall{ev.Tool, ev.Input}
 	if name, ok := t[ev.Tool]; ok {
 		ev.Tool = name
 	}
@@ -124,8 +125,8 @@ func inFolder(args map[string]jsontext.Value, workingDir string) (changed bool, 
 	return true, err
 }
 
-// isHere is whether a folder is the one that the agent works in. One with .. in it may lead
-// elsewhere by a link.
+// isHere reports whether a folder is the one that the agent works in. One with .. in it may
+// lead elsewhere by a link.
 func isHere(folder, workingDir string) bool {
 	if folder == "" || strings.Contains(folder, "..") {
 		return folder == ""
@@ -134,7 +135,7 @@ func isHere(folder, workingDir string) bool {
 	return clean == "." || workingDir != "" && clean == path.Clean(workingDir)
 }
 
-// object is an object that may be written as the text of one.
+// object returns an object that may be written as the text of one.
 func object(value jsontext.Value) jsontext.Value {
 	if value.Kind() != '"' {
 		return value

@@ -19,9 +19,9 @@ var agentParam = param{
 	description: "Set by the coding agent's hook for subagents; leave it out.",
 }
 
-// actor is who acts by a call of an own tool: the subagent that the call names,
-// when it drives something itself or is about to, or else the connection's
-// session. A connection that is bound to a run has no subagents.
+// actor returns the caller that acts by a call of an own tool: the subagent that the call
+// names, when it drives a run itself or is about to, or else the connection's session. A
+// connection that is bound to a run has no subagents.
 func (s *Server) actor(ctx context.Context, c caller, args arguments) (caller, *refusal) {
 	agent := args.str(agentParam.name)
 	if agent == "" || c.RunID != "" || c.SessionID == "" {
@@ -44,9 +44,9 @@ func (s *Server) actor(ctx context.Context, c caller, args arguments) (caller, *
 	return c, refuseFault(err, "")
 }
 
-// sharer is who acts on a shared state: the subagent that the call names, with a
-// session of its own below the connection's, or else the connection's session.
-// Where that one shares no state, its subagents have none of their own.
+// sharer returns the caller that acts on a shared state: the subagent that the call
+// names, with a session of its own below the connection's, or else the connection's
+// session. Where that one shares no state, its subagents have none of their own.
 func (s *Server) sharer(ctx context.Context, c caller, args arguments) (caller, *refusal) {
 	switch {
 	case s.cfg.States == nil || s.cfg.Sessions == nil || s.cfg.Schemas == nil:
@@ -78,7 +78,7 @@ func (s *Server) sharer(ctx context.Context, c caller, args arguments) (caller, 
 // nameSession says how a connection names its session.
 const nameSession = "Connect to /mcp?session=NAME, or send the header " + SessionHeader + "; on stdio set INTERLOCK_SESSION."
 
-// subagent is one of the caller's subagents.
+// subagent returns one of the caller's subagents.
 func (c caller) subagent(id string) (caller, *refusal) {
 	sub := c
 	sub.SessionID = subagent.Session(c.SessionID, id)

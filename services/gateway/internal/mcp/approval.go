@@ -31,7 +31,7 @@ type approvalView struct {
 	Run *runView `json:"run,omitzero"`
 }
 
-// waitApproval waits for what people decide (S9.5).
+// waitApproval waits for decisions of people (S9.5).
 func (s *Server) waitApproval(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
 	id := args.str("approval_id")
 	own := id == "" // it is that of the run
@@ -56,7 +56,7 @@ func (s *Server) waitApproval(ctx context.Context, c caller, args arguments) *sd
 	case err == nil, fault.ReasonOf(err) == fault.Unavailable: // it is asked again below
 	case own && isNotFound(err):
 		// People have not been asked yet, because the approval service was away. The
-		// engine asks later, and the run shows what comes of it.
+		// engine asks later, and the run shows the outcome.
 		return s.wait(ctx, c, args)
 	default:
 		return refuseFault(err, "Not waited").result()
@@ -88,8 +88,8 @@ func (s *Server) awaitDecision(ctx context.Context, c caller, id string, limit t
 	return approval, err
 }
 
-// decided is the answer to a caller that waited: what has been decided, if it has, and
-// where that leaves the run.
+// decided returns the answer to a caller that waited: the decision, if there is one, and
+// where the run then stands.
 func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) *sdk.CallToolResult {
 	view := approvalView{
 		ApprovalID: a.GetApprovalId(), Pending: !await.Decided(a), Outcome: a.GetOutcome(), Link: s.link(a.GetApprovalId()),
@@ -113,7 +113,7 @@ func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) 
 			lines = append(lines, "The run has not continued yet: look with "+s.cfg.ToolPrefix+"get_state in a moment.")
 		}
 		if own := run.GetApproval(); own.GetApprovalId() == a.GetApprovalId() && own.GetOutcome() != enginev1.ApprovalOutcome_APPROVAL_OUTCOME_UNSPECIFIED {
-			view.Status = protomap.Word(own.GetOutcome(), "APPROVAL_OUTCOME_") // the run knows first what could not be done any more
+			view.Status = protomap.Word(own.GetOutcome(), "APPROVAL_OUTCOME_") // the run knows first which acts could not be done any more
 		}
 		lines = append(lines, brief.State(run, s.cfg.ToolPrefix))
 		shown := viewRun(run)
@@ -122,7 +122,7 @@ func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) 
 	return answer(strings.Join(lines, "\n"), view)
 }
 
-// outcomeOf is how an approval stands, as a sentence of its own.
+// outcomeOf returns how an approval stands, as a sentence of its own.
 func outcomeOf(a *approvalv1.Approval) string {
 	text := a.GetOutcome()
 	if text == "" {
@@ -131,7 +131,7 @@ func outcomeOf(a *approvalv1.Approval) string {
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// advice says what a decision on a tool call is for. That on a transition shows in
+// advice describes the use of a decision on a tool call. That on a transition shows in
 // the run.
 func (s *Server) advice(a *approvalv1.Approval) []string {
 	if a.GetKind() != approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL {
@@ -149,9 +149,9 @@ func (s *Server) advice(a *approvalv1.Approval) []string {
 	}
 }
 
-// settled is where the caller stands after a decision. It waits for the run to do
-// what was decided, which it does a moment later; moved is false when it has not in
-// time. run is nil for callers that drive none.
+// settled returns where the caller stands after a decision. It waits for the run to carry
+// out the decision, which it does a moment later; moved is false when it has not in time.
+// run is nil for callers that drive none.
 func (s *Server) settled(ctx context.Context, c caller, a *approvalv1.Approval) (run *enginev1.Run, moved bool, err error) {
 	if !c.Bound() {
 		return nil, true, nil
@@ -172,7 +172,7 @@ func (s *Server) settled(ctx context.Context, c caller, a *approvalv1.Approval) 
 			s.sessions.moved(c, at.asked, a.GetRunId(), at.run.GetRunId())
 			return at.run, true, nil
 		}
-		unchanged := run.GetVersion() == at.run.GetVersion() // time is up, or nobody tells of changes
+		unchanged := run.GetVersion() == at.run.GetVersion() // time is up, or there is no feed of changes
 		if run = at.run; unchanged || patience.Err() != nil {
 			return run, false, nil
 		}
@@ -182,15 +182,15 @@ func (s *Server) settled(ctx context.Context, c caller, a *approvalv1.Approval) 
 	}
 }
 
-// waitsOn is whether a run still waits for an approval.
+// waitsOn reports whether a run still waits for an approval.
 func waitsOn(run *enginev1.Run, a *approvalv1.Approval) bool {
 	return run.GetApproval().GetPending() && run.GetApproval().GetApprovalId() == a.GetApprovalId()
 }
 
-// link is the page of an approval, or empty.
+// link returns the page of an approval, or empty.
 func (s *Server) link(id string) string { return brief.ApprovalLink(s.cfg.PublicURL, id) }
 
-// parked is what an agent reads whose event waits for people (S9.1).
+// parked returns the text for an agent whose event waits for people (S9.1).
 func (s *Server) parked(event, id string) string {
 	return fmt.Sprintf("Parked: people must approve %q first (approval %s). The state has not changed. %s %swait_approval waits for that.",
 		event, id, brief.Deciders(s.link(id)), s.cfg.ToolPrefix)

@@ -26,7 +26,7 @@ type param struct {
 	unnamed bool
 }
 
-// element says what the elements of an Array are.
+// element describes the elements of an Array.
 type element struct {
 	kind     document.Kind
 	max      int // how many, 0 for no limit of its own
@@ -35,14 +35,14 @@ type element struct {
 	more map[string]any
 }
 
-// schema is the JSON Schema of an element.
+// schema returns the JSON Schema of an element.
 func (e element) schema() map[string]any {
 	schema := map[string]any{"type": typeName(e.kind)}
 	maps.Copy(schema, e.more)
 	return schema
 }
 
-// schemaOf is the JSON Schema of an own tool's arguments. The SDK does not check
+// schemaOf returns the JSON Schema of an own tool's arguments. The SDK does not check
 // arguments against it: parseArguments does.
 func schemaOf(params []param) json.RawMessage {
 	properties := make(map[string]any, len(params))
@@ -125,10 +125,10 @@ func (a arguments) integer(name string) int64 {
 	return n
 }
 
-// value is a member as it was written; false when it was left out.
+// value returns a member as it was written; false when it was left out.
 func (a arguments) value(name string) (document.Value, bool) { return a.object.Get(name) }
 
-// json is a member as it was written; nil when it was left out.
+// json returns a member as it was written; nil when it was left out.
 func (a arguments) json(name string) []byte {
 	if v, ok := a.object.Get(name); ok {
 		return v.AppendJSON(nil)
@@ -136,7 +136,7 @@ func (a arguments) json(name string) []byte {
 	return nil
 }
 
-// texts are the elements of a list of strings.
+// texts returns the elements of a list of strings.
 func (a arguments) texts(name string) []string {
 	list, _ := a.object.Get(name)
 	var texts []string
@@ -261,7 +261,7 @@ func articleOf(noun string) string {
 	return "a " + noun
 }
 
-// at is a problem with its place.
+// at returns a problem with its place.
 func at(p *document.Problem) string {
 	if p.Pointer == "" {
 		return p.Message

@@ -19,7 +19,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
-// Request headers that name who acts on what.
+// Request headers that name the actor and its object.
 const (
 	SessionHeader   = "X-Interlock-Session"
 	RunHeader       = "X-Interlock-Run"
@@ -45,17 +45,17 @@ const (
 	maxWorkspace = 4096
 )
 
-// Binding says which run a connection works on: one run by its id, or whatever
-// run a session drives. A run id wins. The zero Binding is unbound.
+// Binding says which run a connection works on: one run by its id, or the run that a
+// session drives. A run id wins. The zero Binding is unbound.
 type Binding struct {
 	RunID     string
 	SessionID string
 }
 
-// Bound is whether there is anything to judge calls by.
+// Bound reports whether there is anything to judge calls by.
 func (b Binding) Bound() bool { return b.RunID != "" || b.SessionID != "" }
 
-// BindingFromEnv is the binding of a stdio server: INTERLOCK_RUN, or else
+// BindingFromEnv returns the binding of a stdio server: INTERLOCK_RUN, or else
 // INTERLOCK_SESSION, or else a new session for this process.
 func BindingFromEnv(getenv func(string) string) (Binding, error) {
 	b := Binding{RunID: getenv("INTERLOCK_RUN"), SessionID: getenv("INTERLOCK_SESSION")}
@@ -94,13 +94,13 @@ type caller struct {
 	// alone callers have the upstream servers to themselves: no other session calls
 	// them. See environment.go.
 	alone bool
-	// peer is whom servers may ask on this connection; nil for nobody.
+	// peer is whom servers may ask on this connection; nil if there is none.
 	peer *upstream.Peer
 	// call is the call of a tool that is being answered; nil otherwise.
 	call *sdk.CallToolRequest
 }
 
-// outgoing is ctx for a call to a service on behalf of the caller.
+// outgoing returns ctx for a call to a service on behalf of the caller.
 func (c caller) outgoing(ctx context.Context) context.Context {
 	var pairs []string
 	if c.Token != "" {
@@ -127,13 +127,13 @@ func callerOf(h http.Header) caller {
 	}}
 }
 
-// tokenDigest tells tokens apart without keeping them.
+// tokenDigest distinguishes tokens without keeping them.
 func tokenDigest(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
 
-// tokenSession is the session of clients that name none: one for each token.
+// tokenSession returns the session of clients that name none: one for each token.
 func tokenSession(token string) string { return "token-" + tokenDigest(token)[:16] }
 
 // bindRequest writes the binding of a request's URL into its headers, where the

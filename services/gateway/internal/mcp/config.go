@@ -24,7 +24,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
-// Config is what the edge stands on. Workflows, Runs and Policy are required.
+// Config has the parts and settings of the edge. Workflows, Runs and Policy are required.
 type Config struct {
 	Workflows enginev1.WorkflowServiceClient
 	Runs      enginev1.RunServiceClient
@@ -41,7 +41,7 @@ type Config struct {
 	Components statev1.ComponentServiceClient
 	// Processes asks the questions of processes; without it there are none.
 	Processes enginev1.ProcessServiceClient
-	// Approvals is waited on for what humans decide; without it nothing is waited for.
+	// Approvals is waited on for decisions of humans; without it there is no wait.
 	Approvals approvalv1.ApprovalServiceClient
 	// PublicURL is where people reach the gateway, as in "https://gate.example":
 	// approvals are linked below it. Empty for no links. A link grants nothing.
@@ -49,20 +49,24 @@ type Config struct {
 
 	// Pins remembers the tools of upstream servers; without it their tools may change.
 	Pins policyv1.UpstreamServiceClient
-	// Identify tells whose a token is. It is set where Pins calls as the gateway itself,
-	// and not with its callers' tokens.
+	// Identify reports whose a token is. It is set where Pins calls as the gateway
+	// itself, and not with its callers' tokens.
 	Identify func(ctx context.Context, token string) (auth.Principal, error)
 	// Upstreams are the MCP servers behind the gate.
 	Upstreams []upstream.Server
+	// Shell runs command lines of the client on stdio; nil where no jail can be had.
+	Shell *Shell
+	// Jailer starts those of Upstreams that run in jails.
+	Jailer upstream.Jailer
 	// ToolPrefix is put before the names of the own tools about workflows, e.g. "statewright_".
 	// Coding agents' hooks know own tools without prefix, with "statewright_" and
 	// with "interlock_" (toolcall.Own): with another one, states that restrict tools
 	// must allow them by name.
 	ToolPrefix string
-	// StatePrefix is put before the names of the tools about what sessions share.
+	// StatePrefix is put before the names of the tools for shared states.
 	StatePrefix string
-	// Resume is what the agent on stdio was resumed for: its task and the callbacks that
-	// this delivers. Empty for nothing.
+	// Resume is the reason why the agent on stdio was resumed: its task and the callbacks
+	// that this delivers. Empty for none.
 	Resume map[string]any
 	// AllowUnbound lets calls to upstream tools through unchecked while no
 	// workflow is loaded. By default they are refused: no run, no permission.
@@ -80,8 +84,8 @@ type Config struct {
 	Places toolcall.Places
 	// Tracer makes spans of requests; nil for none.
 	Tracer trace.TracerProvider
-	// Undecided is told of each call that was denied because it could not be decided; nil
-	// for nobody.
+	// Undecided is notified of each call that was denied because it could not be decided;
+	// nil if there is none.
 	Undecided func(error)
 
 	// CheckTimeout bounds a decision (default 5 s): late is denied.
@@ -95,8 +99,8 @@ type Config struct {
 	ReportTimeout time.Duration
 	// DrainTimeout is how long Close waits for calls under way (default 10 s).
 	DrainTimeout time.Duration
-	// SessionIdle closes sessions of older clients that sent nothing for that
-	// long (default 1 h).
+	// SessionIdle closes sessions of older clients that were silent for that long
+	// (default 1 h).
 	SessionIdle time.Duration
 	// MaxSessions bounds the sessions of older clients (default 10,000).
 	MaxSessions int
@@ -105,9 +109,9 @@ type Config struct {
 	// MaxResultBytes bounds the result of an upstream tool (default 8 MiB).
 	MaxResultBytes int
 
-	// UpstreamStderr gets what stdio upstreams write to stderr; nil drops it.
+	// UpstreamStderr gets the stderr of stdio upstreams; nil drops it.
 	UpstreamStderr io.Writer
-	// Version of this build, told to clients.
+	// Version of this build, shown to clients.
 	Version string
 	// Logger gets failures of the edge; nil means slog.Default.
 	Logger *slog.Logger
@@ -117,7 +121,7 @@ type Config struct {
 	backoff time.Duration
 	// progressEvery is how often a client hears that a wait continues (default 10 s).
 	progressEvery time.Duration
-	// settleWait is how long a run may take to do what was approved (default 10 s).
+	// settleWait is how long a run may take to carry out an approval (default 10 s).
 	settleWait time.Duration
 	// stopGrace is how long an upstream process has after its stdin has closed,
 	// and again after SIGTERM, before it is killed.
@@ -134,8 +138,8 @@ type Identity struct {
 	// Workspace is the root that file globs are relative to, sent when a
 	// workflow is loaded.
 	Workspace string
-	// StateID is the shared state to work on; empty for that of the session. It
-	// names it only: what the session may do is the state-store's to say.
+	// StateID is the shared state to work on; empty for that of the session. It only
+	// names it: the state-store decides on the session's rights.
 	StateID string
 }
 
@@ -148,7 +152,7 @@ func (i Identity) validate() error {
 
 var toolPrefix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{0,32}$`) })
 
-// withDefaults checks a configuration and fills in what was left out.
+// withDefaults checks a configuration and fills in defaults.
 func (c Config) withDefaults() (Config, error) {
 	if c.Workflows == nil || c.Runs == nil || c.Policy == nil {
 		return c, errors.New("mcp: the clients Workflows, Runs and Policy are required")
@@ -181,7 +185,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// checkPublicURL refuses what could not be put before a path.
+// checkPublicURL refuses addresses that cannot have a path.
 func checkPublicURL(address string) error {
 	if address == "" {
 		return nil

@@ -425,7 +425,7 @@ func (p *plane) judge(in *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCal
 		ToolsRestricted: run.GetRules().GetToolsRestricted(), AllowedTools: run.GetRules().GetAllowedTools(), LegalEvents: run.GetRules().GetLegalEvents(), MaxIterations: run.GetRules().GetMaxIterations(),
 	}
 	switch {
-	case brief.StandingOf(run) == brief.Closed:
+	case brief.ToolStatusOf(run) == brief.Closed:
 		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_RUN_NOT_ACTIVE, "the run is "+jsonview.StatusName(run.GetStatus())
 	case names(run.GetRules().GetDisallowedTools(), in.GetTool()):
 		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_TOOL_DISALLOWED, in.GetTool()+" is disallowed in "+run.GetState()
@@ -433,6 +433,8 @@ func (p *plane) judge(in *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCal
 		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_TOOL_NOT_ALLOWED, in.GetTool()+" is not allowed in "+run.GetState()
 	case run.GetRules().GetMaxIterations() > 0 && run.GetUsage().GetIterations() >= run.GetRules().GetMaxIterations():
 		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_MAX_ITERATIONS, "no iterations left"
+	case in.GetDryRun():
+		res.Decision, res.CallId = policyv1.Decision_DECISION_ALLOW, ""
 	default:
 		run.Usage.Iterations++
 		res.Decision, res.Iterations = policyv1.Decision_DECISION_ALLOW, run.GetUsage().GetIterations()

@@ -14,9 +14,9 @@ import (
 )
 
 // admitCall puts a call before the gate. Where policies ask people first, and the
-// workflow says that calls wait for them (meta.approval.wait_seconds), it waits, and
-// puts the same call before the gate again when they have decided (S7.6). nil means
-// allowed; otherwise it is what the client is answered.
+// workflow says that calls wait for them (meta.approval.wait_seconds), it waits, and puts
+// the same call before the gate again when they have decided (S7.6). nil means allowed;
+// otherwise it is the answer to the client.
 func (s *Server) admitCall(ctx context.Context, g *gated) *sdk.CallToolResult {
 	denied := s.decide(ctx, g)
 	if denied == nil {
@@ -39,7 +39,7 @@ func (s *Server) admitCall(ctx context.Context, g *gated) *sdk.CallToolResult {
 	switch approval.GetStatus() {
 	case approvalv1.ApprovalStatus_APPROVAL_STATUS_UNSPECIFIED, approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING:
 	case approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED, approvalv1.ApprovalStatus_APPROVAL_STATUS_REJECTED:
-		// The gate says what follows from it.
+		// The gate decides on the consequence.
 		if denied = s.decide(ctx, g); denied == nil {
 			return nil
 		}
@@ -81,7 +81,7 @@ func (s *Server) decide(ctx context.Context, g *gated) *refusal {
 	res, err := s.check(ctx, g, judged, g.callID)
 	switch {
 	case err != nil && isNotFound(err) && g.caller.RunID == "":
-		return s.unjudged(g) // the session has left its run just now, and nothing else holds for it
+		return s.unjudged(g) // the session has left its run just now, and no other rules hold for it
 	case err != nil:
 		return s.refuseUndecided(err)
 	}
@@ -96,17 +96,17 @@ func (s *Server) decide(ctx context.Context, g *gated) *refusal {
 	return nil
 }
 
-// shows is whether a decision was made on exactly what was seen.
-func (at standing) shows(res *policyv1.CheckToolCallResponse) bool {
+// shows reports whether a decision was made on exactly the observed run.
+func (at position) shows(res *policyv1.CheckToolCallResponse) bool {
 	return at.same(res) && at.run.GetVersion() == res.GetRunVersion()
 }
 
-// same is whether a decision was made on the run that was seen, in its branch.
-func (at standing) same(res *policyv1.CheckToolCallResponse) bool {
+// same reports whether a decision was made on the run that was seen, in its branch.
+func (at position) same(res *policyv1.CheckToolCallResponse) bool {
 	return at.run.GetRunId() == res.GetRunId() && at.run.GetBranch() == res.GetBranch()
 }
 
-// judgedName is the name to judge a call by: the one that was called, unless the
+// judgedName returns the name to judge a call by: the one that was called, unless the
 // state disallows the tool's other name. A process names tools as their servers do (S7.8).
 func (g *gated) judgedName() string {
 	rules := g.at.run.GetRules()
@@ -121,9 +121,9 @@ func (g *gated) judgedName() string {
 	return g.name
 }
 
-// confirm looks again when the run was not, or is no more, what the call was
-// prepared for: its name, and the environment of its server. A call that was
-// admitted for something else is reported as not made.
+// confirm looks again when the run was not, or is no more, the one that the call was
+// prepared for: its name, and the environment of its server. A call that was admitted for
+// another one is reported as not made.
 func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal {
 	now, err := s.stand(ctx, g.caller)
 	if err == nil && now.same(g.admitted) {
@@ -154,14 +154,15 @@ func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal 
 func (s *Server) check(ctx context.Context, g *gated, tool, callID string) (*policyv1.CheckToolCallResponse, error) {
 	return s.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
 		RunId: g.caller.RunID, SessionId: sessionOf(g.caller), Tool: tool, QualifiedTool: g.target.Qualified, Input: s.judgedInput(g), CallId: callID,
+		JailLevel: int32(g.jail), Folder: g.folder, //nolint:gosec // 0 to 3
 	})
 }
 
-// verdict is nil for an ALLOW of exactly this call.
+// verdict returns nil for an ALLOW of exactly this call.
 func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal {
 	allowed := res.GetDecision() == policyv1.Decision_DECISION_ALLOW
 	switch {
-	case allowed && g.linked: // which only this machine tells
+	case allowed && g.linked: // which only this machine knows
 		return refuseProtected(g)
 	case allowed && (res.GetCallId() == "" || res.GetCallId() == g.callID):
 		return nil
@@ -178,8 +179,8 @@ func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal
 	return r
 }
 
-// goOn says how the agent of a connection continues whose run its session has left for
-// another.
+// goOn describes how the agent of a connection continues whose run its session has left
+// for another.
 func goOn(run *enginev1.Run) string {
 	way := "/mcp?run=" + run.GetSupersededBy()
 	if session := run.GetSessionId(); session != "" {
@@ -189,27 +190,27 @@ func goOn(run *enginev1.Run) string {
 		run.GetRunId(), run.GetSupersededBy(), way)
 }
 
-// noteDenial tells older clients when a denial shows that the run has moved.
+// noteDenial notifies older clients when a denial shows that the run has moved.
 func (s *Server) noteDenial(c caller, res *policyv1.CheckToolCallResponse) {
 	if res.GetRunId() == "" || res.GetState() == "" {
 		return
 	}
 	now := listing{res.GetRunId(), res.GetBranch(), res.GetState(), brief.Judged}
 	if res.GetCode() == policyv1.DecisionCode_DECISION_CODE_RUN_NOT_ACTIVE {
-		now.standing = brief.Closed
+		now.position = brief.Closed
 	}
 	s.sessions.saw(c, now)
 }
 
-// Calls that no run is behind go through only where the gateway was told to let them,
-// and policies that hold for their role or session hold for them there (S7).
+// Calls that no run is behind go through only where the gateway's settings let them, and
+// policies that hold for their role or session hold for them there (S7).
 
 // nameless stands for the session of callers that name none and have no token.
 const nameless = "mcp-without-session"
 
-// withoutRun decides a call of a caller that drives no run. There is no state that
-// could allow one of the tool's names alone, so it is judged by the one that tells its
-// server: policies mean that. ctx must be outgoing.
+// withoutRun decides a call of a caller that drives no run. There is no state that could
+// allow one of the tool's names alone, so it is judged by the one with its server:
+// policies mean that. ctx must be outgoing.
 func (s *Server) withoutRun(ctx context.Context, g *gated) *refusal {
 	if !s.cfg.AllowUnbound {
 		return s.unjudged(g)
@@ -227,12 +228,12 @@ func (s *Server) withoutRun(ctx context.Context, g *gated) *refusal {
 		return r
 	}
 	// A run has begun in the meantime.
-	g.admitted, g.at = res, standing{asked: res.GetRunId()}
+	g.admitted, g.at = res, position{asked: res.GetRunId()}
 	return s.confirm(ctx, g, g.target.Qualified)
 }
 
-// unjudged handles a call that nothing holds for: it goes through where the gateway
-// was told to let such calls.
+// unjudged handles a call without rules: it goes through where the gateway's settings let
+// such calls.
 func (s *Server) unjudged(g *gated) *refusal {
 	if s.cfg.AllowUnbound && g.protected != "" {
 		return refuseProtected(g)

@@ -11,10 +11,9 @@ import (
 )
 
 // Requests of the stateless protocol repeat arguments in headers, where a tool's schema says
-// so (x-mcp-header), for what stands between a client and its server and does not read
-// bodies. A request whose headers say something else than its body must be refused. The SDK
-// does that for tools that it has: it gets those of the servers behind the gate, and never
-// calls them.
+// so (x-mcp-header), for proxies between a client and its server that do not read bodies. A
+// request whose headers differ from its body must be refused. The SDK does that for tools
+// that it has: it gets those of the servers behind the gate, and never calls them.
 type headerTools struct {
 	mu    sync.Mutex
 	on    []*sdk.Server

@@ -59,8 +59,8 @@ func (s *Server) newDoors() *doors {
 	return d
 }
 
-// newHandler makes the handler of an endpoint. Requests of the stateless protocol
-// and of older ones are told apart by their protocol-version header.
+// newHandler makes the handler of an endpoint. Requests of the stateless protocol and of
+// older ones are distinguished by their protocol-version header.
 func (s *Server) newHandler(base string, face face, versions *sdk.Server) access.Part {
 	options := sdk.StreamableHTTPOptions{
 		MaxRequestBodyBytes:        maxBody,
@@ -76,7 +76,7 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 
 	stateful := options
 	stateful.SessionTimeout = s.cfg.SessionIdle
-	stateful.EventStore = sdk.NewMemoryEventStore(nil) // 10 MiB, so that clients fetch what they missed
+	stateful.EventStore = sdk.NewMemoryEventStore(nil) // 10 MiB, so that clients fetch messages that they missed
 	older := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		if r.Header.Get(mcpSessionHeader) != "" {
 			return versions
@@ -108,10 +108,10 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusForbidden, "cross-origin request refused; the origin is not allowed")
 	}))
-	return part{origins.Handler(s.admit(base, spoken(route)))}
+	return part{origins.Handler(s.admit(base, requireJSONRPC(route)))}
 }
 
-// full says why a caller gets no session of the older protocols; empty when it does.
+// full describes why a caller gets no session of the older protocols; empty when it does.
 func (s *Server) full(r *http.Request) string {
 	who := access.CallerOf(r.Context())
 	all, own := s.sessions.count(callerOf(r.Header).Token)
@@ -168,8 +168,8 @@ func (s *Server) admit(base string, next http.Handler) http.Handler {
 	})
 }
 
-// ownSession ties an MCP session to the token that opened it, so that nobody
-// else's token reads its stream or ends it. It grants nothing.
+// ownSession ties an MCP session to the token that opened it, so that no other token
+// reads its stream or ends it. It gives no rights.
 func ownSession(next http.Handler) http.Handler {
 	return auth.RequireBearerToken(func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 		return &auth.TokenInfo{UserID: tokenDigest(token)}, nil

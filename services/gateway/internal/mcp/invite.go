@@ -8,13 +8,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// People decide on the page of an approval. A client that can lead its user to a URL
-// is asked to, once for each approval: by a request while the call waits, or in the
-// stateless protocol by a result that wants the call again. The link identifies what
-// is to be decided and never authorises: on the page people say who they are, and
-// what they answer the client has no effect.
+// People decide on the page of an approval. A client that can lead its user to a URL is
+// asked to, once for each approval: by a request while the call waits, or in the
+// stateless protocol by a result that wants the call again. The link identifies the
+// question and never authorises: on the page people log in, and answers to the client
+// have no effect.
 
-// ask is the request to lead the client's user to an approval; nil when the client
+// ask returns the request to lead the client's user to an approval; nil when the client
 // cannot, there is nowhere to lead to, or it has been asked before.
 func (s *Server) ask(c caller, id string) *sdk.ElicitParams {
 	link := s.link(id)
@@ -33,7 +33,7 @@ func (s *Server) ask(c caller, id string) *sdk.ElicitParams {
 	}
 }
 
-// invite is the result that leads the user of a client of the stateless protocol to
+// invite returns the result that leads the user of a client of the stateless protocol to
 // an approval; nil when the call should just wait.
 func (s *Server) invite(c caller, id string) *sdk.CallToolResult {
 	if c.call == nil || c.call.ProtocolVersion() < protocolStateless {
@@ -48,8 +48,8 @@ func (s *Server) invite(c caller, id string) *sdk.CallToolResult {
 	return &result
 }
 
-// showLink leads the user of an older client to an approval while the call waits.
-// end must follow, and tells the client when that is decided.
+// showLink leads the user of an older client to an approval while the call waits. end
+// must follow, and notifies the client when that is decided.
 func (s *Server) showLink(ctx context.Context, c caller, id string) (end func(decided bool)) {
 	if c.call == nil || c.call.ProtocolVersion() >= protocolStateless {
 		return func(bool) {}
@@ -62,7 +62,7 @@ func (s *Server) showLink(ctx context.Context, c caller, id string) (end func(de
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c.call.Session.Elicit(asking, ask) //nolint:errcheck // whatever the client says has no effect
+		c.call.Session.Elicit(asking, ask) //nolint:errcheck // the answer of the client has no effect
 	}()
 	return func(decided bool) {
 		cancel()
@@ -91,7 +91,7 @@ const maxShown = 4096
 
 func newShown() *shown { return &shown{known: map[shownTo]bool{}} }
 
-// first is whether this is new, and remembers it.
+// first reports whether this is new, and remembers it.
 func (s *shown) first(to shownTo) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,34 +13,44 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
-// listTools handles tools/list. Clients of the stateless protocol get everything:
-// its list must not vary as a side effect of calls. Older clients get what the
-// current state allows, and are told when that changes.
+// listTools handles tools/list. Clients of the stateless protocol get all tools: its list
+// must not vary as a side effect of calls. Older clients get the tools that the current
+// state allows, and are notified when that changes.
 func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequest) *sdk.ListToolsResult {
 	s.upstreams.Await(ctx)
 	s.sessions.rebind(req.Session, c)
 	list := slices.Clone(s.own.list)
 	catalogue := s.upstreams.Catalogue()
 	offered := s.unchanged(ctx, c, catalogue)
-	if req.ProtocolVersion() >= protocolStateless || len(offered) == 0 {
+	shell := s.offersShell(c)
+	described := shellTool.described(s.cfg.ToolPrefix+shellName, true)
+	stateless := req.ProtocolVersion() >= protocolStateless
+	if stateless && shell {
+		list = append(list, described)
+	}
+	if stateless || len(offered) == 0 && !shell {
 		return &sdk.ListToolsResult{Cacheable: perCaller, Tools: append(list, offered...)}
 	}
 	offered = slices.DeleteFunc(offered, func(tool *sdk.Tool) bool { return catalogue.Tools[tool.Name].Newer })
-	run, standing := s.listedFor(ctx, c)
-	made := listing{standing: standing}
+	run, position := s.listedFor(ctx, c)
+	made := listing{position: position}
 	if run != nil {
 		made = listedIn(run)
 	}
 	s.sessions.made(req.Session, made)
+	if shell && position == brief.Judged && stateAllows(run, judgedAs, "") {
+		list = append(list, described)
+	}
 	for _, tool := range offered {
-		if standing == brief.Open || standing == brief.Judged && s.stateLists(run, tool.Name, catalogue.Tools[tool.Name]) {
+		if position == brief.Open || position == brief.Judged && s.stateLists(run, tool.Name, catalogue.Tools[tool.Name]) {
 			list = append(list, tool)
 		}
 	}
 	return &sdk.ListToolsResult{Cacheable: perCaller, Tools: list}
 }
 
-// writtenTools is a list in which the tools of servers are as their servers describe them.
+// writtenTools returns a list in which the tools of servers are as their servers describe
+// them.
 func (s *Server) writtenTools(list *sdk.ListToolsResult, protocol string) sdk.Result {
 	catalogue := s.upstreams.Catalogue()
 	entries := make([]json.RawMessage, 0, len(list.Tools))
@@ -58,9 +68,9 @@ func (s *Server) writtenTools(list *sdk.ListToolsResult, protocol string) sdk.Re
 	return writtenList(&whole, "tools", entries, protocol)
 }
 
-// listedFor is the run whose state filters the list, and what it leaves open. With
-// no workflow loaded that is everything; where the state could not be had, nothing.
-func (s *Server) listedFor(ctx context.Context, c caller) (*enginev1.Run, brief.Standing) {
+// listedFor returns the run whose state filters the list, and the tools that it leaves
+// open. With no workflow loaded these are all; where the state could not be had, none.
+func (s *Server) listedFor(ctx context.Context, c caller) (*enginev1.Run, brief.ToolStatus) {
 	if !c.Bound() {
 		return nil, brief.Open
 	}
@@ -73,11 +83,11 @@ func (s *Server) listedFor(ctx context.Context, c caller) (*enginev1.Run, brief.
 	case err != nil || at.run == nil:
 		return nil, brief.Closed
 	}
-	return at.run, brief.StandingOf(at.run)
+	return at.run, brief.ToolStatusOf(at.run)
 }
 
-// stateLists is whether a tool of a server is worth listing in a run's state. A process names it
-// as its server does (S7.8).
+// stateLists reports whether a tool of a server is worth listing in a run's state. A process
+// names it as its server does (S7.8).
 func (s *Server) stateLists(run *enginev1.Run, name string, target *upstream.Tool) bool {
 	other := target.Other(name)
 	if stateAllows(run, name, other) {
@@ -88,7 +98,7 @@ func (s *Server) stateLists(run *enginev1.Run, name string, target *upstream.Too
 		stateAllows(run, inProcess, name) && stateAllows(run, inProcess, other)
 }
 
-// stateAllows is whether a tool is worth listing in a run's state (S3.1).
+// stateAllows reports whether a tool is worth listing in a run's state (S3.1).
 func stateAllows(run *enginev1.Run, name, other string) bool {
 	if names(run.GetRules().GetDisallowedTools(), name) || other != "" && names(run.GetRules().GetDisallowedTools(), other) {
 		return false
@@ -96,8 +106,8 @@ func stateAllows(run *enginev1.Run, name, other string) bool {
 	return !run.GetRules().GetToolsRestricted() || names(run.GetRules().GetAllowedTools(), name)
 }
 
-// names is whether a list of tools has a name: exactly, or by an entry that ends
-// in "*" as a prefix (S3.1).
+// names reports whether a list of tools has a name: exactly, or by an entry that ends in
+// "*" as a prefix (S3.1).
 func names(entries []string, name string) bool {
 	return slices.ContainsFunc(entries, func(entry string) bool {
 		prefix, wild := strings.CutSuffix(entry, "*")

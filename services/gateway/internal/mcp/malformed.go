@@ -16,9 +16,9 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
-// spoken turns away what is not a JSON-RPC message, or asks for a method that does not
-// exist, with an error of JSON-RPC; the SDK does so with text.
-func spoken(next http.Handler) http.Handler {
+// requireJSONRPC turns away input that is not a JSON-RPC message, or asks for a method that does
+// not exist, with an error of JSON-RPC; the SDK does so with text.
+func requireJSONRPC(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			next.ServeHTTP(w, r)
@@ -78,8 +78,8 @@ func unfit(text []byte) *misfit {
 	}
 }
 
-// keepMeta puts the _meta of a request into one of its members, as text, and leaves next to it what
-// the SDK and the gate read. So its numbers reach the server as they were written.
+// keepMeta puts the _meta of a request into one of its members, as text, and leaves next to it the
+// members that the SDK and the gate read. So its numbers reach the server as they were written.
 func keepMeta(message []byte) []byte {
 	if !bytes.Contains(message, []byte(`"_meta"`)) {
 		return message
@@ -106,7 +106,7 @@ func keepMeta(message []byte) []byte {
 	return whole.JSON()
 }
 
-// exact is whether an id is answered with the same one: numbers are read as floats.
+// exact reports whether an id is answered with the same one: numbers are read as floats.
 func exact(id json.RawMessage) bool {
 	if id[0] == '"' {
 		return true
@@ -119,7 +119,7 @@ func exact(id json.RawMessage) bool {
 type interpreter struct {
 	http.ResponseWriter
 	id      json.RawMessage // of the request; nil for none
-	refused bool            // what follows is the text of a refusal
+	refused bool            // the rest is the text of a refusal
 }
 
 // Unwrap lets http.ResponseController find the writer.

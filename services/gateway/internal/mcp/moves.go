@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 )
 
-// transition fires an event. What stood before is only for telling what the event
-// has brought about: the engine decides on what is then.
+// transition fires an event. The run before is only for describing the effects of the
+// event: the engine decides on the present run.
 func (s *Server) transition(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
 	data, err := transitionData(args)
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Server) transition(ctx context.Context, c caller, args arguments) *sdk.
 		return none
 	}
 	res, err := s.cfg.Runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{
-		RunId: c.RunID, SessionId: sessionOf(c), Event: args.str("event"), Data: data, IdempotencyKey: mint(),
+		RunId: c.RunID, SessionId: sessionOf(c), Event: args.str("event"), Data: data, IdempotencyKey: newCallID(),
 	})
 	if err != nil {
 		return refuseFault(err, "Not done").result()
@@ -42,11 +42,11 @@ func (s *Server) transition(ctx context.Context, c caller, args arguments) *sdk.
 		return answer(s.parked(args.str("event"), res.GetApprovalId())+"\n"+brief.State(run, s.cfg.ToolPrefix),
 			map[string]any{"accepted": res.GetAccepted(), "approval_id": res.GetApprovalId(), "run": viewRun(run)})
 	}
-	return s.accepted(args.str("event"), before.run, res)
+	return s.accepted(ctx, c, args.str("event"), before, res)
 }
 
-// accepted is the answer to an event that was accepted.
-func (s *Server) accepted(event string, before *enginev1.Run, res *enginev1.TransitionRunResponse) *sdk.CallToolResult {
+// accepted returns the answer to an event that was accepted.
+func (s *Server) accepted(ctx context.Context, c caller, event string, before position, res *enginev1.TransitionRunResponse) *sdk.CallToolResult {
 	run := res.GetRun()
 	lines := []string{"Accepted: " + event + "."}
 	structured := map[string]any{"accepted": true, "run": viewRun(run)}
@@ -54,16 +54,16 @@ func (s *Server) accepted(event string, before *enginev1.Run, res *enginev1.Tran
 		lines = append(lines, "Nothing has changed: "+note)
 		structured["note"] = note
 	} else {
-		lines = append(lines, brief.Changes(before, run)...)
+		lines = append(lines, brief.Changes(before.run, run)...)
 	}
 	if res.GetApprovalId() != "" {
 		structured["approval_id"] = res.GetApprovalId()
 	}
-	lines = append(lines, brief.State(run, s.cfg.ToolPrefix))
+	lines = append(lines, s.described(ctx, c, run, before.asked))
 	return answer(strings.Join(lines, "\n"), structured)
 }
 
-// transitionData is the data argument with the rationale in it (S2.8), as JSON.
+// transitionData returns the data argument with the rationale in it (S2.8), as JSON.
 func transitionData(args arguments) ([]byte, error) {
 	data, ok := args.value("data")
 	rationale, given := args.value("rationale")
@@ -89,7 +89,7 @@ func (s *Server) forceState(ctx context.Context, c caller, args arguments) *sdk.
 		return none
 	}
 	res, err := s.cfg.Runs.ForceState(ctx, &enginev1.ForceStateRequest{
-		RunId: c.RunID, SessionId: sessionOf(c), State: args.str("state"), Context: args.json("context"), IdempotencyKey: mint(),
+		RunId: c.RunID, SessionId: sessionOf(c), State: args.str("state"), Context: args.json("context"), IdempotencyKey: newCallID(),
 	})
 	if err != nil {
 		return refuseFault(err, "Not done").result()
@@ -105,14 +105,14 @@ func (s *Server) forceState(ctx context.Context, c caller, args arguments) *sdk.
 
 func (s *Server) pause(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
 	return s.leave(ctx, c, func(runID string) error {
-		_, err := s.cfg.Runs.PauseRun(ctx, &enginev1.PauseRunRequest{RunId: runID, Reason: args.str("reason"), IdempotencyKey: mint()})
+		_, err := s.cfg.Runs.PauseRun(ctx, &enginev1.PauseRunRequest{RunId: runID, Reason: args.str("reason"), IdempotencyKey: newCallID()})
 		return err
 	}, "Paused")
 }
 
 func (s *Server) deactivate(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
 	return s.leave(ctx, c, func(runID string) error {
-		_, err := s.cfg.Runs.CancelRun(ctx, &enginev1.CancelRunRequest{RunId: runID, Reason: args.str("reason"), IdempotencyKey: mint()})
+		_, err := s.cfg.Runs.CancelRun(ctx, &enginev1.CancelRunRequest{RunId: runID, Reason: args.str("reason"), IdempotencyKey: newCallID()})
 		return err
 	}, "Deactivated")
 }

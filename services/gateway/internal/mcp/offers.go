@@ -11,18 +11,18 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
-// What servers offer in addition to tools is relayed: prompts under names that tell their server,
-// resources under their own URIs. To get a prompt, and to read or watch a resource, is a
-// call that the gate judges, by the names mcp__SERVER__prompt:NAME and
-// mcp__SERVER__resource:URI.
+// Offers of servers in addition to tools are relayed: prompts under names with their server,
+// resources under their own URIs. To get a prompt, and to read or watch a resource, is a call
+// that the gate judges, by the names mcp__SERVER__prompt:NAME and mcp__SERVER__resource:URI.
 
-// codeRefused is the error of JSON-RPC for what the gate refuses, where no tool's result
+// codeRefused is the error of JSON-RPC for refusals of the gate, where no tool's result
 // could say it. Its data is that of the refusal.
 const codeRefused = -32000
 
@@ -54,8 +54,8 @@ func (s *Server) relayed(ctx context.Context, c caller, req sdk.Request) (res sd
 	return nil, false, nil
 }
 
-// behind is what servers offer in addition to tools on a way to the edge: nothing in a process,
-// which has the tools that it names and no more.
+// behind returns the offers of servers in addition to tools, for a face of the edge: none for a
+// process, which has only the tools that it names.
 func (s *Server) behind(face face) *upstream.Catalogue {
 	if face.process {
 		return &upstream.Catalogue{}
@@ -63,16 +63,16 @@ func (s *Server) behind(face face) *upstream.Catalogue {
 	return s.upstreams.Catalogue()
 }
 
-// declares is whether the answer to a method says what is served.
+// declares reports whether the answer to a method lists the served features.
 func declares(method string) bool { return method == "initialize" || method == "server/discover" }
 
-// relays is whether a method is about what only servers behind the gate can serve.
+// relays reports whether a method is for servers behind the gate.
 func relays(method string) bool {
 	kind, _, _ := strings.Cut(method, "/")
 	return kind == "prompts" || kind == "resources" || kind == "completion" || kind == "logging"
 }
 
-// serves is whether one of them does.
+// serves reports whether one of them does.
 func serves(behind *upstream.Catalogue, peer *upstream.Peer, method string) bool {
 	switch kind, _, _ := strings.Cut(method, "/"); kind {
 	case "prompts":
@@ -86,7 +86,7 @@ func serves(behind *upstream.Catalogue, peer *upstream.Peer, method string) bool
 	}
 }
 
-// declare says what is served: tools always, and what servers offer.
+// declare sets the served features: tools always, and the kinds that servers offer.
 func declare(behind *upstream.Catalogue, peer *upstream.Peer, caps *sdk.ServerCapabilities, instructions string) (*sdk.ServerCapabilities, string) {
 	served := *caps
 	served.Prompts, served.Resources, served.Completions = behind.Capabilities.Prompts, behind.Capabilities.Resources, behind.Capabilities.Completions
@@ -99,19 +99,19 @@ func declare(behind *upstream.Catalogue, peer *upstream.Peer, caps *sdk.ServerCa
 	return &served, instructions
 }
 
-// stateOf tells whether something of a server is worth listing where a caller is.
+// stateOf reports whether something of a server is worth listing where a caller is.
 func (s *Server) stateOf(ctx context.Context, c caller, protocol string) func(server, name string) bool {
 	if protocol >= protocolStateless { // whose lists must not vary
 		return func(string, string) bool { return true }
 	}
-	run, standing := s.listedFor(ctx, c)
+	run, position := s.listedFor(ctx, c)
 	return func(server, name string) bool {
-		return standing == brief.Open || standing == brief.Judged && stateOffers(run, name)
+		return position == brief.Open || position == brief.Judged && stateOffers(run, name)
 	}
 }
 
-// stateOffers is stateAllows for what is no tool: where the state names nothing of its kind, it
-// goes with the tools of its server (S3.1).
+// stateOffers does the work of stateAllows for offers that are not tools: where the state names
+// none of its kind, it goes with the tools of its server (S3.1).
 func stateOffers(run *enginev1.Run, name string) bool {
 	return stateAllows(run, name, "") ||
 		!names(run.GetRules().GetDisallowedTools(), name) && workflow.OfferedBy(run.GetRules().GetAllowedTools()).Has(name)
@@ -178,7 +178,7 @@ func orEmpty(arguments map[string]string) map[string]string {
 	return arguments
 }
 
-// reader is what stands before the gate for a resource.
+// reader returns the tool that stands for a resource at the gate.
 func (s *Server) reader(ctx context.Context, uri string) (*upstream.Tool, error) {
 	s.upstreams.Await(ctx)
 	offer, why := s.upstreams.Catalogue().Reader(uri)
@@ -211,7 +211,7 @@ func (s *Server) readResource(ctx context.Context, c caller, req *sdk.ReadResour
 	return written{&sdk.ReadResourceResult{}, res, stateless}, nil
 }
 
-// watch is a subscription to a resource: it is judged as reading it.
+// watch returns a subscription to a resource: it is judged as reading it.
 func (s *Server) watch(ctx context.Context, c caller, uri string) error {
 	offer, err := s.reader(ctx, uri)
 	if err != nil {
@@ -223,16 +223,22 @@ func (s *Server) watch(ctx context.Context, c caller, uri string) error {
 	return err
 }
 
-// complete completes arguments of what the caller may be shown. It tells the server what
-// was typed and calls nothing, so that it is not a call of its own.
+// complete completes arguments of prompts and resources that the caller may use. The server sees the typed text, so
+// it is relayed where a call would be allowed, and is neither counted nor logged.
 func (s *Server) complete(ctx context.Context, c caller, req *sdk.CompleteRequest) (sdk.Result, error) {
 	s.upstreams.Await(ctx)
 	offer, ref := s.upstreams.Catalogue().Completer(req.Params.Ref)
 	if offer == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "unknown reference: name a prompt of prompts/list, or a template of resources/templates/list"}
 	}
-	if !s.stateOf(ctx, c, "")(offer.Server(), offer.Qualified) {
-		return nil, &jsonrpc.Error{Code: codeRefused, Message: fmt.Sprintf("%s is not allowed in the current state", offer.Qualified)}
+	g := &gated{caller: c, name: offer.Qualified, target: offer}
+	var err error
+	if g.input, err = json.Marshal(map[string]any{"argument": req.Params.Argument.Name, "value": req.Params.Argument.Value}); err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+	}
+	s.protect(g)
+	if refused := s.dryRun(ctx, g); refused != nil {
+		return nil, refusedOffer(refused.resultFor(offer.Tool))
 	}
 	params := *req.Params
 	params.Ref, params.Meta = ref, upstream.ForwardedMeta(req.Params.Meta)
@@ -246,14 +252,38 @@ func (s *Server) complete(ctx context.Context, c caller, req *sdk.CompleteReques
 	return written{&sdk.CompleteResult{}, res, req.ProtocolVersion() >= protocolStateless}, nil
 }
 
+// dryRun reports whether a call would be allowed now. nil means that it would; every doubt is a refusal.
+func (s *Server) dryRun(ctx context.Context, g *gated) *refusal {
+	if !g.caller.Bound() && !s.cfg.AllowUnbound {
+		return s.unjudged(g)
+	}
+	ctx, cancel := context.WithTimeout(g.caller.outgoing(ctx), s.cfg.CheckTimeout)
+	defer cancel()
+	session := sessionOf(g.caller)
+	if !g.caller.Bound() {
+		session = nameless
+	}
+	res, err := s.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
+		RunId: g.caller.RunID, SessionId: session, Tool: g.name, QualifiedTool: g.target.Qualified, Input: s.judgedInput(g), DryRun: true,
+	})
+	switch {
+	case err != nil && isNotFound(err) && g.caller.RunID == "", err == nil && res.GetRunId() == "" && !s.cfg.AllowUnbound:
+		return s.unjudged(g)
+	case err != nil:
+		return s.refuseUndecided(err)
+	}
+	res.ApprovalId = "" // people were not asked
+	return s.verdict(g, res)
+}
+
 // relay puts a request about an offer before the gate and, when it is allowed, before its
-// server, and reports what came of it.
+// server, and reports the outcome.
 func (s *Server) relay(
 	ctx context.Context, c caller, offer *upstream.Tool, input any, request func(context.Context, *upstream.Environment) (*relay.Result, error),
 ) (res *relay.Result, err error) {
 	s.life.inflight.Add(1)
 	defer s.life.inflight.Done()
-	g := &gated{caller: c, name: offer.Qualified, target: offer, callID: mint()}
+	g := &gated{caller: c, name: offer.Qualified, target: offer, callID: newCallID()}
 	if g.input, err = json.Marshal(input); err != nil {
 		return res, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
@@ -287,7 +317,7 @@ func (s *Server) relay(
 	return res, nil
 }
 
-// refusedOffer is a refusal where no tool's result can say it.
+// refusedOffer returns a refusal where no tool's result can say it.
 func refusedOffer(refused *sdk.CallToolResult) error {
 	err := &jsonrpc.Error{Code: codeRefused, Message: string(asText(refused).Output(maxOutput))}
 	if data, failed := json.Marshal(refused.StructuredContent); failed == nil {
@@ -296,7 +326,7 @@ func refusedOffer(refused *sdk.CallToolResult) error {
 	return err
 }
 
-// asProtocol is a failure as clients see it: what the server answered, as it did.
+// asProtocol returns a failure as clients see it: the server's error, unchanged.
 func asProtocol(err error) error {
 	var protocol *jsonrpc.Error
 	if err == nil || errors.As(err, &protocol) {

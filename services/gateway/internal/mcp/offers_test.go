@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -59,15 +57,8 @@ func rich(t *testing.T) (*sdk.Server, upstream.Server) {
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "three"}}}, nil
 	})
-	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, nil))
-	t.Cleanup(func() {
-		for session := range srv.Sessions() {
-			session.Close() // it is gone either way
-		}
-		web.CloseClientConnections()
-		web.Close()
-	})
-	return srv, upstream.Server{Name: "rich", URL: web.URL}
+	url := upstreamtest.Serve(t, srv)
+	return srv, upstream.Server{Name: "rich", URL: url}
 }
 
 // everyFace runs a test for a client of each protocol, over each transport.

@@ -22,7 +22,7 @@ type ownTool struct {
 	params      []param
 	readOnly    bool
 	destructive bool
-	// acts on what the caller's session drives, or that of a subagent of it.
+	// acts on the run of the caller's session, or of a subagent's of it.
 	acts bool
 	// shares the state of the caller's session, or of that of a subagent of it.
 	shares bool
@@ -132,7 +132,7 @@ var ownToolTable = []*ownTool{
 // longestWait when it does not say: clients that wait longer know that they do.
 const longestApprovalWait = 600 * time.Second
 
-// Limits of what goes to the services, as the contracts have them.
+// Limits of requests to the services, as the contracts have them.
 const (
 	maxApprovalID = 128
 	maxAnswer     = 256
@@ -140,7 +140,7 @@ const (
 )
 
 // humanToolTable lists the tools about the questions of processes (S8) and about
-// what people approve (S9).
+// approvals of people (S9).
 var humanToolTable = []*ownTool{
 	{
 		name: "process_step", title: "Answer the process", destructive: true, acts: true,
@@ -227,8 +227,8 @@ var expectedVersion = param{
 	description: "The version that this change is based on: refused if the state is at another version.",
 }
 
-// operationSchema is what clients are told of an operation. The state-store reads
-// operations, and names what is wrong with one.
+// operationSchema describes an operation to clients. The state-store reads operations,
+// and names the problems of one.
 var operationSchema = map[string]any{
 	"properties": map[string]any{
 		"op":    map[string]any{"type": "string", "enum": []string{"add", "remove", "replace", "move", "copy", "test"}},
@@ -245,8 +245,8 @@ const (
 	maxPointer  = 4096
 )
 
-// takes are the arguments of a tool: its own, and the name of a subagent where
-// the tool is about a session.
+// takes returns the arguments of a tool: its own, and the name of a subagent where the
+// tool is about a session.
 func (t *ownTool) takes() []param {
 	if !t.acts && !t.shares {
 		return t.params
@@ -257,39 +257,44 @@ func (t *ownTool) takes() []param {
 // toolbox is the own tools under a prefix.
 type toolbox struct {
 	prefix, statePrefix string
+	shell               string // the name of the shell tool; empty without one
 
 	byName map[string]*ownTool
 	list   []*sdk.Tool
 }
 
-// ownTools lists the tools about workflows under one prefix, and those about what sessions
-// share under another (S15.8).
+// ownTools lists the tools about workflows under one prefix, and those about shared states
+// under another (S15.8).
 func ownTools(prefix, statePrefix string) toolbox {
 	box := toolbox{prefix: prefix, statePrefix: statePrefix, byName: map[string]*ownTool{}}
-	no := false
 	for _, t := range slices.Concat(ownToolTable, humanToolTable, stateToolTable, sessionToolTable) {
 		name := prefix + t.name
 		if t.shares {
 			name = statePrefix + t.name
 		}
 		box.byName[name] = t
-		destructive := t.destructive
-		box.list = append(box.list, &sdk.Tool{
-			Name: name, Title: t.title, Description: t.description, InputSchema: schemaOf(t.takes()),
-			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.readOnly, DestructiveHint: &destructive, OpenWorldHint: &no},
-		})
+		box.list = append(box.list, t.described(name, false))
 	}
 	return box
 }
 
-// reserves is whether a plain name belongs to Interlock, under any prefix in use.
+// described returns the entry of a tool in lists; open is true where it reaches beyond Interlock.
+func (t *ownTool) described(name string, open bool) *sdk.Tool {
+	destructive := t.destructive
+	return &sdk.Tool{
+		Name: name, Title: t.title, Description: t.description, InputSchema: schemaOf(t.takes()),
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.readOnly, DestructiveHint: &destructive, OpenWorldHint: &open},
+	}
+}
+
+// reserves reports whether a plain name belongs to Interlock, under any prefix in use.
 func (b toolbox) reserves(name string) bool {
 	for _, prefix := range []string{b.prefix, b.statePrefix} {
 		if bare, ok := strings.CutPrefix(name, prefix); ok && reserved[bare] {
 			return true
 		}
 	}
-	return toolcall.Own(name)
+	return toolcall.Own(name) || name == b.shell && name != ""
 }
 
 // callOwn checks the arguments and runs an own tool. Every failure is a result
@@ -318,12 +323,12 @@ func (s *Server) callOwn(ctx context.Context, c caller, tool *ownTool, raw json.
 	return s.resumed(tool, tool.run(s, ctx, c, args))
 }
 
-// metaResume is where results of the tools about what sessions share have what the agent
-// was resumed for.
+// metaResume is where results of the tools for shared states have the reason why the
+// agent was resumed.
 const metaResume = "interlock.run/resume"
 
 // resumed adds that to a result (S15.5): a client of an agent that a runner has resumed
-// finds it there as data, whatever the agent makes of its prompt.
+// finds it there as data, even if the agent ignores its prompt.
 func (s *Server) resumed(tool *ownTool, result *sdk.CallToolResult) *sdk.CallToolResult {
 	if !tool.shares || len(s.cfg.Resume) == 0 {
 		return result
@@ -335,8 +340,8 @@ func (s *Server) resumed(tool *ownTool, result *sdk.CallToolResult) *sdk.CallToo
 	return result
 }
 
-// ownMargin is what an own tool has in addition to the time that it may wait.
+// ownMargin is the time of an own tool in addition to the time that it may wait.
 const ownMargin = 30 * time.Second
 
-// mint makes an id for one call.
-func mint() string { return typeid.New(typeid.Call) }
+// newCallID returns an id for one call.
+func newCallID() string { return typeid.New(typeid.Call) }

@@ -11,11 +11,11 @@ import (
 // Servers ask clients: for their roots, to sample a model, for input of the user; and they
 // send messages for logs. On stdio they ask the one client that there is. Over HTTP, clients
 // of the older protocols have sessions of their own with servers that are reached by a URL; a
-// server that is one process for many clients can ask none of them. In the stateless
-// protocol servers do not ask: their results say what they need.
+// server that is one process for many clients can ask none of them. In the stateless protocol
+// servers do not ask: their results name their needs.
 
-// meet is whom servers may ask on the connection of a request, and tells what the client can
-// be asked when that is known.
+// meet returns the peer that servers may ask on the connection of a request, and sets the
+// client's capabilities when those are known.
 func (s *Server) meet(face face, req sdk.Request, c caller) *upstream.Peer {
 	ss, ok := req.GetSession().(*sdk.ServerSession)
 	if !ok || face.process {
@@ -44,7 +44,7 @@ func (s *Server) meet(face face, req sdk.Request, c caller) *upstream.Peer {
 	case initializes:
 		peer.Meet(ss, first.Params.Capabilities)
 	case ok && speaks.ProtocolVersion() >= protocolStateless:
-		peer.Meet(ss, nil) // nobody can ask it
+		peer.Meet(ss, nil) // it cannot be asked
 	}
 	return peer
 }
@@ -63,7 +63,7 @@ func (s *sessions) owns(ss *sdk.ServerSession, peer *upstream.Peer) {
 	}
 }
 
-// peer is whom servers may ask in a session; nil for nobody.
+// peer returns the client that servers may ask in a session; nil if there is none.
 func (s *sessions) peer(ss *sdk.ServerSession) *upstream.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -42,15 +40,8 @@ func asking(t *testing.T) upstream.Server {
 		text := fmt.Sprint(len(roots.Roots), " roots, ", sampled.Content.(*sdk.TextContent).Text, " ", elicited.Content["one"])
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
 	})
-	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, nil))
-	t.Cleanup(func() {
-		for session := range srv.Sessions() {
-			session.Close() // it is gone either way
-		}
-		web.CloseClientConnections()
-		web.Close()
-	})
-	return upstream.Server{Name: "asking", URL: web.URL}
+	url := upstreamtest.Serve(t, srv)
+	return upstream.Server{Name: "asking", URL: url}
 }
 
 // TestServersAskClients: what a server asks its client reaches the client that calls it, and
@@ -204,13 +195,9 @@ func TestLevelWithoutAnswer(t *testing.T) {
 			return next(ctx, method, req)
 		}
 	})
-	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, nil))
-	t.Cleanup(func() {
-		web.CloseClientConnections()
-		web.Close()
-	})
+	url := upstreamtest.Serve(t, srv)
 	s := server(t, p, func(c *Config) {
-		c.Upstreams, c.CheckTimeout = []upstream.Server{{Name: "slow", URL: web.URL}}, time.Second
+		c.Upstreams, c.CheckTimeout = []upstream.Server{{Name: "slow", URL: url}}, time.Second
 	})
 	client := overHTTP(t, endpoint(t, s)+"?session=s1", "2025-11-25", nil, nil)
 	wantOK(t, call(t, client, "mcp__slow__act", `{}`))

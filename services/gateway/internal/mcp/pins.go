@@ -21,16 +21,17 @@ import (
 // operator has accepted them since. A tool that is not known to be is neither listed
 // nor called.
 type pins struct {
-	service policyv1.UpstreamServiceClient // nil: nothing is pinned
-	// identify is set when service is called as the gateway: it tells whose namespace it is.
+	service policyv1.UpstreamServiceClient // nil: no pins
+	// identify is set when service is called as the gateway: it reports whose namespace it
+	// is.
 	identify func(ctx context.Context, token string) (auth.Principal, error)
 
 	mu       sync.Mutex
-	accepted map[pinned]bool // what was accepted once stays so
+	accepted map[pinned]bool // an accepted tool stays so
 }
 
-// pinned is a tool as a caller was told that it may use it: the namespace is the token's,
-// or one that the caller names.
+// pinned is a tool as a caller was notified that it may use it: the namespace is the
+// token's, or one that the caller names.
 type pinned struct{ token, namespace, name, digest string }
 
 func pinOf(c caller, t *upstream.Tool) pinned {
@@ -69,7 +70,7 @@ func (p *pins) hold(ctx context.Context, c caller, tools []*upstream.Tool) (held
 func (p *pins) observe(ctx context.Context, c caller, server string, tools []*upstream.Tool) (hidden *policyv1.ObserveUpstreamToolsResponse, err error) {
 	req := &policyv1.ObserveUpstreamToolsRequest{Server: server}
 	for _, t := range tools {
-		req.Tools = append(req.Tools, &policyv1.ObservedTool{Tool: t.Name, Digest: t.Digest, Description: clipped(t.Description)})
+		req.Tools = append(req.Tools, &policyv1.ObservedTool{Tool: t.Name, Digest: t.Digest, Description: clipped(t.Description, maxDescription)})
 	}
 	if ctx, err = p.on(ctx, c); err != nil {
 		return nil, err
@@ -77,15 +78,49 @@ func (p *pins) observe(ctx context.Context, c caller, server string, tools []*up
 	return p.service.ObserveUpstreamTools(ctx, req)
 }
 
-// errNoRoom is why a tool that was never seen cannot be used.
+// leftOut reports the tools of servers that cannot be relayed, each once, so that people see them. No decision depends on
+// it.
+func (p *pins) leftOut(ctx context.Context, c caller, all map[string]map[string]string) error {
+	if p.service == nil {
+		return nil
+	}
+	for server, tools := range all {
+		req := &policyv1.ObserveUpstreamToolsRequest{Server: server}
+		var reported []pinned
+		for tool, why := range tools {
+			one := pinned{tokenDigest(c.Token), c.Namespace, server + " " + tool, "left out: " + why}
+			if tool == "" || p.knows(one) {
+				continue
+			}
+			reported = append(reported, one)
+			req.LeftOut = append(req.LeftOut, &policyv1.LeftOutTool{Tool: clipped(tool, maxName), Why: clipped(why, maxWhy)})
+		}
+		if len(reported) == 0 {
+			continue
+		}
+		asking, err := p.on(ctx, c)
+		if err == nil {
+			_, err = p.service.ObserveUpstreamTools(asking, req)
+		}
+		if err != nil {
+			return err
+		}
+		for _, one := range reported {
+			p.learn(one)
+		}
+	}
+	return nil
+}
+
+// errNoRoom returns why a tool that was never seen cannot be used.
 func errNoRoom(server string) error {
 	return fault.New(fault.QuotaExceeded, "there is no room to remember more tools of the server %s, and a tool must be remembered before it is used; "+
 		"an operator makes room: `interlock upstream list` shows the tools, and `interlock upstream forget SERVER [TOOL]` forgets them", server)
 }
 
-// on is ctx for a report that a caller has caused. A gateway makes it as itself, because it
-// is its word on servers that the operator has configured, and not the caller's; and only
-// in a namespace that is the caller's.
+// on returns ctx for a report that a caller has caused. A gateway makes it as itself,
+// because it is its word on servers that the operator has configured, and not the caller's;
+// and only in a namespace that is the caller's.
 func (p *pins) on(ctx context.Context, c caller) (context.Context, error) {
 	if p.identify == nil {
 		return c.outgoing(ctx), nil
@@ -103,11 +138,15 @@ func (p *pins) on(ctx context.Context, c caller) (context.Context, error) {
 	return rpc.InNamespace(ctx, cmp.Or(c.Namespace, who.Namespace, rpc.DefaultNamespace)), nil
 }
 
-// maxDescription is what is kept of a description.
-const maxDescription = 1024
+// maxDescription bounds a description that is kept, maxWhy the reason why a tool is left out, and maxName its name.
+const (
+	maxDescription = 1024
+	maxWhy         = 512
+	maxName        = 128
+)
 
-func clipped(description string) string {
-	return strings.ToValidUTF8(description[:min(len(description), maxDescription)], "")
+func clipped(text string, most int) string {
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
 func (p *pins) knows(pin pinned) bool {
@@ -116,7 +155,7 @@ func (p *pins) knows(pin pinned) bool {
 	return p.accepted[pin]
 }
 
-// maxPins bounds what is remembered. Nothing is lost by forgetting but a question.
+// maxPins bounds the cache. A dropped entry only costs a question.
 const maxPins = 65_536
 
 func (p *pins) learn(pin pinned) {
@@ -128,7 +167,7 @@ func (p *pins) learn(pin pinned) {
 	p.accepted[pin] = true
 }
 
-// unchanged are the tools of servers that a caller may be shown.
+// unchanged returns the tools of servers that a caller may be shown.
 func (s *Server) unchanged(ctx context.Context, c caller, catalogue *upstream.Catalogue) []*sdk.Tool {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
 	defer cancel()
@@ -137,6 +176,9 @@ func (s *Server) unchanged(ctx context.Context, c caller, catalogue *upstream.Ca
 		if name == t.Qualified {
 			all = append(all, t)
 		}
+	}
+	if err := s.pins.leftOut(ctx, c, catalogue.LeftOut); err != nil {
+		s.log.InfoContext(ctx, "mcp: tools that are left out could not be reported", "error", err)
 	}
 	held, err := s.pins.hold(ctx, c, all)
 	if err != nil {

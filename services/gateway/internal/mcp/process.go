@@ -18,11 +18,10 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// The endpoint for processes offers what the process of the session may use there,
-// and nothing else: a session without a process has no tools. What it offers is
-// gated like everywhere (S7.8). Interlock's own tools that only tell where the session
-// stands, and wait for people, are always among it: a process may have to wait for
-// them.
+// The endpoint for processes offers only the tools that the process of the session may
+// use there: a session without a process has no tools. Its offers are gated like
+// everywhere (S7.8). Interlock's own tools that only show where the session stands, and
+// wait for people, are always among it: a process may have to wait for them.
 
 const processInstructions = "Interlock leads you through a process, question by question. " +
 	"Call %[1]sprocess_step without an answer to read the current question, and with one of its answers to continue."
@@ -32,7 +31,7 @@ const codeNoProcess = "NO_PROCESS"
 // alwaysOffered are the own tools that every process has at its endpoint.
 var alwaysOffered = []string{"get_state", "wait_approval"}
 
-// offer is what a process may use at its endpoint.
+// offer has the tools that a process may use at its endpoint.
 type offer struct {
 	process string
 	tools   []string // a trailing * stands for any rest of the name
@@ -71,9 +70,9 @@ func (s *Server) offered(ctx context.Context, c caller) (offer, *refusal) {
 	return offer{got.GetProcess().GetName(), tools}, nil
 }
 
-// has is whether a tool is offered: an own one by its name without prefix, and one of a server
-// by either of its names, or by the one that its server gives it, which is how processes name
-// tools.
+// has reports whether a tool is offered: an own one by its name without prefix, and one of a
+// server by either of its names, or by the one that its server gives it, which is how
+// processes name tools.
 func (o offer) has(s *Server, name string) bool {
 	if own := s.own.byName[name]; own != nil {
 		return names(o.tools, own.name)
@@ -85,15 +84,15 @@ func (o offer) has(s *Server, name string) bool {
 	return target != nil && (names(o.tools, target.Other(name)) || names(o.tools, s.nameInProcess(target)))
 }
 
-// lists is whether a tool is listed: one that has two names is, by the one that the operator has
-// given it.
+// lists reports whether a tool is listed: one that has two names is, by the one that the
+// operator has given it.
 func (o offer) lists(s *Server, name string) bool {
 	target := s.upstreams.Catalogue().Tools[name]
 	return o.has(s, name) && (target == nil || name != target.Qualified || target.Other(name) == "" || !o.has(s, target.Other(name)))
 }
 
-// nameInProcess is the name by which processes name a tool of a server: the one that the server
-// gives it. It is empty where that would mean a tool of Interlock or of a client.
+// nameInProcess returns the name by which processes name a tool of a server: the one that the
+// server gives it. It is empty where that would mean a tool of Interlock or of a client.
 func (s *Server) nameInProcess(target *upstream.Tool) string {
 	if toolname.Known(target.Name) || s.own.reserves(target.Name) {
 		return ""
@@ -101,14 +100,14 @@ func (s *Server) nameInProcess(target *upstream.Tool) string {
 	return target.Name
 }
 
-// listProcessTools lists what the session's process may use.
+// listProcessTools lists the tools that the session's process may use.
 func (s *Server) listProcessTools(ctx context.Context, c caller, req *sdk.ListToolsRequest) (sdk.Result, error) {
 	list := s.listTools(ctx, c, req)
 	offer, refused := s.offered(ctx, c)
 	switch {
 	case refused == nil:
 	case refused.Code == codeNoProcess || refused.Code == codeNotBound:
-		// Nothing is offered, and calls say why.
+		// No tool is offered, and calls say why.
 	default:
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the process of this session cannot be read: " + refused.Message}
 	}
@@ -178,11 +177,12 @@ func (s *Server) processStep(ctx context.Context, c caller, args arguments) *sdk
 
 func (s *Server) answer(ctx context.Context, c caller, answer, note string) (*enginev1.AnswerQuestionResponse, error) {
 	return s.cfg.Processes.AnswerQuestion(ctx, &enginev1.AnswerQuestionRequest{
-		RunId: c.RunID, SessionId: sessionOf(c), Answer: answer, Note: note, IdempotencyKey: mint(),
+		RunId: c.RunID, SessionId: sessionOf(c), Answer: answer, Note: note, IdempotencyKey: newCallID(),
 	})
 }
 
-// turnText is what the agent reads: the engine's words, and how to wait for people.
+// turnText returns the text for the agent: the engine's words, and how to wait for
+// people.
 func (s *Server) turnText(res *enginev1.AnswerQuestionResponse) string {
 	text := res.GetTurn().GetText()
 	if id := waitsFor(res); id != "" {
@@ -191,7 +191,7 @@ func (s *Server) turnText(res *enginev1.AnswerQuestionResponse) string {
 	return text
 }
 
-// waitsFor is the approval that a process waits for, or empty.
+// waitsFor returns the approval that a process waits for, or empty.
 func waitsFor(res *enginev1.AnswerQuestionResponse) string {
 	if a := res.GetRun().GetApproval(); a.GetPending() {
 		return a.GetApprovalId()

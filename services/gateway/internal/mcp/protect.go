@@ -24,16 +24,16 @@ func (s *Server) local(g *gated) bool {
 	return s.cfg.Stdio.Workspace != "" && g.caller.Workspace == s.cfg.Stdio.Workspace
 }
 
-// refuseProtected is the refusal of a call that nothing holds for but S13.
+// refuseProtected returns the refusal of a call for which only S13 holds.
 func refuseProtected(g *gated) *refusal {
 	return &refusal{
 		Decision: "DENY", Code: string(toolcall.CodeSelfProtected), lead: "Denied", Message: toolcall.ProtectedMessage(g.name, g.protected),
 	}
 }
 
-// judgedInput is the input to judge a call by: where only links tell that S13 is against
-// it, with the names of files as they are without links, so that the service that records
-// the denial sees why.
+// judgedInput returns the input to judge a call by: where only links show that S13
+// forbids it, with the names of files as they are without links, so that the service that
+// records the denial sees why.
 func (s *Server) judgedInput(g *gated) json.RawMessage {
 	var input any
 	if !g.linked || json.Unmarshal(g.input, &input) != nil {
@@ -45,7 +45,7 @@ func (s *Server) judgedInput(g *gated) json.RawMessage {
 	return g.input
 }
 
-// follow is a value in which texts that name files are their real names.
+// follow returns a value in which texts that name files are their real names.
 func follow(workspace string, value any) any {
 	switch v := value.(type) {
 	case string:

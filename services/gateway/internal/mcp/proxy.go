@@ -33,21 +33,25 @@ type gated struct {
 	// because of where links lead.
 	protected string
 	linked    bool
+	// jail is the level of the jail that the call is made in, and folder where it starts; 0 and empty
+	// for calls of servers.
+	jail   int
+	folder string
 	// at is where the caller stood when the call was judged.
-	at standing
+	at position
 	// admitted is the decision that let it through; nil when it passes unchecked.
 	admitted *policyv1.CheckToolCallResponse
-	// done is whether the tool says that it has done what it was asked.
+	// done is whether the tool reports success.
 	done bool
 	// answered is whether the server has answered at all.
 	answered bool
-	// cost is what the tool says that the call has cost, in US dollars; empty for
-	// nothing.
+	// cost is the cost of the call as the tool reports it, in US dollars; empty if there
+	// is none.
 	cost string
 }
 
-// callUpstream puts a call before the gate and, when it is allowed, before the
-// upstream server, and reports what came of it.
+// callUpstream puts a call before the gate and, when it is allowed, before the upstream
+// server, and reports the outcome.
 //
 // An error that the server answers is passed on as it is.
 func (s *Server) callUpstream(
@@ -55,7 +59,7 @@ func (s *Server) callUpstream(
 ) (sdk.Result, error) {
 	s.life.inflight.Add(1)
 	defer s.life.inflight.Done()
-	g := &gated{caller: c, name: name, target: target, callID: mint(), inProcess: s.nameInProcess(target)}
+	g := &gated{caller: c, name: name, target: target, callID: newCallID(), inProcess: s.nameInProcess(target)}
 	var err error
 	if g.input, err = upstreamInput(req.Params.Arguments); err != nil {
 		return complete(req, refusal{Decision: "DENY", Code: codeInvalidInput, Message: err.Error(), lead: "Denied"}.resultFor(target.Tool)), nil
@@ -68,7 +72,7 @@ func (s *Server) callUpstream(
 		return complete(req, answer), nil
 	}
 	if ctx.Err() != nil {
-		// Nobody waits any more: the tool is not run.
+		// No caller waits any more: the tool is not run.
 		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "the caller cancelled the request before the tool was called"}.written())
 		return complete(req, s.refuseUndecided(ctx.Err()).resultFor(target.Tool)), nil
 	}
@@ -81,7 +85,7 @@ func (s *Server) callUpstream(
 	return written{&sdk.CallToolResult{}, result, req.ProtocolVersion() >= protocolStateless}, nil
 }
 
-// upstreamInput is the arguments as a JSON object that reads the same to everyone:
+// upstreamInput returns the arguments as a JSON object that reads the same to everyone:
 // repeated keys could mean one thing to the gate and another to the tool.
 func upstreamInput(raw json.RawMessage) (json.RawMessage, error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
@@ -97,8 +101,8 @@ func upstreamInput(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// forward calls the upstream tool. Its failures are results, but for what the server
-// answers as an error.
+// forward calls the upstream tool. Its failures are results, but for the server's own
+// errors.
 func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest) (*relay.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
 	defer cancel()
@@ -161,20 +165,21 @@ func (s *Server) bounded(g *gated, result *relay.Result) *relay.Result {
 	return result
 }
 
-// disown takes an upstream's word on who it is, and on what Interlock says, out of its result:
-// that is not ours to repeat.
+// disown removes an upstream's claims about its identity, and about Interlock, from its
+// result: they are not ours to repeat.
 func disown(result *relay.Result) {
 	result.RemoveMeta(func(key string) bool { return key == sdk.MetaKeyServerInfo || strings.HasPrefix(key, ownMeta) })
 }
 
-// ownServer is whether the call is for a process that serves this caller alone.
+// ownServer reports whether the call is for a process that serves this caller alone.
 func (g *gated) ownServer() bool { return g.caller.alone && g.target.IsProcess() }
 
-// environment is what the call's server must be started with; nil where that is not
-// the state's to say. The upstreams of a gateway's /mcp serve many sessions at once,
-// in different states, and a process has one environment. There it is the
-// operator's alone: what a state blocks is not removed. Keep such variables out of
-// the gateway's environment, or give each agent an `interlock mcp` of its own.
+// environment returns the environment in which the call's server must be started; nil
+// where the state does not decide that. The upstreams of a gateway's /mcp serve many
+// sessions at once, in different states, and a process has one environment. There it is
+// the operator's alone: variables that a state blocks are not removed. Keep such
+// variables out of the gateway's environment, or give each agent an `interlock mcp` of
+// its own.
 func (g *gated) environment() (*upstream.Environment, error) {
 	if !g.ownServer() {
 		return nil, nil
@@ -182,10 +187,9 @@ func (g *gated) environment() (*upstream.Environment, error) {
 	return environmentOf(g.at.run)
 }
 
-// environmentOf is what the state of a run demands of an environment (S3.4); run may
-// be nil. It refuses variables that decide which code a program runs: a workflow may
-// come from an agent, and an upstream server has secrets and rights that its agent
-// has not.
+// environmentOf returns the demands of a run's state on an environment (S3.4); run may be
+// nil. It refuses variables that decide which code a program runs: a workflow may come
+// from an agent, and an upstream server has secrets and rights that its agent has not.
 func environmentOf(run *enginev1.Run) (*upstream.Environment, error) {
 	env := &upstream.Environment{}
 	for _, v := range run.GetRules().GetEnvOverrides() {
@@ -196,7 +200,7 @@ func environmentOf(run *enginev1.Run) (*upstream.Environment, error) {
 		env.Set = append(env.Set, upstream.Variable{Name: v.GetName(), Value: v.GetValue()})
 	}
 	env.Blocked = run.GetRules().GetBlockedEnv()
-	if run == nil || brief.StandingOf(run) != brief.Judged {
+	if run == nil || brief.ToolStatusOf(run) != brief.Judged {
 		return &upstream.Environment{}, nil
 	}
 	return env, nil

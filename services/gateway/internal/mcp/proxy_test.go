@@ -255,7 +255,7 @@ func TestToolErrors(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	s := server(t, p, func(c *Config) { c.Upstreams, c.CallTimeout = []upstream.Server{fs.As("fs")}, 100*time.Millisecond })
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	session := overStdio(t, s, "2025-11-25", nil)
 	_, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "refuses", Arguments: map[string]any{}})
 	var protocol *jsonrpc.Error
@@ -269,7 +269,10 @@ func TestToolErrors(t *testing.T) {
 	if last := p.lastReport(); last.GetOk() || len(last.GetFilesChanged()) != 0 {
 		t.Errorf("report: %v", last)
 	}
-	wantRefused(t, call(t, session, "hangs", `{}`), "UPSTREAM_TIMEOUT", "its effect is not known")
+	hasty := overStdio(t, server(t, p, func(c *Config) {
+		c.Upstreams, c.CallTimeout = []upstream.Server{fs.As("fs")}, 3*time.Second
+	}), "2025-11-25", nil)
+	wantRefused(t, call(t, hasty, "hangs", `{}`), "UPSTREAM_TIMEOUT", "its effect is not known")
 	if _, reports := p.counts(); reports != 3 {
 		t.Errorf("%d reports", reports)
 	}

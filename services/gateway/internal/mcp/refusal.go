@@ -27,15 +27,17 @@ const (
 	codeUpstreamTimeout   = "UPSTREAM_TIMEOUT"
 	codeResultTooLarge    = "RESULT_TOO_LARGE"
 	codeToolChanged       = "TOOL_CHANGED"
+	codeJailRequired      = "JAIL_REQUIRED"
+	codeShellFailed       = "SHELL_FAILED"
 )
 
-// Keys of a result's _meta. What Interlock has to say of an upstream call goes
-// there: structured content must have the upstream tool's own shape.
+// Keys of a result's _meta. Interlock's own facts about an upstream call go there:
+// structured content must have the upstream tool's own shape.
 const (
 	ownMeta = "interlock.run/"
 	// decisionMeta carries the details of a refused call.
 	decisionMeta = ownMeta + "decision"
-	// interruptMeta tells of an interrupt that the call has fired.
+	// interruptMeta reports an interrupt that the call has fired.
 	interruptMeta = ownMeta + "interrupt"
 	// warningMeta is a warning, such as of a context budget that is nearly spent.
 	warningMeta = ownMeta + "warning"
@@ -75,7 +77,7 @@ type refusal struct {
 	events  []*enginev1.LegalEvent  // of LegalEvents
 	allowed []string                // of AllowedTools
 	tools   bool                    // whether the text lists the allowed tools
-	next    string                  // what to do, as a last line
+	next    string                  // the advice, as a last line
 }
 
 type problemView struct {
@@ -120,10 +122,10 @@ func (r refusal) result() *sdk.CallToolResult {
 	}
 }
 
-// written is result as text.
+// written returns the result as text.
 func (r refusal) written() *relay.Result { return asText(r.result()) }
 
-// resultFor is result for an upstream tool: clients check structured content
+// resultFor returns the result for an upstream tool: clients check structured content
 // against the output schema of a tool that has one.
 func (r refusal) resultFor(tool *sdk.Tool) *sdk.CallToolResult {
 	res := r.result()
@@ -134,7 +136,7 @@ func (r refusal) resultFor(tool *sdk.Tool) *sdk.CallToolResult {
 	return res
 }
 
-// answer is a tool result that went well.
+// answer returns a tool result that went well.
 func answer(text string, structured any) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: structure(structured)}
 }
@@ -219,5 +221,5 @@ func (s *Server) refuseUndecided(err error) *refusal {
 	return r
 }
 
-// isNotFound is whether a service knows no such run or session.
+// isNotFound reports whether a service knows no such run or session.
 func isNotFound(err error) bool { return fault.ReasonOf(err) == fault.NotFound }

@@ -53,7 +53,7 @@ func newReports(cfg Config) *reports {
 	return r
 }
 
-// settled is what the report of a call says that its agent must know.
+// settled is the part of a call's report that its agent must know.
 type settled struct {
 	interrupt *policyv1.Interrupted
 	warning   string
@@ -91,24 +91,24 @@ func (s *Server) settle(ctx context.Context, g *gated, result *relay.Result) set
 	return settled{interrupt: res.GetInterrupt(), warning: res.GetWarning(), late: way == deferred, lost: way == refused}
 }
 
-// captured is whether history keeps the result, as far as is known: the workflow
-// of a run never changes. Otherwise the enforcer sorts it out.
+// captured reports whether history keeps the result, as far as is known: the workflow of
+// a run never changes. Otherwise the enforcer sorts it out.
 func (g *gated) captured() bool {
 	return g.at.run.GetRunId() != g.admitted.GetRunId() || g.at.run.GetWorkflowMeta().GetCaptureOutput()
 }
 
-// evident is whether evidence of the run may read the result.
+// evident reports whether evidence of the run may read the result.
 func (g *gated) evident() bool {
 	tools := g.at.run.GetWorkflowMeta().GetOutputTools()
 	return slices.Contains(tools, g.name) || slices.Contains(tools, g.target.Qualified) || g.at.run.GetRunId() != g.admitted.GetRunId()
 }
 
-// ambiguous is whether readers of a result differ in what it says.
+// ambiguous reports whether readers of a result may understand it differently.
 func ambiguous(result *relay.Result) bool {
 	return result.Repeats("content") || result.Repeats("structuredContent") || result.Repeats("isError")
 }
 
-// structured is the structured content of a result; nil for none.
+// structured returns the structured content of a result; nil for none.
 func structured(result *relay.Result) json.RawMessage {
 	if content := result.Get("structuredContent"); string(content) != "null" {
 		return content
@@ -116,7 +116,8 @@ func structured(result *relay.Result) json.RawMessage {
 	return nil
 }
 
-// structuredOutput is the structured content of a result, as the servers' form has it.
+// structuredOutput returns the structured content of a result, as the servers' form has
+// it.
 func structuredOutput(result *relay.Result) []byte {
 	out := relay.Object([]relay.Member{{Name: "structuredContent", Value: structured(result)}})
 	if len(out) > maxOutput {
@@ -125,7 +126,7 @@ func structuredOutput(result *relay.Result) []byte {
 	return out
 }
 
-// noteReport tells older clients when a report shows that the run has moved.
+// noteReport notifies older clients when a report shows that the run has moved.
 func (s *Server) noteReport(g *gated, res *policyv1.ReportToolCallResponse) {
 	run := res.GetRun()
 	switch {
@@ -136,7 +137,7 @@ func (s *Server) noteReport(g *gated, res *policyv1.ReportToolCallResponse) {
 	}
 }
 
-// delivery is what became of a report for now.
+// delivery is the present fate of a report.
 type delivery uint8
 
 const (
@@ -190,7 +191,7 @@ func (r *reports) leave(
 	return deferred
 }
 
-// send tries once. Deferred is what another try may deliver.
+// send tries once. Deferred means that another try may deliver it.
 func (r *reports) send(ctx context.Context, report *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, delivery) {
 	res, err := r.policy.ReportToolCall(ctx, report)
 	if err == nil {
@@ -237,9 +238,9 @@ func (r *reports) close() {
 	r.wg.Wait()
 }
 
-// realNames are the real names of the files that a call has changed, where they
-// are other than those in its input, which the enforcer has read. They can be had
-// where the workspace is on this machine, as that of `interlock mcp` is.
+// realNames returns the real names of the files that a call has changed, where they are
+// other than those in its input, which the enforcer has read. They can be had where the
+// workspace is on this machine, as that of `interlock mcp` is.
 func realNames(workspace, tool string, input json.RawMessage) []string {
 	if workspace == "" {
 		return nil
@@ -264,8 +265,8 @@ const (
 	lostReport = "[INTERLOCK] This result could not be reported, so it is not counted and fires no interrupt: read the state before you continue."
 )
 
-// addTo adds to a call's result what its agent must know: an interrupt that it has
-// fired (S4.3), a warning (S3.7), or that its report is late.
+// addTo adds to a call's result the notices for its agent: an interrupt that it has fired
+// (S4.3), a warning (S3.7), or that its report is late.
 func (n settled) addTo(result *relay.Result) {
 	if in := n.interrupt; in != nil {
 		n.add(result, in.GetNotice(), interruptMeta, structure(jsonview.InterruptedOf(in)))

@@ -16,14 +16,14 @@ import (
 var perCaller = sdk.Cacheable{CacheScope: "private"}
 
 // The empty results of the stateless protocol: of a call that is over, and of one that
-// wants the call again with what it asks the client for.
+// wants the call again with input from the client.
 var (
 	completed  = sync.OnceValue(func() sdk.CallToolResult { return emptyResult("complete") })
 	needsInput = sync.OnceValue(func() sdk.CallToolResult { return emptyResult("input_required") })
 )
 
 // emptyResult has a resultType. The SDK sets that for tools that it calls itself, and
-// lets nobody else set it; but it reads it.
+// lets no other code set it; but it reads it.
 func emptyResult(kind string) (r sdk.CallToolResult) {
 	if err := json.Unmarshal([]byte(`{"content":[],"resultType":"`+kind+`"}`), &r); err != nil {
 		panic("mcp: a constant result does not decode: " + err.Error())
@@ -31,7 +31,7 @@ func emptyResult(kind string) (r sdk.CallToolResult) {
 	return r
 }
 
-// complete is a result as the client's protocol wants it: of a call that is over,
+// complete returns a result as the client's protocol wants it: of a call that is over,
 // unless it says itself that it needs input.
 func complete(req *sdk.CallToolRequest, result *sdk.CallToolResult) *sdk.CallToolResult {
 	if req.ProtocolVersion() < protocolStateless || result == nil || result.NeedsInput() {
@@ -45,12 +45,12 @@ func complete(req *sdk.CallToolRequest, result *sdk.CallToolResult) *sdk.CallToo
 // maxOutput bounds the output that history keeps (S6.4).
 const maxOutput = 64 << 10
 
-// costKeys are where a result says, in its _meta, what its call has cost: the first of
-// them that is there counts.
+// costKeys are the keys of the cost of a call in a result's _meta: the first of them that
+// is there counts.
 var costKeys = []string{"interlock/cost_usd", "cost_usd"}
 
-// costOf returns what a result says that its call has cost, in US dollars as reports have
-// it (S7.5): empty where it says nothing, and rules.CostUnknown for what cannot be read.
+// costOf returns the cost of a call by its result, in US dollars as reports have it
+// (S7.5): empty where it has none, and rules.CostUnknown for an unreadable one.
 func (s *Server) costOf(meta []relay.Member, tool string) string {
 	for _, key := range costKeys {
 		i := slices.IndexFunc(meta, func(m relay.Member) bool { return m.Name == key })

@@ -30,7 +30,7 @@ import (
 
 const instructions = "Interlock decides which tools may be called in the current state of a workflow. " +
 	"Call %[1]sget_state to see the state, its tools and its events; %[1]sload_workflow to begin; " +
-	"%[1]stransition to fire an event, %[1]sprocess_step to answer the question of a process. The refusal of a call says what is allowed instead. " +
+	"%[1]stransition to fire an event, %[1]sprocess_step to answer the question of a process. The refusal of a call names the allowed alternatives. " +
 	"If people must approve first, %[1]swait_approval waits for them. " +
 	"Agents that work together share a state, if one was created: %[1]sstate_read shows it, %[1]sstate_patch changes it."
 
@@ -61,6 +61,9 @@ func New(cfg Config) (*Server, error) {
 		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix, cfg.StatePrefix), sessions: newSessions(), reports: newReports(cfg), shown: newShown(),
 		life: newLife(), pins: &pins{service: cfg.Pins, identify: cfg.Identify},
 	}
+	if cfg.Shell != nil {
+		s.own.shell = cfg.ToolPrefix + shellName
+	}
 	if cfg.Alone {
 		s.peer = upstream.NewPeer(s.life.calls, s.cfg.CallTimeout)
 	}
@@ -68,7 +71,7 @@ func New(cfg Config) (*Server, error) {
 	s.upstreams, err = upstream.New(cfg.Upstreams, upstream.Options{
 		ConnectTimeout: cfg.ConnectTimeout, Backoff: cfg.backoff, StopGrace: cfg.stopGrace, MaxResultBytes: cfg.MaxResultBytes,
 		Stderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger, Reserved: s.own.reserves,
-		Changed: s.changedLists, Updated: s.sessions.updated, Alone: s.peer,
+		Changed: s.changedLists, Updated: s.sessions.updated, Alone: s.peer, Jailer: cfg.Jailer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
@@ -76,7 +79,7 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// changedLists takes over what servers offer now, and tells clients.
+// changedLists takes over the present offers of servers, and notifies clients.
 func (s *Server) changedLists(catalogue *upstream.Catalogue, kinds upstream.Kinds) {
 	if kinds.Tools {
 		s.syncHeaders(catalogue)
@@ -103,7 +106,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// life is what ends when the server does, in this order.
+// life has the parts that end with the server, in this order.
 type life struct {
 	streams  context.Context // of requests that only listen or wait; ends with Drain
 	drain    context.CancelFunc
@@ -138,12 +141,15 @@ func (s *Server) newSDKServer(face face) *sdk.Server {
 		&sdk.Implementation{Name: "interlock", Title: "Interlock", Version: cmp.Or(s.cfg.Version, "dev")},
 		&sdk.ServerOptions{
 			Instructions: fmt.Sprintf(say, s.cfg.ToolPrefix),
-			// What of it is served depends on the servers behind the gate, see declare.
+			// The served part depends on the servers behind the gate, see declare.
 			Capabilities: &sdk.ServerCapabilities{
 				Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{ListChanged: true},
 				Resources: &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true},
 			},
 			SubscribeHandler: func(ctx context.Context, req *sdk.SubscribeRequest) error {
+				if face.process {
+					return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "resources are not served here"}
+				}
 				c, _ := ctx.Value(callerKey{}).(caller) // the SDK makes req itself where it listens
 				return s.watch(ctx, c, req.Params.URI)
 			},
@@ -190,7 +196,7 @@ func (s *Server) serve(
 		return s.callTool(ctx, c, r)
 	}
 	if declares(method) || relays(method) {
-		s.upstreams.Await(ctx) // what servers offer is declared once
+		s.upstreams.Await(ctx) // offers of servers are declared once
 	}
 	behind := s.behind(face)
 	if relays(method) && !serves(behind, c.peer, method) {
@@ -218,7 +224,7 @@ func (s *Server) serve(
 // callerKey is under which a context has the caller.
 type callerKey struct{}
 
-// callerFor is who sent req: by its own headers, never by its session.
+// callerFor returns the sender of req: by its own headers, never by its session.
 func callerFor(req sdk.Request, fixed *caller) caller {
 	if fixed != nil {
 		return *fixed
@@ -234,6 +240,9 @@ func (s *Server) callTool(ctx context.Context, c caller, req *sdk.CallToolReques
 	s.sessions.rebind(req.Session, c)
 	c.call = req
 	name := req.Params.Name
+	if name == s.own.shell && s.offersShell(c) {
+		return s.callShell(ctx, c, req), nil
+	}
 	if tool, ok := s.own.byName[name]; ok {
 		return complete(req, s.callOwn(ctx, c, tool, req.Params.Arguments)), nil
 	}

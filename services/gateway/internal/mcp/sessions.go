@@ -13,8 +13,8 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
-// sessions are the live sessions of older clients. They are told when their list
-// of tools changes; nothing is decided by them.
+// sessions are the live sessions of older clients. They are notified when their list of
+// tools changes; no decision depends on them.
 type sessions struct {
 	mu      sync.Mutex
 	live    map[*sdk.ServerSession]*session
@@ -23,25 +23,26 @@ type sessions struct {
 	wg      sync.WaitGroup
 }
 
-// session is what is known of one of them.
+// session has the known facts of one of them.
 type session struct {
 	srv    *sdk.Server
 	caller caller
-	// listed is what its list of tools was made for; nil when it has none, or has
-	// been told that it is out of date.
+	// listed is the state that its list of tools was made for; nil when it has none, or
+	// has been notified that it is out of date.
 	listed *listing
 	// peer is whom servers may ask; nil where they may not.
 	peer *upstream.Peer
 }
 
-// listing is what a list of tools depends on; no run id means that none was loaded.
+// listing has the facts that a list of tools depends on; no run id means that none was
+// loaded.
 type listing struct {
 	runID, branch, state string
-	standing             brief.Standing
+	position             brief.ToolStatus
 }
 
 func listedIn(run *enginev1.Run) listing {
-	return listing{run.GetRunId(), run.GetBranch(), run.GetState(), brief.StandingOf(run)}
+	return listing{run.GetRunId(), run.GetBranch(), run.GetState(), brief.ToolStatusOf(run)}
 }
 
 func newSessions() *sessions {
@@ -109,7 +110,7 @@ func (s *sessions) rebind(ss *sdk.ServerSession, c caller) {
 	}
 }
 
-// made notes what a session's list of tools was made for.
+// made notes the state that a session's list of tools was made for.
 func (s *sessions) made(ss *sdk.ServerSession, now listing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,8 +119,8 @@ func (s *sessions) made(ss *sdk.ServerSession, now listing) {
 	}
 }
 
-// saw tells the sessions that work where the caller does, and whose list was made
-// for something else than the caller's run was seen to be.
+// saw notifies the sessions that work where the caller does, and whose list was made for
+// something else than the caller's run was seen to be.
 func (s *sessions) saw(c caller, now listing) {
 	s.tell(c, func(have *session) bool {
 		switch {
@@ -133,8 +134,8 @@ func (s *sessions) saw(c caller, now listing) {
 	})
 }
 
-// moved tells every session that works where the caller does, or on one of the
-// runs, that its tools may have changed.
+// moved notifies every session that works where the caller does, or on one of the runs,
+// that its tools may have changed.
 func (s *sessions) moved(c caller, runIDs ...string) {
 	s.tell(c, func(have *session) bool {
 		return have.caller.Binding == c.Binding || slices.ContainsFunc(runIDs, func(id string) bool {
@@ -143,8 +144,7 @@ func (s *sessions) moved(c caller, runIDs ...string) {
 	})
 }
 
-// tell sends the sessions of the caller's namespace that are concerned word of new
-// tools.
+// tell notifies the sessions of the caller's namespace that are concerned of new tools.
 func (s *sessions) tell(c caller, concerned func(*session) bool) {
 	s.mu.Lock()
 	var changed []*sdk.Server
@@ -160,14 +160,14 @@ func (s *sessions) tell(c caller, concerned func(*session) bool) {
 	}
 }
 
-// all tells every client that listens which lists have changed.
+// all notifies every client that listens which lists have changed.
 func (s *sessions) all(kinds upstream.Kinds) {
 	for _, srv := range s.listening() {
 		announceAll(srv, kinds)
 	}
 }
 
-// updated tells the clients that watch a resource that it has changed.
+// updated notifies the clients that watch a resource that it has changed.
 func (s *sessions) updated(uri string) {
 	for _, srv := range s.listening() {
 		srv.ResourceUpdated(context.Background(), &sdk.ResourceUpdatedNotificationParams{URI: uri}) //nolint:errcheck // a courtesy
@@ -208,9 +208,8 @@ func announceAll(srv *sdk.Server, kinds upstream.Kinds) {
 	}
 }
 
-// announce sends notifications/tools/list_changed to the clients of a server. The
-// SDK does that when its own list changes, so a tool that nobody sees is put in
-// again.
+// announce sends notifications/tools/list_changed to the clients of a server. The SDK
+// does that when its own list changes, so an invisible tool is put in again.
 func announce(srv *sdk.Server) {
 	srv.AddTool(&sdk.Tool{Name: "interlock-list-changed", InputSchema: emptySchema}, nil)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// Limits of what goes to the state-store, as the contracts have them.
+// Limits of requests to the state-store, as the contracts have them.
 const (
 	maxPrompt = 256 << 10
 	maxSlug   = 128
@@ -29,7 +29,7 @@ var sessionToolTable = []*ownTool{
 			"When it is done, this session is called back with its result, unless callback is false.",
 		params: []param{
 			{name: "name", kind: document.String, required: true, maxBytes: maxSessionID, description: "Name of the session, which no other has."},
-			{name: "prompt", kind: document.String, required: true, maxBytes: maxPrompt, description: "What the agent is to do: all that it is told."},
+			{name: "prompt", kind: document.String, required: true, maxBytes: maxPrompt, description: "The agent's task: the whole of its instructions."},
 			{name: "callback", kind: document.Bool, description: "False to look for the result yourself, with session_result; true by default."},
 		},
 		run: (*Server).startSession,
@@ -118,7 +118,7 @@ func (s *Server) sessionResult(ctx context.Context, c caller, args arguments) *s
 		jsonview.SessionResultOf(res))
 }
 
-// noComponents refuses where there is nothing to ask.
+// noComponents refuses where there is no service to ask.
 func (s *Server) noComponents() *sdk.CallToolResult {
 	if s.cfg.Components != nil {
 		return nil
@@ -140,8 +140,8 @@ func (s *Server) componentRead(ctx context.Context, c caller, args arguments) *s
 // updates is how often a change is tried on values that others change at the same time.
 const updates = 5
 
-// componentUpdate is an execution of its own: it sets what the agent gives, and leaves what
-// others have set in the meantime.
+// componentUpdate returns an execution of its own: it sets the agent's values, and leaves
+// those that others have set in the meantime.
 func (s *Server) componentUpdate(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
 	if none := s.noComponents(); none != nil {
 		return none

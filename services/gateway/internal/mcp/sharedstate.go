@@ -40,7 +40,7 @@ func (s *Server) stateCreate(ctx context.Context, c caller, args arguments) *sdk
 	}
 	req := &statev1.CreateStateRequest{
 		SchemaName: args.str("schema_name"), SchemaVersion: args.integer("schema_version"), Data: args.json("initial_data"),
-		Session: c.SessionID, IdempotencyKey: mint(),
+		Session: c.SessionID, IdempotencyKey: newCallID(),
 	}
 	res, err := s.cfg.States.CreateState(ctx, req)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Server) statePatch(ctx context.Context, c caller, args arguments) *sdk.
 
 // changeShared makes a change as the caller's session.
 func (s *Server) changeShared(ctx context.Context, c caller, args arguments, done string, req *statev1.UpdateStateRequest) *sdk.CallToolResult {
-	req.StateId, req.Session, req.IdempotencyKey = c.StateID, c.SessionID, mint()
+	req.StateId, req.Session, req.IdempotencyKey = c.StateID, c.SessionID, newCallID()
 	req.ExpectedVersion, req.WithData = args.integer("expected_version"), true
 	res, err := s.cfg.States.UpdateState(ctx, req)
 	if err != nil {
@@ -159,13 +159,12 @@ func (s *Server) stateSchema(ctx context.Context, c caller, _ arguments) *sdk.Ca
 	})
 }
 
-// refuseState makes a refusal of what the state-store has refused, and says what to
-// do about it.
+// refuseState makes a refusal of the state-store's error, with the advice for the agent.
 func (s *Server) refuseState(err error, lead string) *refusal {
 	r := refuseFault(err, lead)
 	f := fault.From(err)
 	r.StateID = f.Metadata["state_id"]
-	r.CurrentVersion, _ = strconv.ParseInt(f.Metadata["current_version"], 10, 64) // 0 when it is not told
+	r.CurrentVersion, _ = strconv.ParseInt(f.Metadata["current_version"], 10, 64) // 0 when it is not given
 	read, schema := s.cfg.StatePrefix+"state_read", s.cfg.StatePrefix+"state_schema"
 	switch f.Reason {
 	case fault.VersionConflict:
@@ -199,8 +198,8 @@ func (s *Server) refuseState(err error, lead string) *refusal {
 	return r
 }
 
-// refuseShared is refuseState for a session that is to have a state, which it may
-// not have.
+// refuseShared does the work of refuseState for a session that is to have a state, which
+// it may not have.
 func (s *Server) refuseShared(ctx context.Context, c caller, err error, lead string) *refusal {
 	r := s.refuseState(err, lead)
 	switch fault.ReasonOf(err) {
@@ -211,7 +210,7 @@ func (s *Server) refuseShared(ctx context.Context, c caller, err error, lead str
 	return r
 }
 
-// explain says why a session has no state to work on, where it has none.
+// explain adds why a session has no state to work on, where it has none.
 func (s *Server) explain(ctx context.Context, c caller, r *refusal) {
 	res, err := s.cfg.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.SessionID})
 	known := res.GetSession()
@@ -222,7 +221,7 @@ func (s *Server) explain(ctx context.Context, c caller, r *refusal) {
 		r.Message = fmt.Sprintf("There is no session %q, so it shares no workflow state.", c.SessionID)
 		r.next = "If no other session started you, " + create + " makes it the root of a tree of sessions. " +
 			"Otherwise ask your parent for the name of your session. " + nameSession
-	case err != nil: // what was refused says enough
+	case err != nil: // the refusal suffices
 	case c.StateID != "":
 		r.StateID = c.StateID
 		r.next = fmt.Sprintf("The header %s (or WORKFLOW_STATE_ID) names this state. Leave it out to work on the state of your own session.", StateHeader)

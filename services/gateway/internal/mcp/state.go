@@ -13,8 +13,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// standing is where a caller stands.
-type standing struct {
+// position is where a caller stands.
+type position struct {
 	// run is the one whose rules are in force.
 	run *enginev1.Run
 	// asked is the id of the run that the caller drives or names: that one, or one
@@ -23,15 +23,15 @@ type standing struct {
 }
 
 // stand looks up where the caller stands. ctx must be outgoing.
-func (s *Server) stand(ctx context.Context, c caller) (standing, error) {
+func (s *Server) stand(ctx context.Context, c caller) (position, error) {
 	res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: c.RunID, SessionId: sessionOf(c), Active: true})
 	if err != nil {
-		return standing{}, err
+		return position{}, err
 	}
-	return standing{run: res.GetRun(), asked: cmp.Or(res.GetAskedRunId(), res.GetRun().GetRunId())}, nil
+	return position{run: res.GetRun(), asked: cmp.Or(res.GetAskedRunId(), res.GetRun().GetRunId())}, nil
 }
 
-// sessionOf is the session to name in a request: none together with a run's id.
+// sessionOf returns the session to name in a request: none together with a run's id.
 func sessionOf(c caller) string {
 	if c.RunID != "" {
 		return ""
@@ -39,10 +39,10 @@ func sessionOf(c caller) string {
 	return c.SessionID
 }
 
-// loaded is where the caller stands, or the answer that no workflow is loaded.
-func (s *Server) loaded(ctx context.Context, c caller) (standing, *sdk.CallToolResult) {
+// loaded returns where the caller stands, or the answer that no workflow is loaded.
+func (s *Server) loaded(ctx context.Context, c caller) (position, *sdk.CallToolResult) {
 	if !c.Bound() {
-		return standing{}, answer(s.notBound().Message, map[string]any{"loaded": false, "code": codeNotBound})
+		return position{}, answer(s.notBound().Message, map[string]any{"loaded": false, "code": codeNotBound})
 	}
 	at, err := s.stand(ctx, c)
 	switch {
@@ -57,10 +57,10 @@ func (s *Server) loaded(ctx context.Context, c caller) (standing, *sdk.CallToolR
 	return at, nil
 }
 
-// driven is where a caller stands who wants to change something, or the refusal.
-func (s *Server) driven(ctx context.Context, c caller) (standing, *sdk.CallToolResult) {
+// driven returns where a caller stands who wants to change something, or the refusal.
+func (s *Server) driven(ctx context.Context, c caller) (position, *sdk.CallToolResult) {
 	if !c.Bound() {
-		return standing{}, s.notBound().result()
+		return position{}, s.notBound().result()
 	}
 	at, err := s.stand(ctx, c)
 	switch {
@@ -88,11 +88,27 @@ func (s *Server) getState(ctx context.Context, c caller, _ arguments) *sdk.CallT
 	if none != nil {
 		return none
 	}
-	return answer(brief.State(at.run, s.cfg.ToolPrefix), viewRun(at.run))
+	return answer(s.described(ctx, c, at.run, at.asked), viewRun(at.run))
 }
 
-// getStatus tells of the run that the caller drives, and of the one whose rules
-// are in force when that is another.
+// described is what an agent reads about its run, and about the jail of its command lines.
+func (s *Server) described(ctx context.Context, c caller, run *enginev1.Run, asked string) string {
+	text := brief.State(run, s.cfg.ToolPrefix)
+	if !s.offersShell(c) || c.RunID == "" && c.SessionID == "" {
+		return text
+	}
+	question := brief.JailQuestion(asked, run, judgedAs, int32(s.cfg.Shell.Level)) //nolint:gosec // 0 to 3
+	if question == nil {
+		return text
+	}
+	if d, err := s.cfg.Policy.CheckToolCall(ctx, question); err == nil && brief.Jail(d) != "" {
+		text += "\n" + brief.Jail(d)
+	}
+	return text
+}
+
+// getStatus reports the run that the caller drives, and of the one whose rules are in
+// force when that is another.
 func (s *Server) getStatus(ctx context.Context, c caller, _ arguments) *sdk.CallToolResult {
 	at, none := s.loaded(ctx, c)
 	if none != nil {

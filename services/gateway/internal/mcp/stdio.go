@@ -38,7 +38,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	}
 	stop := context.AfterFunc(ctx, func() {
 		if closer, ok := in.(io.Closer); ok {
-			closer.Close() // nothing more is read
+			closer.Close() // no more is read
 		}
 		lines.abandon()
 		session.Close() // it ends either way
@@ -55,7 +55,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	messages.Close() // unblocks the feed
 	lines.abandon()
 	if closer, ok := in.(io.Closer); ok {
-		closer.Close() // nothing more is read
+		closer.Close() // no more is read
 	}
 	if ctx.Err() != nil || err == nil || clientGone(err) {
 		return nil
@@ -63,8 +63,8 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	return fmt.Errorf("mcp: serve stdio: %w", err)
 }
 
-// clientGone is whether an error only says that the client has left, which it may
-// do at any time.
+// clientGone reports whether an error only says that the client has left, which it may do
+// at any time.
 func clientGone(err error) bool {
 	left := []error{io.EOF, io.ErrClosedPipe, os.ErrClosed, syscall.EPIPE, sdk.ErrConnectionClosed}
 	return slices.ContainsFunc(left, func(gone error) bool { return errors.Is(err, gone) })
@@ -78,7 +78,7 @@ type lineFilter struct {
 	out     io.Writer
 	open    map[any]bool // ids of requests not answered yet
 	changed *sync.Cond
-	given   bool // nobody waits for answers any more
+	given   bool // answers are no longer awaited
 }
 
 func newLineFilter(out io.Writer) *lineFilter {

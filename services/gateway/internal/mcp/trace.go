@@ -35,7 +35,7 @@ func (s *Server) inTrace(ctx context.Context, method string, req sdk.Request) (_
 	return ctx, func() { span.End() }
 }
 
-// traceOf is the trace of the HTTP request, and the one that the client names.
+// traceOf returns the trace of the HTTP request, and the one that the client names.
 func traceOf(req sdk.Request) (byHTTP, byClient trace.SpanContext) {
 	read := func(carrier propagation.TextMapCarrier) trace.SpanContext {
 		return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
@@ -49,7 +49,7 @@ func traceOf(req sdk.Request) (byHTTP, byClient trace.SpanContext) {
 	return byHTTP, byClient
 }
 
-// metaOf is the _meta of a request that is judged; nil for none.
+// metaOf returns the _meta of a request that is judged; nil for none.
 func metaOf(req sdk.Request) sdk.Meta {
 	switch r := req.(type) {
 	case *sdk.CallToolRequest:

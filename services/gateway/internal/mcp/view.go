@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
-// runView is a run as every edge shows it, and what only agents need of it.
+// runView is a run as every edge shows it, and the parts that only agents need.
 type runView struct {
 	jsonview.Run
 	// IterationsLeft is nil where the state has no limit.
@@ -38,7 +38,7 @@ func viewRun(run *enginev1.Run) runView {
 	return v
 }
 
-// failing are the guards that failed.
+// failing returns the guards that failed.
 func failing(results []*enginev1.GuardResult) []*enginev1.GuardResult {
 	var failed []*enginev1.GuardResult
 	for _, g := range results {
@@ -49,7 +49,7 @@ func failing(results []*enginev1.GuardResult) []*enginev1.GuardResult {
 	return failed
 }
 
-// guardText is one failed guard as a sentence.
+// guardText returns one failed guard as a sentence.
 func guardText(g *enginev1.GuardResult) string {
 	text := "Guard " + g.GetName() + " failed: " + g.GetField() + " " + protomap.LowerWord(g.GetOperator(), "GUARD_OPERATOR_")
 	if len(g.GetExpected()) > 0 {
@@ -68,7 +68,7 @@ func plural(n int64, noun string) string {
 	return strconv.FormatInt(n, 10) + " " + noun + "s"
 }
 
-// structure is structured content as bytes, so that nothing reinterprets it.
+// structure returns structured content as bytes, so that it is not reinterpreted.
 func structure(v any) jsontext.Value {
 	raw, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {

@@ -28,7 +28,7 @@ func (s *Server) wait(ctx context.Context, c caller, args arguments) *sdk.CallTo
 		return none
 	}
 	if !brief.Waits(at.run) {
-		return s.waited(at.run, "The run does not wait.")
+		return s.waited(ctx, c, at, "The run does not wait.")
 	}
 	limit := cmp.Or(time.Duration(args.integer("timeout_seconds"))*time.Second, defaultWait)
 	if err := s.awaitChange(ctx, at.run, limit); err != nil {
@@ -40,16 +40,16 @@ func (s *Server) wait(ctx context.Context, c caller, args arguments) *sdk.CallTo
 	}
 	switch {
 	case at.run.GetRunId() == before.GetRunId() && at.run.GetVersion() == before.GetVersion():
-		return s.waited(at.run, "Nothing has changed yet; call "+s.cfg.ToolPrefix+"wait again.")
+		return s.waited(ctx, c, at, "Nothing has changed yet; call "+s.cfg.ToolPrefix+"wait again.")
 	case brief.Waits(at.run):
-		return s.waited(at.run, "Something has changed, and the run still waits.")
+		return s.waited(ctx, c, at, "Something has changed, and the run still waits.")
 	default:
-		return s.waited(at.run, "The run continues.")
+		return s.waited(ctx, c, at, "The run continues.")
 	}
 }
 
-func (s *Server) waited(run *enginev1.Run, lead string) *sdk.CallToolResult {
-	return answer(lead+"\n"+brief.State(run, s.cfg.ToolPrefix), map[string]any{"waiting": brief.Waits(run), "run": viewRun(run)})
+func (s *Server) waited(ctx context.Context, c caller, at position, lead string) *sdk.CallToolResult {
+	return answer(lead+"\n"+s.described(ctx, c, at.run, at.asked), map[string]any{"waiting": brief.Waits(at.run), "run": viewRun(at.run)})
 }
 
 // awaitChange watches a run until it is at another version than it was seen at,
@@ -71,7 +71,7 @@ func (s *Server) awaitChange(ctx context.Context, seen *enginev1.Run, limit time
 	return err
 }
 
-// countProgress tells a client that asked for it how long a wait has taken, until
+// countProgress notifies a client that asked for it how long a wait has taken, until
 // stopped.
 func (s *Server) countProgress(ctx context.Context, call *sdk.CallToolRequest, limit time.Duration, message string) (stop func()) {
 	if call == nil || call.Session == nil || call.Params.GetProgressToken() == nil {
@@ -102,12 +102,11 @@ func (s *Server) countProgress(ctx context.Context, call *sdk.CallToolRequest, l
 	}
 }
 
-// outbox sends progress to a client that may not read. What it has no room for is
-// dropped.
+// outbox sends progress to a client that may not read. It drops messages without room.
 type outbox chan *relay.Result
 
-// newOutbox sends until flush, which gives what is in it a moment to go out. Nothing
-// may be put into it afterwards.
+// newOutbox sends until flush, which gives its messages a moment to go out. It takes no
+// messages afterwards.
 func newOutbox(ctx context.Context, session *sdk.ServerSession) (box outbox, flush func()) {
 	box = make(outbox, 64)
 	sent := make(chan struct{})

@@ -34,7 +34,7 @@ func (s *Server) loadWorkflow(ctx context.Context, c caller, args arguments) *sd
 func (s *Server) startRun(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
 	res, err := s.cfg.Runs.StartRun(ctx, &enginev1.StartRunRequest{
 		Workflow: args.str("name"), WorkflowVersion: args.integer("version"), SessionId: c.SessionID,
-		Workspace: c.Workspace, Resume: args.flag("resume"), IdempotencyKey: mint(),
+		Workspace: c.Workspace, Resume: args.flag("resume"), IdempotencyKey: newCallID(),
 	})
 	if err != nil {
 		r := refuseFault(err, "Not loaded")
@@ -55,10 +55,10 @@ func (s *Server) startRun(ctx context.Context, c caller, args arguments) *sdk.Ca
 	if run.GetWorkflowMeta().GetProcess() && s.cfg.Processes != nil {
 		return s.begun(ctx, c, lead, res.GetResumed())
 	}
-	return answer(lead+"\n"+brief.State(run, s.cfg.ToolPrefix), map[string]any{"resumed": res.GetResumed(), "run": viewRun(run)})
+	return answer(lead+"\n"+s.described(ctx, c, run, run.GetRunId()), map[string]any{"resumed": res.GetResumed(), "run": viewRun(run)})
 }
 
-// begun is the answer to a process that was started or resumed: its question, after
+// begun returns the answer to a process that was started or resumed: its question, after
 // the initial prompt when it is the first (S8.5).
 func (s *Server) begun(ctx context.Context, c caller, lead string, resumed bool) *sdk.CallToolResult {
 	res, err := s.answer(ctx, c, "", "")
@@ -89,9 +89,9 @@ func (s *Server) bindBranch(ctx context.Context, c caller, args arguments) *sdk.
 		map[string]any{"branch": req.GetBranch(), "run": viewRun(run)})
 }
 
-// forkedAbove is the run of a workflow, in branches, that the session drives or
-// the one that it is a subagent's of. Otherwise it is empty, and the engine looks
-// among all runs of the caller, which may be several.
+// forkedAbove returns the run of a workflow, in branches, that the session drives or the
+// one that it is a subagent's of. Otherwise it is empty, and the engine looks among all
+// runs of the caller, which may be several.
 func (s *Server) forkedAbove(ctx context.Context, c caller, args arguments) string {
 	sessions := []string{c.SessionID}
 	if agent := args.str(agentParam.name); agent != "" {
@@ -200,7 +200,7 @@ func (s *Server) workflowsText(views []workflowView, more bool) string {
 
 func (s *Server) createWorkflow(ctx context.Context, _ caller, args arguments) *sdk.CallToolResult {
 	res, err := s.cfg.Workflows.RegisterWorkflow(ctx, &enginev1.RegisterWorkflowRequest{
-		Definition: args.json("definition"), IdempotencyKey: mint(),
+		Definition: args.json("definition"), IdempotencyKey: newCallID(),
 	})
 	if err != nil {
 		return refuseFault(err, "Not registered").result()

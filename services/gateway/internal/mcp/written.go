@@ -9,7 +9,7 @@ import (
 )
 
 // written is a result that the client gets as its server wrote it. The SDK's result gives it
-// the type, and takes what the SDK adds.
+// the type, and takes the SDK's additions.
 type written struct {
 	sdk.Result
 	text      *relay.Result
@@ -32,10 +32,10 @@ func (w written) MarshalJSON() ([]byte, error) {
 	return text.JSON(), nil
 }
 
-// asText is a result of ours as text.
+// asText returns a result of ours as text.
 func asText(res sdk.Result) *relay.Result { return encoded(res) }
 
-// asParams is a notification of ours as text.
+// asParams returns a notification of ours as text.
 func asParams(params sdk.Params) *relay.Result { return encoded(params) }
 
 func encoded(own any) *relay.Result {
@@ -50,12 +50,12 @@ func encoded(own any) *relay.Result {
 	return text
 }
 
-// textElement is an element of content.
+// textElement returns an element of content.
 func textElement(text string) json.RawMessage {
 	return relay.Object([]relay.Member{{Name: "type", Value: json.RawMessage(`"text"`)}, {Name: "text", Value: relay.Quote(text)}})
 }
 
-// writtenList is a list whose entries are as their servers describe them.
+// writtenList returns a list whose entries are as their servers describe them.
 func writtenList(list sdk.Result, kind string, entries []json.RawMessage, protocol string) sdk.Result {
 	text := asText(list)
 	text.Set(kind, relay.Array(entries))

@@ -1,5 +1,5 @@
-// Package otlp takes OpenTelemetry metrics of agents' clients: what they say a session has
-// cost (S15.1). It holds no rules, and drops all other metrics.
+// Package otlp takes OpenTelemetry metrics of agents' clients: their figures for the cost
+// of a session (S15.1). It holds no rules, and drops all other metrics.
 package otlp
 
 import (
@@ -94,8 +94,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, form, http.StatusOK, resp)
 }
 
-// statusOf is a status that exporters repeat the export on where that can help (OTLP 1.9,
-// "OTLP/HTTP Response").
+// statusOf returns a status that exporters repeat the export on where that can help (OTLP
+// 1.9, "OTLP/HTTP Response").
 func statusOf(f *fault.Error) int {
 	switch f.Reason {
 	case fault.Unavailable, fault.CommitUncertain, fault.DeadlineExceeded, fault.VersionConflict:
@@ -169,8 +169,8 @@ type sessionCosts struct {
 	costs   []*policyv1.Cost
 }
 
-// costsOf are the costs in an export by session, in their order, and how many could not be
-// read.
+// costsOf returns the costs in an export by session, in their order, and how many could
+// not be read.
 func costsOf(req *collector.ExportMetricsServiceRequest) (all []sessionCosts, rejected int64) {
 	for _, resource := range req.GetResourceMetrics() {
 		for _, scope := range resource.GetScopeMetrics() {
@@ -198,8 +198,8 @@ func costsOf(req *collector.ExportMetricsServiceRequest) (all []sessionCosts, re
 	return all, rejected
 }
 
-// costOf is the cost of one point; nil for one that cannot be read. Its id is that of its
-// series, and for what has been added since the last point, also of the point's time.
+// costOf returns the cost of one point; nil for one that cannot be read. Its id is that
+// of its series, and for an amount since the last point, also of the point's time.
 func costOf(resource []*common.KeyValue, temporality metrics.AggregationTemporality, point *metrics.NumberDataPoint) (session string, cost *policyv1.Cost) {
 	var names []string
 	for _, attributes := range [][]*common.KeyValue{resource, point.GetAttributes()} {
@@ -229,7 +229,7 @@ func costOf(resource []*common.KeyValue, temporality metrics.AggregationTemporal
 	return session, &policyv1.Cost{Id: hex.EncodeToString(sum[:16]), CostUsd: amount, Total: total}
 }
 
-// finest is the least that an amount of more than nothing is written as.
+// finest is the least amount above zero that is written.
 const finest = 1e-9
 
 // amountOf writes an amount as a decimal number: OTLP has floats, money has none.

@@ -1,4 +1,4 @@
-// Package outside is what the APIs for gateways that are not Interlock's have in common.
+// Package outside has the common parts of the APIs for other gateways.
 package outside
 
 import (
@@ -7,7 +7,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 )
 
-// CodeNoWorkflow is the code of a denial because nothing but policies could be asked.
+// CodeNoWorkflow is the code of a denial because only policies could be asked.
 const CodeNoWorkflow = "NO_WORKFLOW"
 
 // NoWorkflow is the message that goes with it.

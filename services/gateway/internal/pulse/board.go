@@ -1,6 +1,6 @@
-// Package pulse keeps what the latest events say of each namespace, for people who look:
-// how much is decided, who is denied again and again, which transitions are taken. It is
-// derived from events alone and lost with the process; nothing may be decided by it.
+// Package pulse keeps statistics of the latest events of each namespace, for people:
+// numbers of decisions, repeated denials, and transitions taken. It is derived from
+// events alone and lost with the process; no decision may depend on it.
 package pulse
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Bounds of what is kept of a namespace.
+// Bounds of the data of a namespace.
 const (
 	// slot is the width of a rate, and slots how many are kept: 15 minutes.
 	slot  = 10 * time.Second
@@ -29,7 +29,7 @@ const (
 	mostDefinition = 2_000
 )
 
-// Board is what the events of one namespace say. It is not safe for concurrent use.
+// Board has the statistics of one namespace. It is not safe for concurrent use.
 type Board struct {
 	// since is the time of the first event that was seen, and last of the newest.
 	since, last time.Time
@@ -58,7 +58,7 @@ type followed struct {
 	session string
 }
 
-// NewBoard has seen nothing.
+// NewBoard returns a board without events.
 func NewBoard() *Board {
 	return &Board{
 		near: map[nearKey]*NearLimit{}, loops: map[string]*Loop{}, denials: map[string]time.Time{}, people: map[string]*Person{}, runs: map[string]followed{}, taken: map[version]*Coverage{},
@@ -92,7 +92,7 @@ type Incident struct {
 	Reason string    `json:"reason" enum:"run paused by agent,run has ended,no run,no permission" doc:"Why it was not enforced."`
 }
 
-// Person is what somebody, or an agent, has done.
+// Person has the acts of a person or an agent.
 type Person struct {
 	Name        string    `json:"name" doc:"Name of the principal."`
 	Allow       int64     `json:"allow" doc:"Tool calls that were allowed."`
@@ -151,7 +151,7 @@ func (b *Board) Stored(committed, stored time.Time) {
 	b.delivered = Delivery{committed, lag.Milliseconds()}
 }
 
-// Delivery is that of the newest event; nil when there was none.
+// Delivery returns that of the newest event; nil when there was none.
 func (b *Board) Delivery() *Delivery {
 	if b.delivered.LastAt.IsZero() {
 		return nil
@@ -189,7 +189,7 @@ func (b *Board) decided(e *Event) {
 	}
 }
 
-// place is where the rate of a time is kept.
+// place returns where the rate of a time is kept.
 func place(at time.Time) int64 {
 	n := at.Unix() / int64(slot/time.Second) % slots
 	return (n + slots) % slots // there is time before 1970
@@ -253,7 +253,7 @@ func (b *Board) dropLoops() {
 	}
 }
 
-// incident notes a call that nobody had allowed.
+// incident notes a call that has not been allowed.
 func (b *Board) incident(e *Event, callID, tool, reason string) {
 	if len(b.incidents) == mostIncidents {
 		b.incidents = slices.Delete(b.incidents, 0, 1)
@@ -359,7 +359,7 @@ func (b *Board) coverage(v version) *Coverage {
 	return c
 }
 
-// Rates are those of the 15 minutes before now, oldest first.
+// Rates returns those of the 15 minutes before now, oldest first.
 func (b *Board) Rates(now time.Time) []Rate {
 	rates := make([]Rate, 0, slots)
 	newest := now.Truncate(slot)
@@ -375,7 +375,7 @@ func (b *Board) Rates(now time.Time) []Rate {
 	return rates
 }
 
-// Loops are the runs that are in one now: those with the most denials first.
+// Loops returns the runs that are in one now: those with the most denials first.
 func (b *Board) Loops(now time.Time, most int) []Loop {
 	var loops []Loop
 	for _, loop := range b.loops {
@@ -389,8 +389,8 @@ func (b *Board) Loops(now time.Time, most int) []Loop {
 	return loops[:min(most, len(loops))]
 }
 
-// Denied are the runs of which a call was denied in the last hour, by descending id: the
-// newest first.
+// Denied returns the runs of which a call was denied in the last hour, by descending id:
+// the newest first.
 func (b *Board) Denied(now time.Time) []string {
 	var runs []string
 	for run, at := range b.denials {
@@ -403,14 +403,14 @@ func (b *Board) Denied(now time.Time) []string {
 	return runs
 }
 
-// Incidents are the latest, newest first.
+// Incidents returns the latest, newest first.
 func (b *Board) Incidents() []Incident {
 	incidents := slices.Clone(b.incidents)
 	slices.Reverse(incidents)
 	return incidents
 }
 
-// People are all who have caused an event, who was seen last first.
+// People returns all who have caused an event, who was seen last first.
 func (b *Board) People() []Person {
 	people := make([]Person, 0, len(b.people))
 	for _, p := range b.people {

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// entityRun is what events of runs are about.
+// entityRun is the entity in events of runs.
 const entityRun = "run"
 
 // The decisions, as events word them; all others are denials.
@@ -17,7 +17,7 @@ const (
 	notEnforced = "NOT_ENFORCED"
 )
 
-// Event is what the board reads of an event (interlock.event.v1.Event).
+// Event has the fields that the board reads of an event (interlock.event.v1.Event).
 type Event struct {
 	Namespace string    `json:"namespace"`
 	Entity    string    `json:"entity"`
@@ -108,7 +108,7 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*int64)(n), json.StringifyNumbers(len(text) > 0 && text[0] == '"'))
 }
 
-// decode reads an event; what the board does not know is ignored.
+// decode reads an event; unknown parts are ignored.
 func decode(payload []byte) (*Event, error) {
 	e := &Event{}
 	if err := json.Unmarshal(payload, e); err != nil {

@@ -35,10 +35,10 @@ type NearLimit struct {
 	until time.Time
 }
 
-// nearKey names a limit: of a policy by what is counted, of a state by the run.
+// nearKey names a limit: of a policy by its measure, of a state by the run.
 type nearKey struct{ run, policy, rule, measure, scope, subject string }
 
-// limited notes what a decision says of limits.
+// limited notes the limits in a decision.
 func (b *Board) limited(e *Event) {
 	for i := range e.Decided.Limits {
 		l := &e.Decided.Limits[i]
@@ -94,7 +94,7 @@ func (b *Board) dropNear() {
 	}
 }
 
-// NearLimits are those that were not over at a time, the newest first.
+// NearLimits returns those that were not over at a time, the newest first.
 func (b *Board) NearLimits(now time.Time, most int) []NearLimit {
 	near := []NearLimit{}
 	for key, n := range b.near {

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// replayed is how many events of the past are read when somebody looks for the first
-	// time.
+	// replayed is how many events of the past are read at the first request.
 	replayed = 200_000
 	// looked is how long after the last look events are still followed.
 	looked = 30 * time.Minute
@@ -24,7 +23,7 @@ const (
 	retry = 2 * time.Second
 )
 
-// Pulse follows events while somebody looks.
+// Pulse follows events while there are requests.
 type Pulse struct {
 	open func() (jetstream.JetStream, error)
 	log  *slog.Logger
@@ -32,10 +31,10 @@ type Pulse struct {
 
 	mu     sync.Mutex
 	boards map[string]*Board
-	// asked is when somebody looked last, and stop ends the reader that runs.
+	// asked is the time of the last request, and stop ends the reader that runs.
 	asked  time.Time
 	stop   context.CancelFunc
-	behind bool // it has not read yet what there was when it began
+	behind bool // it has not read yet the events from before its start
 	ended  sync.WaitGroup
 	closed bool
 }
@@ -80,13 +79,13 @@ func (p *Pulse) Look(namespace string, at func(b *Board, now time.Time)) (comple
 	return !p.behind
 }
 
-// Since is the time of the first event that the board knows; the zero time for none.
+// Since returns the time of the first event that the board knows; the zero time for none.
 func (b *Board) Since() time.Time { return b.since }
 
-// Sealed is when decisions were sealed last, as far as the board knows.
+// Sealed returns when decisions were sealed last, as far as the board knows.
 func (b *Board) Sealed() time.Time { return b.sealed }
 
-// CoverageOf is what runs of a version of a workflow have used.
+// CoverageOf returns the parts that runs of a version of a workflow have used.
 func (b *Board) CoverageOf(workflow string, number int64) Coverage {
 	if c := b.taken[version{workflow, number}]; c != nil {
 		return *c
@@ -113,7 +112,7 @@ func (p *Pulse) begin() {
 	})
 }
 
-// follow reads events until ctx ends, nobody looks any more, or it fails.
+// follow reads events until ctx ends, requests stop, or it fails.
 func (p *Pulse) follow(ctx context.Context) error {
 	js, err := p.open()
 	if err != nil {
@@ -141,7 +140,7 @@ func (p *Pulse) follow(ctx context.Context) error {
 	}
 }
 
-// next is the next event, or none for a while.
+// next returns the next event, or none for a while.
 func (p *Pulse) next(ctx context.Context, watcher *bus.Watcher) (bus.Message, error) {
 	wait, cancel := context.WithTimeout(ctx, looked/10)
 	defer cancel()
@@ -152,7 +151,7 @@ func (p *Pulse) next(ctx context.Context, watcher *bus.Watcher) (bus.Message, er
 	return m, err
 }
 
-// restart forgets what an earlier reader has seen: the next one begins in the past.
+// restart drops the events of an earlier reader: the next one begins in the past.
 func (p *Pulse) restart(complete bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,7 +181,7 @@ func (p *Pulse) take(m bus.Message, caughtUp bool) {
 	b.Stored(e.Time, m.Time)
 }
 
-// idle reports whether nobody has looked for long, and ends the reader then.
+// idle reports whether there was no request for long, and ends the reader then.
 func (p *Pulse) idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,7 +193,7 @@ func (p *Pulse) idle() bool {
 	return true
 }
 
-// newest is the last sequence of the stream, 0 for none.
+// newest returns the last sequence of the stream, 0 for none.
 func newest(ctx context.Context, js jetstream.JetStream) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

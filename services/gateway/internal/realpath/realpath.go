@@ -1,6 +1,5 @@
-// Package realpath finds what the files are really called that an agent names,
-// where they are on this machine: an interrupt's pattern is meant for the file,
-// whatever links lead to it (S3.8, S4.1).
+// Package realpath finds the real names of files that an agent names, where they are on
+// this machine: an interrupt's pattern is meant for the file, by any link (S3.8, S4.1).
 package realpath
 
 import (
@@ -10,8 +9,8 @@ import (
 	"strings"
 )
 
-// Of is the name of a file without symbolic links, and as its folder writes
-// it. Of a file that is not there, also one that a link leads to, that of its folder counts.
+// Of returns the name of a file without symbolic links, and as its folder writes it. Of a
+// file that is not there, also one that a link leads to, that of its folder counts.
 func Of(name string) string {
 	name = resolved(filepath.FromSlash(name), 0)
 	if runtime.GOOS == "darwin" { // Linux takes no other name, and on Windows EvalSymlinks has seen to it
@@ -20,7 +19,7 @@ func Of(name string) string {
 	return filepath.ToSlash(name)
 }
 
-// longest is how many links are followed that lead to nothing.
+// longest is how many links are followed to missing files.
 const longest = 40
 
 func resolved(name string, followed int) string {
@@ -45,8 +44,8 @@ func resolved(name string, followed int) string {
 	return filepath.Clean(name)
 }
 
-// asWritten is a name as its folders write it, where file systems take upper and
-// lower case for the same. list names what is in a folder.
+// asWritten returns a name as its folders write it, where file systems take upper and
+// lower case for the same. list names the entries of a folder.
 func asWritten(name string, list func(dir string) []string) string {
 	dir := filepath.Dir(name)
 	if dir == name {
@@ -69,15 +68,15 @@ func asWritten(name string, list func(dir string) []string) string {
 func listed(dir string) []string {
 	f, err := os.Open(dir)
 	if err != nil {
-		return nil // what cannot be seen keeps its name
+		return nil // an unreadable folder's entry keeps its name
 	}
 	defer f.Close()
 	names, _ := f.Readdirnames(-1) // as far as they can be read
 	return names
 }
 
-// Within is a real name as it is written relative to a workspace when the file
-// lies in it, whatever name the workspace goes by; otherwise it stays as it is.
+// Within returns a real name as it is written relative to a workspace when the file lies
+// in it, by any name of the workspace; otherwise it stays as it is.
 func Within(workspace, real string) string {
 	if workspace == "" {
 		return real

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Result is the result of a request, as its server wrote it. Only what is added or removed
-// differs from that.
+// Result is the result of a request, as its server wrote it. Only additions and removals
+// differ from that.
 type Result struct{ members []Member }
 
 // ReadResult reads a result, which must be an object.
@@ -89,7 +89,7 @@ func Text(element json.RawMessage) (string, bool) {
 	return textOf(raw), true
 }
 
-// textOf is a JSON text; empty for anything else.
+// textOf returns a JSON text; empty for anything else.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
@@ -178,7 +178,7 @@ func (r *Result) RemoveMeta(which func(name string) bool) {
 		}
 		inner, err := Members(m.Value)
 		if err != nil {
-			continue // it is not an object, and says nothing
+			continue // it is not an object, and has no value
 		}
 		kept := inner[:0:0]
 		for _, one := range inner {

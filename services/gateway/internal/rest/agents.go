@@ -36,7 +36,7 @@ func (e *edge) agentRoutes() {
 		params: []param{name, ifNoneMatchParam}, answers: one, serve: e.getAgent,
 	})
 	e.add(route{
-		method: http.MethodPut, path: path, id: "replaceAgent", summary: "Replace what an agent is",
+		method: http.MethodPut, path: path, id: "replaceAgent", summary: "Replace the definition of an agent",
 		about:  "Sessions that have started from it stay as they are.",
 		params: []param{name, ifMatch}, body: jsonBody, request: reflect.TypeFor[jsonview.AgentSpec](), answers: one, serve: taking(e.replaceAgent),
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// docsPage shows the OpenAPI document to people. It needs no script and loads nothing.
+// docsPage shows the OpenAPI document to people. It needs no script and loads no files.
 //
 //go:embed apidocs.html
 var docsPage string
@@ -36,8 +36,8 @@ type (
 		Request                          *docsValue
 		Answers                          []docsValue
 	}
-	// docsValue is a parameter, a body or a member: Type names what it is, and Schema the
-	// schema that says more of it.
+	// docsValue is a parameter, a body or a member: Type names its type, and Schema the
+	// schema with the details.
 	docsValue struct {
 		Name, In, Status, About, Type, Schema, Example string
 		Required                                       bool
@@ -49,7 +49,7 @@ type (
 	}
 )
 
-// docsText is the page. It panics when it cannot be made, which is a defect of this
+// docsText returns the page. It panics when it cannot be made, which is a defect of this
 // package.
 func docsText(api huma.API) []byte {
 	var page bytes.Buffer
@@ -101,7 +101,7 @@ func docsOperationOf(path string, op *huma.Operation) docsOperation {
 	return d
 }
 
-// bodyOf is the JSON of a body, or else its first other type.
+// bodyOf returns the JSON of a body, or else its first other type.
 func bodyOf(content map[string]*huma.MediaType) docsValue {
 	types := slices.Sorted(maps.Keys(content))
 	if len(types) == 0 {
@@ -129,7 +129,7 @@ func docsSchemaOf(name string, s *huma.Schema) docsSchema {
 	return d
 }
 
-// typeOf is what a schema says in a word, and the schema that it refers to, if any.
+// typeOf returns a schema's type in a word, and the schema that it refers to, if any.
 func typeOf(s *huma.Schema) (what, schema string) {
 	switch {
 	case s == nil:

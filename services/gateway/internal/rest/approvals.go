@@ -26,15 +26,15 @@ type ApprovalList struct {
 	NextPageToken string              `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
-// ApproveRequest agrees to exactly what was shown.
+// ApproveRequest agrees to the exact action that was shown.
 type ApproveRequest struct {
 	Note       string         `json:"note,omitzero" doc:"For the agent, and for the record."`
-	EditedData jsontext.Value `json:"edited_data,omitzero" doc:"Replaces the data of what is asked for."`
+	EditedData jsontext.Value `json:"edited_data,omitzero" doc:"Replaces the data of the request."`
 	Lease      *LeaseTerms    `json:"lease,omitzero" doc:"Of a tool call that a policy asks about: later calls like it pass too, for a while."`
-	Digest     string         `json:"digest,omitzero" doc:"The digest that was shown: 409 when it is another by now. It may be absent as long as nobody has edited the data."`
+	Digest     string         `json:"digest,omitzero" doc:"The digest that was shown: 409 when it is another by now. It may be absent as long as the data is not edited."`
 }
 
-// LeaseTerms are what passes besides the call that was asked about.
+// LeaseTerms describe the calls that pass besides the one that was asked about.
 type LeaseTerms struct {
 	Pattern string `json:"pattern" doc:"An entry of allowed_commands, which the command that was asked about must match too. Of a tool that runs no command lines, a pattern of its input in canonical JSON, with * and ?."`
 	Calls   int64  `json:"calls,omitzero" doc:"Calls that it admits. Give calls, minutes or both; what is absent is the most that the configuration allows."`
@@ -53,7 +53,7 @@ type DecideRequest struct {
 	Items   []DecideItem `json:"items" minItems:"1" maxItems:"100" doc:"The approvals, each once: of one kind, asked by the same rule of the same version of a policy for the same tool, or the same event in the same state of the same version of a workflow."`
 }
 
-// DecideItem is an approval, and what the approver was shown.
+// DecideItem is an approval, and the digest that the approver was shown.
 type DecideItem struct {
 	ApprovalID string `json:"approval_id"`
 	Digest     string `json:"digest" doc:"The digest that was shown."`
@@ -104,7 +104,7 @@ func (e *edge) approvalRoutes() {
 	})
 }
 
-// answerApproval is the approval of a response.
+// answerApproval returns the approval of a response.
 func answerApproval[R interface{ GetApproval() *approvalv1.Approval }](resp R, err error) (*answer, error) {
 	return shown(resp.GetApproval(), err, jsonview.ApprovalOf)
 }
@@ -149,7 +149,7 @@ func pending(a *approvalv1.Approval) bool {
 	return a.GetStatus() == approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING
 }
 
-// awaitDecision is the approval as it is decided, or as it stands when the time is
+// awaitDecision returns the approval as it is decided, or as it stands when the time is
 // over or the server drains.
 func (e *edge) awaitDecision(ctx context.Context, now *approvalv1.Approval, wait time.Duration) (*approvalv1.Approval, error) {
 	waiting, cancel := context.WithTimeout(ctx, wait)

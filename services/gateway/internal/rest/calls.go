@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// OpenCallList are the calls of a run whose outcome nobody has reported, oldest first.
+// OpenCallList are the calls of a run without a reported outcome, oldest first.
 type OpenCallList struct {
 	Calls []jsonview.OpenCall `json:"calls"`
 }
@@ -27,7 +27,7 @@ type SettledCall struct {
 
 func (e *edge) openCallRoutes() {
 	e.add(route{
-		method: http.MethodGet, path: "/v1/runs/{id}/calls", id: "listOpenCalls", summary: "List the calls whose outcome nobody has reported",
+		method: http.MethodGet, path: "/v1/runs/{id}/calls", id: "listOpenCalls", summary: "List the calls without a reported outcome",
 		about:   "Of workflows with effect_deadline, and of the run's whole family. At most 256.",
 		params:  []param{inPath("id", "Id of the run.")},
 		fields:  map[string]string{"run_id": "id"},

@@ -56,7 +56,7 @@ func (e *edge) componentRoutes() {
 	})
 }
 
-// answerComponent is the component of a response with its version as the entity tag.
+// answerComponent returns the component of a response with its version as the entity tag.
 func answerComponent[R interface{ GetComponent() *statev1.Component }](resp R, err error) (*answer, error) {
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (e *edge) executionRoutes() {
 	})
 }
 
-// answerExecution is the execution of a response.
+// answerExecution returns the execution of a response.
 func answerExecution[R interface{ GetExecution() *statev1.Execution }](resp R, err error) (*answer, error) {
 	return shown(resp.GetExecution(), err, jsonview.ExecutionOf)
 }

@@ -31,10 +31,10 @@ type DecisionList struct {
 // DecisionDetail is one decision, and why it was made where that was asked for.
 type DecisionDetail struct {
 	jsonview.DecisionRecord
-	Explanation *jsonview.Explanation `json:"explanation,omitzero" doc:"With explain: computed again from what was recorded, with the limits as they are now."`
+	Explanation *jsonview.Explanation `json:"explanation,omitzero" doc:"With explain: computed again from the record, with the limits as they are now."`
 }
 
-// Verification is what the verification of the log has found.
+// Verification is the result of verifying the log.
 type Verification struct {
 	OK            bool                   `json:"ok" doc:"True when every chain of this page is."`
 	Chains        []jsonview.ChainReport `json:"chains"`
@@ -53,7 +53,7 @@ func (e *edge) decisionRoutes() {
 			{name: "not_decision", in: "query", about: "None of these; several by commas, or by repeating it.", repeated: true},
 			{name: "code", in: "query", about: "Only decisions for this reason.", values: codeNames()},
 			inQuery("tool", "Only decisions on this tool."), inQuery("workflow", "Only decisions on calls in runs of this workflow."),
-			inQuery("policy", "Only what this policy has decided."), inQuery("principal", "Only decisions on calls that this principal made."),
+			inQuery("policy", "Only decisions of this policy."), inQuery("principal", "Only decisions on calls that this principal made."),
 			inQuery("after", "The same as since."),
 			inQuery("since", "Only decisions from this time on: RFC 3339, or how long ago, e.g. 24h."),
 			inQuery("before", "Only decisions before this time: RFC 3339, or how long ago."),
@@ -70,13 +70,13 @@ func (e *edge) decisionRoutes() {
 			inPath("call_id", "Id of the call."),
 			inQuery("session_id", "With - for the run: the session that made the call."),
 			intQuery("sequence", "The record's place in its partition, where it is known: then it is found at once, however old it is."),
-			{name: "explain", in: "query", about: "With true, add why it was decided so, and what would have allowed the call.", values: []string{"true", "false"}},
+			{name: "explain", in: "query", about: "With true, add the reasons, and how the call would have been allowed.", values: []string{"true", "false"}},
 		},
 		answers: answers[DecisionDetail](http.StatusOK), serve: e.decision,
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/v1/audit/verify", id: "verifyDecisions", summary: "Verify the log of decisions",
-		about: "Recomputes the hash chains and answers what is wrong: a changed, missing or reordered record.",
+		about: "Recomputes the hash chains and returns the problems: a changed, missing or reordered record.",
 		params: []param{
 			inQuery("partition", "Only the decisions of this root run."), pageTokenParam,
 		},
@@ -189,8 +189,8 @@ func (e *edge) listDecisions(ctx context.Context, req *policyv1.ListDecisionsReq
 	return e.Decisions.ListDecisions(ctx, req)
 }
 
-// decisionLines writes every decision from a page on. A failure after the first
-// page breaks the answer off, so that what came is not taken for all.
+// decisionLines writes every decision from a page on. A failure after the first page
+// breaks the answer off, so that the part is not taken for all.
 func (e *edge) decisionLines(c *call, req *policyv1.ListDecisionsRequest) error {
 	if req.GetPageSize() == 0 {
 		req.PageSize = linesPage
@@ -219,7 +219,7 @@ func (e *edge) decisionLines(c *call, req *policyv1.ListDecisionsRequest) error 
 		}
 		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // not every writer can
 		if _, err := c.w.Write(lines.Bytes()); err != nil || resp.GetNextPageToken() == "" || c.r.Method == http.MethodHead {
-			return nil // the client went away: nobody to tell
+			return nil // the client went away: no reader is left
 		}
 		_ = control.Flush() // not every writer can
 		req.PageToken = resp.GetNextPageToken()

@@ -28,7 +28,7 @@ const (
 	contentEvents     = "text/event-stream"
 )
 
-// media are the types that a body may have, and those that they go by, too.
+// media returns the types that a body may have, and those that they go by, too.
 func (b bodyRule) media() (types, also []string) {
 	switch b {
 	case definitionBody:
@@ -69,7 +69,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	}
 }
 
-// mediaType is the request's media type, or a 415 that says what is accepted.
+// mediaType returns the request's media type, or a 415 that names the accepted ones.
 func mediaType(r *http.Request, rule bodyRule) (string, error) {
 	types, also := rule.media()
 	unsupported := newProblem(http.StatusUnsupportedMediaType, codeUnsupportedMediaType,
@@ -99,8 +99,8 @@ func mediaType(r *http.Request, rule bodyRule) (string, error) {
 // keep their bytes; they may nest as deep as a document may.
 func decode[T any](body []byte) (T, error) { return decodeAround[T](body, 1) }
 
-// decodeAround is decode of a body that has that many levels around the user's
-// document.
+// decodeAround does the work of decode for a body that has that many levels around the
+// user's document.
 func decodeAround[T any](body []byte, levels int) (T, error) {
 	var into T
 	if err := strict(body, levels); err != nil {
@@ -116,8 +116,8 @@ func decodeAround[T any](body []byte, levels int) (T, error) {
 	return into, nil
 }
 
-// strict is a 400 unless a body, which was read within its limit, is strictly
-// valid JSON that nests no deeper than a document with that many levels around it.
+// strict returns a 400 unless a body, which was read within its limit, is strictly valid
+// JSON that nests no deeper than a document with that many levels around it.
 func strict(body []byte, levels int) error {
 	_, problems := document.ParseAll(body, document.Limits{Bytes: maxDocumentBody, Depth: maxDepth + levels})
 	if len(problems) > 0 {
@@ -126,7 +126,7 @@ func strict(body []byte, levels int) error {
 	return nil
 }
 
-// badText is a 400 with all that is wrong with a text.
+// badText returns a 400 with all that is wrong with a text.
 func badText(problems document.Problems) error {
 	details := make([]ProblemDetail, len(problems))
 	for i, p := range problems {
@@ -135,7 +135,7 @@ func badText(problems document.Problems) error {
 	return badBody(fault.InvalidJSON, details...)
 }
 
-// mistake says in the caller's terms what json could not decode.
+// mistake describes json's error in the caller's terms.
 func mistake(err error) ProblemDetail {
 	var semantic *json.SemanticError
 	if !errors.As(err, &semantic) {

@@ -19,8 +19,8 @@ import (
 
 // Event is one event of the stream.
 type Event struct {
-	// Seq is the event's place in the stream, from 1; 0 for one that nobody can
-	// resume after.
+	// Seq is the event's place in the stream, from 1; 0 for one that cannot be resumed
+	// after.
 	Seq uint64
 	// Subject it was published on, e.g. interlock.default.run.run_01j.started.
 	Subject string
@@ -91,7 +91,7 @@ func (e *edge) streamEvents(c *call) error {
 	return e.serveFeed(c, func(ctx context.Context) (*feed, error) { return e.subjectFeed(ctx, namespace, filter, from) })
 }
 
-// namespaceOr is the namespace, or else the default one.
+// namespaceOr returns the namespace, or else the default one.
 func namespaceOr(namespace string) string { return cmp.Or(namespace, rpc.DefaultNamespace) }
 
 // subjectFeed follows the events whose subject matches the filter, from a sequence
@@ -121,8 +121,8 @@ func (e *edge) subjectFeed(ctx context.Context, namespace, filter string, from u
 	}}, nil
 }
 
-// mayRead asks the engine whether the caller may read runs of the namespace:
-// anyone who may, may watch them, and what no tree owns. The event source itself knows no callers.
+// mayRead asks the engine whether the caller may read runs of the namespace: anyone who may, may
+// watch them, and entities that no tree owns. The event source itself knows no callers.
 func (e *edge) mayRead(ctx context.Context, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -130,7 +130,7 @@ func (e *edge) mayRead(ctx context.Context, namespace string) error {
 	return err
 }
 
-// inNamespace is the context of calls for a namespace.
+// inNamespace returns the context of calls for a namespace.
 func inNamespace(ctx context.Context, namespace string) context.Context {
 	md, _ := metadata.FromOutgoingContext(ctx)
 	md = md.Copy()
@@ -138,7 +138,7 @@ func inNamespace(ctx context.Context, namespace string) context.Context {
 	return metadata.NewOutgoingContext(ctx, md)
 }
 
-// lastEvent is the id of the last event that the client has seen, if it says so.
+// lastEvent returns the id of the last event that the client has seen, if it says so.
 func (c *call) lastEvent() (id uint64, given bool, err error) {
 	name, text := headerLastEvent, c.header(headerLastEvent)
 	if text == "" {
@@ -157,8 +157,8 @@ func (c *call) lastEvent() (id uint64, given bool, err error) {
 // subjectToken is one token, percent-encoded where it has to be (docs/events.md).
 var subjectToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_%-]+$`) })
 
-// subjectFilter is a filter that cannot leave the namespace. One that does not
-// begin at the root is taken to be within the namespace.
+// subjectFilter returns a filter that cannot leave the namespace. One that does not begin
+// at the root is taken to be within the namespace.
 func subjectFilter(namespace, subject string) (string, error) {
 	prefix := subjectRoot + "." + namespace + "."
 	if subject == "" {

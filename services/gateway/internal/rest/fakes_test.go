@@ -218,7 +218,7 @@ func houseBehind(t testing.TB, door access.Guard, change ...func(*Config)) *hous
 	cfg := Config{
 		Workflows: enginev1.NewWorkflowServiceClient(s), Runs: enginev1.NewRunServiceClient(s), Processes: enginev1.NewProcessServiceClient(s),
 		Policy: policyv1.NewPolicyEnforcerServiceClient(s), Policies: policyv1.NewPolicyServiceClient(s),
-		Decisions: policyv1.NewDecisionServiceClient(s), Approvals: approvalv1.NewApprovalServiceClient(s),
+		Decisions: policyv1.NewDecisionServiceClient(s), Upstreams: policyv1.NewUpstreamServiceClient(s), Approvals: approvalv1.NewApprovalServiceClient(s),
 		Schemas: statev1.NewSchemaServiceClient(s), States: statev1.NewStateServiceClient(s), Sessions: statev1.NewSessionServiceClient(s),
 		Tasks: statev1.NewTaskServiceClient(s), Components: statev1.NewComponentServiceClient(s), Agents: statev1.NewAgentServiceClient(s),
 		Definitions: map[string][]byte{

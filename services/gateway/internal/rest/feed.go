@@ -11,14 +11,13 @@ import (
 const (
 	// streamWriteTimeout bounds the writing of one event to one client.
 	streamWriteTimeout = 10 * time.Second
-	// reconnectAfter is what clients are told to wait before they come back, in
-	// milliseconds.
+	// reconnectAfter is the wait of clients before they come back, in milliseconds.
 	reconnectAfter = 2000
 )
 
-// feed is something that happens live, which somebody follows.
+// feed is a live stream of events.
 type feed struct {
-	// events is closed when nothing more comes.
+	// events is closed at its end.
 	events <-chan Event
 	// allowed says whether the caller may still follow it; any doubt is an error.
 	allowed func(context.Context) error

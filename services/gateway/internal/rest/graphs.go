@@ -84,7 +84,7 @@ func graphOf(definition []byte) (*answer, error) {
 	return ok(diagram.Workflow(def).Graph()), nil
 }
 
-// unreadable is a registered definition that this program does not understand.
+// unreadable returns a registered definition that this program does not understand.
 func unreadable(problems document.Problems) error {
 	return fault.New(fault.Internal, "the registered definition cannot be read: %s", problems[0].Message)
 }

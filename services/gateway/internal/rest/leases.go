@@ -46,8 +46,8 @@ func (e *edge) revokeLease(c *call) (*answer, error) {
 	return shown(resp.GetLease(), err, jsonview.LeaseOf)
 }
 
-// leasesOf are those of a run, as far as the caller may see them: agents may not. A run can be
-// read without them, too.
+// leasesOf returns those of a run, as far as the caller may see them: agents may not. A run
+// can be read without them, too.
 func (e *edge) leasesOf(ctx context.Context, runID string) []jsonview.CapabilityLease {
 	role := access.CallerOf(ctx).Principal.Role
 	if role != "" && !auth.Allowed(approvalv1.ApprovalService_ListLeases_FullMethodName, role) {

@@ -107,8 +107,8 @@ func (e *edge) unlockState(c *call, in UnlockStateRequest) (*answer, error) {
 	}))
 }
 
-// fencing is the token of the lock that the caller holds, which the body, the
-// header and the query may tell; 0 for none.
+// fencing returns the token of the lock that the caller holds, which the body, the header
+// and the query may have; 0 for none.
 func (c *call) fencing(asked int64) (int64, error) {
 	const parameter = "fencing_token"
 	if asked < 0 {

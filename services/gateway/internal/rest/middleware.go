@@ -53,7 +53,7 @@ func (e *edge) refuseOrigin(w http.ResponseWriter, r *http.Request) {
 		"changes from pages of another origin are refused"))
 }
 
-// begin sets what every answer has.
+// begin sets the headers of every answer.
 func (e *edge) begin(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -82,8 +82,8 @@ func (e *edge) recover(w http.ResponseWriter, r *http.Request) {
 		"internal error; the server's log has the cause"))
 }
 
-// route finds the route. What the router itself would answer in plain text, not
-// found and method not allowed, becomes a problem document.
+// route finds the route. The router's own answers in plain text, not found and method not
+// allowed, become a problem document.
 func (e *edge) route(w http.ResponseWriter, r *http.Request) {
 	found, pattern := e.mux.Handler(r)
 	// The router would redirect a path like /v1//runs; here it is just unknown.
@@ -112,8 +112,8 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
 
-// outgoing is the request's context with what the services need to know about the
-// caller, whom package access has let in.
+// outgoing returns the request's context with the caller's metadata for the services,
+// whom package access has let in.
 func (e *edge) outgoing(r *http.Request, requestID string) (context.Context, error) {
 	if access.Public(r.URL.Path) {
 		return r.Context(), nil
@@ -135,7 +135,7 @@ func (e *edge) outgoing(r *http.Request, requestID string) (context.Context, err
 	return metadata.NewOutgoingContext(r.Context(), md), nil
 }
 
-// badNamespace is a 400 that blames the parameter that names a namespace.
+// badNamespace returns a 400 that blames the parameter that names a namespace.
 func badNamespace(parameter string) *Problem {
 	return badParameter(parameter, document.CodeName,
 		"must be one name of 1 to 63 lower-case letters, digits and hyphens that does not begin with a hyphen")

@@ -12,20 +12,20 @@ import (
 type PlanMigrationRequest struct {
 	FromVersion int64             `json:"from_version" doc:"The version that runs have now."`
 	ToVersion   int64             `json:"to_version,omitempty" doc:"The version to move them to; the latest without it."`
-	States      map[string]string `json:"states,omitempty" doc:"What states of the one version are called in the other. A state that is not here keeps its name."`
+	States      map[string]string `json:"states,omitempty" doc:"The names in the other version of states of the one. A state that is not here keeps its name."`
 	MaxStates   int64             `json:"max_states,omitempty" doc:"The most pairs of conditions to compare; 20,000 without it."`
 }
 
 // MigrateRunRequest names the version to move a run to.
 type MigrateRunRequest struct {
 	ToVersion       int64             `json:"to_version" doc:"The version to move it to."`
-	States          map[string]string `json:"states,omitempty" doc:"What states of the one version are called in the other."`
+	States          map[string]string `json:"states,omitempty" doc:"The names in the other version of states of the one."`
 	Accept          string            `json:"accept,omitempty" doc:"The digest of the plan whose gains are accepted."`
 	ExpectedVersion int64             `json:"expected_version,omitempty" doc:"409 unless the run is at this version; 0 or absent for any."`
-	DryRun          bool              `json:"dry_run,omitempty" doc:"Say what would come of it, and change nothing."`
+	DryRun          bool              `json:"dry_run,omitempty" doc:"Return the outcome, without the change."`
 }
 
-// MigrateRunResponse is what came of moving a run.
+// MigrateRunResponse is the outcome of moving a run.
 type MigrateRunResponse struct {
 	Changed   bool                `json:"changed" doc:"True when the run has moved."`
 	Run       jsonview.Run        `json:"run"`
@@ -35,8 +35,8 @@ type MigrateRunResponse struct {
 
 func (e *edge) migrationRoutes() {
 	e.add(route{
-		method: http.MethodPost, path: "/v1/workflows/{name}/migration-plans", id: "planMigration", summary: "What moving runs to another version would newly allow",
-		about:  "Compares everything that a run of the one version can come to in both versions. It moves nothing.",
+		method: http.MethodPost, path: "/v1/workflows/{name}/migration-plans", id: "planMigration", summary: "The new rights that moving runs to another version would give",
+		about:  "Compares every condition of a run of the one version in both versions. It does not move runs.",
 		params: []param{inPath("name", "Name of the workflow, percent-encoded.")}, body: jsonBody, request: reflect.TypeFor[PlanMigrationRequest](),
 		fields: map[string]string{"workflow": "name"}, answers: answers[*jsonview.MigrationPlan](http.StatusOK), serve: taking(e.planMigration),
 	})

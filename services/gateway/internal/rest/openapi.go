@@ -2,7 +2,7 @@ package rest
 
 import (
 	"cmp"
-	"encoding/json" // what huma's document implements
+	"encoding/json" // for an interface of huma's document
 	"fmt"
 	"net/http"
 	"reflect"
@@ -18,7 +18,7 @@ import (
 
 const schemaPrefix = "#/components/schemas/"
 
-// openAPIConfig is a huma configuration that serves nothing by itself: no
+// openAPIConfig returns a huma configuration that serves no routes by itself: no
 // documents, no schemas, no content negotiation.
 func openAPIConfig(version string) huma.Config {
 	schemas := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
@@ -50,7 +50,7 @@ type anyJSON struct{}
 // Schema admits any JSON value.
 func (anyJSON) Schema(huma.Registry) *huma.Schema { return &huma.Schema{} }
 
-// answers is the usual case: one type, under each of the statuses.
+// answers returns the usual case: one type, under each of the statuses.
 func answers[T any](statuses ...int) map[int]reflect.Type {
 	types := make(map[int]reflect.Type, len(statuses))
 	for _, status := range statuses {
@@ -59,10 +59,10 @@ func answers[T any](statuses ...int) map[int]reflect.Type {
 	return types
 }
 
-// noContent is for routes that answer 204.
+// noContent returns the answers of routes that answer 204.
 func noContent() map[int]reflect.Type { return map[int]reflect.Type{http.StatusNoContent: nil} }
 
-// document is the route as an OpenAPI operation.
+// document returns the route as an OpenAPI operation.
 func (rt *route) document(schemas huma.Registry) *huma.Operation {
 	op := &huma.Operation{
 		Method: rt.method, Path: rt.path, OperationID: rt.id, Summary: rt.summary, Description: rt.about,
@@ -101,30 +101,31 @@ func (rt *route) document(schemas huma.Registry) *huma.Operation {
 var tags = []*huma.Tag{
 	{Name: "workflows", Description: "State machines: register, validate and read them."},
 	{Name: "simulate", Description: "Definitions tried in memory, without a run."},
-	{Name: "verify", Description: "What is true of every run of a definition."},
-	{Name: "receipts", Description: "What a run did, signed for anybody to check."},
-	{Name: "runs", Description: "Runs of workflows: start and drive them, ask whether a tool call is allowed, report what came of it."},
+	{Name: "verify", Description: "Properties of every run of a definition."},
+	{Name: "receipts", Description: "The acts of a run, signed, for checks by others."},
+	{Name: "runs", Description: "Runs of workflows: start and drive them, ask whether a tool call is allowed, report the outcome."},
 	{Name: "processes", Description: "Questions with answers, one after the other."},
-	{Name: "policies", Description: "Rules by capability, with limits and budgets, and what they are attached to."},
+	{Name: "policies", Description: "Rules by capability, with limits and budgets, and their attachments."},
 	{Name: "decisions", Description: "The log of decisions on tool calls."},
 	{Name: "audit", Description: "Proof that the log of decisions was not changed."},
-	{Name: "approvals", Description: "What humans are asked, and what they decide."},
-	{Name: "leases", Description: "What approvers let pass without another question, for a while."},
+	{Name: "approvals", Description: "Questions to humans, and their decisions."},
+	{Name: "upstreams", Description: "Tools of MCP servers behind the gate, and their changes."},
+	{Name: "leases", Description: "Leases of approvers, by which calls pass without another question for a while."},
 	{Name: "sessions", Description: "Agents, and the trees that they form."},
-	{Name: "tasks", Description: "What runners have to do for sessions."},
+	{Name: "tasks", Description: "Tasks of runners for sessions."},
 	{Name: "workflow-schemas", Description: "JSON Schemas of shared states."},
 	{Name: "workflow-states", Description: "Documents that the sessions of a tree share."},
 	{Name: "components", Description: "Typed values of an execution, a session or a subject."},
-	{Name: "agents", Description: "What sessions start from: model, instructions, workflow, policy and components."},
-	{Name: "events", Description: "What happens, live."},
+	{Name: "agents", Description: "Agents that sessions start from: model, instructions, workflow, policy and components."},
+	{Name: "events", Description: "Live events."},
 	{Name: "ws", Description: "The same over a WebSocket."},
-	{Name: "stats", Description: "What is going on now, and what needs a human."},
-	{Name: "principals", Description: "Who did what."},
+	{Name: "stats", Description: "Present activity, and open questions to humans."},
+	{Name: "principals", Description: "Acts by principal."},
 	{Name: "system", Description: "How the server is, for people who look."},
 	{Name: "server", Description: "The server itself. These need no token."},
 }
 
-// tag groups operations by what they are about.
+// tag groups operations by their object.
 func (rt *route) tag() string {
 	if access.Public(rt.path) {
 		return "server"
@@ -229,7 +230,7 @@ var objects = map[string]bool{
 	"Approval.subject": true, "TrialRun.context": true, "SimulateRequest.definition": true,
 }
 
-// finishOpenAPI corrects what reflection cannot know.
+// finishOpenAPI corrects parts that reflection cannot know.
 func finishOpenAPI(api huma.API) {
 	for name, schema := range api.OpenAPI().Components.Schemas.Map() {
 		request := strings.HasSuffix(name, "Request")
@@ -253,8 +254,8 @@ func finishOpenAPI(api huma.API) {
 	}
 }
 
-// openAPIText is the document. It panics when the document cannot be encoded, which is a
-// defect of this package.
+// openAPIText returns the document. It panics when the document cannot be encoded, which
+// is a defect of this package.
 func openAPIText(api huma.API) []byte {
 	addExamples(api.OpenAPI())
 	text, err := json.Marshal(api.OpenAPI())

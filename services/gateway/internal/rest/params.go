@@ -55,12 +55,12 @@ var (
 		name: headerIfNoneMatch, in: "header", about: "ETags that the caller has: 304 when one of them is current.",
 	}
 	pageSizeParam  = intQuery("page_size", "How many at most, up to 1000; 0 or absent for the default.")
-	beforeParam    = inQuery(listing.Before, "Only what is older than the thing with this id.")
+	beforeParam    = inQuery(listing.Before, "Only objects older than the one with this id.")
 	prefixParam    = inQuery(listing.Prefix, "Only those whose id begins like this.")
 	pageTokenParam = inQuery("page_token", "next_page_token of the page before.")
 )
 
-// queryNames says which query parameters a route takes.
+// queryNames describes which query parameters a route takes.
 func (rt *route) queryNames() string {
 	var names []string
 	for _, p := range rt.params {
@@ -128,13 +128,13 @@ func (rt *route) takes(name string) bool {
 // conditional reports whether the route may answer 304.
 func (rt *route) conditional() bool { return rt.takes(headerIfNoneMatch) }
 
-// path is a path parameter, decoded.
+// path returns a path parameter, decoded.
 func (c *call) path(name string) string { return c.r.PathValue(name) }
 
-// header is a request header.
+// header returns a request header.
 func (c *call) header(name string) string { return c.r.Header.Get(name) }
 
-// number is an integer query parameter between 0 and limit; 0 when absent.
+// number returns an integer query parameter between 0 and limit; 0 when absent.
 func (c *call) number(name string, limit int64) (int64, error) {
 	text := c.query.Get(name)
 	if text == "" {
@@ -143,7 +143,7 @@ func (c *call) number(name string, limit int64) (int64, error) {
 	return wholeNumber(name, text, limit)
 }
 
-// version is a version in the path or the query; 0 when it is not there.
+// version returns a version in the path or the query; 0 when it is not there.
 func (c *call) version(name, text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -155,7 +155,7 @@ func (c *call) version(name, text string) (int64, error) {
 	return n, err
 }
 
-// choice is the number of an enumeration's value that the caller names in lower
+// choice returns the number of an enumeration's value that the caller names in lower
 // case; 0 for a name that there is not.
 func choice(values map[string]int32, prefix, name string) int32 {
 	if name != strings.ToLower(name) {
@@ -164,8 +164,8 @@ func choice(values map[string]int32, prefix, name string) int32 {
 	return values[prefix+strings.ToUpper(name)]
 }
 
-// choice is the number of the value of an enumeration that a query parameter
-// names; 0 when it is absent.
+// choice returns the number of the value of an enumeration that a query parameter names;
+// 0 when it is absent.
 func (c *call) choice(name string, values map[string]int32, prefix string, known []string) (int32, error) {
 	n := choice(values, prefix, c.query.Get(name))
 	if n == 0 && c.query.Has(name) {
@@ -174,7 +174,7 @@ func (c *call) choice(name string, values map[string]int32, prefix string, known
 	return n, nil
 }
 
-// upperChoice is choice for names in upper case.
+// upperChoice does the work of choice for names in upper case.
 func (c *call) upperChoice(name string, values map[string]int32, prefix string, known []string) (int32, error) {
 	text := c.query.Get(name)
 	n := values[prefix+text]
@@ -184,12 +184,12 @@ func (c *call) upperChoice(name string, values map[string]int32, prefix string, 
 	return n, nil
 }
 
-// notOneOf is a 400 that blames a parameter that names no value of an enumeration.
+// notOneOf returns a 400 that blames a parameter that names no value of an enumeration.
 func notOneOf(name string, known []string) *Problem {
 	return badParameter(name, "ENUM", "must be one of "+strings.Join(known, ", "))
 }
 
-// duration is a query parameter like 30s; 0 when absent.
+// duration returns a query parameter like 30s; 0 when absent.
 func (c *call) duration(name string, limit time.Duration) (time.Duration, error) {
 	text := c.query.Get(name)
 	if text == "" {
@@ -205,7 +205,7 @@ func (c *call) duration(name string, limit time.Duration) (time.Duration, error)
 // momentMend says how a moment is written.
 const momentMend = "must be a time as RFC 3339 writes it, e.g. 2026-03-04T12:00:00Z, or how long ago, e.g. 24h or 7d"
 
-// moment is a time that is written like that; nil for none.
+// moment returns a time that is written like that; nil for none.
 func moment(text string, now time.Time) (at *timestamppb.Timestamp, valid bool) {
 	if text == "" {
 		return nil, true
@@ -218,7 +218,7 @@ func moment(text string, now time.Time) (at *timestamppb.Timestamp, valid bool) 
 	return at, err == nil && at.IsValid()
 }
 
-// flag is a query parameter that is true or false; false when absent.
+// flag returns a query parameter that is true or false; false when absent.
 func (c *call) flag(name string) (bool, error) {
 	text := c.query.Get(name)
 	if c.query.Has(name) && text != "true" && text != "false" {
@@ -235,7 +235,7 @@ func wholeNumber(name, text string, limit int64) (int64, error) {
 	return n, nil
 }
 
-// ifMatch is the version that the caller insists on; 0 for any.
+// ifMatch returns the version that the caller insists on; 0 for any.
 func (c *call) ifMatch() (int64, error) {
 	text := c.header(headerIfMatch)
 	if text == "" || text == "*" {
@@ -250,7 +250,7 @@ func (c *call) ifMatch() (int64, error) {
 	return n, nil
 }
 
-// etag is a version as a strong entity tag.
+// etag returns a version as a strong entity tag.
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
 // noneMatch reports whether If-None-Match lists this entity tag (RFC 9110,
@@ -287,8 +287,8 @@ func (c *call) prefix() listing.Term {
 	return listing.Term{Key: listing.Prefix, Value: c.query.Get(listing.Prefix)}
 }
 
-// several are the values of a query parameter that takes more than one: by commas, or by
-// repeating it.
+// several returns the values of a query parameter that takes more than one: by commas, or
+// by repeating it.
 func (c *call) several(name string) []string {
 	var values []string
 	for _, text := range c.query[name] {
@@ -301,7 +301,7 @@ func (c *call) several(name string) []string {
 	return values
 }
 
-// momentTerm is the term of a filter that a query parameter with a time asks for.
+// momentTerm returns the term of a filter that a query parameter with a time asks for.
 func (c *call) momentTerm(name string, now time.Time) (listing.Term, error) {
 	at, valid := moment(c.query.Get(name), now)
 	if !valid {

@@ -30,7 +30,7 @@ type PromoteRequest struct {
 	Version int64 `json:"version" doc:"The version, from 1: a shadow, or an older one again."`
 }
 
-// PolicyUsage is what the limits of a policy have counted.
+// PolicyUsage has the counts of the limits of a policy.
 type PolicyUsage struct {
 	Usages []jsonview.Usage `json:"usages"`
 }
@@ -42,7 +42,7 @@ type SimulateRequest struct {
 	RunID      string         `json:"run_id,omitzero" doc:"Only calls of this run."`
 }
 
-// Simulation is what a candidate would have decided otherwise.
+// Simulation has the decisions that a candidate would change.
 type Simulation struct {
 	Replayed  int64                      `json:"replayed" doc:"Recorded calls that were replayed."`
 	Changes   []jsonview.SimulatedChange `json:"changes" doc:"Those that would be decided otherwise, at most 1000."`
@@ -72,7 +72,7 @@ func (e *edge) policyRoutes() {
 		params: []param{pageSizeParam, pageTokenParam}, answers: answers[PolicyList](http.StatusOK), serve: e.listPolicies,
 	})
 	e.add(route{
-		method: http.MethodPost, path: "/v1/policies/simulate", id: "simulatePolicy", summary: "What would a policy have decided?",
+		method: http.MethodPost, path: "/v1/policies/simulate", id: "simulatePolicy", summary: "The decisions of a policy on recorded calls",
 		about: "Replays recorded calls. Nothing is stored.",
 		body:  jsonBody, request: reflect.TypeFor[SimulateRequest](), maxBody: maxDocumentBody,
 		answers: answers[Simulation](http.StatusOK), serve: taking(e.simulate),
@@ -91,12 +91,12 @@ func (e *edge) policyRoutes() {
 		params: []param{name}, body: jsonBody, request: reflect.TypeFor[PromoteRequest](), answers: one, serve: taking(e.promotePolicy),
 	})
 	e.add(route{
-		method: http.MethodDelete, path: path, id: "deletePolicy", summary: "Delete a policy that is attached to nothing",
+		method: http.MethodDelete, path: path, id: "deletePolicy", summary: "Delete a policy without attachments",
 		about:  "Its versions stay readable by number.",
 		params: []param{name}, answers: noContent(), serve: e.deletePolicy,
 	})
 	e.add(route{
-		method: http.MethodGet, path: path + "/usage", id: "policyUsage", summary: "What the limits of a policy have counted",
+		method: http.MethodGet, path: path + "/usage", id: "policyUsage", summary: "The counts of the limits of a policy",
 		params: []param{
 			name, inQuery("principal", "Whose usage, for limits per principal."), inQuery("session", "Whose usage, for limits per session."),
 		},
@@ -109,12 +109,12 @@ func (e *edge) policyRoutes() {
 func (e *edge) attachmentRoutes(path string, name param) {
 	params := []param{
 		name,
-		{name: "kind", in: "path", about: "What it is attached to.", values: jsonview.AttachmentKinds()},
+		{name: "kind", in: "path", about: "Its attachments.", values: jsonview.AttachmentKinds()},
 		inPath("id", "Name of the workflow, process or role, or the session's id, percent-encoded."),
 	}
 	e.add(route{
 		method: http.MethodPut, path: path, id: "attachPolicy", summary: "Make a policy judge the calls of something",
-		about:  "Of a workflow, a process, a session with all below it, or a role. Again it changes nothing.",
+		about:  "Of a workflow, a process, a session with all below it, or a role. A repeat has no effect.",
 		params: params, fields: map[string]string{"to": "id"}, answers: answers[jsonview.Policy](http.StatusOK), serve: e.attachPolicy,
 	})
 	e.add(route{
@@ -124,7 +124,7 @@ func (e *edge) attachmentRoutes(path string, name param) {
 	})
 }
 
-// answerPolicy is the policy of a response.
+// answerPolicy returns the policy of a response.
 func answerPolicy[R interface{ GetPolicy() *policyv1.Policy }](resp R, err error) (*answer, error) {
 	return shown(resp.GetPolicy(), err, jsonview.PolicyOf)
 }
@@ -181,7 +181,7 @@ func (e *edge) deletePolicy(c *call) (*answer, error) {
 	return done(e.Policies.DeletePolicy(c.ctx, &policyv1.DeletePolicyRequest{Name: c.path("name")}))
 }
 
-// attachment is what the path names.
+// attachment returns the one that the path names.
 func (c *call) attachment() (*policyv1.Attachment, error) {
 	kind := choice(policyv1.AttachmentKind_value, "ATTACHMENT_KIND_", c.path("kind"))
 	if kind == 0 {

@@ -37,9 +37,9 @@ type Problem struct {
 	// Pointer is set when exactly one place of the body is to blame.
 	Pointer *string         `json:"pointer,omitzero" doc:"JSON Pointer (RFC 6901) of the one place that is to blame."`
 	Errors  []ProblemDetail `json:"errors,omitzero" doc:"Everything that is wrong with the request."`
-	// CurrentVersion tells the loser of a version conflict what to read.
+	// CurrentVersion is the version to read after a version conflict.
 	CurrentVersion int64 `json:"current_version,omitzero" doc:"Of a version conflict: the version that there is."`
-	// Approval tells who comes too late, or may not decide, how it stands.
+	// Approval has the present status for a vote that is late or not permitted.
 	Approval *RefusedVote `json:"approval,omitzero" doc:"Of a refused vote: how the approval stands."`
 
 	header     http.Header
@@ -54,7 +54,7 @@ type ProblemDetail struct {
 	Pointer   *string `json:"pointer,omitzero" doc:"JSON Pointer (RFC 6901) into the request body; of code SCHEMA_VIOLATION into the document that breaks its schema."`
 	Parameter string  `json:"parameter,omitzero" doc:"Name of the path, query or header parameter."`
 	Code      string  `json:"code" doc:"UPPER_SNAKE, stable."`
-	Message   string  `json:"message" doc:"What is wrong and how to mend it."`
+	Message   string  `json:"message" doc:"The problem and how to fix it."`
 }
 
 // RefusedVote is why a vote on an approval was refused, and how that stands (S9.4).
@@ -94,18 +94,18 @@ func (p *Problem) at(details ...ProblemDetail) *Problem {
 	return p
 }
 
-// inBody is one thing that is wrong with the body.
+// inBody returns one thing that is wrong with the body.
 func inBody(pointer, code, message string) ProblemDetail {
 	return ProblemDetail{Pointer: &pointer, Code: code, Message: message}
 }
 
-// badBody is a 400 that blames places of the body.
+// badBody returns a 400 that blames places of the body.
 func badBody(reason fault.Reason, details ...ProblemDetail) *Problem {
-	return blame(http.StatusBadRequest, reason, details)
+	return problemAt(http.StatusBadRequest, reason, details)
 }
 
-// blame is a problem with places of the body, of which there is at least one.
-func blame(status int, reason fault.Reason, details []ProblemDetail) *Problem {
+// problemAt returns a problem with places of the body, of which there is at least one.
+func problemAt(status int, reason fault.Reason, details []ProblemDetail) *Problem {
 	detail := details[0].Message
 	if *details[0].Pointer != "" {
 		detail = *details[0].Pointer + ": " + detail
@@ -116,13 +116,13 @@ func blame(status int, reason fault.Reason, details []ProblemDetail) *Problem {
 	return newProblem(status, string(reason), detail).at(details...)
 }
 
-// badParameter is a 400 that blames a path, query or header parameter.
+// badParameter returns a 400 that blames a path, query or header parameter.
 func badParameter(name, code, message string) *Problem {
 	return newProblem(http.StatusBadRequest, string(fault.InvalidRequest), name+": "+message).
 		at(ProblemDetail{Parameter: name, Code: code, Message: message})
 }
 
-// problemOf makes a problem of any error of a route. Only what a fault shows is
+// problemOf makes a problem of any error of a route. Only the public part of a fault is
 // shown.
 func problemOf(err error, rt *route) *Problem {
 	if p, ok := err.(*Problem); ok { //nolint:errorlint // problems are never wrapped
@@ -132,7 +132,7 @@ func problemOf(err error, rt *route) *Problem {
 	p := newProblem(f.HTTPStatus(), string(f.Reason), f.Message)
 	p.cause, p.retryAfter = f, f.RetryAfter
 	if f.Reason == fault.InvalidDefinition && isTextFault(f.Violations) {
-		// 400 for what is not valid JSON, 422 for JSON that is not a workflow.
+		// 400 for invalid JSON, 422 for JSON that is not a workflow.
 		p = newProblem(http.StatusBadRequest, string(fault.InvalidJSON), f.Message)
 	}
 	for _, v := range f.Violations {
@@ -214,7 +214,7 @@ func (e *edge) writeProblem(w http.ResponseWriter, r *http.Request, p *Problem) 
 	e.writeJSON(w, r, p.Status, contentProblem, p)
 }
 
-// retryAfter is the header's value: whole seconds, at least one.
+// retryAfter returns the header's value: whole seconds, at least one.
 func retryAfter(d time.Duration) string {
 	return strconv.FormatInt(max(1, int64(math.Ceil(d.Seconds()))), 10)
 }

@@ -37,7 +37,7 @@ type StartedProcess struct {
 
 // AnswerRequest is an answer to the present question of a process.
 type AnswerRequest struct {
-	Answer          string `json:"answer,omitzero" doc:"One of the answers of the question; empty or absent to be told the question again."`
+	Answer          string `json:"answer,omitzero" doc:"One of the answers of the question; empty or absent to get the question again."`
 	Note            string `json:"note,omitzero" doc:"Why; kept in the run's history."`
 	ExpectedVersion int64  `json:"expected_version,omitzero" doc:"409 unless the run is at this version; 0 or absent for any. If-Match says the same, with 412."`
 }

@@ -26,7 +26,7 @@ Without a token:
 With Authorization: Bearer TOKEN:
   POST /v1/workflows            register a definition (JSON or YAML)
   POST /v1/workflows/validate   check one, store nothing
-  POST /v1/verify               prove what is true of every run: {"workflow": {}, "properties": {}}
+  POST /v1/verify               prove properties of every run: {"workflow": {}, "properties": {}}
   GET  /v1/workflows            .../{name}  .../{name}/versions/{n}
   POST /v1/runs                 start a run: {"workflow": "NAME"}; or give one of its branches
                                 to a session: {"run_id": "...", "branch": "...", "session_id": "..."}
@@ -46,7 +46,7 @@ With Authorization: Bearer TOKEN:
   GET  /v1/audit/verify         recomputes the hash chains of the decisions
   GET  /v1/approvals            ?status=PENDING  .../{id}?wait=30s
   POST /v1/approvals/{id}/approve  {"note": "...", "edited_data": {}, "digest": "..."}; .../reject
-  GET  /v1/leases               what approvers let pass without another question; DELETE .../{id} ends it
+  GET  /v1/leases               leases of approvers; DELETE .../{id} ends it
 
   POST /workflow-schemas        register a JSON Schema: {"name": "...", "json_schema": {}}
   POST /workflow-states         create a shared state: {"schema_name": "...", "initial_data": {}}
@@ -57,11 +57,11 @@ With Authorization: Bearer TOKEN:
   POST /workflow-states/{id}/migrate  {"schema_version": 2}
   POST /sessions                {"session_name": "...", "parent_session_name": "..."}
   GET  /sessions/{id}           .../workflow-state; POST .../stop  .../resume  .../grants
-  GET  /v1/tasks                what runners are to do
+  GET  /v1/tasks                tasks of runners
   POST /v1/components           create a state component (JSON or YAML)
   GET  /v1/components/{slug}    .../values; POST .../executions  .../executions/{id}/commit
 
-  GET  /v1/stats                what is going on now; /v1/principals  who did what
+  GET  /v1/stats                present activity; /v1/principals  acts by principal
   GET  /v1/workflows/{name}/versions/{n}/coverage  which states and transitions runs have used
   GET  /v1/events?subject=run.> live events (server-sent events)
   GET  /v1/ws                   the same over a WebSocket
@@ -75,7 +75,7 @@ type Health struct {
 	Checks health.Report `json:"checks,omitempty"`
 }
 
-// serverRoutes are those of the server itself.
+// serverRoutes adds those of the server itself.
 func (e *edge) serverRoutes() {
 	e.raw("/{$}", "text/plain; charset=utf-8", func() []byte { return []byte(index) })
 	// Few ask for the document, and to encode it takes most of the time of a start.

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/recorded"
 )
 
-// ReceiptKey is what receipts of this deployment are checked with.
+// ReceiptKey is the key that checks receipts of this deployment.
 type ReceiptKey struct {
 	KeyID  string `json:"keyid" doc:"Hex SHA-256 of the key, as receipts name it."`
 	Public string `json:"public" doc:"The public key (PEM, Ed25519)."`
@@ -36,7 +36,7 @@ type ReceiptSignature struct {
 func (e *edge) receiptRoutes() {
 	e.add(route{
 		method: http.MethodGet, path: "/v1/runs/{id}/receipt", id: "getReceipt", summary: "Receipt of a run",
-		about: "The run, its log and what decided it, in one signed file that anybody can check who has the public key. 409 where the " +
+		about: "The run, its log and its definitions, in one signed file that every holder of the public key can check. 409 where the " +
 			"deployment has no key, or the log no longer has everything.",
 		params: []param{inPath("id", "Id of the run.")}, fields: map[string]string{"run_id": "id"},
 		answers: answers[Receipt](http.StatusOK), serve: e.getReceipt,
@@ -47,7 +47,7 @@ func (e *edge) receiptRoutes() {
 	})
 }
 
-// errNoReceiptKey tells how to have one.
+// errNoReceiptKey reports how to have one.
 var errNoReceiptKey = fault.New(fault.FailedPrecondition,
 	"this deployment signs no receipts: make a key with interlock receipt keygen, and start the gateway with --receipt-key FILE")
 

@@ -16,7 +16,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
-	"github.com/interlock-run/interlock/pkg/verify"
+
+	"github.com/interlock-run/interlock/pkg/verify/conform"
 	definitions "github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/recorded"
 	"github.com/interlock-run/interlock/services/internal/replayed"
@@ -25,13 +26,13 @@ import (
 // ReplayRequest is a candidate, and which runs are driven through it.
 type ReplayRequest struct {
 	Candidate jsontext.Value   `json:"candidate" doc:"The workflow that they are driven through."`
-	Policies  []jsontext.Value `json:"policies,omitempty" doc:"Policies that judge every call in place of those that did. Without any, what policies said stays."`
+	Policies  []jsontext.Value `json:"policies,omitempty" doc:"Policies that judge every call in place of those that did. Without any, recorded decisions of policies stay."`
 	Status    string           `json:"status,omitzero" enum:"RUNNING,WAITING,AWAITING_APPROVAL,PAUSED,HELD,COMPLETED,FAILED,BLOCKED,CANCELLED" doc:"Only runs of this status."`
 	SessionID string           `json:"session_id,omitzero" doc:"Only runs that this session drives."`
 	Limit     *int64           `json:"limit,omitempty" doc:"At most this many runs, the newest first: 1 to 500; 100 without it."`
 }
 
-// Replay is what a candidate would have decided otherwise.
+// Replay has the decisions that a candidate would change.
 type Replay struct {
 	replayed.Summary
 	Stopped string `json:"stopped,omitzero" enum:"TIME,LIMIT" doc:"Set when there are runs that were not replayed: it took too long, or there are more than limit."`
@@ -48,8 +49,8 @@ const (
 
 func (e *edge) replayRoutes() {
 	e.add(route{
-		method: http.MethodPost, path: "/v1/workflows/{name}/replay", id: "replayWorkflow", summary: "What would a candidate have decided?",
-		about: "Drives recorded runs of the workflow through another definition of it, each up to the first difference: what comes after that is not known. " +
+		method: http.MethodPost, path: "/v1/workflows/{name}/replay", id: "replayWorkflow", summary: "The decisions of a candidate on recorded runs",
+		about: "Drives recorded runs of the workflow through another definition of it, each up to the first difference: later entries are not known. " +
 			"For people who may read decisions. Nothing is stored. It ends after 10 seconds with what it has. 422 with every problem when something is invalid.",
 		params: []param{inPath("name", "Name of the workflow, percent-encoded.")}, body: jsonBody, request: reflect.TypeFor[ReplayRequest](),
 		maxBody: maxDocumentBody, fields: map[string]string{"workflow": "name"}, answers: answers[Replay](http.StatusOK), serve: e.replay,
@@ -89,7 +90,7 @@ func (e *edge) replay(c *call) (*answer, error) {
 }
 
 // replayRuns replays as many runs as there is time for.
-func (e *edge) replayRuns(ctx context.Context, budget time.Duration, f replayed.Filter, most int, by *verify.Candidate) (*Replay, error) {
+func (e *edge) replayRuns(ctx context.Context, budget time.Duration, f replayed.Filter, most int, by *conform.Candidate) (*Replay, error) {
 	bounded, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
 	ids, more, err := replayed.Newest(bounded, e.Runs, f, most)
@@ -112,8 +113,9 @@ func (e *edge) replayRuns(ctx context.Context, budget time.Duration, f replayed.
 	return out, nil
 }
 
-// candidate is what runs are driven through, or a 422 with all that is wrong with it.
-func candidate(name string, in *ReplayRequest) (*verify.Candidate, error) {
+// candidate returns the definition that runs are driven through, or a 422 with all its
+// problems.
+func candidate(name string, in *ReplayRequest) (*conform.Candidate, error) {
 	if err := missing(requirement{"/candidate", len(in.Candidate) > 0}); err != nil {
 		return nil, err
 	}
@@ -142,7 +144,7 @@ func candidate(name string, in *ReplayRequest) (*verify.Candidate, error) {
 			Message: "the candidate is another workflow, " + document.Quote(compiled.Name()) + ": give it the id " + document.Quote(name) + ", whose runs it is asked for",
 		}})
 	}
-	by := &verify.Candidate{Machine: compiled.Machine}
+	by := &conform.Candidate{Machine: compiled.Machine}
 	for i, text := range in.Policies {
 		policy, problems := rules.ParsePolicy(text)
 		add("/policies/"+strconv.Itoa(i), problems)

@@ -1,9 +1,8 @@
-// Package rest is the HTTP edge of Interlock for workflows, processes, runs,
-// tool-call checks, policies and their decisions, approvals, shared state with its
-// sessions and components, and live events: it translates JSON over HTTP into the
-// gRPC contracts and back, and nothing else. It must never decide anything, keep
-// state of its own, reinterpret a user's JSON (no float64, no maps in between), or
-// show an internal error to a client.
+// Package rest is the HTTP edge of Interlock for workflows, processes, runs, tool-call
+// checks, policies and their decisions, approvals, shared state with its sessions and
+// components, and live events: it translates JSON over HTTP into the gRPC contracts and
+// back. It must never decide, keep state of its own, reinterpret a user's JSON (no
+// float64, no maps in between), or show an internal error to a client.
 package rest
 
 import (
@@ -28,7 +27,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/presence"
 )
 
-// Config is what the edge stands on. The clients of the services are required.
+// Config has the parts and settings of the edge. The clients of the services are
+// required.
 type Config struct {
 	Workflows enginev1.WorkflowServiceClient
 	Runs      enginev1.RunServiceClient
@@ -36,6 +36,7 @@ type Config struct {
 	Policy    policyv1.PolicyEnforcerServiceClient
 	Policies  policyv1.PolicyServiceClient
 	Decisions policyv1.DecisionServiceClient
+	Upstreams policyv1.UpstreamServiceClient
 	Approvals approvalv1.ApprovalServiceClient
 
 	// The state-store.
@@ -49,22 +50,22 @@ type Config struct {
 	// Events feeds /v1/events and /v1/ws, which have no events of subjects without
 	// it.
 	Events EventSource
-	// Pulse is what the latest events say, for the stats, which there are none of without it.
+	// Pulse has statistics of the latest events; without it there are no stats.
 	Pulse Pulse
-	// Identify tells whose a token is, for Events: who is bound to one session may
-	// not follow what tells of others. Nil when there are no such tokens.
+	// Identify returns the principal of a token, for Events: a caller that is bound to
+	// one session may not follow events of others. Nil when there are no such tokens.
 	Identify func(ctx context.Context, token string) (auth.Principal, error)
-	// Checks are what calls depend on. Their errors are logged, never shown.
+	// Checks are of the dependencies of calls. Their errors are logged, never shown.
 	Checks health.Checks
 	// Heard are the processes of the deployment that were heard of late, at a time.
 	Heard func(now time.Time) []presence.Heard
-	// Definitions are the JSON Schemas of what people write, by kind: workflow, policy and so
-	// on. They are served as they are.
+	// Definitions are the JSON Schemas of definitions, by kind: workflow, policy and so on.
+	// They are served as they are.
 	Definitions map[string][]byte
-	// Undecided is told of each call that was denied because it could not be decided; nil
-	// for nobody.
+	// Undecided is notified of each call that was denied because it could not be decided;
+	// nil if there is none.
 	Undecided func(error)
-	// Receipts is what receipts of runs are signed with; nil where there are none.
+	// Receipts signs receipts of runs; nil where there are none.
 	Receipts receipt.Signer
 	// Version of this build, shown in the OpenAPI document.
 	Version string
@@ -86,12 +87,12 @@ const (
 	callTimeout = 30 * time.Second
 	// checkTimeout bounds a decision: an agent waits for it before each of its calls.
 	checkTimeout = 5 * time.Second
-	// writeTimeout bounds the writing of one answer, so that a client that does
-	// not read holds nothing for long. Streams set it for each message.
+	// writeTimeout bounds the writing of one answer, so that a client that does not read
+	// holds no resources for long. Streams set it for each message.
 	writeTimeout = 30 * time.Second
 )
 
-// edge holds the routes and what they call.
+// edge holds the routes and the services that they call.
 type edge struct {
 	Config
 	mux    *http.ServeMux
@@ -113,8 +114,8 @@ func newEdge(cfg Config) (*edge, error) {
 	if cfg.Workflows == nil || cfg.Runs == nil || cfg.Processes == nil {
 		return nil, errors.New("rest: the clients Workflows, Runs and Processes are required")
 	}
-	if cfg.Policy == nil || cfg.Policies == nil || cfg.Decisions == nil || cfg.Approvals == nil {
-		return nil, errors.New("rest: the clients Policy, Policies, Decisions and Approvals are required")
+	if cfg.Policy == nil || cfg.Policies == nil || cfg.Decisions == nil || cfg.Upstreams == nil || cfg.Approvals == nil {
+		return nil, errors.New("rest: the clients Policy, Policies, Decisions, Upstreams and Approvals are required")
 	}
 	if cfg.Schemas == nil || cfg.States == nil || cfg.Sessions == nil || cfg.Tasks == nil || cfg.Components == nil || cfg.Agents == nil {
 		return nil, errors.New("rest: the clients Schemas, States, Sessions, Tasks, Components and Agents are required")
@@ -139,6 +140,7 @@ func newEdge(cfg Config) (*edge, error) {
 	e.approvalRoutes()
 	e.leaseRoutes()
 	e.openCallRoutes()
+	e.upstreamRoutes()
 	e.migrationRoutes()
 	e.replayRoutes()
 	e.receiptRoutes()

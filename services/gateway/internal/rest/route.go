@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// bodyRule says what body a route takes.
+// bodyRule is the kind of body of a route.
 type bodyRule int
 
 const (
@@ -28,7 +28,7 @@ const (
 	patchBody      // a JSON object, a JSON Patch or a JSON Merge Patch
 )
 
-// route is one operation: what it is, for the router and for OpenAPI, and the
+// route is one operation: its description, for the router and for OpenAPI, and the
 // function that serves it.
 type route struct {
 	method, path string
@@ -37,7 +37,7 @@ type route struct {
 	params       []param
 	body         bodyRule
 	request      reflect.Type // of the body's struct, when it has one
-	definition   string       // what a definitionBody is, for OpenAPI
+	definition   string       // the kind of a definitionBody, for OpenAPI
 	maxBody      int64        // in bytes; 0 for the usual limit
 	// fields are the caller's names of fields of the gRPC request, where they
 	// differ.
@@ -79,16 +79,16 @@ type answer struct {
 	warning string
 }
 
-// ok is a 200 with this body.
+// ok returns a 200 with this body.
 func ok(body any) *answer { return &answer{status: http.StatusOK, body: body} }
 
-// tagged is the answer with an entity tag.
+// tagged returns the answer with an entity tag.
 func (a *answer) tagged(etag string) *answer {
 	a.etag = etag
 	return a
 }
 
-// at is the answer with the place of what it shows: a 201 where that is new.
+// at returns the answer with the place of its object: a 201 where that is new.
 func (a *answer) at(location string, created bool) *answer {
 	a.location = location
 	if created {
@@ -97,7 +97,7 @@ func (a *answer) at(location string, created bool) *answer {
 	return a
 }
 
-// done is a 204 for a call of a service that has nothing to show.
+// done returns a 204 for a call of a service without a result.
 func done[R any](_ R, err error) (*answer, error) {
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func done[R any](_ R, err error) (*answer, error) {
 	return &answer{status: http.StatusNoContent}, nil
 }
 
-// shown is a 200 with what a call of a service has returned.
+// shown returns a 200 with the result of a call of a service.
 func shown[M, V any](m M, err error, view func(M) V) (*answer, error) {
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func shown[M, V any](m M, err error, view func(M) V) (*answer, error) {
 	return ok(view(m)), nil
 }
 
-// versionPath is the path of one version of what has a name.
+// versionPath returns the path of one version of a named object.
 func versionPath(base, name string, version int64) string {
 	return base + "/" + url.PathEscape(name) + "/versions/" + strconv.FormatInt(version, 10)
 }
@@ -181,7 +181,7 @@ func (e *edge) dispatch(rt *route, w http.ResponseWriter, r *http.Request) {
 	e.writeJSON(w, r, reply.status, contentJSON, reply.body)
 }
 
-// prepare checks what cannot cross gRPC, and reads the body.
+// prepare checks the parts that cannot cross gRPC, and reads the body.
 func (e *edge) prepare(rt *route, c *call) error {
 	ctx, err := e.outgoing(c.r, c.w.Header().Get(headerRequestID))
 	if err != nil {
@@ -229,11 +229,11 @@ func (e *edge) writeJSON(w http.ResponseWriter, r *http.Request, status int, con
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // not every writer can
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(text) // the client went away: nobody to tell
+		_, _ = w.Write(text) // the client went away: no reader is left
 	}
 }
 
-// encode is the JSON text of a body, with a line end; text that is JSON already
+// encode returns the JSON text of a body, with a line end; text that is JSON already
 // stays as it is.
 func encode(body any) ([]byte, error) {
 	if text, isJSON := body.(jsontext.Value); isJSON {

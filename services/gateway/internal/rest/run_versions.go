@@ -51,8 +51,8 @@ type StateLimits struct {
 func (e *edge) runVersionRoutes() {
 	e.add(route{
 		method: http.MethodGet, path: "/v1/runs/{id}/versions/{n}", id: "getRunVersion", summary: "A run as it was",
-		about: "What its history gives when it is played again by the version of the workflow that it is pinned to. " +
-			"What was counted is not in it. 404 when the start of the history is no longer kept.",
+		about: "The result of its history when it is played again by the version of the workflow that it is pinned to. " +
+			"Counts are not in it. 404 when the start of the history is no longer kept.",
 		params:  []param{inPath("id", "Id of the run."), {name: "n", in: "path", about: "The version of the run, from 1.", integer: true}},
 		answers: answers[RunVersion](http.StatusOK), serve: e.runVersion,
 	})

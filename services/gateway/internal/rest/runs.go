@@ -27,7 +27,7 @@ type StartRunRequest struct {
 	Context   jsontext.Value `json:"context,omitzero" doc:"A JSON object that merges over the workflow's context."`
 	Workspace string         `json:"workspace,omitzero" doc:"Root that file globs are relative to."`
 	Resume    bool           `json:"resume,omitzero" doc:"Resume the newest paused run of this workflow instead, when there is one; then the status is 200."`
-	Branch    string         `json:"branch,omitzero" doc:"Start nothing, and give this branch of a run's fork to the session, with status 200: what the session does from then on is judged in that branch alone."`
+	Branch    string         `json:"branch,omitzero" doc:"Start nothing, and give this branch of a run's fork to the session, with status 200: later acts of the session are judged in that branch alone."`
 	RunID     string         `json:"run_id,omitzero" doc:"The run that has the branch; or else the caller's only run of the workflow that has it."`
 }
 
@@ -37,7 +37,8 @@ type TransitionRequest struct {
 	Data            jsontext.Value `json:"data,omitzero" doc:"A JSON object that merges into the context after the transition."`
 	ExpectedVersion int64          `json:"expected_version,omitzero" doc:"409 unless the run is at this version; 0 or absent for any. If-Match says the same, with 412."`
 	Branch          string         `json:"branch,omitzero" doc:"The branch of the run's fork that the event is for; by default the one that unbound callers work in."`
-	DryRun          bool           `json:"dry_run,omitzero" doc:"Decide, and do nothing of it: the run of the answer is as it would be, and stays as it is. approval_id is dry_run where humans would be asked."`
+	DryRun          bool           `json:"dry_run,omitzero" doc:"Only decide: the run of the answer is as it would be, and stays as it is. approval_id is dry_run where humans would be asked."`
+	Tree            string         `json:"tree,omitzero" maxLength:"128" doc:"Digest of the workspace's files now, from a caller that observes; from any other it is ignored."`
 }
 
 // ForceStateRequest jumps to any state.
@@ -55,7 +56,7 @@ type TransitionResponse struct {
 	Run        jsonview.Run        `json:"run" doc:"The run whose rules are in force now: after an invoke the child, after the child's end the run that continues."`
 	Rejection  *jsonview.Rejection `json:"rejection,omitzero"`
 	ApprovalID string              `json:"approval_id,omitzero" doc:"Set when the transition waits for an approval."`
-	Note       string              `json:"note,omitzero" doc:"Why an accepted event has changed nothing."`
+	Note       string              `json:"note,omitzero" doc:"Why an accepted event has had no effect."`
 }
 
 // ReasonRequest says why.
@@ -63,7 +64,7 @@ type ReasonRequest struct {
 	Reason string `json:"reason,omitzero" doc:"Kept in the run's history."`
 }
 
-// EmptyRequest is an empty object, or nothing.
+// EmptyRequest is an empty object, or an empty body.
 type EmptyRequest struct{}
 
 // RunList is one page of runs, newest first.
@@ -152,7 +153,7 @@ func (e *edge) runRoutes() {
 	}
 }
 
-// answerRun is the run of a response with its version as the entity tag.
+// answerRun returns the run of a response with its version as the entity tag.
 func answerRun[R interface{ GetRun() *enginev1.Run }](resp R, err error) (*answer, error) {
 	if err != nil {
 		return nil, err
@@ -160,8 +161,8 @@ func answerRun[R interface{ GetRun() *enginev1.Run }](resp R, err error) (*answe
 	return ok(jsonview.RunOf(resp.GetRun())).tagged(etag(resp.GetRun().GetVersion())), nil
 }
 
-// tagOf is the entity tag of the run that the path names; none when the answer
-// shows another, one that it has invoked or that waits for it.
+// tagOf returns the entity tag of the run that the path names; none when the answer shows
+// another, one that it has invoked or that waits for it.
 func (c *call) tagOf(r *enginev1.Run) string {
 	if r.GetRunId() != c.path("id") {
 		return ""
@@ -236,7 +237,8 @@ func runList(r *enginev1.ListRunsResponse) RunList {
 // mostIDs is how many runs one request may name.
 const mostIDs = 1000
 
-// listThese is a page of those of some runs that a request asks for; they are newest first.
+// listThese returns a page of those of some runs that a request asks for; they are newest
+// first.
 func (e *edge) listThese(c *call, req *enginev1.ListRunsRequest, ids []string) (*answer, error) {
 	ids = slices.DeleteFunc(ids, func(id string) bool { return c.token != "" && id >= c.token })
 	more := ""
@@ -255,7 +257,7 @@ func (e *edge) listThese(c *call, req *enginev1.ListRunsRequest, ids []string) (
 	})
 }
 
-// runsRequest is the list that the query asks for.
+// runsRequest returns the list that the query asks for.
 func (c *call) runsRequest(now time.Time) (*enginev1.ListRunsRequest, error) {
 	status, err := c.upperChoice("status", enginev1.RunStatus_value, "RUN_STATUS_", jsonview.StatusNames())
 	if err != nil {
@@ -320,7 +322,7 @@ func (e *edge) cancelRun(c *call, in ReasonRequest) (*answer, error) {
 	}))
 }
 
-// History is one page of what happened to a run, oldest first.
+// History is one page of the changes of a run, oldest first.
 type History struct {
 	Entries          []jsonview.HistoryEntry `json:"entries"`
 	NextAfterVersion int64                   `json:"next_after_version" doc:"after of the next page; 0 with next_after_result at the end."`

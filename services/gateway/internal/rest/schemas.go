@@ -86,7 +86,7 @@ func (e *edge) listSchemaVersions(c *call) (*answer, error) {
 	}))
 }
 
-// answerSchemas is a page of schemas of a response.
+// answerSchemas returns a page of schemas of a response.
 func answerSchemas[R interface {
 	GetSchemas() []*statev1.Schema
 	GetNextPageToken() string

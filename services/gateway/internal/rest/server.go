@@ -31,8 +31,8 @@ func Server(handler http.Handler) *http.Server {
 	return srv
 }
 
-// draining is closed when the server begins to shut down; nil, which blocks
-// forever, when the request did not come through Server.
+// draining returns a channel that is closed when the server begins to shut down; nil,
+// which blocks forever, when the request did not come through Server.
 func draining(ctx context.Context) <-chan struct{} {
 	ch, _ := ctx.Value(drainKey{}).(<-chan struct{})
 	return ch

@@ -22,7 +22,7 @@ type CreateSessionRequest struct {
 	SessionID         string            `json:"session_id,omitzero" doc:"Minted when absent."`
 	SessionName       string            `json:"session_name,omitzero" doc:"Unique in the namespace; the id when absent."`
 	ParentSessionName string            `json:"parent_session_name,omitzero" doc:"By name or id; absent for a root."`
-	WorkflowStateID   string            `json:"workflow_state_id,omitzero" doc:"What it must share: refused when its parent's is another."`
+	WorkflowStateID   string            `json:"workflow_state_id,omitzero" doc:"The state that it must share: refused when its parent's is another."`
 	StateUpdate       string            `json:"state_update,omitzero" enum:"required,skip" doc:"Whether a child must update the state before it is done."`
 	AcceptEarlyUpdate bool              `json:"accept_early_update,omitzero" doc:"True when an update before its first stop counts."`
 	NoCallback        bool              `json:"no_callback,omitzero" doc:"True when its parent is not called back: it looks for the result itself."`
@@ -35,7 +35,7 @@ type CreateSessionRequest struct {
 
 // StopSessionRequest says that a session's agent has stopped.
 type StopSessionRequest struct {
-	End     bool           `json:"end,omitzero" doc:"End the session whatever is outstanding."`
+	End     bool           `json:"end,omitzero" doc:"End the session, with all outstanding work."`
 	Error   string         `json:"error,omitzero" doc:"Why the agent failed."`
 	InPlace bool           `json:"in_place,omitzero" doc:"The caller resumes the agent itself, with the prompt of the answer: no runner is asked to."`
 	Result  jsontext.Value `json:"result,omitzero" doc:"The result of the agent's work: any JSON, at most 64 KiB. Without one, an earlier one stays."`
@@ -54,7 +54,7 @@ type GrantRequest struct {
 // StoppedSession is a session that has stopped.
 type StoppedSession struct {
 	jsonview.Session
-	Prompt string `json:"prompt,omitzero" doc:"What the agent must do before it may stop, with in_place."`
+	Prompt string `json:"prompt,omitzero" doc:"The work of the agent before it may stop, with in_place."`
 }
 
 // SessionList is one page of sessions, newest first.
@@ -127,7 +127,7 @@ func (e *edge) sessionRoutes() {
 	})
 }
 
-// answerSession is the session of a response.
+// answerSession returns the session of a response.
 func answerSession[R interface{ GetSession() *statev1.Session }](resp R, err error) (*answer, error) {
 	return shown(resp.GetSession(), err, jsonview.SessionOf)
 }
@@ -242,7 +242,7 @@ type TaskList struct {
 	NextPageToken string          `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
-// taskRoutes are for people: runners take tasks over gRPC.
+// taskRoutes adds those for people: runners take tasks over gRPC.
 func (e *edge) taskRoutes() {
 	e.add(route{
 		method: http.MethodGet, path: "/v1/tasks", id: "listTasks", summary: "List tasks of runners",

@@ -18,32 +18,32 @@ import (
 // Trial is how a definition behaves on a list of steps.
 type Trial struct {
 	Before  TrialStanding `json:"before" doc:"How things stand before the first step."`
-	Steps   []TrialStep   `json:"steps" doc:"What each step led to."`
+	Steps   []TrialStep   `json:"steps" doc:"The result of each step."`
 	Stopped string        `json:"stopped,omitzero" enum:"TIME,SIZE" doc:"Set when not all steps were taken, because they took too long or the answer became too large."`
 }
 
-// TrialStep is what one step led to.
+// TrialStep is the result of one step.
 type TrialStep struct {
-	Action    string                 `json:"action" doc:"What was done, for a person."`
+	Action    string                 `json:"action" doc:"The step, for a person."`
 	OK        bool                   `json:"ok" doc:"True when it is as the step's expect says, or was allowed where it has none."`
 	Different []string               `json:"different,omitempty" doc:"The keys of the step's expect that are not as expected."`
 	Decision  string                 `json:"decision,omitzero" enum:"ALLOW,ASK,DENY" doc:"On a call."`
 	Code      string                 `json:"code,omitzero" doc:"Of a call that was not allowed."`
-	Verdicts  []TrialVerdict         `json:"verdicts,omitempty" doc:"On a call: what the state says, then what each policy says. The strictest decides."`
+	Verdicts  []TrialVerdict         `json:"verdicts,omitempty" doc:"On a call: the verdict of the state, then that of each policy. The strictest decides."`
 	Rejected  string                 `json:"rejected,omitzero" doc:"The code of a refusal."`
 	Guards    []jsonview.GuardResult `json:"guards,omitempty" doc:"Every failing guard."`
-	Message   string                 `json:"message,omitzero" doc:"Why it was not allowed, as an agent is told."`
+	Message   string                 `json:"message,omitzero" doc:"Why it was not allowed, in the words for an agent."`
 	Interrupt string                 `json:"interrupt,omitzero" doc:"The interrupt that it has fired."`
 	Events    []string               `json:"events" doc:"Types of the events that it has led to, in order."`
 	After     TrialStanding          `json:"after" doc:"How things stand then."`
 }
 
-// TrialVerdict is what the state or one policy says of a call.
+// TrialVerdict is the verdict of the state or of one policy on a call.
 type TrialVerdict struct {
 	Decision string `json:"decision" enum:"ALLOW,ASK,DENY"`
 	Code     string `json:"code,omitzero"`
 	Policy   string `json:"policy,omitzero" doc:"The policy; absent for the state's verdict."`
-	Rule     string `json:"rule,omitzero" doc:"JSON Pointer to what decided in the policy."`
+	Rule     string `json:"rule,omitzero" doc:"JSON Pointer to the deciding rule of the policy."`
 	Pattern  string `json:"pattern,omitzero" doc:"The capability that the rule names."`
 	Message  string `json:"message"`
 }
@@ -53,7 +53,7 @@ type TrialStanding struct {
 	Run       TrialRun        `json:"run" doc:"Where the caller's next step would act."`
 	Around    []TrialRun      `json:"around" doc:"The branches and runs around that, from inside out."`
 	Branches  []TrialBranch   `json:"branches" doc:"Of all forks that are under way."`
-	Approvals []TrialApproval `json:"approvals" doc:"What waits for a human."`
+	Approvals []TrialApproval `json:"approvals" doc:"Approvals that wait for a human."`
 	Time      time.Time       `json:"time" doc:"The virtual time."`
 }
 
@@ -72,7 +72,7 @@ type TrialRun struct {
 	DisallowedTools []string              `json:"disallowed_tools,omitempty"`
 	LegalEvents     []jsonview.LegalEvent `json:"legal_events"`
 	Question        string                `json:"question,omitzero" doc:"Of a process: the events are its answers."`
-	Evidence        []jsonview.Evidence   `json:"evidence,omitempty" doc:"What the workflow wants Interlock to have observed."`
+	Evidence        []jsonview.Evidence   `json:"evidence,omitempty" doc:"The observations that the workflow requires of Interlock."`
 }
 
 // TrialBranch is a branch of a fork.
@@ -109,14 +109,14 @@ const trialDefinition = "A workflow or a process, written out; optionally workfl
 func (e *edge) simulateRoutes() {
 	e.add(route{
 		method: http.MethodPost, path: "/v1/simulate", id: "simulate", summary: "Try a definition step by step",
-		about: "Plays at most 1000 steps in memory, on virtual time, and shows what each led to. Nothing is stored, and no run is started. " +
+		about: "Plays at most 1000 steps in memory, on virtual time, and shows the result of each. Nothing is stored, and no run is started. " +
 			"422 with every problem when something is invalid.",
 		body: definitionBody, definition: trialDefinition, timeout: trialTimeout, answers: answers[Trial](http.StatusOK), serve: e.simulateTrial,
 	})
 }
 
 func (e *edge) simulateTrial(c *call) (*answer, error) {
-	// It shows nothing of the server, but costs time: callers must be allowed to read.
+	// It shows no data of the server, but costs time: callers must be allowed to read.
 	if err := e.mayRead(c.ctx, namespaceOr(c.header(headerNamespace))); err != nil {
 		return nil, err
 	}
@@ -140,9 +140,9 @@ func (e *edge) simulateTrial(c *call) (*answer, error) {
 // trialLevels are around a definition in a simulation: the document, and a list.
 const trialLevels = 2
 
-// badDefinition is a 422 with all that is wrong with a definition.
+// badDefinition returns a 422 with all that is wrong with a definition.
 func badDefinition(problems document.Problems) error {
-	return blame(http.StatusUnprocessableEntity, fault.InvalidDefinition, jsonview.Each(problems, func(p document.Problem) ProblemDetail {
+	return problemAt(http.StatusUnprocessableEntity, fault.InvalidDefinition, jsonview.Each(problems, func(p document.Problem) ProblemDetail {
 		return inBody(p.Pointer, p.Code, p.Message)
 	}))
 }

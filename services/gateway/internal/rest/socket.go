@@ -43,7 +43,7 @@ func newSocket(e *edge, conn *websocket.Conn, namespace, session string) *socket
 	return &socket{edge: e, conn: conn, namespace: namespace, session: session, open: map[topic]*subscription{}}
 }
 
-// serve takes orders until the connection ends, and leaves nothing behind.
+// serve takes orders until the connection ends, and cleans up.
 func (s *socket) serve(ctx context.Context, first []order) {
 	s.lost, s.lose = context.WithCancel(ctx)
 	s.all.Go(s.keep)
@@ -110,7 +110,7 @@ func (s *socket) alive() bool {
 	return s.conn.Ping(ctx) == nil
 }
 
-// obey does what a client asks for. It never waits for a service.
+// obey carries out a client's order. It never waits for a service.
 func (s *socket) obey(o order) {
 	t := topic{stateID: o.StateID, subject: o.Subject}
 	if err := o.check(); err != nil {
@@ -171,8 +171,8 @@ func (s *socket) unsubscribe(t topic) error {
 	return nil
 }
 
-// follow is the life of a subscription but for its last message, which it
-// answers: unsubscribed, or an error.
+// follow returns the life of a subscription but for its last message, which it answers:
+// unsubscribed, or an error.
 func (s *socket) follow(ctx context.Context, t topic, o order) notice {
 	f, err := s.feed(ctx, o)
 	switch {
@@ -205,7 +205,7 @@ func (s *socket) follow(ctx context.Context, t topic, o order) notice {
 	}
 }
 
-// feed opens what an order asks for.
+// feed opens the feed of an order.
 func (s *socket) feed(ctx context.Context, o order) (*feed, error) {
 	if o.StateID != "" {
 		after := int64(fromNow)
@@ -234,7 +234,7 @@ func (s *socket) event(t topic, ev Event) {
 	s.send(eventNotice{Type: noticeEvent, ID: ev.Seq, Subject: ev.Subject, Event: ev.Data})
 }
 
-// failure tells what went wrong, as a problem document would.
+// failure describes an error, as a problem document would.
 func (s *socket) failure(t topic, err error) notice {
 	p := problemOf(err, &route{})
 	if p.Status >= http.StatusInternalServerError && s.lost.Err() == nil {

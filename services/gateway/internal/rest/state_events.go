@@ -42,7 +42,7 @@ func (e *edge) streamState(c *call, id string) error {
 	})
 }
 
-// changesAfter is the version that the client has seen, or fromNow. Where it came
+// changesAfter returns the version that the client has seen, or fromNow. Where it came
 // back to goes before where it began.
 func (c *call) changesAfter() (int64, error) {
 	last, resumes, err := c.lastEvent()
@@ -84,7 +84,7 @@ func (e *edge) stateFeed(ctx context.Context, req *statev1.WatchStateRequest) (*
 		for {
 			resp, err := changes.Recv()
 			if err != nil {
-				return // the reader comes back and is told why
+				return // the reader comes back and gets the reason
 			}
 			ev, version, err := stateChange(resp, last)
 			if err != nil {
@@ -121,7 +121,7 @@ func (e *edge) mayWatch(ctx context.Context, req *statev1.WatchStateRequest) (in
 	return resp.GetState().GetVersion(), err
 }
 
-// stateChange is a change as an event, and the version that was its last then. A
+// stateChange returns a change as an event, and the version that was its last then. A
 // deletion has no version of its own: it comes after the last.
 func stateChange(resp *statev1.WatchStateResponse, last int64) (Event, int64, error) {
 	if resp.GetDeleted() {

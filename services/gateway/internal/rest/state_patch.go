@@ -23,7 +23,7 @@ type ReplaceStateRequest struct {
 
 // PatchStateRequest patches the document of a state.
 type PatchStateRequest struct {
-	Operations      jsontext.Value `json:"operations" doc:"JSON Patch (RFC 6902): all of it is applied, or nothing."`
+	Operations      jsontext.Value `json:"operations" doc:"JSON Patch (RFC 6902): all of it is applied, or none."`
 	ExpectedVersion int64          `json:"expected_version,omitzero" doc:"409 unless the state is at this version; 0 or absent for any. If-Match says the same, with 412."`
 	FencingToken    int64          `json:"fencing_token,omitzero" doc:"Of the lock that the caller holds."`
 }
@@ -132,8 +132,8 @@ func (e *edge) updateState(c *call, req *statev1.UpdateStateRequest, version, to
 	return answerState(resp, c.inWholeBody(err))
 }
 
-// inWholeBody makes an error that blames a member of the usual body blame the
-// body, when that is nothing but the patch.
+// inWholeBody makes an error that blames a member of the usual body blame the body, when
+// that is only the patch.
 func (c *call) inWholeBody(err error) error {
 	member, alone := map[string]string{contentPatch: "/operations", contentMergePatch: "/merge_patch"}[c.media]
 	if err == nil || !alone {

@@ -11,12 +11,12 @@ import (
 type StateWriters struct {
 	Version int64             `json:"version" doc:"The version of the document."`
 	Writers []jsonview.Writer `json:"writers" doc:"One for each value that holds no others, in the order of the document."`
-	Partial bool              `json:"partial" doc:"True when some are missing: of the 10,001st value on, and of what was written before the history begins, or more than 4,096 versions ago."`
+	Partial bool              `json:"partial" doc:"True when some are missing: of the 10,001st value on, and of writes before the history begins, or more than 4,096 versions ago."`
 }
 
 func (e *edge) stateWriterRoutes() {
 	e.add(route{
-		method: http.MethodGet, path: "/workflow-states/{state_id}/writers", id: "getStateWriters", summary: "Who wrote what last",
+		method: http.MethodGet, path: "/workflow-states/{state_id}/writers", id: "getStateWriters", summary: "The last writer of each value",
 		about: "The last writer of each value, also of empty lists and objects. Values that moved, by an operation or because their index in " +
 			"a list has changed, keep their writer.",
 		params: []param{

@@ -19,9 +19,9 @@ import (
 // headerState names a state where the path does not (S10).
 const headerState = "X-Workflow-State-Id"
 
-// CreateStateRequest makes a state for a root session: the one that
-// root_session_id or session_name tells, else the one that acts, else a new one. The
-// one that acts can only make its own.
+// CreateStateRequest makes a state for a root session: the one of root_session_id or
+// session_name, else the one that acts, else a new one. The one that acts can only make
+// its own.
 type CreateStateRequest struct {
 	SchemaName    string         `json:"schema_name"`
 	SchemaVersion int64          `json:"schema_version,omitzero" doc:"0 or absent for the latest."`
@@ -52,7 +52,7 @@ type StateHistory struct {
 // stateOrParts documents an answer that is either.
 type stateOrParts struct{}
 
-// Schema is that of a State or of StateParts.
+// Schema returns that of a State or of StateParts.
 func (stateOrParts) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{
 		r.Schema(reflect.TypeFor[jsonview.State](), true, ""), r.Schema(reflect.TypeFor[StateParts](), true, ""),
@@ -133,7 +133,7 @@ func (e *edge) stateRoutes() {
 	})
 }
 
-// answerState is the state of a response with its version as the entity tag.
+// answerState returns the state of a response with its version as the entity tag.
 func answerState[R interface{ GetState() *statev1.State }](resp R, err error) (*answer, error) {
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func answerState[R interface{ GetState() *statev1.State }](resp R, err error) (*
 	return reply, nil
 }
 
-// stateID is the state that the path names, or else the header.
+// stateID returns the state that the path names, or else the header.
 func (c *call) stateID() string { return cmp.Or(c.path("state_id"), c.header(headerState)) }
 
 func (e *edge) createState(c *call, in CreateStateRequest) (*answer, error) {
@@ -196,7 +196,8 @@ func (e *edge) getState(c *call) (*answer, error) {
 	return e.readState(c, &statev1.GetStateRequest{StateId: c.stateID(), Version: version})
 }
 
-// readState responds with what the request names, as much of it as the query asks for.
+// readState responds with the state that the request names, or the parts that the query
+// asks for.
 func (e *edge) readState(c *call, req *statev1.GetStateRequest) (*answer, error) {
 	req.Session, req.Pointers = c.header(headerSession), c.query["pointer"]
 	resp, err := e.States.GetState(c.ctx, req)

@@ -17,13 +17,13 @@ import (
 	"github.com/interlock-run/interlock/services/internal/presence"
 )
 
-// Pulse is what the latest events of a namespace say.
+// Pulse gives statistics of the latest events of a namespace.
 type Pulse interface {
 	// Look shows the board of a namespace; complete is false while it still reads the past.
 	Look(namespace string, at func(b *pulse.Board, now time.Time)) (complete bool)
 }
 
-// Stats are what is going on in a namespace.
+// Stats describe the activity in a namespace.
 type Stats struct {
 	Seen
 	Rates        []pulse.Rate        `json:"rates" doc:"Decisions in the last 15 minutes, in steps of ten seconds, oldest first."`
@@ -31,13 +31,13 @@ type Stats struct {
 	Looping      []pulse.Loop        `json:"looping" doc:"Runs with three or more denials in a row, and none allowed since; the worst first."`
 	Stopped      []StoppedRun        `json:"stopped" doc:"Runs that are paused or held, newest first; the first of many."`
 	NearLimits   []pulse.NearLimit   `json:"near_limits" doc:"Limits of which more than 80 percent are used, newest first, at most 50: until the window or period is over, or the run has left the state."`
-	NearDeadline []Deadline          `json:"near_deadline" doc:"What happens by itself within an hour, the next first: of the newest 200 approvals that wait."`
+	NearDeadline []Deadline          `json:"near_deadline" doc:"Automatic changes within an hour, the next first: of the newest 200 approvals that wait."`
 	NotEnforced  []pulse.Incident    `json:"not_enforced" doc:"Calls that passed although no rule of a state judged them, and calls that were reported without permission, newest first."`
 	SealedAt     *time.Time          `json:"sealed_at,omitempty" doc:"When decisions were sealed last; absent when that was before the events that were seen."`
 	Delivery     *pulse.Delivery     `json:"delivery,omitempty" doc:"How the newest event has reached the stream; absent when there was none."`
 }
 
-// Deadline is when something happens unless somebody acts.
+// Deadline is the time of an automatic change.
 type Deadline struct {
 	ApprovalID string    `json:"approval_id,omitzero"`
 	RunID      string    `json:"run_id,omitzero"`
@@ -58,11 +58,11 @@ type StoppedRun struct {
 	State     string          `json:"state"`
 	SessionID string          `json:"session_id,omitzero"`
 	Status    string          `json:"status" enum:"PAUSED,HELD" doc:"PAUSED by its agent, or HELD: then tool calls are denied."`
-	Holds     []jsonview.Hold `json:"holds" doc:"What it is held for."`
+	Holds     []jsonview.Hold `json:"holds" doc:"The causes of its holds."`
 	UpdatedAt time.Time       `json:"updated_at"`
 }
 
-// WorkflowCoverage is what runs of a version of a workflow have used.
+// WorkflowCoverage has the parts that runs of a version of a workflow have used.
 type WorkflowCoverage struct {
 	Seen
 	Version     int64             `json:"version"`
@@ -86,13 +86,13 @@ type TransitionTaken struct {
 	Count int64  `json:"count"`
 }
 
-// PrincipalList is who did what.
+// PrincipalList has the acts of principals.
 type PrincipalList struct {
 	Seen
 	Principals []pulse.Person `json:"principals" doc:"Who was seen last first."`
 }
 
-// System is how the server and what it depends on are.
+// System has the condition of the server and its dependencies.
 type System struct {
 	Version string        `json:"version"`
 	Ready   bool          `json:"ready" doc:"False when calls would fail now."`
@@ -115,8 +115,8 @@ const (
 func (e *edge) statsRoutes() {
 	const derived = " Derived from the stream of events: the latest 200,000 at the first look, and all since. For observers and above."
 	e.add(route{
-		method: http.MethodGet, path: "/v1/stats", id: "getStats", summary: "What is going on now",
-		about:   "Decisions a second, and what needs a human." + derived,
+		method: http.MethodGet, path: "/v1/stats", id: "getStats", summary: "Present activity",
+		about:   "Decisions a second, and open questions to humans." + derived,
 		answers: answers[Stats](http.StatusOK), serve: e.stats,
 	})
 	e.add(route{
@@ -158,7 +158,7 @@ func (e *edge) look(c *call, at func(b *pulse.Board, now time.Time)) (Seen, erro
 	return seen, nil
 }
 
-// moment64 is a time for JSON; nil for the zero time.
+// moment64 returns a time for JSON; nil for the zero time.
 func moment64(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -190,7 +190,7 @@ func (e *edge) stats(c *call) (*answer, error) {
 	return ok(s), err
 }
 
-// dueSoon is when approvals escalate or expire, within an hour.
+// dueSoon returns when approvals escalate or expire, within an hour.
 func dueSoon(waiting []jsonview.Approval, now time.Time) []Deadline {
 	due := []Deadline{}
 	for i := range waiting {
@@ -211,7 +211,7 @@ func dueSoon(waiting []jsonview.Approval, now time.Time) []Deadline {
 	return due
 }
 
-// stopped are runs that are paused.
+// stopped returns runs that are paused.
 func (e *edge) stopped(ctx context.Context) ([]StoppedRun, error) {
 	var all []*enginev1.Run
 	for _, status := range []string{"PAUSED", "HELD"} {
@@ -277,7 +277,7 @@ func (e *edge) system(c *call) (*answer, error) {
 	return ok(System{Version: e.Version, Ready: report.Ready(), Checks: report, Processes: e.heard()}), nil
 }
 
-// heard are the processes of the deployment, as far as they are known.
+// heard returns the processes of the deployment, as far as they are known.
 func (e *edge) heard() []presence.Heard {
 	if e.Heard == nil {
 		return []presence.Heard{}

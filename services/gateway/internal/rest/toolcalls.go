@@ -21,8 +21,9 @@ type CheckRequest struct {
 	EstimatedCostUSD money          `json:"estimated_cost_usd,omitzero"`
 	Branch           string         `json:"branch,omitzero" doc:"The branch of the run's fork that the call is made in; by default the one that unbound callers work in."`
 	Folder           string         `json:"folder,omitzero" doc:"The folder that the call is made in, as an absolute path, where it is known: a command outside of the run's workspace is no evidence."`
-	DryRun           bool           `json:"dry_run,omitzero" doc:"Decide, and do nothing of it: nothing is counted, logged, announced or asked, and the call must not be made. The answer has no call_id, and is ASK where humans would be asked."`
-	Explain          bool           `json:"explain,omitzero" doc:"Add why it is decided so, and what would change that. Usable with dry_run."`
+	JailLevel        int32          `json:"jail_level,omitzero" minimum:"0" maximum:"3" doc:"The level of the jail that the caller runs a command line in if it is allowed; 0 for no jail."`
+	DryRun           bool           `json:"dry_run,omitzero" doc:"Only decide: the decision is not counted, logged, announced or asked about, and the call must not be made. The answer has no call_id, and is ASK where humans would be asked."`
+	Explain          bool           `json:"explain,omitzero" doc:"Add the reasons, and how to change the decision. Usable with dry_run."`
 }
 
 // ReportRequest records the result of a tool call.
@@ -35,8 +36,10 @@ type ReportRequest struct {
 	CostUSD      money          `json:"cost_usd,omitzero"`
 	Output       jsontext.Value `json:"output,omitzero" doc:"The tool's output: a string, or any JSON. Kept only where the workflow captures output, and read where its evidence asks for it."`
 	Branch       string         `json:"branch,omitzero" doc:"As in the check."`
-	// OutcomeUnknown is for clients that are not told how a call ended.
-	OutcomeUnknown bool `json:"outcome_unknown,omitzero" doc:"Nobody can tell whether the call succeeded: it is no evidence then."`
+	// OutcomeUnknown is for clients that do not learn how a call ended.
+	OutcomeUnknown bool `json:"outcome_unknown,omitzero" doc:"It is unknown whether the call succeeded: it is not evidence then."`
+	// NotExecuted is for callers that went away during the check.
+	NotExecuted bool `json:"not_executed,omitzero" doc:"The call was not made and will not be: ok is false. An undecided call of this id is never allowed."`
 	// Background and BackgroundEnded are the client's names of programs.
 	Background      string `json:"background,omitzero" maxLength:"256" doc:"The call has returned, and its program continues in the background: the client's name of that program."`
 	BackgroundEnded string `json:"background_ended,omitzero" maxLength:"256" doc:"The result shows that a program of the background has ended: the client's name of that program."`
@@ -47,11 +50,11 @@ type ReportResponse struct {
 	Run       jsonview.Run          `json:"run" doc:"The run whose rules are in force now."`
 	Accounted bool                  `json:"accounted" doc:"False when no such call had been allowed."`
 	Interrupt *jsonview.Interrupted `json:"interrupt,omitzero" doc:"Set when the call has fired an interrupt."`
-	Warning   string                `json:"warning,omitzero" doc:"What the agent should be told with the result."`
+	Warning   string                `json:"warning,omitzero" doc:"A text for the agent with the result."`
 	Evidence  []string              `json:"evidence,omitempty" doc:"The evidence that the report has given."`
 }
 
-// CostsRequest is what a session has cost, as one source knows it.
+// CostsRequest is the cost of a session, as one source knows it.
 type CostsRequest struct {
 	Source string `json:"source" doc:"Who knows: transcript, otlp, or another word of a-z, 0-9 and _. The largest source counts, not the sum."`
 	Costs  []Cost `json:"costs" doc:"1 to 256 costs."`
@@ -59,9 +62,9 @@ type CostsRequest struct {
 
 // Cost is one amount.
 type Cost struct {
-	ID      string    `json:"id" doc:"What it is of, such as the id of a message. The same id again counts nothing, unless it is a total."`
+	ID      string    `json:"id" doc:"Its source, such as the id of a message. A repeated id is ignored, unless it is a total."`
 	CostUSD money     `json:"cost_usd"`
-	Total   bool      `json:"total,omitzero" doc:"cost_usd is what id has cost in all until now: it counts by how much it has grown."`
+	Total   bool      `json:"total,omitzero" doc:"cost_usd is the total cost of id until now: it counts by how much it has grown."`
 	Tools   []ToolUse `json:"tools,omitzero" doc:"The calls that it was paid for: budgets of their capabilities count it in equal parts."`
 }
 
@@ -71,10 +74,10 @@ type ToolUse struct {
 	Input jsontext.Value `json:"input,omitzero" doc:"The tool's arguments: a JSON object."`
 }
 
-// CostsResponse is what follows from costs.
+// CostsResponse has the consequences of costs.
 type CostsResponse struct {
 	Counted  int32  `json:"counted" doc:"How many of the costs were not known before."`
-	TotalUSD string `json:"total_usd" doc:"What the session has cost by its largest source, without the costs that its calls reported."`
+	TotalUSD string `json:"total_usd" doc:"The cost of the session by its largest source, without the costs that its calls reported."`
 }
 
 func (e *edge) reportCosts(c *call, in CostsRequest) (*answer, error) {
@@ -102,8 +105,8 @@ func (e *edge) reportCosts(c *call, in CostsRequest) (*answer, error) {
 
 func (e *edge) toolCallRoutes() {
 	e.add(route{
-		method: http.MethodPost, path: "/v1/sessions/{session_id}/costs", id: "reportCosts", summary: "Report what a session has cost",
-		about:  "For what the report of no call tells, such as the tokens of the agent's model. Idempotent by the ids of the costs.",
+		method: http.MethodPost, path: "/v1/sessions/{session_id}/costs", id: "reportCosts", summary: "Report the cost of a session",
+		about:  "For costs outside of calls, such as the tokens of the agent's model. Idempotent by the ids of the costs.",
 		params: []param{inPath("session_id", "Id or name of the session, percent-encoded. It need not be registered.")},
 		body:   jsonBody, request: reflect.TypeFor[CostsRequest](), answers: answers[CostsResponse](http.StatusOK), serve: taking(e.reportCosts),
 	})
@@ -137,7 +140,7 @@ func (e *edge) check(c *call, in CheckRequest) (*answer, error) {
 	callID := cmp.Or(in.CallID, c.header(headerIdempotency))
 	resp, err := e.Policy.CheckToolCall(c.ctx, &policyv1.CheckToolCallRequest{
 		RunId: c.path("id"), Tool: in.Tool, Input: input, CallId: callID,
-		EstimatedCostUsd: string(in.EstimatedCostUSD), Branch: in.Branch, DryRun: in.DryRun, Explain: in.Explain, Folder: in.Folder,
+		EstimatedCostUsd: string(in.EstimatedCostUSD), Branch: in.Branch, DryRun: in.DryRun, Explain: in.Explain, Folder: in.Folder, JailLevel: in.JailLevel,
 	})
 	if err != nil && !in.DryRun && e.Undecided != nil {
 		e.Undecided(err)
@@ -173,7 +176,7 @@ func (e *edge) report(c *call, in ReportRequest) (*answer, error) {
 	resp, err := e.Policy.ReportToolCall(c.ctx, &policyv1.ReportToolCallRequest{
 		RunId: c.path("id"), CallId: in.CallID, Tool: in.Tool, Ok: *in.OK, FilesChanged: in.FilesChanged,
 		ResultBytes: in.ResultBytes, CostUsd: string(in.CostUSD), Output: output,
-		Branch: in.Branch, OutcomeUnknown: in.OutcomeUnknown, Background: in.Background, BackgroundEnded: in.BackgroundEnded,
+		Branch: in.Branch, OutcomeUnknown: in.OutcomeUnknown, Background: in.Background, BackgroundEnded: in.BackgroundEnded, NotExecuted: in.NotExecuted,
 	})
 	if err != nil {
 		return nil, err
@@ -184,8 +187,8 @@ func (e *edge) report(c *call, in ReportRequest) (*answer, error) {
 	}), nil
 }
 
-// outputBytes is a tool's output: the text of a JSON string, or any other JSON
-// as it was written.
+// outputBytes returns a tool's output: the text of a JSON string, or any other JSON as it
+// was written.
 func outputBytes(v jsontext.Value) ([]byte, error) {
 	switch v.Kind() {
 	case '"':

@@ -18,12 +18,12 @@ func (e *edge) transition(c *call, in TransitionRequest) (*answer, error) {
 	}
 	resp, err := e.Runs.TransitionRun(c.ctx, &enginev1.TransitionRunRequest{
 		RunId: c.path("id"), Event: in.Event, Data: data, ExpectedVersion: version,
-		IdempotencyKey: c.header(headerIdempotency), Branch: in.Branch, DryRun: in.DryRun,
+		IdempotencyKey: c.header(headerIdempotency), Branch: in.Branch, DryRun: in.DryRun, Tree: in.Tree,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if in.DryRun { // no version of the run has what the answer shows
+	if in.DryRun { // the answer is not a version of the run
 		return ok(transitionOf(resp)), nil
 	}
 	return ok(transitionOf(resp)).tagged(c.tagOf(resp.GetRun())), nil
@@ -53,8 +53,8 @@ func (e *edge) forceState(c *call, in ForceStateRequest) (*answer, error) {
 	}).tagged(c.tagOf(resp.GetRun())), nil
 }
 
-// moves checks what both take: where to, an object that merges into the context, and
-// the version that the caller insists on.
+// moves checks the common parts of both: the target, an object that merges into the
+// context, and the version that the caller insists on.
 func (c *call) moves(to requirement, pointer string, merged jsontext.Value, asked int64) ([]byte, int64, error) {
 	if err := missing(to); err != nil {
 		return nil, 0, err
@@ -67,7 +67,7 @@ func (c *call) moves(to requirement, pointer string, merged jsontext.Value, aske
 	return data, version, err
 }
 
-// expected is the version that the caller insists on, by the body or by If-Match; 0
+// expected returns the version that the caller insists on, by the body or by If-Match; 0
 // for any.
 func (c *call) expected(asked int64) (int64, error) {
 	if asked < 0 {

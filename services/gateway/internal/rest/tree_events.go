@@ -11,12 +11,12 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// treeEntities are those whose events tell of trees of sessions: their names, what
-// they have written or asked for, and how they have failed. An agent reads its own
-// tree only (S10.9), and a subject names none.
+// treeEntities are those whose events describe trees of sessions: their names, their
+// writes and questions, and how they have failed. An agent reads its own tree only
+// (S10.9), and a subject names none.
 var treeEntities = map[string]bool{"state": true, "session": true, "task": true, "component": true, "approval": true, "policy": true, "audit": true, "call": true}
 
-// entityOf is the entity of a subject, or what a filter has in its place.
+// entityOf returns the entity of a subject, or a filter's part in its place.
 func entityOf(subject string) string {
 	tokens := strings.SplitN(subject, ".", 4) // root, namespace, entity, id
 	if len(tokens) < 3 {
@@ -25,7 +25,7 @@ func entityOf(subject string) string {
 	return tokens[2]
 }
 
-// mayFollow asks the services whether the caller may follow what the filter
+// mayFollow asks the services whether the caller may follow the events that the filter
 // matches. all is false for a caller that is to get it without the events of trees.
 func (e *edge) mayFollow(ctx context.Context, namespace, filter string) (all bool, err error) {
 	if err := e.mayRead(ctx, namespace); err != nil {
@@ -47,7 +47,7 @@ func (e *edge) mayFollow(ctx context.Context, namespace, filter string) (all boo
 	return all, err
 }
 
-// unbound refuses who may act in one session only: events are not told apart by
+// unbound refuses a caller that may act in one session only: events are not separated by
 // session.
 func (e *edge) unbound(ctx context.Context) error {
 	if e.Identify == nil {
@@ -59,7 +59,7 @@ func (e *edge) unbound(ctx context.Context) error {
 		token = strings.TrimPrefix(values[0], "Bearer ")
 	}
 	if token == "" {
-		return nil // anonymous callers are bound to nothing
+		return nil // anonymous callers are not bound
 	}
 	p, err := e.Identify(ctx, token)
 	if err != nil {

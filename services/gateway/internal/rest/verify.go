@@ -9,12 +9,12 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// Proof is what is true of every run of a definition.
+// Proof has the properties of every run of a definition.
 type Proof struct {
 	Workflow string           `json:"workflow"`
 	Verdict  string           `json:"verdict" enum:"PROVED,PROVED while running,COUNTEREXAMPLE,NOT PROVED" doc:"The worst of all properties."`
 	Results  []ProvedProperty `json:"results" doc:"One for each property."`
-	Warnings []ProofWarning   `json:"warnings" doc:"What is asked of every workflow."`
+	Warnings []ProofWarning   `json:"warnings" doc:"The findings of the checks for every workflow."`
 	Written  []ProofWritten   `json:"shared_state,omitempty" doc:"Each evidence of the shared state, when its schema was given."`
 }
 
@@ -22,7 +22,7 @@ type Proof struct {
 type ProofWritten struct {
 	Evidence string     `json:"evidence"`
 	Pointer  string     `json:"pointer" doc:"JSON Pointer into the shared state."`
-	Writer   string     `json:"writer,omitzero" doc:"Who must have written it; missing for anybody."`
+	Writer   string     `json:"writer,omitzero" doc:"The required author; missing for any."`
 	MayWrite [][]string `json:"may_write" doc:"Lists of the schema: each must name the writer. No list: every session of the tree."`
 }
 
@@ -30,10 +30,10 @@ type ProofWritten struct {
 type ProvedProperty struct {
 	Property string     `json:"property"`
 	Kind     string     `json:"kind" enum:"never,before,always_possible,at_most,can_be_decided"`
-	Verdict  string     `json:"verdict" enum:"PROVED,PROVED while running,COUNTEREXAMPLE,NOT PROVED" doc:"PROVED while running: an agent lifts enforcement by a pause, and so ends what is proved. NOT PROVED: a bound was reached, or it could not be decided."`
+	Verdict  string     `json:"verdict" enum:"PROVED,PROVED while running,COUNTEREXAMPLE,NOT PROVED" doc:"PROVED while running: an agent lifts enforcement by a pause, and so ends the proof. NOT PROVED: a bound was reached, or it could not be decided."`
 	States   int        `json:"states" doc:"How many were explored."`
 	Reason   string     `json:"reason,omitzero" doc:"Why it is not proved."`
-	Notes    []string   `json:"notes,omitempty" doc:"What the verdict rests on."`
+	Notes    []string   `json:"notes,omitempty" doc:"The basis of the verdict."`
 	Steps    []string   `json:"steps,omitempty" doc:"The counterexample, for a person."`
 	Stands   [][]string `json:"stands,omitempty" doc:"States in which the run is before the first step, and after each: several while a fork is under way."`
 	Scenario string     `json:"scenario,omitzero" doc:"The counterexample as a scenario file, of which the last step fails."`
@@ -58,7 +58,7 @@ const verifyQuestion = "A workflow or a process, written out; optionally workflo
 func (e *edge) verifyRoutes() {
 	e.add(route{
 		method: http.MethodPost, path: "/v1/verify", id: "verifyDefinition",
-		summary: "Prove what is true of every run of a definition",
+		summary: "Prove properties of every run of a definition",
 		about: "Explores the definition in memory, and answers for each property PROVED, COUNTEREXAMPLE with a scenario, or NOT PROVED where a bound was reached. " +
 			"Nothing is stored, and no run is started. 422 with every problem when something is invalid.",
 		body: definitionBody, definition: verifyQuestion, timeout: verifyTimeout, answers: answers[Proof](http.StatusOK),
@@ -67,7 +67,7 @@ func (e *edge) verifyRoutes() {
 }
 
 func (e *edge) prove(c *call) (*answer, error) {
-	// It shows nothing of the server, but costs time: callers must be allowed to read.
+	// It shows no data of the server, but costs time: callers must be allowed to read.
 	if err := e.mayRead(c.ctx, namespaceOr(c.header(headerNamespace))); err != nil {
 		return nil, err
 	}

@@ -72,8 +72,8 @@ func (e *edge) serveSocket(c *call) error {
 	return nil
 }
 
-// sameOrigin refuses pages of other origins. A WebSocket does what changes do: it
-// carries what the page may not, past the rules for reading.
+// sameOrigin refuses pages of other origins. A WebSocket is like a change: it carries
+// data past the rules for reading.
 func (e *edge) sameOrigin(r *http.Request) error {
 	change := *r
 	change.Method = http.MethodPost
@@ -83,7 +83,7 @@ func (e *edge) sameOrigin(r *http.Request) error {
 	return nil
 }
 
-// socketNamespace is the namespace that the header or the query names.
+// socketNamespace returns the namespace that the header or the query names.
 func (c *call) socketNamespace() (string, error) {
 	header, query := c.header(headerNamespace), c.query.Get("namespace")
 	switch {
@@ -97,7 +97,7 @@ func (c *call) socketNamespace() (string, error) {
 	return query, nil
 }
 
-// firstSubscriptions are those that the query asks for.
+// firstSubscriptions returns those that the query asks for.
 func (c *call) firstSubscriptions() ([]order, error) {
 	after, last := int64(0), int64(0)
 	var orders []order
@@ -134,8 +134,8 @@ func (c *call) firstSubscriptions() ([]order, error) {
 	return orders, nil
 }
 
-// handshake keeps what a failed handshake would answer in plain text, so that it
-// becomes a problem.
+// handshake keeps the plain-text answer of a failed handshake, so that it becomes a
+// problem.
 type handshake struct {
 	http.ResponseWriter
 	refused int // the status; 0 for none
@@ -156,7 +156,7 @@ func (h *handshake) WriteHeader(status int) {
 // Write drops the text of a refusal.
 func (h *handshake) Write(p []byte) (int, error) { return len(p), nil }
 
-// problem is the refusal as a problem.
+// problem returns the refusal as a problem.
 func (h *handshake) problem(err error) *Problem {
 	switch h.refused {
 	case http.StatusUpgradeRequired:
@@ -195,10 +195,10 @@ type order struct {
 	LastEventID  *int64 `json:"last_event_id,omitzero"`
 }
 
-// topic is what a subscription is to: a state or a subject filter.
+// topic is the object of a subscription: a state or a subject filter.
 type topic struct{ stateID, subject string }
 
-// notice is the reply to an order, or tells how a subscription stands.
+// notice is the reply to an order, or reports how a subscription stands.
 type notice struct {
 	Type    string `json:"type"`
 	StateID string `json:"state_id,omitzero"`

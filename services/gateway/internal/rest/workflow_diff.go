@@ -13,7 +13,7 @@ import (
 func (e *edge) diffRoutes() {
 	e.add(route{
 		method: http.MethodGet, path: "/v1/workflows/{name}/diff", id: "diffWorkflow", summary: "How do two versions of a workflow differ?",
-		about: "What each state has gained and lost, and both versions in one picture. Tools and commands are compared by what they allow.",
+		about: "The gains and losses of each state, and both versions in one picture. Tools and commands are compared by their meaning.",
 		params: []param{
 			inPath("name", "Name of the workflow, percent-encoded."), intQuery("from", "The earlier version; the one before to when absent."),
 			intQuery("to", "The later version; the newest when absent."),
@@ -45,7 +45,8 @@ func (e *edge) workflowDiff(c *call) (*answer, error) {
 	return ok(jsonview.WorkflowDiffOf(older, newer, before, after)), nil
 }
 
-// definitionOf is a version of the workflow of the path, 0 for the newest, and its number.
+// definitionOf returns a version of the workflow of the path, 0 for the newest, and its
+// number.
 func (e *edge) definitionOf(c *call, version int64) (jsonview.Definition, int64, error) {
 	resp, err := e.Workflows.GetWorkflow(c.ctx, &enginev1.GetWorkflowRequest{Name: c.path("name"), Version: version})
 	if err != nil {
@@ -63,8 +64,8 @@ func (e *edge) definitionOf(c *call, version int64) (jsonview.Definition, int64,
 	return jsonview.Definition{Parsed: def, Document: doc}, w.GetVersion(), nil
 }
 
-// versionOr is a version of the workflow of the path: the one that the query names, or the
-// newest.
+// versionOr returns a version of the workflow of the path: the one that the query names,
+// or the newest.
 func (e *edge) versionOr(c *call, name string) (int64, error) {
 	version, err := c.version(name, c.query.Get(name))
 	if version != 0 || err != nil {

@@ -72,8 +72,8 @@ func (e *edge) workflowRoutes() {
 	})
 }
 
-// definition is the body as the services take it: JSON. JSON goes to the
-// validator as it is; YAML that cannot be JSON is told here.
+// definition returns the body as the services take it: JSON. JSON goes to the validator
+// as it is; YAML that cannot be JSON is reported here.
 func definition(c *call) ([]byte, document.Problems) {
 	if c.media == contentJSON {
 		return c.body, nil
@@ -92,7 +92,7 @@ func definition(c *call) ([]byte, document.Problems) {
 	return text, nil
 }
 
-// wholeDefinition is a definition that is there and is JSON, or was made of YAML
+// wholeDefinition returns a definition that is there and is JSON, or was made of YAML
 // that can be.
 func wholeDefinition(c *call) ([]byte, error) {
 	text, problems := definition(c)
@@ -199,8 +199,8 @@ func (e *edge) shadowRoutes() {
 	name := inPath("name", "Name of the workflow, percent-encoded.")
 	e.add(route{
 		method: http.MethodPut, path: path, id: "shadowWorkflow", summary: "Judge tool calls by another definition too",
-		about: "The body is the definition itself, as JSON or YAML. What it would decide otherwise is in the log of decisions; " +
-			"nothing of it is enforced.",
+		about: "The body is the definition itself, as JSON or YAML. Its different decisions are in the log of decisions; " +
+			"it is not enforced.",
 		params: []param{name}, body: definitionBody, definition: workflowDefinition, fields: map[string]string{"workflow": "name"},
 		answers: answers[WorkflowShadow](http.StatusOK), serve: e.shadowWorkflow,
 	})

@@ -1,6 +1,6 @@
-// Package subagent gives the subagents of a coding agent sessions of their own.
-// They share its conversation and its MCP connection; only its hook tells them
-// apart, by the id that the agent has given each.
+// Package subagent gives the subagents of a coding agent sessions of their own. They
+// share its conversation and its MCP connection; only its hook distinguishes them, by the
+// id that the agent has given each.
 package subagent
 
 import (
@@ -10,15 +10,15 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// Session is the name of a subagent's session: in the engine it drives the branch
-// that the subagent was given (S5.3), in the state-store it is a child of the
-// agent's (S11.1).
+// Session returns the name of a subagent's session: in the engine it drives the branch
+// that the subagent was given (S5.3), in the state-store it is a child of the agent's
+// (S11.1).
 func Session(agentSession, id string) string { return agentSession + "/" + id }
 
-// Join returns the session of a subagent in the state-store, and makes it when
-// there is none. It answers nil where there is nothing to share: the agent's own
-// session, by id or name, is not known there, or has no state. A session of that
-// name in another tree is an error.
+// Join returns the session of a subagent in the state-store, and makes it when there is
+// none. It returns nil where there is no shared state: the agent's own session, by id or
+// name, is not known there, or has no state. A session of that name in another tree is an
+// error.
 func Join(ctx context.Context, sessions statev1.SessionServiceClient, agentSession, id string) (*statev1.Session, error) {
 	agent, err := sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: agentSession})
 	switch {
@@ -29,14 +29,14 @@ func Join(ctx context.Context, sessions statev1.SessionServiceClient, agentSessi
 	case agent.GetSession().GetWorkflowStateId() == "":
 		return nil, nil
 	}
-	// By the name, whichever way the agent's session was called: the hook and the MCP
-	// server may not call it the same.
+	// By the name, however the agent's session was named: the hook and the MCP server may
+	// use different names.
 	name := Session(agent.GetSession().GetName(), id)
 	known, err := sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: name, Session: agentSession})
 	if fault.ReasonOf(err) != fault.NotFound {
 		return known.GetSession(), err
 	}
-	// Somebody else may make it at the same time: the same request answers both.
+	// Another caller may make it at the same time: the same request answers both.
 	made, err := sessions.CreateSession(ctx, &statev1.CreateSessionRequest{Name: name, Parent: agentSession, Session: agentSession})
 	return made.GetSession(), err
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"sync"
 	"time"
 
@@ -26,16 +25,17 @@ type Call struct {
 	Meta      sdk.Meta // of the request
 	// Via is the client that calls; nil where servers cannot ask it.
 	Via *Peer
-	// Inputs and State are what a client of the stateless protocol gives when it makes a
+	// Inputs and State are given by a client of the stateless protocol when it makes a
 	// call again that needed input.
 	Inputs sdk.InputResponseMap
 	State  string
 	// Stateless is whether the client makes calls again that need input.
 	Stateless bool
-	// Environment is what the server's process must have; nil for whatever it has.
+	// Environment is the one that the server's process must have; nil for its present
+	// one.
 	Environment *Environment
-	// Progress gets what the server tells of the call until Call returns, and does not
-	// block; nil where nobody asked for it.
+	// Progress gets the server's notices about the call until Call returns, and does not
+	// block; nil when not requested.
 	Progress func(*relay.Result)
 }
 
@@ -56,7 +56,7 @@ func (t *Tool) Call(ctx context.Context, call Call) (*relay.Result, error) {
 	started := time.Now()
 	var env environment
 	if call.Environment != nil {
-		env = t.connection.server.environment(os.Environ(), call.Environment)
+		env = t.connection.environmentWith(call.Environment)
 	}
 	session, end, err := t.connection.begin(ctx, env, call.Via)
 	if err != nil {
@@ -95,8 +95,8 @@ func (t *Tool) Call(ctx context.Context, call Call) (*relay.Result, error) {
 		t.Server(), call.As)
 }
 
-// progress passes what servers tell of calls on to those that asked for it. Tokens
-// are our own, so that no server can speak of another's call.
+// progress passes servers' notices about calls on to the callers that asked for them.
+// Tokens are our own, so that no server can speak of another's call.
 type progress struct {
 	mu      sync.Mutex
 	waiting map[string]func(*relay.Result)
@@ -123,7 +123,7 @@ func (p *progress) forward(to func(*relay.Result)) (token string, done func()) {
 func (p *progress) relay(text json.RawMessage) {
 	params, err := relay.ReadResult(bytes.Clone(text))
 	if err != nil {
-		return // a server that cannot write one says nothing
+		return // a malformed one is ignored
 	}
 	var token string
 	if json.Unmarshal(params.Get("progressToken"), &token) != nil {

@@ -30,13 +30,13 @@ type Tool struct {
 	connection *connection
 }
 
-// Server is the name of the tool's server.
+// Server returns the name of the tool's server.
 func (t *Tool) Server() string { return t.connection.server.Name }
 
-// IsProcess is whether its server is a process of ours.
-func (t *Tool) IsProcess() bool { return len(t.connection.server.Command) > 0 }
+// IsProcess reports whether its server is a process of ours.
+func (t *Tool) IsProcess() bool { return t.connection != nil && len(t.connection.server.Command) > 0 }
 
-// Other is the tool's other name, or empty.
+// Other returns the tool's other name, or empty.
 func (t *Tool) Other(name string) string {
 	if name == t.plain {
 		return t.Qualified
@@ -51,7 +51,9 @@ type Catalogue struct {
 	List  []*sdk.Tool              // under each of their names, sorted by it
 	texts map[string]*relay.Result // of the tools and prompts in lists, by their names there
 	left  map[string]string        // why a tool is left out, by its full name
-	bare  map[string][]string      // a tool's name at its server: its full names
+	// LeftOut is why tools are left out, by their servers and names.
+	LeftOut map[string]map[string]string
+	bare    map[string][]string // a tool's name at its server: its full names
 
 	// Prompts by the name that agents use, and in the order in which they are listed.
 	Prompts     map[string]*Prompt
@@ -67,23 +69,23 @@ type Catalogue struct {
 	readers      []*connection // servers with resources
 }
 
-// Instruction is what a server tells the clients that use it.
+// Instruction is the text that a server sends to the clients that use it.
 type Instruction struct{ Server, Text string }
 
-// Catalogue is what the servers offer now.
+// Catalogue returns the present offers of the servers.
 func (s *Set) Catalogue() *Catalogue { return s.catalogue.Load() }
 
-// toolName is what a tool may be called: what gates, logs and clients
-// can carry without quoting or mistaking it for another.
+// toolName matches valid names of tools: those that gates, logs and clients can carry
+// without quoting or mistaking it for another.
 var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,128}$`) })
 
-// rebuild makes the catalogue anew from what the servers offer now.
+// rebuild makes the catalogue anew from the present offers of the servers.
 func (s *Set) rebuild() {
 	s.rebuilding.Lock()
 	defer s.rebuilding.Unlock()
 	c := &Catalogue{
 		Tools: map[string]*Tool{}, bare: map[string][]string{}, Prompts: map[string]*Prompt{},
-		texts: map[string]*relay.Result{}, promptTexts: map[string]*relay.Result{}, left: map[string]string{},
+		texts: map[string]*relay.Result{}, promptTexts: map[string]*relay.Result{}, left: map[string]string{}, LeftOut: map[string]map[string]string{},
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.connections)) {
 		from := s.connections[name]
@@ -93,6 +95,9 @@ func (s *Set) rebuild() {
 		}
 		for _, prompt := range o.prompts {
 			s.addPrompt(c, from, prompt)
+		}
+		if len(o.leftOut) > 0 {
+			c.LeftOut[name] = o.leftOut
 		}
 		for tool, why := range o.leftOut {
 			c.left[Prefix+name+"__"+tool] = why
@@ -118,14 +123,15 @@ func (s *Set) rebuild() {
 	s.catalogue.Store(c)
 }
 
-// named is a text with another name.
+// named returns a text with another name.
 func named(text *relay.Result, name string) *relay.Result {
 	text = text.Clone()
 	text.Set("name", relay.Quote(name))
 	return text
 }
 
-// ToolText is a tool of the list as its server describes it; nil for one that is not there.
+// ToolText returns a tool of the list as its server describes it; nil for one that is not
+// there.
 func (c *Catalogue) ToolText(name string) json.RawMessage {
 	if text := c.texts[name]; text != nil {
 		return text.JSON()
@@ -133,7 +139,7 @@ func (c *Catalogue) ToolText(name string) json.RawMessage {
 	return nil
 }
 
-// PromptText is a prompt of the list as its server describes it.
+// PromptText returns a prompt of the list as its server describes it.
 func (c *Catalogue) PromptText(name string) json.RawMessage { return c.promptTexts[name].JSON() }
 
 func (s *Set) addTool(c *Catalogue, from *connection, tool Described) {
@@ -153,7 +159,7 @@ func (s *Set) addTool(c *Catalogue, from *connection, tool Described) {
 	}
 }
 
-// mayBePlain is whether a tool of a server may be called by its plain name where the
+// mayBePlain reports whether a tool of a server may be called by its plain name where the
 // operator has said so of the whole server: never by one of Interlock's or of a client's, nor
 // by one that the operator has given another tool.
 func (s *Set) mayBePlain(name string) bool {
@@ -165,7 +171,7 @@ func (s *Set) mayBePlain(name string) bool {
 	return !toolname.Known(name) && !s.options.Reserved(name) && !strings.HasPrefix(name, Prefix)
 }
 
-// Unknown says why a name cannot be called.
+// Unknown describes why a name cannot be called.
 func (s *Set) Unknown(name string) string {
 	message := fmt.Sprintf("unknown tool %.128q", name)
 	if full := s.Catalogue().bare[name]; len(full) > 0 {

@@ -43,16 +43,16 @@ type connection struct {
 	changed  func(Kinds)      // after the lists have changed
 	updated  func(uri string) // after a resource has changed
 
-	relist chan struct{} // the server says that what it offers has changed
+	relist chan struct{} // the server says that its offers have changed
 	renew  chan struct{} // another environment is wanted
 	first  chan struct{} // closed after the first attempt
-	gate   chan struct{} // full while somebody begins a call, or waits for another environment
+	gate   chan struct{} // full while a call begins, or waits for another environment
 
 	mu      sync.Mutex
 	session *sdk.ClientSession // nil while not connected
 	err     error              // why not
-	env     environment        // what session, or err, came of
-	wanted  environment        // what the server is to be started with
+	env     environment        // the environment of session, or err
+	wanted  environment        // the environment to start the server with
 	calls   int                // under way
 	served  bool               // a call has ended since the last failure
 	watched []string           // URIs of resources, the newest last
@@ -64,13 +64,18 @@ type connection struct {
 }
 
 func newConnection(server Server, options Options, progress *progress, changed func(Kinds), updated func(uri string)) *connection {
-	env := server.environment(os.Environ(), nil)
+	env := server.environment(options.Jailer.Mode, os.Environ(), nil)
 	return &connection{
 		server: server, options: options, log: options.Logger.With("upstream", server.Name),
 		progress: progress, changed: changed, updated: updated,
 		relist: make(chan struct{}, 1), renew: make(chan struct{}, 1), first: make(chan struct{}),
 		gate: make(chan struct{}, 1), moved: make(chan struct{}), err: errStarting, env: env, wanted: env,
 	}
+}
+
+// environmentWith returns the environment of the server's process with a caller's demands.
+func (c *connection) environmentWith(demanded *Environment) environment {
+	return c.server.environment(c.options.Jailer.Mode, os.Environ(), demanded)
 }
 
 // run keeps the server connected until ctx ends.
@@ -80,7 +85,7 @@ func (c *connection) run(ctx context.Context) {
 	defer first()
 	if c.options.Alone != nil {
 		select {
-		case <-c.options.Alone.met: // the server is told what the client can be asked
+		case <-c.options.Alone.met: // the server gets the client's capabilities
 		case <-ctx.Done():
 			return
 		}
@@ -106,6 +111,9 @@ func (c *connection) run(ctx context.Context) {
 			wait = c.options.Backoff
 		}
 		c.set(nil, env, err)
+		if words := lastWordsOf(err); words != "" {
+			c.log.Warn("upstream: a server in a jail has ended", "stderr", words)
+		}
 		c.log.Warn("upstream: a server is down", "error", err, "retry_in", wait.String())
 		timer := time.NewTimer(wait + rand.N(wait/4+1))
 		select {
@@ -168,8 +176,8 @@ func (c *connection) serve(ctx context.Context, protocol string, env environment
 	}
 }
 
-// client is who a server sees: Interlock, and where it serves one client alone, with what
-// that can be asked.
+// client returns the client that a server sees: Interlock, and where it serves one client
+// alone, with that one's capabilities.
 func (c *connection) client(peer *Peer) *sdk.Client {
 	relist := func(kinds Kinds) {
 		c.mu.Lock()
@@ -213,7 +221,7 @@ func closeWithin(session *sdk.ClientSession, limit time.Duration) {
 	}
 }
 
-// whyEnded prefers what happened to the process over what its pipe said.
+// whyEnded prefers the end of the process over the error of its pipe.
 func whyEnded(ended func(stop bool) error, err error) error {
 	if cause := ended(false); cause != nil {
 		return cause
@@ -224,14 +232,15 @@ func whyEnded(ended func(stop bool) error, err error) error {
 	return err
 }
 
-// list takes over what the server offers, and passes on what of it has changed.
+// list takes over the server's offers, and passes on their changes.
 func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error {
 	found, err := c.ask(ctx, session)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
-	// What the server says has changed is passed on, even where it has changed back since.
+	// Kinds that the server says have changed are passed on, even where it has changed
+	// back since.
 	kinds := found.differ(c.offers).and(c.said)
 	c.offers, c.said = found, Kinds{}
 	c.mu.Unlock()
@@ -248,28 +257,28 @@ func (c *connection) set(session *sdk.ClientSession, env environment, err error)
 	c.wake()
 }
 
-// wake tells callers that wait on moved; c.mu is held.
+// wake notifies callers that wait on moved; c.mu is held.
 func (c *connection) wake() {
 	close(c.moved)
 	c.moved = make(chan struct{})
 }
 
-// demanded is the environment to start the server with.
+// demanded returns the environment to start the server with.
 func (c *connection) demanded() environment {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.wanted
 }
 
-// offered is what the server offers, as last listed.
+// offered returns the server's offers, as last listed.
 func (c *connection) offered() offers {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.offers
 }
 
-// hasServed is whether a call has ended since it was last asked: a server that serves may
-// crash now and then.
+// hasServed reports whether a call has ended since it was last asked: a server that
+// serves may crash now and then.
 func (c *connection) hasServed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -278,7 +287,7 @@ func (c *connection) hasServed() bool {
 	return served
 }
 
-// failure is why the server cannot be called now, or nil.
+// failure returns why the server cannot be called now, or nil.
 func (c *connection) failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -294,9 +303,9 @@ func (c *connection) awaitFirst(ctx context.Context) bool {
 	return c.failure() == nil
 }
 
-// begin returns the session for one call of the server, which ends with done. env
-// is the environment that the server must have, or nil for whatever it has: when it
-// has another one, calls under way finish first, and it is being restarted.
+// begin returns the session for one call of the server, which ends with done. env is the
+// environment that the server must have, or nil for its present one: when it has another
+// one, calls under way finish first, and it is being restarted.
 //
 // Where via has a session of its own with the server, it is that one.
 func (c *connection) begin(ctx context.Context, env environment, via *Peer) (session *sdk.ClientSession, done func(), err error) {
@@ -370,7 +379,7 @@ func (c *connection) demand(ctx context.Context, env environment) error {
 	}
 }
 
-// connected is the live session with the wanted environment. It waits for a server
+// connected returns the live session with the wanted environment. It waits for a server
 // that starts for the first time or anew, and answers at once for one that is down.
 func (c *connection) connected(ctx context.Context) (*sdk.ClientSession, error) {
 	for {

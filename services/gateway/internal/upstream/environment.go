@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Environment is what a caller demands of the environment of a process, such as the
-// state of a run does (S3.4): before a call, a process with another one is started
-// anew. That is for callers that have the server to themselves. A process that
-// serves many callers at once has one environment, which is the operator's alone.
+// Environment has a caller's demands on the environment of a process, such as those of a
+// run's state (S3.4): before a call, a process with another one is started anew. That is
+// for callers that have the server to themselves. A process that serves many callers at
+// once has one environment, which is the operator's alone.
 type Environment struct {
 	// Set are variables in addition to those that it has.
 	Set []Variable
@@ -19,13 +19,17 @@ type Environment struct {
 // Variable of an environment.
 type Variable struct{ Name, Value string }
 
-// environment is what a process is started with: sorted NAME=value.
+// environment is the environment of a process: sorted NAME=value.
 type environment []string
 
-// environment is that of the server's process: ours without what is ours alone
-// (INTERLOCK_TOKEN above all), with what its configuration adds and what a caller
-// demands; nil for nothing.
-func (s Server) environment(ours []string, demanded *Environment) environment {
+// environment returns that of the server's process: ours without Interlock's own
+// variables (INTERLOCK_TOKEN above all), with the additions of its configuration and a
+// caller's demands; nil if there is none. In a jail, it has of ours the harmless and the
+// lent variables.
+func (s Server) environment(mode Jails, ours []string, demanded *Environment) environment {
+	if needs, _ := s.jailed(mode); needs != nil {
+		ours = needs.passed(ours)
+	}
 	env := childEnv(ours, s.Env)
 	if demanded != nil {
 		for _, v := range demanded.Set {
@@ -61,7 +65,7 @@ func setVariable(env environment, name, value string) environment {
 	return append(env, name+"="+value)
 }
 
-// LoadsCode is whether a variable makes common loaders, interpreters and launchers
+// LoadsCode reports whether a variable makes common loaders, interpreters and launchers
 // run other code: those that sudo removes, and their like.
 func LoadsCode(name string) bool {
 	name = strings.ToUpper(name)

@@ -30,7 +30,7 @@ func TestEnvironment(t *testing.T) {
 			"DBX=kept EMPTY= MODE=a=b PATH=/bin TOKEN=configured",
 		},
 	} {
-		if got := strings.Join(server.environment(ours, row.demanded), " "); got != row.want {
+		if got := strings.Join(server.environment(JailsAuto, ours, row.demanded), " "); got != row.want {
 			t.Errorf("%s: %s\nwant %s", row.name, got, row.want)
 		}
 	}

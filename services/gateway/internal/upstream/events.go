@@ -10,7 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// events reads a stream of events, and is read as one that has only what the SDK can read.
+// events reads a stream of events, and is read as one that has only events that the SDK
+// can read.
 type events struct {
 	in     *inbound
 	own    *flight // the request that is answered; nil for a stream of the server's
@@ -48,7 +49,7 @@ type event struct {
 	tooLong         bool
 }
 
-// next reads one event and writes what the SDK is to read of it.
+// next reads one event and writes the part that the SDK is to read.
 func (e *events) next() {
 	var ev event
 	for {

@@ -15,7 +15,7 @@ import (
 )
 
 // exchange turns the response of a server into one that the SDK can read. The SDK ends the
-// session at most of what it does not expect.
+// session at most unexpected responses.
 type exchange struct {
 	in      *inbound
 	request *http.Request
@@ -61,7 +61,7 @@ func (e exchange) end(res *http.Response) (*http.Response, error) {
 		res.Body = http.MaxBytesReader(nil, res.Body, int64(e.in.limit))
 		return res, nil
 	case e.own == nil:
-		// A notification or a response: whatever the server makes of it costs nothing else.
+		// A notification or a response: a failure has no further effect.
 		res.Body.Close()
 		return e.replace(res, http.StatusAccepted, nil), nil
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // answer takes the result of one request as its server wrote it. The SDK gets a stub in its
-// place, so that nothing reads numbers, unknown members and types of content anew.
+// place, so that it does not read numbers, unknown members and types of content anew.
 type answer struct {
 	result *relay.Result
 	// failure is why there is none. It is for agents.
@@ -112,16 +112,16 @@ func (fs *flights) find(id json.RawMessage, own *flight) *flight {
 	return nil
 }
 
-// heard takes what is read.
+// heard receives the messages that are read.
 type heard struct {
-	// notices take what a server tells of calls under way, by the methods of their
-	// notifications. They are called before anything that follows is read: the SDK handles
+	// notices take a server's notices about calls under way, by the methods of their
+	// notifications. They are called before the next message is read: the SDK handles
 	// notifications in a queue of their own, so that a call may return before they were handled.
 	notices map[string]func(params json.RawMessage)
 }
 
-// inbound turns what a server writes into messages that the SDK can read, and leaves out
-// what it cannot: that costs the line or the call, and never the connection.
+// inbound turns a server's output into messages that the SDK can read, and leaves out the
+// others: that costs the line or the call, and never the connection.
 type inbound struct {
 	heard
 	flights flights
@@ -130,7 +130,7 @@ type inbound struct {
 	warned  atomic.Bool
 }
 
-// ignore says that something was left out: the first time as a warning, because a server may
+// ignore logs that a part was left out: the first time as a warning, because a server may
 // write a log to its output.
 func (in *inbound) ignore(why string, text []byte) {
 	level := slog.LevelDebug
@@ -161,7 +161,7 @@ func (in *inbound) read(text []byte, own *flight) (messages []jsonrpc.Message) {
 	return messages
 }
 
-// unreadable handles what cannot be read: if it names a request that waits, that has failed.
+// unreadable handles unreadable text: if it names a request that waits, that has failed.
 func (in *inbound) unreadable(text []byte, own *flight, why error) []jsonrpc.Message {
 	if id := relay.LooseID(text); id != nil {
 		if f := in.flights.take(id, own); f != nil {
@@ -242,8 +242,8 @@ var lastID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[
 // endOfMessage is how much is kept of the end of a message that is too long.
 const endOfMessage = 256
 
-// failed is the answer of a request that has failed. Where the result is expected, the failure
-// goes there, because it is not the server's word.
+// failed returns the answer of a request that has failed. Where the result is expected, the
+// failure goes there, because it is not the server's word.
 func failed(f *flight, why error) []jsonrpc.Message {
 	if f.answer != nil {
 		f.answer.failure = why
@@ -260,7 +260,8 @@ func newID(id int64) jsonrpc.ID {
 	return made
 }
 
-// errorOf reads an error of a server. One that is not as JSON-RPC has it keeps what can be read.
+// errorOf reads an error of a server. One that is not as JSON-RPC has it keeps its readable
+// parts.
 func errorOf(text json.RawMessage) *jsonrpc.Error {
 	e := &jsonrpc.Error{Code: jsonrpc.CodeInternalError}
 	members, err := relay.Members(text)
@@ -284,7 +285,7 @@ func errorOf(text json.RawMessage) *jsonrpc.Error {
 	return e
 }
 
-// readable is a JSON text as it reads, and anything else as it was written.
+// readable returns a JSON text as it reads, and anything else as it was written.
 func readable(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -293,7 +294,7 @@ func readable(value json.RawMessage) string {
 	return string(value)
 }
 
-// stubs are what the SDK reads in the place of results.
+// stubs are read by the SDK in place of results.
 var stubs = map[string]json.RawMessage{
 	"tools/call":               json.RawMessage(`{"content":[],"resultType":"complete"}`),
 	"prompts/get":              json.RawMessage(`{"messages":[],"resultType":"complete"}`),

@@ -12,7 +12,7 @@ import (
 // Notify sends a notification to a client as a server wrote it. The client's server must have the
 // middleware Writing.
 func Notify(ctx context.Context, to *sdk.ServerSession, method string, params *relay.Result) error {
-	// The SDK sends what it knows: this one is put in the place of another.
+	// The SDK sends only known notices: this one is put in the place of another.
 	return to.NotifyProgress(context.WithValue(ctx, noticeKey{}, notice{method, params}), &sdk.ProgressNotificationParams{})
 }
 
@@ -23,7 +23,7 @@ type notice struct {
 	params *relay.Result
 }
 
-// Writing is the middleware that sends what Notify is given.
+// Writing returns the middleware that sends the arguments of Notify.
 func Writing(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		n, ok := ctx.Value(noticeKey{}).(notice)
@@ -59,7 +59,7 @@ var levels = map[string]int{
 func (p *Peer) message(text json.RawMessage) {
 	params, err := relay.ReadResult(append(json.RawMessage{}, text...))
 	if err != nil || !closed(p.ready) {
-		return // before the client can be told anything, or nothing that it could read
+		return // before the client can be notified, or unreadable for it
 	}
 	level, known := levels[readable(params.Get("level"))]
 	p.mu.Lock()
@@ -72,7 +72,7 @@ func (p *Peer) message(text json.RawMessage) {
 }
 
 // message passes a message for logs of a process that many clients share to the client that has
-// used the process alone since it was started: it may tell of others' calls.
+// used the process alone since it was started: it may be about others' calls.
 func (c *connection) message(text json.RawMessage) {
 	c.mu.Lock()
 	only := c.only

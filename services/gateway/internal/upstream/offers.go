@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 )
 
-// Bounds of what one server offers: things of one kind, and what it says of them, as JSON.
+// Bounds of the offers of one server: their number by kind, and their size as JSON.
 const (
 	maxOffers     = 4096
 	maxOfferBytes = 8 << 20
@@ -36,12 +36,12 @@ type offers struct {
 // Kinds says which lists are meant.
 type Kinds struct{ Tools, Prompts, Resources bool }
 
-// and is the lists that either means.
+// and returns the lists that either means.
 func (k Kinds) and(other Kinds) Kinds {
 	return Kinds{k.Tools || other.Tools, k.Prompts || other.Prompts, k.Resources || other.Resources}
 }
 
-// differ is which lists differ from others.
+// differ returns which lists differ from others.
 func (o offers) differ(from offers) Kinds {
 	return Kinds{
 		Tools:     !reflect.DeepEqual(o.tools, from.tools),
@@ -172,7 +172,7 @@ func list[T any](
 	}
 }
 
-// nameIn is the name in an entry, as far as it has one.
+// nameIn returns the name in an entry, as far as it has one.
 func nameIn(element json.RawMessage) string {
 	written, err := relay.ReadResult(element)
 	if err != nil {
@@ -185,7 +185,7 @@ func nameIn(element json.RawMessage) string {
 	return name
 }
 
-// collect lists what can be used of one kind.
+// collect lists the usable offers of one kind.
 func collect[T any](
 	ctx context.Context, c *connection, kind string, read func(json.RawMessage) (T, error), page func(context.Context, string) error,
 ) (items []T, err error) {
@@ -200,7 +200,7 @@ func collect[T any](
 	return items, err
 }
 
-// unknownMethod is whether a server declares more than it answers.
+// unknownMethod reports whether a server declares more than it answers.
 func unknownMethod(err error) bool {
 	var protocol *jsonrpc.Error
 	return errors.As(err, &protocol) && protocol.Code == jsonrpc.CodeMethodNotFound

@@ -13,10 +13,10 @@ import (
 
 // Peer is the client that a server's requests go to: roots, sampling, elicitation and log
 // messages. A server has one where it serves one client alone: on stdio, and over HTTP by a
-// session of its own. The zero Peer can nothing yet; Meet says who it is.
+// session of its own. The zero Peer has no client yet; Meet sets it.
 type Peer struct {
-	// Owner says whose the client is: connections of one owner may be told of one another's
-	// calls. It is empty where that is not known.
+	// Owner says whose the client is: connections of one owner may be notified of one
+	// another's calls. It is empty where that is not known.
 	Owner string
 
 	mu    sync.Mutex
@@ -25,7 +25,7 @@ type Peer struct {
 	to    *sdk.ServerSession
 	can   *sdk.ClientCapabilities
 	level sdk.LoggingLevel
-	calls []context.Context // of the client, under way: what it is asked goes with the newest
+	calls []context.Context // of the client, under way: requests to it go with the newest
 	own   map[*connection]*sdk.ClientSession
 	gone  bool
 	// Questions end with asks, and each after patience.
@@ -33,16 +33,16 @@ type Peer struct {
 	patience time.Duration
 }
 
-// NewPeer is a client that is not known yet. It need not answer: a question waits for as long as
-// asks is not over, and no longer than patience.
+// NewPeer returns a client that is not known yet. It need not answer: a question waits for as
+// long as asks is not over, and no longer than patience.
 func NewPeer(asks context.Context, patience time.Duration) *Peer {
 	return &Peer{
 		met: make(chan struct{}), ready: make(chan struct{}), own: map[*connection]*sdk.ClientSession{}, asks: asks, patience: patience,
 	}
 }
 
-// Meet says who the client is, and what it can be asked: nil where its protocol lets nobody
-// ask it. Only the first time counts.
+// Meet sets the client and its capabilities: nil where its protocol does not allow requests
+// to it. Only the first time counts.
 func (p *Peer) Meet(to *sdk.ServerSession, can *sdk.ClientCapabilities) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *Peer) Meet(to *sdk.ServerSession, can *sdk.ClientCapabilities) {
 	}
 }
 
-// Ready says that the client may be asked now.
+// Ready records that the client may be asked now.
 func (p *Peer) Ready() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +83,8 @@ func (p *Peer) during(ctx context.Context) (end func()) {
 	}
 }
 
-// newest is the newest call under way: on HTTP its stream is one that the client reads.
+// newest returns the newest call under way: on HTTP its stream is one that the client
+// reads.
 func (p *Peer) newest() context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +94,7 @@ func (p *Peer) newest() context.Context {
 	return context.Background()
 }
 
-// capabilities are those of the client, for its server; none while it is not known.
+// capabilities returns those of the client, for its server; none while it is not known.
 func (p *Peer) capabilities() *sdk.ClientCapabilities {
 	if p == nil {
 		return &sdk.ClientCapabilities{}
@@ -165,12 +166,12 @@ func (p *Peer) SetLevel(ctx context.Context, level sdk.LoggingLevel) {
 	}
 	p.mu.Unlock()
 	for _, session := range sessions {
-		session.SetLoggingLevel(ctx, &sdk.SetLoggingLevelParams{Level: level}) //nolint:errcheck // a server without levels sends what it wants
+		session.SetLoggingLevel(ctx, &sdk.SetLoggingLevelParams{Level: level}) //nolint:errcheck // a server without levels sends all levels
 	}
 }
 
-// adopt notes a session that is the client's alone, and tells it what the client wants. It
-// returns the session that was noted first.
+// adopt notes a session that is the client's alone, and passes the client's wishes to it.
+// It returns the session that was noted first.
 func (p *Peer) adopt(ctx context.Context, c *connection, session *sdk.ClientSession) *sdk.ClientSession {
 	p.mu.Lock()
 	level, first := p.level, p.own[c]
@@ -187,8 +188,8 @@ func (p *Peer) adopt(ctx context.Context, c *connection, session *sdk.ClientSess
 	return session
 }
 
-// session is the client's own session with a server over HTTP, which it opens when it is
-// first needed.
+// session returns the client's own session with a server over HTTP, which it opens when
+// it is first needed.
 func (p *Peer) session(ctx context.Context, c *connection) (*sdk.ClientSession, error) {
 	p.mu.Lock()
 	session, gone := p.own[c], p.gone
@@ -227,7 +228,7 @@ func (p *Peer) forget(c *connection, session *sdk.ClientSession) {
 	}
 }
 
-// Leave ends what is the client's alone.
+// Leave ends the sessions of the client alone.
 func (p *Peer) Leave() {
 	p.mu.Lock()
 	p.gone = true

@@ -16,9 +16,17 @@ const (
 	lastWords = time.Second
 )
 
+// program runs as a server's process.
+type program interface {
+	// wait waits for its end, and says how it came: an error in any case.
+	wait() error
+	// signal ends it with all that it has started: politely, or for good.
+	signal(kill bool)
+}
+
 // process is a running server.
 type process struct {
-	cmd    *exec.Cmd
+	program
 	stdin  *os.File
 	stdout *os.File
 	grace  time.Duration
@@ -28,7 +36,7 @@ type process struct {
 	endOnce sync.Once
 }
 
-// startProcess starts a server in a process group of its own.
+// startProcess starts a server: in a jail, or else in a process group of its own.
 func startProcess(server Server, options Options, env environment) (*process, error) {
 	childIn, stdin, err := os.Pipe()
 	if err != nil {
@@ -38,37 +46,63 @@ func startProcess(server Server, options Options, env environment) (*process, er
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start it: %w", err), childIn.Close(), stdin.Close())
 	}
-	cmd := exec.Command(server.Command[0], server.Command[1:]...) // the operator's configuration
-	cmd.Dir = server.Dir
-	cmd.Env = env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, options.Stderr
-	cmd.WaitDelay = lastWords
-	ownGroup(cmd)
-	err = cmd.Start()
-	childIn.Close()  // the child has its own
-	childOut.Close() // the child has its own
+	started, err := startProgram(server, options, env, childIn, childOut)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start it: %w", err), stdin.Close(), stdout.Close())
+		childIn.Close()  // unused
+		childOut.Close() // unused
+		return nil, errors.Join(err, stdin.Close(), stdout.Close())
 	}
-	p := &process{cmd: cmd, stdin: stdin, stdout: stdout, grace: options.StopGrace, done: make(chan struct{})}
-	go p.wait()
+	p := &process{program: started, stdin: stdin, stdout: stdout, grace: options.StopGrace, done: make(chan struct{})}
+	go p.watch()
 	return p, nil
 }
 
-func (p *process) wait() {
+// startProgram starts a server with these standard streams, and closes them when the server has its own.
+func startProgram(server Server, options Options, env environment, in, out *os.File) (program, error) {
+	if needs, _ := server.jailed(options.Jailer.Mode); needs != nil {
+		p, err := startInJail(server, needs, options, env, in, out)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+	cmd := exec.Command(server.Command[0], server.Command[1:]...) // the operator's configuration
+	cmd.Dir = server.Dir
+	cmd.Env = env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, options.Stderr
+	cmd.WaitDelay = lastWords
+	ownGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start it: %w", err)
+	}
+	in.Close()  // the child has its own
+	out.Close() // the child has its own
+	return plain{cmd}, nil
+}
+
+// plain is a server's process without a jail.
+type plain struct{ cmd *exec.Cmd }
+
+func (p plain) wait() error {
 	err := p.cmd.Wait()
-	signalGroup(p.cmd, true) // what it leaves behind
+	p.signal(true) // its remaining children
 	if err == nil {
 		err = errors.New("exit status 0")
 	}
-	p.err = fmt.Errorf("its process ended: %w", err)
-	// Something may still hold its stdout open: what is there is read, then no more.
+	return err
+}
+
+func (p plain) signal(kill bool) { signalGroup(p.cmd, kill) }
+
+func (p *process) watch() {
+	p.err = fmt.Errorf("its process ended: %w", p.wait())
+	// A process may still hold its stdout open: the present output is read, then no more.
 	p.stdout.SetReadDeadline(time.Now().Add(lastWords)) //nolint:errcheck // the file may be closed
 	close(p.done)
 }
 
-// end stops the process and everything in its group, or, when not told to stop,
-// says how it ended by itself, and nil while it runs.
+// end stops the process and all of its group, or, without stop, returns how it ended by
+// itself, and nil while it runs.
 func (p *process) end(stop bool) error {
 	if !stop {
 		// Its pipe may say so a little earlier.
@@ -84,9 +118,9 @@ func (p *process) end(stop bool) error {
 	p.endOnce.Do(func() {
 		p.stdin.Close() // it may be closed already
 		if !p.gone() {
-			signalGroup(p.cmd, false)
+			p.signal(false)
 			if !p.gone() {
-				signalGroup(p.cmd, true)
+				p.signal(true)
 			}
 		}
 		<-p.done

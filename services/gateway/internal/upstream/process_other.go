@@ -16,6 +16,6 @@ func signalGroup(cmd *exec.Cmd, kill bool) {
 	}
 }
 
-// sameVariable is whether two names are one environment variable: Windows does not
-// tell cases apart.
+// sameVariable reports whether two names are one environment variable: Windows ignores
+// case.
 func sameVariable(a, b string) bool { return strings.EqualFold(a, b) }

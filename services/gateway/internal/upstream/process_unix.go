@@ -17,8 +17,8 @@ func signalGroup(cmd *exec.Cmd, kill bool) {
 	if kill {
 		signal = syscall.SIGKILL
 	}
-	syscall.Kill(-cmd.Process.Pid, signal) //nolint:errcheck // there may be nobody left
+	syscall.Kill(-cmd.Process.Pid, signal) //nolint:errcheck // the group may be gone
 }
 
-// sameVariable is whether two names are one environment variable.
+// sameVariable reports whether two names are one environment variable.
 func sameVariable(a, b string) bool { return a == b }

@@ -5,11 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -23,7 +20,7 @@ import (
 // Prompt is one prompt of a server.
 type Prompt struct {
 	*sdk.Prompt // as the server wrote it
-	// Offer is what stands for it before the gate.
+	// Offer stands for it at the gate.
 	Offer      *Tool
 	connection *connection
 }
@@ -43,19 +40,19 @@ type (
 	}
 )
 
-// Server is the name of its server.
+// Server returns the name of its server.
 func (r *Resource) Server() string { return r.connection.server.Name }
 
-// Server is the name of its server.
+// Server returns the name of its server.
 func (t *Template) Server() string { return t.connection.server.Name }
 
-// Text is the resource as its server describes it.
+// Text returns the resource as its server describes it.
 func (r *Resource) Text() json.RawMessage { return r.text.JSON() }
 
-// Text is the template as its server describes it.
+// Text returns the template as its server describes it.
 func (t *Template) Text() json.RawMessage { return t.text.JSON() }
 
-// promptName is what a prompt may be called: a name that people can read.
+// promptName matches valid names of prompts: names that people can read.
 var promptName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\pC\s]([^\pC]{0,126}[^\pC\s])?$`) })
 
 func (s *Set) addPrompt(c *Catalogue, from *connection, prompt offered[sdk.Prompt]) {
@@ -76,7 +73,7 @@ func (s *Set) addPrompt(c *Catalogue, from *connection, prompt offered[sdk.Promp
 	c.Capabilities.Prompts = &sdk.PromptCapabilities{ListChanged: true}
 }
 
-// UnknownPrompt says why a prompt cannot be had.
+// UnknownPrompt describes why a prompt cannot be had.
 func (s *Set) UnknownPrompt(name string) string {
 	message := fmt.Sprintf("unknown prompt %.128q", name)
 	var full []string
@@ -92,7 +89,7 @@ func (s *Set) UnknownPrompt(name string) string {
 	return message + "; prompts/list names the prompts"
 }
 
-// What begins the names of offers. No tool has such a name: a rule about a resource would
+// Prefixes of the names of offers. No tool has such a name: a rule about a resource would
 // be one about the tool.
 const (
 	promptOffer   = "prompt:"
@@ -133,9 +130,9 @@ func (c *Catalogue) addResources(from *connection, o offers) {
 // longestURI bounds the URI of a resource, so that its name before the gate is whole.
 const longestURI = 400
 
-// Reader is what stands before the gate for the resource of a URI: that of the server which
-// lists it, or whose template it fits, or which is the only one with resources. It is nil
-// for a URI that no server can be asked about, and says then why.
+// Reader returns the offer that stands at the gate for the resource of a URI: that of the
+// server which lists it, or whose template it fits, or which is the only one with
+// resources. It is nil for a URI that no server can be asked about, and says then why.
 func (c *Catalogue) Reader(uri string) (offer *Tool, why string) {
 	if len(uri) > longestURI {
 		return nil, fmt.Sprintf("the URI is longer than %d bytes", longestURI)
@@ -151,7 +148,13 @@ func (c *Catalogue) Reader(uri string) (offer *Tool, why string) {
 	}
 	if !plainURI(uri) {
 		return nil, "a URI that no server lists must be written plainly: without . and .. and nothing as parts of its path, " +
-			"a user, a fragment, characters escaped that need no escape, and upper case in its scheme and host; files are file:///PATH"
+			"a user, a fragment, an empty query, the port that its scheme has anyway, characters escaped that need no escape, and upper case " +
+			"in its scheme and host; addresses are written as in 127.0.0.1 and [::1], and files as file:///PATH"
+	}
+	for _, r := range c.Resources {
+		if loosely(r.URI) == loosely(uri) {
+			return nil, fmt.Sprintf("it is listed as %q; read that", r.URI)
+		}
 	}
 	for _, t := range c.Templates {
 		if template, err := uritemplate.New(t.URITemplate); err == nil && template.Match(uri) != nil && !slices.Contains(fitting, t.connection) {
@@ -171,8 +174,8 @@ func (c *Catalogue) Reader(uri string) (offer *Tool, why string) {
 	}
 }
 
-// only is what stands before the gate for a resource that one server has. Of several, any
-// could have taken the name of another's.
+// only returns the offer that stands at the gate for a resource that one server has. Of
+// several, any could have taken the name of another's.
 func only(servers []*connection, uri string) (offer *Tool, why string) {
 	if len(servers) > 1 {
 		return nil, fmt.Sprintf("the servers %s and %s both have it, so it is not known whose is meant", servers[0].server.Name, servers[1].server.Name)
@@ -180,54 +183,12 @@ func only(servers []*connection, uri string) (offer *Tool, why string) {
 	return servers[0].offer(resourceOffer + uri), ""
 }
 
-// plainURI reports a URI that reads the same to rules and to servers, which may take it for
-// the name of a file: file:///a/../b is file:///b to them, and %2e is a dot.
-func plainURI(uri string) bool {
-	at, err := url.Parse(uri)
-	if err != nil || at.Scheme == "" || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) {
-		return false
-	}
-	scheme, rest, _ := strings.Cut(uri, ":")
-	if scheme != at.Scheme || at.Host != strings.ToLower(at.Host) || at.User != nil || strings.Contains(uri, "#") {
-		return false
-	}
-	// Of a file, the same as file:///a are file:/a, file://localhost/a and file:///a?b.
-	if scheme == "file" && (!strings.HasPrefix(rest, "///") || strings.Contains(rest, "?")) {
-		return false
-	}
-	path, _, _ := strings.Cut(rest, "?")
-	inside, hasHost := strings.CutPrefix(path, "//")
-	if hasHost {
-		_, inside, _ = strings.Cut(inside, "/")
-	}
-	// Another URI in a path has :// in it.
-	if strings.HasPrefix(inside, "/") && !strings.HasSuffix(at.Host, ":") || strings.Contains(strings.ReplaceAll(inside, "://", ""), "//") {
-		return false
-	}
-	for part := range strings.SplitSeq(path, "/") {
-		if part == "." || part == ".." {
-			return false
-		}
-	}
-	for i := 0; i+2 < len(uri); i++ {
-		if uri[i] != '%' {
-			continue
-		}
-		octet, err := strconv.ParseUint(uri[i+1:i+3], 16, 8)
-		if c := byte(octet); err != nil || uri[i+1:i+3] != strings.ToUpper(uri[i+1:i+3]) || c == '/' || c == '\\' || c < ' ' ||
-			c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// ask makes one request of the server of an offer. Its error is a *Failure, or what the
-// server answered.
+// ask makes one request of the server of an offer. Its error is a *Failure, or the
+// server's error.
 func ask[R any](ctx context.Context, t *Tool, env *Environment, via *Peer, request func(context.Context, *sdk.ClientSession) (R, error)) (result R, err error) {
 	var wanted environment
 	if env != nil {
-		wanted = t.connection.server.environment(os.Environ(), env)
+		wanted = t.connection.environmentWith(env)
 	}
 	session, end, err := t.connection.begin(ctx, wanted, via)
 	if err != nil {
@@ -288,17 +249,17 @@ func result(
 // maxWatched bounds the resources of one server that are watched at once: the oldest goes.
 const maxWatched = 1024
 
-// Subscribe has the server tell of changes of a resource, also after it was restarted.
-// A client that does not watch it any more is not told.
+// Subscribe asks the server for notices of changes of a resource, also after it was
+// restarted. A client that does not watch it any more is not notified.
 func (t *Tool) Subscribe(ctx context.Context, uri string) error {
-	// Before the server is asked, because it may tell of a change at once.
+	// Before the server is asked, because it may report a change at once.
 	oldest, added := t.connection.watch(uri)
 	_, err := ask(ctx, t, nil, nil, func(ctx context.Context, session *sdk.ClientSession) (struct{}, error) {
 		if err := session.Subscribe(ctx, &sdk.SubscribeParams{URI: uri}); err != nil {
 			return struct{}{}, err
 		}
 		if oldest != "" {
-			session.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: oldest}) //nolint:errcheck // nobody is told of it
+			session.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: oldest}) //nolint:errcheck // there are no notices of it
 		}
 		return struct{}{}, nil
 	})
@@ -328,15 +289,15 @@ func (c *connection) forgetWatched(uri string) {
 	c.watched = slices.DeleteFunc(c.watched, func(other string) bool { return other == uri })
 }
 
-// watches is whether the server was asked to tell of a resource: it has nothing to say of those
-// of other servers.
+// watches reports whether the server was asked for notices of a resource: it may not report
+// those of other servers.
 func (c *connection) watches(uri string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Contains(c.watched, uri)
 }
 
-// watchAgain watches what was watched before the server was restarted.
+// watchAgain watches the same resources as before the server was restarted.
 func (c *connection) watchAgain(ctx context.Context, session *sdk.ClientSession) {
 	c.mu.Lock()
 	watched := slices.Clone(c.watched)
@@ -356,7 +317,7 @@ func (t *Tool) Complete(ctx context.Context, via *Peer, params *sdk.CompletePara
 	})
 }
 
-// Completer is what stands before the gate for what is to be completed, and the reference
+// Completer returns the offer that stands at the gate for a completion, and the reference
 // as its server knows it; nil for one that no server has.
 func (c *Catalogue) Completer(ref *sdk.CompleteReference) (*Tool, *sdk.CompleteReference) {
 	if ref == nil {
@@ -382,12 +343,13 @@ func (c *Catalogue) Completer(ref *sdk.CompleteReference) (*Tool, *sdk.CompleteR
 	return nil, nil
 }
 
-// ForwardedMeta is what of a request's _meta is the server's to see: not what is between the client
-// and Interlock.
+// ForwardedMeta returns the part of a request's _meta for the server: not the part between the
+// client and Interlock.
 func ForwardedMeta(meta sdk.Meta) sdk.Meta {
 	var kept sdk.Meta
 	for key, value := range asWritten(meta) {
-		// What the client can do, and which messages it wants, are for the server too.
+		// The client's capabilities, and the messages that it wants, are for the server
+		// too.
 		said := key == sdk.MetaKeyClientCapabilities || key == sdk.MetaKeyLogLevel
 		if key == "progressToken" || strings.HasPrefix(key, "interlock.run/") || strings.HasPrefix(key, "io.modelcontextprotocol/") && !said {
 			continue
@@ -404,7 +366,8 @@ func ForwardedMeta(meta sdk.Meta) sdk.Meta {
 // The edge sets it, because the SDK reads numbers anew.
 const WrittenMeta = "interlock.run/meta"
 
-// asWritten is a request's _meta as its client wrote it, but for what the SDK reads of it.
+// asWritten returns a request's _meta as its client wrote it, but for the members that
+// the SDK reads.
 func asWritten(meta sdk.Meta) map[string]any {
 	text, ok := meta[WrittenMeta].(string)
 	if !ok {
@@ -425,8 +388,8 @@ func asWritten(meta sdk.Meta) map[string]any {
 	return written
 }
 
-// ProgressToken is the token that a client wants to be told of progress with, as it wrote it; nil
-// for none.
+// ProgressToken returns the token that a client wants to be notified of progress with, as it
+// wrote it; nil for none.
 func ProgressToken(meta sdk.Meta) json.RawMessage {
 	token, ok := asWritten(meta)["progressToken"]
 	if !ok || token == nil {

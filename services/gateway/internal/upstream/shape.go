@@ -35,7 +35,7 @@ func isOneOf(texts ...string) check {
 	}
 }
 
-// isList is whether every element passes.
+// isList reports whether every element passes.
 func isList(each check) check {
 	return func(v document.Value) bool {
 		for _, element := range v.Elements() {
@@ -47,7 +47,7 @@ func isList(each check) check {
 	}
 }
 
-// isRecord is whether the members that are named pass; required ones must be there.
+// isRecord reports whether the members that are named pass; required ones must be there.
 func isRecord(shape map[string]check, required ...string) check {
 	return func(v document.Value) bool {
 		return v.Kind() == document.Object && flawOf(v, shape, required) == ""
@@ -104,13 +104,13 @@ func with(base, more map[string]check) map[string]check {
 	return all
 }
 
-// isPart is whether a value is a number from 0 to 1.
+// isPart reports whether a value is a number from 0 to 1.
 func isPart(v document.Value) bool {
 	var part float64
 	return v.Kind() == document.Number && json.Unmarshal(v.AppendJSON(nil), &part) == nil && part >= 0 && part <= 1
 }
 
-// isSize is whether a value is a whole number that is not negative.
+// isSize reports whether a value is a whole number that is not negative.
 func isSize(v document.Value) bool {
 	if v.Kind() != document.Number {
 		return false
@@ -119,7 +119,7 @@ func isSize(v document.Value) bool {
 	return whole && size >= 0
 }
 
-// isSchema is whether a value is a schema of objects, as clients read one.
+// isSchema reports whether a value is a schema of objects, as clients read one.
 func isSchema(v document.Value) bool {
 	kind, _ := v.Get("type")
 	return isRecord(map[string]check{"type": isOneOf("object"), "required": texts, "properties": func(all document.Value) bool {
@@ -209,7 +209,7 @@ func member(v document.Value, name string) string {
 	return value.Str()
 }
 
-// digestOf is that of what an agent reads of a tool, and decides by.
+// digestOf returns that of the description of a tool for agents.
 func digestOf(written *relay.Result) string {
 	shown := written.Clone()
 	shown.Remove("_meta")
@@ -226,7 +226,12 @@ func readPrompt(element json.RawMessage) (offered[sdk.Prompt], error) {
 }
 
 func readResource(element json.RawMessage) (offered[sdk.Resource], error) {
-	return read[sdk.Resource](element, resourceShape, "name", "uri")
+	resource, err := read[sdk.Resource](element, resourceShape, "name", "uri")
+	if err == nil && misleadingURI(resource.item.URI) {
+		return resource, fmt.Errorf("its URI %.256q could be read as another one, so that rules about resources could not be about it: "+
+			"it has . or .. as a part, a character that does not show, or one that is escaped and needs no escape", resource.item.URI)
+	}
+	return resource, err
 }
 
 func readTemplate(element json.RawMessage) (offered[sdk.ResourceTemplate], error) {

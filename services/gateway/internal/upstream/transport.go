@@ -13,8 +13,8 @@ import (
 )
 
 // transport makes the way to the server; env is that of its process, and peer the client
-// that it serves alone, if it does. ended stops
-// what was started for it, or, when not told to stop, says how it ended by itself.
+// that it serves alone, if it does. ended stops the process that was started for it, or,
+// without stop, returns how it ended by itself.
 func (c *connection) transport(env environment, peer *Peer) (t sdk.Transport, ended func(stop bool) error, err error) {
 	in := &inbound{log: c.log, limit: 4*c.options.MaxResultBytes + 1<<20}
 	in.notices = map[string]func(json.RawMessage){"notifications/progress": c.progress.relay, "notifications/message": c.message}
@@ -54,7 +54,7 @@ func (c *connection) transport(env environment, peer *Peer) (t sdk.Transport, en
 }
 
 // headerTransport adds the rest of an upstream's URL and its headers, for its own host only,
-// and reads what it answers.
+// and reads its answers.
 type headerTransport struct {
 	base     http.RoundTripper
 	endpoint *url.URL

@@ -1,7 +1,7 @@
-// Package upstream keeps the MCP servers behind the gate: it starts and connects
-// them, knows which tools they offer under which names, and calls those. Whether a
-// call may be made was decided before: nothing here asks. It must never let one
-// server speak for another, take over a name of it, or see what is Interlock's own.
+// Package upstream keeps the MCP servers behind the gate: it starts and connects them,
+// knows which tools they offer under which names, and calls those. Whether a call may be
+// made was decided before: this package does not ask. It must never let one server speak
+// for another, take over a name of it, or see what is Interlock's own.
 //
 // A tool is a server's: it is named mcp__SERVER__TOOL. A server cannot choose a plain
 // name, because a state that allows "Read" means the client's tool. Only the operator
@@ -30,9 +30,8 @@ import (
 type Server struct {
 	// Name is part of its tools' names, mcp__NAME__tool.
 	Name string
-	// Command and its arguments, started in Dir. It inherits this process's
-	// environment without INTERLOCK_ variables; see Environment for what calls change
-	// of it.
+	// Command and its arguments, started in Dir. It inherits this process's environment
+	// without INTERLOCK_ variables; see Environment for the changes of calls.
 	Command []string
 	Env     map[string]string
 	Dir     string
@@ -45,6 +44,9 @@ type Server struct {
 	// Plain gives all its tools and prompts the names that it gives them, but those that
 	// are names of clients' tools or of Interlock's.
 	Plain bool
+	// Needs are the rights of its process in its jail; nil for no jail, unless all are
+	// jailed.
+	Needs *Needs
 }
 
 // Options of all servers.
@@ -56,14 +58,15 @@ type Options struct {
 	// StopGrace is how long a process has after its stdin has closed, and again after
 	// SIGTERM, before it is killed.
 	StopGrace time.Duration
-	// MaxResultBytes bounds the result of a tool. Messages may be longer by what stands
-	// around it.
+	// MaxResultBytes bounds the result of a tool. Messages may be longer by its envelope.
 	MaxResultBytes int
-	// Stderr gets what processes write to stderr; nil drops it.
+	// Stderr gets the stderr of processes; nil drops it.
 	Stderr io.Writer
-	// Version of this build, told to servers.
+	// Version of this build, shown to servers.
 	Version string
 	Logger  *slog.Logger
+	// Jailer starts the servers that run in jails.
+	Jailer Jailer
 
 	// Alone is the client where there is only one; nil where many share the servers.
 	Alone *Peer
@@ -83,7 +86,7 @@ var serverName = sync.OnceValue(func() *regexp.Regexp {
 // mcp__interlock__... for own tools and always allow them (S3).
 var reservedServers = map[string]bool{"interlock": true, "statewright": true}
 
-func (s Server) validate() error {
+func (s Server) validate(mode Jails) error {
 	switch {
 	case !serverName().MatchString(s.Name) || len(s.Name) > 64:
 		return fmt.Errorf("upstream name %q must be 1 to 64 letters, digits, '-' and single '_' between them", s.Name)
@@ -93,6 +96,12 @@ func (s Server) validate() error {
 		return fmt.Errorf("upstream %q needs a command or a URL", s.Name)
 	case len(s.Command) > 0 && s.URL != "":
 		return fmt.Errorf("upstream %q has a command and a URL; keep one", s.Name)
+	case s.Needs != nil && s.URL != "":
+		return fmt.Errorf("upstream %q has needs and a URL: only servers that are commands run in jails", s.Name)
+	case s.Needs != nil && s.Needs.Jail == Off && mode == JailsRequired:
+		return fmt.Errorf("upstream %q has \"jail\": \"off\" in its needs, and --jail is required: remove one", s.Name)
+	case s.Needs != nil:
+		return s.Needs.check(s.Name)
 	}
 	return nil
 }
@@ -119,7 +128,7 @@ func (s Server) checkNames(reserved func(string) bool, taken map[string]string) 
 	return nil
 }
 
-// plainName is the name that the operator has given a tool, or empty.
+// plainName returns the name that the operator has given a tool, or empty.
 func (s Server) plainName(tool string) string {
 	for _, name := range slices.Sorted(maps.Keys(s.Names)) {
 		if s.Names[name] == tool {
@@ -148,9 +157,10 @@ func New(servers []Server, options Options) (*Set, error) {
 		options: options, connections: make(map[string]*connection, len(servers)),
 		progress: newProgress(),
 	}
+	options.Jailer = options.Jailer.withDefaults()
 	taken := map[string]string{}
 	for _, server := range servers {
-		if err := cmp.Or(server.validate(), server.checkNames(options.Reserved, taken)); err != nil {
+		if err := cmp.Or(server.validate(options.Jailer.Mode), server.checkNames(options.Reserved, taken)); err != nil {
 			return nil, err
 		}
 		if s.connections[server.Name] != nil {
@@ -162,6 +172,9 @@ func New(servers []Server, options Options) (*Set, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	for _, c := range s.connections {
+		if needs, why := c.server.jailed(options.Jailer.Mode); needs == nil && c.server.local() {
+			c.log.Info("upstream: a server is not jailed", "why", why)
+		}
 		s.wg.Go(func() { c.run(ctx) })
 	}
 	return s, nil
@@ -173,8 +186,7 @@ func (s *Set) Close() {
 	s.wg.Wait()
 }
 
-// Ready waits until every server has been tried once, and tells how many of them
-// serve.
+// Ready waits until every server has been tried once, and reports how many of them serve.
 func (s *Set) Ready(ctx context.Context) (serving int) {
 	for _, c := range s.connections {
 		if c.awaitFirst(ctx) {

@@ -20,9 +20,11 @@ import (
 
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
+	"github.com/interlock-run/interlock/services/internal/jailer"
 )
 
 func TestMain(m *testing.M) {
+	jailer.Stage()
 	if !upstreamtest.Main() {
 		goleak.VerifyTestMain(m)
 	}
@@ -32,7 +34,7 @@ func TestMain(m *testing.M) {
 func open(t *testing.T, servers ...upstream.Server) *upstream.Set {
 	t.Helper()
 	s, err := upstream.New(servers, upstream.Options{
-		ConnectTimeout: 20 * time.Second, Backoff: time.Millisecond, StopGrace: 100 * time.Millisecond, MaxResultBytes: 1 << 20,
+		ConnectTimeout: time.Minute, Backoff: time.Millisecond, StopGrace: 100 * time.Millisecond, MaxResultBytes: 1 << 20,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Changed: func(*upstream.Catalogue, upstream.Kinds) {},
 		Reserved: func(name string) bool { return name == "get_state" },
 	})

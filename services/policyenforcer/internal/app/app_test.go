@@ -26,6 +26,9 @@ import (
 	"github.com/interlock-run/interlock/services/internal/decided"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/protomap"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/pins"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 const sample = `{
@@ -139,15 +142,15 @@ func (announcer) Reported(ns, _ string, r *Reported, _ time.Time) (store.Event, 
 	return event(ns, r.RunID, r.CallID, fmt.Sprintf("reported accounted=%t", r.Accounted)), nil
 }
 
-func (announcer) Sealed(ns string, s Sealed, _ time.Time) (store.Event, error) {
+func (announcer) Sealed(ns string, s decisionlog.Sealed, _ time.Time) (store.Event, error) {
 	return event(ns, s.Partition, "sealed", s.Head), nil
 }
 
-func (announcer) PolicyChanged(ns, _ string, c *PolicyChange, _ time.Time) (store.Event, error) {
+func (announcer) PolicyChanged(ns, _ string, c *policystore.Change, _ time.Time) (store.Event, error) {
 	return event(ns, c.Name, c.Type, fmt.Sprint(c.IndexVersion)), nil
 }
 
-func (announcer) UpstreamChanged(ns, _ string, c *UpstreamChange, _ time.Time) (store.Event, error) {
+func (announcer) UpstreamChanged(ns, _ string, c *pins.Change, _ time.Time) (store.Event, error) {
 	return event(ns, c.Server, c.Type, fmt.Sprint(c.Version)), nil
 }
 

@@ -16,63 +16,18 @@ import (
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
-
-// Approvals is the approval service as the enforcer sees it.
-type Approvals interface {
-	// Request returns the approval of exactly this action that still waits, was
-	// granted and not used, or was rejected; or else asks anew.
-	Request(ctx context.Context, namespace string, ask Ask) (Approval, error)
-	// Consume uses a granted approval, once; the same usedBy may again, and may take over
-	// from another that came to nothing.
-	Consume(ctx context.Context, namespace, approvalID, digest, usedBy, insteadOf string) error
-	// Withdraw ends an approval that was not used: what it was decided on has moved. One that
-	// has ended already is left as it is.
-	Withdraw(ctx context.Context, namespace, approvalID, reason string) error
-}
-
-// Ask is a question to humans: may this call be made?
-type Ask struct {
-	Action  consent.Action
-	Asker   consent.Asker
-	Message string
-	Terms   consent.Terms
-	RunID   string
-	// Policy, PolicyVersion and Rule are what asks, and WorkflowVersion that of the run.
-	Policy          string
-	PolicyVersion   int64
-	Rule            string
-	WorkflowVersion int64
-	// Entry is that of the state.
-	Entry int64
-	// UsedBy is the call that would use it. SettledUse is one that was admitted by it.
-	UsedBy, SettledUse string
-}
-
-// Approval is how such a question stands.
-type Approval struct {
-	ID      string
-	Created bool
-	Status  consent.Status
-	// UsedBy is the call that has used it, at UsedAt; empty for none.
-	UsedBy string
-	UsedAt time.Time
-	// Policy, PolicyVersion and Rule are what asked.
-	Policy        string
-	PolicyVersion int64
-	Rule          string
-	// Outcome is one sentence for the agent.
-	Outcome string
-}
 
 // ask turns a decision to ask into what humans have said of exactly this call: it
 // waits, is admitted once, or is denied (S7.6).
-func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision) error {
+func (a *App) ask(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, d *Decision) error {
 	if a.Approvals == nil {
 		return fault.New(fault.Unavailable, "a policy requires an approval, but there is no approval service")
 	}
 	// Over a limit a call is denied, and nobody is asked (S7.3).
-	if err := a.reserve(ctx, q.caller.Namespace, d.combined.Spends); err != nil {
+	if err := a.quota.Reserve(ctx, q.caller.Namespace, d.combined.Spends); err != nil {
 		return err
 	}
 	action, err := actionOf(q, s, d)
@@ -87,7 +42,7 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 	// What was agreed to is this call, as this rule asks about it.
 	consumed := digest + " " + askedBy(d)
 	if q.consumed[consumed] == "" {
-		session, root := s.run.SessionID, ""
+		session, root := s.Run.SessionID, ""
 		if session != "" {
 			root = std.Names[0]
 		}
@@ -95,17 +50,17 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 			Action: action,
 			Asker:  consent.Asker{Principal: q.caller.Principal.Name, SessionID: session, RootID: root},
 			Message: fmt.Sprintf("May %s call %s in state %s of workflow %s?",
-				document.Quote(q.caller.Principal.Name), document.Quote(d.Capability), document.Quote(s.run.State), document.Quote(s.run.Workflow)),
-			Terms: s.Machine.Meta().Approval, RunID: s.run.ID, UsedBy: q.req.CallID, WorkflowVersion: s.run.WorkflowVersion,
-			Entry: s.run.Entry,
+				document.Quote(q.caller.Principal.Name), document.Quote(d.Capability), document.Quote(s.Run.State), document.Quote(s.Run.Workflow)),
+			Terms: s.Machine.Meta().Approval, RunID: s.Run.ID, UsedBy: q.req.CallID, WorkflowVersion: s.Run.WorkflowVersion,
+			Entry: s.Run.Entry,
 		}
 		if d.By != nil {
 			question.Policy, question.PolicyVersion, question.Rule = d.By.Policy, d.By.Version, d.By.Pointer()
 		}
 		asked, insteadOf, err := a.request(ctx, q, s, question)
 		moved := rest.moved
-		if err == nil && asked.Status == consent.Granted && !question.asks(&asked) {
-			moved = question.instead(&asked)
+		if err == nil && asked.Status == consent.Granted && !question.SameRule(&asked) {
+			moved = question.RuleChange(&asked)
 			asked, insteadOf, err = a.askInstead(ctx, q, s, question, asked, moved)
 		}
 		if err == nil {
@@ -120,13 +75,13 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 			// Policies and the run are judged by as they are remembered. An approval is used up
 			// only by those that hold now: for a run that has changed it admits nothing, and would
 			// be said to be used.
-			if err := a.unmoved(ctx, append(std.checks(), store.Check{Key: s.key, Version: s.run.Version})...); err != nil {
+			if err := a.unmoved(ctx, append(std.Preconditions(), store.Check{Key: s.Key, Version: s.Run.Version})...); err != nil {
 				return err
 			}
 			err := a.Approvals.Consume(ctx, q.caller.Namespace, asked.ID, digest, q.req.CallID, insteadOf)
 			if fault.ReasonOf(err) == fault.FailedPrecondition || fault.ReasonOf(err) == fault.ApprovalDecided {
 				// Another call was faster, or nothing was left of it: this one asks anew.
-				return &store.ConflictError{Key: s.key, Want: s.run.Version, Have: s.run.Version}
+				return &store.ConflictError{Key: s.Key, Want: s.Run.Version, Have: s.Run.Version}
 			}
 			if err != nil {
 				return err
@@ -146,7 +101,7 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 		}
 	}
 	d.ApprovalID, q.approved = q.consumed[consumed], true
-	d.settle(combine(q, s, std, d.combined.State, std.live))
+	d.settle(combine(q, s, std, d.combined.State, std.Live))
 	q.approved = false
 	return nil
 }
@@ -157,16 +112,16 @@ const inFlight = 2 * time.Second
 // request asks, or finds what was asked. An approval that another call has used is granted
 // when that call was never admitted, for example because its service died just then.
 // insteadOf is that call.
-func (a *App) request(ctx context.Context, q *question, s *snapshotOf, ask Ask) (asked Approval, insteadOf string, err error) {
+func (a *App) request(ctx context.Context, q *question, s *runs.Snapshot, ask Ask) (asked Approval, insteadOf string, err error) {
 	asked, err = a.Approvals.Request(ctx, q.caller.Namespace, ask)
 	if err != nil || asked.Status != consent.Used {
 		return asked, "", err
 	}
-	busy := &store.ConflictError{Key: s.key, Want: s.run.Version, Have: s.run.Version}
+	busy := &store.ConflictError{Key: s.Key, Want: s.Run.Version, Have: s.Run.Version}
 	if strings.HasPrefix(asked.UsedBy, typeid.Lease+"_") { // which does not answer any more
 		return a.settled(ctx, q, ask, asked.UsedBy, busy)
 	}
-	first, err := a.firstCall(ctx, s, asked.UsedBy)
+	first, err := a.firstCall(ctx, s.Root, asked.UsedBy)
 	switch {
 	case err != nil:
 		return asked, "", err
@@ -174,7 +129,7 @@ func (a *App) request(ctx context.Context, q *question, s *snapshotOf, ask Ask) 
 		return asked, "", busy
 	case first == nil:
 		// After this its decision cannot be committed any more.
-		if err := a.giveUp(ctx, s, asked.UsedBy, q.digest); err != nil {
+		if err := a.giveUp(ctx, s, asked.UsedBy, q.bound()); err != nil {
 			return asked, "", err
 		}
 		fallthrough
@@ -195,13 +150,13 @@ func (a *App) settled(ctx context.Context, q *question, ask Ask, use string, bus
 	return asked, "", err
 }
 
-// firstCall is what is kept of the decision on a call, nil for nothing.
-func (a *App) firstCall(ctx context.Context, s *snapshotOf, callID string) (*ledger.Call, error) {
-	data, err := once.Answer(ctx, a.store, s.root, ledger.CallName(callID))
+// firstCall returns the decision on a call that a family keeps, nil for none.
+func (a *App) firstCall(ctx context.Context, root store.Key, callID string) (*ledger.Call, error) {
+	data, err := once.Answer(ctx, a.store, root, ledger.CallName(callID))
 	if data == nil || err != nil {
 		return nil, err
 	}
-	call, err := ledger.DecodeCall(s.root.ID, data)
+	call, err := ledger.DecodeCall(root.ID, data)
 	if err != nil {
 		return nil, fault.From(err)
 	}
@@ -209,12 +164,12 @@ func (a *App) firstCall(ctx context.Context, s *snapshotOf, callID string) (*led
 }
 
 // giveUp makes sure that a call without a decision never gets one.
-func (a *App) giveUp(ctx context.Context, s *snapshotOf, callID, digest string) error {
+func (a *App) giveUp(ctx context.Context, s *runs.Snapshot, callID, digest string) error {
 	result, err := a.store.Commit(ctx, store.Batch{Idempotency: &store.Idempotency{
-		Owner: s.root, Name: ledger.CallName(callID), Digest: digest[:min(len(digest), shortDigest)], Answer: ledger.NotDecided(), TTL: once.Kept,
+		Owner: s.Root, Name: ledger.CallName(callID), Digest: digest[:min(len(digest), shortDigest)], Answer: ledger.NotDecided(), TTL: once.Kept,
 	}})
 	if result.Replayed || errors.As(err, new(*store.ReplayMismatchError)) { // it was decided just now
-		return &store.ConflictError{Key: s.root}
+		return &store.ConflictError{Key: s.Root}
 	}
 	return err
 }
@@ -238,7 +193,7 @@ func (d *Decision) refused(asked Approval) {
 
 // actionOf is exactly what is asked for: this capability, with this input, of the
 // run as it stands.
-func actionOf(q *question, s *snapshotOf, d *Decision) (consent.Action, error) {
+func actionOf(q *question, s *runs.Snapshot, d *Decision) (consent.Action, error) {
 	text := func(name, value string) document.Member {
 		return document.Member{Name: name, Value: document.StringValue(value)}
 	}
@@ -253,9 +208,9 @@ func actionOf(q *question, s *snapshotOf, d *Decision) (consent.Action, error) {
 	return consent.Action{
 		Kind: consent.ToolCall,
 		Subject: document.ObjectValue([]document.Member{
-			text("run_id", s.run.ID),
-			{Name: "run_version", Value: document.NumberValue(strconv.FormatInt(s.run.Version, 10))},
-			text("workflow", s.run.Workflow), text("state", s.run.State), text("branch", s.run.Branch),
+			text("run_id", s.Run.ID),
+			{Name: "run_version", Value: document.NumberValue(strconv.FormatInt(s.Run.Version, 10))},
+			text("workflow", s.Run.Workflow), text("state", s.Run.State), text("branch", s.Run.Branch),
 			text("capability", d.Capability), text("tool", d.Tool),
 		}),
 		Data: input,

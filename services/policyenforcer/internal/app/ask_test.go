@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 // S7.6: one approval for exactly this call, and one call for the approval.
@@ -19,7 +20,7 @@ func TestAskedCalls(t *testing.T) {
 	t.Parallel()
 	onStores(t, open, func(t *testing.T, s *stage) {
 		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:fs:write", "rate_limit": {"max_calls": 2, "window_seconds": 3600}}]}`,
-			indexed{Attachments: toRole(auth.Agent)})
+			policystore.Indexed{Attachments: toRole(auth.Agent)})
 		a, b := s.app(), s.app()
 		write := Check{Tool: "mcp__fs__write", Input: []byte(`{"path":"a","n":1}`)}
 		d := ask(t, a, write)
@@ -63,7 +64,7 @@ func TestAskedCalls(t *testing.T) {
 		s.approvals.decide("apr_2", consent.Rejected)
 		expect(t, ask(t, a, other), toolcall.Deny, toolcall.CodePolicyDenied, "bob")
 
-		// Over a limit nobody is asked any more.
+		// Over a limit, no approval is requested.
 		id := ask(t, a, write).ApprovalID
 		s.approvals.decide(id, consent.Granted)
 		expect(t, ask(t, a, write), toolcall.Allow, "")
@@ -79,7 +80,7 @@ func TestAskedCalls(t *testing.T) {
 func TestAnotherRunVersionIsAnotherQuestion(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, open)
-	s.put(t, "p", `{"role": "agent", "ask": [{"capability": "tool:Write"}]}`, indexed{Attachments: toRole(auth.Agent)})
+	s.put(t, "p", `{"role": "agent", "ask": [{"capability": "tool:Write"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 	a := s.app()
 	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Ask, toolcall.CodeApprovalRequired)
 	s.approvals.decide("apr_1", consent.Granted)
@@ -97,7 +98,7 @@ func TestAnotherRunVersionIsAnotherQuestion(t *testing.T) {
 func TestAnApprovalIsNotSpentForNothing(t *testing.T) {
 	t.Parallel()
 	onStores(t, open, func(t *testing.T, s *stage) {
-		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "tool:Write"}]}`, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "tool:Write"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		whole := s.store
 		broken := &failing{Store: whole}
 		s.store = broken
@@ -150,7 +151,7 @@ func (f *failing) Commit(ctx context.Context, b store.Batch) (store.Result, erro
 func TestARepeatOfAnApprovedCall(t *testing.T) {
 	t.Parallel()
 	onStores(t, open, func(t *testing.T, s *stage) {
-		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "tool:Write"}]}`, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "tool:Write"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		a := s.app()
 		expect(t, ask(t, a, Check{Tool: "Write", CallID: "one"}), toolcall.Ask, toolcall.CodeApprovalRequired)
 		s.approvals.decide("apr_1", consent.Granted)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -18,6 +19,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // Check is a question: may this tool be called, now, with this input?
@@ -33,7 +37,11 @@ type Check struct {
 	Qualified string
 	// Folder that the call is made in; empty when it is not known.
 	Folder string
-	// DryRun decides, and does nothing of it: see rehearse.
+	// Jail is the level of the jail that the caller runs the line in; jail.None for none.
+	Jail jail.Level
+	// DeniedBecause is why the caller denies the call itself; empty when it does not.
+	DeniedBecause string
+	// DryRun decides and changes nothing.
 	DryRun bool
 	// Explain adds why.
 	Explain bool
@@ -56,8 +64,25 @@ type question struct {
 	now time.Time
 	// account is what the run has open, where the decision depends on it; nil otherwise.
 	account *account
+	// jail is the level of the jail that the state relies on; jail.None for none.
+	jail jail.Level
+	// offered is the level of the jail that the caller has for the line.
+	offered jail.Level
 	// repeats names the unknown call that this one would repeat; empty for none.
 	repeats string
+}
+
+// bound is what the id of the call stands for: its tool and input, and also its folder, full name and
+// jail, because evidence, policies and the rules of a state depend on them.
+func (q *question) bound() string {
+	switch {
+	case q.req.Jail != jail.None:
+		return textDigest("%s %q %q %d", q.digest, q.req.Qualified, q.req.Folder, q.req.Jail)
+	case q.req.Folder == "" && q.req.Qualified == "":
+		return q.digest
+	default:
+		return textDigest("%s %q %q", q.digest, q.req.Qualified, q.req.Folder)
+	}
 }
 
 // Check decides one tool call, and tells metrics of the answer.
@@ -89,9 +114,9 @@ func (a *App) check(ctx context.Context, caller Caller, req Check) (*Decision, e
 		}
 	}
 	q := &question{caller: caller, req: req, digest: toolcall.InputDigest(req.Tool, req.Input), now: a.clock().UTC(), consumed: map[string]string{}}
-	read := a.cached
+	read := a.runs.Cached
 	d, err := retry.Do(ctx, req.Target.String(), func() (*Decision, error) {
-		s, err := a.found(ctx, caller, req.Target, read)
+		s, err := a.policies.Found(ctx, caller, req.Target, req.DeniedBecause != "", read)
 		if err != nil {
 			return nil, err
 		}
@@ -105,58 +130,65 @@ func (a *App) check(ctx context.Context, caller Caller, req Check) (*Decision, e
 }
 
 // again reads anew what has changed under a check.
-func (a *App) again(ctx context.Context, caller Caller, target Target) (*snapshotOf, error) {
-	if _, err := a.refreshPolicies(ctx, caller.Namespace); err != nil {
+func (a *App) again(ctx context.Context, caller Caller, target Target) (*runs.Snapshot, error) {
+	if _, err := a.policies.Refresh(ctx, caller.Namespace); err != nil {
 		return nil, err
 	}
-	s, err := a.load(ctx, caller.Namespace, target)
+	s, err := a.runs.Load(ctx, caller.Namespace, target)
 	if err != nil {
 		return nil, err
 	}
-	return s, a.freshen(ctx, caller, s, target)
+	return s, a.runs.Freshen(ctx, caller, s, target)
 }
 
 // attempt judges a call by a snapshot and makes the answer durable.
-func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decision, error) {
+func (a *App) attempt(ctx context.Context, q *question, s *runs.Snapshot) (*Decision, error) {
 	state := a.judge(s, q.req)
-	if s.superseded != "" && lifted(state, q.req.Tool) {
+	q.offered = a.offered(s, q.req)
+	q.jail = jail.None
+	if state.Jail != nil {
+		q.jail = q.offered
+	}
+	if s.Superseded != "" && lifted(state, q.req.Tool) {
 		state = toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeRunNotActive, Tool: q.req.Tool}
 	}
-	std, err := a.standardOf(ctx, q.caller, s, q.req.Target, q.req.Tool)
+	std, err := a.policies.Effective(ctx, q.caller, s, q.req.Target, q.req.Tool)
 	if err != nil {
 		return nil, err
 	}
-	denied, ended := std.verdict(q.req.Tool)
+	denied, ended := std.Verdict(q.req.Tool)
 	if ended {
 		state = denied
 	}
 	d := &Decision{
 		CallID: q.req.CallID, Tool: q.req.Tool, Capability: capabilityOf(s, q.req), InputDigest: q.digest,
-		Run: s.run, Machine: s.Machine, EstimatedCost: q.req.EstimatedCost, Unbound: s.unbound,
+		Run: s.Run, Machine: s.Machine, EstimatedCost: q.req.EstimatedCost, Unbound: s.Unbound,
 	}
 	if err := a.readAccount(ctx, q, s, std); err != nil {
 		return nil, err
 	}
-	d.settle(combine(q, s, std, state, std.live))
-	if s.superseded != "" && d.Verdict.Code == toolcall.CodeRunNotActive {
+	d.settle(combine(q, s, std, state, std.Live))
+	if s.Superseded != "" && d.Verdict.Code == toolcall.CodeRunNotActive {
 		d.Message = fmt.Sprintf("Tool %s is denied: run %s is %s, and its session now drives run %s. Name that run, or the session.",
-			document.Quote(q.req.Tool), s.run.ID, s.run.Status, s.superseded)
+			document.Quote(q.req.Tool), s.Run.ID, s.Run.Status, s.Superseded)
 	}
 	if ended {
-		d.Message = std.message(q.req.Tool)
+		d.Message = std.Message(q.req.Tool)
 	}
 	if q.req.Explain { // before anything is counted
 		if d.Explanation, err = a.explain(ctx, q, s, std, state); err != nil {
 			return nil, err
 		}
 	}
+	d.denyByCaller(q.req.DeniedBecause)
+	d.confine(q, s)
 	if d.Verdict.Decision == toolcall.Ask {
 		if err := a.leased(ctx, q, s, std, d); err != nil {
 			return nil, err
 		}
 	}
 	if q.req.DryRun {
-		return d, a.foresee(ctx, q, s, std, d)
+		return d, a.dryRun(ctx, q, s, std, d)
 	}
 	d.Shadows = a.shadows(ctx, q, s, std, d.combined)
 	if d.Verdict.Decision == toolcall.Ask {
@@ -186,19 +218,20 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 
 // repeated handles a call whose id has been decided already: what would be asked now
 // has been admitted then.
-func (a *App) repeated(ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision) (bool, error) {
-	first, err := a.firstCall(ctx, s, d.CallID)
+func (a *App) repeated(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, d *Decision) (bool, error) {
+	first, err := a.firstCall(ctx, s.Root, d.CallID)
 	if first == nil || err != nil {
 		return false, err
 	}
-	if !first.GivenUp() && first.InputDigest != d.InputDigest {
-		return false, fault.From(&store.ReplayMismatchError{Owner: s.root, Name: d.CallID})
+	other := first.InputDigest != d.InputDigest || !containsAll(notice(q, s).Gives, first.Gives)
+	if !first.GivenUp() && other {
+		return false, fault.From(&store.ReplayMismatchError{Owner: s.Root, Name: d.CallID})
 	}
 	return true, a.repeat(ctx, q.caller, s, std, d, first)
 }
 
 // combine takes the strictest of what the state and the policies say.
-func combine(q *question, s *snapshotOf, std *standard, state toolcall.Verdict, sets []*rules.Set) rules.Combined {
+func combine(q *question, s *runs.Snapshot, std *policystore.Effective, state toolcall.Verdict, sets []*rules.Set) rules.Combined {
 	if len(sets) == 0 || toolcall.Own(q.req.Tool) {
 		return rules.Combine(state, nil, nil)
 	}
@@ -213,10 +246,10 @@ func combine(q *question, s *snapshotOf, std *standard, state toolcall.Verdict, 
 }
 
 // callOf is a call as policies are asked about it.
-func callOf(q *question, s *snapshotOf, std *standard) rules.Call {
-	session, root := std.root(s)
+func callOf(q *question, s *runs.Snapshot, std *policystore.Effective) rules.Call {
+	session, root := std.Root(s)
 	return rules.Call{
-		Tool: q.req.Tool, Capability: qualified(q.req), Shell: toolcall.Shell(s.Machine.State(s.run.State), q.req.Tool), Input: q.req.Input,
+		Tool: q.req.Tool, Capability: qualified(q.req), Shell: toolcall.Shell(s.Machine.State(s.Run.State), q.req.Tool), Input: q.req.Input,
 		EstimatedCost: q.req.EstimatedCost, Principal: q.caller.Principal.Name, Session: session, Root: root,
 		Approved: q.approved, Leased: q.leased, Repeats: q.repeats, Now: q.now,
 	}
@@ -234,12 +267,12 @@ func qualified(req Check) string {
 }
 
 // capabilityOf is what policies call the tool of a call.
-func capabilityOf(s *snapshotOf, req Check) string {
+func capabilityOf(s *runs.Snapshot, req Check) string {
 	if c := qualified(req); c != "" {
 		return c
 	}
 	v := rules.Verdict{Tool: req.Tool}
-	if c := v.Capability(); c == rules.Shell || !toolcall.Shell(s.Machine.State(s.run.State), req.Tool) {
+	if c := v.Capability(); c == rules.Shell || !toolcall.Shell(s.Machine.State(s.Run.State), req.Tool) {
 		return c
 	}
 	return rules.CapabilityOf(req.Tool)
@@ -248,27 +281,27 @@ func capabilityOf(s *snapshotOf, req Check) string {
 // exceeded turns the refusal of a policy's account into the denial that it stands
 // for.
 func exceeded(d *Decision, err error) bool {
-	var full *spendError
+	var full *quota.FullError
 	if !errors.As(err, &full) {
 		return false
 	}
 	d.ApprovalID = ""
 	d.unlease()
-	d.full = []ledger.Limit{limitOf(&d.combined.Spends[full.index], full.value, time.Now())}
-	d.settle(d.combined.Exceeded(full.index, full.value, full.reopensAt))
+	d.full = []ledger.Limit{quota.LimitOf(&d.combined.Spends[full.Index], full.Value, time.Now())}
+	d.settle(d.combined.Exceeded(full.Index, full.Value, full.ReopensAt))
 	return true
 }
 
 // overLimit turns the refusal of a counter of the state into the denial that it
 // stands for.
-func overLimit(s *snapshotOf, d *Decision, err error) bool {
+func overLimit(s *runs.Snapshot, d *Decision, err error) bool {
 	var limit *store.LimitError
 	if !errors.As(err, &limit) {
 		return false
 	}
-	v := toolcall.IterationLimitReached(s.Machine, s.run, limit.Value)
+	v := toolcall.IterationLimitReached(s.Machine, s.Run, limit.Value)
 	if limit.Name == ledger.ContextBytes {
-		v = toolcall.ContextBudgetSpent(s.Machine, s.run, limit.Value)
+		v = toolcall.ContextBudgetSpent(s.Machine, s.Run, limit.Value)
 	} else {
 		d.Iterations = limit.Value
 	}
@@ -283,12 +316,21 @@ func (d *Decision) denyByState(v toolcall.Verdict) {
 	d.settle(rules.Combine(v, nil, nil))
 }
 
+// denyByCaller makes the caller's denial the answer to a call that would not be denied otherwise (S13.12).
+func (d *Decision) denyByCaller(because string) {
+	if because == "" || d.Verdict.Decision == toolcall.Deny {
+		return
+	}
+	d.denyByState(toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeCallerDenied})
+	d.Message = because
+}
+
 // repeat handles a call id that was decided before: it returns the first decision, as
 // long as the run is what that was made on. Otherwise it would be a decision on
 // an old state, and the caller must ask about a new call; so must one whose call
 // was made and reported.
-func (a *App) repeat(ctx context.Context, caller Caller, s *snapshotOf, std *standard, d *Decision, first *ledger.Call) error {
-	if _, ended := std.verdict(d.Tool); ended {
+func (a *App) repeat(ctx context.Context, caller Caller, s *runs.Snapshot, std *policystore.Effective, d *Decision, first *ledger.Call) error {
+	if _, ended := std.Verdict(d.Tool); ended {
 		return nil // the denial stands, whatever was allowed before the end
 	}
 	if err := a.unmoved(ctx, std.Checks...); err != nil {
@@ -296,9 +338,9 @@ func (a *App) repeat(ctx context.Context, caller Caller, s *snapshotOf, std *sta
 	}
 	if first.GivenUp() {
 		return fault.New(fault.IdempotencyMismatch,
-			"call %q was given up before it was decided, and its approval went to another call; use a new call_id", d.CallID)
+			"call %q was given up before it was decided: its caller has withdrawn it, or its approval went to another call; use a new call_id", d.CallID)
 	}
-	if s.unbound && first.RunID == s.run.ID {
+	if s.Unbound && first.RunID == s.Run.ID {
 		d.Verdict, d.Message, d.ApprovalID = first.Verdict, first.Message, first.ApprovalID
 		return nil
 	}
@@ -310,26 +352,26 @@ func (a *App) repeat(ctx context.Context, caller Caller, s *snapshotOf, std *sta
 		return err
 	}
 	// The version of the run as it is now decides; this replica's copy may be older than the first decision.
-	if first.RunID != s.run.ID || first.Branch != s.run.Branch || run.Version != first.RunVersion {
+	if first.RunID != s.Run.ID || first.Branch != s.Run.Branch || run.Version != first.RunVersion {
 		return fault.New(fault.IdempotencyMismatch,
 			"call %q was decided on run %s at version %d, and the run has changed since then; use a new call_id",
 			d.CallID, first.RunID, first.RunVersion)
 	}
-	switch _, err := a.store.Answer(ctx, s.root, ledger.ReportName(d.CallID)); {
+	switch _, err := a.store.Answer(ctx, s.Root, ledger.ReportName(d.CallID)); {
 	case err == nil:
 		return fault.New(fault.IdempotencyMismatch, "call %q was already made and reported; use a new call_id for another call", d.CallID)
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
-	fresh, err := a.snapshot(ctx, caller.Namespace, run)
+	fresh, err := a.runs.Snapshot(ctx, caller.Namespace, run)
 	if err != nil {
 		return err
 	}
-	counters, err := a.store.Counters(ctx, fresh.entry)
+	counters, err := a.store.Counters(ctx, fresh.Entry)
 	if err != nil {
 		return err
 	}
-	d.Verdict, d.Message, d.Run, d.Machine = first.Verdict, first.Message, fresh.run, fresh.Machine
+	d.Verdict, d.Message, d.Run, d.Machine, d.Jail = first.Verdict, first.Message, fresh.Run, fresh.Machine, first.Jail
 	d.ApprovalID = first.ApprovalID
 	d.Iterations = counters[ledger.Iterations]
 	return nil

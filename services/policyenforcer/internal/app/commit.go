@@ -11,53 +11,69 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // shortDigest is how much of a digest is kept with the id of a call. The log has all of it.
 const shortDigest = 16
 
-// record commits a decision: the conditions that the run and the policies are
-// unchanged, the counters of an allowed call, the record in the log, and the event.
-func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision) error {
-	batch := store.Batch{Checks: []store.Check{{Key: s.key, Version: s.run.Version}}}
+// plan returns the preconditions of a decision and what its call counts in the run: that the run is
+// unchanged, the files, the evidence, the counters of the state and the lease. It may make the decision a
+// denial. Policies add their counters when the plan is recorded or probed.
+func (a *App) plan(ctx context.Context, q *question, s *runs.Snapshot, d *Decision) (store.Batch, error) {
+	batch := store.Batch{Checks: []store.Check{{Key: s.Key, Version: s.Run.Version}}}
 	if err := a.countFiles(ctx, s, d, &batch); err != nil {
+		return batch, err
+	}
+	if !q.req.DryRun { // the call of a dry run gets no report
+		if err := a.noteEvidence(ctx, q, s, d, &batch); err != nil {
+			return batch, err
+		}
+		batch.Checks = append(batch.Checks, q.restsWithin(a.store, s.Key)...)
+	}
+	batch.Counters = stateCounters(s, &d.Verdict)
+	d.spendLease(q.caller.Namespace, &batch)
+	return batch, nil
+}
+
+// record commits the plan of a decision, with the counters of policies, the record in the log and the event.
+func (a *App) record(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, d *Decision) error {
+	batch, err := a.plan(ctx, q, s, d)
+	if err != nil {
 		return err
 	}
-	if err := a.noteEvidence(ctx, q, s, d, &batch); err != nil {
-		return err
-	}
-	batch.Checks = append(batch.Checks, q.restsWithin(a.store, s.key)...)
 	now := a.clock().UTC()
 	told := a.told(d)
 	log := decisionRecord(q, s, told, a.Masks)
 	log.Limits = a.nearLimits(q, s, d)
-	event, err := a.announce.Decided(q.caller.Namespace, s.root.ID, log)
+	event, err := a.announce.Decided(q.caller.Namespace, s.Root.ID, log)
 	if err != nil {
 		return fault.From(err)
 	}
-	key := decisionsKey(q.caller.Namespace, s.root.ID)
+	key := decisionlog.PartitionKey(q.caller.Namespace, s.Root.ID)
 	event.Entry = key
 	batch.Events = []store.Event{event}
-	batch.SetTimers = append(batch.SetTimers, sealTimer(q.caller.Namespace, s.root.ID, now))
-	if d.Verdict.Decision != toolcall.Ask { // what is asked again may be answered otherwise
+	batch.SetTimers = append(batch.SetTimers, decisionlog.SealTimer(q.caller.Namespace, s.Root.ID, now))
+	if d.Verdict.Decision != toolcall.Ask && d.Verdict.Code != toolcall.CodeCallerDenied { // what is asked again may be answered otherwise
 		batch.Idempotency = &store.Idempotency{
-			Owner: s.root, Name: ledger.CallName(d.CallID), Digest: d.InputDigest[:shortDigest], Entry: key, TTL: once.Kept,
+			Owner: s.Root, Name: ledger.CallName(d.CallID), Digest: q.bound()[:shortDigest], Entry: key, TTL: once.Kept,
 		}
 	}
 	v := &d.Verdict
-	batch.Counters = stateCounters(s, v)
-	d.spendLease(q.caller.Namespace, &batch)
 	result, err := a.commit(ctx, q, s, std, d, log, batch)
 	switch {
 	case err != nil:
 		return err
 	case result.Replayed:
-		first, err := ledger.DecodeCall(s.root.ID, result.Answer)
+		first, err := ledger.DecodeCall(s.Root.ID, result.Answer)
 		if err != nil {
 			return fault.From(err)
 		}
 		if !first.GivenUp() && first.InputDigest != d.InputDigest {
-			return fault.From(&store.ReplayMismatchError{Owner: s.root, Name: batch.Idempotency.Name})
+			return fault.From(&store.ReplayMismatchError{Owner: s.Root, Name: batch.Idempotency.Name})
 		}
 		return a.repeat(ctx, q.caller, s, std, d, first)
 	case v.Counted:
@@ -69,11 +85,14 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 }
 
 // observe tells metrics of a decision. The last counters are those of its spends.
-func (a *App) observe(s *snapshotOf, d *Decision, counters []int64) {
+func (a *App) observe(s *runs.Snapshot, d *Decision, counters []int64) {
 	if a.Observe == nil {
 		return
 	}
-	told := &Observed{Decision: d.Verdict.Decision, Code: d.Verdict.Code, Workflow: s.run.Workflow, State: s.run.State}
+	told := &Observed{Decision: d.Verdict.Decision, Code: d.Verdict.Code, Workflow: s.Run.Workflow, State: s.Run.State}
+	if told.Code == toolcall.CodeNotEnforced {
+		told.Reason = d.Verdict.Detail
+	}
 	spends := d.combined.Spends
 	first := len(counters) - len(spends)
 	for i := range spends {
@@ -87,14 +106,14 @@ func (a *App) observe(s *snapshotOf, d *Decision, counters []int64) {
 }
 
 // stateCounters are what a state counts for a call.
-func stateCounters(s *snapshotOf, v *toolcall.Verdict) []store.Counter {
+func stateCounters(s *runs.Snapshot, v *toolcall.Verdict) []store.Counter {
 	if !v.Counted {
 		return nil
 	}
-	counters := []store.Counter{{Owner: s.entry, Name: ledger.Iterations, Delta: 1, Limit: limitOr(v.MaxIterations)}}
+	counters := []store.Counter{{Owner: s.Entry, Name: ledger.Iterations, Delta: 1, Limit: limitOr(v.MaxIterations)}}
 	if v.ContextBudget > 0 {
 		// Adds nothing: it is refused when the budget is spent (S3.7).
-		counters = append(counters, store.Counter{Owner: s.entry, Name: ledger.ContextBytes, Limit: v.ContextBudget - 1})
+		counters = append(counters, store.Counter{Owner: s.Entry, Name: ledger.ContextBytes, Limit: v.ContextBudget - 1})
 	}
 	return counters
 }
@@ -102,55 +121,55 @@ func stateCounters(s *snapshotOf, v *toolcall.Verdict) []store.Counter {
 // commit commits a decision with its record in the log and what policies count, and on
 // condition that they are unchanged.
 func (a *App) commit(
-	ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision, log *ledger.Decision, batch store.Batch,
+	ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, d *Decision, log *ledger.Decision, batch store.Batch,
 ) (store.Result, error) {
 	spends := d.combined.Spends
 	if !a.store.Spans() {
 		return a.commitReserved(ctx, q, s, std, &d.Verdict, spends, log, batch)
 	}
-	batch.Appends = []store.Append{logged(q.caller.Namespace, s.root.ID, log)}
-	counters := a.counters(q.caller.Namespace, spends)
-	if !a.dropKnown(spends, counters) {
-		if err := a.dropLater(ctx, q.caller.Namespace, spends); err != nil {
+	batch.Appends = []store.Append{decisionlog.Append(q.caller.Namespace, s.Root.ID, log)}
+	counters := a.quota.Counters(q.caller.Namespace, spends)
+	if !a.quota.DropKnown(spends, counters) {
+		if err := a.quota.DropLater(ctx, q.caller.Namespace, spends); err != nil {
 			return store.Result{}, err
 		}
 	}
-	batch.Checks = append(batch.Checks, std.checks()...)
+	batch.Checks = append(batch.Checks, std.Preconditions()...)
 	own := len(batch.Counters)
 	batch.Counters = append(batch.Counters, counters...)
 	result, err := a.store.Commit(ctx, batch)
 	if err == nil && !result.Replayed {
-		a.rememberCounted(batch.Counters, &d.Verdict, spends, result.Counters, q.now)
+		a.quota.RememberCounted(batch.Counters, &d.Verdict, spends, result.Counters, q.now)
 	}
 	var limit *store.LimitError
 	if errors.As(err, &limit) && limit.Index >= own {
-		return result, &spendError{index: limit.Index - own, value: limit.Value, reopensAt: limit.ReopensAt}
+		return result, &quota.FullError{Index: limit.Index - own, Value: limit.Value, ReopensAt: limit.ReopensAt}
 	}
 	return result, err
 }
 
 // commitReserved is commit in a store that does not span shards.
 func (a *App) commitReserved(
-	ctx context.Context, q *question, s *snapshotOf, std *standard, verdict *toolcall.Verdict, spends []rules.Spend, log *ledger.Decision, batch store.Batch,
+	ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, verdict *toolcall.Verdict, spends []rules.Spend, log *ledger.Decision, batch store.Batch,
 ) (store.Result, error) {
-	if err := a.reserve(ctx, q.caller.Namespace, spends); err != nil {
+	if err := a.quota.Reserve(ctx, q.caller.Namespace, spends); err != nil {
 		return store.Result{}, err
 	}
 	log.Time = admitted(spends)
-	batch.Appends = []store.Append{logged(q.caller.Namespace, s.root.ID, log)}
-	err := a.unmoved(ctx, std.checks()...)
+	batch.Appends = []store.Append{decisionlog.Append(q.caller.Namespace, s.Root.ID, log)}
+	err := a.unmoved(ctx, std.Preconditions()...)
 	if err == nil {
 		var result store.Result
 		if result, err = a.store.Commit(ctx, batch); err == nil && !result.Replayed {
-			a.rememberCounted(batch.Counters, verdict, nil, result.Counters, q.now)
+			a.quota.RememberCounted(batch.Counters, verdict, nil, result.Counters, q.now)
 			return result, nil
 		} else if err == nil {
-			a.release(ctx, q.caller.Namespace, spends)
+			a.quota.Release(ctx, q.caller.Namespace, spends)
 			return result, nil
 		}
 	}
 	if !errors.Is(err, store.ErrUncertain) { // it may have been applied: then it is spent
-		a.release(ctx, q.caller.Namespace, spends)
+		a.quota.Release(ctx, q.caller.Namespace, spends)
 	}
 	return store.Result{}, err
 }
@@ -166,12 +185,6 @@ func admitted(spends []rules.Spend) (at time.Time) {
 	return at.UTC()
 }
 
-// checks are the preconditions of a decision besides the run: the policies and sessions that it
-// was judged by.
-func (std *standard) checks() []store.Check {
-	return append([]store.Check{std.index.check()}, std.Checks...)
-}
-
 func limitOr(limit int64) int64 {
 	if limit > 0 {
 		return limit
@@ -181,12 +194,12 @@ func limitOr(limit int64) int64 {
 
 // countFiles counts the files that an allowed call would change, where the state
 // limits them; over the limit it makes the decision a denial (S3.6).
-func (a *App) countFiles(ctx context.Context, s *snapshotOf, d *Decision, batch *store.Batch) error {
+func (a *App) countFiles(ctx context.Context, s *runs.Snapshot, d *Decision, batch *store.Batch) error {
 	v := &d.Verdict
 	if !v.Counted || v.MaxFiles == 0 || len(v.Paths) == 0 {
 		return nil
 	}
-	key := ledger.FilesOf(s.key)
+	key := ledger.FilesOf(s.Key)
 	record, err := a.store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
 		record, err = store.Record{Version: store.Absent}, nil
@@ -198,10 +211,14 @@ func (a *App) countFiles(ctx context.Context, s *snapshotOf, d *Decision, batch 
 	if err != nil {
 		return fault.From(err)
 	}
-	before := kept.Of(s.run.Branch, s.run.Entry)
-	files, added, fits := before.Add(v.Paths, v.MaxFiles)
+	before := kept.Of(s.Run.Branch, s.Run.Entry)
+	files, added, fits := before.Files.Add(v.Paths, v.MaxFiles)
+	if before.Unknown && len(added) > 0 {
+		d.denyByState(toolcall.FilesUnknown(s.Machine, s.Run, added))
+		return nil
+	}
 	if !fits {
-		d.denyByState(toolcall.FileLimitReached(s.Machine, s.run, before, added))
+		d.denyByState(toolcall.FileLimitReached(s.Machine, s.Run, before.Files, added))
 		return nil
 	}
 	d.files = int64(len(files))
@@ -209,7 +226,7 @@ func (a *App) countFiles(ctx context.Context, s *snapshotOf, d *Decision, batch 
 		batch.Checks = append(batch.Checks, store.Check{Key: key, Version: record.Version})
 		return nil
 	}
-	data, err := kept.With(s.run.Branch, s.run.Entry, files).Encode()
+	data, err := kept.With(s.Run.Branch, ledger.FilesOfEntry{Entry: s.Run.Entry, Files: files, Unknown: before.Unknown}).Encode()
 	if err != nil {
 		return fault.From(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/principal"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 )
 
 // Costs are what a session has cost that the report of no call tells, as one source knows
@@ -77,7 +78,7 @@ func (a *App) ReportCost(ctx context.Context, caller Caller, req Costs) (*Costed
 		}
 		amounts[i] = amount
 	}
-	place, err := a.place(ctx, caller, session, true)
+	place, err := a.runs.Place(ctx, caller, session, true)
 	if err != nil {
 		return nil, fault.From(err)
 	}
@@ -115,7 +116,7 @@ type costs struct {
 
 func (a *App) costsOf(namespace, root, session, source string) costs {
 	account := rules.Account{Measure: rules.Money, Scope: rules.PerSession, Subject: root}
-	owner := a.spendKey(namespace, account)
+	owner := quota.Key(namespace, account)
 	sum := sha256.Sum256([]byte(session))
 	l := costs{namespace: namespace, owner: owner, turns: owner, account: account, of: "cost/" + hex.EncodeToString(sum[:16]) + "/", source: source}
 	l.turns.Kind = kindCost // with the id of the owner, and so in its shard
@@ -190,15 +191,15 @@ func (a *App) charge(ctx context.Context, l costs, c *Cost, spent []rules.Change
 	if len(spent) == 0 || c.Total {
 		return nil
 	}
-	if err := a.dropLater(ctx, l.namespace, accountsOf(spent)); err != nil {
+	if err := a.quota.DropLater(ctx, l.namespace, accountsOf(spent)); err != nil {
 		return err
 	}
-	counters := a.corrections(l.namespace, spent)
+	counters := a.quota.Corrections(l.namespace, spent)
 	if a.store.Spans() {
 		batch.Counters = append(batch.Counters, counters...)
 		return nil
 	}
-	for _, at := range byShard(counters, a.store.Shards()) {
+	for _, at := range quota.ByShard(counters, a.store.Shards()) {
 		group := make([]store.Counter, len(at))
 		for i, index := range at {
 			group[i] = counters[index]
@@ -227,7 +228,7 @@ func (a *App) paidFor(ctx context.Context, caller Caller, session string, tools 
 	if len(tools) == 0 || amount == 0 {
 		return nil, nil
 	}
-	s, err := a.found(ctx, caller, Target{SessionID: session}, a.cached)
+	s, err := a.policies.Found(ctx, caller, Target{SessionID: session}, false, a.runs.Cached)
 	if fault.ReasonOf(err) == fault.NotFound {
 		return nil, nil // no policy holds for its calls
 	}
@@ -244,13 +245,13 @@ func (a *App) paidFor(ctx context.Context, caller Caller, session string, tools 
 		if toolcall.Own(use.Tool) || part == 0 {
 			continue
 		}
-		std, err := a.standardOf(ctx, caller, s, Target{SessionID: session}, use.Tool)
+		std, err := a.policies.Effective(ctx, caller, s, Target{SessionID: session}, use.Tool)
 		if err != nil {
 			return nil, err
 		}
 		q := &question{caller: caller, req: Check{Tool: use.Tool, Input: use.Input}, now: a.clock().UTC()}
 		call, taken := callOf(q, s, std), map[rules.Account]bool{}
-		for _, set := range std.live {
+		for _, set := range std.Live {
 			for _, spend := range set.Decide(call, nil).Spends {
 				if spend.Measure == rules.Money && spend.Pattern != "" && !taken[spend.Account] {
 					taken[spend.Account] = true

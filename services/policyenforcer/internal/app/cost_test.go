@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 // onAllStores runs a test on each kind of store, and as if one did not span shards.
@@ -41,7 +42,7 @@ func cost(t *testing.T, a *App, session, source string, costs ...Cost) *Costed {
 func TestCostsSpendTheBudgetOfTheSession(t *testing.T) {
 	t.Parallel()
 	onAllStores(t, func(t *testing.T, s *stage) {
-		s.put(t, "p", `{"role": "agent", "session_budget_usd": 1}`, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "p", `{"role": "agent", "session_budget_usd": 1}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		s.sessions["child"] = "s"
 		a := s.app()
 		expect(t, ask(t, a, Check{Tool: "Bash", Input: []byte(`{"command": "ls"}`)}), toolcall.Allow, "")
@@ -62,11 +63,11 @@ func TestCostsSpendTheBudgetOfTheSession(t *testing.T) {
 func TestTheLargestSourceCounts(t *testing.T) {
 	t.Parallel()
 	onAllStores(t, func(t *testing.T, s *stage) {
-		s.put(t, "p", `{"role": "agent", "session_budget_usd": 1}`, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "p", `{"role": "agent", "session_budget_usd": 1}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		a := s.app()
 		spent := func(want string) {
 			t.Helper()
-			usages, err := a.Usage(t.Context(), agent, "p", "", "s")
+			usages, err := a.Policies().Usage(t.Context(), agent, "p", "", "s")
 			if err != nil || len(usages) != 1 || fmt.Sprint(usages[0].Used) != want {
 				t.Fatalf("%+v, %v; want %s", usages, err, want)
 			}
@@ -98,14 +99,14 @@ func TestCostsSpendTheBudgetsOfCalls(t *testing.T) {
 	onAllStores(t, func(t *testing.T, s *stage) {
 		s.put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay"]}, "allow": [
 			{"capability": "bash", "budget_limit": {"max_usd": 0.5, "period": "hourly"}},
-			{"capability": "tool:Pay", "budget_limit": {"max_usd": 0.5, "period": "daily"}}]}`, indexed{Attachments: toRole(auth.Agent)})
+			{"capability": "tool:Pay", "budget_limit": {"max_usd": 0.5, "period": "daily"}}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		a := s.app()
 		both := []ToolUse{{Tool: "Bash", Input: []byte(`{"command": "ls"}`)}, {Tool: "Pay"}, {Tool: "mcp__interlock__get_state"}}
 		for range 2 {
 			cost(t, a, "s", "transcript", Cost{ID: "m1", CostUSD: "0.900001", Tools: both})
 		}
 		cost(t, a, "s", "transcript", Cost{ID: "m2", CostUSD: "0.3", Tools: both[:1]})
-		usages, err := a.Usage(t.Context(), agent, "p", "", "s")
+		usages, err := a.Policies().Usage(t.Context(), agent, "p", "", "s")
 		if err != nil || len(usages) != 2 || usages[0].Used != 300_001+300_000 || usages[1].Used != 300_000 {
 			t.Fatalf("%+v, %v", usages, err)
 		}
@@ -118,7 +119,7 @@ func TestCostsSpendTheBudgetsOfCalls(t *testing.T) {
 func TestConcurrentCostsAllCountOnce(t *testing.T) {
 	t.Parallel()
 	onAllStores(t, func(t *testing.T, s *stage) {
-		s.put(t, "p", `{"role": "agent", "session_budget_usd": 9}`, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "p", `{"role": "agent", "session_budget_usd": 9}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		replicas := []*App{s.app(), s.app()}
 		var group sync.WaitGroup
 		for i := range 12 {
@@ -130,7 +131,7 @@ func TestConcurrentCostsAllCountOnce(t *testing.T) {
 			})
 		}
 		group.Wait()
-		usages, err := s.app().Usage(t.Context(), agent, "p", "", "s")
+		usages, err := s.app().Policies().Usage(t.Context(), agent, "p", "", "s")
 		if err != nil || usages[0].Used != 60_000 {
 			t.Errorf("%+v, %v", usages, err)
 		}

@@ -41,6 +41,8 @@ type Decision struct {
 	Undecided fault.Reason
 	// Explanation is why, where that was asked for.
 	Explanation *Explanation
+	// Jail is what the line must run in; nil for no jail.
+	Jail *ledger.Jail
 
 	combined rules.Combined
 	lease    *consent.Lease

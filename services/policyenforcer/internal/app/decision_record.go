@@ -1,23 +1,13 @@
 package app
 
 import (
-	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-func decisionsKey(namespace, root string) store.Key {
-	return ledger.Decisions(store.Key{Namespace: namespace, ID: root})
-}
-
-// logged appends a record to the log, as part of the commit that the decision is. The
-// root is that of the run.
-func logged(namespace, root string, rec *ledger.Decision) store.Append {
-	return store.Append{Key: decisionsKey(namespace, root), Entry: rec.Encode()}
-}
-
-// told is a decision as others than the caller are told of it: messages quote what was
-// called.
+// told returns a decision with its secrets masked, for others than the caller: messages quote inputs.
 func (a *App) told(d *Decision) *Decision {
 	if d.Message == "" && len(d.Shadows) == 0 {
 		return d
@@ -34,23 +24,28 @@ func (a *App) told(d *Decision) *Decision {
 	return &told
 }
 
-// decisionRecord is what the log keeps of a decision.
-func decisionRecord(q *question, s *snapshotOf, d *Decision, masks Masks) *ledger.Decision {
+// decisionRecord returns the record of a decision in the log.
+func decisionRecord(q *question, s *runs.Snapshot, d *Decision, masks redact.Masks) *ledger.Decision {
 	rec := &ledger.Decision{
-		Principal: q.caller.Principal.Name, SessionID: s.run.SessionID,
-		RunID: s.run.ID, RunVersion: s.run.Version, Workflow: s.run.Workflow, WorkflowVersion: s.run.WorkflowVersion,
-		State: s.run.State, Branch: s.run.Branch, CallID: d.CallID, Tool: d.Tool, Capability: d.Capability,
+		Principal: q.caller.Principal.Name, SessionID: s.Run.SessionID,
+		RunID: s.Run.ID, RunVersion: s.Run.Version, Workflow: s.Run.Workflow, WorkflowVersion: s.Run.WorkflowVersion,
+		State: s.Run.State, Branch: s.Run.Branch, CallID: d.CallID, Tool: d.Tool, Capability: d.Capability,
 		Decision: d.Verdict.Decision, Code: d.Verdict.Code, Message: d.Message, InputDigest: d.InputDigest,
 		ApprovalID: d.ApprovalID, LeaseID: d.LeaseID, Shadows: d.Shadows,
 	}
-	if d.Verdict.Decision != toolcall.Ask { // what is asked has no repeats
-		rec.Kept = ledger.KeptOf(&d.Verdict, s.run.Entry, ledger.SpendsOf(d.combined.Spends))
+	if d.Verdict.Decision != toolcall.Ask && d.Verdict.Code != toolcall.CodeCallerDenied { // which have no repeats
+		rec.Kept = ledger.KeptOf(&d.Verdict, s.Run.Entry, ledger.SpendsOf(d.combined.Spends))
 		rec.Kept.Gives, rec.Kept.Edits, rec.Kept.Voids = d.observed.Gives, d.observed.edits, d.observed.Voids
+	}
+	rec.JailLevel = q.offered
+	if j := d.Jail; j != nil && d.Verdict.Decision == toolcall.Allow {
+		rec.JailLevel, rec.JailDigest = j.Level, j.Digest
+		rec.Kept.Profile, rec.Kept.Line, rec.Kept.Allowed, rec.Kept.Reads = j.Profile, j.Line, j.Allowed, j.Reads
 	}
 	if d.By != nil {
 		rec.Policy, rec.PolicyVersion, rec.Rule = d.By.Policy, d.By.Version, d.By.Pointer()
 	}
-	if s.unbound {
+	if s.Unbound {
 		rec.RunID, rec.RunVersion, rec.Workflow, rec.State = "", 0, "", ""
 	}
 	if d.EstimatedCost > 0 {

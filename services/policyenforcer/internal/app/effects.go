@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/evidence"
@@ -13,30 +14,44 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // Where a workflow sets effect_deadline, an allowed call with an effect stands in the record
 // of the family from its decision to its report (S16). Both are one commit with that record,
 // so that no crash loses a call: what was allowed and is not reported is there.
 
-// account is what a family of runs has open, and the version of that.
+// account holds the open calls of a family of runs, and their version. root is the outermost run of
+// the family that has it now.
 type account struct {
+	root    store.Key
 	record  evidence.Record
 	version int64
 }
 
+// mostHandovers bounds how many runs of a session are followed to find a call.
+const mostHandovers = 64
+
+// accountOf is the account of a family, or of the one that has taken it over (S14.8).
 func (a *App) accountOf(ctx context.Context, root store.Key) (*account, error) {
-	record, version, err := a.evidence(ctx, root)
-	if err != nil {
-		return nil, err
+	for range mostHandovers {
+		record, version, err := a.evidence(ctx, root)
+		if err != nil {
+			return nil, err
+		}
+		if record.After == "" {
+			return &account{root, record, version}, nil
+		}
+		root = ledger.Run(root.Namespace, record.After)
 	}
-	return &account{record, version}, nil
+	return nil, fault.From(fmt.Errorf("run %s is followed by more than %d runs of its session", root.ID, mostHandovers))
 }
 
 // effectDeadline is the shortest of the run and of those that have invoked it; 0 where none
 // keeps account.
-func effectDeadline(s *snapshotOf) (shortest time.Duration) {
-	for _, of := range s.all {
+func effectDeadline(s *runs.Snapshot) (shortest time.Duration) {
+	for _, of := range s.All {
 		if d := of.Machine.Meta().EffectDeadline; d > 0 && (shortest == 0 || d < shortest) {
 			shortest = d
 		}
@@ -46,13 +61,13 @@ func effectDeadline(s *snapshotOf) (shortest time.Duration) {
 
 // readAccount reads what is open where a policy wants to know whether a call repeats one
 // whose outcome is unknown (S16.6).
-func (a *App) readAccount(ctx context.Context, q *question, s *snapshotOf, std *standard) error {
+func (a *App) readAccount(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective) error {
 	q.account, q.repeats = nil, ""
-	if s.unbound || effectDeadline(s) == 0 || !std.asksRepeats() {
+	if s.Unbound || effectDeadline(s) == 0 || !std.AsksRepeats() {
 		return nil
 	}
 	var err error
-	if q.account, err = a.accountOf(ctx, s.root); err != nil {
+	if q.account, err = a.accountOf(ctx, s.Root); err != nil {
 		return err
 	}
 	if c := q.account.record.Repeats(q.digest); c != nil {
@@ -61,23 +76,13 @@ func (a *App) readAccount(ctx context.Context, q *question, s *snapshotOf, std *
 	return nil
 }
 
-// asksRepeats reports that a policy in force cares.
-func (std *standard) asksRepeats() bool {
-	for _, set := range std.live {
-		if set.AsksRepeats() {
-			return true
-		}
-	}
-	return false
-}
-
 // open adds a call to the record: one that may change files keeps evidence from being held, and one that is
 // accounted has a time at which it becomes unknown. False: there are too many, and the decision
 // is a denial.
-func (a *App) open(q *question, s *snapshotOf, d *Decision, record *evidence.Record, deadline time.Duration, batch *store.Batch) bool {
+func (a *App) open(q *question, s *runs.Snapshot, d *Decision, root store.Key, record *evidence.Record, deadline time.Duration, batch *store.Batch) bool {
 	now := a.clock().UTC()
 	call := evidence.Call{
-		ID: d.CallID, RunID: s.run.ID, Tool: q.req.Tool, What: a.Masks.Text(d.observed.What), Digest: q.digest,
+		ID: d.CallID, RunID: s.Run.ID, Tool: q.req.Tool, What: a.Masks.Text(d.observed.What), Digest: q.digest,
 		By: q.caller.Principal.Name, At: now,
 	}
 	accounted := deadline > 0 && d.observed.Affects
@@ -88,7 +93,7 @@ func (a *App) open(q *question, s *snapshotOf, d *Decision, record *evidence.Rec
 		call.Background = evidence.Unnamed
 	}
 	add := record.Open
-	switch family := s.run.Parent != nil || len(s.run.Children()) > 0; {
+	switch family := s.Run.Parent != nil || len(s.Run.Children()) > 0; {
 	case d.observed.Voids && (family || declaresEvidence(s)):
 		add = record.Changes
 	case d.observed.Voids: // nothing asks when it ends
@@ -106,16 +111,9 @@ func (a *App) open(q *question, s *snapshotOf, d *Decision, record *evidence.Rec
 	}
 	*record = next
 	if accounted {
-		batch.SetTimers = append(batch.SetTimers, effectTimer(s.root, record))
+		batch.SetTimers = append(batch.SetTimers, ledger.EffectTimer(root, record))
 	}
 	return true
-}
-
-// effectTimerName is the timer of the call that becomes unknown next.
-const effectTimerName = "effects"
-
-func effectTimer(root store.Key, record *evidence.Record) store.Timer {
-	return store.Timer{TimerID: store.TimerID{Key: ledger.EvidenceOf(root), Name: effectTimerName}, Due: record.NextDue()}
 }
 
 // closeReported takes a reported call from those that wait: it has ended as the report says.
@@ -136,11 +134,11 @@ func closeReported(caller Caller, r *Reported, record *evidence.Record) (lost []
 
 // reconcile closes the calls of which an observed result of another tool tells how they
 // ended (S16.5).
-func reconcile(caller Caller, s *snapshotOf, r *Reported, record *evidence.Record) []Settled {
+func reconcile(caller Caller, s *runs.Snapshot, r *Reported, record *evidence.Record) []Settled {
 	if !caller.Observes || r.Unknown || !r.OK {
 		return nil
 	}
-	next, told := s.Machine.Reconcile(*record, s.run.ID, r.Tool, r.Output)
+	next, told := s.Machine.Reconcile(*record, s.Run.ID, r.Tool, r.Output)
 	*record = next
 	settled := make([]Settled, len(told))
 	for i, t := range told {
@@ -169,18 +167,18 @@ type Settled struct {
 func (a *App) expire(ctx context.Context, timer store.Timer) error {
 	root := timer.Key
 	root.Kind = ledger.KindRun
-	read, err := a.accountOf(ctx, root)
+	read, version, err := a.evidence(ctx, root)
 	if err != nil {
 		return err
 	}
-	record, lost := read.record.Doubt(a.clock().UTC())
-	batch := store.Batch{Checks: []store.Check{{Key: timer.Key, Version: read.version}}, ClearTimers: []store.TimerID{timer.TimerID}}
+	record, lost := read.Doubt(a.clock().UTC())
+	batch := store.Batch{Checks: []store.Check{{Key: timer.Key, Version: version}}, ClearTimers: []store.TimerID{timer.TimerID}}
 	if !record.NextDue().IsZero() {
-		batch.ClearTimers, batch.SetTimers = nil, []store.Timer{effectTimer(root, &record)}
+		batch.ClearTimers, batch.SetTimers = nil, []store.Timer{ledger.EffectTimer(root, &record)}
 	}
 	if len(lost) > 0 {
 		batch.Checks = nil
-		if err := putEvidence(root, &record, read.version, &batch); err != nil {
+		if err := putEvidence(root, &record, version, &batch); err != nil {
 			return err
 		}
 		if err := a.announceLost(root, lost, &batch); err != nil {
@@ -215,11 +213,11 @@ func (a *App) announceSettled(root store.Key, settled []Settled, batch *store.Ba
 
 // Calls are those of a run's family that wait for their reports (S14.6, S16.1).
 func (a *App) Calls(ctx context.Context, caller Caller, target Target) ([]evidence.Call, error) {
-	s, err := a.cached(ctx, caller, target)
+	s, err := a.runs.Cached(ctx, caller, target)
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	read, err := a.accountOf(ctx, s.root)
+	read, err := a.accountOf(ctx, s.Root)
 	if err != nil {
 		return nil, fault.From(err)
 	}
@@ -235,12 +233,12 @@ func (a *App) Settle(ctx context.Context, caller Caller, target Target, callID, 
 		return nil, fault.New(fault.InvalidRequest, "outcome must be %q, %q or %q, not %q", OutcomeOK, OutcomeFailed, OutcomeNotExecuted, outcome).
 			Violate("/outcome", "ENUM", "no such outcome")
 	}
-	s, err := a.cached(ctx, caller, target)
+	s, err := a.runs.Cached(ctx, caller, target)
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	return retry.Do(ctx, "run "+s.run.ID, func() (*Settled, error) {
-		read, err := a.accountOf(ctx, s.root)
+	return retry.Do(ctx, "run "+s.Run.ID, func() (*Settled, error) {
+		read, err := a.accountOf(ctx, s.Root)
 		if err != nil {
 			return nil, err
 		}
@@ -249,10 +247,10 @@ func (a *App) Settle(ctx context.Context, caller Caller, target Target, callID, 
 			next = next.Edited(evidence.Edit{At: a.clock().UTC(), CallID: callID, What: call.What})
 		}
 		if !open {
-			if first, err := a.settledBefore(ctx, s.root, callID); first != nil || err != nil {
+			if first, err := a.settledBefore(ctx, s.Root, callID); first != nil || err != nil {
 				return again(first, outcome, err)
 			}
-			return nil, fault.New(fault.NotFound, "no call %q of this run waits for its outcome: it was reported or settled, or it neither may change files nor has an effect that the workflow keeps account of; `interlock call list %s` lists those that do", callID, s.run.ID)
+			return nil, fault.New(fault.NotFound, "no call %q of this run waits for its outcome: it was reported or settled, or it neither may change files nor has an effect that the workflow keeps account of; `interlock call list %s` lists those that do", callID, s.Run.ID)
 		}
 		settled := Settled{Call: call, Outcome: outcome, By: caller.Principal.Name, Note: note}
 		answer, err := json.Marshal(settled)
@@ -260,12 +258,12 @@ func (a *App) Settle(ctx context.Context, caller Caller, target Target, callID, 
 			return nil, fault.From(err)
 		}
 		batch := store.Batch{Idempotency: &store.Idempotency{
-			Owner: s.root, Name: settledName(callID), Digest: textDigest("%q %q", outcome, note), Answer: answer, TTL: once.Kept,
+			Owner: s.Root, Name: settledName(callID), Digest: textDigest("%q %q", outcome, note), Answer: answer, TTL: once.Kept,
 		}}
-		if err := putEvidence(s.root, &next, read.version, &batch); err != nil {
+		if err := putEvidence(read.root, &next, read.version, &batch); err != nil {
 			return nil, err
 		}
-		if err := a.announceSettled(s.root, []Settled{settled}, &batch); err != nil {
+		if err := a.announceSettled(s.Root, []Settled{settled}, &batch); err != nil {
 			return nil, err
 		}
 		if _, err := a.store.Commit(ctx, batch); err != nil {

@@ -2,16 +2,18 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // An allowed call that may change files is open from the commit of its decision, so that
@@ -29,22 +31,17 @@ type observed struct {
 }
 
 // noteEvidence adds to the batch of a decision what it means for evidence.
-func (a *App) noteEvidence(ctx context.Context, q *question, s *snapshotOf, d *Decision, batch *store.Batch) error {
+func (a *App) noteEvidence(ctx context.Context, q *question, s *runs.Snapshot, d *Decision, batch *store.Batch) error {
 	d.observed = observed{}
-	if d.Verdict.Decision != toolcall.Allow || s.unbound {
+	if d.Verdict.Decision != toolcall.Allow || s.Unbound {
 		return nil
 	}
 	declared := declaresEvidence(s)
 	deadline := effectDeadline(s)
-	if !declared && deadline == 0 && s.run.Parent == nil && len(s.run.Children()) == 0 {
+	if !declared && deadline == 0 && s.Run.Parent == nil && len(s.Run.Children()) == 0 {
 		return nil
 	}
-	family := make([]*workflow.Machine, len(s.all))
-	for i, of := range s.all {
-		family[i] = of.Machine
-	}
-	call := toolcall.Call{Tool: q.req.Tool, Input: q.req.Input, Folder: q.req.Folder}
-	d.observed.Notice = toolcall.Observe(s.Machine, family, s.run, call, q.req.Qualified)
+	d.observed.Notice = notice(q, s)
 	opens := deadline > 0 && d.observed.Affects
 	if !d.observed.Voids && len(d.observed.Gives) == 0 && !opens {
 		return nil
@@ -52,33 +49,46 @@ func (a *App) noteEvidence(ctx context.Context, q *question, s *snapshotOf, d *D
 	read := q.account
 	if read == nil {
 		var err error
-		if read, err = a.accountOf(ctx, s.root); err != nil {
+		if read, err = a.accountOf(ctx, s.Root); err != nil {
 			return err
 		}
 	}
-	version := read.version
+	key, version := ledger.EvidenceOf(read.root), read.version
 	record, elapsed := read.record.Elapse(a.clock().UTC())
 	switch {
 	case !declared && !opens && version == store.Absent: // nothing to void, as long as that is so
 		d.observed = observed{}
-		batch.Checks = append(batch.Checks, store.Check{Key: ledger.EvidenceOf(s.root), Version: version})
+		batch.Checks = append(batch.Checks, store.Check{Key: key, Version: version})
 		return nil
 	case opens || d.observed.Voids:
-		if !a.open(q, s, d, &record, deadline, batch) {
+		if !a.open(q, s, d, read.root, &record, deadline, batch) {
 			return nil
 		}
 	case version != store.Absent && !elapsed:
 		d.observed.edits = record.Edits
-		batch.Checks = append(batch.Checks, store.Check{Key: ledger.EvidenceOf(s.root), Version: version})
+		batch.Checks = append(batch.Checks, store.Check{Key: key, Version: version})
 		return nil
 	}
 	d.observed.edits = record.Edits
-	return putEvidence(s.root, &record, version, batch)
+	return putEvidence(read.root, &record, version, batch)
+}
+
+// notice describes the effect of the call on evidence if it is allowed.
+func notice(q *question, s *runs.Snapshot) toolcall.Notice {
+	if s.Unbound {
+		return toolcall.Notice{}
+	}
+	call := toolcall.Call{Tool: q.req.Tool, Input: q.req.Input, Folder: q.req.Folder, Jail: q.jail}
+	return toolcall.Observe(s.Machine, s.Machines(), s.Run, call, q.req.Qualified)
+}
+
+func containsAll(all, some []string) bool {
+	return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
 }
 
 // declaresEvidence reports that the run, or one that has invoked it, declares evidence.
-func declaresEvidence(s *snapshotOf) bool {
-	return slices.ContainsFunc(s.all, func(d *Definition) bool { return len(d.Machine.Evidence()) > 0 })
+func declaresEvidence(s *runs.Snapshot) bool {
+	return slices.ContainsFunc(s.All, func(d *Definition) bool { return len(d.Machine.Evidence()) > 0 })
 }
 
 // evidence is what has been observed of a family, and the version of that.
@@ -106,31 +116,61 @@ func putEvidence(root store.Key, record *evidence.Record, version int64, batch *
 	return nil
 }
 
-// reportedBy is what the store keeps of a report: whether it was observed.
-func reportedBy(caller Caller) []byte {
-	if caller.Observes {
-		return []byte("observed")
-	}
-	return nil
+// observedReport is the stored form of a report that was observed. Of another one, the store keeps
+// the claim.
+const observedReport = "observed"
+
+// claim is what an agent has said itself of its call, as far as a later observation corrects it.
+type claim struct {
+	OK      bool   `json:"ok,omitempty"`
+	Bytes   int64  `json:"bytes,omitempty"`
+	CostUSD string `json:"cost_usd,omitempty"`
 }
 
-// observeClaimed takes what a report shows of a call of which its agent has spoken before.
-// That closes the call in all but evidence: an edit may still have been at work since, and
-// a test may end otherwise than the agent has said. again is what the store said of the
-// repeat; it stands where nothing is left to take.
-func (a *App) observeClaimed(ctx context.Context, caller Caller, root store.Key, s *snapshotOf, call *ledger.Call, r *Reported, again error) error {
-	if !caller.Observes || call == nil || !call.Voids && len(call.Gives) == 0 && effectDeadline(s) == 0 && r.BackgroundEnded == "" {
+func reportedBy(caller Caller, r *Report) []byte {
+	if caller.Observes {
+		return []byte(observedReport)
+	}
+	data, err := json.Marshal(claim{OK: r.OK, Bytes: r.ResultBytes, CostUSD: r.CostUSD})
+	if err != nil {
+		panic(err) // a flag, a number and a text
+	}
+	return data
+}
+
+// claimOf returns the agent's own report of a call, nil where there is none or it was observed.
+func (a *App) claimOf(ctx context.Context, root store.Key, callID string) (*claim, error) {
+	first, err := a.store.Answer(ctx, root, ledger.ReportName(callID))
+	if errors.Is(err, store.ErrNotFound) || err == nil && string(first) == observedReport {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var c claim
+	if err := json.Unmarshal(first, &c); err != nil {
+		return nil, fault.From(err)
+	}
+	return &c, nil
+}
+
+// observeClaimed takes what a report shows of a call of which its agent has spoken before: an edit
+// may still have been at work since, a test may end otherwise than the agent has said, and so may
+// bytes and cost be others. again is what the store said of the repeat; it stands where
+// the call was observed before.
+func (a *App) observeClaimed(ctx context.Context, caller Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, again error) error {
+	if !caller.Observes || call == nil {
 		return again
 	}
-	first, err := a.store.Answer(ctx, root, ledger.ReportName(r.CallID))
+	claimed, err := a.claimOf(ctx, root, r.CallID)
 	if err != nil {
 		return err
 	}
-	if len(first) > 0 {
+	if claimed == nil {
 		return again
 	}
 	batch := store.Batch{
-		Checks: []store.Check{{Key: s.key, Version: s.run.Version}},
+		Checks: []store.Check{{Key: s.Key, Version: s.Run.Version}},
 		Idempotency: &store.Idempotency{
 			Owner: root, Name: ledger.ObservedName(r.CallID), Digest: r.digest(), TTL: once.Kept,
 		},
@@ -143,29 +183,56 @@ func (a *App) observeClaimed(ctx context.Context, caller Caller, root store.Key,
 			return err
 		}
 	}
+	if err := a.correct(ctx, caller, root, s, call, r, claimed, &batch); err != nil {
+		return err
+	}
 	_, err = a.store.Commit(ctx, batch)
 	return err
 }
 
+// correct adds to the batch of an observed report what it changes of the bytes and the cost that its
+// agent has claimed.
+func (a *App) correct(
+	ctx context.Context, caller Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, claimed *claim, batch *store.Batch,
+) error {
+	if more := r.ResultBytes - claimed.Bytes; more > 0 && countsBytes(s, r) {
+		batch.Counters = []store.Counter{{Owner: s.Entry, Name: ledger.ContextBytes, Delta: more, Limit: store.NoLimit}}
+	}
+	changes := settled(call, &r.Report)
+	for _, c := range settled(call, &Report{OK: claimed.OK, CostUSD: claimed.CostUSD}) {
+		at := slices.IndexFunc(changes, func(seen rules.Change) bool { return seen.Account == c.Account })
+		if at < 0 {
+			at = len(changes)
+			changes = append(changes, rules.Change{Account: c.Account})
+		}
+		changes[at].Delta -= c.Delta
+	}
+	changes = slices.DeleteFunc(changes, func(c rules.Change) bool { return c.Delta == 0 })
+	return a.settle(ctx, caller.Namespace, root, "correct/", changes, r, batch)
+}
+
 // takeEvidence adds to the batch of a report what it shows. s is the run of the call.
-func (a *App) takeEvidence(ctx context.Context, caller Caller, root store.Key, s *snapshotOf, call *ledger.Call, r *Reported, batch *store.Batch) error {
+func (a *App) takeEvidence(ctx context.Context, caller Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, batch *store.Batch) error {
 	r.Evidence = nil
-	if call.WorkflowVersion != s.run.WorkflowVersion { // what another version calls by that name may be something else (S17.2)
+	if call.WorkflowVersion != s.Run.WorkflowVersion { // what another version calls by that name may be something else (S17.2)
 		moved := *call
 		moved.Gives = nil
 		call = &moved
+	}
+	if call.Jail != nil {
+		return a.takeJailed(ctx, caller, root, s, call, r, batch)
 	}
 	keeps := effectDeadline(s) > 0
 	ends := caller.Observes && r.BackgroundEnded != ""
 	if !call.Voids && len(call.Gives) == 0 && !keeps && !ends {
 		return nil
 	}
-	record, version, err := a.evidence(ctx, root)
+	read, err := a.accountOf(ctx, root)
 	if err != nil {
 		return err
 	}
 	now := a.clock().UTC()
-	record, _ = record.Elapse(now)
+	record, _ := read.record.Elapse(now)
 	if keeps {
 		lost, closed := closeReported(caller, r, &record)
 		settled := reconcile(caller, s, r, &record)
@@ -202,5 +269,5 @@ func (a *App) takeEvidence(ctx context.Context, caller Caller, root store.Key, s
 			}
 		}
 	}
-	return putEvidence(root, &record, version, batch)
+	return putEvidence(read.root, &record, read.version, batch)
 }

@@ -125,6 +125,37 @@ func TestEvidenceAfterClaim(t *testing.T) {
 	})
 }
 
+// S6.5: the id of a call stands for its folder and its full name, too. A check that comes first under
+// the id of another call, and leaves them out, gives that call nothing.
+func TestFolderIsOfTheCall(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, st store.Store) {
+		e, faulty := newEngineOn(t, st, proven)
+		e.run.Workspace = "/w"
+		a := newApp(e, faulty)
+		check := func(id, folder, qualified string) error {
+			_, err := a.Check(t.Context(), agent, Check{
+				Target: Target{RunID: "run_1"}, Tool: "Bash", Input: goTest, CallID: id, Folder: folder, Qualified: qualified,
+			})
+			return err
+		}
+		for id, first := range map[string]string{"none": "", "right": "/w"} {
+			if err := check(id, first, ""); err != nil {
+				t.Fatal(err)
+			}
+			if err := check(id, first, ""); err != nil {
+				t.Errorf("%s: the same again: %v", id, err)
+			}
+			if err := check(id, "/elsewhere", ""); err == nil || !strings.Contains(err.Error(), "idempotency") {
+				t.Errorf("%s: elsewhere: %v", id, err)
+			}
+			if err := check(id, first, "mcp__x__Bash"); err == nil || !strings.Contains(err.Error(), "idempotency") {
+				t.Errorf("%s: of a server: %v", id, err)
+			}
+		}
+	})
+}
+
 // S17.2: a call that one version of a workflow has allowed gives no evidence to another, which
 // may call something else by that name; what it may have edited is void all the same.
 func TestEvidenceOfAnotherVersion(t *testing.T) {
@@ -313,7 +344,7 @@ func TestEvidenceRaces(t *testing.T) {
 	})
 }
 
-// reads counts what is read of evidence.
+// reads counts reads of evidence.
 type reads struct {
 	store.Store
 	evidence atomic.Int64

@@ -10,11 +10,15 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // Explanation is why a call is decided as it is. It is made by the functions that decide;
@@ -32,6 +36,9 @@ type Explanation struct {
 	Limits          []LimitReason
 	// WouldAllow are sentences: what would have to be different.
 	WouldAllow []string
+	// JailLevel and JailDigest are of the jail that the line must run in; 0 and empty for none.
+	JailLevel  jail.Level
+	JailDigest string
 }
 
 // PolicyReasons is what one policy says.
@@ -68,25 +75,28 @@ const (
 )
 
 // explain says why a call is decided as it is. state is the verdict of the state.
-func (a *App) explain(ctx context.Context, q *question, s *snapshotOf, std *standard, state toolcall.Verdict) (*Explanation, error) {
+func (a *App) explain(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, state toolcall.Verdict) (*Explanation, error) {
 	e := &Explanation{InputKept: true}
-	e.State = toolcall.Explain(s.Machine, s.run, toolcall.Call{Tool: q.req.Tool, Input: q.req.Input, Places: a.Places})
+	e.State = toolcall.Explain(s.Machine, s.Run, a.callIn(s, q.req))
 	e.State.Verdict = state // the input is judged besides
+	if p := state.Jail; p != nil {
+		e.JailLevel, e.JailDigest = p.Level, p.Digest()
+	}
 	e.ofState(s)
 	if state.Decision == toolcall.Deny {
-		e.StateMessage = state.Message(s.Machine, s.run)
+		e.StateMessage = state.Message(s.Machine, s.Run)
 	}
 	if !toolcall.Own(q.req.Tool) {
 		call := callOf(q, s, std)
-		for i, set := range std.live {
-			e.policy(set, std.because[i], call)
+		for i, set := range std.Live {
+			e.policy(set, std.Because[i], call)
 		}
 	}
 	return e, a.finish(ctx, e, q, s)
 }
 
-func (e *Explanation) ofState(s *snapshotOf) {
-	view := s.Machine.State(s.run.State)
+func (e *Explanation) ofState(s *runs.Snapshot) {
+	view := s.Machine.State(s.Run.State)
 	e.ToolsRestricted, e.AllowedTools = view.ToolsRestricted, view.AllowedTools
 }
 
@@ -97,7 +107,7 @@ func (e *Explanation) policy(set *rules.Set, scope string, call rules.Call) {
 }
 
 // finish adds the limits as they are now, and what would allow the call.
-func (a *App) finish(ctx context.Context, e *Explanation, q *question, s *snapshotOf) error {
+func (a *App) finish(ctx context.Context, e *Explanation, q *question, s *runs.Snapshot) error {
 	if err := a.stateLimits(ctx, e, s); err != nil {
 		return fault.From(err)
 	}
@@ -120,12 +130,12 @@ func (a *App) finish(ctx context.Context, e *Explanation, q *question, s *snapsh
 }
 
 // stateLimits are the limits of the entry of a state.
-func (a *App) stateLimits(ctx context.Context, e *Explanation, s *snapshotOf) error {
-	view := s.Machine.State(s.run.State)
+func (a *App) stateLimits(ctx context.Context, e *Explanation, s *runs.Snapshot) error {
+	view := s.Machine.State(s.Run.State)
 	if view.MaxIterations == 0 && view.ContextBudgetBytes == 0 && view.MaxFilesPerState == 0 {
 		return nil
 	}
-	counters, err := a.store.Counters(ctx, s.entry)
+	counters, err := a.store.Counters(ctx, s.Entry)
 	if err != nil {
 		return err
 	}
@@ -141,7 +151,7 @@ func (a *App) stateLimits(ctx context.Context, e *Explanation, s *snapshotOf) er
 	if view.MaxFilesPerState == 0 || len(e.State.Verdict.Paths) == 0 {
 		return nil
 	}
-	record, err := a.store.Get(ctx, ledger.FilesOf(s.key))
+	record, err := a.store.Get(ctx, ledger.FilesOf(s.Key))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
@@ -149,16 +159,16 @@ func (a *App) stateLimits(ctx context.Context, e *Explanation, s *snapshotOf) er
 	if err != nil {
 		return err
 	}
-	before := kept.Of(s.run.Branch, s.run.Entry)
-	_, added, _ := before.Add(e.State.Verdict.Paths, view.MaxFilesPerState)
-	add(MeasureFiles, "/max_files_per_state", int64(len(before)), view.MaxFilesPerState, int64(len(added)))
+	before := kept.Of(s.Run.Branch, s.Run.Entry)
+	_, added, _ := before.Files.Add(e.State.Verdict.Paths, view.MaxFilesPerState)
+	add(MeasureFiles, "/max_files_per_state", int64(len(before.Files)), view.MaxFilesPerState, int64(len(added)))
 	return nil
 }
 
 // limitOf is what a policy's limit has counted.
 func (a *App) limitOf(ctx context.Context, namespace string, spend rules.Spend) (LimitReason, error) {
-	owner := a.spendKey(namespace, spend.Account)
-	used, err := a.counted(ctx, owner, spend.Account)
+	owner := quota.Key(namespace, spend.Account)
+	used, err := a.quota.Counted(ctx, owner, spend.Account)
 	if err != nil {
 		return LimitReason{}, err
 	}
@@ -173,10 +183,8 @@ func (a *App) limitOf(ctx context.Context, namespace string, spend rules.Spend) 
 	if limit.full() {
 		limit.ReopensAt = limit.ResetsAt
 		if spend.Window > 0 {
-			// A unit that it cannot admit: the refusal says when it could.
-			_, err := a.store.Commit(ctx, store.Batch{Counters: []store.Counter{
+			err := a.store.Probe(ctx, store.Batch{Counters: []store.Counter{
 				{Owner: owner, Name: spend.Counter(), Delta: spend.Need, Limit: spend.Max, Window: spend.Window},
-				{Owner: owner, Name: noRoom, Delta: 1},
 			}})
 			var full *store.LimitError
 			if !errors.As(err, &full) {
@@ -192,7 +200,7 @@ func (a *App) limitOf(ctx context.Context, namespace string, spend rules.Spend) 
 func (l *LimitReason) full() bool { return l.After > l.Max || l.After == l.Used && l.Used >= l.Max }
 
 // wouldAllow says what would have to be different.
-func (e *Explanation) wouldAllow(tool string, s *snapshotOf) {
+func (e *Explanation) wouldAllow(tool string, s *runs.Snapshot) {
 	if e.State.Verdict.Decision == toolcall.Deny {
 		e.stateWouldAllow(tool, s)
 	}
@@ -211,8 +219,8 @@ func (e *Explanation) wouldAllow(tool string, s *snapshotOf) {
 func (e *Explanation) add(sentence string) { e.WouldAllow = append(e.WouldAllow, sentence) }
 
 // stateWouldAllow is about what the state refuses.
-func (e *Explanation) stateWouldAllow(tool string, s *snapshotOf) {
-	name, view := document.Quote(s.run.State), s.Machine.State(s.run.State)
+func (e *Explanation) stateWouldAllow(tool string, s *runs.Snapshot) {
+	name, view := document.Quote(s.Run.State), s.Machine.State(s.Run.State)
 	switch e.State.Verdict.Code {
 	case toolcall.CodeToolNotAllowed, toolcall.CodeToolDisallowed:
 		sentence := fmt.Sprintf("In state %s, tool %s is not allowed", name, document.Quote(tool))
@@ -231,7 +239,7 @@ func (e *Explanation) stateWouldAllow(tool string, s *snapshotOf) {
 		}
 		e.add(sentence + ".")
 	case toolcall.CodeRunNotActive:
-		e.add(fmt.Sprintf("Run %s is %s: calls are judged again once it is running.", s.run.ID, s.run.Status))
+		e.add(fmt.Sprintf("Run %s is %s: calls are judged again once it is running.", s.Run.ID, s.Run.Status))
 	default:
 		said := len(e.WouldAllow)
 		if e.State.Line != nil {
@@ -274,10 +282,10 @@ func (e *Explanation) partWouldAllow(part *toolcall.Part, state string, view *wo
 }
 
 // wouldAllow is about a limit that has no room.
-func (l *LimitReason) wouldAllow(s *snapshotOf) string {
+func (l *LimitReason) wouldAllow(s *runs.Snapshot) string {
 	if l.Scope == PerEntry {
 		return fmt.Sprintf("%s of state %s is reached, with %d of %d: leave the state by an event, and the next entry begins with none.",
-			strings.TrimPrefix(l.Rule, "/"), document.Quote(s.run.State), l.Used, l.Max)
+			strings.TrimPrefix(l.Rule, "/"), document.Quote(s.Run.State), l.Used, l.Max)
 	}
 	policy := "its policy"
 	if l.Policy != "" {
@@ -315,27 +323,27 @@ func (a *App) ExplainRecorded(ctx context.Context, namespace string, r *ledger.D
 	was.Now = a.clock().UTC()
 	// The log names who called and not in which role: nearly all are agents.
 	caller := Caller{Namespace: namespace, Principal: auth.Principal{Name: r.Principal, Role: auth.Agent}}
-	std, err := a.standardOf(ctx, caller, s, Target{}, r.Tool)
+	std, err := a.policies.Effective(ctx, caller, s, Target{}, r.Tool)
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	e := &Explanation{InputKept: len(r.Input) > 0}
+	e := &Explanation{InputKept: len(r.Input) > 0, JailLevel: r.JailLevel, JailDigest: r.JailDigest}
 	e.recordedState(a, s, r)
 	if !toolcall.Own(r.Tool) {
 		decided := false
-		for i, set := range std.live {
+		for i, set := range std.Live {
 			if name, version := set.Identity(); name == r.Policy && name != "" {
 				decided = true
 				if version != r.PolicyVersion {
-					if set, err = a.policySet(ctx, namespace, name, r.PolicyVersion); err != nil {
+					if set, err = a.policies.Set(ctx, namespace, name, r.PolicyVersion); err != nil {
 						return nil, fault.From(err)
 					}
 				}
 			}
-			e.policy(set, std.because[i], was.Call)
+			e.policy(set, std.Because[i], was.Call)
 		}
 		if !decided && r.Policy != "" { // it does not hold any more, or for a role that is not recorded
-			set, err := a.policySet(ctx, namespace, r.Policy, r.PolicyVersion)
+			set, err := a.policies.Set(ctx, namespace, r.Policy, r.PolicyVersion)
 			if err != nil {
 				return nil, fault.From(err)
 			}
@@ -348,8 +356,8 @@ func (a *App) ExplainRecorded(ctx context.Context, namespace string, r *ledger.D
 // recordedState is what the state said. It is judged again, and where the record says
 // otherwise, that holds: the input, the standing of the run and what was counted then are
 // not all known.
-func (e *Explanation) recordedState(a *App, s *snapshotOf, r *ledger.Decision) {
-	e.State = toolcall.Explain(s.Machine, s.run, toolcall.Call{Tool: r.Tool, Input: r.Input, Places: a.Places})
+func (e *Explanation) recordedState(a *App, s *runs.Snapshot, r *ledger.Decision) {
+	e.State = toolcall.Explain(s.Machine, s.Run, toolcall.Call{Tool: r.Tool, Input: r.Input, Places: a.Places, Jail: r.JailLevel})
 	e.ofState(s)
 	if !e.InputKept {
 		e.State.Line = nil
@@ -370,9 +378,9 @@ func (e *Explanation) recordedState(a *App, s *snapshotOf, r *ledger.Decision) {
 }
 
 // recordedSnapshot is a run as a record tells of it.
-func (a *App) recordedSnapshot(ctx context.Context, namespace string, r *ledger.Decision) (*snapshotOf, error) {
+func (a *App) recordedSnapshot(ctx context.Context, namespace string, r *ledger.Decision) (*runs.Snapshot, error) {
 	if r.RunID == "" {
-		s := standIn(namespace, r.SessionID)
+		s := runs.StandIn(namespace, r.SessionID)
 		return s, nil
 	}
 	definition, err := a.engine.Definition(ctx, namespace, r.Workflow, r.WorkflowVersion)
@@ -390,7 +398,7 @@ func (a *App) recordedSnapshot(ctx context.Context, namespace string, r *ledger.
 	switch {
 	case err == nil: // these never change
 		run.Workspace, run.Parent = now.Workspace, now.Parent
-		above, err := a.above(ctx, namespace, now)
+		above, err := a.runs.Above(ctx, namespace, now)
 		if err != nil {
 			return nil, err
 		}
@@ -399,7 +407,7 @@ func (a *App) recordedSnapshot(ctx context.Context, namespace string, r *ledger.
 		return nil, err
 	}
 	key := ledger.Run(namespace, r.RunID)
-	return &snapshotOf{
-		run: &at, Definition: definition, key: key, entry: ledger.Entry(key, r.Kept.Entry), root: ledger.Run(namespace, r.Partition), all: all,
+	return &runs.Snapshot{
+		Run: &at, Definition: definition, Key: key, Entry: ledger.Entry(key, r.Kept.Entry), Root: ledger.Run(namespace, r.Partition), All: all,
 	}, nil
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 const explained = `{"id": "w", "initial": "testing", "meta": {"capture_output": true}, "states": {
@@ -31,7 +34,7 @@ func command(line string) []byte { return fmt.Appendf(nil, `{"command": %q}`, li
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	onStores(t, explained, func(t *testing.T, s *stage) {
-		s.put(t, "p", explainedPolicy, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "p", explainedPolicy, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		a := s.app()
 		decided := map[toolcall.Code]bool{}
 		for i, c := range []struct {
@@ -58,9 +61,9 @@ func TestExplain(t *testing.T) {
 			c.call.Explain, c.call.CallID = true, fmt.Sprint("call ", i)
 			dry := c.call
 			dry.DryRun = true
-			rehearsed, real := ask(t, a, dry), ask(t, a, c.call)
+			probed, real := ask(t, a, dry), ask(t, a, c.call)
 			decided[real.Verdict.Code] = true
-			if diff := cmp.Diff(rehearsed.Explanation, real.Explanation, cmp.AllowUnexported(rules.Verdict{}), cmp.FilterPath(
+			if diff := cmp.Diff(probed.Explanation, real.Explanation, cmp.AllowUnexported(rules.Verdict{}), cmp.FilterPath(
 				func(p cmp.Path) bool { return p.Last().String() == ".Admitted" }, cmp.Ignore())); diff != "" {
 				t.Errorf("call %d is explained before and then (-before +then):\n%s", i, diff)
 			}
@@ -70,7 +73,7 @@ func TestExplain(t *testing.T) {
 			if d := ask(t, a, plain); d.Explanation != nil {
 				t.Errorf("call %d is explained though nobody has asked", i)
 			}
-			logged, err := a.GetDecision(t.Context(), "default", CallQuery{RunID: "run_1", CallID: c.call.CallID})
+			logged, err := a.Log().Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: c.call.CallID})
 			if err != nil || logged.CallID != c.call.CallID || logged.Code != real.Verdict.Code {
 				t.Fatalf("call %d is logged as %+v, %v", i, logged, err)
 			}
@@ -143,7 +146,7 @@ func agrees(t *testing.T, d *Decision, says string) {
 func TestExplainLimits(t *testing.T) {
 	t.Parallel()
 	onStores(t, explained, func(t *testing.T, s *stage) {
-		s.put(t, "p", explainedPolicy, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "p", explainedPolicy, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		a := s.app()
 		call := Check{Tool: "Pay", EstimatedCost: 250_000, Explain: true}
 		for i := range int64(3) {
@@ -167,12 +170,12 @@ func TestExplainLimits(t *testing.T) {
 func TestExplainOldPolicy(t *testing.T) {
 	t.Parallel()
 	onStores(t, explained, func(t *testing.T, s *stage) {
-		s.put(t, "p", explainedPolicy, indexed{Attachments: toRole(auth.Agent)})
-		s.put(t, "q", `{"role": "agent", "allow": [{"capability": "bash"}]}`, indexed{Attachments: []Attachment{{AttachedToWorkflow, "w"}}})
+		s.put(t, "p", explainedPolicy, policystore.Indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "q", `{"role": "agent", "allow": [{"capability": "bash"}]}`, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToWorkflow, ID: "w"}}})
 		a := s.app()
 		expect(t, ask(t, a, Check{Tool: "mcp__secret__read", CallID: "c"}), toolcall.Deny, toolcall.CodePolicyDenied)
-		s.put(t, "p", `{"role": "agent", "allow": [{"capability": "mcp:secret"}]}`, indexed{Live: 2, Attachments: toRole(auth.Agent)})
-		record, err := a.GetDecision(t.Context(), "default", CallQuery{RunID: "run_1", CallID: "c"})
+		s.put(t, "p", `{"role": "agent", "allow": [{"capability": "mcp:secret"}]}`, policystore.Indexed{Live: 2, Attachments: toRole(auth.Agent)})
+		record, err := a.Log().Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: "c"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,24 +191,24 @@ func TestExplainOldPolicy(t *testing.T) {
 	})
 }
 
-// A call that nobody could have decided has no explanation, and a wrong place none either.
+// A call that no state could have decided has no explanation, and a wrong place none either.
 func TestGetDecisionOfNoRun(t *testing.T) {
 	t.Parallel()
 	onStores(t, explained, func(t *testing.T, s *stage) {
-		s.put(t, "p", explainedPolicy, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "p", explainedPolicy, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		a := s.app()
 		d, err := a.Check(t.Context(), agent, Check{Target: Target{SessionID: "nobody"}, Tool: "mcp__secret__read", CallID: "c", Explain: true})
 		if err != nil || d.Verdict.Code != toolcall.CodePolicyDenied || len(d.Explanation.Policies) != 1 {
 			t.Fatalf("%+v, %v", d, err)
 		}
-		record, err := a.GetDecision(t.Context(), "default", CallQuery{SessionID: "nobody", CallID: "c"})
+		record, err := a.Log().Get(t.Context(), "default", decisionlog.CallQuery{SessionID: "nobody", CallID: "c"})
 		if err != nil || record.Code != toolcall.CodePolicyDenied || record.RunID != "" {
 			t.Fatalf("%+v, %v", record, err)
 		}
 		if e, err := a.ExplainRecorded(t.Context(), "default", record); err != nil || len(e.Policies) != 1 || len(e.WouldAllow) == 0 {
 			t.Errorf("it is explained by %+v, %v", e, err)
 		}
-		_, err = a.GetDecision(t.Context(), "default", CallQuery{SessionID: "somebody", CallID: "c"})
+		_, err = a.Log().Get(t.Context(), "default", decisionlog.CallQuery{SessionID: "somebody", CallID: "c"})
 		if fault.ReasonOf(err) != fault.NotFound {
 			t.Errorf("another session's is answered %v", err)
 		}
@@ -217,9 +220,15 @@ func TestRecordedCallThatIsNotEnforced(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, open)
 	a := s.app()
+	var reasons []string
+	a.Observe = func(o *Observed) { reasons = append(reasons, string(o.Code)+":"+o.Reason) }
+	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Allow, "")
 	s.engine.fire(t, "END")
 	expect(t, ask(t, a, Check{Tool: "Write", CallID: "c"}), toolcall.Allow, toolcall.CodeNotEnforced)
-	record, err := a.GetDecision(t.Context(), "default", CallQuery{RunID: s.engine.run.ID, CallID: "c"})
+	if want := []string{":", "NOT_ENFORCED:" + toolcall.HasEnded}; !slices.Equal(reasons, want) {
+		t.Errorf("metrics hear of %q, want %q", reasons, want)
+	}
+	record, err := a.Log().Get(t.Context(), "default", decisionlog.CallQuery{RunID: s.engine.run.ID, CallID: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}

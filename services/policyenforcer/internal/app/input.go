@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // maxDepth is how deep a tool's input may nest (S1.1).
@@ -14,14 +15,16 @@ const badInput = "its input must be one JSON object in UTF-8, without duplicate 
 // judge decides a call in the pure core. What the state would allow is denied
 // when its input is not what a tool can be given: two readers of such text may
 // see two different calls.
-func (a *App) judge(s *snapshotOf, req Check) toolcall.Verdict {
-	v := toolcall.Decide(s.Machine, s.run, toolcall.Call{Tool: req.Tool, Input: req.Input, Places: a.Places})
+func (a *App) judge(s *runs.Snapshot, req Check) toolcall.Verdict {
+	v := toolcall.Decide(s.Machine, s.Run, a.callIn(s, req))
 	switch {
+	case a.Jails == JailsRequired && needsJail(s, req, &v):
+		return toolcall.JailRequired(req.Tool, noJail)
 	case v.Decision != toolcall.Allow || !v.Counted:
 	case !validInput(req.Input):
 		return toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeInvalidInput, Tool: req.Tool, Detail: badInput}
-	case s.unbound:
-		v.Code, v.Detail = toolcall.CodeNotEnforced, toolcall.NoRun
+	case s.Unbound:
+		v.Code, v.Detail, v.Jail = toolcall.CodeNotEnforced, toolcall.NoRun, nil
 	}
 	return v
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // leasePage is how many leases of a run are read at once.
@@ -19,21 +21,21 @@ const leasePage = 100
 
 // leased lets a call pass that would be asked about when a lease answers the question: that of
 // this rule, here, for calls like this one (S9.6). Whatever is in doubt is asked about.
-func (a *App) leased(ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision) error {
+func (a *App) leased(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, d *Decision) error {
 	// A lease was not decided on values that move (S18.7).
-	if s.unbound || d.By == nil || !a.store.Spans() || len(s.Machine.Meta().ApprovalReads) > 0 {
+	if s.Unbound || d.By == nil || !a.store.Spans() || len(s.Machine.Meta().ApprovalReads) > 0 {
 		return nil
 	}
 	scope := consent.Scope{
-		RunID: s.run.ID, Branch: s.run.Branch, Entry: s.run.Entry, State: s.run.State,
+		RunID: s.Run.ID, Branch: s.Run.Branch, Entry: s.Run.Entry, State: s.Run.State,
 		Policy: d.By.Policy, PolicyVersion: d.By.Version, Rule: d.By.Pointer(), Capability: d.Capability,
 	}
-	if s.run.SessionID != "" {
+	if s.Run.SessionID != "" {
 		scope.RootID = std.Names[0]
 	}
 	for after := ""; ; {
 		page, err := a.store.List(ctx, store.Query{
-			Namespace: q.caller.Namespace, Kind: ledger.KindLease, Labels: ledger.LeaseLabels(s.run.ID, consent.LeaseActive), After: after, Limit: leasePage,
+			Namespace: q.caller.Namespace, Kind: ledger.KindLease, Labels: ledger.LeaseLabels(s.Run.ID, consent.LeaseActive), After: after, Limit: leasePage,
 		})
 		if err != nil {
 			return err
@@ -66,11 +68,11 @@ func (a *App) leased(ctx context.Context, q *question, s *snapshotOf, std *stand
 // termsAlike reports that the run's version of the workflow asks under the terms that a lease was
 // given under. A run that was moved may stand in the same entry under terms by which its approver
 // could not have answered alone (S17.2).
-func (a *App) termsAlike(ctx context.Context, q *question, s *snapshotOf, l *consent.Lease) (bool, error) {
-	if l.WorkflowVersion == 0 || l.WorkflowVersion == s.run.WorkflowVersion {
+func (a *App) termsAlike(ctx context.Context, q *question, s *runs.Snapshot, l *consent.Lease) (bool, error) {
+	if l.WorkflowVersion == 0 || l.WorkflowVersion == s.Run.WorkflowVersion {
 		return true, nil
 	}
-	before, err := a.engine.Definition(ctx, q.caller.Namespace, s.run.Workflow, l.WorkflowVersion)
+	before, err := a.engine.Definition(ctx, q.caller.Namespace, s.Run.Workflow, l.WorkflowVersion)
 	if err != nil {
 		return false, err
 	}
@@ -78,14 +80,14 @@ func (a *App) termsAlike(ctx context.Context, q *question, s *snapshotOf, l *con
 }
 
 // matches reports that a call matches the pattern of a lease.
-func matches(s *snapshotOf, q *question, l *consent.Lease) bool {
-	state := s.Machine.State(s.run.State)
+func matches(s *runs.Snapshot, q *question, l *consent.Lease) bool {
+	state := s.Machine.State(s.Run.State)
 	pattern, err := toolcall.NewLeasePattern(state, q.req.Tool, l.Pattern)
 	return err == nil && pattern.Match(state, toolcall.Call{Tool: q.req.Tool, Input: q.req.Input})
 }
 
 // takeLease makes the decision that a lease lets pass, if it has calls left and nothing else asks.
-func (a *App) takeLease(ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision, l *consent.Lease) (bool, error) {
+func (a *App) takeLease(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, d *Decision, l *consent.Lease) (bool, error) {
 	counters, err := a.store.Counters(ctx, ledger.LeaseOf(q.caller.Namespace, l.ID))
 	if err != nil {
 		return false, err
@@ -98,7 +100,7 @@ func (a *App) takeLease(ctx context.Context, q *question, s *snapshotOf, std *st
 	}
 	asks := d.By
 	q.leased = asks
-	passes := combine(q, s, std, d.combined.State, std.live)
+	passes := combine(q, s, std, d.combined.State, std.Live)
 	q.leased = nil
 	if passes.Decision != toolcall.Allow { // another rule asks, or a limit denies
 		return false, nil

@@ -16,6 +16,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 const asksPush = `{"role": "agent", "ask": [{"capability": "bash"}, {"capability": "tool:Write"}]}`
@@ -25,7 +27,7 @@ func leaseStage(t *testing.T, st store.Store) *stage {
 	t.Helper()
 	e, faulty := newEngineOn(t, st, open)
 	s := stageOf(e, faulty)
-	s.put(t, "p", asksPush, indexed{Attachments: toRole(auth.Agent)})
+	s.put(t, "p", asksPush, policystore.Indexed{Attachments: toRole(auth.Agent)})
 	return s
 }
 
@@ -107,7 +109,7 @@ func TestLeaseLetsPass(t *testing.T) {
 			d := ask(t, a, first)
 			expect(t, d, toolcall.Allow, "")
 		}
-		record, err := a.GetDecision(t.Context(), "default", CallQuery{RunID: "run_1", CallID: "one"})
+		record, err := a.Log().Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: "one"})
 		if err != nil || record.LeaseID != "lse_1" || record.ApprovalID != "apr_0" || record.Policy != "p" || record.Rule != "/ask/0" {
 			t.Errorf("the record is %+v, %v", record, err)
 		}
@@ -186,7 +188,7 @@ func TestLeaseEnds(t *testing.T) {
 		"time":  {nil, func(_ *testing.T, s *stage) { s.advance(time.Hour) }},
 		"entry": {nil, func(t *testing.T, s *stage) { s.engine.fire(t, "GO") }},
 		"policy": {nil, func(t *testing.T, s *stage) {
-			s.put(t, "p", asksPush, indexed{Live: 2, Attachments: toRole(auth.Agent)})
+			s.put(t, "p", asksPush, policystore.Indexed{Live: 2, Attachments: toRole(auth.Agent)})
 		}},
 		"revoked":    {func(l *consent.Lease) { l.Status = consent.LeaseRevoked }, nil},
 		"rule":       {func(l *consent.Lease) { l.Rule = "/ask/1" }, nil},
@@ -195,7 +197,7 @@ func TestLeaseEnds(t *testing.T) {
 		"run":        {func(l *consent.Lease) { l.RunID = "run_2" }, nil},
 		"pattern":    {func(l *consent.Lease) { l.Pattern = "*" }, nil},
 		"another policy": {nil, func(t *testing.T, s *stage) {
-			s.put(t, "q", `{"role": "agent", "ask": [{"capability": "bash"}]}`, indexed{Attachments: toRole(auth.Agent)})
+			s.put(t, "q", `{"role": "agent", "ask": [{"capability": "bash"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -252,7 +254,7 @@ func TestLeaseIsNotWider(t *testing.T) {
 	onBoth(t, func(t *testing.T, st store.Store) {
 		s := leaseStage(t, st)
 		s.put(t, "limits", `{"role": "agent", "allow": [{"capability": "bash", "rate_limit": {"max_calls": 1, "window_seconds": 3600}}]}`,
-			indexed{Attachments: toRole(auth.Agent)})
+			policystore.Indexed{Attachments: toRole(auth.Agent)})
 		s.lease(t, nil)
 		a := s.app()
 		expect(t, ask(t, a, bash("git push origin a")), toolcall.Allow, "")
@@ -261,7 +263,7 @@ func TestLeaseIsNotWider(t *testing.T) {
 		if d.LeaseID != "" || d.ApprovalID != "" {
 			t.Errorf("a denial names the lease: %+v", d)
 		}
-		s.put(t, "never", `{"role": "agent", "deny": [{"capability": "bash"}]}`, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "never", `{"role": "agent", "deny": [{"capability": "bash"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		expect(t, ask(t, a, bash("git push origin c")), toolcall.Deny, toolcall.CodePolicyDenied)
 		counters, err := st.Counters(t.Context(), ledger.LeaseOf("default", "lse_1"))
 		if err != nil || counters[ledger.LeaseCalls] != 1 {
@@ -330,7 +332,7 @@ func TestLeaseHasUsedItsApproval(t *testing.T) {
 func TestNoLeaseWithoutSpanning(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, open)
-	s.put(t, "p", asksPush, indexed{Attachments: toRole(auth.Agent)})
+	s.put(t, "p", asksPush, policystore.Indexed{Attachments: toRole(auth.Agent)})
 	s.lease(t, nil)
 	s.store = narrow{s.store}
 	expect(t, ask(t, s.app(), bash("git push origin a")), toolcall.Ask, toolcall.CodeApprovalRequired)

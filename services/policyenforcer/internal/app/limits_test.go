@@ -89,6 +89,28 @@ func TestFilesAreCountedExactly(t *testing.T) {
 	}
 }
 
+// S14.4: bytes that were observed count, whatever the agent has said first of its call.
+func TestObservedBytesAfterClaim(t *testing.T) {
+	t.Parallel()
+	e, st := newEngineOf(t, limited)
+	a := newApp(e, st)
+	mustCheck(t, a, "Read", nil, "c1")
+	report := func(caller Caller, bytes int64) string {
+		t.Helper()
+		r, err := a.Report(t.Context(), caller, Report{Target: Target{RunID: "run_1"}, CallID: "c1", Tool: "Read", OK: true, ResultBytes: bytes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Warning
+	}
+	report(agent, 10)
+	for range 2 { // the second one changes nothing
+		if warning := report(witnessed, 950); !strings.Contains(warning, "950") {
+			t.Errorf("observed after the claim: %q", warning)
+		}
+	}
+}
+
 // S3.7: bytes of results count against the budget, with a warning near its end;
 // reports are idempotent, and denied calls cost nothing.
 func TestContextBudget(t *testing.T) {

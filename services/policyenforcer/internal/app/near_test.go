@@ -7,12 +7,13 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 )
 
-// limitsOfLast is what the last record of the log says of limits.
+// limitsOfLast returns the limits in the last record of the log.
 func limitsOfLast(t *testing.T, st store.Store) string {
 	t.Helper()
-	entries, err := st.History(t.Context(), decisionsKey("default", "run_1"), 0, 1000)
+	entries, err := st.History(t.Context(), decisionlog.PartitionKey("default", "run_1"), 0, 1000)
 	if err != nil || len(entries) == 0 {
 		t.Fatalf("%d records, %v", len(entries), err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 // registry writes sessions and agents as the state-store does.
@@ -79,7 +80,7 @@ func TestPoliciesCoverTheNamesBelow(t *testing.T) {
 	onStores(t, open, func(t *testing.T, s *stage) {
 		s.engine.run.ID = "another"
 		r := registry{t, s.store}
-		s.put(t, "p", noWrites, indexed{Attachments: []Attachment{{AttachedToSession, "alice"}, {AttachedToSession, "team"}}})
+		s.put(t, "p", noWrites, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "alice"}, {Kind: policystore.AttachedToSession, ID: "team"}}})
 		r.session("carol", "", "", "RUNNING")
 		a := s.placed(s.store)
 		for _, created := range []bool{false, true} {
@@ -115,7 +116,7 @@ func TestNamesBelowSpendOneAccount(t *testing.T) {
 	t.Parallel()
 	onStores(t, open, func(t *testing.T, s *stage) {
 		s.engine.run.ID = "another"
-		s.put(t, "p", oneCall, indexed{Attachments: []Attachment{{AttachedToSession, "alice"}}})
+		s.put(t, "p", oneCall, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "alice"}}})
 		a := s.placed(s.store)
 		expect(t, in(t, a, agent, "alice/x"), toolcall.Allow, "")
 		for _, session := range []string{"alice", "alice/y", "alice//x", "Alice/x"} {
@@ -228,8 +229,8 @@ func TestAgentsPolicy(t *testing.T) {
 		r := registry{t, s.store}
 		a := s.placed(s.store)
 		s.engine.run.SessionID = "s"
-		s.put(t, "strict", noWrites, indexed{})
-		s.put(t, "once", oneCall, indexed{Attachments: []Attachment{{AttachedToSession, "s"}}})
+		s.put(t, "strict", noWrites, policystore.Indexed{})
+		s.put(t, "once", oneCall, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "s"}}})
 		call := func() *Decision {
 			t.Helper()
 			return ask(t, a, Check{Tool: "Write"})

@@ -14,10 +14,11 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // Report is the result of a tool call (S3.9).
@@ -36,6 +37,8 @@ type Report struct {
 	// Background is the client's name of the program that the call leaves in the background, and
 	// BackgroundEnded that of one whose end the result shows; empty for none.
 	Background, BackgroundEnded string
+	// NotExecuted: the caller has not made the call and will not make it.
+	NotExecuted bool
 }
 
 // maxResultBytes is far above the size of any result, and so far below what a counter holds that the
@@ -49,6 +52,8 @@ type Reported struct {
 	// came.
 	RunID      string
 	RunVersion int64
+	// Unbound: the call was judged without a run.
+	Unbound bool
 	// Accounted is false when no such call had been allowed.
 	Accounted bool
 	// Interrupt is set when the call has fired one.
@@ -57,22 +62,18 @@ type Reported struct {
 	Evidence []string
 	// Warning is for the agent; empty when there is nothing to warn of.
 	Warning string
-}
-
-// Interrupted is an interrupt that has fired.
-type Interrupted struct {
-	Name string
-	// From is the state that was left.
-	From string
-	// Run as it stands in the handler.
-	Run     *workflow.View
-	Machine *workflow.Machine
-	// Files that the call has changed.
-	Files []string
+	// Witness is the digest of what a jail has witnessed of the call, and Tree that of the files that it ran
+	// on; empty for none.
+	Witness, Tree string
+	// byJail: it is the word of the call's jail.
+	byJail bool
+	// withdrawn: the call's line was to run in a jail, and is never started.
+	withdrawn bool
 }
 
 // Report records the result of a call. Reports are idempotent by call id; one
-// for a call that was never allowed is taken, and announced as unaccounted.
+// for a call that was never allowed is taken, and announced as unaccounted. One that says
+// that the call was not made instead keeps its id from ever being allowed.
 //
 // An interrupt that the call fires comes first, and once per call. So a report
 // that was answered has interrupted, and one that failed can be sent again.
@@ -85,18 +86,29 @@ func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported,
 		return nil, fault.New(fault.InvalidRequest, "result_bytes must be between 0 and %d, not %d", int64(maxResultBytes), req.ResultBytes).
 			Violate("/result_bytes", document.CodeRange, "out of range")
 	}
-	s, err := a.cached(ctx, caller, req.Target)
+	if req.NotExecuted && req.OK {
+		return nil, fault.New(fault.InvalidRequest, "a call that was not executed has not succeeded: report it with ok = false").
+			Violate("/ok", document.CodeRange, "true with not_executed")
+	}
+	s, root, call, err := a.reportedCall(ctx, caller, req)
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	call, err := a.allowedCall(ctx, s.root, req.CallID)
-	if err != nil {
-		return nil, fault.From(err)
+	reported := &Reported{Report: req, RunID: s.Run.ID, RunVersion: s.Run.Version, Unbound: s.Unbound}
+	if call == nil && req.NotExecuted {
+		return reported, nil // no such call was allowed, and none will be
 	}
-	reported := &Reported{Report: req, RunID: s.run.ID, RunVersion: s.run.Version}
 	if call != nil {
 		reported.Accounted = true
-		if reported.Interrupt, err = a.fireInterrupt(ctx, caller, s, call, req); err != nil {
+		if root == s.Root {
+			reported.Interrupt, err = a.fireInterrupt(ctx, caller, s, call, req)
+		}
+		if err != nil {
+			return nil, fault.From(err)
+		}
+	}
+	if call != nil && call.Jail != nil && req.NotExecuted {
+		if reported.withdrawn, err = a.withdrawStart(ctx, caller, root, req.CallID); err != nil {
 			return nil, fault.From(err)
 		}
 	}
@@ -105,39 +117,93 @@ func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported,
 		known = nil
 	}
 	err = retry.Run(ctx, "run "+reported.RunID, func() error {
-		err := a.take(ctx, caller, s.root, known, call, reported)
-		known = nil
+		err := a.take(ctx, caller, root, known, call, reported)
+		if !s.Unbound {
+			known = nil
+		}
 		return retry.Fault(err)
 	})
+	if err == nil {
+		err = a.addFinished(ctx, root, call, reported)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return reported, nil
 }
 
-// allowedCall is the decision that allowed a call, or nil.
-func (a *App) allowedCall(ctx context.Context, root store.Key, callID string) (*ledger.Call, error) {
-	data, err := a.store.Answer(ctx, root, ledger.CallName(callID))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
+// withdrawn is the digest of a call that its caller has given up during the check.
+const withdrawn = "withdrawn"
+
+// reportedCall returns the decision that has allowed a reported call, nil for none, the family that
+// keeps it, and a snapshot of the run that the report names. The call of a report that it was not
+// executed, if it is not decided yet, never will be: its check may still be on its way.
+func (a *App) reportedCall(ctx context.Context, caller Caller, req Report) (s *runs.Snapshot, root store.Key, call *ledger.Call, err error) {
+	err = retry.Run(ctx, "call "+req.CallID, func() error {
+		if s, root, call, err = a.decidedCall(ctx, caller, req); err != nil || call != nil || !req.NotExecuted {
+			return err
+		}
+		return retry.Fault(a.giveUp(ctx, s, req.CallID, withdrawn))
+	})
+	if err == nil && call != nil && call.Verdict.Decision != toolcall.Allow {
+		root, call = s.Root, nil
 	}
-	if err != nil {
-		return nil, err
+	return s, root, call, err
+}
+
+// decidedCall returns the decision on a reported call, nil for none, the family that keeps it, and a
+// snapshot of its run. A session that drives no run reports what policies alone have allowed, also
+// after it has begun a run.
+func (a *App) decidedCall(ctx context.Context, caller Caller, req Report) (*runs.Snapshot, store.Key, *ledger.Call, error) {
+	s, noRun := a.runs.Cached(ctx, caller, req.Target)
+	bySession := req.Target.RunID == "" && req.Target.SessionID != ""
+	switch {
+	case noRun == nil:
+		if root, call, err := a.calledIn(ctx, s.Root, req.CallID); call != nil || err != nil || !bySession {
+			return s, root, call, err
+		}
+	case !bySession, !errors.As(noRun, new(*runs.NoRunError)):
+		return nil, store.Key{}, nil, noRun
 	}
-	call, err := ledger.DecodeCall(root.ID, data)
-	if err != nil || call.Verdict.Decision != toolcall.Allow {
-		return nil, err
+	without := runs.StandIn(caller.Namespace, req.Target.SessionID)
+	call, err := a.firstCall(ctx, without.Root, req.CallID)
+	if call != nil || err != nil || noRun != nil && req.NotExecuted {
+		return without, without.Root, call, err
 	}
-	return call, nil
+	if noRun != nil {
+		return nil, store.Key{}, nil, noRun
+	}
+	return s, s.Root, nil, nil
+}
+
+// calledIn finds the decision on a call: in a family, or in those that its session has driven before
+// and whose open calls the family has taken over (S14.8). The call is nil for none.
+func (a *App) calledIn(ctx context.Context, family store.Key, callID string) (root store.Key, call *ledger.Call, err error) {
+	root = family
+	for range mostHandovers {
+		call, err = a.firstCall(ctx, root, callID)
+		if call != nil || err != nil {
+			return root, call, err
+		}
+		record, _, err := a.evidence(ctx, root)
+		if err != nil || record.Before == "" {
+			return family, nil, err
+		}
+		root = ledger.Run(family.Namespace, record.Before)
+	}
+	return family, nil, nil
 }
 
 // fireInterrupt asks the engine to divert the run when a call that edits files has
 // changed one that an interrupt watches (S4.1).
-func (a *App) fireInterrupt(ctx context.Context, caller Caller, s *snapshotOf, call *ledger.Call, req Report) (*Interrupted, error) {
+func (a *App) fireInterrupt(ctx context.Context, caller Caller, s *runs.Snapshot, call *ledger.Call, req Report) (*Interrupted, error) {
 	if !req.OK {
 		return nil, nil
 	}
-	run := s.run
+	if s.Unbound {
+		return nil, nil // no workflow, and so no interrupt
+	}
+	run := s.Run
 	if run.ID != call.RunID {
 		var err error
 		if run, err = a.engine.Lane(ctx, caller.Namespace, call.RunID, ""); err != nil {
@@ -155,7 +221,7 @@ func (a *App) fireInterrupt(ctx context.Context, caller Caller, s *snapshotOf, c
 	if _, matches := m.Watches(pathglob.RootOf(run.Workspace), changedFiles(call, req)); !matches {
 		return nil, nil
 	}
-	return a.engine.Interrupt(ctx, s.root.ID, req.CallID, req.FilesChanged)
+	return a.engine.Interrupt(ctx, s.Root.ID, req.CallID, req.FilesChanged)
 }
 
 // changedFiles are the files that a call named and those that were reported.
@@ -166,20 +232,20 @@ func changedFiles(call *ledger.Call, req Report) []string {
 // take commits a report: its event, the bytes of its result, and the result
 // itself where history keeps it. known is a snapshot that may be that of the call's run, and
 // may be old; nil for none.
-func (a *App) take(ctx context.Context, caller Caller, root store.Key, known *snapshotOf, call *ledger.Call, r *Reported) error {
+func (a *App) take(ctx context.Context, caller Caller, root store.Key, known *runs.Snapshot, call *ledger.Call, r *Reported) error {
 	batch := store.Batch{
 		Idempotency: &store.Idempotency{
-			Owner: root, Name: ledger.ReportName(r.CallID), Digest: r.digest(), Answer: reportedBy(caller), TTL: once.Kept,
+			Owner: root, Name: ledger.ReportName(r.CallID), Digest: r.digest(), Answer: reportedBy(caller, &r.Report), TTL: once.Kept,
 		},
 	}
-	var s *snapshotOf
+	var s *runs.Snapshot
 	if call != nil {
 		var err error
 		if s, err = a.reportedOn(ctx, caller.Namespace, known, call); err != nil {
 			return err
 		}
-		r.RunID, r.RunVersion = s.run.ID, s.run.Version
-		batch.Checks = []store.Check{{Key: s.key, Version: s.run.Version}}
+		r.RunID, r.RunVersion = s.Run.ID, s.Run.Version
+		batch.Checks = []store.Check{{Key: s.Key, Version: s.Run.Version}}
 		if err := a.takeEvidence(ctx, caller, root, s, call, r, &batch); err != nil {
 			return err
 		}
@@ -188,15 +254,7 @@ func (a *App) take(ctx context.Context, caller Caller, root store.Key, known *sn
 		}
 	}
 	kept := len(batch.Counters)
-	if err := a.settle(ctx, caller.Namespace, root, call, r, &batch); err != nil {
-		return err
-	}
-	event, err := a.announce.Reported(caller.Namespace, caller.Principal.Name, r, a.clock().UTC())
-	if err != nil {
-		return err
-	}
-	batch.Events = append([]store.Event{event}, batch.Events...)
-	result, err := a.store.Commit(ctx, batch)
+	result, err := a.commitReport(ctx, caller, root, call, r, &batch)
 	if errors.Is(err, store.ErrReplayMismatch) || err == nil && result.Replayed {
 		err = a.observeClaimed(ctx, caller, root, s, call, r, err)
 	}
@@ -206,46 +264,71 @@ func (a *App) take(ctx context.Context, caller Caller, root store.Key, known *sn
 	return a.warn(ctx, s, r, result.Counters[:min(kept, len(result.Counters))])
 }
 
+// commitReport commits the changes of a report, with the budgets that it settles and its event.
+func (a *App) commitReport(ctx context.Context, caller Caller, root store.Key, call *ledger.Call, r *Reported, batch *store.Batch) (store.Result, error) {
+	if caller.Observes && call != nil && len(call.Spends) > 0 && !a.store.Spans() {
+		// What is settled before the commit is not undone where that is a repeat of a claim.
+		if claimed, err := a.claimOf(ctx, root, r.CallID); claimed != nil || err != nil {
+			return store.Result{Replayed: true}, err
+		}
+	}
+	if err := a.settle(ctx, caller.Namespace, root, "settle/", settled(call, &r.Report), r, batch); err != nil {
+		return store.Result{}, err
+	}
+	event, err := a.announce.Reported(caller.Namespace, caller.Principal.Name, r, a.clock().UTC())
+	if err != nil {
+		return store.Result{}, err
+	}
+	batch.Events = append([]store.Event{event}, batch.Events...)
+	return a.store.Commit(ctx, *batch)
+}
+
 // reportedOn is the run of a call: as it is known, or as the engine has it.
-func (a *App) reportedOn(ctx context.Context, namespace string, known *snapshotOf, call *ledger.Call) (*snapshotOf, error) {
-	if known != nil && known.run.ID == call.RunID && known.run.Branch == call.Branch {
+func (a *App) reportedOn(ctx context.Context, namespace string, known *runs.Snapshot, call *ledger.Call) (*runs.Snapshot, error) {
+	if known != nil && known.Run.ID == call.RunID && known.Run.Branch == call.Branch {
 		return known, nil
 	}
 	run, err := a.engine.Lane(ctx, namespace, call.RunID, call.Branch)
 	if err != nil {
 		return nil, err
 	}
-	return a.snapshot(ctx, namespace, run)
+	return a.runs.Snapshot(ctx, namespace, run)
 }
 
-// settle corrects what policies have counted for a call, to what it has cost
-// (S7.5). That it was made stays counted, and so do its emails: a failed call may have
-// sent them. In a store that does not span shards that is done first, once.
-func (a *App) settle(ctx context.Context, namespace string, root store.Key, call *ledger.Call, r *Reported, batch *store.Batch) error {
-	if call == nil || len(call.Spends) == 0 {
+// settled are the changes of budgets from the reservation of a call to the cost that a report says of its
+// cost (S7.5). That it was made stays counted, and so do its emails: a failed call may have sent them.
+func settled(call *ledger.Call, r *Report) []rules.Change {
+	if call == nil {
 		return nil
 	}
-	var changes []rules.Change
 	switch cost, known := readCost(r.CostUSD); {
 	case r.CostUSD == "" && r.OK:
 		return nil // nothing is said of its cost: what was estimated stays
 	case known:
-		changes = rules.Settle(call.Spent(), cost)
+		return rules.Settle(call.Spent(), cost)
 	default:
-		changes = rules.Exhaust(call.Spent())
+		return rules.Exhaust(call.Spent())
 	}
-	counters := a.corrections(namespace, changes)
+}
+
+// settle adds to the batch of a report what it changes of budgets. Where the store cannot
+// commit across shards, it is committed before, once by each name.
+func (a *App) settle(ctx context.Context, namespace string, root store.Key, name string, changes []rules.Change, r *Reported, batch *store.Batch) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	counters := a.quota.Corrections(namespace, changes)
 	if a.store.Spans() {
 		batch.Counters = append(batch.Counters, counters...)
 		return nil
 	}
-	for _, at := range byShard(counters, a.store.Shards()) {
+	for _, at := range quota.ByShard(counters, a.store.Shards()) {
 		group := make([]store.Counter, len(at))
 		for i, index := range at {
 			group[i] = counters[index]
 		}
 		_, err := a.store.Commit(ctx, store.Batch{Counters: group, Idempotency: &store.Idempotency{
-			Owner: group[0].Owner, Name: "settle/" + root.ID + "/" + r.CallID, Digest: r.digest(), TTL: once.Kept,
+			Owner: group[0].Owner, Name: name + root.ID + "/" + r.CallID, Digest: r.digest(), TTL: once.Kept,
 		}})
 		if err != nil {
 			return err
@@ -257,15 +340,14 @@ func (a *App) settle(ctx context.Context, namespace string, root store.Key, call
 // keep adds to the batch what the run keeps of a result. The bytes belong to the
 // present entry; those of a call that has interrupted belonged to the one that it
 // left.
-func (a *App) keep(caller Caller, s *snapshotOf, r *Reported, batch *store.Batch) error {
+func (a *App) keep(caller Caller, s *runs.Snapshot, r *Reported, batch *store.Batch) error {
 	capture := s.Machine.Meta().CaptureOutput
-	budget := s.Machine.State(s.run.State).ContextBudgetBytes
-	counts := budget > 0 && r.Interrupt == nil && !s.run.Over && !s.run.Status.Ended()
+	counts := countsBytes(s, r)
 	if !capture && !counts && len(r.Evidence) == 0 {
 		return nil
 	}
 	if counts {
-		batch.Counters = []store.Counter{{Owner: s.entry, Name: ledger.ContextBytes, Delta: r.ResultBytes, Limit: store.NoLimit}}
+		batch.Counters = []store.Counter{{Owner: s.Entry, Name: ledger.ContextBytes, Delta: r.ResultBytes, Limit: store.NoLimit}}
 	}
 	if !capture && len(r.Evidence) == 0 {
 		return nil
@@ -273,12 +355,17 @@ func (a *App) keep(caller Caller, s *snapshotOf, r *Reported, batch *store.Batch
 	return a.keepResult(caller, s, r, capture, batch)
 }
 
+// countsBytes reports that the bytes of a result count against the budget of the state.
+func countsBytes(s *runs.Snapshot, r *Reported) bool {
+	return s.Machine.State(s.Run.State).ContextBudgetBytes > 0 && r.Interrupt == nil && !s.Run.Over && !s.Run.Status.Ended()
+}
+
 // keepResult adds an entry of the history that tells of a result: what it has given, and
 // what it was where the history keeps that.
-func (a *App) keepResult(caller Caller, s *snapshotOf, r *Reported, capture bool, batch *store.Batch) error {
+func (a *App) keepResult(caller Caller, s *runs.Snapshot, r *Reported, capture bool, batch *store.Batch) error {
 	result := ledger.Result{
-		RunVersion: s.run.Version, Branch: s.run.Branch, State: s.run.State, Time: a.clock().UTC(), Actor: caller.Principal.Name,
-		CallID: r.CallID, Tool: r.Tool, OK: r.OK, Evidence: r.Evidence,
+		RunVersion: s.Run.Version, Branch: s.Run.Branch, State: s.Run.State, Time: a.clock().UTC(), Actor: caller.Principal.Name,
+		CallID: r.CallID, Tool: r.Tool, OK: r.OK, Evidence: r.Evidence, Tree: r.Tree, Witness: r.Witness,
 	}
 	if capture {
 		result.Output = r.Output
@@ -290,7 +377,7 @@ func (a *App) keepResult(caller Caller, s *snapshotOf, r *Reported, capture bool
 	if err != nil {
 		return err
 	}
-	batch.Puts = append(batch.Puts, store.Put{Key: ledger.ResultsOf(s.key), Expect: store.AnyVersion, History: data})
+	batch.Puts = append(batch.Puts, store.Put{Key: ledger.ResultsOf(s.Key), Expect: store.AnyVersion, History: data})
 	return nil
 }
 
@@ -305,11 +392,11 @@ func cut(output []byte, n int) []byte {
 
 // warn says when the context budget is nearly spent (S3.7).
 // spent are the counters of the report's commit; a repeated one has none.
-func (a *App) warn(ctx context.Context, s *snapshotOf, r *Reported, spent []int64) error {
+func (a *App) warn(ctx context.Context, s *runs.Snapshot, r *Reported, spent []int64) error {
 	if s == nil || r.Interrupt != nil {
 		return nil
 	}
-	budget := s.Machine.State(s.run.State).ContextBudgetBytes
+	budget := s.Machine.State(s.Run.State).ContextBudgetBytes
 	if budget == 0 {
 		return nil
 	}
@@ -317,7 +404,7 @@ func (a *App) warn(ctx context.Context, s *snapshotOf, r *Reported, spent []int6
 		r.Warning = toolcall.BudgetWarning(spent[0], budget)
 		return nil
 	}
-	counters, err := a.store.Counters(ctx, s.entry)
+	counters, err := a.store.Counters(ctx, s.Entry)
 	if err != nil {
 		return err
 	}

@@ -12,14 +12,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
-
-// Shared is what sessions share, as approvals rest on it.
-type Shared interface {
-	// Reads are the values of a session's state at pointers as they are now; without a
-	// state id when the session shares none.
-	Reads(ctx context.Context, namespace, session string, pointers []string) (*consent.Reads, error)
-}
 
 // askedBy is the rule that asks, of this version of its policy.
 func askedBy(d *Decision) string {
@@ -29,21 +23,10 @@ func askedBy(d *Decision) string {
 	return fmt.Sprintf("%s@%d%s", d.By.Policy, d.By.Version, d.By.Pointer())
 }
 
-// asks reports that an approval was asked for by what asks now (S18.7).
-func (q *Ask) asks(a *Approval) bool {
-	return a.Policy == q.Policy && a.PolicyVersion == q.PolicyVersion && a.Rule == q.Rule
-}
-
-// instead says what has asked, and what asks now.
-func (q *Ask) instead(a *Approval) string {
-	return fmt.Sprintf("rule %s of policy %s version %d asked, and now rule %s of policy %s version %d does",
-		a.Rule, document.Quote(a.Policy), a.PolicyVersion, q.Rule, document.Quote(q.Policy), q.PolicyVersion)
-}
-
 // askInstead asks anew where an approval was granted to what another rule had asked. One
 // that was used already is left to what has used it.
 func (a *App) askInstead(
-	ctx context.Context, q *question, s *snapshotOf, ask Ask, granted Approval, moved string,
+	ctx context.Context, q *question, s *runs.Snapshot, ask Ask, granted Approval, moved string,
 ) (asked Approval, insteadOf string, err error) {
 	if ask.SettledUse = granted.UsedBy; granted.UsedBy == "" {
 		if err := a.Approvals.Withdraw(ctx, q.caller.Namespace, granted.ID, "what it was decided on has moved: "+moved); err != nil {
@@ -51,8 +34,8 @@ func (a *App) askInstead(
 		}
 	}
 	asked, insteadOf, err = a.request(ctx, q, s, ask)
-	if err == nil && asked.Status == consent.Granted && !ask.asks(&asked) {
-		err = &store.ConflictError{Key: s.key, Want: s.run.Version, Have: s.run.Version}
+	if err == nil && asked.Status == consent.Granted && !ask.SameRule(&asked) {
+		err = &store.ConflictError{Key: s.Key, Want: s.Run.Version, Have: s.Run.Version}
 	}
 	return asked, insteadOf, err
 }
@@ -82,23 +65,23 @@ type resting struct {
 // restOn adds to an action what the decision on it rests on (S18.5), and withdraws the
 // approval of the same call that rested on other values. nil for a workflow that names
 // nothing.
-func (a *App) restOn(ctx context.Context, q *question, s *snapshotOf, action *consent.Action) (*resting, error) {
+func (a *App) restOn(ctx context.Context, q *question, s *runs.Snapshot, action *consent.Action) (*resting, error) {
 	q.rests = nil
 	pointers := s.Machine.Meta().ApprovalReads
 	if len(pointers) == 0 {
 		return &resting{}, nil
 	}
-	if s.run.SessionID == "" || a.Shared == nil {
+	if s.Run.SessionID == "" || a.Shared == nil {
 		return nil, fault.New(fault.Unavailable, "the decision rests on the shared state, and the run has no session that shares one")
 	}
-	reads, err := a.Shared.Reads(ctx, q.caller.Namespace, s.run.SessionIn(s.run.Branch), pointers)
+	reads, err := a.Shared.Reads(ctx, q.caller.Namespace, s.Run.SessionIn(s.Run.Branch), pointers)
 	if err != nil {
 		return nil, err
 	}
 	if reads.StateID == "" {
 		return nil, fault.New(fault.Unavailable, "the decision rests on the shared state, and the session shares none yet; its root creates one")
 	}
-	r := &resting{key: ledger.QuestionsOf(s.key), now: remembered{Question: action.Digest(), Reads: reads}}
+	r := &resting{key: ledger.QuestionsOf(s.Key), now: remembered{Question: action.Digest(), Reads: reads}}
 	if r.known, err = a.questions(ctx, r.key); err != nil {
 		return nil, err
 	}

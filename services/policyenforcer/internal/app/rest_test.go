@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 // table is the shared state of every session: a record of the store itself, as the
@@ -61,7 +62,7 @@ const resting1 = `{"id": "w", "initial": "working", "meta": {"approval": {"reads
 func onTable(t *testing.T, test func(t *testing.T, s *stage, shared *table, app func(store.Store) *App)) {
 	t.Helper()
 	onStores(t, resting1, func(t *testing.T, s *stage) {
-		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		shared := &table{t: t, st: s.store, id: "wfstate_1"}
 		shared.put(`{"plan":3}`)
 		test(t, s, shared, func(st store.Store) *App {
@@ -165,10 +166,10 @@ func TestGrantOfAnotherRule(t *testing.T) {
 	t.Parallel()
 	onStores(t, open, func(t *testing.T, s *stage) {
 		a := s.app()
-		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		id := ask(t, a, deploy).ApprovalID
 		s.approvals.decide(id, consent.Granted)
-		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:other"}, {"capability": "mcp:ops:deploy"}]}`, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:other"}, {"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		expect(t, ask(t, a, deploy), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2",
 			`rule /ask/0 of policy "p" version 1 asked, and now rule /ask/1 of policy "p" version 2 does`)
 		if s.approvals.status[id] != consent.Stale {
@@ -184,7 +185,7 @@ func TestGrantOfAnotherRule(t *testing.T) {
 func TestPolicyChangesAtTheCommit(t *testing.T) {
 	t.Parallel()
 	onStores(t, open, func(t *testing.T, s *stage) {
-		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		id := ask(t, s.app(), deploy).ApprovalID
 		s.approvals.decide(id, consent.Granted)
 		changed := false
@@ -192,7 +193,7 @@ func TestPolicyChangesAtTheCommit(t *testing.T) {
 		faulty.store = &storetest.Faulty{Store: s.store, Decide: func(_ int, batch *store.Batch) storetest.Fault {
 			if !changed && len(batch.Appends) > 0 {
 				changed = true
-				s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:*"}]}`, indexed{Attachments: toRole(auth.Agent)})
+				s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:*"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 			}
 			return storetest.Healthy
 		}}

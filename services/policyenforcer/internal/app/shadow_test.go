@@ -6,14 +6,16 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 // A shadow is judged and told, and changes nothing.
 func TestShadowsAreToldAndNotEnforced(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, open)
-	s.put(t, "p", `{"role": "agent", "allow": [{"capability": "tool:Write"}]}`, indexed{Attachments: toRole(auth.Agent)})
-	s.put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, indexed{Live: 1, Shadow: 2, Attachments: toRole(auth.Agent)})
+	s.put(t, "p", `{"role": "agent", "allow": [{"capability": "tool:Write"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
+	s.put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, policystore.Indexed{Live: 1, Shadow: 2, Attachments: toRole(auth.Agent)})
 	a := s.app()
 	d := ask(t, a, Check{Tool: "Write"})
 	expect(t, d, toolcall.Allow, "")
@@ -23,7 +25,7 @@ func TestShadowsAreToldAndNotEnforced(t *testing.T) {
 	if d := ask(t, a, Check{Tool: "Read"}); len(d.Shadows) != 0 {
 		t.Errorf("shadows that agree: %+v", d.Shadows)
 	}
-	entries, err := s.store.History(t.Context(), decisionsKey("default", "run_1"), 0, 10)
+	entries, err := s.store.History(t.Context(), decisionlog.PartitionKey("default", "run_1"), 0, 10)
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%d decisions in the log, %v", len(entries), err)
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 // Simulation is a candidate policy and the recorded calls to replay against it.
@@ -45,11 +47,11 @@ const (
 func (a *App) Simulate(ctx context.Context, caller Caller, req Simulation) (*Simulated, error) {
 	policy, problems := rules.ParsePolicy(req.Definition)
 	if problems.HasErrors() {
-		return nil, invalidDefinition("policy", problems)
+		return nil, policystore.InvalidDefinition("policy", problems)
 	}
 	var records []*ledger.Decision
-	query := DecisionQuery{RunID: req.RunID, Since: req.Since}
-	end, err := a.scan(ctx, caller.Namespace, query, place{}, maxReplayed, func(r *ledger.Decision) bool {
+	query := decisionlog.Query{RunID: req.RunID, Since: req.Since}
+	end, err := a.decisions.Scan(ctx, caller.Namespace, query, decisionlog.Place{}, maxReplayed, func(r *ledger.Decision) bool {
 		if r.Tool != "" { // it can be read
 			records = append(records, r)
 		}
@@ -89,7 +91,7 @@ func (a *App) addHashesOf(ctx context.Context, namespace string, changes []Simul
 		byPartition[c.Recorded.Partition] = append(byPartition[c.Recorded.Partition], c.Recorded)
 	}
 	for _, records := range byPartition {
-		if err := a.addHashes(ctx, namespace, records); err != nil {
+		if err := a.decisions.AddHashes(ctx, namespace, records); err != nil {
 			return fault.From(err)
 		}
 	}

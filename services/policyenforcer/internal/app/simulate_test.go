@@ -13,22 +13,24 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
 )
 
-// A candidate is replayed against what was recorded: what it would change is told,
+// A candidate is replayed against recorded calls: its changes are reported,
 // with the record.
 func TestSimulate(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {
-		begin := r.clock.Now()
+		begin := r.Clock.Now()
 		log := func(run, call string, edit func(*ledger.Decision)) {
 			r.Helper()
-			record := r.record(run, call)
+			record := r.Record(run, call)
 			edit(record)
-			if err := r.Log(r.Context(), ns, run, record); err != nil {
+			if err := r.Append(run, record); err != nil {
 				r.Fatal(err)
 			}
-			r.clock.Advance(time.Minute)
+			r.Clock.Advance(time.Minute)
 		}
 		tool := func(name string) func(*ledger.Decision) {
 			return func(d *ledger.Decision) { d.Tool, d.Capability = name, rules.CapabilityOf(name) }
@@ -51,11 +53,11 @@ func TestSimulate(t *testing.T) {
 		})
 		log("run_2", "mail without its input", func(d *ledger.Decision) {
 			tool("mcp__resend__send")(d)
-			d.Input = app.Masks{}.Input([]byte(strings.Repeat(" ", app.MaxInput+1)))
+			d.Input = redact.Masks{}.Input([]byte(strings.Repeat(" ", redact.MaxInput+1)))
 		})
 		changes := func(definition string, since time.Time, run string) string {
 			r.Helper()
-			s, err := r.Simulate(r.Context(), operator, app.Simulation{Definition: []byte(definition), Since: since, RunID: run})
+			s, err := r.Simulate(r.Context(), enforcertest.Operator, app.Simulation{Definition: []byte(definition), Since: since, RunID: run})
 			if err != nil || s.Truncated {
 				r.Fatalf("%+v, %v", s, err)
 			}
@@ -92,16 +94,16 @@ func TestSimulate(t *testing.T) {
 		if got := changes(none, time.Time{}, "run_1"); got != "3: console DENY POLICY_DENIED, read DENY POLICY_DENIED, shell DENY POLICY_DENIED" {
 			r.Errorf("of a run: %s", got)
 		}
-		_, err := r.Simulate(r.Context(), operator, app.Simulation{Definition: []byte(`{}`)})
-		r.refused(err, fault.InvalidDefinition)
+		_, err := r.Simulate(r.Context(), enforcertest.Operator, app.Simulation{Definition: []byte(`{}`)})
+		r.Refused(err, fault.InvalidDefinition)
 	})
 }
 
 func TestSimulateIsBounded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, newSQLite(t))
-	r.log("run_1", 1001)
-	s, err := r.Simulate(t.Context(), operator, app.Simulation{Definition: []byte(`{"role":"agent","default":"deny"}`)})
+	r := newRig(enforcertest.New(t, enforcertest.NewSQLite(t)))
+	r.AppendMany("run_1", 1001)
+	s, err := r.Simulate(t.Context(), enforcertest.Operator, app.Simulation{Definition: []byte(`{"role":"agent","default":"deny"}`)})
 	if err != nil || s.Replayed != 1001 || len(s.Changes) != 1000 || !s.Truncated {
 		t.Errorf("%d replayed, %d changes, truncated %t, %v", s.Replayed, len(s.Changes), s.Truncated, err)
 	}

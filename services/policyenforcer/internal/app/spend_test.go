@@ -9,18 +9,20 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
-// S7.4: no more than the limit is admitted, whatever the number of callers and of
+// S7.4: no more than the limit is admitted, for any number of callers and of
 // replicas, and a denied call takes nothing.
 func TestLimitsHoldOnThreeReplicas(t *testing.T) {
 	t.Parallel()
 	limits := func(t *testing.T, s *stage) {
 		s.put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay"]}, "allow": [{"capability": "bash", "rate_limit": {"max_calls": 50, "window_seconds": 3600}}, {"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "daily"}}]}`,
-			indexed{Attachments: toRole(auth.Agent)})
+			policystore.Indexed{Attachments: toRole(auth.Agent)})
 		replicas := []*App{s.app(), s.app(), s.app()}
 		for name, c := range map[string]struct {
 			req  Check
@@ -78,7 +80,7 @@ func TestReportSettlesWhatWasReserved(t *testing.T) {
 	t.Parallel()
 	onStores(t, open, func(t *testing.T, s *stage) {
 		s.put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay"]}, "allow": [{"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "hourly"}}]}`,
-			indexed{Attachments: toRole(auth.Agent)})
+			policystore.Indexed{Attachments: toRole(auth.Agent)})
 		a := s.app()
 		pay := Check{Tool: "Pay", EstimatedCost: 600_000}
 		pay.CallID = "one"
@@ -105,12 +107,58 @@ func TestReportSettlesWhatWasReserved(t *testing.T) {
 	})
 }
 
+// S14.4: what an agent says first of the cost and the bytes of its call takes nothing from what is
+// observed of it. The difference counts once.
+func TestObservedCostAfterClaim(t *testing.T) {
+	t.Parallel()
+	onStores(t, open, func(t *testing.T, s *stage) {
+		s.put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay"]}, "allow": [{"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "hourly"}}]}`,
+			policystore.Indexed{Attachments: toRole(auth.Agent)})
+		a := s.app()
+		for i, c := range []struct {
+			claimed, seen Report
+			left          int64 // of the budget, in millionths
+		}{
+			{Report{OK: true, CostUSD: "0"}, Report{OK: true, CostUSD: "0.7"}, 300_000},
+			{Report{NotExecuted: true}, Report{OK: true, CostUSD: "0.7"}, 300_000},
+			{Report{OK: false}, Report{OK: true}, 500_000}, // nothing is said of its cost: the estimate stays
+			{Report{OK: true}, Report{OK: true, CostUSD: "0.7"}, 300_000},
+			{Report{OK: true}, Report{OK: false}, 1_000_000},
+			{Report{OK: true, CostUSD: "0.2"}, Report{OK: true, CostUSD: "0.2"}, 800_000},
+			{Report{OK: true, CostUSD: "0.2"}, Report{OK: true, CostUSD: "unknown"}, 0},
+			{Report{OK: true, CostUSD: "unknown"}, Report{OK: true, CostUSD: "0.7"}, 300_000},
+			{Report{OK: true, CostUSD: "0.9"}, Report{OK: true, CostUSD: "0.7"}, 300_000},
+		} {
+			s.advance(time.Hour)
+			id := fmt.Sprint("c", i)
+			expect(t, ask(t, a, Check{Tool: "Pay", CallID: id, EstimatedCost: 500_000}), toolcall.Allow, "")
+			report := func(caller Caller, r Report) {
+				t.Helper()
+				r.Target, r.CallID, r.Tool = Target{RunID: "run_1"}, id, "Pay"
+				if _, err := a.Report(t.Context(), caller, r); err != nil {
+					t.Fatalf("%d: %v", i, err)
+				}
+			}
+			report(agent, c.claimed)
+			report(witnessed, c.seen)
+			report(witnessed, c.seen)
+			if c.left < 1_000_000 {
+				over := Check{Tool: "Pay", CallID: id + "over", EstimatedCost: rules.MicroUSD(c.left + 1)}
+				expect(t, ask(t, a, over), toolcall.Deny, toolcall.CodeBudgetExceeded)
+			}
+			if c.left > 0 {
+				expect(t, ask(t, a, Check{Tool: "Pay", CallID: id + "rest", EstimatedCost: rules.MicroUSD(c.left)}), toolcall.Allow, "")
+			}
+		}
+	})
+}
+
 // S7.5: a cost is counted exactly, however it is written, and one that cannot be read spends what is left.
 func TestReportedCostsOfAnyForm(t *testing.T) {
 	t.Parallel()
 	onStores(t, open, func(t *testing.T, s *stage) {
 		s.put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay"]}, "allow": [{"capability": "tool:Pay", "budget_limit": {"max_usd": 0.00003, "period": "hourly"}}]}`,
-			indexed{Attachments: toRole(auth.Agent)})
+			policystore.Indexed{Attachments: toRole(auth.Agent)})
 		a := s.app()
 		pays := func(id, cost string, ok bool) {
 			t.Helper()
@@ -137,7 +185,7 @@ func TestTreesShareTheirRootsBudget(t *testing.T) {
 	s := newStage(t, open)
 	s.sessions = tree{"s": "root", "sibling": "root"}
 	s.put(t, "p", `{"role": "agent", "allow": [{"capability": "*", "rate_limit": {"max_calls": 2, "window_seconds": 60, "scope": "session"}}]}`,
-		indexed{Attachments: toRole(auth.Agent)})
+		policystore.Indexed{Attachments: toRole(auth.Agent)})
 	a := s.app()
 	expect(t, ask(t, a, Check{Tool: "Read"}), toolcall.Allow, "")
 	s.engine.mu.Lock()
@@ -153,7 +201,7 @@ func TestARepeatSpendsNothing(t *testing.T) {
 	t.Parallel()
 	onStores(t, open, func(t *testing.T, s *stage) {
 		s.put(t, "p", `{"role": "agent", "allow": [{"capability": "*", "rate_limit": {"max_calls": 2, "window_seconds": 60}}]}`,
-			indexed{Attachments: toRole(auth.Agent)})
+			policystore.Indexed{Attachments: toRole(auth.Agent)})
 		a := s.app()
 		for range 3 {
 			expect(t, ask(t, a, Check{Tool: "Read", CallID: "same"}), toolcall.Allow, "")
@@ -168,7 +216,7 @@ func TestARepeatSpendsNothing(t *testing.T) {
 func TestReportsGiveNothingBackThatMayBeSpent(t *testing.T) {
 	t.Parallel()
 	onStores(t, open, func(t *testing.T, s *stage) {
-		s.put(t, "mail", `{"role": "agent", "email_config": {"max_emails_per_session": 1}, "session_budget_usd": 1}`, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "mail", `{"role": "agent", "email_config": {"max_emails_per_session": 1}, "session_budget_usd": 1}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		a := s.app()
 		mail := Check{Tool: "resend-email", Input: []byte(`{"to":"a@example.com"}`), CallID: "one"}
 		expect(t, ask(t, a, mail), toolcall.Allow, "")

@@ -17,12 +17,20 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/sessionread"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 // narrow is a store that does not span shards, as a Redis Cluster.
 type narrow struct{ store.Store }
 
 func (narrow) Spans() bool { return false }
+
+func (n narrow) Probe(ctx context.Context, b store.Batch) error {
+	if _, _, err := b.Shard(n.Shards(), false); err != nil {
+		return err
+	}
+	return n.Store.Probe(ctx, b)
+}
 
 func (n narrow) Commit(ctx context.Context, b store.Batch) (store.Result, error) {
 	if _, _, err := b.Shard(n.Shards(), false); err != nil {
@@ -133,7 +141,7 @@ type stage struct {
 	sessions  tree
 	mu        sync.Mutex
 	now       time.Time
-	index     indexText
+	index     policystore.IndexText
 	version   int64
 }
 
@@ -146,7 +154,7 @@ func newStage(t *testing.T, workflow string) *stage {
 func stageOf(e *engine, st store.Store) *stage {
 	s := &stage{
 		engine: e, store: st, approvals: newApprovals(), sessions: tree{}, now: time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC),
-		index: indexText{Policies: map[string]indexed{}},
+		index: policystore.IndexText{Policies: map[string]policystore.Indexed{}},
 	}
 	s.approvals.clock = s.clock
 	return s
@@ -168,14 +176,14 @@ func (s *stage) app() *App {
 	return New(s.store, s.engine, announcer{}, s.clock, slog.New(slog.DiscardHandler), Config{Approvals: s.approvals, Sessions: s.sessions})
 }
 
-// put keeps a version of a policy and says in the index what holds.
-func (s *stage) put(t *testing.T, name, text string, as indexed) {
+// put stores a version of a policy and its entry in the index.
+func (s *stage) put(t *testing.T, name, text string, as policystore.Indexed) {
 	t.Helper()
-	data, err := json.Marshal(PolicyVersion{Name: name, Definition: []byte(text)})
+	data, err := json.Marshal(policystore.Version{Name: name, Definition: []byte(text)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := s.store.Commit(t.Context(), store.Batch{Puts: []store.Put{{Key: policyKey("default", name), Expect: store.AnyVersion, History: data}}})
+	result, err := s.store.Commit(t.Context(), store.Batch{Puts: []store.Put{{Key: policystore.Key("default", name), Expect: store.AnyVersion, History: data}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,14 +200,16 @@ func (s *stage) write(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := s.store.Commit(t.Context(), store.Batch{Puts: []store.Put{{Key: policyIndexKey("default"), Expect: s.version, Data: data}}})
+	result, err := s.store.Commit(t.Context(), store.Batch{Puts: []store.Put{{Key: policystore.IndexKey("default"), Expect: s.version, Data: data}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.version = result.Versions[0]
 }
 
-func toRole(role auth.Role) []Attachment { return []Attachment{{AttachedToRole, string(role)}} }
+func toRole(role auth.Role) []policystore.Attachment {
+	return []policystore.Attachment{{Kind: policystore.AttachedToRole, ID: string(role)}}
+}
 
 func ask(t *testing.T, a *App, req Check) *Decision {
 	t.Helper()

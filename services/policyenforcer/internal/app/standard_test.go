@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 // S7.2: what cannot be judged is denied.
@@ -17,14 +18,14 @@ func TestWhatPoliciesCanNotJudgeIsDenied(t *testing.T) {
 	for name, prepare := range map[string]func(*testing.T, *stage){
 		"a policy that is named and not there": func(_ *testing.T, s *stage) { s.engine.policies = []string{"missing"} },
 		"a policy that cannot be read": func(t *testing.T, s *stage) {
-			s.put(t, "p", `{"role": "agent", "ask": 7}`, indexed{Attachments: toRole(auth.Agent)})
+			s.put(t, "p", `{"role": "agent", "ask": 7}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		},
 		"no approval service": func(t *testing.T, s *stage) {
-			s.put(t, "p", asks, indexed{Attachments: toRole(auth.Agent)})
+			s.put(t, "p", asks, policystore.Indexed{Attachments: toRole(auth.Agent)})
 			s.approvals.down = true
 		},
 		"no state-store": func(t *testing.T, s *stage) {
-			s.put(t, "p", asks, indexed{Attachments: []Attachment{{AttachedToSession, "x"}}})
+			s.put(t, "p", asks, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "x"}}})
 			s.engine.run.SessionID = "unreachable"
 		},
 	} {
@@ -45,7 +46,7 @@ func TestPoliciesChangeAtOnce(t *testing.T) {
 		for _, app := range []*App{a, b} {
 			expect(t, ask(t, app, Check{Tool: "Write"}), toolcall.Allow, "")
 		}
-		s.put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, indexed{Attachments: toRole(auth.Agent)})
+		s.put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 		for _, app := range []*App{a, b} {
 			d := ask(t, app, Check{Tool: "Write"})
 			expect(t, d, toolcall.Deny, toolcall.CodePolicyDenied, `"p"`)
@@ -53,7 +54,7 @@ func TestPoliciesChangeAtOnce(t *testing.T) {
 				t.Errorf("decided by %v", d.By)
 			}
 		}
-		s.index.Policies["p"] = indexed{Live: 1}
+		s.index.Policies["p"] = policystore.Indexed{Live: 1}
 		s.write(t)
 		expect(t, ask(t, b, Check{Tool: "Write"}), toolcall.Allow, "")
 	})
@@ -64,20 +65,20 @@ func TestWhatAPolicyIsAttachedTo(t *testing.T) {
 	t.Parallel()
 	deny := `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`
 	for name, c := range map[string]struct {
-		as      []Attachment
+		as      []policystore.Attachment
 		named   bool
 		after   toolcall.Decision // the run's end
 		matches bool
 	}{
-		"the workflow":          {as: []Attachment{{AttachedToWorkflow, "w"}}, after: toolcall.Deny, matches: true},
-		"another workflow":      {as: []Attachment{{AttachedToWorkflow, "v"}}, after: toolcall.Allow},
-		"a process of its name": {as: []Attachment{{AttachedToProcess, "w"}}, after: toolcall.Allow},
+		"the workflow":          {as: []policystore.Attachment{{Kind: policystore.AttachedToWorkflow, ID: "w"}}, after: toolcall.Deny, matches: true},
+		"another workflow":      {as: []policystore.Attachment{{Kind: policystore.AttachedToWorkflow, ID: "v"}}, after: toolcall.Allow},
+		"a process of its name": {as: []policystore.Attachment{{Kind: policystore.AttachedToProcess, ID: "w"}}, after: toolcall.Allow},
 		"meta.policy":           {named: true, after: toolcall.Deny, matches: true},
 		"the role":              {as: toRole(auth.Agent), after: toolcall.Deny, matches: true},
 		"another role":          {as: toRole(auth.Operator), after: toolcall.Allow},
-		"the session":           {as: []Attachment{{AttachedToSession, "s"}}, after: toolcall.Deny, matches: true},
-		"a session above":       {as: []Attachment{{AttachedToSession, "root"}}, after: toolcall.Deny, matches: true},
-		"a session below":       {as: []Attachment{{AttachedToSession, "child"}}, after: toolcall.Allow},
+		"the session":           {as: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "s"}}, after: toolcall.Deny, matches: true},
+		"a session above":       {as: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "root"}}, after: toolcall.Deny, matches: true},
+		"a session below":       {as: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "child"}}, after: toolcall.Allow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,7 +87,7 @@ func TestWhatAPolicyIsAttachedTo(t *testing.T) {
 			if c.named {
 				s.engine.policies = []string{"p"}
 			}
-			s.put(t, "p", deny, indexed{Attachments: c.as})
+			s.put(t, "p", deny, policystore.Indexed{Attachments: c.as})
 			a := s.app()
 			want := map[bool]toolcall.Decision{true: toolcall.Deny, false: toolcall.Allow}[c.matches]
 			if d := ask(t, a, Check{Tool: "Write"}); d.Verdict.Decision != want {
@@ -129,7 +130,7 @@ func TestPoliciesHoldInInvokedRuns(t *testing.T) {
 		}
 	}
 	s.engine.run.Parent = &workflow.Parent{RunID: parent, Root: parent}
-	s.put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, indexed{})
+	s.put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, policystore.Indexed{})
 	expect(t, ask(t, s.app(), Check{Tool: "Write"}), toolcall.Deny, toolcall.CodePolicyDenied)
 }
 
@@ -138,7 +139,7 @@ func TestPoliciesHoldInInvokedRuns(t *testing.T) {
 func TestPlainNamesAreNoWayRound(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, open)
-	s.put(t, "p", `{"role": "agent", "deny": [{"capability": "mcp:fs:write_file"}, {"capability": "bash"}]}`, indexed{Attachments: toRole(auth.Agent)})
+	s.put(t, "p", `{"role": "agent", "deny": [{"capability": "mcp:fs:write_file"}, {"capability": "bash"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
 	a := s.app()
 	d := ask(t, a, Check{Tool: "write_file", Qualified: "mcp__fs__write_file"})
 	expect(t, d, toolcall.Deny, toolcall.CodePolicyDenied, "mcp:fs:write_file")

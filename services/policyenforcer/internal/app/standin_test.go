@@ -6,6 +6,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 // A session that drives no run is held to the policies of its role and its tree.
@@ -14,7 +15,7 @@ func TestASessionWithoutARun(t *testing.T) {
 	without := func(a *App, call string) (*Decision, error) {
 		return a.Check(t.Context(), agent, Check{Target: Target{SessionID: "lost"}, Tool: "Write", CallID: call, Input: []byte(`{}`)})
 	}
-	for name, as := range map[string][]Attachment{"the role": toRole(auth.Agent), "the tree": {{AttachedToSession, "root"}}} {
+	for name, as := range map[string][]policystore.Attachment{"the role": toRole(auth.Agent), "the tree": {{Kind: policystore.AttachedToSession, ID: "root"}}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			onStores(t, open, func(t *testing.T, s *stage) {
@@ -24,7 +25,7 @@ func TestASessionWithoutARun(t *testing.T) {
 				if _, err := a.Check(t.Context(), agent, Check{Target: Target{SessionID: "lost"}, Tool: "Write"}); fault.ReasonOf(err) != fault.NotFound {
 					t.Fatalf("without policies: %v", err)
 				}
-				s.put(t, "p", `{"role": "agent", "allow": [{"capability": "tool:Write", "rate_limit": {"max_calls": 1, "window_seconds": 60}}]}`, indexed{Attachments: as})
+				s.put(t, "p", `{"role": "agent", "allow": [{"capability": "tool:Write", "rate_limit": {"max_calls": 1, "window_seconds": 60}}]}`, policystore.Indexed{Attachments: as})
 				d, err := a.Check(t.Context(), agent, Check{Target: Target{SessionID: "lost"}, Tool: "Write"})
 				if err != nil || !d.Unbound {
 					t.Fatalf("%+v, %v", d, err)
@@ -56,7 +57,7 @@ func TestASessionWithoutARun(t *testing.T) {
 	}
 	s := newStage(t, open)
 	s.engine.run.ID = "another"
-	s.put(t, "p", `{"role": "operator", "deny": [{"capability": "*"}]}`, indexed{Attachments: toRole(auth.Operator)})
+	s.put(t, "p", `{"role": "operator", "deny": [{"capability": "*"}]}`, policystore.Indexed{Attachments: toRole(auth.Operator)})
 	if _, err := without(s.app(), "x"); fault.ReasonOf(err) != fault.NotFound {
 		t.Errorf("another role's policy: %v", err)
 	}
@@ -66,11 +67,11 @@ func TestASessionWithoutARun(t *testing.T) {
 // by which a hook lets a call pass, and by which only some policies would judge.
 func TestAnIncompleteRunDenies(t *testing.T) {
 	t.Parallel()
-	for name, as := range map[string][]Attachment{"with policies": toRole(auth.Agent), "without": nil} {
+	for name, as := range map[string][]policystore.Attachment{"with policies": toRole(auth.Agent), "without": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, open)
-			s.put(t, "p", `{"role": "agent", "allow": [{"capability": "*"}]}`, indexed{Attachments: as})
+			s.put(t, "p", `{"role": "agent", "allow": [{"capability": "*"}]}`, policystore.Indexed{Attachments: as})
 			s.engine.incomplete = true
 			d, err := s.app().Check(t.Context(), agent, Check{Target: Target{SessionID: "s"}, Tool: "Write"})
 			if err != nil {

@@ -7,6 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/sweep"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 )
 
 // sweepInterval is how late a timer may fire, sweepPage how many of one kind and shard one
@@ -26,38 +28,27 @@ func (a *App) SweepOnce(ctx context.Context) { a.sweeper().Once(ctx) }
 
 func (a *App) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
-		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{ledger.KindDecisions, kindSpend, ledger.KindEvidence},
+		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{ledger.KindDecisions, quota.Kind, ledger.KindEvidence},
 		Fire: a.fire, Interval: sweepInterval, Page: sweepPage, Slots: sweepSlots,
 		Watch: a.Timers, Label: timerLabel,
 	}
 }
 
-// timerLabel tells seals from what drops old ones.
+// timerLabel labels timers in metrics.
 func timerLabel(timer store.Timer) string {
-	if timer.Name == forgetName {
-		return "decisions_retention"
+	if timer.Key.Kind == ledger.KindDecisions {
+		return decisionlog.TimerLabel(timer)
 	}
 	return timer.Key.Kind
 }
 
-// Unsealed is the age of the oldest decision that should be part of its chain and is not; 0
-// when all are that should be.
-func (a *App) Unsealed() time.Duration {
-	if late := a.Timers.Late(ledger.KindDecisions); late > 0 {
-		return late + sealEvery
-	}
-	return 0
-}
-
 func (a *App) fire(ctx context.Context, timer store.Timer) error {
-	switch {
-	case timer.Key.Kind == kindSpend:
-		return a.drop(ctx, timer)
-	case timer.Key.Kind == ledger.KindEvidence:
+	switch timer.Key.Kind {
+	case quota.Kind:
+		return a.quota.Drop(ctx, timer)
+	case ledger.KindEvidence:
 		return a.expire(ctx, timer)
-	case timer.Name == forgetName:
-		return a.forget(ctx, timer)
 	default:
-		return a.sealAll(ctx, timer.Key)
+		return a.decisions.Fire(ctx, timer)
 	}
 }

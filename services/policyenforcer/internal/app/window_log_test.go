@@ -12,13 +12,15 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 // allowed are the times at which the log says that calls were allowed.
 func allowed(t *testing.T, a *App) (at []time.Time) {
 	t.Helper()
 	for page := ""; ; {
-		found, next, err := a.Decisions(t.Context(), "default", DecisionQuery{Decision: toolcall.Allow, Limit: 100, PageToken: page})
+		found, next, err := a.Log().List(t.Context(), "default", decisionlog.Query{Decision: toolcall.Allow, Limit: 100, PageToken: page})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +41,7 @@ func TestTheLogShowsNoWindowOverItsLimit(t *testing.T) {
 	const limit, callers = 15, 24
 	test := func(t *testing.T, s *stage) {
 		s.put(t, "p", fmt.Sprintf(`{"role": "agent", "allow": [{"capability": "*", "rate_limit": {"max_calls": %d, "window_seconds": 1}}]}`, limit),
-			indexed{Attachments: toRole(auth.Agent)})
+			policystore.Indexed{Attachments: toRole(auth.Agent)})
 		replicas := []*App{s.app(), s.app(), s.app()}
 		for i, a := range replicas {
 			// A call is judged some time before it is committed.

@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/internal/protomap"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
 // statusOf is how an approval stands for a call, in the core's word. One that was used
@@ -27,15 +27,15 @@ type Approvals struct {
 	service approvalv1.ApprovalServiceClient
 }
 
-var _ app.Approvals = (*Approvals)(nil)
+var _ enforcer.Approvals = (*Approvals)(nil)
 
 // NewApprovals makes the adapter.
 func NewApprovals(service approvalv1.ApprovalServiceClient) *Approvals {
 	return &Approvals{service: service}
 }
 
-// Request implements app.Approvals.
-func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) (app.Approval, error) {
+// Request implements enforcer.Approvals.
+func (a *Approvals) Request(ctx context.Context, namespace string, ask enforcer.Ask) (enforcer.Approval, error) {
 	req := &approvalv1.CreateApprovalRequest{
 		Kind: approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL, Subject: ask.Action.Subject.AppendJSON(nil),
 		Asker:   &approvalv1.Asker{Principal: ask.Asker.Principal, SessionId: ask.Asker.SessionID, RootSessionId: ask.Asker.RootID},
@@ -50,17 +50,17 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) 
 	}
 	resp, err := a.service.CreateApproval(rpc.InNamespace(ctx, namespace), req)
 	if err != nil {
-		return app.Approval{}, err
+		return enforcer.Approval{}, err
 	}
 	approval := resp.GetApproval()
-	return app.Approval{
+	return enforcer.Approval{
 		ID: approval.GetApprovalId(), Created: resp.GetCreated(),
 		Status: statusOf(approval, ask.UsedBy), UsedBy: approval.GetUsedBy(), UsedAt: approval.GetUsedAt().AsTime(), Outcome: approval.GetOutcome(),
 		Policy: approval.GetWhy().GetPolicy(), PolicyVersion: approval.GetWhy().GetPolicyVersion(), Rule: approval.GetWhy().GetRule(),
 	}, nil
 }
 
-// Consume implements app.Approvals.
+// Consume implements enforcer.Approvals.
 func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, usedBy, insteadOf string) error {
 	_, err := a.service.ConsumeApproval(rpc.InNamespace(ctx, namespace), &approvalv1.ConsumeApprovalRequest{
 		ApprovalId: approvalID, Digest: digest, UsedBy: usedBy, InsteadOf: insteadOf,
@@ -68,7 +68,7 @@ func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, 
 	return err
 }
 
-// Withdraw implements app.Approvals.
+// Withdraw implements enforcer.Approvals.
 func (a *Approvals) Withdraw(ctx context.Context, namespace, approvalID, reason string) error {
 	ctx = rpc.InNamespace(ctx, namespace)
 	_, err := a.service.VoidApproval(ctx, &approvalv1.VoidApprovalRequest{ApprovalId: approvalID, Reason: reason})

@@ -5,6 +5,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
 // decisions and codes are the core's words in the contract's.
@@ -17,6 +18,9 @@ func (s *Enforcer) decisionProto(d *app.Decision) *policyv1.CheckToolCallRespons
 	resp := &policyv1.CheckToolCallResponse{
 		Decision: decisions[d.Verdict.Decision], Code: codes[d.Verdict.Code],
 		Message: d.Message, CallId: d.CallID, Iterations: d.Iterations, ApprovalId: d.ApprovalID,
+	}
+	if j := d.Jail; j != nil && d.Verdict.Decision == toolcall.Allow {
+		resp.Jail = jailProto(j)
 	}
 	if d.Run == nil || d.Unbound {
 		return resp // nothing could be learnt of the run: a denial; or there is none
@@ -38,7 +42,7 @@ func lifted(d *app.Decision) bool {
 	return d.Verdict.Decision == toolcall.Allow && !d.Verdict.Counted && !toolcall.Own(d.Tool) && !toolcall.Loads(d.Tool)
 }
 
-func interruptedProto(in *app.Interrupted) *policyv1.Interrupted {
+func interruptedProto(in *enforcer.Interrupted) *policyv1.Interrupted {
 	if in == nil {
 		return nil
 	}

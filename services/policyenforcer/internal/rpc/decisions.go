@@ -12,12 +12,14 @@ import (
 	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 )
 
 // Decisions serves DecisionService.
 type Decisions struct {
 	policyv1.UnimplementedDecisionServiceServer
 	App *app.App
+	Log *decisionlog.Log
 }
 
 // ListDecisions implements DecisionService.
@@ -27,7 +29,7 @@ func (s *Decisions) ListDecisions(ctx context.Context, req *policyv1.ListDecisio
 		return nil, err
 	}
 	query.PageToken, query.Limit = req.GetPageToken(), pageSize(req.GetPageSize())
-	found, next, err := s.App.Decisions(ctx, rpc.Namespace(ctx), query)
+	found, next, err := s.Log.List(ctx, rpc.Namespace(ctx), query)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func (s *Decisions) ListDecisions(ctx context.Context, req *policyv1.ListDecisio
 
 // GetDecision implements DecisionService.
 func (s *Decisions) GetDecision(ctx context.Context, req *policyv1.GetDecisionRequest) (*policyv1.GetDecisionResponse, error) {
-	found, err := s.App.GetDecision(ctx, rpc.Namespace(ctx), app.CallQuery{
+	found, err := s.Log.Get(ctx, rpc.Namespace(ctx), decisionlog.CallQuery{
 		RunID: req.GetRunId(), SessionID: req.GetSessionId(), CallID: req.GetCallId(), Sequence: req.GetSequence(),
 	})
 	if err != nil {
@@ -66,7 +68,7 @@ func (s *Decisions) GetDecision(ctx context.Context, req *policyv1.GetDecisionRe
 
 // VerifyDecisions implements DecisionService.
 func (s *Decisions) VerifyDecisions(ctx context.Context, req *policyv1.VerifyDecisionsRequest) (*policyv1.VerifyDecisionsResponse, error) {
-	reports, next, err := s.App.Verify(ctx, rpc.Namespace(ctx), req.GetPartition(), req.GetPageToken())
+	reports, next, err := s.Log.Verify(ctx, rpc.Namespace(ctx), req.GetPartition(), req.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +83,7 @@ func (s *Decisions) VerifyDecisions(ctx context.Context, req *policyv1.VerifyDec
 }
 
 // decisionQuery reads the filter of a list of decisions.
-func decisionQuery(filter string) (q app.DecisionQuery, err error) {
+func decisionQuery(filter string) (q decisionlog.Query, err error) {
 	terms, err := listing.Parse(filter, "run_id", "session_id", "tool", "decision", "not_decision", "code", "workflow", "policy", "principal",
 		"since", "before", "shadowed")
 	if err != nil {
@@ -125,6 +127,7 @@ func recordProto(r *ledger.Decision) *policyv1.DecisionRecord {
 		Decision: decisions[r.Decision], Code: codes[r.Code], Message: r.Message,
 		Rule: r.Rule, Policy: r.Policy, PolicyVersion: r.PolicyVersion,
 		InputDigest: r.InputDigest, Input: r.Input, EstimatedCostUsd: r.EstimatedCostUSD, ApprovalId: r.ApprovalID, LeaseId: r.LeaseID, Hash: r.Hash,
+		JailLevel: int32(r.JailLevel), JailDigest: r.JailDigest, //nolint:gosec // at most 3
 	}
 	for i := range r.Shadows {
 		s := &r.Shadows[i]

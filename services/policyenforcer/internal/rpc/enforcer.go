@@ -18,9 +18,12 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
 // inFlight bounds how many messages of one stream are worked on at once: a
@@ -49,19 +52,24 @@ type Enforcer struct {
 	legal protomap.LegalEvents
 	busy  chan struct{}
 	crew  *crew
+	// refused announces a caller that a gateway has refused.
+	refused func(context.Context, *policyv1.ReportRefusalRequest) error
 }
 
-// NewEnforcer makes the service. runs is the engine's.
-func NewEnforcer(a *app.App, runs enginev1.RunServiceClient) *Enforcer {
-	return &Enforcer{app: a, runs: runs, legal: protomap.NewLegalEvents(), busy: make(chan struct{}, maxBusy), crew: newCrew()}
+// NewEnforcer makes the service. runs is the engine's, and refused announces a caller that a gateway
+// has refused.
+func NewEnforcer(a *app.App, runs enginev1.RunServiceClient, refused func(context.Context, *policyv1.ReportRefusalRequest) error) *Enforcer {
+	return &Enforcer{
+		app: a, runs: runs, legal: protomap.NewLegalEvents(), busy: make(chan struct{}, maxBusy), crew: newCrew(), refused: refused,
+	}
 }
 
 // End ends what waits for more work. Calls under way continue.
 func (s *Enforcer) End() { s.crew.end() }
 
-func caller(ctx context.Context) app.Caller {
+func caller(ctx context.Context) enforcer.Caller {
 	principal, _ := auth.FromContext(ctx)
-	return app.Caller{Namespace: rpc.Namespace(ctx), Principal: principal, Observes: auth.Observes(ctx)}
+	return enforcer.Caller{Namespace: rpc.Namespace(ctx), Principal: principal, Observes: auth.Observes(ctx)}
 }
 
 // CheckToolCall implements PolicyEnforcerService.
@@ -71,9 +79,10 @@ func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCal
 		return nil, err
 	}
 	d, err := s.app.Check(ctx, caller(ctx), app.Check{
-		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
+		Target: enforcer.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Tool:   req.GetTool(), Input: req.GetInput(), CallID: req.GetCallId(), EstimatedCost: cost, Qualified: req.GetQualifiedTool(),
 		DryRun: req.GetDryRun(), Explain: req.GetExplain(), Folder: req.GetFolder(),
+		DeniedBecause: req.GetDeniedBecause(), Jail: jail.Level(req.GetJailLevel()),
 	})
 	if err != nil {
 		return nil, err
@@ -86,24 +95,56 @@ func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCal
 // ReportToolCall implements PolicyEnforcerService.
 func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error) {
 	reported, err := s.app.Report(ctx, caller(ctx), app.Report{
-		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
+		Target: enforcer.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		CallID: req.GetCallId(), Tool: req.GetTool(), OK: req.GetOk(), FilesChanged: req.GetFilesChanged(),
 		ResultBytes: req.GetResultBytes(), CostUSD: req.GetCostUsd(), Output: req.GetOutput(), Unknown: req.GetOutcomeUnknown(),
-		Background: req.GetBackground(), BackgroundEnded: req.GetBackgroundEnded(),
+		Background: req.GetBackground(), BackgroundEnded: req.GetBackgroundEnded(), NotExecuted: req.GetNotExecuted(),
 	})
 	if err != nil {
 		return nil, err
+	}
+	resp := &policyv1.ReportToolCallResponse{
+		Accounted: reported.Accounted, Warning: reported.Warning, Evidence: reported.Evidence,
+		Interrupt: interruptedProto(reported.Interrupt),
 	}
 	run, err := s.runs.GetRun(rpc.Forward(ctx), &enginev1.GetRunRequest{
 		RunId: req.GetRunId(), SessionId: req.GetSessionId(), Branch: req.GetBranch(), Active: true,
 	})
+	if reported.Unbound && fault.ReasonOf(err) == fault.NotFound { // the session still drives no run
+		return resp, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.ReportToolCallResponse{
-		Run: run.GetRun(), Accounted: reported.Accounted, Warning: reported.Warning, Evidence: reported.Evidence,
-		Interrupt: interruptedProto(reported.Interrupt),
-	}, nil
+	resp.Run = run.GetRun()
+	return resp, nil
+}
+
+// StartCommand implements PolicyEnforcerService.
+func (s *Enforcer) StartCommand(ctx context.Context, req *policyv1.StartCommandRequest) (*policyv1.StartCommandResponse, error) {
+	started, err := s.app.Start(ctx, caller(ctx), app.Start{
+		Target: enforcer.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()}, CallID: req.GetCallId(),
+		Command: req.GetCommand(), Level: jail.Level(req.GetLevel()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.StartCommandResponse{RunId: started.RunID, Jail: jailProto(started.Jail), Key: started.Key}, nil
+}
+
+// FinishCommand implements PolicyEnforcerService.
+func (s *Enforcer) FinishCommand(ctx context.Context, req *policyv1.FinishCommandRequest) (*policyv1.FinishCommandResponse, error) {
+	finished, err := s.app.Finish(ctx, caller(ctx), app.Finish{
+		RunID: req.GetRunId(), CallID: req.GetCallId(), Witness: req.GetWitness(), Signature: req.GetSignature(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.FinishCommandResponse{Evidence: finished.Evidence, Notice: finished.Notice}, nil
+}
+
+func jailProto(j *ledger.Jail) *policyv1.Jail {
+	return &policyv1.Jail{Level: int32(j.Level), Digest: j.Digest, Profile: j.Profile} //nolint:gosec // at most 3
 }
 
 // ReportCost implements PolicyEnforcerService.
@@ -125,7 +166,7 @@ func (s *Enforcer) ReportCost(ctx context.Context, req *policyv1.ReportCostReque
 
 // ListOpenCalls implements PolicyEnforcerService.
 func (s *Enforcer) ListOpenCalls(ctx context.Context, req *policyv1.ListOpenCallsRequest) (*policyv1.ListOpenCallsResponse, error) {
-	calls, err := s.app.Calls(ctx, caller(ctx), app.Target{RunID: req.GetRunId()})
+	calls, err := s.app.Calls(ctx, caller(ctx), enforcer.Target{RunID: req.GetRunId()})
 	if err != nil {
 		return nil, err
 	}
@@ -138,11 +179,16 @@ func (s *Enforcer) ListOpenCalls(ctx context.Context, req *policyv1.ListOpenCall
 
 // SettleToolCall implements PolicyEnforcerService.
 func (s *Enforcer) SettleToolCall(ctx context.Context, req *policyv1.SettleToolCallRequest) (*policyv1.SettleToolCallResponse, error) {
-	settled, err := s.app.Settle(ctx, caller(ctx), app.Target{RunID: req.GetRunId()}, req.GetCallId(), req.GetOutcome(), req.GetNote())
+	settled, err := s.app.Settle(ctx, caller(ctx), enforcer.Target{RunID: req.GetRunId()}, req.GetCallId(), req.GetOutcome(), req.GetNote())
 	if err != nil {
 		return nil, err
 	}
 	return &policyv1.SettleToolCallResponse{Call: openCall(&settled.Call), Outcome: settled.Outcome}, nil
+}
+
+// ReportRefusal implements PolicyEnforcerService.
+func (s *Enforcer) ReportRefusal(ctx context.Context, req *policyv1.ReportRefusalRequest) (*policyv1.ReportRefusalResponse, error) {
+	return &policyv1.ReportRefusalResponse{}, s.refused(ctx, req)
 }
 
 func openCall(c *evidence.Call) *policyv1.OpenCall {

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
 // waiting is an engine that answers nothing until it is told to.
@@ -24,7 +25,7 @@ type waiting struct {
 	release chan struct{}
 }
 
-func (w *waiting) Run(context.Context, string, app.Target) (*workflow.View, string, error) {
+func (w *waiting) Run(context.Context, string, enforcer.Target) (*workflow.View, string, error) {
 	w.asked.Add(1)
 	<-w.release
 	return nil, "", fault.New(fault.NotFound, "no such run")
@@ -34,11 +35,11 @@ func (w *waiting) Lane(context.Context, string, string, string) (*workflow.View,
 	return nil, fault.New(fault.NotFound, "no such run")
 }
 
-func (w *waiting) Interrupt(context.Context, string, string, []string) (*app.Interrupted, error) {
+func (w *waiting) Interrupt(context.Context, string, string, []string) (*enforcer.Interrupted, error) {
 	return nil, nil
 }
 
-func (w *waiting) Definition(context.Context, string, string, int64) (*app.Definition, error) {
+func (w *waiting) Definition(context.Context, string, string, int64) (*enforcer.Definition, error) {
 	return nil, fault.New(fault.NotFound, "no such workflow")
 }
 
@@ -53,7 +54,7 @@ func TestCallsAtOnceAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		engine := &waiting{release: make(chan struct{})}
-		s := NewEnforcer(app.New(noStore{}, engine, Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{}), nil)
+		s := NewEnforcer(app.New(noStore{}, engine, Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{}), nil, nil)
 		defer s.End()
 		s.busy = make(chan struct{}, 8)
 		const messages = 20

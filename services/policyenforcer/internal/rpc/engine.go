@@ -15,7 +15,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
 // Engine reads runs and workflows through the engine's contract, with the
@@ -25,7 +25,7 @@ type Engine struct {
 	runs      enginev1.RunServiceClient
 	compile   definition.Flags
 	// definitions by namespace, name and version.
-	definitions *snapshot.Cache[string, *app.Definition]
+	definitions *snapshot.Cache[string, *enforcer.Definition]
 	alive       alive
 }
 
@@ -38,12 +38,12 @@ type alive struct {
 }
 
 type living struct {
-	definition weak.Pointer[app.Definition]
+	definition weak.Pointer[enforcer.Definition]
 	bytes      int
 }
 
 // find returns a definition that is in use, or nil.
-func (a *alive) find(key string) (*app.Definition, int) {
+func (a *alive) find(key string) (*enforcer.Definition, int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	one := a.known[key]
@@ -52,7 +52,7 @@ func (a *alive) find(key string) (*app.Definition, int) {
 
 // keep remembers a definition for as long as it is in use. It returns the one that another
 // caller has kept since.
-func (a *alive) keep(key string, d *app.Definition, bytes int) *app.Definition {
+func (a *alive) keep(key string, d *enforcer.Definition, bytes int) *enforcer.Definition {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if other := a.known[key].definition.Value(); other != nil {
@@ -81,14 +81,14 @@ func (a *alive) clear() {
 	clear(a.known)
 }
 
-var _ app.Runs = (*Engine)(nil)
+var _ enforcer.Runs = (*Engine)(nil)
 
 // definitionBytes bounds the memory of the definitions that are kept.
 const definitionBytes = 256 << 20
 
 // NewEngine makes the adapter.
 func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServiceClient, compile definition.Flags) *Engine {
-	return &Engine{workflows: workflows, runs: runs, compile: compile, definitions: snapshot.New[string, *app.Definition](definitionBytes)}
+	return &Engine{workflows: workflows, runs: runs, compile: compile, definitions: snapshot.New[string, *enforcer.Definition](definitionBytes)}
 }
 
 // Caches are what it keeps in memory.
@@ -102,8 +102,8 @@ func (e *Engine) Forget() {
 	e.definitions.Clear()
 }
 
-// Run implements app.Runs. Only what decides is taken: not the context.
-func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (run *workflow.View, superseded string, err error) {
+// Run implements enforcer.Runs. Only what decides is taken: not the context.
+func (e *Engine) Run(ctx context.Context, _ string, target enforcer.Target) (run *workflow.View, superseded string, err error) {
 	resp, err := e.runs.GetRun(rpc.Forward(ctx), &enginev1.GetRunRequest{
 		RunId: target.RunID, SessionId: target.SessionID, Branch: target.Branch, Active: true,
 		View: enginev1.RunView_RUN_VIEW_BASIC,
@@ -114,7 +114,7 @@ func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (run *wor
 	return runOf(resp.GetRun()), resp.GetRun().GetSupersededBy(), nil
 }
 
-// Lane implements app.Runs.
+// Lane implements enforcer.Runs.
 func (e *Engine) Lane(ctx context.Context, _, runID, branch string) (*workflow.View, error) {
 	resp, err := e.runs.GetRun(rpc.Forward(ctx), &enginev1.GetRunRequest{
 		RunId: runID, Branch: branch, View: enginev1.RunView_RUN_VIEW_BASIC,
@@ -125,8 +125,8 @@ func (e *Engine) Lane(ctx context.Context, _, runID, branch string) (*workflow.V
 	return runOf(resp.GetRun()), nil
 }
 
-// Interrupt implements app.Runs.
-func (e *Engine) Interrupt(ctx context.Context, runID, callID string, files []string) (*app.Interrupted, error) {
+// Interrupt implements enforcer.Runs.
+func (e *Engine) Interrupt(ctx context.Context, runID, callID string, files []string) (*enforcer.Interrupted, error) {
 	resp, err := e.runs.InterruptRun(rpc.Forward(ctx), &enginev1.InterruptRunRequest{RunId: runID, CallId: callID, FilesChanged: files})
 	if err != nil || !resp.GetFired() {
 		return nil, err
@@ -136,14 +136,14 @@ func (e *Engine) Interrupt(ctx context.Context, runID, callID string, files []st
 	if err != nil {
 		return nil, err
 	}
-	return &app.Interrupted{Name: resp.GetInterrupt(), From: resp.GetFrom(), Run: run, Machine: d.Machine, Files: files}, nil
+	return &enforcer.Interrupted{Name: resp.GetInterrupt(), From: resp.GetFrom(), Run: run, Machine: d.Machine, Files: files}, nil
 }
 
 // runOf is a run as decisions need it.
 func runOf(r *enginev1.Run) *workflow.View {
 	run := workflow.Run{
 		ID: r.GetRunId(), Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(),
-		SessionID: r.GetSessionId(), Workspace: r.GetWorkspace(), Version: r.GetVersion(),
+		SessionID: r.GetSessionId(), Workspace: r.GetWorkspace(), Claimed: r.GetWorkspaceClaimed(), Version: r.GetVersion(),
 		// A status that this version does not know is none: the core denies.
 		Status: workflow.Status(strings.TrimPrefix(r.GetStatus().String(), "RUN_STATUS_")),
 		Lane:   workflow.Lane{State: r.GetState(), Entry: r.GetEntry()},
@@ -162,9 +162,9 @@ func runOf(r *enginev1.Run) *workflow.View {
 	return &at
 }
 
-// Definition implements app.Runs. Versions are immutable, so the cache is always
+// Definition implements enforcer.Runs. Versions are immutable, so the cache is always
 // right.
-func (e *Engine) Definition(ctx context.Context, namespace, name string, version int64) (*app.Definition, error) {
+func (e *Engine) Definition(ctx context.Context, namespace, name string, version int64) (*enforcer.Definition, error) {
 	key := fmt.Sprintf("%s\x00%s\x00%d", namespace, name, version)
 	if d, ok := e.definitions.Get(key); ok {
 		return d, nil
@@ -181,7 +181,7 @@ func (e *Engine) Definition(ctx context.Context, namespace, name string, version
 	if err != nil {
 		return nil, fmt.Errorf("workflow %s version %d: %w", name, version, err)
 	}
-	d := &app.Definition{Machine: compiled.Machine, Process: compiled.Process != nil, Policies: compiled.Meta().Policies}
+	d := &enforcer.Definition{Machine: compiled.Machine, Process: compiled.Process != nil, Policies: compiled.Meta().Policies}
 	if d.Process {
 		for _, policy := range compiled.Process.Policies() {
 			d.Rules = append(d.Rules, rules.Compile(policy, version))

@@ -10,7 +10,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/prototest"
 	"github.com/interlock-run/interlock/services/internal/definition"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
 // onlyWorkflow has one workflow, and counts how often it is read.
@@ -30,7 +30,7 @@ func TestDefinitionsInUseAreShared(t *testing.T) {
 	t.Parallel()
 	from := &onlyWorkflow{}
 	e := NewEngine(from, nil, definition.Flags{})
-	read := func() *app.Definition {
+	read := func() *enforcer.Definition {
 		t.Helper()
 		d, err := e.Definition(t.Context(), "default", "w", 1)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/decided"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 )
 
 // Announcer writes decisions and reports as events of event.v1.
@@ -30,14 +31,18 @@ func (Announcer) Reported(namespace, actor string, r *app.Reported, at time.Time
 	if !r.Accounted {
 		verb = "unaccounted"
 	}
-	return bus.Encode(&eventv1.Event{
+	ev := &eventv1.Event{
 		Namespace: namespace, Entity: "toolcall", EntityId: r.RunID, Type: verb,
 		Version: r.RunVersion, Time: timestamppb.New(at), Actor: actor,
 		Payload: &eventv1.Event_ToolcallReported{ToolcallReported: &eventv1.ToolCallReported{
 			CallId: r.CallID, Tool: r.Tool, Ok: r.OK, ResultBytes: r.ResultBytes,
-			FilesChanged: bus.ClipAll(r.FilesChanged), CostUsd: r.CostUSD, Unaccounted: !r.Accounted,
+			FilesChanged: bus.ClipAll(r.FilesChanged), CostUsd: r.CostUSD, Unaccounted: !r.Accounted, Witnessed: r.Witnessed(),
 		}},
-	})
+	}
+	if r.Witnessed() { // the client reports the call as well
+		ev.Id = bus.EventID(ev) + ".witnessed"
+	}
+	return bus.Encode(ev)
 }
 
 // Unknown announces a call whose outcome nobody has reported.
@@ -60,7 +65,7 @@ func outcomeEvent(namespace, verb, actor string, c *evidence.Call, outcome, note
 }
 
 // Sealed announces that decisions are part of their hash chain.
-func (Announcer) Sealed(namespace string, s app.Sealed, at time.Time) (store.Event, error) {
+func (Announcer) Sealed(namespace string, s decisionlog.Sealed, at time.Time) (store.Event, error) {
 	return bus.Encode(&eventv1.Event{
 		Namespace: namespace, Entity: "audit", EntityId: s.Partition, Type: "sealed",
 		Version: s.Version, Time: timestamppb.New(at), Actor: "interlock",

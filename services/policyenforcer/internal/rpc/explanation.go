@@ -22,6 +22,7 @@ func explanationProto(e *app.Explanation) *policyv1.Explanation {
 	v := &e.State.Verdict
 	out := &policyv1.Explanation{
 		InputKept: e.InputKept, Command: protomap.CommandLine(e.State.Line), WouldAllow: e.WouldAllow,
+		JailLevel: int32(e.JailLevel), JailDigest: e.JailDigest, //nolint:gosec // at most 3
 		State: &policyv1.StateReason{
 			Verdict: decisions[v.Decision], Code: codes[v.Code], Message: e.StateMessage,
 			ToolsRestricted: e.ToolsRestricted, AllowedTools: e.AllowedTools, Matched: e.State.Matched,

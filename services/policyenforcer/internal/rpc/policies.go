@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 const defaultPageSize = 100
@@ -23,12 +24,13 @@ const defaultPageSize = 100
 // Policies serves PolicyService.
 type Policies struct {
 	policyv1.UnimplementedPolicyServiceServer
-	App *app.App
+	App   *app.App
+	Store *policystore.Store
 }
 
 // The core's words in the contract's: kinds are what a policy can be attached to.
 var (
-	kinds    = protomap.LowerEnums[app.AttachmentKind, policyv1.AttachmentKind](policyv1.AttachmentKind_value, "ATTACHMENT_KIND_")
+	kinds    = protomap.LowerEnums[policystore.AttachmentKind, policyv1.AttachmentKind](policyv1.AttachmentKind_value, "ATTACHMENT_KIND_")
 	measures = protomap.LowerEnums[rules.Measure, policyv1.Measure](policyv1.Measure_value, "MEASURE_")
 	scopes   = protomap.LowerEnums[rules.Scope, policyv1.LimitScope](policyv1.LimitScope_value, "LIMIT_SCOPE_")
 	periods  = protomap.LowerEnums[rules.Period, policyv1.Period](policyv1.Period_value, "PERIOD_")
@@ -36,7 +38,7 @@ var (
 
 // RegisterPolicy implements PolicyService.
 func (s *Policies) RegisterPolicy(ctx context.Context, req *policyv1.RegisterPolicyRequest) (*policyv1.RegisterPolicyResponse, error) {
-	p, created, warnings, err := s.App.PutPolicy(ctx, caller(ctx), app.PutPolicy{
+	p, created, warnings, err := s.Store.Put(ctx, caller(ctx), policystore.Put{
 		Name: req.GetName(), Definition: req.GetDefinition(), Shadow: req.GetShadow(), IdempotencyKey: req.GetIdempotencyKey(),
 	})
 	if err != nil {
@@ -47,7 +49,7 @@ func (s *Policies) RegisterPolicy(ctx context.Context, req *policyv1.RegisterPol
 
 // GetPolicy implements PolicyService.
 func (s *Policies) GetPolicy(ctx context.Context, req *policyv1.GetPolicyRequest) (*policyv1.GetPolicyResponse, error) {
-	p, err := s.App.Policy(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
+	p, err := s.Store.Get(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +58,7 @@ func (s *Policies) GetPolicy(ctx context.Context, req *policyv1.GetPolicyRequest
 
 // ListPolicies implements PolicyService.
 func (s *Policies) ListPolicies(ctx context.Context, req *policyv1.ListPoliciesRequest) (*policyv1.ListPoliciesResponse, error) {
-	page, next, err := s.App.Policies(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
+	page, next, err := s.Store.List(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func (s *Policies) ListPolicies(ctx context.Context, req *policyv1.ListPoliciesR
 
 // PromotePolicy implements PolicyService.
 func (s *Policies) PromotePolicy(ctx context.Context, req *policyv1.PromotePolicyRequest) (*policyv1.PromotePolicyResponse, error) {
-	p, err := s.App.Promote(ctx, caller(ctx), req.GetName(), req.GetVersion())
+	p, err := s.Store.Promote(ctx, caller(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +82,7 @@ func (s *Policies) PromotePolicy(ctx context.Context, req *policyv1.PromotePolic
 
 // DeletePolicy implements PolicyService.
 func (s *Policies) DeletePolicy(ctx context.Context, req *policyv1.DeletePolicyRequest) (*policyv1.DeletePolicyResponse, error) {
-	if err := s.App.DeletePolicy(ctx, caller(ctx), req.GetName()); err != nil {
+	if err := s.Store.Delete(ctx, caller(ctx), req.GetName()); err != nil {
 		return nil, err
 	}
 	return &policyv1.DeletePolicyResponse{}, nil
@@ -88,7 +90,7 @@ func (s *Policies) DeletePolicy(ctx context.Context, req *policyv1.DeletePolicyR
 
 // AttachPolicy implements PolicyService.
 func (s *Policies) AttachPolicy(ctx context.Context, req *policyv1.AttachPolicyRequest) (*policyv1.AttachPolicyResponse, error) {
-	p, err := s.App.Attach(ctx, caller(ctx), req.GetName(), attachment(req.GetTo()))
+	p, err := s.Store.Attach(ctx, caller(ctx), req.GetName(), attachment(req.GetTo()))
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +99,7 @@ func (s *Policies) AttachPolicy(ctx context.Context, req *policyv1.AttachPolicyR
 
 // DetachPolicy implements PolicyService.
 func (s *Policies) DetachPolicy(ctx context.Context, req *policyv1.DetachPolicyRequest) (*policyv1.DetachPolicyResponse, error) {
-	p, err := s.App.Detach(ctx, caller(ctx), req.GetName(), attachment(req.GetFrom()))
+	p, err := s.Store.Detach(ctx, caller(ctx), req.GetName(), attachment(req.GetFrom()))
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +108,7 @@ func (s *Policies) DetachPolicy(ctx context.Context, req *policyv1.DetachPolicyR
 
 // ShadowWorkflow implements PolicyService.
 func (s *Policies) ShadowWorkflow(ctx context.Context, req *policyv1.ShadowWorkflowRequest) (*policyv1.ShadowWorkflowResponse, error) {
-	digest, err := s.App.ShadowWorkflow(ctx, caller(ctx), req.GetWorkflow(), req.GetDefinition())
+	digest, err := s.Store.ShadowWorkflow(ctx, caller(ctx), req.GetWorkflow(), req.GetDefinition())
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +117,7 @@ func (s *Policies) ShadowWorkflow(ctx context.Context, req *policyv1.ShadowWorkf
 
 // GetPolicyUsage implements PolicyService.
 func (s *Policies) GetPolicyUsage(ctx context.Context, req *policyv1.GetPolicyUsageRequest) (*policyv1.GetPolicyUsageResponse, error) {
-	usages, err := s.App.Usage(ctx, caller(ctx), req.GetName(), req.GetPrincipal(), req.GetSessionId())
+	usages, err := s.Store.Usage(ctx, caller(ctx), req.GetName(), req.GetPrincipal(), req.GetSessionId())
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +147,7 @@ func (s *Policies) SimulatePolicy(ctx context.Context, req *policyv1.SimulatePol
 
 // PolicyChanged announces a change of policies. That of a workflow's shadow has the
 // workflow's name.
-func (Announcer) PolicyChanged(namespace, actor string, c *app.PolicyChange, at time.Time) (store.Event, error) {
+func (Announcer) PolicyChanged(namespace, actor string, c *policystore.Change, at time.Time) (store.Event, error) {
 	return bus.Encode(&eventv1.Event{
 		Namespace: namespace, Entity: "policy", EntityId: c.Name, Type: c.Type,
 		Version: c.IndexVersion, Time: timestamppb.New(at), Actor: actor,
@@ -156,7 +158,7 @@ func (Announcer) PolicyChanged(namespace, actor string, c *app.PolicyChange, at 
 	})
 }
 
-func policyProto(p *app.Policy) *policyv1.Policy {
+func policyProto(p *policystore.Policy) *policyv1.Policy {
 	out := &policyv1.Policy{
 		Name: p.Name, Version: p.Number, Digest: p.Digest, Definition: p.Definition,
 		CreatedAt: timestamppb.New(p.CreatedAt), CreatedBy: p.CreatedBy,
@@ -170,16 +172,16 @@ func policyProto(p *app.Policy) *policyv1.Policy {
 
 // attachment reads one; of a kind that this version does not know it is of none, and
 // refused.
-func attachment(a *policyv1.Attachment) app.Attachment {
+func attachment(a *policyv1.Attachment) policystore.Attachment {
 	for kind, value := range kinds {
 		if value == a.GetKind() {
-			return app.Attachment{Kind: kind, ID: a.GetId()}
+			return policystore.Attachment{Kind: kind, ID: a.GetId()}
 		}
 	}
-	return app.Attachment{Kind: app.AttachmentKind(a.GetKind().String()), ID: a.GetId()}
+	return policystore.Attachment{Kind: policystore.AttachmentKind(a.GetKind().String()), ID: a.GetId()}
 }
 
-func usageProto(u *app.Usage) *policyv1.Usage {
+func usageProto(u *policystore.Usage) *policyv1.Usage {
 	out := &policyv1.Usage{
 		Capability: u.Pattern, Measure: measures[u.Measure], Scope: scopes[u.Scope], Subject: u.Subject,
 		Used: u.Used, Max: u.Max, Period: periods[u.Period],

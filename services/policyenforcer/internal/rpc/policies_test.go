@@ -23,6 +23,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 func services(t *testing.T) (context.Context, *Policies, *Decisions) {
@@ -34,7 +36,7 @@ func services(t *testing.T) (context.Context, *Policies, *Decisions) {
 	t.Cleanup(func() { _ = st.Close() })
 	a := app.New(st, nil, Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{})
 	ctx := auth.WithPrincipal(t.Context(), auth.Principal{Name: "olga", Role: auth.Operator})
-	return ctx, &Policies{App: a}, &Decisions{App: a}
+	return ctx, &Policies{App: a, Store: a.Policies()}, &Decisions{App: a, Log: a.Log()}
 }
 
 // A policy's life through the contract.
@@ -114,7 +116,7 @@ func TestDecisionQuery(t *testing.T) {
 	t.Parallel()
 	got, err := decisionQuery(`run_id=r AND session_id="s 1" AND tool=Bash AND decision=ASK AND since=2026-01-31T08:00:00Z AND shadowed=true ` +
 		`AND not_decision=ALLOW,DENY AND code=TOOL_NOT_ALLOWED AND workflow="w 1" AND policy=p AND principal=ann`)
-	want := app.DecisionQuery{
+	want := decisionlog.Query{
 		RunID: "r", SessionID: "s 1", Tool: "Bash", Decision: toolcall.Ask,
 		Since: time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC), Shadowed: true,
 		NotDecisions: []toolcall.Decision{toolcall.Allow, toolcall.Deny}, Code: toolcall.CodeToolNotAllowed, Workflow: "w 1", Policy: "p", Principal: "ann",
@@ -122,7 +124,7 @@ func TestDecisionQuery(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := decisionQuery(""); err != nil || !reflect.DeepEqual(got, app.DecisionQuery{}) {
+	if got, err := decisionQuery(""); err != nil || !reflect.DeepEqual(got, decisionlog.Query{}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, filter := range []string{"decision=MAYBE", "decision=UNSPECIFIED", "not_decision=ALLOW,MAYBE", "code=NOPE", "not_decision=%zz", "since=today", "shadowed=no", "run=r"} {
@@ -140,7 +142,7 @@ func TestRecordIsComplete(t *testing.T) {
 		Partition: "run_0", Sequence: 9, Hash: "h", Time: at, Principal: "amir", SessionID: "s", RunID: "run_1", RunVersion: 7,
 		Workflow: "w", WorkflowVersion: 2, State: "work", Branch: "b", CallID: "c", Tool: "t", Capability: "tool:t",
 		Decision: toolcall.Ask, Code: toolcall.CodeApprovalPending, Message: "m", Rule: "/ask/0", Policy: "p", PolicyVersion: 3,
-		InputDigest: "d", Input: json.RawMessage(`{}`), EstimatedCostUSD: "1", ApprovalID: "apr_1", LeaseID: "lse_1",
+		InputDigest: "d", Input: json.RawMessage(`{}`), EstimatedCostUSD: "1", ApprovalID: "apr_1", LeaseID: "lse_1", JailLevel: 3, JailDigest: "sha256:00",
 		Shadows: []ledger.Shadow{{Policy: "p", PolicyVersion: 4, Workflow: "w", WorkflowDigest: "wd", Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Message: "sm"}},
 	})
 	for _, m := range []proto.Message{got, got.GetShadows()[0]} {
@@ -156,7 +158,7 @@ func TestRecordIsComplete(t *testing.T) {
 		Partition: "run_0", Sequence: 9, Hash: "h", Time: timestamppb.New(at), Principal: "amir", SessionId: "s", RunId: "run_1", RunVersion: 7,
 		Workflow: "w", WorkflowVersion: 2, State: "work", Branch: "b", CallId: "c", Tool: "t", Capability: "tool:t",
 		Decision: policyv1.Decision_DECISION_ASK, Code: policyv1.DecisionCode_DECISION_CODE_APPROVAL_PENDING, Message: "m",
-		Rule: "/ask/0", Policy: "p", PolicyVersion: 3, InputDigest: "d", Input: []byte(`{}`), EstimatedCostUsd: "1", ApprovalId: "apr_1", LeaseId: "lse_1",
+		Rule: "/ask/0", Policy: "p", PolicyVersion: 3, InputDigest: "d", Input: []byte(`{}`), EstimatedCostUsd: "1", ApprovalId: "apr_1", LeaseId: "lse_1", JailLevel: 3, JailDigest: "sha256:00",
 		Shadows: []*policyv1.ShadowDecision{{
 			Policy: "p", PolicyVersion: 4, Workflow: "w", WorkflowDigest: "wd",
 			Decision: policyv1.Decision_DECISION_DENY, Code: policyv1.DecisionCode_DECISION_CODE_POLICY_DENIED, Message: "sm",
@@ -179,7 +181,7 @@ func TestAttachmentKinds(t *testing.T) {
 			t.Errorf("%s is read as %+v", kind, a)
 		}
 	}
-	if a := attachment(nil); slices.Contains([]app.AttachmentKind{app.AttachedToWorkflow, app.AttachedToProcess, app.AttachedToSession, app.AttachedToRole}, a.Kind) {
+	if a := attachment(nil); slices.Contains([]policystore.AttachmentKind{policystore.AttachedToWorkflow, policystore.AttachedToProcess, policystore.AttachedToSession, policystore.AttachedToRole}, a.Kind) {
 		t.Errorf("nothing is read as %+v", a)
 	}
 }
@@ -188,9 +190,9 @@ func TestAttachmentKinds(t *testing.T) {
 func TestPolicyEvents(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	e, err := Announcer{}.PolicyChanged("default", "olga", &app.PolicyChange{
+	e, err := Announcer{}.PolicyChanged("default", "olga", &policystore.Change{
 		Type: "attached", Name: "p", Version: 3, Digest: "d", Shadow: true, IndexVersion: 8,
-		Attachment: app.Attachment{Kind: app.AttachedToSession, ID: "s"},
+		Attachment: policystore.Attachment{Kind: policystore.AttachedToSession, ID: "s"},
 	}, at)
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +205,7 @@ func TestPolicyEvents(t *testing.T) {
 		c.GetPolicyVersion() != 3 || c.GetDigest() != "d" || !c.GetShadow() || c.GetAttachment() != "session" || c.GetAttachedTo() != "s" {
 		t.Errorf("%s: %v", e.Subject, ev)
 	}
-	sealed, err := Announcer{}.Sealed("default", app.Sealed{Partition: "run_1", Version: 2, First: 4, Last: 6, Head: "h"}, at)
+	sealed, err := Announcer{}.Sealed("default", decisionlog.Sealed{Partition: "run_1", Version: 2, First: 4, Last: 6, Head: "h"}, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +221,7 @@ func TestPolicyEvents(t *testing.T) {
 // A limit without a period has no end of one.
 func TestUsageWithoutPeriod(t *testing.T) {
 	t.Parallel()
-	u := usageProto(&app.Usage{Account: rules.Account{Measure: rules.Emails, Scope: rules.PerSession, Subject: "s"}, Used: 1, Max: 2})
+	u := usageProto(&policystore.Usage{Account: rules.Account{Measure: rules.Emails, Scope: rules.PerSession, Subject: "s"}, Used: 1, Max: 2})
 	if want := (&policyv1.Usage{Measure: policyv1.Measure_MEASURE_EMAILS, Scope: policyv1.LimitScope_LIMIT_SCOPE_SESSION, Subject: "s", Used: 1, Max: 2}); !proto.Equal(u, want) {
 		t.Errorf("%v, want %v", u, want)
 	}

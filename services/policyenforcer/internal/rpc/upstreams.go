@@ -13,24 +13,28 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/protomap"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/pins"
 )
 
 // Upstreams serves UpstreamService.
 type Upstreams struct {
 	policyv1.UnimplementedUpstreamServiceServer
-	App *app.App
+	Pins *pins.Registry
 }
 
 // ObserveUpstreamTools implements UpstreamService.
 func (s *Upstreams) ObserveUpstreamTools(
 	ctx context.Context, req *policyv1.ObserveUpstreamToolsRequest,
 ) (*policyv1.ObserveUpstreamToolsResponse, error) {
-	seen := make([]app.ObservedTool, len(req.GetTools()))
+	seen := make([]pins.Observed, len(req.GetTools()))
 	for i, t := range req.GetTools() {
-		seen[i] = app.ObservedTool{Tool: t.GetTool(), Digest: t.GetDigest(), Description: t.GetDescription()}
+		seen[i] = pins.Observed{Tool: t.GetTool(), Digest: t.GetDigest(), Description: t.GetDescription()}
 	}
-	hidden, err := s.App.ObserveTools(ctx, caller(ctx), req.GetServer(), seen)
+	left := map[string]string{}
+	for _, t := range req.GetLeftOut() {
+		left[t.GetTool()] = t.GetWhy()
+	}
+	hidden, err := s.Pins.Observe(ctx, caller(ctx), req.GetServer(), seen, left)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +43,7 @@ func (s *Upstreams) ObserveUpstreamTools(
 
 // ListUpstreamTools implements UpstreamService.
 func (s *Upstreams) ListUpstreamTools(ctx context.Context, _ *policyv1.ListUpstreamToolsRequest) (*policyv1.ListUpstreamToolsResponse, error) {
-	all, err := s.App.UpstreamTools(ctx, rpc.Namespace(ctx))
+	all, err := s.Pins.List(ctx, rpc.Namespace(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -50,37 +54,39 @@ func (s *Upstreams) ListUpstreamTools(ctx context.Context, _ *policyv1.ListUpstr
 func (s *Upstreams) AcceptUpstreamTools(
 	ctx context.Context, req *policyv1.AcceptUpstreamToolsRequest,
 ) (*policyv1.AcceptUpstreamToolsResponse, error) {
-	accepted, err := s.App.AcceptTool(ctx, caller(ctx), req.GetServer(), req.GetTool(), req.GetDigest())
+	accepted, err := s.Pins.Accept(ctx, caller(ctx), req.GetServer(), req.GetTool(), req.GetDigest())
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.AcceptUpstreamToolsResponse{Tools: upstreamTools([]app.UpstreamTool{*accepted})}, nil
+	return &policyv1.AcceptUpstreamToolsResponse{Tools: upstreamTools([]pins.Tool{*accepted})}, nil
 }
 
 // ForgetUpstreamTools implements UpstreamService.
 func (s *Upstreams) ForgetUpstreamTools(
 	ctx context.Context, req *policyv1.ForgetUpstreamToolsRequest,
 ) (*policyv1.ForgetUpstreamToolsResponse, error) {
-	gone, err := s.App.ForgetTools(ctx, caller(ctx), req.GetServer(), req.GetTool())
+	gone, err := s.Pins.Forget(ctx, caller(ctx), req.GetServer(), req.GetTool())
 	if err != nil {
 		return nil, err
 	}
 	return &policyv1.ForgetUpstreamToolsResponse{Tools: upstreamTools(gone)}, nil
 }
 
-func upstreamTools(all []app.UpstreamTool) []*policyv1.UpstreamTool {
+func upstreamTools(all []pins.Tool) []*policyv1.UpstreamTool {
 	out := make([]*policyv1.UpstreamTool, len(all))
 	for i, t := range all {
 		out[i] = &policyv1.UpstreamTool{
-			Server: t.Server, Tool: t.Tool, Accepted: t.Accepted[len(t.Accepted)-1], Changed: t.Changed, Description: t.Description,
-			ReportedBy: t.ReportedBy(),
+			Server: t.Server, Tool: t.Tool, Changed: t.Changed, Description: t.Description, ReportedBy: t.ReportedBy(), LeftOut: t.LeftOut,
+		}
+		if n := len(t.Accepted); n > 0 {
+			out[i].Accepted = t.Accepted[n-1]
 		}
 	}
 	return out
 }
 
 // UpstreamChanged announces a change of a server's tools.
-func (Announcer) UpstreamChanged(namespace, actor string, c *app.UpstreamChange, at time.Time) (store.Event, error) {
+func (Announcer) UpstreamChanged(namespace, actor string, c *pins.Change, at time.Time) (store.Event, error) {
 	return bus.Encode(&eventv1.Event{
 		Namespace: namespace, Entity: "upstream", EntityId: c.Server, Type: c.Type,
 		Version: c.Version, Time: timestamppb.New(at), Actor: actor,

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
-// AgentSpec is what an agent is: what sessions start from (S15.10).
+// AgentSpec is the definition of an agent, from which sessions start (S15.10).
 type AgentSpec struct {
 	Name                string   `json:"name"`
 	ModelRef            string   `json:"model_ref,omitempty"`
@@ -41,8 +41,8 @@ func agentKey(namespace, name string) store.Key {
 	return store.Key{Namespace: namespace, Kind: kindAgent, ID: name}
 }
 
-// check refuses what names nothing. Workflow and policy are other services': they are looked
-// for when a session starts.
+// check refuses names of missing objects. Workflow and policy are other services': they are
+// looked for when a session starts.
 func (a *App) checkAgent(ctx context.Context, namespace string, spec AgentSpec) error {
 	if err := plainName("name", spec.Name); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (a *App) Agents(ctx context.Context, namespace, after string, limit int) ([
 	}
 }
 
-// UpdateAgent replaces what an agent is.
+// UpdateAgent replaces the definition of an agent.
 func (a *App) UpdateAgent(ctx context.Context, caller Caller, spec AgentSpec, expected int64) (*Agent, error) {
 	if err := a.checkAgent(ctx, caller.Namespace, spec); err != nil {
 		return nil, err

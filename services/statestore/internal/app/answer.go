@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/once"
 )
 
-// answer is what a repeat of a request is told (S6.5): the version of a state that
-// the first one made.
+// answer is the answer to a repeat of a request (S6.5): the version of a state that the
+// first one made.
 type answer struct {
 	// Digest of the request.
 	Digest        string    `json:"digest"`
@@ -24,7 +24,7 @@ type answer struct {
 	By            string    `json:"by"`
 }
 
-// keep is for the batch of a request that has made this version.
+// keep returns the answer for the batch of a request that has made this version.
 func (st *State) keep(request once.Key, owner store.Key) (*store.Idempotency, error) {
 	data, err := json.Marshal(answer{
 		Digest: request.Digest, StateID: st.Key.ID, Version: st.Version, SchemaVersion: st.SchemaVersion,
@@ -61,7 +61,7 @@ func (a *App) replay(ctx context.Context, key store.Key, first answer, data docu
 	return a.under(ctx, &then, first.SchemaVersion), nil
 }
 
-// under says which version of its schema a state conforms to.
+// under describes which version of its schema a state conforms to.
 func (a *App) under(ctx context.Context, st *State, schemaVersion int64) *State {
 	st.SchemaVersion = schemaVersion
 	if schema, err := a.compile(ctx, st.Key.Namespace, st.SchemaName, schemaVersion); err == nil {

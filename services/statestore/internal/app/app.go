@@ -1,6 +1,6 @@
-// Package app holds the state-store's use cases: load, decide in the pure core
-// (packages document and session), commit, answer. It decides nothing itself, and
-// it knows neither gRPC nor a particular store.
+// Package app holds the state-store's use cases: load, decide in the pure core (packages
+// document and session), commit, answer. It makes no decision itself, and it knows
+// neither gRPC nor a particular store.
 package app
 
 import (
@@ -56,7 +56,7 @@ type Config struct {
 	Retention time.Duration
 	// CacheBytes bounds the documents kept in memory; 64 MiB.
 	CacheBytes int
-	// Timers learns how late timers are; nil for nobody.
+	// Timers learns how late timers are; nil if there is none.
 	Timers *sweep.Watch
 }
 
@@ -137,7 +137,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 	return a
 }
 
-// Caches are what it keeps in memory.
+// Caches returns its caches in memory.
 func (a *App) Caches() []snapshot.Use {
 	return []snapshot.Use{
 		a.schemas.UseBytes("state_schemas"), a.states.Use("states"), a.sessions.Use("sessions"),
@@ -179,7 +179,7 @@ func badJSON(field string, problems document.Problems) error {
 	return violations(fault.New(fault.InvalidJSON, "%s: %s", field, first(problems)), "/"+field, problems)
 }
 
-// first is one line for callers that read only the message.
+// first returns one line for callers that read only the message.
 func first(problems document.Problems) string {
 	shown := ""
 	count := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Bounds of what one call finds out about who has written what.
+// Bounds of the search of one call for authors of values.
 const (
 	// mostAuthored is the most values of a document, and mostUndone the most versions that
 	// are gone back.
@@ -83,7 +83,7 @@ func (a *App) authorsOf(ctx context.Context, st *State) (*authors, error) {
 			return nil, err
 		}
 		if change == nil {
-			break // what was written before is not kept
+			break // earlier writes are not kept
 		}
 		left -= open.Cost(trail)
 		all.undo(open, trail, change)
@@ -128,7 +128,7 @@ type undoing struct {
 	trail  document.Trail
 }
 
-// at is the change that made a version; nil when it is not kept.
+// at returns the change that made a version; nil when it is not kept.
 func (p *past) at(ctx context.Context, version int64) (*Change, document.Trail, error) {
 	if _, ok := p.trails[version]; !ok {
 		if err := p.read(ctx, version); err != nil {

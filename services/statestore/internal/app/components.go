@@ -37,7 +37,7 @@ type componentRecord struct {
 	CreatedAt  time.Time       `json:"created_at"`
 	UpdatedAt  time.Time       `json:"updated_at"`
 	CreatedBy  string          `json:"created_by"`
-	// Born is the version at which it was created, which tells it from others of
+	// Born is the version at which it was created, which distinguishes it from others of
 	// its slug.
 	Born int64 `json:"born"`
 	// Key and Digest are those of the request that created it (S6.5).

@@ -79,7 +79,7 @@ type creation struct {
 	rules  *compiled
 }
 
-// rootName is the name of the session that the state is to be of; empty for a new
+// rootName returns the name of the session that the state is to be of; empty for a new
 // one without a name of its own.
 func (c *creation) rootName() string {
 	if c.caller.Session != "" || c.Key == "" {
@@ -108,7 +108,7 @@ func (c *creation) rootSession(ctx context.Context) (*Member, error) {
 	return m, err
 }
 
-// repeated handles a repeat of a request, whatever its schema says by now.
+// repeated handles a repeat of a request, regardless of its present schema.
 func (c *creation) repeated(ctx context.Context) (*State, error) {
 	if c.Key == "" {
 		return nil, nil

@@ -52,7 +52,7 @@ func (a *App) DeleteSession(ctx context.Context, caller Caller, name string, cas
 	return names, nil
 }
 
-// below is a session with all below it, the deepest first.
+// below returns a session with all below it, the deepest first.
 func (a *App) below(ctx context.Context, m *Member) ([]*Member, error) {
 	inside := map[string]bool{m.Key.ID: true}
 	var all []*Member
@@ -86,7 +86,7 @@ func (a *App) below(ctx context.Context, m *Member) ([]*Member, error) {
 }
 
 // removeMember removes one session that has ended. Its names, which live in other shards,
-// are closed before: nobody makes a session of them again.
+// are closed before: they never make a session again.
 func (a *App) removeMember(ctx context.Context, key store.Key) error {
 	return a.contest(ctx, key, "session "+key.ID, func() error {
 		m, err := a.loadMember(ctx, key)

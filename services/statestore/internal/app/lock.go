@@ -33,8 +33,8 @@ func (a *App) Lock(ctx context.Context, caller Caller, id, holder string, ttl ti
 	if key == "" {
 		once = typeid.New(typeid.Event)
 	}
-	// The store gives a holder its own lease anew. Names are not proof: who takes a
-	// lock that is held, under whatever name, must wait.
+	// The store gives a holder its own lease anew. Names are not proof: a caller that
+	// takes a held lock, under any name, must wait.
 	lease, err := a.store.AcquireLease(ctx, of, holder+holderMark+once, ttl)
 	var held *store.HeldError
 	if errors.As(err, &held) {
@@ -49,11 +49,11 @@ func (a *App) Lock(ctx context.Context, caller Caller, id, holder string, ttl ti
 	return lease, nil
 }
 
-// holderMark parts the name of a lock's holder from what makes each taking of it
-// another.
+// holderMark separates the name of a lock's holder from the part that makes each
+// acquisition distinct.
 const holderMark = "\x1f"
 
-// holderName is the name that a lock was taken under.
+// holderName returns the name that a lock was taken under.
 func holderName(holder string) string {
 	name, _, _ := strings.Cut(holder, holderMark)
 	return name
@@ -116,7 +116,7 @@ func fencedFault(id string) *fault.Error {
 	return fault.New(fault.Fenced, "the lock on state %s is no longer held with this fencing token; nothing was changed: take the lock again, read the state, and decide again", id)
 }
 
-// lockedFault says why a fence refused a write.
+// lockedFault describes why a fence refused a write.
 func lockedFault(id string, e *store.FencedError, now time.Time) *fault.Error {
 	if e.Token != store.Unheld {
 		return fencedFault(id)

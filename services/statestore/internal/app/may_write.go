@@ -13,8 +13,8 @@ import (
 )
 
 // restricted refuses a change that touches values which the schema reserves for others
-// (S18.2). guards are what a permission rests on: they must hold when the change is
-// committed.
+// (S18.2). guards are the records that a permission rests on: they must hold when the
+// change is committed.
 func (a *App) restricted(
 	ctx context.Context, e *edit, cur *State, rules *document.Schema, data document.Value,
 ) (guards []store.Check, err error) {
@@ -49,15 +49,15 @@ type writing struct {
 	acting *Member
 
 	looked bool
-	states []standing // of the runs that the acting session drives
+	states []runState // of the runs that the acting session drives
 	guards []store.Check
 }
 
-// standing is the workflow of a run and the state that it is in; none of one that moves no more.
-type standing struct{ workflow, state string }
+// runState is the workflow of a run and the state that it is in; none of one that moves no more.
+type runState struct{ workflow, state string }
 
 // listed reports that a list has the state, of any workflow or of this one.
-func (s standing) listed(list []document.WriterRule) bool {
+func (s runState) listed(list []document.WriterRule) bool {
 	is := func(name string) bool {
 		return slices.Contains(list, document.WriterRule{Kind: document.ByState, Name: name})
 	}
@@ -107,8 +107,8 @@ func (w *writing) human() bool {
 }
 
 // look finds the state of the run that the acting session drives, once. A run is bound to
-// what its session was called when it started, a name or an id: where both are, both count.
-// All records become conditions of the commit where it can have them, and are as of now
+// the name of its session when it started, a name or an id: where both are, both count. All
+// records become conditions of the commit where it can have them, and are as of now
 // elsewhere. A token that is bound to a branch works in that one alone.
 func (w *writing) look(ctx context.Context) error {
 	if w.looked || w.acting == nil {
@@ -132,7 +132,7 @@ func (w *writing) look(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		state := standing{}
+		state := runState{}
 		if run.Version != store.Absent {
 			if state.workflow, state.state, err = ledger.StateIn(run.Data, name, bound, w.caller.Principal.Branch); err != nil {
 				return fault.From(err)
@@ -156,7 +156,7 @@ func (w *writing) record(ctx context.Context, key store.Key) (store.Record, erro
 	return record, nil
 }
 
-// refuse says who may write what was touched, and who asked.
+// refuse names the permitted writers of the touched values, and the caller.
 func (w *writing) refuse(format string, denied []document.Restriction) error {
 	at := denied[0]
 	e := fault.New(fault.NotAWriter, format, place(at.Pointer), whoMay(at.Writers), w.who())

@@ -20,8 +20,8 @@ type Member struct {
 	Key store.Key
 	// ParentHome and RootHome are those of its parent and root.
 	ParentHome, RootHome string
-	// Ends counts how often it has ended: what was begun before an end must not
-	// continue after a resumption.
+	// Ends counts how often it has ended: work begun before an end must not continue
+	// after a resumption.
 	Ends int
 }
 
@@ -54,7 +54,7 @@ func decodeMember(record store.Record) (*Member, error) {
 	return &Member{Session: in.Session, Key: record.Key, ParentHome: in.ParentHome, RootHome: in.RootHome, Ends: in.Ends}, nil
 }
 
-// labels are what sessions can be listed by.
+// labels returns the labels of a session for lists.
 func (m *Member) labels() map[string]string {
 	labels := map[string]string{"root": m.RootID, "status": string(m.Status)}
 	if m.ParentID != "" {
@@ -77,7 +77,7 @@ const (
 	TaskLeased  = "LEASED"
 )
 
-// StatusOf is where a task is.
+// StatusOf returns where a task is.
 func StatusOf(t *session.Task) string {
 	switch {
 	case t.Leased():

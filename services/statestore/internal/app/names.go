@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/typeid"
 )
 
-// plainName refuses names that people could not tell apart or that are not text.
+// plainName refuses names that people could not distinguish or that are not text.
 func plainName(field, name string) error {
 	bad := func(why string) error {
 		return fault.New(fault.InvalidRequest, "%s %q %s", field, clip(name), why).Violate("/"+field, "NAME", why)
@@ -30,7 +30,7 @@ func plainName(field, name string) error {
 	return nil
 }
 
-// ownSessionName refuses what only the server may call a session.
+// ownSessionName refuses names that only the server may give a session.
 func ownSessionName(field, name string) error {
 	if err := plainName(field, name); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Part is what a JSON Pointer names in a state.
+// Part is the value at a JSON Pointer in a state.
 type Part struct {
 	Pointer string
 	Value   document.Value
@@ -148,7 +148,7 @@ func follow(data document.Value, changes []*Change) (document.Value, error) {
 	return data, nil
 }
 
-// onto is the document after a change.
+// onto returns the document after a change.
 func (c *Change) onto(before document.Value) (document.Value, error) {
 	if c.Data != nil {
 		v, problem := document.Parse(c.Data, document.Limits{Bytes: maxRecordBytes})
@@ -176,8 +176,8 @@ func decodeChange(entry store.HistoryEntry) (*Change, error) {
 	return c, nil
 }
 
-// pageBytes ends a page early: documents are up to 1 MiB each, and an answer must
-// stay within what clients take.
+// pageBytes ends a page early: documents are up to 1 MiB each, and an answer must stay
+// within the limits of clients.
 const pageBytes = 2 << 20
 
 // History returns the changes of a state after a version, oldest first, and after

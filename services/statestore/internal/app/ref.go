@@ -38,7 +38,7 @@ type intent struct {
 	version int64 // of the record that it was read from
 }
 
-// same is true for requests for the same session.
+// same reports whether both are requests for the same session.
 func (in *intent) same(other *intent) bool {
 	a, b := *in, *other
 	if a.ID == a.Home && b.ID == b.Home {
@@ -53,7 +53,7 @@ func refKey(namespace, name string) store.Key {
 	return store.Key{Namespace: namespace, Kind: kindRef, ID: name}
 }
 
-// intent reads what a name or an id stands for; nil for nothing.
+// intent reads the intent of a name or an id; nil if there is none.
 func (a *App) intent(ctx context.Context, at store.Key) (*intent, error) {
 	record, err := a.store.Get(ctx, at)
 	if notFound(err) {
@@ -70,7 +70,7 @@ func (a *App) intent(ctx context.Context, at store.Key) (*intent, error) {
 	return in, nil
 }
 
-// refs are the keys that lead to a session: none when its id is its only name.
+// refs returns the keys that lead to a session: none when its id is its only name.
 func (in *intent) refs(namespace string) []store.Key {
 	var keys []store.Key
 	if in.Name != in.Home {
@@ -82,8 +82,7 @@ func (in *intent) refs(namespace string) []store.Key {
 	return keys
 }
 
-// complete makes what an intent says, as far as it is not there yet, and answers
-// the session.
+// complete creates the missing parts of an intent, and returns the session.
 func (a *App) complete(ctx context.Context, namespace string, in *intent) (*Member, error) {
 	key := sessionKey(namespace, in.Home)
 	if m, err := a.cachedMember(ctx, key); fault.ReasonOf(err) != fault.NotFound {

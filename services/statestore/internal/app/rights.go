@@ -10,8 +10,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/principal"
 )
 
-// ownSession is a request for a session as a bound principal means it: a root without a
-// name is its own session.
+// ownSession returns a request for a session as a bound principal means it: a root
+// without a name is its own session.
 func ownSession(caller Caller, req NewSession) NewSession {
 	if req.Parent == "" && req.ID == "" && req.Name == "" {
 		req.Name = caller.Principal.Session
@@ -22,7 +22,7 @@ func ownSession(caller Caller, req NewSession) NewSession {
 // may decides about a session, nil for a root that is not there yet.
 func (a *App) may(ctx context.Context, caller Caller, subject *Member, decide func(authority.SessionScene) *authority.Refusal) error {
 	s := authority.SessionScene{Who: principal.Who(caller.Principal), Subject: subject.authority()}
-	// A caller whose token is bound acts as that session, whatever it says.
+	// A caller whose token is bound always acts as that session.
 	caller.Session = cmp.Or(caller.Principal.Session, caller.Session)
 	if caller.Session != "" && subject != nil {
 		acting, err := a.actor(ctx, caller)
@@ -40,7 +40,7 @@ func (a *App) may(ctx context.Context, caller Caller, subject *Member, decide fu
 	return nil
 }
 
-// author is the caller as the author of what is done to a session.
+// author returns the caller as the author of changes to a session.
 func (a *App) author(ctx context.Context, caller Caller) (*authority.Author, error) {
 	who := principal.Who(caller.Principal)
 	by := &authority.Author{Role: who.Role, Name: who.Name}
@@ -55,7 +55,7 @@ func (a *App) author(ctx context.Context, caller Caller) (*authority.Author, err
 	return by, nil
 }
 
-// authority is what matters of a session to its authority; nil of none.
+// authority returns the part of a session that counts for authority; nil of none.
 func (m *Member) authority() *authority.Session {
 	if m == nil {
 		return nil
@@ -80,8 +80,8 @@ func (a *App) mayTouch(ctx context.Context, caller Caller, m *Member) error {
 	return nil
 }
 
-// mayReopen refuses what takes back the end of a session above m, which is open again once
-// m is.
+// mayReopen refuses an operation that takes back the end of a session above m, which is
+// open again once m is.
 func (a *App) mayReopen(ctx context.Context, caller Caller, m *Member) error {
 	for m.ParentHome != "" {
 		var err error

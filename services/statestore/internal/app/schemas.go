@@ -45,8 +45,8 @@ func schemaRecord(namespace, name string) store.Key {
 	return store.Key{Namespace: namespace, Kind: kindSchema, ID: name}
 }
 
-// RegisterSchema stores a schema as the next version of its name. The content of
-// the latest version again changes nothing and answers created = false.
+// RegisterSchema stores a schema as the next version of its name. The content of the
+// latest version again makes no change and answers created = false.
 func (a *App) RegisterSchema(
 	ctx context.Context, caller Caller, name, description string, src []byte, idempotencyKey string,
 ) (v *Schema, created bool, err error) {
@@ -257,8 +257,8 @@ func (a *App) compile(ctx context.Context, namespace, name string, number int64)
 	}
 	rules, problems := a.compiler.Compile(value)
 	if problems.HasErrors() {
-		// It was valid when it was registered: a validator that has grown stricter
-		// must not guess what the old meaning was.
+		// It was valid when it was registered: a validator that has grown stricter must
+		// not guess the old meaning.
 		return nil, violations(fault.New(fault.InvalidSchema, "schema %q version %d: %s", name, v.Number, first(problems)), "/json_schema", problems)
 	}
 	c := &compiled{Schema: v, rules: rules}

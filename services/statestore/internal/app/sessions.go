@@ -21,7 +21,7 @@ type NewSession struct {
 	ID, Name string
 	// Parent by id or name; empty for a root.
 	Parent string
-	// StateID is what the session must share; empty for whatever it does.
+	// StateID is the state that the session must share; empty for any.
 	StateID     string
 	Skip        bool
 	AcceptEarly bool
@@ -30,7 +30,7 @@ type NewSession struct {
 	Labels     map[string]string
 	// StateRef is a component, by slug or id; that of the agent by default.
 	StateRef string
-	// Agent is what it starts from (S15.10); empty for nothing.
+	// Agent is the agent that it starts from (S15.10); empty if there is none.
 	Agent   string
 	Subject string
 	Prompt  string
@@ -114,8 +114,8 @@ func (r *NewSession) check() error {
 	return nil
 }
 
-// parentOf returns the parent of a session to be, nil for a root, and refuses what
-// the caller may not.
+// parentOf returns the parent of a session to be, nil for a root, and refuses a parent
+// that the caller may not have.
 func (a *App) parentOf(ctx context.Context, caller Caller, req NewSession) (*Member, error) {
 	foreign := fault.New(fault.PermissionDenied, "workflow_state_id %q is not the state of the parent session; leave it out to share the parent's state", clip(req.StateID))
 	if req.Parent == "" {
@@ -151,7 +151,7 @@ func (a *App) above(ctx context.Context, caller Caller, req NewSession) (*Member
 	if _, err := a.Member(ctx, caller.Namespace, own); fault.ReasonOf(err) != fault.NotFound {
 		return nil, err
 	}
-	caller.Session, caller.Principal.Session = "", "" // which is not there yet, and touches nothing else
+	caller.Session, caller.Principal.Session = "", "" // which is not there yet, and does not touch others
 	if req.Parent = caller.Principal.Parent; req.Parent != "" {
 		return a.parentOf(ctx, caller, req)
 	}
@@ -274,8 +274,8 @@ func (a *App) Sessions(ctx context.Context, caller Caller, q SessionQuery) ([]*M
 	return members, page.Next, nil
 }
 
-// StopSession says that a session's agent has stopped, and answers what it must be
-// told before it may (S11.2).
+// StopSession records that a session's agent has stopped, and returns the prompt that it
+// must get before it may (S11.2).
 func (a *App) StopSession(ctx context.Context, caller Caller, name string, cmd session.Stop, key string) (*Member, string, error) {
 	m, err := a.Session(ctx, caller, name)
 	if err != nil {
@@ -335,8 +335,8 @@ func (a *App) Result(ctx context.Context, caller Caller, name string) (*Member, 
 	return m, err
 }
 
-// ResumeSession says that a session's agent works again, or with a prompt has a
-// runner resume it.
+// ResumeSession records that a session's agent works again, or with a prompt has a runner
+// resume it.
 func (a *App) ResumeSession(ctx context.Context, caller Caller, name, prompt, key string) (*Member, error) {
 	m, err := a.Session(ctx, caller, name)
 	if err != nil {
@@ -346,7 +346,8 @@ func (a *App) ResumeSession(ctx context.Context, caller Caller, name, prompt, ke
 		return nil, err
 	}
 	return a.step(ctx, caller, m.Key, once.Of(key, "resume", prompt).By(caller.Principal), func(m *Member, c session.Clock) (session.Result, error) {
-		// Somebody may have ended it since: it is decided on the session that is changed.
+		// Another caller may have ended it since: it is decided on the session that is
+		// changed.
 		err := a.may(ctx, caller, m, authority.SessionScene.MayResume)
 		if err == nil && m.Status == session.Ended {
 			err = a.mayReopen(ctx, caller, m)

@@ -34,7 +34,7 @@ type State struct {
 	// changes since lead to this one; Since is how many bytes their patches have.
 	Base  int64
 	Since int
-	// Lock is who holds the lease on it, where that was looked up; nil for nobody.
+	// Lock is who holds the lease on it, where that was looked up; nil if there is none.
 	Lock *store.Lease
 }
 
@@ -62,9 +62,9 @@ const (
 	Migrated = "migrated"
 )
 
-// snapshotEvery is how many versions apart whole documents are kept in the history,
-// so that any version can be read from at most that many entries. snapshotBytes is how
-// much their patches may have before, whatever the size of the document.
+// snapshotEvery is how many versions apart whole documents are kept in the history, so
+// that any version can be read from at most that many entries. snapshotBytes is how much
+// their patches may have before, regardless of the size of the document.
 const (
 	snapshotEvery = 64
 	snapshotBytes = 16 << 10
@@ -108,7 +108,7 @@ func (st *State) encode() []byte {
 	return w.Bytes()
 }
 
-// decodeState reads what encode wrote: a state without its document.
+// decodeState reads the output of encode: a state without its document.
 func decodeState(record store.Record) (*State, error) {
 	var in struct {
 		SchemaName    string    `json:"schema_name"`
@@ -247,8 +247,7 @@ func (a *App) onState(ctx context.Context, caller Caller, id string, do func(act
 	return attempt(now)
 }
 
-// mayRead refuses a session that may not read a state (S10.9). What was granted is
-// looked up as it is now.
+// mayRead refuses a session that may not read a state (S10.9). Present grants count.
 func (a *App) mayRead(ctx context.Context, acting *Member, st *State) error {
 	if acting == nil || acting.SameTree(st.RootID) {
 		return nil
@@ -280,8 +279,8 @@ func mayWrite(acting *Member, st *State) error {
 	return nil
 }
 
-// SizeWarning is what to tell of a state from 80 % of the limit of its size on; empty before
-// (S15.11).
+// SizeWarning returns the warning about a state from 80 % of the limit of its size on; empty
+// before (S15.11).
 func (a *App) SizeWarning(st *State) string {
 	limit := a.cfg.MaxStateBytes
 	if st.Bytes < limit/5*4 {

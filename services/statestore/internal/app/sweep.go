@@ -22,16 +22,16 @@ const sweepPage = 32
 // swept are the kinds of records whose timers are fired here.
 var swept = []string{KindSession, KindState, kindExecution}
 
-// system is who acts when time has passed.
+// system returns the actor when time has passed.
 func system(namespace string) Caller {
 	return Caller{Namespace: namespace, Principal: auth.Principal{Name: "interlock", Role: auth.Operator}}
 }
 
-// Sweep fires timers until ctx ends: tasks that become ready, leases that lapse,
-// attempts that take too long, what ended sessions leave behind.
+// Sweep fires timers until ctx ends: tasks that become ready, leases that lapse, attempts
+// that take too long, remains of ended sessions.
 func (a *App) Sweep(ctx context.Context) { a.sweeper().Run(ctx) }
 
-// SweepOnce fires what is due now.
+// SweepOnce fires due timers.
 func (a *App) SweepOnce(ctx context.Context) { a.sweeper().Once(ctx) }
 
 func (a *App) sweeper() *sweep.Sweeper {
@@ -41,7 +41,7 @@ func (a *App) sweeper() *sweep.Sweeper {
 	}
 }
 
-// fire does what a timer of a swept kind is for.
+// fire carries out a timer of a swept kind.
 func (a *App) fire(ctx context.Context, timer store.Timer) error {
 	switch timer.Key.Kind {
 	case KindSession:

@@ -17,14 +17,14 @@ import (
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
-// anyTask is what runners wait for: some task has become ready.
+// anyTask is the record that runners wait for: some task has become ready.
 var anyTask = store.Key{Kind: "task"}
 
 // Task is one piece of work for a runner, with the session that it is for.
 type Task struct {
 	*session.Task
 	Member *Member
-	// Prompt is what to tell the agent, as things stood when the task was given, and Instructions
+	// Prompt is the text for the agent, as of the time when the task was given, and Instructions
 	// those of the agent that the session was started from.
 	Prompt, Instructions string
 	// Execution is the use of the component that the session refers to; nil for
@@ -40,7 +40,7 @@ type Runner struct {
 	MaxInFlight int
 }
 
-// fits is true for a runner that has all labels of a session.
+// fits reports whether a runner has all labels of a session.
 func (r Runner) fits(m *Member) bool {
 	for name, value := range m.Labels {
 		if got, ok := r.Labels[name]; !ok || got != value {
@@ -63,7 +63,7 @@ func (a *App) Lease(ctx context.Context, caller Caller, r Runner, send func(*Tas
 	defer stop()
 	ticker := time.NewTicker(pollTasks)
 	defer ticker.Stop()
-	held := map[store.Key]int64{} // what this runner has, by the lease's token
+	held := map[store.Key]int64{} // the tasks of this runner, by the lease's token
 	for {
 		if err := a.stillHeld(ctx, held); err != nil {
 			return err
@@ -136,7 +136,7 @@ func (a *App) giveReady(ctx context.Context, caller Caller, r Runner, held map[s
 	return nil
 }
 
-// storeFails is true for errors that are no fault of a request.
+// storeFails reports an error that is not the fault of a request.
 func storeFails(err error) bool {
 	switch fault.ReasonOf(err) {
 	case fault.Unavailable, fault.CommitUncertain, fault.DeadlineExceeded, fault.Cancelled:
@@ -191,7 +191,7 @@ func (a *App) withdraw(ctx context.Context, caller Caller, at store.Key) error {
 	return err
 }
 
-// promptOf is what an agent is told by the task that its session is to have next.
+// promptOf returns the text for an agent in the task that its session is to have next.
 func (a *App) promptOf(ctx context.Context, m *Member, next *session.Session) (string, error) {
 	switch next.Task.Kind {
 	case session.KindStateUpdate:
@@ -203,8 +203,8 @@ func (a *App) promptOf(ctx context.Context, m *Member, next *session.Session) (s
 	}
 }
 
-// instructionsOf are the instructions of the agent that a session was started from, filled in as a
-// prompt is; empty for none, and of an agent that was deleted.
+// instructionsOf returns the instructions of the agent that a session was started from, filled in
+// as a prompt is; empty for none, and of an agent that was deleted.
 func (a *App) instructionsOf(ctx context.Context, m *Member) (string, error) {
 	if m.Agent == "" {
 		return "", nil
@@ -240,7 +240,8 @@ func (a *App) filled(ctx context.Context, m *Member, prompt string) (string, err
 	}), nil
 }
 
-// referred is what a reference in a session's prompt stands for; missing for nothing.
+// referred returns the value of a reference in a session's prompt; missing if there is
+// none.
 func (a *App) referred(ctx context.Context, caller Caller, m *Member, r placeholder.Reference) (document.Value, error) {
 	switch {
 	case r.Kind == placeholder.State && m.StateID != "":
@@ -262,7 +263,7 @@ func (a *App) referred(ctx context.Context, caller Caller, m *Member, r placehol
 	}
 }
 
-// nothingToUpdate is what an agent is told whose state was deleted just after it was
+// nothingToUpdate is the text for an agent whose state was deleted just after it was
 // asked to update it.
 const nothingToUpdate = "The workflow state was deleted: there is nothing to update. You may stop.\n"
 
@@ -309,7 +310,7 @@ func (a *App) FailTask(ctx context.Context, caller Caller, id string, token int6
 	})
 }
 
-// onTask applies what the holder of a task says.
+// onTask applies a report of the holder of a task.
 func (a *App) onTask(ctx context.Context, caller Caller, id string, decide func(*Member, session.Clock) session.Result) (*Member, error) {
 	m, done, err := a.taskOwner(ctx, caller.Namespace, id)
 	if err != nil || done {

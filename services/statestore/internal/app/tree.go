@@ -23,7 +23,7 @@ type tree struct {
 	now []*Member
 	// tasks: there are others for runners to do than before.
 	tasks bool
-	// ends is what the engine is told of each session.
+	// ends has the notices to the engine, by session.
 	ends map[store.Key]sessionend.Word
 }
 
@@ -43,7 +43,7 @@ func (t *tree) memberNow(ctx context.Context, key store.Key) (*Member, error) {
 	return t.a.loadMember(ctx, key)
 }
 
-// apply takes a result over, and does what it means for the parent.
+// apply takes a result over, and carries out its consequences for the parent.
 func (t *tree) apply(ctx context.Context, m *Member, r session.Result) error {
 	if !r.Changed {
 		return nil
@@ -88,8 +88,8 @@ func (t *tree) apply(ctx context.Context, m *Member, r session.Result) error {
 	return nil
 }
 
-// ended removes what was kept for a session alone, and sets when the state of a root
-// goes (S10.8, S12.3).
+// ended removes the data of a session alone, and sets when the state of a root goes
+// (S10.8, S12.3).
 func (t *tree) ended(m *Member) {
 	m = t.touch(m, m.Cleaned(t.clock).Session)
 	m.Ends++
@@ -144,8 +144,8 @@ func (t *tree) puts() error {
 	return nil
 }
 
-// commit stores the change. Nothing touched is nothing to store. The error is a fault,
-// or a lost race.
+// commit stores the change. Without changes it does not write. The error is a fault, or a
+// lost race.
 func (t *tree) commit(ctx context.Context) (store.Result, error) {
 	if err := t.puts(); err != nil {
 		return store.Result{}, err
@@ -163,8 +163,8 @@ func (t *tree) commit(ctx context.Context) (store.Result, error) {
 	return result, nil
 }
 
-// committed remembers what was stored, and wakes runners: there is something to do,
-// or one of them has less to do.
+// committed caches the stored records, and wakes runners: there is a new task, or one of
+// them has less to do.
 func (t *tree) committed() {
 	for _, m := range t.now {
 		t.a.rememberMember(m)
@@ -181,7 +181,7 @@ func (a *App) contest(ctx context.Context, of store.Key, what string, try func()
 }
 
 // step applies one command to one session and commits it, again from the start when
-// somebody else was faster. It answers the session afterwards; key, when not empty,
+// another caller was faster. It returns the session afterwards; key, when not empty,
 // makes the request happen once.
 func (a *App) step(ctx context.Context, caller Caller, at store.Key, key once.Key, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
 	var m *Member

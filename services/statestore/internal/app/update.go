@@ -27,7 +27,7 @@ type Update struct {
 	Key           string
 }
 
-// once tells requests with the same idempotency key apart.
+// once distinguishes requests with the same idempotency key.
 func (u *Update) once(caller Caller) once.Key {
 	if u.Key == "" {
 		return once.Key{}
@@ -41,7 +41,7 @@ func (u *Update) once(caller Caller) once.Key {
 	return once.Key{Name: "update " + u.Key, Digest: hex.EncodeToString(h.Sum(nil))}.By(caller.Principal)
 }
 
-// edit is an Update that has been read: what it does to a document.
+// edit is an Update that has been read: its effect on a document.
 type edit struct {
 	Update
 	caller Caller
@@ -53,7 +53,7 @@ type edit struct {
 	merge document.Value
 	// target is the schema that a migration leads to.
 	target *compiled
-	// guards are what a permission to write rests on: see restricted.
+	// guards are the records that a permission to write rests on: see restricted.
 	guards []store.Check
 
 	done chan outcome // receives once
@@ -62,7 +62,7 @@ type edit struct {
 	leave func()
 }
 
-// size is how many bytes a request brings.
+// size returns how many bytes a request brings.
 func (e *edit) size() int { return len(e.Data) + len(e.Patch) + len(e.Merge) }
 
 type outcome struct {
@@ -70,8 +70,8 @@ type outcome struct {
 	err   error
 }
 
-// Update changes a state and answers it at its new version. Changes of concurrent
-// writers apply one after the other on what the document is then (S10.3).
+// Update changes a state and returns it at its new version. Changes of concurrent writers
+// apply one after the other to the document as it is then (S10.3).
 func (a *App) Update(ctx context.Context, caller Caller, u Update) (*State, error) {
 	var st *State
 	err := a.onState(ctx, caller, u.StateID, func(acting *Member, key store.Key) (err error) {
@@ -114,7 +114,7 @@ func (a *App) updateAs(ctx context.Context, caller Caller, acting *Member, key s
 	}
 }
 
-// read parses what a request brings.
+// read parses a request.
 func (a *App) read(ctx context.Context, caller Caller, acting *Member, key store.Key, u Update) (*edit, error) {
 	e := &edit{Update: u, caller: caller, acting: acting, once: u.once(caller), done: make(chan outcome, 1)}
 	limits := document.Limits{Bytes: a.cfg.MaxStateBytes}
@@ -168,8 +168,8 @@ func (a *App) replayed(ctx context.Context, key store.Key, e *edit, stored []byt
 	return a.replay(ctx, key, first, document.Value{})
 }
 
-// apply decides what an edit makes of a state, under its schema, once permit has nothing
-// against the document that comes of it.
+// apply applies an edit to a state, under its schema, once permit accepts the resulting
+// document.
 func (e *edit) apply(
 	cur *State, rules *document.Schema, most int, permit func(document.Value) error,
 ) (State, json.RawMessage, []string, error) {
@@ -236,7 +236,7 @@ func (e *edit) change(cur *State, most int) (document.Value, *document.Patch, er
 	}
 }
 
-// patchReason is what a patch that does not apply is refused with.
+// patchReason returns the reason for refusing a patch that does not apply.
 func patchReason(code document.Code) fault.Reason {
 	if code == document.CodePatchTooLarge {
 		return fault.TooLarge

@@ -29,7 +29,7 @@ type kept struct {
 	Values  json.RawMessage `json:"values"`
 	Unset   []string        `json:"unset,omitempty"`
 	Version int64           `json:"version"`
-	// Born tells the component: the values of one that was deleted are out of reach
+	// Born identifies the component: the values of one that was deleted are out of reach
 	// for the next of its slug.
 	Born int64 `json:"born"`
 }
@@ -74,7 +74,7 @@ func (a *App) valuesOf(ctx context.Context, caller Caller, begun executionRecord
 	return v, v.locate(caller)
 }
 
-// locate decides where values are kept, and refuses what cannot be.
+// locate decides where values are kept, and refuses invalid places.
 func (v *values) locate(caller Caller) error {
 	switch v.component.Persistence {
 	case document.PersistSession:
@@ -110,8 +110,8 @@ func sessionValuesKey(m *Member) store.Key {
 	return store.Key{Namespace: m.Key.Namespace, Kind: kindSessionValues, ID: m.Key.ID}
 }
 
-// read returns what is kept, and the version of its record. Nothing kept is version
-// 0 of the values.
+// read returns the stored values, and the version of their record. Missing ones are
+// version 0 of the values.
 func (v *values) read(ctx context.Context) (mine kept, all map[string]kept, version int64, err error) {
 	all = map[string]kept{}
 	if v.component.Persistence == document.PersistNone {
@@ -133,8 +133,8 @@ func (v *values) read(ctx context.Context) (mine kept, all map[string]kept, vers
 	return mine, all, record.Version, nil
 }
 
-// instance is what is kept as the component's definition has it now: fields that it
-// no longer declares are gone, new ones begin as for a new instance.
+// instance returns the stored values in the form of the component's present definition:
+// fields that it no longer declares are gone, new ones begin as for a new instance.
 func (v *values) instance(mine kept) (document.Instance, error) {
 	fresh := v.component.Start()
 	if mine.Version == 0 {
@@ -192,8 +192,8 @@ func (v *values) answer(now document.Instance, version int64) *Execution {
 	return ex
 }
 
-// goesOn refuses the end of an execution whose values are not those that it began
-// with, whatever their version.
+// goesOn refuses the end of an execution whose values are not those that it began with,
+// regardless of their version.
 func (v *values) goesOn(begun executionRecord) error {
 	switch {
 	case begun.Persistence != v.component.Persistence || begun.Born != v.component.record.Born:
@@ -212,7 +212,7 @@ func (v *values) usable() error {
 	return nil
 }
 
-// commit is one attempt to end an execution.
+// commit makes one attempt to end an execution.
 func (v *values) commit(ctx context.Context, caller Caller, record store.Record, begun executionRecord, out Outcome) (*Execution, error) {
 	if err := v.usable(); err != nil {
 		return nil, err

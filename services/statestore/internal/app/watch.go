@@ -32,7 +32,7 @@ func (a *App) Watch(ctx context.Context, caller Caller, id string, after int64, 
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
 	for {
-		// What the caller may read can change at any time.
+		// The rights of the caller can change at any time.
 		st, err := a.readable(ctx, caller, id)
 		if fault.ReasonOf(err) == fault.NotFound {
 			return send(id, nil)

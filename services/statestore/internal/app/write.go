@@ -17,10 +17,10 @@ import (
 // writeTimeout bounds the commit of edits.
 const writeTimeout = 30 * time.Second
 
-// writeGroup commits edits of one state and tells each its outcome.
+// writeGroup commits edits of one state and reports to each its outcome.
 func (a *App) writeGroup(key store.Key, group []*edit) {
-	defer a.survive(group)
-	// What the edits were decided by is of the same era of the store, as long as this is not over.
+	defer a.recoverGroup(group)
+	// The facts behind the edits are of the same era of the store, as long as this is not over.
 	ctx, cancel := context.WithTimeout(group[0].work, writeTimeout)
 	defer cancel()
 	fresh := false
@@ -43,8 +43,8 @@ func (a *App) writeGroup(key store.Key, group []*edit) {
 	}
 }
 
-// survive keeps one bad edit from ending the process: this is nobody's handler.
-func (a *App) survive(group []*edit) {
+// recoverGroup keeps one bad edit from ending the process: no handler is around it.
+func (a *App) recoverGroup(group []*edit) {
 	cause := recover()
 	if cause == nil {
 		return
@@ -94,15 +94,15 @@ type write struct {
 	tree     *tree
 }
 
-// try commits the edits, or refuses them. It returns those that have no outcome yet,
-// with a lost race as long as they may come out otherwise by what is stored now.
+// try commits the edits, or refuses them. It returns those that have no outcome yet, with
+// a lost race as long as they may come out otherwise by the present records.
 func (w *write) try(ctx context.Context, fresh bool) (rest []*edit, err error) {
 	if err := w.decide(ctx); err != nil {
 		return w.group, err
 	}
 	if len(w.accepted) == 0 {
 		if !fresh {
-			return w.group, store.ErrConflict // what was refused may rest on an old version
+			return w.group, store.ErrConflict // the refusals may rest on an old version
 		}
 		w.answer()
 		return nil, nil
@@ -112,7 +112,7 @@ func (w *write) try(ctx context.Context, fresh bool) (rest []*edit, err error) {
 	case retry.Lost(err):
 		return w.group, err
 	case errors.Is(err, store.ErrFenced) && !fresh && len(w.refused) > 0:
-		return w.group, store.ErrConflict // the lock refuses the rest; but what was refused may rest on an old version
+		return w.group, store.ErrConflict // the lock refuses the rest; but refusals may rest on an old version
 	case err != nil:
 		w.fail(err)
 		return nil, nil
@@ -127,7 +127,7 @@ func (w *write) try(ctx context.Context, fresh bool) (rest []*edit, err error) {
 	}
 }
 
-// decide applies the edits in their order, each to what those before have made.
+// decide applies the edits in their order, each to the result of those before.
 func (w *write) decide(ctx context.Context) error {
 	w.after = w.before
 	w.refused = map[*edit]error{}
@@ -176,14 +176,14 @@ func (w *write) edit(ctx context.Context, e *edit, rules **compiled) error {
 	if err != nil {
 		return fault.From(err)
 	}
-	// A patch that writes nothing is no report.
+	// A patch without writes is not a report.
 	if e.patch == nil || len(touched) > 0 {
 		if err := w.acted(ctx, e); err != nil {
 			return err
 		}
 	}
 	if e.target != nil {
-		*rules = e.target // for the edits after it: not before nothing can refuse this one
+		*rules = e.target // for the edits after it: only once this one cannot be refused
 	}
 	w.after = &next
 	w.accepted = append(w.accepted, e)
@@ -196,7 +196,7 @@ func (w *write) edit(ctx context.Context, e *edit, rules **compiled) error {
 	return err
 }
 
-// permit decides whether an edit may write what it does (S18.2), by the schema and, in a
+// permit decides whether an edit may make its writes (S18.2), by the schema and, in a
 // migration, by the one that it leads to.
 func (w *write) permit(ctx context.Context, e *edit, cur *State, rules *document.Schema, data document.Value) (err error) {
 	if e.guards, err = w.a.restricted(ctx, e, cur, rules, data); err != nil || e.target == nil {
@@ -210,7 +210,7 @@ func (w *write) permit(ctx context.Context, e *edit, cur *State, rules *document
 	return err
 }
 
-// acted tells the session that acts of its update, in the same commit (S11.2).
+// acted notifies the session that acts of its update, in the same commit (S11.2).
 func (w *write) acted(ctx context.Context, e *edit) error {
 	if e.acting == nil {
 		return nil
@@ -233,7 +233,7 @@ func (t *tree) memberOr(given *Member) *Member {
 	return given
 }
 
-// commit stores what was accepted, as that many versions.
+// commit stores the accepted edits, as that many versions.
 func (w *write) commit(ctx context.Context) (store.Result, error) {
 	last := len(w.entries) - 1
 	w.batch.Puts = []store.Put{{
@@ -261,8 +261,8 @@ func (w *write) commit(ctx context.Context) (store.Result, error) {
 }
 
 // checks demand that the sessions that act are as they were when it was decided, of
-// refused edits too. Those of other trees are refused whatever they are like, and live
-// in other shards.
+// refused edits too. Those of other trees are refused in any case, and live in other
+// shards.
 func (w *write) checks() []store.Check {
 	var checks []store.Check
 	seen := map[store.Key]bool{}
@@ -286,8 +286,8 @@ func (w *write) checks() []store.Check {
 	return checks
 }
 
-// within are those conditions that a commit of a record can have: of its shard, and of all
-// where the store spans shards. What others say was read just now.
+// within returns those conditions that a commit of a record can have: of its shard, and of
+// all where the store spans shards. The others were read just now.
 func (a *App) within(key store.Key, checks []store.Check) []store.Check {
 	if a.store.Spans() {
 		return checks
@@ -296,9 +296,9 @@ func (a *App) within(key store.Key, checks []store.Check) []store.Check {
 	return slices.DeleteFunc(slices.Clone(checks), func(c store.Check) bool { return c.Key.Shard(shards) != key.Shard(shards) })
 }
 
-// forgotten is through which version history is dropped when a state goes from one
-// version to another, 0 for none: whole stretches, so that what is kept begins with
-// a whole document.
+// forgotten returns the version through which history is dropped when a state goes from
+// one version to another, 0 for none: whole stretches, so that the rest begins with a
+// whole document.
 func (a *App) forgotten(from, to int64) int64 {
 	keep := a.cfg.HistoryVersions
 	boundary := func(version int64) int64 {
@@ -313,7 +313,7 @@ func (a *App) forgotten(from, to int64) int64 {
 	return 0
 }
 
-// answer tells each edit its outcome.
+// answer sends each edit its outcome.
 func (w *write) answer() {
 	for i, e := range w.accepted {
 		e.done <- outcome{state: w.states[i]}
@@ -323,7 +323,7 @@ func (w *write) answer() {
 	}
 }
 
-// fail tells all edits why nothing was committed.
+// fail sends all edits the error of the commit.
 func (w *write) fail(err error) {
 	answer := fault.From(err)
 	var fenced *store.FencedError

@@ -17,9 +17,9 @@ const (
 	editWeight = 8
 )
 
-// writers applies the edits of each state one after the other, and lets those that
-// arrive while a commit is in flight share the next one. So a state that everybody
-// writes costs one commit for many versions, and first come is first served.
+// writers applies the edits of each state one after the other, and lets those that arrive
+// while a commit is in flight share the next one. So a state that many write costs one
+// commit for many versions, and first come is first served.
 type writers struct {
 	mu     sync.Mutex
 	queues map[store.Key]*queue
@@ -28,8 +28,7 @@ type writers struct {
 
 type queue struct{ waiting []*edit }
 
-// add queues an edit; its outcome comes on its channel. It refuses what there is no
-// room for.
+// add queues an edit; its outcome comes on its channel. It refuses edits without room.
 func (w *writers) add(a *App, key store.Key, e *edit) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package rpc translates between the state-store's contracts and its use cases,
-// and does nothing else.
+// Package rpc translates between the state-store's contracts and its use cases, and has
+// no other task.
 package rpc
 
 import (
@@ -23,7 +23,7 @@ type Schemas struct {
 	App *app.App
 }
 
-// caller is who calls, and the session that acts for them.
+// caller returns the caller, and the session that acts for them.
 func caller(ctx context.Context, session string) app.Caller {
 	principal, _ := auth.FromContext(ctx)
 	return app.Caller{Namespace: rpc.Namespace(ctx), Principal: principal, Session: session}

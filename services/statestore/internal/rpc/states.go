@@ -71,7 +71,7 @@ func (s *States) UpdateState(ctx context.Context, req *statev1.UpdateStateReques
 	u := app.Update{
 		StateID: req.GetStateId(), Expected: req.GetExpectedVersion(), Token: req.GetFencingToken(), Key: req.GetIdempotencyKey(),
 	}
-	// Nothing at all is still the change that was meant, and not JSON.
+	// An empty text is still the change that was meant, and not JSON.
 	switch change := req.GetChange().(type) {
 	case *statev1.UpdateStateRequest_Data:
 		u.Data = given(change.Data)
@@ -87,7 +87,7 @@ func (s *States) UpdateState(ctx context.Context, req *statev1.UpdateStateReques
 	return &statev1.UpdateStateResponse{State: s.state(st, req.GetWithData())}, nil
 }
 
-// given keeps what is empty from looking like what was left out.
+// given keeps empty text from looking like a missing one.
 func given(text []byte) []byte {
 	if text == nil {
 		return []byte{}
@@ -177,7 +177,7 @@ func (s *States) WatchState(req *statev1.WatchStateRequest, stream grpc.ServerSt
 	})
 }
 
-// state is a state as it is answered, with a warning where it has become large.
+// state returns a state as it is answered, with a warning where it has become large.
 func (s *States) state(st *app.State, data bool) *statev1.State {
 	out := stateProto(st, data)
 	out.Warning = s.App.SizeWarning(st)

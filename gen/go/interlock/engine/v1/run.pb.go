@@ -926,7 +926,9 @@ type Evidence struct {
 	// What is missing and how to get it, in words; empty when it is held.
 	Missing string `protobuf:"bytes,5,opt,name=missing,proto3" json:"missing,omitempty"`
 	// What it takes, in words.
-	Needs         string `protobuf:"bytes,6,opt,name=needs,proto3" json:"needs,omitempty"`
+	Needs string `protobuf:"bytes,6,opt,name=needs,proto3" json:"needs,omitempty"`
+	// Digest of the files that it was witnessed on, tree:sha256:...; empty when it is not bound to them.
+	Tree          string `protobuf:"bytes,7,opt,name=tree,proto3" json:"tree,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -999,6 +1001,13 @@ func (x *Evidence) GetMissing() string {
 func (x *Evidence) GetNeeds() string {
 	if x != nil {
 		return x.Needs
+	}
+	return ""
+}
+
+func (x *Evidence) GetTree() string {
+	if x != nil {
+		return x.Tree
 	}
 	return ""
 }
@@ -1108,6 +1117,9 @@ type Run struct {
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Root that file patterns are relative to; empty for none.
 	Workspace string `protobuf:"bytes,5,opt,name=workspace,proto3" json:"workspace,omitempty"`
+	// True when the agent itself has named the workspace, and no one else has given its session one: a
+	// command whose folder is known is no evidence then (S14.7).
+	WorkspaceClaimed bool `protobuf:"varint,29,opt,name=workspace_claimed,json=workspaceClaimed,proto3" json:"workspace_claimed,omitempty"`
 	// The run that invoked it; empty for none.
 	ParentRunId string `protobuf:"bytes,6,opt,name=parent_run_id,json=parentRunId,proto3" json:"parent_run_id,omitempty"`
 	// The outermost of the runs that wait for each other down to this one: run_id
@@ -1223,6 +1235,13 @@ func (x *Run) GetWorkspace() string {
 		return x.Workspace
 	}
 	return ""
+}
+
+func (x *Run) GetWorkspaceClaimed() bool {
+	if x != nil {
+		return x.WorkspaceClaimed
+	}
+	return false
 }
 
 func (x *Run) GetParentRunId() string {
@@ -2708,7 +2727,12 @@ type ToolResult struct {
 	// Counts the results of a run, from 1.
 	Number int64 `protobuf:"varint,6,opt,name=number,proto3" json:"number,omitempty"`
 	// Names of the evidence that the result has given (S14).
-	Evidence      []string `protobuf:"bytes,7,rep,name=evidence,proto3" json:"evidence,omitempty"`
+	Evidence []string `protobuf:"bytes,7,rep,name=evidence,proto3" json:"evidence,omitempty"`
+	// Digest of the files that the command ran on, tree:sha256:...; empty when it is not known, or they
+	// have changed in the meantime.
+	Tree string `protobuf:"bytes,8,opt,name=tree,proto3" json:"tree,omitempty"`
+	// Digest of what the jail has witnessed of the command, sha256:...; empty for no jail.
+	Witness       string `protobuf:"bytes,9,opt,name=witness,proto3" json:"witness,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2792,6 +2816,20 @@ func (x *ToolResult) GetEvidence() []string {
 	return nil
 }
 
+func (x *ToolResult) GetTree() string {
+	if x != nil {
+		return x.Tree
+	}
+	return ""
+}
+
+func (x *ToolResult) GetWitness() string {
+	if x != nil {
+		return x.Witness
+	}
+	return ""
+}
+
 var File_interlock_engine_v1_run_proto protoreflect.FileDescriptor
 
 const file_interlock_engine_v1_run_proto_rawDesc = "" +
@@ -2811,28 +2849,30 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x06actual\x18\x05 \x01(\fR\x06actual\x12\x16\n" +
 	"\x06passed\x18\x06 \x01(\bR\x06passed\x12\x12\n" +
 	"\x04code\x18\a \x01(\tR\x04code\x12\x18\n" +
-	"\amessage\x18\b \x01(\tR\amessage\"\xb1\x01\n" +
+	"\amessage\x18\b \x01(\tR\amessage\"\xc5\x01\n" +
 	"\bEvidence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04held\x18\x02 \x01(\bR\x04held\x120\n" +
 	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1b\n" +
 	"\tvoided_by\x18\x04 \x01(\tR\bvoidedBy\x12\x18\n" +
 	"\amissing\x18\x05 \x01(\tR\amissing\x12\x14\n" +
-	"\x05needs\x18\x06 \x01(\tR\x05needs\"\xa9\x02\n" +
+	"\x05needs\x18\x06 \x01(\tR\x05needs\x12\x12\n" +
+	"\x04tree\x18\a \x01(\tR\x04tree\"\xa9\x02\n" +
 	"\tRejection\x126\n" +
 	"\x04code\x18\x01 \x01(\x0e2\".interlock.engine.v1.RejectionCodeR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x128\n" +
 	"\x06guards\x18\x03 \x03(\v2 .interlock.engine.v1.GuardResultR\x06guards\x12B\n" +
 	"\flegal_events\x18\x04 \x03(\v2\x1f.interlock.engine.v1.LegalEventR\vlegalEvents\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\tR\x05state\x126\n" +
-	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\xfd\b\n" +
+	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\xaa\t\n" +
 	"\x03Run\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12)\n" +
 	"\x10workflow_version\x18\x03 \x01(\x03R\x0fworkflowVersion\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x04 \x01(\tR\tsessionId\x12\x1c\n" +
-	"\tworkspace\x18\x05 \x01(\tR\tworkspace\x12\"\n" +
+	"\tworkspace\x18\x05 \x01(\tR\tworkspace\x12+\n" +
+	"\x11workspace_claimed\x18\x1d \x01(\bR\x10workspaceClaimed\x12\"\n" +
 	"\rparent_run_id\x18\x06 \x01(\tR\vparentRunId\x12\x1e\n" +
 	"\vroot_run_id\x18\a \x01(\tR\trootRunId\x129\n" +
 	"\n" +
@@ -2981,7 +3021,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\tconflicts\x18\x05 \x03(\tR\tconflicts\"^\n" +
 	"\rBranchOutcome\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
-	"\x06status\x18\x02 \x01(\x0e2!.interlock.engine.v1.BranchStatusR\x06status\"\xb3\x01\n" +
+	"\x06status\x18\x02 \x01(\x0e2!.interlock.engine.v1.BranchStatusR\x06status\"\xe1\x01\n" +
 	"\n" +
 	"ToolResult\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
@@ -2990,7 +3030,9 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x06output\x18\x04 \x01(\fR\x06output\x12\x1c\n" +
 	"\ttruncated\x18\x05 \x01(\bR\ttruncated\x12\x16\n" +
 	"\x06number\x18\x06 \x01(\x03R\x06number\x12\x1a\n" +
-	"\bevidence\x18\a \x03(\tR\bevidence*\x88\x02\n" +
+	"\bevidence\x18\a \x03(\tR\bevidence\x12\x12\n" +
+	"\x04tree\x18\b \x01(\tR\x04tree\x12\x18\n" +
+	"\awitness\x18\t \x01(\tR\awitness*\x88\x02\n" +
 	"\tRunStatus\x12\x1a\n" +
 	"\x16RUN_STATUS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12RUN_STATUS_RUNNING\x10\x01\x12\x16\n" +

@@ -596,7 +596,10 @@ type TransitionRunRequest struct {
 	// Decide, and do nothing of it: the response is that of the event, with the run as it
 	// would be, and the run stays as it is. Nothing is recorded or announced, and nobody is
 	// asked. idempotency_key is ignored.
-	DryRun        bool `protobuf:"varint,8,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	DryRun bool `protobuf:"varint,8,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Digest of the workspace's files now, tree:sha256:..., from a caller that observes; from any other it
+	// is ignored. Empty when it is not known.
+	Tree          string `protobuf:"bytes,9,opt,name=tree,proto3" json:"tree,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -685,6 +688,13 @@ func (x *TransitionRunRequest) GetDryRun() bool {
 		return x.DryRun
 	}
 	return false
+}
+
+func (x *TransitionRunRequest) GetTree() string {
+	if x != nil {
+		return x.Tree
+	}
+	return ""
 }
 
 // TransitionRunResponse is the outcome of an event.
@@ -2085,7 +2095,7 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\x10\xe8\a\"\x05r\x03\x18\x80\x01R\x06runIds\"h\n" +
 	"\x10ListRunsResponse\x12,\n" +
 	"\x04runs\x18\x01 \x03(\v2\x18.interlock.engine.v1.RunR\x04runs\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb8\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd6\x02\n" +
 	"\x14TransitionRunRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -2096,7 +2106,8 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\x04data\x18\x05 \x01(\fR\x04data\x122\n" +
 	"\x10expected_version\x18\x06 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\x121\n" +
 	"\x0fidempotency_key\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x12\x17\n" +
-	"\adry_run\x18\b \x01(\bR\x06dryRun\"\xd2\x01\n" +
+	"\adry_run\x18\b \x01(\bR\x06dryRun\x12\x1c\n" +
+	"\x04tree\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x04tree\"\xd2\x01\n" +
 	"\x15TransitionRunResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12*\n" +
 	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12<\n" +

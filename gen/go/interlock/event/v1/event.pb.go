@@ -2075,7 +2075,11 @@ type ToolCallDecided struct {
 	// Limits of which more than 80 percent are used after this call, as far as the enforcer
 	// that decided knows: what other replicas have counted since it saw the limit last is
 	// not in it.
-	Limits        []*LimitUsed `protobuf:"bytes,15,rep,name=limits,proto3" json:"limits,omitempty"`
+	Limits []*LimitUsed `protobuf:"bytes,15,rep,name=limits,proto3" json:"limits,omitempty"`
+	// The level of the jail that the caller has for the command; 0 for none.
+	JailLevel int32 `protobuf:"varint,16,opt,name=jail_level,json=jailLevel,proto3" json:"jail_level,omitempty"`
+	// Digest of the profile of the jail that the command must run in, sha256:...; empty for none.
+	JailDigest    string `protobuf:"bytes,17,opt,name=jail_digest,json=jailDigest,proto3" json:"jail_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2213,6 +2217,20 @@ func (x *ToolCallDecided) GetLimits() []*LimitUsed {
 		return x.Limits
 	}
 	return nil
+}
+
+func (x *ToolCallDecided) GetJailLevel() int32 {
+	if x != nil {
+		return x.JailLevel
+	}
+	return 0
+}
+
+func (x *ToolCallDecided) GetJailDigest() string {
+	if x != nil {
+		return x.JailDigest
+	}
+	return ""
 }
 
 // LimitUsed is how much of a limit is used.
@@ -2426,7 +2444,9 @@ type ToolCallReported struct {
 	// could not be read.
 	CostUsd string `protobuf:"bytes,6,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
 	// True when no such call was allowed (type "unaccounted").
-	Unaccounted   bool `protobuf:"varint,7,opt,name=unaccounted,proto3" json:"unaccounted,omitempty"`
+	Unaccounted bool `protobuf:"varint,7,opt,name=unaccounted,proto3" json:"unaccounted,omitempty"`
+	// True when a jail has witnessed the command, and this is its word.
+	Witnessed     bool `protobuf:"varint,8,opt,name=witnessed,proto3" json:"witnessed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2506,6 +2526,13 @@ func (x *ToolCallReported) GetCostUsd() string {
 func (x *ToolCallReported) GetUnaccounted() bool {
 	if x != nil {
 		return x.Unaccounted
+	}
+	return false
+}
+
+func (x *ToolCallReported) GetWitnessed() bool {
+	if x != nil {
+		return x.Witnessed
 	}
 	return false
 }
@@ -4193,7 +4220,7 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"childRunId\x12%\n" +
 	"\x0echild_workflow\x18\x05 \x01(\tR\rchildWorkflow\x12!\n" +
 	"\fchild_status\x18\x06 \x01(\tR\vchildStatus\x12\x16\n" +
-	"\x06branch\x18\a \x01(\tR\x06branch\"\xea\x03\n" +
+	"\x06branch\x18\a \x01(\tR\x06branch\"\xaa\x04\n" +
 	"\x0fToolCallDecided\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1a\n" +
@@ -4214,7 +4241,11 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\vapproval_id\x18\r \x01(\tR\n" +
 	"approvalId\x12;\n" +
 	"\ashadows\x18\x0e \x03(\v2!.interlock.event.v1.ShadowDecidedR\ashadows\x125\n" +
-	"\x06limits\x18\x0f \x03(\v2\x1d.interlock.event.v1.LimitUsedR\x06limits\"\xd9\x01\n" +
+	"\x06limits\x18\x0f \x03(\v2\x1d.interlock.event.v1.LimitUsedR\x06limits\x12\x1d\n" +
+	"\n" +
+	"jail_level\x18\x10 \x01(\x05R\tjailLevel\x12\x1f\n" +
+	"\vjail_digest\x18\x11 \x01(\tR\n" +
+	"jailDigest\"\xd9\x01\n" +
 	"\tLimitUsed\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12\x12\n" +
 	"\x04rule\x18\x02 \x01(\tR\x04rule\x12\x18\n" +
@@ -4229,7 +4260,7 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x0epolicy_version\x18\x02 \x01(\x03R\rpolicyVersion\x12\x1a\n" +
 	"\bworkflow\x18\x03 \x01(\tR\bworkflow\x12\x1a\n" +
 	"\bdecision\x18\x04 \x01(\tR\bdecision\x12\x12\n" +
-	"\x04code\x18\x05 \x01(\tR\x04code\"\xd4\x01\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\"\xf2\x01\n" +
 	"\x10ToolCallReported\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x0e\n" +
@@ -4237,7 +4268,8 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\fresult_bytes\x18\x04 \x01(\x03R\vresultBytes\x12#\n" +
 	"\rfiles_changed\x18\x05 \x03(\tR\ffilesChanged\x12\x19\n" +
 	"\bcost_usd\x18\x06 \x01(\tR\acostUsd\x12 \n" +
-	"\vunaccounted\x18\a \x01(\bR\vunaccounted\"\x99\x01\n" +
+	"\vunaccounted\x18\a \x01(\bR\vunaccounted\x12\x1c\n" +
+	"\twitnessed\x18\b \x01(\bR\twitnessed\"\x99\x01\n" +
 	"\x0fToolCallOutcome\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x12\n" +

@@ -141,6 +141,10 @@ const (
 	DecisionCode_DECISION_CODE_ACTS_ELSEWHERE DecisionCode = 24
 	// The command signals processes that its line has not started.
 	DecisionCode_DECISION_CODE_SIGNALS_PROCESS DecisionCode = 25
+	// The caller has denied the call itself, such as a hook that is set up for another workflow.
+	DecisionCode_DECISION_CODE_CALLER_DENIED DecisionCode = 26
+	// The state demands a jail that the caller does not have.
+	DecisionCode_DECISION_CODE_JAIL_REQUIRED DecisionCode = 27
 )
 
 // Enum value maps for DecisionCode.
@@ -172,6 +176,8 @@ var (
 		23: "DECISION_CODE_EFFECTS_UNKNOWN",
 		24: "DECISION_CODE_ACTS_ELSEWHERE",
 		25: "DECISION_CODE_SIGNALS_PROCESS",
+		26: "DECISION_CODE_CALLER_DENIED",
+		27: "DECISION_CODE_JAIL_REQUIRED",
 	}
 	DecisionCode_value = map[string]int32{
 		"DECISION_CODE_UNSPECIFIED":         0,
@@ -200,6 +206,8 @@ var (
 		"DECISION_CODE_EFFECTS_UNKNOWN":     23,
 		"DECISION_CODE_ACTS_ELSEWHERE":      24,
 		"DECISION_CODE_SIGNALS_PROCESS":     25,
+		"DECISION_CODE_CALLER_DENIED":       26,
+		"DECISION_CODE_JAIL_REQUIRED":       27,
 	}
 )
 
@@ -292,7 +300,11 @@ type DecisionRecord struct {
 	Raw []byte `protobuf:"bytes,28,opt,name=raw,proto3" json:"raw,omitempty"`
 	// When it was committed, in microseconds since 1970, where the hash covers that besides the
 	// text; 0 where the text has its time. Only where raw was asked for.
-	CommittedUs   int64 `protobuf:"varint,29,opt,name=committed_us,json=committedUs,proto3" json:"committed_us,omitempty"`
+	CommittedUs int64 `protobuf:"varint,29,opt,name=committed_us,json=committedUs,proto3" json:"committed_us,omitempty"`
+	// The level of the jail that the caller had for the command; 0 for none.
+	JailLevel int32 `protobuf:"varint,30,opt,name=jail_level,json=jailLevel,proto3" json:"jail_level,omitempty"`
+	// Digest of the profile of the jail that the command had to run in, sha256:...; empty for none.
+	JailDigest    string `protobuf:"bytes,31,opt,name=jail_digest,json=jailDigest,proto3" json:"jail_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -530,6 +542,20 @@ func (x *DecisionRecord) GetCommittedUs() int64 {
 	return 0
 }
 
+func (x *DecisionRecord) GetJailLevel() int32 {
+	if x != nil {
+		return x.JailLevel
+	}
+	return 0
+}
+
+func (x *DecisionRecord) GetJailDigest() string {
+	if x != nil {
+		return x.JailDigest
+	}
+	return ""
+}
+
 // ShadowDecision is what a shadow would have decided, where that differs. The shadow
 // is a policy or a workflow.
 type ShadowDecision struct {
@@ -736,7 +762,7 @@ var File_interlock_policy_v1_decision_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\n" +
-	"\"interlock/policy/v1/decision.proto\x12\x13interlock.policy.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbb\a\n" +
+	"\"interlock/policy/v1/decision.proto\x12\x13interlock.policy.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfb\a\n" +
 	"\x0eDecisionRecord\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\tR\tpartition\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x03R\bsequence\x12.\n" +
@@ -772,7 +798,11 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x04hash\x18\x1a \x01(\tR\x04hash\x12\x19\n" +
 	"\blease_id\x18\x1b \x01(\tR\aleaseId\x12\x10\n" +
 	"\x03raw\x18\x1c \x01(\fR\x03raw\x12!\n" +
-	"\fcommitted_us\x18\x1d \x01(\x03R\vcommittedUs\"\xa0\x02\n" +
+	"\fcommitted_us\x18\x1d \x01(\x03R\vcommittedUs\x12\x1d\n" +
+	"\n" +
+	"jail_level\x18\x1e \x01(\x05R\tjailLevel\x12\x1f\n" +
+	"\vjail_digest\x18\x1f \x01(\tR\n" +
+	"jailDigest\"\xa0\x02\n" +
 	"\x0eShadowDecision\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12%\n" +
 	"\x0epolicy_version\x18\x02 \x01(\x03R\rpolicyVersion\x12\x1a\n" +
@@ -793,7 +823,7 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x14DECISION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eDECISION_ALLOW\x10\x01\x12\x10\n" +
 	"\fDECISION_ASK\x10\x02\x12\x11\n" +
-	"\rDECISION_DENY\x10\x03*\x8d\a\n" +
+	"\rDECISION_DENY\x10\x03*\xcf\a\n" +
 	"\fDecisionCode\x12\x1d\n" +
 	"\x19DECISION_CODE_UNSPECIFIED\x10\x00\x12\"\n" +
 	"\x1eDECISION_CODE_TOOL_NOT_ALLOWED\x10\x01\x12!\n" +
@@ -821,7 +851,9 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x1aDECISION_CODE_NOT_ENFORCED\x10\x16\x12!\n" +
 	"\x1dDECISION_CODE_EFFECTS_UNKNOWN\x10\x17\x12 \n" +
 	"\x1cDECISION_CODE_ACTS_ELSEWHERE\x10\x18\x12!\n" +
-	"\x1dDECISION_CODE_SIGNALS_PROCESS\x10\x19BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
+	"\x1dDECISION_CODE_SIGNALS_PROCESS\x10\x19\x12\x1f\n" +
+	"\x1bDECISION_CODE_CALLER_DENIED\x10\x1a\x12\x1f\n" +
+	"\x1bDECISION_CODE_JAIL_REQUIRED\x10\x1bBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_interlock_policy_v1_decision_proto_rawDescOnce sync.Once

@@ -156,7 +156,11 @@ type Explanation struct {
 	Limits []*LimitReason `protobuf:"bytes,5,rep,name=limits,proto3" json:"limits,omitempty"`
 	// What would have to be different for the call to be allowed: one sentence each. Empty
 	// when it is allowed.
-	WouldAllow    []string `protobuf:"bytes,6,rep,name=would_allow,json=wouldAllow,proto3" json:"would_allow,omitempty"`
+	WouldAllow []string `protobuf:"bytes,6,rep,name=would_allow,json=wouldAllow,proto3" json:"would_allow,omitempty"`
+	// The level of the jail that the command must run in; 0 for none.
+	JailLevel int32 `protobuf:"varint,7,opt,name=jail_level,json=jailLevel,proto3" json:"jail_level,omitempty"`
+	// Digest of the jail's profile, sha256:...; empty for none.
+	JailDigest    string `protobuf:"bytes,8,opt,name=jail_digest,json=jailDigest,proto3" json:"jail_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -231,6 +235,20 @@ func (x *Explanation) GetWouldAllow() []string {
 		return x.WouldAllow
 	}
 	return nil
+}
+
+func (x *Explanation) GetJailLevel() int32 {
+	if x != nil {
+		return x.JailLevel
+	}
+	return 0
+}
+
+func (x *Explanation) GetJailDigest() string {
+	if x != nil {
+		return x.JailDigest
+	}
+	return ""
 }
 
 // CommandLine is a command line as it is judged.
@@ -915,7 +933,7 @@ var File_interlock_policy_v1_explanation_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_explanation_proto_rawDesc = "" +
 	"\n" +
-	"%interlock/policy/v1/explanation.proto\x12\x13interlock.policy.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"interlock/policy/v1/decision.proto\x1a interlock/policy/v1/policy.proto\"\xba\x02\n" +
+	"%interlock/policy/v1/explanation.proto\x12\x13interlock.policy.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"interlock/policy/v1/decision.proto\x1a interlock/policy/v1/policy.proto\"\xfa\x02\n" +
 	"\vExplanation\x12\x1d\n" +
 	"\n" +
 	"input_kept\x18\x01 \x01(\bR\tinputKept\x12:\n" +
@@ -924,7 +942,11 @@ const file_interlock_policy_v1_explanation_proto_rawDesc = "" +
 	"\bpolicies\x18\x04 \x03(\v2!.interlock.policy.v1.PolicyReasonR\bpolicies\x128\n" +
 	"\x06limits\x18\x05 \x03(\v2 .interlock.policy.v1.LimitReasonR\x06limits\x12\x1f\n" +
 	"\vwould_allow\x18\x06 \x03(\tR\n" +
-	"wouldAllow\"Y\n" +
+	"wouldAllow\x12\x1d\n" +
+	"\n" +
+	"jail_level\x18\a \x01(\x05R\tjailLevel\x12\x1f\n" +
+	"\vjail_digest\x18\b \x01(\tR\n" +
+	"jailDigest\"Y\n" +
 	"\vCommandLine\x12\x12\n" +
 	"\x04line\x18\x01 \x01(\tR\x04line\x126\n" +
 	"\x05parts\x18\x02 \x03(\v2 .interlock.policy.v1.CommandPartR\x05parts\"\xbb\x02\n" +

@@ -9,6 +9,7 @@ package policyv1
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	v1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	v11 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 	status "google.golang.org/genproto/googleapis/rpc/status"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -58,7 +59,14 @@ type CheckToolCallRequest struct {
 	Explain bool `protobuf:"varint,10,opt,name=explain,proto3" json:"explain,omitempty"`
 	// The folder that the call is made in, as an absolute path, where the caller knows it;
 	// empty when it does not. A command outside of the run's workspace is no evidence.
-	Folder        string `protobuf:"bytes,11,opt,name=folder,proto3" json:"folder,omitempty"`
+	Folder string `protobuf:"bytes,11,opt,name=folder,proto3" json:"folder,omitempty"`
+	// Why the caller denies the call itself, such as a hook that is set up for another
+	// workflow; empty when it does not. Then the decision is DENY, and it is recorded: with
+	// the code CALLER_DENIED and this message, unless the call would have been denied anyway.
+	DeniedBecause string `protobuf:"bytes,12,opt,name=denied_because,json=deniedBecause,proto3" json:"denied_because,omitempty"`
+	// The level of the jail that the caller runs the command in if it is allowed, 1 to 3; 0 for no
+	// jail.
+	JailLevel     int32 `protobuf:"varint,13,opt,name=jail_level,json=jailLevel,proto3" json:"jail_level,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -170,6 +178,84 @@ func (x *CheckToolCallRequest) GetFolder() string {
 	return ""
 }
 
+func (x *CheckToolCallRequest) GetDeniedBecause() string {
+	if x != nil {
+		return x.DeniedBecause
+	}
+	return ""
+}
+
+func (x *CheckToolCallRequest) GetJailLevel() int32 {
+	if x != nil {
+		return x.JailLevel
+	}
+	return 0
+}
+
+// Jail is what the kernel enforces on a command that is allowed.
+type Jail struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The least level that enforces the profile.
+	Level int32 `protobuf:"varint,1,opt,name=level,proto3" json:"level,omitempty"`
+	// Digest of the profile, sha256:...
+	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	// The profile, as JSON.
+	Profile       []byte `protobuf:"bytes,3,opt,name=profile,proto3" json:"profile,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Jail) Reset() {
+	*x = Jail{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Jail) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Jail) ProtoMessage() {}
+
+func (x *Jail) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Jail.ProtoReflect.Descriptor instead.
+func (*Jail) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Jail) GetLevel() int32 {
+	if x != nil {
+		return x.Level
+	}
+	return 0
+}
+
+func (x *Jail) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *Jail) GetProfile() []byte {
+	if x != nil {
+		return x.Profile
+	}
+	return nil
+}
+
 // CheckToolCallResponse is the decision on a tool call.
 type CheckToolCallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -202,14 +288,16 @@ type CheckToolCallResponse struct {
 	// The most calls of one entry of the state; 0 for no limit.
 	MaxIterations int64 `protobuf:"varint,14,opt,name=max_iterations,json=maxIterations,proto3" json:"max_iterations,omitempty"`
 	// Why, when that was asked for: as things were before the call was counted.
-	Explanation   *Explanation `protobuf:"bytes,15,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	Explanation *Explanation `protobuf:"bytes,15,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// The jail that the command must run in; absent when it needs none.
+	Jail          *Jail `protobuf:"bytes,16,opt,name=jail,proto3" json:"jail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CheckToolCallResponse) Reset() {
 	*x = CheckToolCallResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[1]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -221,7 +309,7 @@ func (x *CheckToolCallResponse) String() string {
 func (*CheckToolCallResponse) ProtoMessage() {}
 
 func (x *CheckToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[1]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -234,7 +322,7 @@ func (x *CheckToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallResponse.ProtoReflect.Descriptor instead.
 func (*CheckToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{1}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *CheckToolCallResponse) GetDecision() Decision {
@@ -342,6 +430,13 @@ func (x *CheckToolCallResponse) GetExplanation() *Explanation {
 	return nil
 }
 
+func (x *CheckToolCallResponse) GetJail() *Jail {
+	if x != nil {
+		return x.Jail
+	}
+	return nil
+}
+
 // ReportToolCallRequest is the result of a tool call.
 type ReportToolCallRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -377,13 +472,17 @@ type ReportToolCallRequest struct {
 	// Set when the result shows that a program which an earlier call has left in the
 	// background has ended: the client's name of that program.
 	BackgroundEnded string `protobuf:"bytes,13,opt,name=background_ended,json=backgroundEnded,proto3" json:"background_ended,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// True when the caller has not made the call and will not make it, such as one whose
+	// caller went away during the check. ok must be false. When no such call was allowed,
+	// none is any more under this id, and the report is not recorded as unaccounted.
+	NotExecuted   bool `protobuf:"varint,14,opt,name=not_executed,json=notExecuted,proto3" json:"not_executed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReportToolCallRequest) Reset() {
 	*x = ReportToolCallRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[2]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -395,7 +494,7 @@ func (x *ReportToolCallRequest) String() string {
 func (*ReportToolCallRequest) ProtoMessage() {}
 
 func (x *ReportToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[2]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -408,7 +507,7 @@ func (x *ReportToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportToolCallRequest.ProtoReflect.Descriptor instead.
 func (*ReportToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{2}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ReportToolCallRequest) GetRunId() string {
@@ -502,10 +601,17 @@ func (x *ReportToolCallRequest) GetBackgroundEnded() string {
 	return ""
 }
 
+func (x *ReportToolCallRequest) GetNotExecuted() bool {
+	if x != nil {
+		return x.NotExecuted
+	}
+	return false
+}
+
 // ReportToolCallResponse is what follows from the result of a tool call.
 type ReportToolCallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The run as it stands now, in full.
+	// The run as it stands now, in full; absent for a call of a session that drives no run.
 	Run *v1.Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	// False when no such call was allowed: the report is recorded as unaccounted (S3.9).
 	Accounted bool `protobuf:"varint,2,opt,name=accounted,proto3" json:"accounted,omitempty"`
@@ -522,7 +628,7 @@ type ReportToolCallResponse struct {
 
 func (x *ReportToolCallResponse) Reset() {
 	*x = ReportToolCallResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[3]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -534,7 +640,7 @@ func (x *ReportToolCallResponse) String() string {
 func (*ReportToolCallResponse) ProtoMessage() {}
 
 func (x *ReportToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[3]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -547,7 +653,7 @@ func (x *ReportToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportToolCallResponse.ProtoReflect.Descriptor instead.
 func (*ReportToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{3}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ReportToolCallResponse) GetRun() *v1.Run {
@@ -585,6 +691,280 @@ func (x *ReportToolCallResponse) GetEvidence() []string {
 	return nil
 }
 
+// StartCommandRequest claims an allowed call.
+type StartCommandRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run; empty for the run that session_id drives.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Used when run_id is empty: the session that drives the run.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Id of the call.
+	CallId string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// The line, exactly as it was judged.
+	Command []byte `protobuf:"bytes,4,opt,name=command,proto3" json:"command,omitempty"`
+	// The level of the jail that runs it.
+	Level         int32 `protobuf:"varint,5,opt,name=level,proto3" json:"level,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartCommandRequest) Reset() {
+	*x = StartCommandRequest{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartCommandRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartCommandRequest) ProtoMessage() {}
+
+func (x *StartCommandRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartCommandRequest.ProtoReflect.Descriptor instead.
+func (*StartCommandRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *StartCommandRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *StartCommandRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *StartCommandRequest) GetCallId() string {
+	if x != nil {
+		return x.CallId
+	}
+	return ""
+}
+
+func (x *StartCommandRequest) GetCommand() []byte {
+	if x != nil {
+		return x.Command
+	}
+	return nil
+}
+
+func (x *StartCommandRequest) GetLevel() int32 {
+	if x != nil {
+		return x.Level
+	}
+	return 0
+}
+
+// StartCommandResponse is what the jail enforces.
+type StartCommandResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run of the call.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// What to enforce.
+	Jail *Jail `protobuf:"bytes,2,opt,name=jail,proto3" json:"jail,omitempty"`
+	// Signs the witness of this command. The command must not learn it.
+	Key           []byte `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartCommandResponse) Reset() {
+	*x = StartCommandResponse{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartCommandResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartCommandResponse) ProtoMessage() {}
+
+func (x *StartCommandResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartCommandResponse.ProtoReflect.Descriptor instead.
+func (*StartCommandResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *StartCommandResponse) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *StartCommandResponse) GetJail() *Jail {
+	if x != nil {
+		return x.Jail
+	}
+	return nil
+}
+
+func (x *StartCommandResponse) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+// FinishCommandRequest is what a jail has witnessed.
+type FinishCommandRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run of the call.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Id of the call.
+	CallId string `protobuf:"bytes,2,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// The witness, as JSON.
+	Witness []byte `protobuf:"bytes,3,opt,name=witness,proto3" json:"witness,omitempty"`
+	// HMAC-SHA256 of the witness with the key of the call.
+	Signature     []byte `protobuf:"bytes,4,opt,name=signature,proto3" json:"signature,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishCommandRequest) Reset() {
+	*x = FinishCommandRequest{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishCommandRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishCommandRequest) ProtoMessage() {}
+
+func (x *FinishCommandRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishCommandRequest.ProtoReflect.Descriptor instead.
+func (*FinishCommandRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *FinishCommandRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *FinishCommandRequest) GetCallId() string {
+	if x != nil {
+		return x.CallId
+	}
+	return ""
+}
+
+func (x *FinishCommandRequest) GetWitness() []byte {
+	if x != nil {
+		return x.Witness
+	}
+	return nil
+}
+
+func (x *FinishCommandRequest) GetSignature() []byte {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
+// FinishCommandResponse is what follows from it.
+type FinishCommandResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names of the evidence that it has given.
+	Evidence []string `protobuf:"bytes,1,rep,name=evidence,proto3" json:"evidence,omitempty"`
+	// What the agent should read; may be empty.
+	Notice        string `protobuf:"bytes,2,opt,name=notice,proto3" json:"notice,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishCommandResponse) Reset() {
+	*x = FinishCommandResponse{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishCommandResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishCommandResponse) ProtoMessage() {}
+
+func (x *FinishCommandResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishCommandResponse.ProtoReflect.Descriptor instead.
+func (*FinishCommandResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *FinishCommandResponse) GetEvidence() []string {
+	if x != nil {
+		return x.Evidence
+	}
+	return nil
+}
+
+func (x *FinishCommandResponse) GetNotice() string {
+	if x != nil {
+		return x.Notice
+	}
+	return ""
+}
+
 // ReportCostRequest is what a session has cost, as one source knows it.
 type ReportCostRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -601,7 +981,7 @@ type ReportCostRequest struct {
 
 func (x *ReportCostRequest) Reset() {
 	*x = ReportCostRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -613,7 +993,7 @@ func (x *ReportCostRequest) String() string {
 func (*ReportCostRequest) ProtoMessage() {}
 
 func (x *ReportCostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[4]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -626,7 +1006,7 @@ func (x *ReportCostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportCostRequest.ProtoReflect.Descriptor instead.
 func (*ReportCostRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{4}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ReportCostRequest) GetSessionId() string {
@@ -670,7 +1050,7 @@ type Cost struct {
 
 func (x *Cost) Reset() {
 	*x = Cost{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -682,7 +1062,7 @@ func (x *Cost) String() string {
 func (*Cost) ProtoMessage() {}
 
 func (x *Cost) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[5]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -695,7 +1075,7 @@ func (x *Cost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cost.ProtoReflect.Descriptor instead.
 func (*Cost) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{5}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Cost) GetId() string {
@@ -739,7 +1119,7 @@ type ToolUse struct {
 
 func (x *ToolUse) Reset() {
 	*x = ToolUse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -751,7 +1131,7 @@ func (x *ToolUse) String() string {
 func (*ToolUse) ProtoMessage() {}
 
 func (x *ToolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[6]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -764,7 +1144,7 @@ func (x *ToolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
 func (*ToolUse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{6}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ToolUse) GetTool() string {
@@ -795,7 +1175,7 @@ type ReportCostResponse struct {
 
 func (x *ReportCostResponse) Reset() {
 	*x = ReportCostResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -807,7 +1187,7 @@ func (x *ReportCostResponse) String() string {
 func (*ReportCostResponse) ProtoMessage() {}
 
 func (x *ReportCostResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[7]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -820,7 +1200,7 @@ func (x *ReportCostResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportCostResponse.ProtoReflect.Descriptor instead.
 func (*ReportCostResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{7}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ReportCostResponse) GetCounted() int32 {
@@ -850,7 +1230,7 @@ type CheckToolCallsRequest struct {
 
 func (x *CheckToolCallsRequest) Reset() {
 	*x = CheckToolCallsRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -862,7 +1242,7 @@ func (x *CheckToolCallsRequest) String() string {
 func (*CheckToolCallsRequest) ProtoMessage() {}
 
 func (x *CheckToolCallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[8]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -875,7 +1255,7 @@ func (x *CheckToolCallsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsRequest.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{8}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CheckToolCallsRequest) GetCorrelationId() uint64 {
@@ -905,7 +1285,7 @@ type CheckToolCallsResponse struct {
 
 func (x *CheckToolCallsResponse) Reset() {
 	*x = CheckToolCallsResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -917,7 +1297,7 @@ func (x *CheckToolCallsResponse) String() string {
 func (*CheckToolCallsResponse) ProtoMessage() {}
 
 func (x *CheckToolCallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[9]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -930,7 +1310,7 @@ func (x *CheckToolCallsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsResponse.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{9}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CheckToolCallsResponse) GetCorrelationId() uint64 {
@@ -963,7 +1343,7 @@ type CheckToolCallsResult struct {
 
 func (x *CheckToolCallsResult) Reset() {
 	*x = CheckToolCallsResult{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -975,7 +1355,7 @@ func (x *CheckToolCallsResult) String() string {
 func (*CheckToolCallsResult) ProtoMessage() {}
 
 func (x *CheckToolCallsResult) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -988,7 +1368,7 @@ func (x *CheckToolCallsResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsResult.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsResult) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{10}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CheckToolCallsResult) GetResult() isCheckToolCallsResult_Result {
@@ -1059,7 +1439,7 @@ type OpenCall struct {
 
 func (x *OpenCall) Reset() {
 	*x = OpenCall{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1071,7 +1451,7 @@ func (x *OpenCall) String() string {
 func (*OpenCall) ProtoMessage() {}
 
 func (x *OpenCall) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[11]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1084,7 +1464,7 @@ func (x *OpenCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenCall.ProtoReflect.Descriptor instead.
 func (*OpenCall) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{11}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *OpenCall) GetCallId() string {
@@ -1154,7 +1534,7 @@ type ListOpenCallsRequest struct {
 
 func (x *ListOpenCallsRequest) Reset() {
 	*x = ListOpenCallsRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1546,7 @@ func (x *ListOpenCallsRequest) String() string {
 func (*ListOpenCallsRequest) ProtoMessage() {}
 
 func (x *ListOpenCallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[12]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1559,7 @@ func (x *ListOpenCallsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCallsRequest.ProtoReflect.Descriptor instead.
 func (*ListOpenCallsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{12}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListOpenCallsRequest) GetRunId() string {
@@ -1201,7 +1581,7 @@ type ListOpenCallsResponse struct {
 
 func (x *ListOpenCallsResponse) Reset() {
 	*x = ListOpenCallsResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1593,7 @@ func (x *ListOpenCallsResponse) String() string {
 func (*ListOpenCallsResponse) ProtoMessage() {}
 
 func (x *ListOpenCallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[13]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1606,7 @@ func (x *ListOpenCallsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCallsResponse.ProtoReflect.Descriptor instead.
 func (*ListOpenCallsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{13}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListOpenCallsResponse) GetCalls() []*OpenCall {
@@ -1253,7 +1633,7 @@ type SettleToolCallRequest struct {
 
 func (x *SettleToolCallRequest) Reset() {
 	*x = SettleToolCallRequest{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1645,7 @@ func (x *SettleToolCallRequest) String() string {
 func (*SettleToolCallRequest) ProtoMessage() {}
 
 func (x *SettleToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[14]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1658,7 @@ func (x *SettleToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleToolCallRequest.ProtoReflect.Descriptor instead.
 func (*SettleToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{14}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SettleToolCallRequest) GetRunId() string {
@@ -1322,7 +1702,7 @@ type SettleToolCallResponse struct {
 
 func (x *SettleToolCallResponse) Reset() {
 	*x = SettleToolCallResponse{}
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1334,7 +1714,7 @@ func (x *SettleToolCallResponse) String() string {
 func (*SettleToolCallResponse) ProtoMessage() {}
 
 func (x *SettleToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15]
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1347,7 +1727,7 @@ func (x *SettleToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleToolCallResponse.ProtoReflect.Descriptor instead.
 func (*SettleToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{15}
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SettleToolCallResponse) GetCall() *OpenCall {
@@ -1364,11 +1744,112 @@ func (x *SettleToolCallResponse) GetOutcome() string {
 	return ""
 }
 
+// ReportRefusalRequest is a refused caller, as the event call.refused has it.
+type ReportRefusalRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace that was asked for; empty or invalid for the default one.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The principal; empty when it is not known.
+	Principal string `protobuf:"bytes,2,opt,name=principal,proto3" json:"principal,omitempty"`
+	// The refusal.
+	Refused       *v11.CallRefused `protobuf:"bytes,3,opt,name=refused,proto3" json:"refused,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportRefusalRequest) Reset() {
+	*x = ReportRefusalRequest{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportRefusalRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportRefusalRequest) ProtoMessage() {}
+
+func (x *ReportRefusalRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportRefusalRequest.ProtoReflect.Descriptor instead.
+func (*ReportRefusalRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ReportRefusalRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ReportRefusalRequest) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *ReportRefusalRequest) GetRefused() *v11.CallRefused {
+	if x != nil {
+		return x.Refused
+	}
+	return nil
+}
+
+// ReportRefusalResponse is empty.
+type ReportRefusalResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportRefusalResponse) Reset() {
+	*x = ReportRefusalResponse{}
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportRefusalResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportRefusalResponse) ProtoMessage() {}
+
+func (x *ReportRefusalResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportRefusalResponse.ProtoReflect.Descriptor instead.
+func (*ReportRefusalResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP(), []int{22}
+}
+
 var File_interlock_policy_v1_policy_enforcer_service_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\n" +
-	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\x1a#interlock/policy/v1/tool_call.proto\"\x98\x03\n" +
+	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\x1einterlock/event/v1/event.proto\x1a\"interlock/policy/v1/decision.proto\x1a%interlock/policy/v1/explanation.proto\x1a#interlock/policy/v1/tool_call.proto\"\xf3\x03\n" +
 	"\x14CheckToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -1383,7 +1864,14 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\adry_run\x18\t \x01(\bR\x06dryRun\x12\x18\n" +
 	"\aexplain\x18\n" +
 	" \x01(\bR\aexplain\x12 \n" +
-	"\x06folder\x18\v \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x06folder\"\xe2\x04\n" +
+	"\x06folder\x18\v \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x06folder\x12/\n" +
+	"\x0edenied_because\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\x80\x10R\rdeniedBecause\x12(\n" +
+	"\n" +
+	"jail_level\x18\r \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x03(\x00R\tjailLevel\"N\n" +
+	"\x04Jail\x12\x14\n" +
+	"\x05level\x18\x01 \x01(\x05R\x05level\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x18\n" +
+	"\aprofile\x18\x03 \x01(\fR\aprofile\"\x91\x05\n" +
 	"\x15CheckToolCallResponse\x129\n" +
 	"\bdecision\x18\x01 \x01(\x0e2\x1d.interlock.policy.v1.DecisionR\bdecision\x125\n" +
 	"\x04code\x18\x02 \x01(\x0e2!.interlock.policy.v1.DecisionCodeR\x04code\x12\x18\n" +
@@ -1404,7 +1892,8 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"iterations\x18\r \x01(\x03R\n" +
 	"iterations\x12%\n" +
 	"\x0emax_iterations\x18\x0e \x01(\x03R\rmaxIterations\x12B\n" +
-	"\vexplanation\x18\x0f \x01(\v2 .interlock.policy.v1.ExplanationR\vexplanation\"\xf8\x03\n" +
+	"\vexplanation\x18\x0f \x01(\v2 .interlock.policy.v1.ExplanationR\vexplanation\x12-\n" +
+	"\x04jail\x18\x10 \x01(\v2\x19.interlock.policy.v1.JailR\x04jail\"\x9b\x04\n" +
 	"\x15ReportToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -1424,13 +1913,36 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\n" +
 	"background\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\n" +
 	"background\x123\n" +
-	"\x10background_ended\x18\r \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0fbackgroundEnded\"\xd8\x01\n" +
+	"\x10background_ended\x18\r \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0fbackgroundEnded\x12!\n" +
+	"\fnot_executed\x18\x0e \x01(\bR\vnotExecuted\"\xd8\x01\n" +
 	"\x16ReportToolCallResponse\x12*\n" +
 	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12\x1c\n" +
 	"\taccounted\x18\x02 \x01(\bR\taccounted\x12>\n" +
 	"\tinterrupt\x18\x03 \x01(\v2 .interlock.policy.v1.InterruptedR\tinterrupt\x12\x18\n" +
 	"\awarning\x18\x04 \x01(\tR\awarning\x12\x1a\n" +
-	"\bevidence\x18\x05 \x03(\tR\bevidence\"\xb3\x01\n" +
+	"\bevidence\x18\x05 \x03(\tR\bevidence\"\xca\x01\n" +
+	"\x13StartCommandRequest\x12\x1f\n" +
+	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12#\n" +
+	"\acall_id\x18\x03 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06callId\x12#\n" +
+	"\acommand\x18\x04 \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80@R\acommand\x12\x1f\n" +
+	"\x05level\x18\x05 \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x03(\x00R\x05level\"n\n" +
+	"\x14StartCommandResponse\x12\x15\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12-\n" +
+	"\x04jail\x18\x02 \x01(\v2\x19.interlock.policy.v1.JailR\x04jail\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\fR\x03key\"\xaa\x01\n" +
+	"\x14FinishCommandRequest\x12!\n" +
+	"\x06run_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12#\n" +
+	"\acall_id\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06callId\x12#\n" +
+	"\awitness\x18\x03 \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80@R\awitness\x12%\n" +
+	"\tsignature\x18\x04 \x01(\fB\a\xbaH\x04z\x02h R\tsignature\"K\n" +
+	"\x15FinishCommandResponse\x12\x1a\n" +
+	"\bevidence\x18\x01 \x03(\tR\bevidence\x12\x16\n" +
+	"\x06notice\x18\x02 \x01(\tR\x06notice\"\xb3\x01\n" +
 	"\x11ReportCostRequest\x12)\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB\n" +
@@ -1484,14 +1996,22 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\x04note\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x04note\"e\n" +
 	"\x16SettleToolCallResponse\x121\n" +
 	"\x04call\x18\x01 \x01(\v2\x1d.interlock.policy.v1.OpenCallR\x04call\x12\x18\n" +
-	"\aoutcome\x18\x02 \x01(\tR\aoutcome2\x8b\x05\n" +
+	"\aoutcome\x18\x02 \x01(\tR\aoutcome\"\xab\x01\n" +
+	"\x14ReportRefusalRequest\x12'\n" +
+	"\tnamespace\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x18\x80\x80\x01R\tnamespace\x12'\n" +
+	"\tprincipal\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x18\x80\x80\x01R\tprincipal\x12A\n" +
+	"\arefused\x18\x03 \x01(\v2\x1f.interlock.event.v1.CallRefusedB\x06\xbaH\x03\xc8\x01\x01R\arefused\"\x17\n" +
+	"\x15ReportRefusalResponse2\xc0\a\n" +
 	"\x15PolicyEnforcerService\x12f\n" +
 	"\rCheckToolCall\x12).interlock.policy.v1.CheckToolCallRequest\x1a*.interlock.policy.v1.CheckToolCallResponse\x12i\n" +
-	"\x0eReportToolCall\x12*.interlock.policy.v1.ReportToolCallRequest\x1a+.interlock.policy.v1.ReportToolCallResponse\x12]\n" +
+	"\x0eReportToolCall\x12*.interlock.policy.v1.ReportToolCallRequest\x1a+.interlock.policy.v1.ReportToolCallResponse\x12c\n" +
+	"\fStartCommand\x12(.interlock.policy.v1.StartCommandRequest\x1a).interlock.policy.v1.StartCommandResponse\x12f\n" +
+	"\rFinishCommand\x12).interlock.policy.v1.FinishCommandRequest\x1a*.interlock.policy.v1.FinishCommandResponse\x12]\n" +
 	"\n" +
 	"ReportCost\x12&.interlock.policy.v1.ReportCostRequest\x1a'.interlock.policy.v1.ReportCostResponse\x12f\n" +
 	"\rListOpenCalls\x12).interlock.policy.v1.ListOpenCallsRequest\x1a*.interlock.policy.v1.ListOpenCallsResponse\x12i\n" +
-	"\x0eSettleToolCall\x12*.interlock.policy.v1.SettleToolCallRequest\x1a+.interlock.policy.v1.SettleToolCallResponse\x12m\n" +
+	"\x0eSettleToolCall\x12*.interlock.policy.v1.SettleToolCallRequest\x1a+.interlock.policy.v1.SettleToolCallResponse\x12f\n" +
+	"\rReportRefusal\x12).interlock.policy.v1.ReportRefusalRequest\x1a*.interlock.policy.v1.ReportRefusalResponse\x12m\n" +
 	"\x0eCheckToolCalls\x12*.interlock.policy.v1.CheckToolCallsRequest\x1a+.interlock.policy.v1.CheckToolCallsResponse(\x010\x01BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
@@ -1506,67 +2026,84 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_rawDescGZIP() []byte
 	return file_interlock_policy_v1_policy_enforcer_service_proto_rawDescData
 }
 
-var file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_interlock_policy_v1_policy_enforcer_service_proto_goTypes = []any{
 	(*CheckToolCallRequest)(nil),   // 0: interlock.policy.v1.CheckToolCallRequest
-	(*CheckToolCallResponse)(nil),  // 1: interlock.policy.v1.CheckToolCallResponse
-	(*ReportToolCallRequest)(nil),  // 2: interlock.policy.v1.ReportToolCallRequest
-	(*ReportToolCallResponse)(nil), // 3: interlock.policy.v1.ReportToolCallResponse
-	(*ReportCostRequest)(nil),      // 4: interlock.policy.v1.ReportCostRequest
-	(*Cost)(nil),                   // 5: interlock.policy.v1.Cost
-	(*ToolUse)(nil),                // 6: interlock.policy.v1.ToolUse
-	(*ReportCostResponse)(nil),     // 7: interlock.policy.v1.ReportCostResponse
-	(*CheckToolCallsRequest)(nil),  // 8: interlock.policy.v1.CheckToolCallsRequest
-	(*CheckToolCallsResponse)(nil), // 9: interlock.policy.v1.CheckToolCallsResponse
-	(*CheckToolCallsResult)(nil),   // 10: interlock.policy.v1.CheckToolCallsResult
-	(*OpenCall)(nil),               // 11: interlock.policy.v1.OpenCall
-	(*ListOpenCallsRequest)(nil),   // 12: interlock.policy.v1.ListOpenCallsRequest
-	(*ListOpenCallsResponse)(nil),  // 13: interlock.policy.v1.ListOpenCallsResponse
-	(*SettleToolCallRequest)(nil),  // 14: interlock.policy.v1.SettleToolCallRequest
-	(*SettleToolCallResponse)(nil), // 15: interlock.policy.v1.SettleToolCallResponse
-	(Decision)(0),                  // 16: interlock.policy.v1.Decision
-	(DecisionCode)(0),              // 17: interlock.policy.v1.DecisionCode
-	(*v1.LegalEvent)(nil),          // 18: interlock.engine.v1.LegalEvent
-	(*Explanation)(nil),            // 19: interlock.policy.v1.Explanation
-	(*v1.Run)(nil),                 // 20: interlock.engine.v1.Run
-	(*Interrupted)(nil),            // 21: interlock.policy.v1.Interrupted
-	(*status.Status)(nil),          // 22: google.rpc.Status
-	(*timestamppb.Timestamp)(nil),  // 23: google.protobuf.Timestamp
+	(*Jail)(nil),                   // 1: interlock.policy.v1.Jail
+	(*CheckToolCallResponse)(nil),  // 2: interlock.policy.v1.CheckToolCallResponse
+	(*ReportToolCallRequest)(nil),  // 3: interlock.policy.v1.ReportToolCallRequest
+	(*ReportToolCallResponse)(nil), // 4: interlock.policy.v1.ReportToolCallResponse
+	(*StartCommandRequest)(nil),    // 5: interlock.policy.v1.StartCommandRequest
+	(*StartCommandResponse)(nil),   // 6: interlock.policy.v1.StartCommandResponse
+	(*FinishCommandRequest)(nil),   // 7: interlock.policy.v1.FinishCommandRequest
+	(*FinishCommandResponse)(nil),  // 8: interlock.policy.v1.FinishCommandResponse
+	(*ReportCostRequest)(nil),      // 9: interlock.policy.v1.ReportCostRequest
+	(*Cost)(nil),                   // 10: interlock.policy.v1.Cost
+	(*ToolUse)(nil),                // 11: interlock.policy.v1.ToolUse
+	(*ReportCostResponse)(nil),     // 12: interlock.policy.v1.ReportCostResponse
+	(*CheckToolCallsRequest)(nil),  // 13: interlock.policy.v1.CheckToolCallsRequest
+	(*CheckToolCallsResponse)(nil), // 14: interlock.policy.v1.CheckToolCallsResponse
+	(*CheckToolCallsResult)(nil),   // 15: interlock.policy.v1.CheckToolCallsResult
+	(*OpenCall)(nil),               // 16: interlock.policy.v1.OpenCall
+	(*ListOpenCallsRequest)(nil),   // 17: interlock.policy.v1.ListOpenCallsRequest
+	(*ListOpenCallsResponse)(nil),  // 18: interlock.policy.v1.ListOpenCallsResponse
+	(*SettleToolCallRequest)(nil),  // 19: interlock.policy.v1.SettleToolCallRequest
+	(*SettleToolCallResponse)(nil), // 20: interlock.policy.v1.SettleToolCallResponse
+	(*ReportRefusalRequest)(nil),   // 21: interlock.policy.v1.ReportRefusalRequest
+	(*ReportRefusalResponse)(nil),  // 22: interlock.policy.v1.ReportRefusalResponse
+	(Decision)(0),                  // 23: interlock.policy.v1.Decision
+	(DecisionCode)(0),              // 24: interlock.policy.v1.DecisionCode
+	(*v1.LegalEvent)(nil),          // 25: interlock.engine.v1.LegalEvent
+	(*Explanation)(nil),            // 26: interlock.policy.v1.Explanation
+	(*v1.Run)(nil),                 // 27: interlock.engine.v1.Run
+	(*Interrupted)(nil),            // 28: interlock.policy.v1.Interrupted
+	(*status.Status)(nil),          // 29: google.rpc.Status
+	(*timestamppb.Timestamp)(nil),  // 30: google.protobuf.Timestamp
+	(*v11.CallRefused)(nil),        // 31: interlock.event.v1.CallRefused
 }
 var file_interlock_policy_v1_policy_enforcer_service_proto_depIdxs = []int32{
-	16, // 0: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
-	17, // 1: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
-	18, // 2: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	19, // 3: interlock.policy.v1.CheckToolCallResponse.explanation:type_name -> interlock.policy.v1.Explanation
-	20, // 4: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
-	21, // 5: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
-	5,  // 6: interlock.policy.v1.ReportCostRequest.costs:type_name -> interlock.policy.v1.Cost
-	6,  // 7: interlock.policy.v1.Cost.tools:type_name -> interlock.policy.v1.ToolUse
-	0,  // 8: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
-	10, // 9: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
-	1,  // 10: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
-	22, // 11: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
-	23, // 12: interlock.policy.v1.OpenCall.allowed_at:type_name -> google.protobuf.Timestamp
-	23, // 13: interlock.policy.v1.OpenCall.due_at:type_name -> google.protobuf.Timestamp
-	11, // 14: interlock.policy.v1.ListOpenCallsResponse.calls:type_name -> interlock.policy.v1.OpenCall
-	11, // 15: interlock.policy.v1.SettleToolCallResponse.call:type_name -> interlock.policy.v1.OpenCall
-	0,  // 16: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
-	2,  // 17: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
-	4,  // 18: interlock.policy.v1.PolicyEnforcerService.ReportCost:input_type -> interlock.policy.v1.ReportCostRequest
-	12, // 19: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:input_type -> interlock.policy.v1.ListOpenCallsRequest
-	14, // 20: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:input_type -> interlock.policy.v1.SettleToolCallRequest
-	8,  // 21: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
-	1,  // 22: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
-	3,  // 23: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
-	7,  // 24: interlock.policy.v1.PolicyEnforcerService.ReportCost:output_type -> interlock.policy.v1.ReportCostResponse
-	13, // 25: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:output_type -> interlock.policy.v1.ListOpenCallsResponse
-	15, // 26: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:output_type -> interlock.policy.v1.SettleToolCallResponse
-	9,  // 27: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
-	22, // [22:28] is the sub-list for method output_type
-	16, // [16:22] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	23, // 0: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
+	24, // 1: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
+	25, // 2: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	26, // 3: interlock.policy.v1.CheckToolCallResponse.explanation:type_name -> interlock.policy.v1.Explanation
+	1,  // 4: interlock.policy.v1.CheckToolCallResponse.jail:type_name -> interlock.policy.v1.Jail
+	27, // 5: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
+	28, // 6: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
+	1,  // 7: interlock.policy.v1.StartCommandResponse.jail:type_name -> interlock.policy.v1.Jail
+	10, // 8: interlock.policy.v1.ReportCostRequest.costs:type_name -> interlock.policy.v1.Cost
+	11, // 9: interlock.policy.v1.Cost.tools:type_name -> interlock.policy.v1.ToolUse
+	0,  // 10: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
+	15, // 11: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
+	2,  // 12: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
+	29, // 13: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
+	30, // 14: interlock.policy.v1.OpenCall.allowed_at:type_name -> google.protobuf.Timestamp
+	30, // 15: interlock.policy.v1.OpenCall.due_at:type_name -> google.protobuf.Timestamp
+	16, // 16: interlock.policy.v1.ListOpenCallsResponse.calls:type_name -> interlock.policy.v1.OpenCall
+	16, // 17: interlock.policy.v1.SettleToolCallResponse.call:type_name -> interlock.policy.v1.OpenCall
+	31, // 18: interlock.policy.v1.ReportRefusalRequest.refused:type_name -> interlock.event.v1.CallRefused
+	0,  // 19: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
+	3,  // 20: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
+	5,  // 21: interlock.policy.v1.PolicyEnforcerService.StartCommand:input_type -> interlock.policy.v1.StartCommandRequest
+	7,  // 22: interlock.policy.v1.PolicyEnforcerService.FinishCommand:input_type -> interlock.policy.v1.FinishCommandRequest
+	9,  // 23: interlock.policy.v1.PolicyEnforcerService.ReportCost:input_type -> interlock.policy.v1.ReportCostRequest
+	17, // 24: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:input_type -> interlock.policy.v1.ListOpenCallsRequest
+	19, // 25: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:input_type -> interlock.policy.v1.SettleToolCallRequest
+	21, // 26: interlock.policy.v1.PolicyEnforcerService.ReportRefusal:input_type -> interlock.policy.v1.ReportRefusalRequest
+	13, // 27: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
+	2,  // 28: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
+	4,  // 29: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
+	6,  // 30: interlock.policy.v1.PolicyEnforcerService.StartCommand:output_type -> interlock.policy.v1.StartCommandResponse
+	8,  // 31: interlock.policy.v1.PolicyEnforcerService.FinishCommand:output_type -> interlock.policy.v1.FinishCommandResponse
+	12, // 32: interlock.policy.v1.PolicyEnforcerService.ReportCost:output_type -> interlock.policy.v1.ReportCostResponse
+	18, // 33: interlock.policy.v1.PolicyEnforcerService.ListOpenCalls:output_type -> interlock.policy.v1.ListOpenCallsResponse
+	20, // 34: interlock.policy.v1.PolicyEnforcerService.SettleToolCall:output_type -> interlock.policy.v1.SettleToolCallResponse
+	22, // 35: interlock.policy.v1.PolicyEnforcerService.ReportRefusal:output_type -> interlock.policy.v1.ReportRefusalResponse
+	14, // 36: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
+	28, // [28:37] is the sub-list for method output_type
+	19, // [19:28] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_policy_enforcer_service_proto_init() }
@@ -1577,7 +2114,7 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_init() {
 	file_interlock_policy_v1_decision_proto_init()
 	file_interlock_policy_v1_explanation_proto_init()
 	file_interlock_policy_v1_tool_call_proto_init()
-	file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[10].OneofWrappers = []any{
+	file_interlock_policy_v1_policy_enforcer_service_proto_msgTypes[15].OneofWrappers = []any{
 		(*CheckToolCallsResult_Decision)(nil),
 		(*CheckToolCallsResult_Error)(nil),
 	}
@@ -1587,7 +2124,7 @@ func file_interlock_policy_v1_policy_enforcer_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc), len(file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

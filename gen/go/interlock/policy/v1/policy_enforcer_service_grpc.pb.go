@@ -21,9 +21,12 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	PolicyEnforcerService_CheckToolCall_FullMethodName  = "/interlock.policy.v1.PolicyEnforcerService/CheckToolCall"
 	PolicyEnforcerService_ReportToolCall_FullMethodName = "/interlock.policy.v1.PolicyEnforcerService/ReportToolCall"
+	PolicyEnforcerService_StartCommand_FullMethodName   = "/interlock.policy.v1.PolicyEnforcerService/StartCommand"
+	PolicyEnforcerService_FinishCommand_FullMethodName  = "/interlock.policy.v1.PolicyEnforcerService/FinishCommand"
 	PolicyEnforcerService_ReportCost_FullMethodName     = "/interlock.policy.v1.PolicyEnforcerService/ReportCost"
 	PolicyEnforcerService_ListOpenCalls_FullMethodName  = "/interlock.policy.v1.PolicyEnforcerService/ListOpenCalls"
 	PolicyEnforcerService_SettleToolCall_FullMethodName = "/interlock.policy.v1.PolicyEnforcerService/SettleToolCall"
+	PolicyEnforcerService_ReportRefusal_FullMethodName  = "/interlock.policy.v1.PolicyEnforcerService/ReportRefusal"
 	PolicyEnforcerService_CheckToolCalls_FullMethodName = "/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls"
 )
 
@@ -38,6 +41,12 @@ type PolicyEnforcerServiceClient interface {
 	CheckToolCall(ctx context.Context, in *CheckToolCallRequest, opts ...grpc.CallOption) (*CheckToolCallResponse, error)
 	// ReportToolCall records the result of a call that was allowed.
 	ReportToolCall(ctx context.Context, in *ReportToolCallRequest, opts ...grpc.CallOption) (*ReportToolCallResponse, error)
+	// StartCommand claims a command line that was allowed, for the jail that runs it: once, and for
+	// exactly the line that was judged.
+	StartCommand(ctx context.Context, in *StartCommandRequest, opts ...grpc.CallOption) (*StartCommandResponse, error)
+	// FinishCommand records what the jail has witnessed of that command. It counts as an observed
+	// report of the call's outcome.
+	FinishCommand(ctx context.Context, in *FinishCommandRequest, opts ...grpc.CallOption) (*FinishCommandResponse, error)
 	// ReportCost counts what a session has cost that the report of no call tells, such as the
 	// tokens of its agent's model (S15.1).
 	ReportCost(ctx context.Context, in *ReportCostRequest, opts ...grpc.CallOption) (*ReportCostResponse, error)
@@ -46,6 +55,9 @@ type PolicyEnforcerServiceClient interface {
 	ListOpenCalls(ctx context.Context, in *ListOpenCallsRequest, opts ...grpc.CallOption) (*ListOpenCallsResponse, error)
 	// SettleToolCall records how such a call has ended (S16.4).
 	SettleToolCall(ctx context.Context, in *SettleToolCallRequest, opts ...grpc.CallOption) (*SettleToolCallResponse, error)
+	// ReportRefusal announces a caller that a gateway without a store has refused before there was
+	// a decision. Only services may report one.
+	ReportRefusal(ctx context.Context, in *ReportRefusalRequest, opts ...grpc.CallOption) (*ReportRefusalResponse, error)
 	// CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
 	// request message gets one response message with the same correlation_id. Responses
 	// may overtake each other.
@@ -74,6 +86,26 @@ func (c *policyEnforcerServiceClient) ReportToolCall(ctx context.Context, in *Re
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ReportToolCallResponse)
 	err := c.cc.Invoke(ctx, PolicyEnforcerService_ReportToolCall_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *policyEnforcerServiceClient) StartCommand(ctx context.Context, in *StartCommandRequest, opts ...grpc.CallOption) (*StartCommandResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StartCommandResponse)
+	err := c.cc.Invoke(ctx, PolicyEnforcerService_StartCommand_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *policyEnforcerServiceClient) FinishCommand(ctx context.Context, in *FinishCommandRequest, opts ...grpc.CallOption) (*FinishCommandResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FinishCommandResponse)
+	err := c.cc.Invoke(ctx, PolicyEnforcerService_FinishCommand_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +142,16 @@ func (c *policyEnforcerServiceClient) SettleToolCall(ctx context.Context, in *Se
 	return out, nil
 }
 
+func (c *policyEnforcerServiceClient) ReportRefusal(ctx context.Context, in *ReportRefusalRequest, opts ...grpc.CallOption) (*ReportRefusalResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReportRefusalResponse)
+	err := c.cc.Invoke(ctx, PolicyEnforcerService_ReportRefusal_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *policyEnforcerServiceClient) CheckToolCalls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CheckToolCallsRequest, CheckToolCallsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &PolicyEnforcerService_ServiceDesc.Streams[0], PolicyEnforcerService_CheckToolCalls_FullMethodName, cOpts...)
@@ -134,6 +176,12 @@ type PolicyEnforcerServiceServer interface {
 	CheckToolCall(context.Context, *CheckToolCallRequest) (*CheckToolCallResponse, error)
 	// ReportToolCall records the result of a call that was allowed.
 	ReportToolCall(context.Context, *ReportToolCallRequest) (*ReportToolCallResponse, error)
+	// StartCommand claims a command line that was allowed, for the jail that runs it: once, and for
+	// exactly the line that was judged.
+	StartCommand(context.Context, *StartCommandRequest) (*StartCommandResponse, error)
+	// FinishCommand records what the jail has witnessed of that command. It counts as an observed
+	// report of the call's outcome.
+	FinishCommand(context.Context, *FinishCommandRequest) (*FinishCommandResponse, error)
 	// ReportCost counts what a session has cost that the report of no call tells, such as the
 	// tokens of its agent's model (S15.1).
 	ReportCost(context.Context, *ReportCostRequest) (*ReportCostResponse, error)
@@ -142,6 +190,9 @@ type PolicyEnforcerServiceServer interface {
 	ListOpenCalls(context.Context, *ListOpenCallsRequest) (*ListOpenCallsResponse, error)
 	// SettleToolCall records how such a call has ended (S16.4).
 	SettleToolCall(context.Context, *SettleToolCallRequest) (*SettleToolCallResponse, error)
+	// ReportRefusal announces a caller that a gateway without a store has refused before there was
+	// a decision. Only services may report one.
+	ReportRefusal(context.Context, *ReportRefusalRequest) (*ReportRefusalResponse, error)
 	// CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
 	// request message gets one response message with the same correlation_id. Responses
 	// may overtake each other.
@@ -162,6 +213,12 @@ func (UnimplementedPolicyEnforcerServiceServer) CheckToolCall(context.Context, *
 func (UnimplementedPolicyEnforcerServiceServer) ReportToolCall(context.Context, *ReportToolCallRequest) (*ReportToolCallResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReportToolCall not implemented")
 }
+func (UnimplementedPolicyEnforcerServiceServer) StartCommand(context.Context, *StartCommandRequest) (*StartCommandResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method StartCommand not implemented")
+}
+func (UnimplementedPolicyEnforcerServiceServer) FinishCommand(context.Context, *FinishCommandRequest) (*FinishCommandResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method FinishCommand not implemented")
+}
 func (UnimplementedPolicyEnforcerServiceServer) ReportCost(context.Context, *ReportCostRequest) (*ReportCostResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReportCost not implemented")
 }
@@ -170,6 +227,9 @@ func (UnimplementedPolicyEnforcerServiceServer) ListOpenCalls(context.Context, *
 }
 func (UnimplementedPolicyEnforcerServiceServer) SettleToolCall(context.Context, *SettleToolCallRequest) (*SettleToolCallResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SettleToolCall not implemented")
+}
+func (UnimplementedPolicyEnforcerServiceServer) ReportRefusal(context.Context, *ReportRefusalRequest) (*ReportRefusalResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReportRefusal not implemented")
 }
 func (UnimplementedPolicyEnforcerServiceServer) CheckToolCalls(grpc.BidiStreamingServer[CheckToolCallsRequest, CheckToolCallsResponse]) error {
 	return status.Error(codes.Unimplemented, "method CheckToolCalls not implemented")
@@ -231,6 +291,42 @@ func _PolicyEnforcerService_ReportToolCall_Handler(srv interface{}, ctx context.
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PolicyEnforcerService_StartCommand_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StartCommandRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PolicyEnforcerServiceServer).StartCommand(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PolicyEnforcerService_StartCommand_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PolicyEnforcerServiceServer).StartCommand(ctx, req.(*StartCommandRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PolicyEnforcerService_FinishCommand_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FinishCommandRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PolicyEnforcerServiceServer).FinishCommand(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PolicyEnforcerService_FinishCommand_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PolicyEnforcerServiceServer).FinishCommand(ctx, req.(*FinishCommandRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PolicyEnforcerService_ReportCost_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ReportCostRequest)
 	if err := dec(in); err != nil {
@@ -285,6 +381,24 @@ func _PolicyEnforcerService_SettleToolCall_Handler(srv interface{}, ctx context.
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PolicyEnforcerService_ReportRefusal_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReportRefusalRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PolicyEnforcerServiceServer).ReportRefusal(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PolicyEnforcerService_ReportRefusal_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PolicyEnforcerServiceServer).ReportRefusal(ctx, req.(*ReportRefusalRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PolicyEnforcerService_CheckToolCalls_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(PolicyEnforcerServiceServer).CheckToolCalls(&grpc.GenericServerStream[CheckToolCallsRequest, CheckToolCallsResponse]{ServerStream: stream})
 }
@@ -308,6 +422,14 @@ var PolicyEnforcerService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _PolicyEnforcerService_ReportToolCall_Handler,
 		},
 		{
+			MethodName: "StartCommand",
+			Handler:    _PolicyEnforcerService_StartCommand_Handler,
+		},
+		{
+			MethodName: "FinishCommand",
+			Handler:    _PolicyEnforcerService_FinishCommand_Handler,
+		},
+		{
 			MethodName: "ReportCost",
 			Handler:    _PolicyEnforcerService_ReportCost_Handler,
 		},
@@ -318,6 +440,10 @@ var PolicyEnforcerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SettleToolCall",
 			Handler:    _PolicyEnforcerService_SettleToolCall_Handler,
+		},
+		{
+			MethodName: "ReportRefusal",
+			Handler:    _PolicyEnforcerService_ReportRefusal_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

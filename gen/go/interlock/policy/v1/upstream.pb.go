@@ -86,6 +86,61 @@ func (x *ObservedTool) GetDescription() string {
 	return ""
 }
 
+// LeftOutTool is a tool that cannot be relayed.
+type LeftOutTool struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name at the server, as far as it can be read.
+	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
+	// What is wrong with its description.
+	Why           string `protobuf:"bytes,2,opt,name=why,proto3" json:"why,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeftOutTool) Reset() {
+	*x = LeftOutTool{}
+	mi := &file_interlock_policy_v1_upstream_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeftOutTool) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeftOutTool) ProtoMessage() {}
+
+func (x *LeftOutTool) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_upstream_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeftOutTool.ProtoReflect.Descriptor instead.
+func (*LeftOutTool) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_upstream_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *LeftOutTool) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *LeftOutTool) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
 // UpstreamTool is what is known of a server's tool.
 type UpstreamTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -93,7 +148,8 @@ type UpstreamTool struct {
 	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
 	// Name of the tool at the server.
 	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
-	// Digest that was accepted last: at first sight, or by an operator.
+	// Digest that was accepted last: at first sight, or by an operator. Empty for a tool
+	// that was always left out.
 	Accepted string `protobuf:"bytes,3,opt,name=accepted,proto3" json:"accepted,omitempty"`
 	// Digest that was seen since and is not accepted; empty for none.
 	Changed string `protobuf:"bytes,4,opt,name=changed,proto3" json:"changed,omitempty"`
@@ -101,14 +157,16 @@ type UpstreamTool struct {
 	Description string `protobuf:"bytes,5,opt,name=description,proto3" json:"description,omitempty"`
 	// Name of the agent that has reported changed, or when nothing has changed, accepted:
 	// it is that agent's word. Empty when a gateway or an operator has.
-	ReportedBy    string `protobuf:"bytes,6,opt,name=reported_by,json=reportedBy,proto3" json:"reported_by,omitempty"`
+	ReportedBy string `protobuf:"bytes,6,opt,name=reported_by,json=reportedBy,proto3" json:"reported_by,omitempty"`
+	// Why the tool is left out, which agents cannot use then; empty when it is not.
+	LeftOut       string `protobuf:"bytes,7,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpstreamTool) Reset() {
 	*x = UpstreamTool{}
-	mi := &file_interlock_policy_v1_upstream_proto_msgTypes[1]
+	mi := &file_interlock_policy_v1_upstream_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -120,7 +178,7 @@ func (x *UpstreamTool) String() string {
 func (*UpstreamTool) ProtoMessage() {}
 
 func (x *UpstreamTool) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_upstream_proto_msgTypes[1]
+	mi := &file_interlock_policy_v1_upstream_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -133,7 +191,7 @@ func (x *UpstreamTool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpstreamTool.ProtoReflect.Descriptor instead.
 func (*UpstreamTool) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_upstream_proto_rawDescGZIP(), []int{1}
+	return file_interlock_policy_v1_upstream_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *UpstreamTool) GetServer() string {
@@ -178,6 +236,13 @@ func (x *UpstreamTool) GetReportedBy() string {
 	return ""
 }
 
+func (x *UpstreamTool) GetLeftOut() string {
+	if x != nil {
+		return x.LeftOut
+	}
+	return ""
+}
+
 var File_interlock_policy_v1_upstream_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_upstream_proto_rawDesc = "" +
@@ -187,7 +252,12 @@ const file_interlock_policy_v1_upstream_proto_rawDesc = "" +
 	"\x04tool\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04tool\x12 \n" +
 	"\x06digest\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x98\x01@R\x06digest\x12*\n" +
-	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\x80\bR\vdescription\"\xb3\x01\n" +
+	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\x80\bR\vdescription\"K\n" +
+	"\vLeftOutTool\x12\x1e\n" +
+	"\x04tool\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\x80\x01R\x04tool\x12\x1c\n" +
+	"\x03why\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\x80\x04R\x03why\"\xce\x01\n" +
 	"\fUpstreamTool\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1a\n" +
@@ -195,7 +265,8 @@ const file_interlock_policy_v1_upstream_proto_rawDesc = "" +
 	"\achanged\x18\x04 \x01(\tR\achanged\x12 \n" +
 	"\vdescription\x18\x05 \x01(\tR\vdescription\x12\x1f\n" +
 	"\vreported_by\x18\x06 \x01(\tR\n" +
-	"reportedByBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
+	"reportedBy\x12\x19\n" +
+	"\bleft_out\x18\a \x01(\tR\aleftOutBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_interlock_policy_v1_upstream_proto_rawDescOnce sync.Once
@@ -209,10 +280,11 @@ func file_interlock_policy_v1_upstream_proto_rawDescGZIP() []byte {
 	return file_interlock_policy_v1_upstream_proto_rawDescData
 }
 
-var file_interlock_policy_v1_upstream_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_interlock_policy_v1_upstream_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_interlock_policy_v1_upstream_proto_goTypes = []any{
 	(*ObservedTool)(nil), // 0: interlock.policy.v1.ObservedTool
-	(*UpstreamTool)(nil), // 1: interlock.policy.v1.UpstreamTool
+	(*LeftOutTool)(nil),  // 1: interlock.policy.v1.LeftOutTool
+	(*UpstreamTool)(nil), // 2: interlock.policy.v1.UpstreamTool
 }
 var file_interlock_policy_v1_upstream_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -233,7 +305,7 @@ func file_interlock_policy_v1_upstream_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_upstream_proto_rawDesc), len(file_interlock_policy_v1_upstream_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

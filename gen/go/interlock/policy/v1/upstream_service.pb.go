@@ -28,7 +28,9 @@ type ObserveUpstreamToolsRequest struct {
 	// Name of the server.
 	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
 	// The tools.
-	Tools         []*ObservedTool `protobuf:"bytes,2,rep,name=tools,proto3" json:"tools,omitempty"`
+	Tools []*ObservedTool `protobuf:"bytes,2,rep,name=tools,proto3" json:"tools,omitempty"`
+	// Tools that it offers and that are left out, because of how they are described.
+	LeftOut       []*LeftOutTool `protobuf:"bytes,3,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -73,6 +75,13 @@ func (x *ObserveUpstreamToolsRequest) GetServer() string {
 func (x *ObserveUpstreamToolsRequest) GetTools() []*ObservedTool {
 	if x != nil {
 		return x.Tools
+	}
+	return nil
+}
+
+func (x *ObserveUpstreamToolsRequest) GetLeftOut() []*LeftOutTool {
+	if x != nil {
+		return x.LeftOut
 	}
 	return nil
 }
@@ -430,10 +439,11 @@ var File_interlock_policy_v1_upstream_service_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_upstream_service_proto_rawDesc = "" +
 	"\n" +
-	"*interlock/policy/v1/upstream_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/policy/v1/upstream.proto\"\x84\x01\n" +
+	"*interlock/policy/v1/upstream_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/policy/v1/upstream.proto\"\xcc\x01\n" +
 	"\x1bObserveUpstreamToolsRequest\x12!\n" +
 	"\x06server\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x06server\x12B\n" +
-	"\x05tools\x18\x02 \x03(\v2!.interlock.policy.v1.ObservedToolB\t\xbaH\x06\x92\x01\x03\x10\x80 R\x05tools\"Q\n" +
+	"\x05tools\x18\x02 \x03(\v2!.interlock.policy.v1.ObservedToolB\t\xbaH\x06\x92\x01\x03\x10\x80 R\x05tools\x12F\n" +
+	"\bleft_out\x18\x03 \x03(\v2 .interlock.policy.v1.LeftOutToolB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\aleftOut\"Q\n" +
 	"\x1cObserveUpstreamToolsResponse\x12\x18\n" +
 	"\achanged\x18\x01 \x03(\tR\achanged\x12\x17\n" +
 	"\ano_room\x18\x02 \x03(\tR\x06noRoom\"\x1a\n" +
@@ -481,26 +491,28 @@ var file_interlock_policy_v1_upstream_service_proto_goTypes = []any{
 	(*ForgetUpstreamToolsRequest)(nil),   // 6: interlock.policy.v1.ForgetUpstreamToolsRequest
 	(*ForgetUpstreamToolsResponse)(nil),  // 7: interlock.policy.v1.ForgetUpstreamToolsResponse
 	(*ObservedTool)(nil),                 // 8: interlock.policy.v1.ObservedTool
-	(*UpstreamTool)(nil),                 // 9: interlock.policy.v1.UpstreamTool
+	(*LeftOutTool)(nil),                  // 9: interlock.policy.v1.LeftOutTool
+	(*UpstreamTool)(nil),                 // 10: interlock.policy.v1.UpstreamTool
 }
 var file_interlock_policy_v1_upstream_service_proto_depIdxs = []int32{
-	8, // 0: interlock.policy.v1.ObserveUpstreamToolsRequest.tools:type_name -> interlock.policy.v1.ObservedTool
-	9, // 1: interlock.policy.v1.ListUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
-	9, // 2: interlock.policy.v1.AcceptUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
-	9, // 3: interlock.policy.v1.ForgetUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
-	0, // 4: interlock.policy.v1.UpstreamService.ObserveUpstreamTools:input_type -> interlock.policy.v1.ObserveUpstreamToolsRequest
-	2, // 5: interlock.policy.v1.UpstreamService.ListUpstreamTools:input_type -> interlock.policy.v1.ListUpstreamToolsRequest
-	4, // 6: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:input_type -> interlock.policy.v1.AcceptUpstreamToolsRequest
-	6, // 7: interlock.policy.v1.UpstreamService.ForgetUpstreamTools:input_type -> interlock.policy.v1.ForgetUpstreamToolsRequest
-	1, // 8: interlock.policy.v1.UpstreamService.ObserveUpstreamTools:output_type -> interlock.policy.v1.ObserveUpstreamToolsResponse
-	3, // 9: interlock.policy.v1.UpstreamService.ListUpstreamTools:output_type -> interlock.policy.v1.ListUpstreamToolsResponse
-	5, // 10: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:output_type -> interlock.policy.v1.AcceptUpstreamToolsResponse
-	7, // 11: interlock.policy.v1.UpstreamService.ForgetUpstreamTools:output_type -> interlock.policy.v1.ForgetUpstreamToolsResponse
-	8, // [8:12] is the sub-list for method output_type
-	4, // [4:8] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	8,  // 0: interlock.policy.v1.ObserveUpstreamToolsRequest.tools:type_name -> interlock.policy.v1.ObservedTool
+	9,  // 1: interlock.policy.v1.ObserveUpstreamToolsRequest.left_out:type_name -> interlock.policy.v1.LeftOutTool
+	10, // 2: interlock.policy.v1.ListUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
+	10, // 3: interlock.policy.v1.AcceptUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
+	10, // 4: interlock.policy.v1.ForgetUpstreamToolsResponse.tools:type_name -> interlock.policy.v1.UpstreamTool
+	0,  // 5: interlock.policy.v1.UpstreamService.ObserveUpstreamTools:input_type -> interlock.policy.v1.ObserveUpstreamToolsRequest
+	2,  // 6: interlock.policy.v1.UpstreamService.ListUpstreamTools:input_type -> interlock.policy.v1.ListUpstreamToolsRequest
+	4,  // 7: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:input_type -> interlock.policy.v1.AcceptUpstreamToolsRequest
+	6,  // 8: interlock.policy.v1.UpstreamService.ForgetUpstreamTools:input_type -> interlock.policy.v1.ForgetUpstreamToolsRequest
+	1,  // 9: interlock.policy.v1.UpstreamService.ObserveUpstreamTools:output_type -> interlock.policy.v1.ObserveUpstreamToolsResponse
+	3,  // 10: interlock.policy.v1.UpstreamService.ListUpstreamTools:output_type -> interlock.policy.v1.ListUpstreamToolsResponse
+	5,  // 11: interlock.policy.v1.UpstreamService.AcceptUpstreamTools:output_type -> interlock.policy.v1.AcceptUpstreamToolsResponse
+	7,  // 12: interlock.policy.v1.UpstreamService.ForgetUpstreamTools:output_type -> interlock.policy.v1.ForgetUpstreamToolsResponse
+	9,  // [9:13] is the sub-list for method output_type
+	5,  // [5:9] is the sub-list for method input_type
+	5,  // [5:5] is the sub-list for extension type_name
+	5,  // [5:5] is the sub-list for extension extendee
+	0,  // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_upstream_service_proto_init() }

@@ -10,6 +10,8 @@ import type { Status } from "../../../google/rpc/status_pb.js";
 import { file_google_rpc_status } from "../../../google/rpc/status_pb.js";
 import type { LegalEvent, Run } from "../../engine/v1/run_pb.js";
 import { file_interlock_engine_v1_run } from "../../engine/v1/run_pb.js";
+import type { CallRefused } from "../../event/v1/event_pb.js";
+import { file_interlock_event_v1_event } from "../../event/v1/event_pb.js";
 import type { Decision, DecisionCode } from "./decision_pb.js";
 import { file_interlock_policy_v1_decision } from "./decision_pb.js";
 import type { Explanation } from "./explanation_pb.js";
@@ -22,7 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/policy_enforcer_service.proto.
  */
 export const file_interlock_policy_v1_policy_enforcer_service: GenFile = /*@__PURE__*/
-  fileDesc("CjFpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9lbmZvcmNlcl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIt4BChRDaGVja1Rvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDAoEdG9vbBgEIAEoCRIWCg5xdWFsaWZpZWRfdG9vbBgFIAEoCRINCgVpbnB1dBgGIAEoDBIPCgdjYWxsX2lkGAcgASgJEhoKEmVzdGltYXRlZF9jb3N0X3VzZBgIIAEoCRIPCgdkcnlfcnVuGAkgASgIEg8KB2V4cGxhaW4YCiABKAgSDgoGZm9sZGVyGAsgASgJIr8DChVDaGVja1Rvb2xDYWxsUmVzcG9uc2USLwoIZGVjaXNpb24YASABKA4yHS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uEi8KBGNvZGUYAiABKA4yIS5pbnRlcmxvY2sucG9saWN5LnYxLkRlY2lzaW9uQ29kZRIPCgdtZXNzYWdlGAMgASgJEhgKEHRvb2xzX3Jlc3RyaWN0ZWQYBCABKAgSFQoNYWxsb3dlZF90b29scxgFIAMoCRI1CgxsZWdhbF9ldmVudHMYBiADKAsyHy5pbnRlcmxvY2suZW5naW5lLnYxLkxlZ2FsRXZlbnQSEwoLYXBwcm92YWxfaWQYByABKAkSDwoHY2FsbF9pZBgIIAEoCRIOCgZydW5faWQYCSABKAkSEwoLcnVuX3ZlcnNpb24YCiABKAMSDQoFc3RhdGUYCyABKAkSDgoGYnJhbmNoGAwgASgJEhIKCml0ZXJhdGlvbnMYDSABKAMSFgoObWF4X2l0ZXJhdGlvbnMYDiABKAMSNQoLZXhwbGFuYXRpb24YDyABKAsyIC5pbnRlcmxvY2sucG9saWN5LnYxLkV4cGxhbmF0aW9uIowCChVSZXBvcnRUb29sQ2FsbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg8KB2NhbGxfaWQYBCABKAkSDAoEdG9vbBgFIAEoCRIKCgJvaxgGIAEoCBIVCg1maWxlc19jaGFuZ2VkGAcgAygJEhQKDHJlc3VsdF9ieXRlcxgIIAEoAxIQCghjb3N0X3VzZBgJIAEoCRIOCgZvdXRwdXQYCiABKAwSFwoPb3V0Y29tZV91bmtub3duGAsgASgIEhIKCmJhY2tncm91bmQYDCABKAkSGAoQYmFja2dyb3VuZF9lbmRlZBgNIAEoCSKqAQoWUmVwb3J0VG9vbENhbGxSZXNwb25zZRIlCgNydW4YASABKAsyGC5pbnRlcmxvY2suZW5naW5lLnYxLlJ1bhIRCglhY2NvdW50ZWQYAiABKAgSMwoJaW50ZXJydXB0GAMgASgLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5JbnRlcnJ1cHRlZBIPCgd3YXJuaW5nGAQgASgJEhAKCGV2aWRlbmNlGAUgAygJImEKEVJlcG9ydENvc3RSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDgoGc291cmNlGAIgASgJEigKBWNvc3RzGAMgAygLMhkuaW50ZXJsb2NrLnBvbGljeS52MS5Db3N0ImAKBENvc3QSCgoCaWQYASABKAkSEAoIY29zdF91c2QYAiABKAkSDQoFdG90YWwYAyABKAgSKwoFdG9vbHMYBCADKAsyHC5pbnRlcmxvY2sucG9saWN5LnYxLlRvb2xVc2UiJgoHVG9vbFVzZRIMCgR0b29sGAEgASgJEg0KBWlucHV0GAIgASgMIjgKElJlcG9ydENvc3RSZXNwb25zZRIPCgdjb3VudGVkGAEgASgFEhEKCXRvdGFsX3VzZBgCIAEoCSJpChVDaGVja1Rvb2xDYWxsc1JlcXVlc3QSFgoOY29ycmVsYXRpb25faWQYASABKAQSOAoFY2FsbHMYAiADKAsyKS5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxSZXF1ZXN0ImwKFkNoZWNrVG9vbENhbGxzUmVzcG9uc2USFgoOY29ycmVsYXRpb25faWQYASABKAQSOgoHcmVzdWx0cxgCIAMoCzIpLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbHNSZXN1bHQihQEKFENoZWNrVG9vbENhbGxzUmVzdWx0Ej4KCGRlY2lzaW9uGAEgASgLMiouaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVzcG9uc2VIABIjCgVlcnJvchgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzSABCCAoGcmVzdWx0IsUBCghPcGVuQ2FsbBIPCgdjYWxsX2lkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIMCgR0b29sGAMgASgJEgwKBHdoYXQYBCABKAkSDwoHbWFkZV9ieRgFIAEoCRIuCgphbGxvd2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZkdWVfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Vua25vd24YCCABKAgiJgoUTGlzdE9wZW5DYWxsc1JlcXVlc3QSDgoGcnVuX2lkGAEgASgJIkUKFUxpc3RPcGVuQ2FsbHNSZXNwb25zZRIsCgVjYWxscxgBIAMoCzIdLmludGVybG9jay5wb2xpY3kudjEuT3BlbkNhbGwiVwoVU2V0dGxlVG9vbENhbGxSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIPCgdjYWxsX2lkGAIgASgJEg8KB291dGNvbWUYAyABKAkSDAoEbm90ZRgEIAEoCSJWChZTZXR0bGVUb29sQ2FsbFJlc3BvbnNlEisKBGNhbGwYASABKAsyHS5pbnRlcmxvY2sucG9saWN5LnYxLk9wZW5DYWxsEg8KB291dGNvbWUYAiABKAkyiwUKFVBvbGljeUVuZm9yY2VyU2VydmljZRJmCg1DaGVja1Rvb2xDYWxsEikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlc3BvbnNlEmkKDlJlcG9ydFRvb2xDYWxsEiouaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRUb29sQ2FsbFJlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFRvb2xDYWxsUmVzcG9uc2USXQoKUmVwb3J0Q29zdBImLmludGVybG9jay5wb2xpY3kudjEuUmVwb3J0Q29zdFJlcXVlc3QaJy5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydENvc3RSZXNwb25zZRJmCg1MaXN0T3BlbkNhbGxzEikuaW50ZXJsb2NrLnBvbGljeS52MS5MaXN0T3BlbkNhbGxzUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuTGlzdE9wZW5DYWxsc1Jlc3BvbnNlEmkKDlNldHRsZVRvb2xDYWxsEiouaW50ZXJsb2NrLnBvbGljeS52MS5TZXR0bGVUb29sQ2FsbFJlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLlNldHRsZVRvb2xDYWxsUmVzcG9uc2USbQoOQ2hlY2tUb29sQ2FsbHMSKi5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxzUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbHNSZXNwb25zZSgBMAFCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3BvbGljeS92MTtwb2xpY3l2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_google_rpc_status, file_interlock_engine_v1_run, file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation, file_interlock_policy_v1_tool_call]);
+  fileDesc("CjFpbnRlcmxvY2svcG9saWN5L3YxL3BvbGljeV9lbmZvcmNlcl9zZXJ2aWNlLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIooCChRDaGVja1Rvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDAoEdG9vbBgEIAEoCRIWCg5xdWFsaWZpZWRfdG9vbBgFIAEoCRINCgVpbnB1dBgGIAEoDBIPCgdjYWxsX2lkGAcgASgJEhoKEmVzdGltYXRlZF9jb3N0X3VzZBgIIAEoCRIPCgdkcnlfcnVuGAkgASgIEg8KB2V4cGxhaW4YCiABKAgSDgoGZm9sZGVyGAsgASgJEhYKDmRlbmllZF9iZWNhdXNlGAwgASgJEhIKCmphaWxfbGV2ZWwYDSABKAUiNgoESmFpbBINCgVsZXZlbBgBIAEoBRIOCgZkaWdlc3QYAiABKAkSDwoHcHJvZmlsZRgDIAEoDCLoAwoVQ2hlY2tUb29sQ2FsbFJlc3BvbnNlEi8KCGRlY2lzaW9uGAEgASgOMh0uaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbhIvCgRjb2RlGAIgASgOMiEuaW50ZXJsb2NrLnBvbGljeS52MS5EZWNpc2lvbkNvZGUSDwoHbWVzc2FnZRgDIAEoCRIYChB0b29sc19yZXN0cmljdGVkGAQgASgIEhUKDWFsbG93ZWRfdG9vbHMYBSADKAkSNQoMbGVnYWxfZXZlbnRzGAYgAygLMh8uaW50ZXJsb2NrLmVuZ2luZS52MS5MZWdhbEV2ZW50EhMKC2FwcHJvdmFsX2lkGAcgASgJEg8KB2NhbGxfaWQYCCABKAkSDgoGcnVuX2lkGAkgASgJEhMKC3J1bl92ZXJzaW9uGAogASgDEg0KBXN0YXRlGAsgASgJEg4KBmJyYW5jaBgMIAEoCRISCgppdGVyYXRpb25zGA0gASgDEhYKDm1heF9pdGVyYXRpb25zGA4gASgDEjUKC2V4cGxhbmF0aW9uGA8gASgLMiAuaW50ZXJsb2NrLnBvbGljeS52MS5FeHBsYW5hdGlvbhInCgRqYWlsGBAgASgLMhkuaW50ZXJsb2NrLnBvbGljeS52MS5KYWlsIqICChVSZXBvcnRUb29sQ2FsbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGYnJhbmNoGAMgASgJEg8KB2NhbGxfaWQYBCABKAkSDAoEdG9vbBgFIAEoCRIKCgJvaxgGIAEoCBIVCg1maWxlc19jaGFuZ2VkGAcgAygJEhQKDHJlc3VsdF9ieXRlcxgIIAEoAxIQCghjb3N0X3VzZBgJIAEoCRIOCgZvdXRwdXQYCiABKAwSFwoPb3V0Y29tZV91bmtub3duGAsgASgIEhIKCmJhY2tncm91bmQYDCABKAkSGAoQYmFja2dyb3VuZF9lbmRlZBgNIAEoCRIUCgxub3RfZXhlY3V0ZWQYDiABKAgiqgEKFlJlcG9ydFRvb2xDYWxsUmVzcG9uc2USJQoDcnVuGAEgASgLMhguaW50ZXJsb2NrLmVuZ2luZS52MS5SdW4SEQoJYWNjb3VudGVkGAIgASgIEjMKCWludGVycnVwdBgDIAEoCzIgLmludGVybG9jay5wb2xpY3kudjEuSW50ZXJydXB0ZWQSDwoHd2FybmluZxgEIAEoCRIQCghldmlkZW5jZRgFIAMoCSJqChNTdGFydENvbW1hbmRSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg8KB2NhbGxfaWQYAyABKAkSDwoHY29tbWFuZBgEIAEoDBINCgVsZXZlbBgFIAEoBSJcChRTdGFydENvbW1hbmRSZXNwb25zZRIOCgZydW5faWQYASABKAkSJwoEamFpbBgCIAEoCzIZLmludGVybG9jay5wb2xpY3kudjEuSmFpbBILCgNrZXkYAyABKAwiWwoURmluaXNoQ29tbWFuZFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEg8KB2NhbGxfaWQYAiABKAkSDwoHd2l0bmVzcxgDIAEoDBIRCglzaWduYXR1cmUYBCABKAwiOQoVRmluaXNoQ29tbWFuZFJlc3BvbnNlEhAKCGV2aWRlbmNlGAEgAygJEg4KBm5vdGljZRgCIAEoCSJhChFSZXBvcnRDb3N0UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg4KBnNvdXJjZRgCIAEoCRIoCgVjb3N0cxgDIAMoCzIZLmludGVybG9jay5wb2xpY3kudjEuQ29zdCJgCgRDb3N0EgoKAmlkGAEgASgJEhAKCGNvc3RfdXNkGAIgASgJEg0KBXRvdGFsGAMgASgIEisKBXRvb2xzGAQgAygLMhwuaW50ZXJsb2NrLnBvbGljeS52MS5Ub29sVXNlIiYKB1Rvb2xVc2USDAoEdG9vbBgBIAEoCRINCgVpbnB1dBgCIAEoDCI4ChJSZXBvcnRDb3N0UmVzcG9uc2USDwoHY291bnRlZBgBIAEoBRIRCgl0b3RhbF91c2QYAiABKAkiaQoVQ2hlY2tUb29sQ2FsbHNSZXF1ZXN0EhYKDmNvcnJlbGF0aW9uX2lkGAEgASgEEjgKBWNhbGxzGAIgAygLMikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVxdWVzdCJsChZDaGVja1Rvb2xDYWxsc1Jlc3BvbnNlEhYKDmNvcnJlbGF0aW9uX2lkGAEgASgEEjoKB3Jlc3VsdHMYAiADKAsyKS5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxzUmVzdWx0IoUBChRDaGVja1Rvb2xDYWxsc1Jlc3VsdBI+CghkZWNpc2lvbhgBIAEoCzIqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlc3BvbnNlSAASIwoFZXJyb3IYAiABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAQggKBnJlc3VsdCLFAQoIT3BlbkNhbGwSDwoHY2FsbF9pZBgBIAEoCRIOCgZydW5faWQYAiABKAkSDAoEdG9vbBgDIAEoCRIMCgR3aGF0GAQgASgJEg8KB21hZGVfYnkYBSABKAkSLgoKYWxsb3dlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGZHVlX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd1bmtub3duGAggASgIIiYKFExpc3RPcGVuQ2FsbHNSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCSJFChVMaXN0T3BlbkNhbGxzUmVzcG9uc2USLAoFY2FsbHMYASADKAsyHS5pbnRlcmxvY2sucG9saWN5LnYxLk9wZW5DYWxsIlcKFVNldHRsZVRvb2xDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSDwoHY2FsbF9pZBgCIAEoCRIPCgdvdXRjb21lGAMgASgJEgwKBG5vdGUYBCABKAkiVgoWU2V0dGxlVG9vbENhbGxSZXNwb25zZRIrCgRjYWxsGAEgASgLMh0uaW50ZXJsb2NrLnBvbGljeS52MS5PcGVuQ2FsbBIPCgdvdXRjb21lGAIgASgJIm4KFFJlcG9ydFJlZnVzYWxSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkSMAoHcmVmdXNlZBgDIAEoCzIfLmludGVybG9jay5ldmVudC52MS5DYWxsUmVmdXNlZCIXChVSZXBvcnRSZWZ1c2FsUmVzcG9uc2UywAcKFVBvbGljeUVuZm9yY2VyU2VydmljZRJmCg1DaGVja1Rvb2xDYWxsEikuaW50ZXJsb2NrLnBvbGljeS52MS5DaGVja1Rvb2xDYWxsUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbFJlc3BvbnNlEmkKDlJlcG9ydFRvb2xDYWxsEiouaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRUb29sQ2FsbFJlcXVlc3QaKy5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFRvb2xDYWxsUmVzcG9uc2USYwoMU3RhcnRDb21tYW5kEiguaW50ZXJsb2NrLnBvbGljeS52MS5TdGFydENvbW1hbmRSZXF1ZXN0GikuaW50ZXJsb2NrLnBvbGljeS52MS5TdGFydENvbW1hbmRSZXNwb25zZRJmCg1GaW5pc2hDb21tYW5kEikuaW50ZXJsb2NrLnBvbGljeS52MS5GaW5pc2hDb21tYW5kUmVxdWVzdBoqLmludGVybG9jay5wb2xpY3kudjEuRmluaXNoQ29tbWFuZFJlc3BvbnNlEl0KClJlcG9ydENvc3QSJi5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydENvc3RSZXF1ZXN0GicuaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRDb3N0UmVzcG9uc2USZgoNTGlzdE9wZW5DYWxscxIpLmludGVybG9jay5wb2xpY3kudjEuTGlzdE9wZW5DYWxsc1JlcXVlc3QaKi5pbnRlcmxvY2sucG9saWN5LnYxLkxpc3RPcGVuQ2FsbHNSZXNwb25zZRJpCg5TZXR0bGVUb29sQ2FsbBIqLmludGVybG9jay5wb2xpY3kudjEuU2V0dGxlVG9vbENhbGxSZXF1ZXN0GisuaW50ZXJsb2NrLnBvbGljeS52MS5TZXR0bGVUb29sQ2FsbFJlc3BvbnNlEmYKDVJlcG9ydFJlZnVzYWwSKS5pbnRlcmxvY2sucG9saWN5LnYxLlJlcG9ydFJlZnVzYWxSZXF1ZXN0GiouaW50ZXJsb2NrLnBvbGljeS52MS5SZXBvcnRSZWZ1c2FsUmVzcG9uc2USbQoOQ2hlY2tUb29sQ2FsbHMSKi5pbnRlcmxvY2sucG9saWN5LnYxLkNoZWNrVG9vbENhbGxzUmVxdWVzdBorLmludGVybG9jay5wb2xpY3kudjEuQ2hlY2tUb29sQ2FsbHNSZXNwb25zZSgBMAFCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3BvbGljeS92MTtwb2xpY3l2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_google_rpc_status, file_interlock_engine_v1_run, file_interlock_event_v1_event, file_interlock_policy_v1_decision, file_interlock_policy_v1_explanation, file_interlock_policy_v1_tool_call]);
 
 /**
  * CheckToolCallRequest is a tool call that is to be made.
@@ -115,6 +117,23 @@ export type CheckToolCallRequest = Message<"interlock.policy.v1.CheckToolCallReq
    * @generated from field: string folder = 11;
    */
   folder: string;
+
+  /**
+   * Why the caller denies the call itself, such as a hook that is set up for another
+   * workflow; empty when it does not. Then the decision is DENY, and it is recorded: with
+   * the code CALLER_DENIED and this message, unless the call would have been denied anyway.
+   *
+   * @generated from field: string denied_because = 12;
+   */
+  deniedBecause: string;
+
+  /**
+   * The level of the jail that the caller runs the command in if it is allowed, 1 to 3; 0 for no
+   * jail.
+   *
+   * @generated from field: int32 jail_level = 13;
+   */
+  jailLevel: number;
 };
 
 /**
@@ -123,6 +142,41 @@ export type CheckToolCallRequest = Message<"interlock.policy.v1.CheckToolCallReq
  */
 export const CheckToolCallRequestSchema: GenMessage<CheckToolCallRequest> = /*@__PURE__*/
   messageDesc(file_interlock_policy_v1_policy_enforcer_service, 0);
+
+/**
+ * Jail is what the kernel enforces on a command that is allowed.
+ *
+ * @generated from message interlock.policy.v1.Jail
+ */
+export type Jail = Message<"interlock.policy.v1.Jail"> & {
+  /**
+   * The least level that enforces the profile.
+   *
+   * @generated from field: int32 level = 1;
+   */
+  level: number;
+
+  /**
+   * Digest of the profile, sha256:...
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+
+  /**
+   * The profile, as JSON.
+   *
+   * @generated from field: bytes profile = 3;
+   */
+  profile: Uint8Array;
+};
+
+/**
+ * Describes the message interlock.policy.v1.Jail.
+ * Use `create(JailSchema)` to create a new message.
+ */
+export const JailSchema: GenMessage<Jail> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 1);
 
 /**
  * CheckToolCallResponse is the decision on a tool call.
@@ -234,6 +288,13 @@ export type CheckToolCallResponse = Message<"interlock.policy.v1.CheckToolCallRe
    * @generated from field: interlock.policy.v1.Explanation explanation = 15;
    */
   explanation?: Explanation | undefined;
+
+  /**
+   * The jail that the command must run in; absent when it needs none.
+   *
+   * @generated from field: interlock.policy.v1.Jail jail = 16;
+   */
+  jail?: Jail | undefined;
 };
 
 /**
@@ -241,7 +302,7 @@ export type CheckToolCallResponse = Message<"interlock.policy.v1.CheckToolCallRe
  * Use `create(CheckToolCallResponseSchema)` to create a new message.
  */
 export const CheckToolCallResponseSchema: GenMessage<CheckToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 1);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 2);
 
 /**
  * ReportToolCallRequest is the result of a tool call.
@@ -345,6 +406,15 @@ export type ReportToolCallRequest = Message<"interlock.policy.v1.ReportToolCallR
    * @generated from field: string background_ended = 13;
    */
   backgroundEnded: string;
+
+  /**
+   * True when the caller has not made the call and will not make it, such as one whose
+   * caller went away during the check. ok must be false. When no such call was allowed,
+   * none is any more under this id, and the report is not recorded as unaccounted.
+   *
+   * @generated from field: bool not_executed = 14;
+   */
+  notExecuted: boolean;
 };
 
 /**
@@ -352,7 +422,7 @@ export type ReportToolCallRequest = Message<"interlock.policy.v1.ReportToolCallR
  * Use `create(ReportToolCallRequestSchema)` to create a new message.
  */
 export const ReportToolCallRequestSchema: GenMessage<ReportToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 2);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 3);
 
 /**
  * ReportToolCallResponse is what follows from the result of a tool call.
@@ -361,7 +431,7 @@ export const ReportToolCallRequestSchema: GenMessage<ReportToolCallRequest> = /*
  */
 export type ReportToolCallResponse = Message<"interlock.policy.v1.ReportToolCallResponse"> & {
   /**
-   * The run as it stands now, in full.
+   * The run as it stands now, in full; absent for a call of a session that drives no run.
    *
    * @generated from field: interlock.engine.v1.Run run = 1;
    */
@@ -402,7 +472,161 @@ export type ReportToolCallResponse = Message<"interlock.policy.v1.ReportToolCall
  * Use `create(ReportToolCallResponseSchema)` to create a new message.
  */
 export const ReportToolCallResponseSchema: GenMessage<ReportToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 3);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 4);
+
+/**
+ * StartCommandRequest claims an allowed call.
+ *
+ * @generated from message interlock.policy.v1.StartCommandRequest
+ */
+export type StartCommandRequest = Message<"interlock.policy.v1.StartCommandRequest"> & {
+  /**
+   * The run; empty for the run that session_id drives.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * Used when run_id is empty: the session that drives the run.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * Id of the call.
+   *
+   * @generated from field: string call_id = 3;
+   */
+  callId: string;
+
+  /**
+   * The line, exactly as it was judged.
+   *
+   * @generated from field: bytes command = 4;
+   */
+  command: Uint8Array;
+
+  /**
+   * The level of the jail that runs it.
+   *
+   * @generated from field: int32 level = 5;
+   */
+  level: number;
+};
+
+/**
+ * Describes the message interlock.policy.v1.StartCommandRequest.
+ * Use `create(StartCommandRequestSchema)` to create a new message.
+ */
+export const StartCommandRequestSchema: GenMessage<StartCommandRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 5);
+
+/**
+ * StartCommandResponse is what the jail enforces.
+ *
+ * @generated from message interlock.policy.v1.StartCommandResponse
+ */
+export type StartCommandResponse = Message<"interlock.policy.v1.StartCommandResponse"> & {
+  /**
+   * The run of the call.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * What to enforce.
+   *
+   * @generated from field: interlock.policy.v1.Jail jail = 2;
+   */
+  jail?: Jail | undefined;
+
+  /**
+   * Signs the witness of this command. The command must not learn it.
+   *
+   * @generated from field: bytes key = 3;
+   */
+  key: Uint8Array;
+};
+
+/**
+ * Describes the message interlock.policy.v1.StartCommandResponse.
+ * Use `create(StartCommandResponseSchema)` to create a new message.
+ */
+export const StartCommandResponseSchema: GenMessage<StartCommandResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 6);
+
+/**
+ * FinishCommandRequest is what a jail has witnessed.
+ *
+ * @generated from message interlock.policy.v1.FinishCommandRequest
+ */
+export type FinishCommandRequest = Message<"interlock.policy.v1.FinishCommandRequest"> & {
+  /**
+   * The run of the call.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * Id of the call.
+   *
+   * @generated from field: string call_id = 2;
+   */
+  callId: string;
+
+  /**
+   * The witness, as JSON.
+   *
+   * @generated from field: bytes witness = 3;
+   */
+  witness: Uint8Array;
+
+  /**
+   * HMAC-SHA256 of the witness with the key of the call.
+   *
+   * @generated from field: bytes signature = 4;
+   */
+  signature: Uint8Array;
+};
+
+/**
+ * Describes the message interlock.policy.v1.FinishCommandRequest.
+ * Use `create(FinishCommandRequestSchema)` to create a new message.
+ */
+export const FinishCommandRequestSchema: GenMessage<FinishCommandRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 7);
+
+/**
+ * FinishCommandResponse is what follows from it.
+ *
+ * @generated from message interlock.policy.v1.FinishCommandResponse
+ */
+export type FinishCommandResponse = Message<"interlock.policy.v1.FinishCommandResponse"> & {
+  /**
+   * Names of the evidence that it has given.
+   *
+   * @generated from field: repeated string evidence = 1;
+   */
+  evidence: string[];
+
+  /**
+   * What the agent should read; may be empty.
+   *
+   * @generated from field: string notice = 2;
+   */
+  notice: string;
+};
+
+/**
+ * Describes the message interlock.policy.v1.FinishCommandResponse.
+ * Use `create(FinishCommandResponseSchema)` to create a new message.
+ */
+export const FinishCommandResponseSchema: GenMessage<FinishCommandResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 8);
 
 /**
  * ReportCostRequest is what a session has cost, as one source knows it.
@@ -438,7 +662,7 @@ export type ReportCostRequest = Message<"interlock.policy.v1.ReportCostRequest">
  * Use `create(ReportCostRequestSchema)` to create a new message.
  */
 export const ReportCostRequestSchema: GenMessage<ReportCostRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 4);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 9);
 
 /**
  * Cost is one amount.
@@ -483,7 +707,7 @@ export type Cost = Message<"interlock.policy.v1.Cost"> & {
  * Use `create(CostSchema)` to create a new message.
  */
 export const CostSchema: GenMessage<Cost> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 5);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 10);
 
 /**
  * ToolUse is a call of a tool, as CheckToolCall is asked about it.
@@ -511,7 +735,7 @@ export type ToolUse = Message<"interlock.policy.v1.ToolUse"> & {
  * Use `create(ToolUseSchema)` to create a new message.
  */
 export const ToolUseSchema: GenMessage<ToolUse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 6);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 11);
 
 /**
  * ReportCostResponse is what follows from costs.
@@ -540,7 +764,7 @@ export type ReportCostResponse = Message<"interlock.policy.v1.ReportCostResponse
  * Use `create(ReportCostResponseSchema)` to create a new message.
  */
 export const ReportCostResponseSchema: GenMessage<ReportCostResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 7);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 12);
 
 /**
  * CheckToolCallsRequest is one message of tool calls.
@@ -568,7 +792,7 @@ export type CheckToolCallsRequest = Message<"interlock.policy.v1.CheckToolCallsR
  * Use `create(CheckToolCallsRequestSchema)` to create a new message.
  */
 export const CheckToolCallsRequestSchema: GenMessage<CheckToolCallsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 8);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 13);
 
 /**
  * CheckToolCallsResponse is the outcome of one message of tool calls.
@@ -596,7 +820,7 @@ export type CheckToolCallsResponse = Message<"interlock.policy.v1.CheckToolCalls
  * Use `create(CheckToolCallsResponseSchema)` to create a new message.
  */
 export const CheckToolCallsResponseSchema: GenMessage<CheckToolCallsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 9);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 14);
 
 /**
  * CheckToolCallsResult is the outcome of one call of a message.
@@ -633,7 +857,7 @@ export type CheckToolCallsResult = Message<"interlock.policy.v1.CheckToolCallsRe
  * Use `create(CheckToolCallsResultSchema)` to create a new message.
  */
 export const CheckToolCallsResultSchema: GenMessage<CheckToolCallsResult> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 10);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 15);
 
 /**
  * OpenCall is an allowed call with an effect, whose outcome nobody has reported.
@@ -703,7 +927,7 @@ export type OpenCall = Message<"interlock.policy.v1.OpenCall"> & {
  * Use `create(OpenCallSchema)` to create a new message.
  */
 export const OpenCallSchema: GenMessage<OpenCall> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 11);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 16);
 
 /**
  * ListOpenCallsRequest names a run.
@@ -724,7 +948,7 @@ export type ListOpenCallsRequest = Message<"interlock.policy.v1.ListOpenCallsReq
  * Use `create(ListOpenCallsRequestSchema)` to create a new message.
  */
 export const ListOpenCallsRequestSchema: GenMessage<ListOpenCallsRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 12);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 17);
 
 /**
  * ListOpenCallsResponse has the open calls of the run and of those that it has invoked or
@@ -746,7 +970,7 @@ export type ListOpenCallsResponse = Message<"interlock.policy.v1.ListOpenCallsRe
  * Use `create(ListOpenCallsResponseSchema)` to create a new message.
  */
 export const ListOpenCallsResponseSchema: GenMessage<ListOpenCallsResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 13);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 18);
 
 /**
  * SettleToolCallRequest says how a call has ended.
@@ -788,7 +1012,7 @@ export type SettleToolCallRequest = Message<"interlock.policy.v1.SettleToolCallR
  * Use `create(SettleToolCallRequestSchema)` to create a new message.
  */
 export const SettleToolCallRequestSchema: GenMessage<SettleToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 14);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 19);
 
 /**
  * SettleToolCallResponse is the call that is settled.
@@ -816,7 +1040,57 @@ export type SettleToolCallResponse = Message<"interlock.policy.v1.SettleToolCall
  * Use `create(SettleToolCallResponseSchema)` to create a new message.
  */
 export const SettleToolCallResponseSchema: GenMessage<SettleToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 15);
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 20);
+
+/**
+ * ReportRefusalRequest is a refused caller, as the event call.refused has it.
+ *
+ * @generated from message interlock.policy.v1.ReportRefusalRequest
+ */
+export type ReportRefusalRequest = Message<"interlock.policy.v1.ReportRefusalRequest"> & {
+  /**
+   * The namespace that was asked for; empty or invalid for the default one.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The principal; empty when it is not known.
+   *
+   * @generated from field: string principal = 2;
+   */
+  principal: string;
+
+  /**
+   * The refusal.
+   *
+   * @generated from field: interlock.event.v1.CallRefused refused = 3;
+   */
+  refused?: CallRefused | undefined;
+};
+
+/**
+ * Describes the message interlock.policy.v1.ReportRefusalRequest.
+ * Use `create(ReportRefusalRequestSchema)` to create a new message.
+ */
+export const ReportRefusalRequestSchema: GenMessage<ReportRefusalRequest> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 21);
+
+/**
+ * ReportRefusalResponse is empty.
+ *
+ * @generated from message interlock.policy.v1.ReportRefusalResponse
+ */
+export type ReportRefusalResponse = Message<"interlock.policy.v1.ReportRefusalResponse"> & {
+};
+
+/**
+ * Describes the message interlock.policy.v1.ReportRefusalResponse.
+ * Use `create(ReportRefusalResponseSchema)` to create a new message.
+ */
+export const ReportRefusalResponseSchema: GenMessage<ReportRefusalResponse> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_policy_enforcer_service, 22);
 
 /**
  * PolicyEnforcerService decides which tool calls may be made (S3).
@@ -844,6 +1118,28 @@ export const PolicyEnforcerService: GenService<{
     methodKind: "unary";
     input: typeof ReportToolCallRequestSchema;
     output: typeof ReportToolCallResponseSchema;
+  },
+  /**
+   * StartCommand claims a command line that was allowed, for the jail that runs it: once, and for
+   * exactly the line that was judged.
+   *
+   * @generated from rpc interlock.policy.v1.PolicyEnforcerService.StartCommand
+   */
+  startCommand: {
+    methodKind: "unary";
+    input: typeof StartCommandRequestSchema;
+    output: typeof StartCommandResponseSchema;
+  },
+  /**
+   * FinishCommand records what the jail has witnessed of that command. It counts as an observed
+   * report of the call's outcome.
+   *
+   * @generated from rpc interlock.policy.v1.PolicyEnforcerService.FinishCommand
+   */
+  finishCommand: {
+    methodKind: "unary";
+    input: typeof FinishCommandRequestSchema;
+    output: typeof FinishCommandResponseSchema;
   },
   /**
    * ReportCost counts what a session has cost that the report of no call tells, such as the
@@ -876,6 +1172,17 @@ export const PolicyEnforcerService: GenService<{
     methodKind: "unary";
     input: typeof SettleToolCallRequestSchema;
     output: typeof SettleToolCallResponseSchema;
+  },
+  /**
+   * ReportRefusal announces a caller that a gateway without a store has refused before there was
+   * a decision. Only services may report one.
+   *
+   * @generated from rpc interlock.policy.v1.PolicyEnforcerService.ReportRefusal
+   */
+  reportRefusal: {
+    methodKind: "unary";
+    input: typeof ReportRefusalRequestSchema;
+    output: typeof ReportRefusalResponseSchema;
   },
   /**
    * CheckToolCalls is CheckToolCall for callers that keep one stream open. Every

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file interlock/policy/v1/upstream.proto.
  */
 export const file_interlock_policy_v1_upstream: GenFile = /*@__PURE__*/
-  fileDesc("CiJpbnRlcmxvY2svcG9saWN5L3YxL3Vwc3RyZWFtLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIkEKDE9ic2VydmVkVG9vbBIMCgR0b29sGAEgASgJEg4KBmRpZ2VzdBgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCSJ5CgxVcHN0cmVhbVRvb2wSDgoGc2VydmVyGAEgASgJEgwKBHRvb2wYAiABKAkSEAoIYWNjZXB0ZWQYAyABKAkSDwoHY2hhbmdlZBgEIAEoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRITCgtyZXBvcnRlZF9ieRgGIAEoCUJIWkZnaXRodWIuY29tL2ludGVybG9jay1ydW4vaW50ZXJsb2NrL2dlbi9nby9pbnRlcmxvY2svcG9saWN5L3YxO3BvbGljeXYxYgZwcm90bzM");
+  fileDesc("CiJpbnRlcmxvY2svcG9saWN5L3YxL3Vwc3RyZWFtLnByb3RvEhNpbnRlcmxvY2sucG9saWN5LnYxIkEKDE9ic2VydmVkVG9vbBIMCgR0b29sGAEgASgJEg4KBmRpZ2VzdBgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCSIoCgtMZWZ0T3V0VG9vbBIMCgR0b29sGAEgASgJEgsKA3doeRgCIAEoCSKLAQoMVXBzdHJlYW1Ub29sEg4KBnNlcnZlchgBIAEoCRIMCgR0b29sGAIgASgJEhAKCGFjY2VwdGVkGAMgASgJEg8KB2NoYW5nZWQYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSEwoLcmVwb3J0ZWRfYnkYBiABKAkSEAoIbGVmdF9vdXQYByABKAlCSFpGZ2l0aHViLmNvbS9pbnRlcmxvY2stcnVuL2ludGVybG9jay9nZW4vZ28vaW50ZXJsb2NrL3BvbGljeS92MTtwb2xpY3l2MWIGcHJvdG8z");
 
 /**
  * ObservedTool is a tool as its server offers it.
@@ -48,6 +48,34 @@ export const ObservedToolSchema: GenMessage<ObservedTool> = /*@__PURE__*/
   messageDesc(file_interlock_policy_v1_upstream, 0);
 
 /**
+ * LeftOutTool is a tool that cannot be relayed.
+ *
+ * @generated from message interlock.policy.v1.LeftOutTool
+ */
+export type LeftOutTool = Message<"interlock.policy.v1.LeftOutTool"> & {
+  /**
+   * Its name at the server, as far as it can be read.
+   *
+   * @generated from field: string tool = 1;
+   */
+  tool: string;
+
+  /**
+   * What is wrong with its description.
+   *
+   * @generated from field: string why = 2;
+   */
+  why: string;
+};
+
+/**
+ * Describes the message interlock.policy.v1.LeftOutTool.
+ * Use `create(LeftOutToolSchema)` to create a new message.
+ */
+export const LeftOutToolSchema: GenMessage<LeftOutTool> = /*@__PURE__*/
+  messageDesc(file_interlock_policy_v1_upstream, 1);
+
+/**
  * UpstreamTool is what is known of a server's tool.
  *
  * @generated from message interlock.policy.v1.UpstreamTool
@@ -68,7 +96,8 @@ export type UpstreamTool = Message<"interlock.policy.v1.UpstreamTool"> & {
   tool: string;
 
   /**
-   * Digest that was accepted last: at first sight, or by an operator.
+   * Digest that was accepted last: at first sight, or by an operator. Empty for a tool
+   * that was always left out.
    *
    * @generated from field: string accepted = 3;
    */
@@ -95,6 +124,13 @@ export type UpstreamTool = Message<"interlock.policy.v1.UpstreamTool"> & {
    * @generated from field: string reported_by = 6;
    */
   reportedBy: string;
+
+  /**
+   * Why the tool is left out, which agents cannot use then; empty when it is not.
+   *
+   * @generated from field: string left_out = 7;
+   */
+  leftOut: string;
 };
 
 /**
@@ -102,5 +138,5 @@ export type UpstreamTool = Message<"interlock.policy.v1.UpstreamTool"> & {
  * Use `create(UpstreamToolSchema)` to create a new message.
  */
 export const UpstreamToolSchema: GenMessage<UpstreamTool> = /*@__PURE__*/
-  messageDesc(file_interlock_policy_v1_upstream, 1);
+  messageDesc(file_interlock_policy_v1_upstream, 2);
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import contextlib
 import inspect
+import io
 import time
 import weakref
-from collections.abc import Awaitable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from grpc import aio
 
 from .. import _target
+from .._outcome import interrupted as interrupted
 
 if TYPE_CHECKING:
     from .._sync.client import Interlock as Twin
@@ -20,6 +24,8 @@ T = TypeVar("T")
 Channel = aio.Channel
 
 _reports: set[asyncio.Task[Any]] = set()
+"""What goes on though its caller does not wait any more."""
+_keepers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
 
 
 class Channels:
@@ -45,6 +51,7 @@ class Channels:
         return channel
 
     async def close(self) -> None:
+        await rest()
         channel = self._made.pop(asyncio.get_running_loop(), None)
         if channel is not None:
             await channel.close()
@@ -58,26 +65,104 @@ def now() -> float:
     return time.monotonic()
 
 
-async def finish(value: Awaitable[T] | T) -> T:
-    """What a function of the caller returned, awaited where it has to be."""
-    if inspect.isawaitable(value):
-        done: T = await value
-        return done
-    return value
+async def aside(work: Callable[[], T]) -> T:
+    """Does a piece of work that blocks."""
+    return await asyncio.to_thread(work)
+
+
+async def finish(value: Any) -> Any:
+    """What a function of the caller returned, awaited as often as it has to be."""
+    while True:
+        if inspect.isawaitable(value):
+            value = await value
+        elif isinstance(value, concurrent.futures.Future):
+            value = await asyncio.wrap_future(value)
+        else:
+            return value
 
 
 async def shielded(work: Coroutine[Any, Any, T]) -> T:
     """Does a piece of work to its end, also when the caller is cancelled."""
+    return await asyncio.shield(_begin(work))
+
+
+def background(work: Callable[[], Coroutine[Any, Any, None]], otherwise: Callable[[], None]) -> None:
+    """Does a piece of work whose caller does not wait for it. The event loop ends when it is done. Where that has cancelled it
+    before, and without an event loop, the other piece is done instead, which needs none."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        otherwise()
+        return
+    _keep()
+    task = _begin(work())
+    task.add_done_callback(lambda task: otherwise() if task.cancelled() else None)
+
+
+def _keep() -> None:
+    """Has the event loop wait for open reports before it ends: it closes its asynchronous generators then."""
+    loop = asyncio.get_running_loop()
+    if loop in _keepers:
+        return
+
+    async def keeper() -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await rest()
+
+    _keepers[loop] = begun = keeper()
+    with contextlib.suppress(StopIteration):
+        begun.__anext__().send(None)  # type: ignore[attr-defined]
+
+
+async def rest() -> None:
+    """Waits for open reports of this event loop; each of them is bounded."""
+    loop, this = asyncio.get_running_loop(), asyncio.current_task()
+    while left := [task for task in _reports if task.get_loop() is loop and task is not this]:
+        await asyncio.wait(left)
+
+
+def _begin(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
     task = asyncio.ensure_future(work)
     _reports.add(task)
     task.add_done_callback(_done)
-    return await asyncio.shield(task)
+    return task
 
 
 def _done(task: asyncio.Task[Any]) -> None:
     _reports.discard(task)
     if not task.cancelled():
         task.exception()  # somebody has seen it
+
+
+def lazy(value: Any) -> bool:
+    """Whether a value is made while it is read."""
+    return isinstance(value, (Iterator, AsyncIterator)) and not isinstance(value, io.IOBase)
+
+
+async def items(source: Any) -> AsyncIterator[Any]:
+    """The items of either kind of iterator."""
+    if isinstance(source, AsyncIterator):
+        async for item in source:
+            yield item
+    else:
+        for item in source:
+            yield item
+
+
+async def close_items(source: Any) -> None:
+    """Closes an iterator that was left before its end."""
+    if hasattr(source, "aclose"):
+        await source.aclose()
+    elif hasattr(source, "close"):
+        source.close()
+
+
+def end_with(settings: _target.Settings, call: Any) -> None:
+    """Reports a call that was not made, without an event loop."""
+    with twin(settings) as client:
+        client._withdraw(call)
 
 
 def twin(settings: _target.Settings) -> Twin:

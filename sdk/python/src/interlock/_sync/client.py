@@ -3,31 +3,23 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import logging
-from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import grpc
-
-from .. import _convert, _ids, _json, _retry, _target, _tracing
-from ..errors import TRANSIENT, Denied, Fault, NotPermitted, ReportError, Unavailable, fault_of
-from ..gen.approval.v1 import approval_pb2, approval_service_pb2, approval_service_pb2_grpc
-from ..gen.engine.v1 import run_service_pb2, run_service_pb2_grpc
-from ..gen.policy.v1 import policy_enforcer_service_pb2, policy_enforcer_service_pb2_grpc
-from ..gen.state.v1 import session_pb2, session_service_pb2, session_service_pb2_grpc, state_service_pb2, state_service_pb2_grpc
-from ..types import Approval, Change, Decision, Result, Run, Session, State, Stopped
+from .. import _target
+from ..errors import ConfigurationError, Fault, mended
+from ..gen.engine.v1 import workflow_service_pb2
+from ..types import Ping, Run
 from . import io
+from .approvals import Approvals
+from .calls import Calls
+from .registry import WORKFLOW, Registry
+from .sessions import Sessions
+from .states import States
 
-if TYPE_CHECKING:
-    from .._async.client import Interlock as Twin
 
-log = logging.getLogger("interlock")
-
-
-class Interlock:
+class Interlock(Calls, Approvals, States, Sessions, Registry):
     """Calls Interlock for one session or run.
 
     It decides nothing. Whatever keeps it from an answer is a refusal: a tool runs after an ALLOW and never otherwise. What it
@@ -50,6 +42,8 @@ class Interlock:
         insecure: bool = False,
         timeout: float = 30.0,
         tracer_provider: Any = None,
+        jail_program: str = "interlock",
+        jail_level: int | None = None,
         channel: io.Channel | None = None,
     ) -> None:
         """Makes a client, which connects when it is first used.
@@ -67,11 +61,13 @@ class Interlock:
             insecure: Allows another machine without TLS, where the network itself is trusted. The token then travels in the clear.
             timeout: Seconds that a call is tried for.
             tracer_provider: Makes spans of OpenTelemetry; there are none without it.
+            jail_program: Interlock's program, which runs what `guard_command` returns: a path, or a name in PATH.
+            jail_level: The level of the jails, 0 for none to 3. Without it, the program is asked once what this machine has.
             channel: A connection of the caller's, which stays open. Server, TLS and insecure are its business.
         """
         settings = _target.Settings(
             server=server, token=token, namespace=namespace, session=session, run=run, state=state, tls=tls, insecure=insecure,
-            timeout=timeout, tracer_provider=tracer_provider,
+            timeout=timeout, tracer_provider=tracer_provider, jail_program=jail_program, jail_level=jail_level,
         )  # fmt: skip
         if channel is None:
             _target.check(settings)
@@ -92,466 +88,42 @@ class Interlock:
         WORKFLOW_STATE_ID."""
         return cls._of(dataclasses.replace(_target.settings_of(), timeout=timeout, tracer_provider=tracer_provider))
 
-    def close(self) -> None:
-        """Closes the connection, for the clients that share it too."""
-        self._channels.close()
-
     def __enter__(self) -> Interlock:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, err: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    @property
-    def conn(self) -> io.Channel:
-        """The connection, for calls that have no method here: the contracts are in `interlock.gen`. `metadata` goes with them."""
-        return self._channels.get()
+    def ping(self, *, timeout: float | None = None) -> Ping:
+        """Asks whether calls of this client can be answered, and says by whom and for whom. It decides nothing and counts nothing.
 
-    @property
-    def metadata(self) -> tuple[tuple[str, str], ...]:
-        """What every call brings: the token and the namespace."""
-        return self._metadata
-
-    @property
-    def session(self) -> str:
-        """The session that acts; empty for none."""
-        return self._settings.session
-
-    @property
-    def run(self) -> str:
-        """The run that calls are judged by; empty for the session's."""
-        return self._settings.run
-
-    def for_session(self, session: str) -> Interlock:
-        """A client for another session on the same connection. It is bound to no run and no state but the session's."""
-        return self._with(session=session, run="", state="")
-
-    def for_run(self, run: str) -> Interlock:
-        """A client on the same connection that is judged by one run."""
-        return self._with(run=run)
-
-    def twin(self) -> Twin:
-        """A client of the same settings for programs with an event loop, and back. It has a connection of its own."""
-        if self._channel is not None:
-            raise ValueError("a client over a channel of yours has no twin")
-        return io.twin(self._settings)
-
-    def _with(self, **changes: str) -> Interlock:
-        other = copy.copy(self)
-        other._settings = dataclasses.replace(self._settings, **changes)  # type: ignore[arg-type]
-        return other
-
-    def _driven(self) -> tuple[str, str]:
-        """What calls are judged by: the run when there is one, else the session."""
-        return (self._settings.run, "") if self._settings.run else ("", self._settings.session)
-
-    def _until(self, timeout: float | None) -> float:
-        return io.now() + (self._settings.timeout if timeout is None else timeout)
-
-    def _retry(self, method: str, call: Any, request: Any, until: float) -> Any:
-        """Calls an RPC until it is answered, is refused, or time is up. The request is the same each time, its key included."""
-        failures = 0
-        while True:
-            begun = io.now()
-            attempt = min(_retry.ATTEMPT, max(until - begun, 0.001))
-            try:
-                with _tracing.span(self._settings.tracer_provider, method, self._metadata) as metadata:
-                    return call(request, timeout=attempt, metadata=metadata)
-            except Exception as err:
-                fault = _late(fault_of(err), io.now() - begun, attempt)
-            failures += 1
-            wait = _retry.delay(failures, fault.retry_after)
-            if fault.reason not in TRANSIENT or io.now() + wait > until:
-                raise fault
-            io.sleep(wait)
-
-    # Tool calls
-
-    def guard(
-        self,
-        tool: str,
-        args: Mapping[str, Any] | bytes | None,
-        run: Callable[[], Any],
-        *,
-        timeout: float | None = None,
-    ) -> Result:
-        """Puts a tool call before the gate, runs it when it is allowed, and reports the outcome.
-
-        `run` returns a `Result`, or anything else, which is then the `value` of one. When it has not run, the error is a `Denied`
-        or an `AwaitingApproval`. Otherwise it is its own. A report that failed is a `ReportError`, which has the result: the tool
-        has run, so do not run it again.
-
-        A call is reported as failed when `run` raises, and the exception continues; when the report of that fails too, it is
-        logged, and a note of the exception. A call is reported also when its caller is cancelled.
+        A client that is set up wrong raises a `ConfigurationError` that says how to mend it: no token, an unknown one, an unknown
+        session or run. A server that cannot be reached is a `Fault` that is `retriable`.
         """
-        decision = self.check(tool, args, timeout=timeout)
-        decision.require()
         try:
-            value = io.finish(run())
-        except BaseException as err:
-            try:
-                self.report(decision, ok=False)
-            except ReportError as lost:
-                log.warning("the failure of a tool call was not reported: %s: %s", tool, lost)
-                note: Callable[[str], None] | None = getattr(err, "add_note", None)  # from Python 3.11 on
-                if note:
-                    note(str(lost))
+            self._call(WORKFLOW, "ListWorkflows", workflow_service_pb2.ListWorkflowsRequest(page_size=1), timeout)
+            run = self._judging(timeout)
+        except Fault as fault:
+            how = mended(fault, token=bool(self._settings.token), driven=True)
+            if how:
+                raise ConfigurationError(fault.reason, f"{fault.message}; {how}") from fault
+            if fault.reason == "UNAVAILABLE":
+                raise self._away(fault) from fault
             raise
-        result = value if isinstance(value, Result) else Result(output=_output(value), value=value)
-        try:
-            notice = self.report(decision, result)
-        except ReportError as lost:
-            lost.result = result
-            raise
-        return dataclasses.replace(result, notice=notice)
+        return Ping(self._settings.server, self._settings.namespace, self.session, run)
 
-    def check(
-        self,
-        tool: str,
-        args: Mapping[str, Any] | bytes | None = None,
-        *,
-        call_id: str = "",
-        qualified_tool: str = "",
-        estimated_cost_usd: str = "",
-        dry_run: bool = False,
-        timeout: float | None = None,
-    ) -> Decision:
-        """Gets the decision on a call. A call that is allowed must be reported with `report`; `guard` does both.
+    def _judging(self, timeout: float | None) -> Run | None:
+        """The run that judges the client's calls; None for a session that is registered and drives none."""
+        if not any(self._driven()):
+            return None
+        run = self._run_or_none(timeout)
+        if run is None and self._settings.run:
+            raise Fault("NOT_FOUND", f"there is no run {self._settings.run} in this namespace")
+        if run is None:
+            self.get_session(timeout=timeout)
+        return run
 
-        Without a decision it raises `Unavailable`, and with arguments that are no JSON `Denied`. A call id of the caller's makes
-        the check repeatable while the run has not changed.
-        """
-        try:
-            body = _json.encode("input", args if args is None or isinstance(args, bytes) else dict(args))
-        except ValueError as err:
-            raise Denied("INVALID_INPUT", str(err), call_id=call_id) from err
-        run, session = self._driven()
-        until = self._until(timeout)
-        asked = 1
-        while True:
-            number = call_id or _ids.call_id()
-            request = policy_enforcer_service_pb2.CheckToolCallRequest(
-                run_id=run, session_id=session, tool=tool, qualified_tool=qualified_tool, input=body, call_id=number,
-                estimated_cost_usd=estimated_cost_usd, dry_run=dry_run,
-            )  # fmt: skip
-            try:
-                stub = policy_enforcer_service_pb2_grpc.PolicyEnforcerServiceStub(self.conn)
-                answer = self._retry(_POLICY + "CheckToolCall", stub.CheckToolCall, request, until)
-                return _convert.decision(tool, number, answer, dry_run=dry_run)
-            except Unavailable:
-                raise
-            except Exception as err:
-                fault = fault_of(err)
-            # The run has moved on since a decision whose answer was lost, or faster than it could be followed. The tool has not
-            # run, so it is a new question.
-            again = fault.reason in {"IDEMPOTENCY_MISMATCH", "VERSION_CONFLICT"} and not call_id
-            wait = _retry.delay(asked, 0)
-            if not again or asked == _retry.MOST_ASKED or io.now() + wait > until:
-                message = "the call was not made: " + fault.message
-                if fault.reason in {"UNAUTHENTICATED", "PERMISSION_DENIED"}:
-                    raise NotPermitted(fault.reason, message, call_id=number) from fault
-                raise Unavailable(message, call_id=number) from fault
-            io.sleep(wait)
-            asked += 1
-
-    def report(self, decision: Decision, result: Result | None = None, *, ok: bool = True) -> str:
-        """Says the outcome of a call that was allowed, and returns what the agent should be told with it; often nothing.
-
-        It is said also when the caller is cancelled. A `ReportError` means that it was not accepted.
-        """
-        return io.shielded(self._report(decision, result or Result(), ok))
-
-    def _report(self, decision: Decision, result: Result, ok: bool) -> str:
-        try:
-            output = result.output.encode() if isinstance(result.output, str) else result.output
-            # It names the run that was decided on: the session may drive another one by now.
-            request = policy_enforcer_service_pb2.ReportToolCallRequest(
-                run_id=decision.run_id, call_id=decision.call_id, tool=decision.tool, ok=ok, files_changed=result.files_changed,
-                result_bytes=result.bytes or len(output), cost_usd=result.cost_usd, output=output[: _retry.MOST_OUTPUT],
-            )  # fmt: skip
-            stub = policy_enforcer_service_pb2_grpc.PolicyEnforcerServiceStub(self.conn)
-            answer = self._retry(_POLICY + "ReportToolCall", stub.ReportToolCall, request, io.now() + _retry.REPORT)
-            return _convert.notice(answer)
-        except Exception as err:
-            raise ReportError(decision.call_id, fault_of(err)) from err
-
-    def wait_approval(self, approval_id: str, *, timeout: float | None = None) -> Approval:
-        """Waits until humans have decided an approval, however long that takes, and returns it. After `timeout` seconds it raises
-        a `Fault` with `DEADLINE_EXCEEDED`. Then make exactly the same call again: if it was granted, it is allowed once."""
-        until = None if timeout is None else io.now() + timeout
-        request = approval_service_pb2.WatchApprovalRequest(approval_id=approval_id)
-        failures = 0
-        while True:
-            begun = io.now()
-            try:
-                stub = approval_service_pb2_grpc.ApprovalServiceStub(self.conn)
-                left = None if until is None else max(until - begun, 0.001)
-                for answer in stub.WatchApproval(request, timeout=left, metadata=self._metadata):
-                    if answer.approval.status not in (0, approval_pb2.APPROVAL_STATUS_PENDING):
-                        return _convert.approval(answer.approval)
-                fault = Fault("UNAVAILABLE", "the stream has ended")
-            except grpc.RpcError as err:
-                fault = fault_of(err)
-            failures = 1 if io.now() - begun > _retry.STEADY else failures + 1
-            wait = _retry.delay(failures, fault.retry_after)
-            if until is not None and io.now() + wait > until:
-                raise Fault("DEADLINE_EXCEEDED", f"approval {approval_id} is not decided yet") from fault
-            if fault.reason not in TRANSIENT:
-                raise fault
-            io.sleep(wait)
-
-    # Runs
-
-    def load(
-        self,
-        workflow: str,
-        *,
-        version: int = 0,
-        context: Mapping[str, Any] | bytes | None = None,
-        workspace: str = "",
-        resume: bool = False,
-        branch: str = "",
-        run_id: str = "",
-        timeout: float | None = None,
-    ) -> Run:
-        """Starts a run of a workflow for the client's session, which drives it from then on; another run that it drove is paused
-        (S6.6). Without a session, calls of the run are made by `for_run(run.id)`.
-
-        Args:
-            workflow: Name of the workflow.
-            version: Version of the workflow; 0 for the latest.
-            context: Merged over the workflow's.
-            workspace: The root that file patterns are relative to.
-            resume: Continues the session's newest paused run of the workflow instead, when there is one (S6.2).
-            branch: Gives the session that branch of a run in a fork instead (S5.3): of `run_id`, or else of the caller's only run
-                of the workflow with such a branch.
-            run_id: See `branch`.
-            timeout: Seconds that the call is tried for.
-        """
-        if self._settings.run:
-            raise Fault(
-                "INVALID_REQUEST", f"this client is bound to run {self._settings.run}; load workflows with a client for a session"
-            )
-        stub = run_service_pb2_grpc.RunServiceStub(self.conn)
-        if branch:
-            if not self.session:
-                raise _no_session("working in a branch")
-            binding = run_service_pb2.BindBranchRequest(run_id=run_id, workflow=workflow, branch=branch, session_id=self.session)
-            answer = self._retry(_RUN + "BindBranch", stub.BindBranch, binding, self._until(timeout))
-            return _convert.run(answer.run)
-        request = run_service_pb2.StartRunRequest(
-            workflow=workflow, workflow_version=version, session_id=self.session,
-            context=_json.encode("context", dict(context) if isinstance(context, Mapping) else context), workspace=workspace,
-            resume=resume, idempotency_key=_ids.idempotency_key(),
-        )  # fmt: skip
-        answer = self._retry(_RUN + "StartRun", stub.StartRun, request, self._until(timeout))
-        return _convert.run(answer.run, resumed=answer.resumed)
-
-    def get(self, *, timeout: float | None = None) -> Run:
-        """Returns the run whose rules are in force: the client's, or the innermost of those that it has invoked and waits for.
-        `NOT_FOUND` when the session drives none."""
-        run, session = self._driven()
-        stub = run_service_pb2_grpc.RunServiceStub(self.conn)
-        request = run_service_pb2.GetRunRequest(run_id=run, session_id=session, active=True)
-        return _convert.run((self._retry(_RUN + "GetRun", stub.GetRun, request, self._until(timeout))).run)
-
-    def transition(self, event: str, data: Mapping[str, Any] | bytes | None = None, *, timeout: float | None = None) -> Run:
-        """Asks to move on and returns the run whose rules are in force then. The data merges into the context after the
-        transition (S2.3); its "rationale" goes into the history.
-
-        A refusal is a `Rejected`. A transition that was parked until a human approves is an `AwaitingApproval`, with the run as
-        it waits (S9.1).
-        """
-        run, session = self._driven()
-        body = _json.encode("data", dict(data) if isinstance(data, Mapping) else data)
-        request = run_service_pb2.TransitionRunRequest(
-            run_id=run, session_id=session, event=event, data=body, idempotency_key=_ids.idempotency_key()
-        )
-        stub = run_service_pb2_grpc.RunServiceStub(self.conn)
-        return _convert.moved(self._retry(_RUN + "TransitionRun", stub.TransitionRun, request, self._until(timeout)))
-
-    # States
-
-    def create_state(self, schema: str, data: Any, *, timeout: float | None = None) -> State:
-        """Makes a state that conforms to a schema, for the client's session as the root of a tree: sessions created under it from
-        then on share the state. The session is made when there is none of that name."""
-        request = state_service_pb2.CreateStateRequest(
-            schema_name=schema, data=_json.encode("data", data), session=self.session, idempotency_key=_ids.idempotency_key()
-        )
-        stub = state_service_pb2_grpc.StateServiceStub(self.conn)
-        return _convert.state((self._retry(_STATE + "CreateState", stub.CreateState, request, self._until(timeout))).state)
-
-    def read_state(self, id: str = "", *pointers: str, timeout: float | None = None) -> State:
-        """Returns a state, by default the session's, or only the parts that JSON Pointers (RFC 6901) name."""
-        request = state_service_pb2.GetStateRequest(state_id=id or self._settings.state, session=self.session, pointers=pointers)
-        stub = state_service_pb2_grpc.StateServiceStub(self.conn)
-        answer = self._retry(_STATE + "GetState", stub.GetState, request, self._until(timeout))
-        return _convert.state(answer.state, {part.pointer: _json.loads(part.value) for part in answer.parts if part.found})
-
-    def patch(self, id: str = "", *ops: dict[str, Any], timeout: float | None = None) -> State:
-        """Applies operations to a state, by default the session's: all or none, to what the document is then, so that of
-        concurrent patches none is lost (S10.3). `interlock.patch` makes operations. The answer has no data. `PATCH_FAILED` when
-        the operations do not apply, `SCHEMA_VIOLATION` when the result does not conform; nothing has changed then."""
-        return self._write(
-            state_service_pb2.UpdateStateRequest(state_id=id or self._settings.state, patch=_json.encode("patch", list(ops))),
-            self._until(timeout),
-        )
-
-    def update(self, id: str, change: Callable[[Any], Any], *, timeout: float | None = None) -> State:
-        """Reads a state, by default the session's, replaces it by what `change` makes of it, and starts again when somebody else
-        was faster: `change` may be called several times, each time with the document as it is then. It returns the new document,
-        or changes the one that it is given and returns None. Its exceptions end the update. Numbers that it does not touch stay
-        as they were written.
-
-        Lost races are tried again until time is up; then `VERSION_CONFLICT` is raised. What many write at once is better done
-        with `patch`, which no race can fail.
-        """
-        until = self._until(timeout)
-        lost = 0
-        while True:
-            before = self.read_state(id, timeout=max(until - io.now(), 0.001))
-            document = before.data
-            changed = io.finish(change(document))
-            document = document if changed is None else changed
-            request = state_service_pb2.UpdateStateRequest(
-                state_id=before.id, expected_version=before.version, data=_json.encode("state", document)
-            )
-            try:
-                return dataclasses.replace(self._write(request, until), data=document)
-            except Fault as fault:
-                wait = _retry.yielding(lost)
-                if fault.reason != "VERSION_CONFLICT" or io.now() + wait > until:
-                    raise
-            io.sleep(wait)
-            lost += 1
-
-    def _write(self, request: state_service_pb2.UpdateStateRequest, until: float) -> State:
-        request.session, request.idempotency_key = self.session, _ids.idempotency_key()
-        stub = state_service_pb2_grpc.StateServiceStub(self.conn)
-        return _convert.state((self._retry(_STATE + "UpdateState", stub.UpdateState, request, until)).state)
-
-    def watch(self, id: str = "", after: int = -1) -> Iterator[Change]:
-        """Yields every change of a state, by default the session's, after a version, then those that come; after -1 only those
-        that come. Versions are in order and none is twice. One is missing only where the server keeps no such old ones. The state
-        must be there and readable to begin with.
-
-        It ends with the state's deletion or with an exception. What passes by itself is none: it continues from the last version.
-        """
-        # No part is asked for, so this answers which state it is and its version.
-        state = self.read_state(id, "/")
-        last = state.version if after < 0 else after
-        failures = 0
-        while True:
-            begun = io.now()
-            try:
-                stub = state_service_pb2_grpc.StateServiceStub(self.conn)
-                request = state_service_pb2.WatchStateRequest(state_id=state.id, session=self.session, after_version=last)
-                for answer in stub.WatchState(request, metadata=self._metadata):
-                    if answer.deleted:
-                        yield Change(state.id, deleted=True)
-                        return
-                    if answer.change.version > last:
-                        last = answer.change.version
-                        yield _convert.change(state.id, answer.change)
-                fault = Fault("UNAVAILABLE", "the stream has ended")
-            except grpc.RpcError as err:
-                fault = fault_of(err)
-            if fault.reason == "NOT_FOUND":  # it was deleted in the meantime
-                yield Change(state.id, deleted=True)
-                return
-            if fault.reason not in TRANSIENT:
-                raise fault
-            failures = 1 if io.now() - begun > _retry.STEADY else failures + 1
-            log.info("a watch is opened again: %s: %s", state.id, fault)
-            io.sleep(_retry.delay(failures, fault.retry_after))
-
-    # Sessions
-
-    def create_session(
-        self,
-        name: str = "",
-        *,
-        id: str = "",
-        parent: str = "",
-        skip_state_update: bool = False,
-        accept_early_update: bool = False,
-        labels: Mapping[str, str] | None = None,
-        prompt: str = "",
-        state_ref: str = "",
-        subject: str = "",
-        timeout: float | None = None,
-    ) -> Session:
-        """Makes a session. The same request again answers the same session, so give it a name to find it again.
-
-        Args:
-            name: At random when it is empty.
-            id: Chosen by the server when it is empty.
-            parent: By id or name; the session shares its state. Empty for a root. An agent creates sessions below its own.
-            skip_state_update: It need not update that state before it is done.
-            accept_early_update: What it updates during its own work is enough (S11.2).
-            labels: Labels that a runner must have to take its tasks.
-            prompt: When it is not empty, a runner starts the session's agent with it.
-            state_ref: The component that its executions begin and end with.
-            subject: The subject whose long-term values it uses (S12).
-            timeout: Seconds that the call is tried for.
-        """
-        if not id and not name:
-            # A repeat must find the session that the first try made.
-            name = "session-" + _ids.idempotency_key()
-        request = session_service_pb2.CreateSessionRequest(
-            session_id=id, name=name, parent=parent, accept_early_update=accept_early_update, labels=labels, state_ref=state_ref,
-            subject=subject, prompt=prompt, session=self.session,
-            state_update=session_pb2.STATE_UPDATE_SKIP if skip_state_update else session_pb2.STATE_UPDATE_UNSPECIFIED,
-        )  # fmt: skip
-        stub = session_service_pb2_grpc.SessionServiceStub(self.conn)
-        answer = self._retry(_SESSION + "CreateSession", stub.CreateSession, request, self._until(timeout))
-        return _convert.session(answer.session)
-
-    def stop(self, *, in_place: bool = False, end: bool = False, error: str = "", timeout: float | None = None) -> Stopped:
-        """Says that the agent of the client's session has stopped. One that must update the state of its tree and has not is
-        asked to; then its parent is called back (S11.2).
-
-        Args:
-            in_place: The caller continues with the agent itself, see the prompt of the answer.
-            end: Ends the session whatever is outstanding.
-            error: Why the agent failed; empty when it did not.
-            timeout: Seconds that the call is tried for.
-        """
-        if not self.session:
-            raise _no_session("stopping")
-        request = session_service_pb2.StopSessionRequest(
-            session_id=self.session, session=self.session, idempotency_key=_ids.idempotency_key(), in_place=in_place, end=end,
-            error=error if len(error) <= 4096 else error[:4093] + "...",
-        )  # fmt: skip
-        stub = session_service_pb2_grpc.SessionServiceStub(self.conn)
-        answer = self._retry(_SESSION + "StopSession", stub.StopSession, request, self._until(timeout))
-        return Stopped(_convert.session(answer.session), answer.prompt)
-
-
-_POLICY = "/interlock.policy.v1.PolicyEnforcerService/"
-_RUN = "/interlock.engine.v1.RunService/"
-_STATE = "/interlock.state.v1.StateService/"
-_SESSION = "/interlock.state.v1.SessionService/"
-
-
-def _late(fault: Fault, took: float, attempt: float) -> Fault:
-    """A server that was told the deadline may be the first to notice that it has passed, and then it cancels the call."""
-    if fault.reason != "CANCELLED" or took < attempt * 0.9:
-        return fault
-    late = Fault("DEADLINE_EXCEEDED", "the deadline passed before there was an answer", retry_after=fault.retry_after)
-    late.__cause__ = fault.__cause__
-    return late
-
-
-def _no_session(what: str) -> Fault:
-    return Fault("SESSION_REQUIRED", f"{what} requires a session: give the client one, or use for_session")
-
-
-def _output(value: Any) -> bytes | str:
-    """What a tool returned, as the agent reads it."""
-    if value is None or isinstance(value, (bytes, str)):
-        return value or b""
-    try:
-        return _json.dumps(value)
-    except (TypeError, ValueError):
-        return str(value)
+    def _away(self, fault: Fault) -> Fault:
+        """The fault of a server that does not answer, with the attempts."""
+        tls = "with TLS" if self._settings.tls else "without TLS; a server with TLS needs tls=TLS(ca=...) or INTERLOCK_CA"
+        return Fault(fault.reason, f"{fault.message} This was {self._settings.server}, {tls}", retry_after=fault.retry_after)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import inspect
+import io
 import threading
 import time
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc
 
 from .. import _target
+from .._outcome import interrupted as interrupted
 
 if TYPE_CHECKING:
     from .._async.client import Interlock as Twin
 
 T = TypeVar("T")
 Channel = grpc.Channel
+
+_works: set[threading.Thread] = set()
+"""What goes on though its caller does not wait for it."""
 
 
 class Channels:
@@ -40,6 +47,7 @@ class Channels:
             return self._made
 
     def close(self) -> None:
+        rest()
         with self._lock:
             if self._made is not None:
                 self._made.close()
@@ -54,18 +62,66 @@ def now() -> float:
     return time.monotonic()
 
 
-def finish(value: T) -> T:
-    """What a function of the caller returned."""
+def aside(work: Callable[[], T]) -> T:
+    """Does a piece of work that blocks."""
+    return work()
+
+
+def finish(value: Any) -> Any:
+    """What a function of the caller returned, when it is there."""
+    while isinstance(value, concurrent.futures.Future):
+        value = value.result()
     if inspect.isawaitable(value):
         if inspect.iscoroutine(value):
             value.close()
-        raise TypeError("the function of a tool is asynchronous: use interlock.Interlock instead of interlock.sync.Interlock")
+        raise _asynchronous()
+    if isinstance(value, AsyncIterator):
+        raise _asynchronous()
     return value
+
+
+def _asynchronous() -> TypeError:
+    return TypeError("the function of a tool is asynchronous: use interlock.Interlock instead of interlock.sync.Interlock")
 
 
 def shielded(done: T) -> T:
     """A piece of work that has come to its end."""
     return done
+
+
+def background(work: Callable[[], None], otherwise: Callable[[], None]) -> None:
+    """Does a piece of work whose caller does not wait for it."""
+    thread = threading.Thread(target=work, name="interlock", daemon=True)
+    _works.add(thread)
+    thread.start()
+
+
+def rest() -> None:
+    """Waits for what goes on; each of it is bounded."""
+    for thread in list(_works):
+        if thread is not threading.current_thread():
+            thread.join()
+            _works.discard(thread)
+
+
+def lazy(value: Any) -> bool:
+    """Whether a value is made while it is read."""
+    return isinstance(value, Iterator) and not isinstance(value, io.IOBase)
+
+
+def items(source: Any) -> Iterator[Any]:
+    """The items of an iterator."""
+    yield from source
+
+
+def close_items(source: Any) -> None:
+    """Closes an iterator that was left before its end."""
+    if hasattr(source, "close"):
+        source.close()
+
+
+def end_with(settings: _target.Settings, call: Any) -> None:
+    """Nothing: what goes on needs no event loop."""
 
 
 def twin(settings: _target.Settings) -> Twin:

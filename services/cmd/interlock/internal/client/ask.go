@@ -17,11 +17,11 @@ import (
 
 // Acting names the session that acts (S10.9).
 type Acting struct {
-	As string `help:"Session that acts, by id or name. With an agent's token one is needed." env:"INTERLOCK_SESSION" placeholder:"SESSION"`
+	AsSession string `help:"Session that acts, by id or name. With an agent's token one is needed." env:"INTERLOCK_SESSION" placeholder:"SESSION"`
 }
 
-// Refusals are the faults that are an answer: the server understood the request, and
-// what is there does not allow it.
+// Refusals are the faults that are an answer: the server understood the request, and the
+// present state does not allow it.
 var Refusals = []fault.Reason{
 	fault.InvalidSchema, fault.InvalidDefinition, fault.SchemaViolation, fault.PatchFailed, fault.NotAWriter, fault.TooLarge,
 	fault.VersionConflict, fault.IdempotencyMismatch, fault.FailedPrecondition, fault.Locked, fault.Fenced,
@@ -47,7 +47,8 @@ func (c *Connection) Ask(ctx context.Context, io console.Streams, do func(grpc.C
 	return c.AskAs(ctx, auth.Operator, io, Refusals, do)
 }
 
-// AskAs is Ask as another role; refusals are the reasons of faults that count as one.
+// AskAs does the work of Ask in another role; refusals are the reasons of faults that
+// count as one.
 func (c *Connection) AskAs(
 	ctx context.Context, role auth.Role, io console.Streams, refusals []fault.Reason,
 	do func(grpc.ClientConnInterface) error,
@@ -60,8 +61,8 @@ func (c *Connection) AskAs(
 	return err
 }
 
-// InvalidFile prints what the server finds wrong with a file when that is what err is about, and then returns console.ErrNo. The server's
-// pointers begin with under.
+// InvalidFile prints the server's problems of a file when err is about that, and then returns console.ErrNo. The server's pointers begin
+// with under.
 func InvalidFile(file input.Source, under string, err error, io console.Streams) error {
 	f := fault.From(err)
 	if err == nil || f.Reason != fault.InvalidSchema && f.Reason != fault.InvalidDefinition || len(f.Violations) == 0 {

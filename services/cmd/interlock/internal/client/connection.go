@@ -5,6 +5,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,23 +18,52 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/contexts"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
-// defaultServer is where `interlock up` serves gRPC unless told otherwise.
+// defaultServer is where `interlock up` serves gRPC by default.
 const defaultServer = "127.0.0.1:7421"
 
 // Connection is the flags of every command that talks to a server.
 type Connection struct {
-	Server    string `help:"The server: a gRPC address, the http:// address of its edge, or the name of a context. Found in the data folder by default." env:"INTERLOCK_SERVER" placeholder:"ADDRESS"`
-	Token     string `help:"Token to call with. By default that of the ${caller} in the data folder." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
-	Namespace string `help:"Namespace." env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
-	Data      string `name:"data-dir" help:"Data folder of the server on this machine; by default that of the nearest workspace, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
-	Insecure  bool   `help:"Talk to another machine without TLS, where the network itself is trusted." env:"INTERLOCK_INSECURE"`
-	CA        string `name:"ca" help:"CA of the server's certificate (PEM); turns TLS on." env:"INTERLOCK_CA" type:"path" placeholder:"FILE"`
+	As        string `help:"Call with the token of this role in the data folder; all but agent need a person at a terminal." enum:"agent,operator,approver,observer,runtime," default:"" placeholder:"ROLE" group:"Connection"`
+	Server    string `help:"The server: a gRPC address, the http:// address of its edge, or the name of a context. Found in the data folder by default." env:"INTERLOCK_SERVER" placeholder:"ADDRESS" group:"Connection"`
+	Token     string `help:"Token to call with. By default that of the ${caller} in the data folder." env:"INTERLOCK_TOKEN" placeholder:"TOKEN" group:"Connection"`
+	Namespace string `help:"Namespace." env:"INTERLOCK_NAMESPACE" placeholder:"NAME" group:"Connection"`
+	Data      string `name:"data-dir" help:"Data folder of the server on this machine; by default that of the nearest workspace, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR" group:"Connection"`
+	Insecure  bool   `help:"Talk to another machine without TLS, where the network itself is trusted." env:"INTERLOCK_INSECURE" group:"Connection"`
+	CA        string `name:"ca" help:"CA of the server's certificate (PEM); turns TLS on." env:"INTERLOCK_CA" type:"path" placeholder:"FILE" group:"Connection"`
 }
 
-// Dial connects as the given role, unless a token was given or nobody is at a terminal: see
+// AfterApply lets --as count more than a token of the environment. The parser calls it.
+func (c *Connection) AfterApply() error {
+	switch {
+	case c.As == "":
+		return nil
+	case c.Token != "" && c.Token != os.Getenv("INTERLOCK_TOKEN"):
+		return errors.New("give --as or --token, not both: --as takes a token of the data folder")
+	case contexts.IsName(c.Server):
+		return fmt.Errorf("give --as or a context, not both: the context %q has a token of its own", c.Server)
+	}
+	c.Token = ""
+	return nil
+}
+
+// caller returns the role to call as: that of --as, or else the command's own, and the agent's
+// where nobody is at a terminal.
+func (c *Connection) caller(io console.Streams, role auth.Role) (auth.Role, error) {
+	switch {
+	case io.Attended() || c.As == string(auth.Agent):
+		return cmp.Or(auth.Role(c.As), role), nil
+	case c.As != "":
+		return "", NeedsPerson(io, "--as "+c.As, "give --token or INTERLOCK_TOKEN")
+	default:
+		return auth.Agent, nil
+	}
+}
+
+// Dial connects as the given role, unless a token was given or there is no terminal: see
 // Credentials.
 func (c *Connection) Dial(ctx context.Context, io console.Streams, role auth.Role) (*grpc.ClientConn, error) {
 	if err := c.choose(io, role); err != nil {
@@ -57,8 +87,8 @@ func (c *Connection) Dial(ctx context.Context, io console.Streams, role auth.Rol
 	return conn, err
 }
 
-// PersonCredentials refuses what agents never may, before anything is asked, where Credentials
-// would be the agent's.
+// PersonCredentials refuses operations that agents never may, before any question, where
+// Credentials would be the agent's.
 func (c *Connection) PersonCredentials(io console.Streams, what string) error {
 	if c.Token != "" {
 		return nil
@@ -66,8 +96,8 @@ func (c *Connection) PersonCredentials(io console.Streams, what string) error {
 	return NeedsPerson(io, what, "give --token or INTERLOCK_TOKEN with that of a person")
 }
 
-// NeedsPerson refuses what only people do where nobody is at a terminal. instead is what a
-// program can do.
+// NeedsPerson refuses operations for people where there is no terminal. instead is the
+// alternative for a program.
 func NeedsPerson(io console.Streams, what, instead string) error {
 	if io.Attended() {
 		return nil
@@ -76,15 +106,16 @@ func NeedsPerson(io console.Streams, what, instead string) error {
 		"and neither standard input nor standard error is a terminal: %s", what, instead)
 }
 
-// Credentials are the token to call with: as given, or from the data folder that of a role.
-// Any program of this user can have a command run, one that an agent wrote too. So only a
-// person at a terminal is anything but the agent there (S13.5).
+// Credentials returns the token to call with: as given, or from the data folder that of a
+// role. Any program of this user can have a command run, one that an agent wrote too. So
+// only a person at a terminal is anything but the agent there (S13.5).
 func (c *Connection) Credentials(io console.Streams, role auth.Role) (string, error) {
 	if err := c.choose(io, role); err != nil || c.Token != "" {
 		return c.Token, err
 	}
-	if !io.Attended() {
-		role = auth.Agent
+	role, err := c.caller(io, role)
+	if err != nil {
+		return "", err
 	}
 	folder, err := DataFolder(c.Data)
 	if err != nil {
@@ -98,14 +129,15 @@ func (c *Connection) Credentials(io console.Streams, role auth.Role) (string, er
 	return token, nil
 }
 
-// errAsAgent is a refusal of what was asked as the agent only because nobody is at a terminal.
+// errAsAgent is a refusal of a request that was made as the agent only because there is no
+// terminal.
 type errAsAgent struct{ error }
 
 func (e errAsAgent) Unwrap() error { return e.error }
 
 // demoted marks a refusal that another role would maybe not have met.
 func (c *Connection) demoted(io console.Streams, role auth.Role, err error) error {
-	if err == nil || c.Token != "" || role == auth.Agent || io.Attended() {
+	if err == nil || c.Token != "" || c.As != "" || role == auth.Agent || io.Attended() {
 		return err
 	}
 	switch fault.ReasonOf(err) {
@@ -116,8 +148,22 @@ func (c *Connection) demoted(io console.Streams, role auth.Role, err error) erro
 	}
 }
 
-// Target is where the gRPC services are, and whether they want TLS whatever the
-// other flags say.
+// Vouched returns the connection with the vouching of the runtime's token, where the data folder has one
+// and its tokens are used: for this command's observations (S14.4).
+func (c *Connection) Vouched(conn grpc.ClientConnInterface) grpc.ClientConnInterface {
+	folder, err := DataFolder(c.Data)
+	if err != nil || c.Token != "" {
+		return conn
+	}
+	witness, err := auth.FileToken(folder.Tokens(), auth.Runtime)
+	if err != nil {
+		return conn
+	}
+	return rpc.Vouching(conn, func() string { return witness })
+}
+
+// Target returns where the gRPC services are, and whether they want TLS regardless of the
+// other flags.
 func (c *Connection) Target(ctx context.Context) (target string, secure bool, err error) {
 	if c.Server == "" {
 		target, err = c.Local()
@@ -131,7 +177,7 @@ func (c *Connection) Target(ctx context.Context) (target string, secure bool, er
 	return target, edge.Scheme == "https" && !c.Insecure, err
 }
 
-// Local is the server of the data folder on this machine.
+// Local returns the server of the data folder on this machine.
 func (c *Connection) Local() (string, error) {
 	folder, err := DataFolder(c.Data)
 	if err != nil {
@@ -153,8 +199,9 @@ func (c *Connection) Local() (string, error) {
 	}
 }
 
-// NotServed says that no server runs in the data folder as given, or else the nearest one, and
-// how to get to one: a folder that a server has used before may hide one above where one runs.
+// NotServed explains that no server runs in the data folder as given, or else the nearest one,
+// and how to get to one: a folder that a server has used before may hide one above where one
+// runs.
 func NotServed(given string) string {
 	if given != "" {
 		dir, err := datadir.At(given)
@@ -180,9 +227,9 @@ func NotServed(given string) string {
 	return text
 }
 
-// DataFolder returns the data folder as given, or else that of the nearest workspace, or else
-// the one that a server would use that starts here. An error says what to do about a pointer that
-// does not count.
+// DataFolder returns the data folder as given, or else that of the nearest workspace, or else the
+// one that a server would use that starts here. An error explains how to fix a pointer that does
+// not count.
 func DataFolder(given string) (datadir.Dir, error) {
 	if given != "" {
 		return datadir.At(given)

@@ -9,16 +9,16 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/contexts"
 )
 
-// choose fills in what a context says: the one that --server names, or else the one in use.
-// Flags and variables count more, and a data folder that is given counts more than the
-// context in use.
+// choose fills in the settings of a context: the one that --server names, or else the one
+// in use. Flags and variables count more, and a data folder that is given counts more than
+// the context in use.
 //
-// The token of a context may be anybody's. So only a person at a terminal has contexts, and
-// no command of agents has (S13.5): for these it is as if none were in use.
+// The token of a context may be of any role. So only a person at a terminal has contexts,
+// and no command of agents has (S13.5): for these it is as if none were in use.
 func (c *Connection) choose(io console.Streams, role auth.Role) error {
 	person := io.Attended() && role != auth.Agent
 	switch {
-	case c.Server == "" && (c.Data != "" || !person):
+	case c.Server == "" && (c.Data != "" || c.As != "" || !person):
 		return nil
 	case c.Server != "" && !contexts.IsName(c.Server):
 		return nil // an address

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// maxDiscovery bounds what an edge answers about itself, in bytes.
+// maxDiscovery is the most that is read of an edge's answer about itself, in bytes.
 const maxDiscovery = 64 << 10
 
 // discover asks an edge where the gRPC services are. They are on the edge's own
@@ -54,9 +54,9 @@ func discover(ctx context.Context, edge *url.URL, ca string) (string, error) {
 	return onHost(edge, found.GRPC)
 }
 
-// onHost is the address that an edge tells, on the host that was named. An edge
-// may listen on all addresses, or know itself by another name; that must not
-// bring a token to another machine.
+// onHost returns the address that an edge gives, on the host that was named. An edge may
+// listen on all addresses, or know itself by another name; that must not bring a token to
+// another machine.
 func onHost(edge *url.URL, told string) (string, error) {
 	host, port, err := net.SplitHostPort(told)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
@@ -99,8 +99,8 @@ func HTTP(ca string) (*http.Client, error) {
 	return &http.Client{Transport: transport}, nil
 }
 
-// asking is a connection that hears nothing until it has asked. gRPC servers
-// speak first, and the HTTP client would print what they say.
+// asking is a connection that does not read until it has written. gRPC servers speak
+// first, and the HTTP client would print their bytes.
 type asking struct {
 	net.Conn
 	asked chan struct{}
@@ -133,9 +133,9 @@ func (a *asking) Close() error {
 // tlsAlert is how the HTTP client quotes a server that wants TLS. Others hang up.
 const tlsAlert = `malformed HTTP response "\x15\x03`
 
-// Misdirected says why an edge did not answer, and how to fix it, when it is not what
-// the URL says; nil for any other reason. What speaks another protocol is quoted
-// by the HTTP client, byte by byte: that says nothing.
+// Misdirected describes why an edge did not answer, and how to fix it, when the URL names
+// another protocol; nil for any other reason. The HTTP client quotes another protocol
+// byte by byte, which does not help.
 func Misdirected(edge *url.URL, err error) error {
 	var plain tls.RecordHeaderError
 	var untrusted *tls.CertificateVerificationError

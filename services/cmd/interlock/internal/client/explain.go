@@ -15,7 +15,7 @@ import (
 // dialing is how the transport names the address that it has tried.
 var dialing = regexp.MustCompile(`(?:dial \w+:? |lookup )([^\s"]*[^\s":])`)
 
-// dialed names the address in an error of the transport, or nothing.
+// dialed names the address in an error of the transport, or returns "".
 func dialed(message string) string {
 	found := dialing.FindStringSubmatch(message)
 	if found == nil {
@@ -28,8 +28,8 @@ func dialed(message string) string {
 	return " at " + found[1]
 }
 
-// Explain is an error as a user reads it: a service's message without the
-// trappings of the transport, every violation, and how to fix it.
+// Explain returns an error as a user reads it: a service's message without the trappings
+// of the transport, every violation, and how to fix it.
 func Explain(err error) string {
 	var grpcError interface{ GRPCStatus() *status.Status }
 	if !errors.As(err, &grpcError) {
@@ -47,7 +47,7 @@ func Explain(err error) string {
 	case st.Code() == codes.Unauthenticated:
 		text += ": give --token or INTERLOCK_TOKEN, or --data-dir with the folder of that server's `interlock up`"
 	case f.Reason == fault.SessionRequired:
-		text += "; here that is --as or INTERLOCK_SESSION"
+		text += "; here that is --as-session or INTERLOCK_SESSION"
 	}
 	if errors.As(err, new(errAsAgent)) {
 		text += "; neither standard input nor standard error is a terminal, so only the agent's token was taken " +

@@ -33,7 +33,8 @@ type kind struct {
 	list func(ctx context.Context, conn grpc.ClientConnInterface, filter string, size int32) ([]string, error)
 }
 
-// RunID is the id that a user means: as given, the newest, or the only one that begins so.
+// RunID returns the id that a user means: as given, the newest, or the only one that
+// begins so.
 func RunID(ctx context.Context, conn grpc.ClientConnInterface, given string) (string, error) {
 	return kind{"run", typeid.Run, false, func(ctx context.Context, conn grpc.ClientConnInterface, filter string, size int32) ([]string, error) {
 		page, err := enginev1.NewRunServiceClient(conn).ListRuns(ctx, &enginev1.ListRunsRequest{Filter: filter, PageSize: size})
@@ -41,7 +42,7 @@ func RunID(ctx context.Context, conn grpc.ClientConnInterface, given string) (st
 	}}.id(ctx, conn, given)
 }
 
-// ApprovalID is RunID of an approval.
+// ApprovalID does the work of RunID for an approval.
 func ApprovalID(ctx context.Context, conn grpc.ClientConnInterface, given string) (string, error) {
 	return kind{"approval", typeid.Approval, false, func(ctx context.Context, conn grpc.ClientConnInterface, filter string, size int32) ([]string, error) {
 		page, err := approvalv1.NewApprovalServiceClient(conn).ListApprovals(ctx, &approvalv1.ListApprovalsRequest{Filter: filter, PageSize: size})
@@ -49,7 +50,7 @@ func ApprovalID(ctx context.Context, conn grpc.ClientConnInterface, given string
 	}}.id(ctx, conn, given)
 }
 
-// StateID is RunID of a state, as a session sees them.
+// StateID does the work of RunID for a state, as a session sees them.
 func StateID(ctx context.Context, conn grpc.ClientConnInterface, given, session string) (string, error) {
 	return kind{"state", typeid.State, false, func(ctx context.Context, conn grpc.ClientConnInterface, filter string, size int32) ([]string, error) {
 		page, err := statev1.NewStateServiceClient(conn).ListStates(ctx, &statev1.ListStatesRequest{Filter: filter, PageSize: size, Session: session})
@@ -57,7 +58,8 @@ func StateID(ctx context.Context, conn grpc.ClientConnInterface, given, session 
 	}}.id(ctx, conn, given)
 }
 
-// SessionID is RunID of a session, as a session sees them. A name is left as it is.
+// SessionID does the work of RunID for a session, as a session sees them. A name is left
+// as it is.
 func SessionID(ctx context.Context, conn grpc.ClientConnInterface, given, session string) (string, error) {
 	return kind{"session", typeid.Session, true, func(ctx context.Context, conn grpc.ClientConnInterface, filter string, size int32) ([]string, error) {
 		page, err := statev1.NewSessionServiceClient(conn).ListSessions(ctx, &statev1.ListSessionsRequest{Filter: filter, PageSize: size, Session: session})
@@ -65,8 +67,8 @@ func SessionID(ctx context.Context, conn grpc.ClientConnInterface, given, sessio
 	}}.id(ctx, conn, given)
 }
 
-// id finds the id that is meant. What cannot begin an id is left to the server, which says
-// that there is no such thing.
+// id finds the id that is meant. A text that cannot begin an id is left to the server,
+// which says that there is no such thing.
 func (k kind) id(ctx context.Context, conn grpc.ClientConnInterface, given string) (string, error) {
 	if given == Last {
 		newest, err := k.list(ctx, conn, "", 1)
@@ -98,8 +100,8 @@ func (k kind) id(ctx context.Context, conn grpc.ClientConnInterface, given strin
 	return "", console.Misusedf("%q begins the ids of several %ss: write more of it\n  %s%s", given, k.what, strings.Join(found, "\n  "), more)
 }
 
-// beginning is the beginning of an id, which may lack the prefix of its kind. It is false for
-// whole ids and for what begins none.
+// beginning returns the beginning of an id, which may lack the prefix of its kind. It is
+// false for whole ids and for other texts.
 func (k kind) beginning(given string) (string, bool) {
 	rest, prefixed := strings.CutPrefix(given, k.prefix+"_")
 	if !prefixed && k.names || len(rest) < shortest || len(rest) >= typeid.Length || strings.Trim(rest, typeid.Alphabet) != "" {

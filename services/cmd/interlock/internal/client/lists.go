@@ -31,7 +31,7 @@ func Collect[P, V any](limit int, view func(P) V, pages Pages[P]) ([]V, error) {
 	return all, nil
 }
 
-// Choice is the number of an enumeration's value by its name, 0 for an empty one.
+// Choice returns the number of an enumeration's value by its name, 0 for an empty one.
 func Choice(what, name string, values map[string]int32, prefix string, names []string) (int32, error) {
 	n, ok := values[prefix+strings.ToUpper(name)]
 	if name != "" && (!ok || n == 0) {

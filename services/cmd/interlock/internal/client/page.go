@@ -11,10 +11,10 @@ import (
 // Page is the flags of lists that are newest first.
 type Page struct {
 	Limit  int    `help:"Show at most this many." default:"1000" placeholder:"N"`
-	Before string `help:"Only what is older than this one, to page: its id, or the beginning of it." placeholder:"ID"`
+	Before string `help:"Only older ones than this, to page: its id, or the beginning of it." placeholder:"ID"`
 }
 
-// Term is what the page adds to a filter; id finds the id that is meant.
+// Term returns the page's part of a filter; id finds the id that is meant.
 func (p *Page) Term(
 	ctx context.Context, conn grpc.ClientConnInterface,
 	id func(ctx context.Context, conn grpc.ClientConnInterface, given string) (string, error),

@@ -1,7 +1,7 @@
-// Package console is what a command has of the terminal that it runs in: the
-// standard streams, and a person who may be asked.
+// Package console gives a command access to the terminal that it runs in: the standard
+// streams, and a person who may be asked.
 //
-// It knows nothing of what is printed. It must never open a file or a connection.
+// It does not interpret the output. It must never open a file or a connection.
 package console
 
 import (
@@ -19,8 +19,8 @@ import (
 // denied, rejected. The command has already said why.
 var ErrNo = errors.New("no")
 
-// ErrWaits means that the command was carried out, and that what it asked for waits for a
-// human. The command has already said so.
+// ErrWaits means that the command was carried out, and that its request waits for a
+// human. The command has already printed that.
 var ErrWaits = errors.New("waits for a human")
 
 // misused is an error of the command line itself.
@@ -28,7 +28,7 @@ type misused struct{ error }
 
 func (m misused) Unwrap() error { return m.error }
 
-// Misused marks an error of the command line: what it says cannot be carried out anywhere.
+// Misused marks an error of the command line: it cannot be carried out anywhere.
 func Misused(err error) error {
 	if err == nil {
 		return nil
@@ -36,7 +36,7 @@ func Misused(err error) error {
 	return misused{err}
 }
 
-// Misusedf is a new error of the command line.
+// Misusedf returns a new error of the command line.
 func Misusedf(format string, args ...any) error { return misused{fmt.Errorf(format, args...)} }
 
 // IsMisused reports an error of the command line.

@@ -42,7 +42,7 @@ func IsName(text string) bool {
 	return ok && err == nil
 }
 
-// file is where contexts are kept: in the user's folder of settings.
+// file returns where contexts are kept: in the user's folder of settings.
 func file() (datadir.Dir, string, error) {
 	folder, err := os.UserConfigDir()
 	if err != nil {
@@ -72,7 +72,7 @@ func Load() (All, error) {
 	return all, nil
 }
 
-// Save replaces the contexts, all or nothing.
+// Save replaces the contexts, atomically.
 func (a All) Save() error {
 	dir, name, err := file()
 	if err != nil {
@@ -100,7 +100,7 @@ func (a All) Save() error {
 	return nil
 }
 
-// Secret is the token of a context.
+// Secret returns the token of a context.
 func (c Context) Secret() (string, error) {
 	if c.TokenFile == "" {
 		return c.Token, nil

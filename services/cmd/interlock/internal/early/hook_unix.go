@@ -19,5 +19,6 @@ func init() {
 	if target, err := call.Target(); err == nil && target.Socket == "" {
 		return // TCP and TLS take the whole program
 	}
+	call.Jail = hookclient.Self{}
 	os.Exit(call.Run(os.Stdin, os.Stdout, os.Stderr, hookclient.Socket))
 }

@@ -17,9 +17,9 @@ import (
 // costsEach is how many costs the server takes at a time.
 const costsEach = 256
 
-// costs reports what the agent's messages have cost since the last event (S15.1). Only Claude
-// Code names a transcript whose form is known. What cannot be reported is an error: a budget
-// would not hold. warning is what the user should know of what is not counted.
+// costs reports the cost of the agent's messages since the last event (S15.1). Only Claude
+// Code names a transcript whose form is known. A failed report is an error: a budget would
+// not hold. warning informs the user of uncounted costs.
 func (c *Call) costs(event []byte, post func(path string, body []byte) (int, []byte, error)) (warning string, err error) {
 	var named struct {
 		Session    string `json:"session_id"`
@@ -27,7 +27,7 @@ func (c *Call) costs(event []byte, post func(path string, body []byte) (int, []b
 		Subagent   string `json:"agent_transcript_path"`
 	}
 	if c.Agent != hookevent.ClaudeCode || strict.Unmarshal(event, &named) != nil {
-		return "", nil // the server judges what cannot be read
+		return "", nil // the server judges unreadable events
 	}
 	if c.Session != "" {
 		named.Session = c.Session
@@ -84,7 +84,8 @@ func (c *Call) costsOf(session, path string, post func(path string, body []byte)
 	return warning, nil
 }
 
-// escaped is a name as a segment of a path. Package net/url would take longer to start.
+// escaped returns a name as a segment of a path. Package net/url would take longer to
+// start.
 func escaped(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(name) {
@@ -97,8 +98,8 @@ func escaped(name string) string {
 	return b.String()
 }
 
-// positions is the folder of how far transcripts have been read: in the data folder, which
-// agents cannot write to, or where there is none, in the user's cache.
+// positions returns the folder of how far transcripts have been read: in the data folder,
+// which agents cannot write to, or where there is none, in the user's cache.
 func (c *Call) positions() (string, error) {
 	if c.Data == "" {
 		cache, err := os.UserCacheDir()

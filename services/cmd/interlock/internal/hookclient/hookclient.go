@@ -1,9 +1,9 @@
-// Package hookclient carries one hook event of a coding agent to the server and
-// the answer back. It decides nothing, and it must fail closed: whatever goes
-// wrong blocks what the agent was about to do.
+// Package hookclient carries one hook event of a coding agent to the server and the
+// answer back. It makes no decision, and it must fail closed: any failure blocks the act
+// of the agent.
 //
-// Agents start it before every tool call, so it imports nothing that is slow to
-// start: no net, no net/http.
+// Agents start it before every tool call, so it has no imports that are slow to start: no
+// net, no net/http.
 package hookclient
 
 import (
@@ -57,17 +57,20 @@ type Call struct {
 	// Strict blocks events that only inform, too, when Interlock cannot be reached.
 	Strict bool
 
-	// Prices is a file with what models cost; empty for the table that is shipped.
+	// Prices is a file with the prices of models; empty for the table that is shipped.
 	Prices string
 
-	// Trace is the W3C traceparent of what the agent does; anything else is left out.
+	// Trace is the W3C traceparent of the agent's act; other text is left out.
 	Trace string
 
 	// Client is the program that runs the hook and its version, as Claude Code says it in AI_AGENT.
 	Client string
+
+	// Jail finds out the jail of this machine; nil if there is none.
+	Jail Prober
 }
 
-// FromEnv is a call with what the environment says.
+// FromEnv returns a call with the settings of the environment.
 func FromEnv(getenv func(string) string) Call {
 	c := Call{
 		Agent: hookevent.ClaudeCode, Workflow: getenv("INTERLOCK_WORKFLOW"), Server: getenv("INTERLOCK_HTTP_SERVER"),
@@ -115,9 +118,9 @@ func (c *Call) Parse(args []string) bool {
 	return hookevent.Known(c.Agent)
 }
 
-// KeepTo drops what the environment says of the server where the command line names the data folder:
-// settings that come with a workspace can set variables, and would lead the hook to a server of
-// their own. The namespace of the environment counts with a token of the environment only.
+// KeepTo drops the environment's settings of the server where the command line names the data
+// folder: settings that come with a workspace can set variables, and would lead the hook to a server
+// of their own. The namespace of the environment counts with a token of the environment only.
 func (c *Call) KeepTo(data, server, namespace bool) {
 	if !data {
 		return
@@ -130,7 +133,7 @@ func (c *Call) KeepTo(data, server, namespace bool) {
 	}
 }
 
-// Request is what a transport carries to Target.
+// Request is the request that a transport carries to Target.
 type Request struct {
 	Path    string
 	Headers [][2]string
@@ -180,7 +183,7 @@ func (c *Call) Target() (Target, error) {
 	}
 }
 
-// naming is a transport whose errors name the server.
+// naming returns a transport whose errors name the server.
 func (t Target) naming(post Transport) Transport {
 	return func(deadline time.Time, target Target, req Request, limit int64) (int, []byte, error) {
 		status, body, err := post(deadline, target, req, limit)
@@ -191,8 +194,8 @@ func (t Target) naming(post Transport) Transport {
 	}
 }
 
-// folder is the data folder. It is never searched for: an agent that may make a folder on
-// the way up from the workspace could put a server of its own there.
+// folder returns the data folder. It is never searched for: an agent that may make a
+// folder on the way up from the workspace could put a server of its own there.
 func (c *Call) folder() (datadir.Dir, error) {
 	switch {
 	case c.Data == "":
@@ -249,8 +252,9 @@ func (c *Call) run(in io.Reader, out, errs io.Writer, post Transport, deadline t
 		case c.passes(event):
 			r.answer = &answer{Exit: new(int)}
 		default:
-			if r.err = c.outdated(); r.err == nil {
-				r.answer, r.err = c.ask(deadline, event, post)
+			r.answer, r.err = c.ask(deadline, event, post)
+			if old := c.outdated(); old != nil {
+				r.err = old // the server has it in its log, where it could be asked
 			}
 		}
 		results <- r
@@ -284,7 +288,7 @@ func (c *Call) run(in io.Reader, out, errs io.Writer, post Transport, deadline t
 	return r.answer.give(out, errs)
 }
 
-// header is what of an event tells what it is for.
+// header has the fields that show the kind of an event.
 type header struct {
 	Name    string `json:"hook_event_name"`
 	Tool    string `json:"tool_name"`
@@ -308,9 +312,9 @@ func (c *Call) kind(event []byte) hookevent.Kind {
 	return hookevent.Of(c.Agent, h.Name)
 }
 
-// passes is whether nobody has to be asked about an event: it gates nothing that Interlock
-// judges, and tells nothing that it keeps. One that is not known passes when it cannot be about
-// a call of a tool (S13.9). The server judges what cannot be read.
+// passes reports whether an event needs no question: it is neither about a call that Interlock
+// judges, nor a report that it keeps. One that is not known passes when it cannot be about a
+// call of a tool (S13.9). The server judges unreadable ones.
 func (c *Call) passes(event []byte) bool {
 	h, ok := headerOf(event)
 	switch kind := hookevent.Of(c.Agent, h.Name); {
@@ -323,8 +327,8 @@ func (c *Call) passes(event []byte) bool {
 	}
 }
 
-// warn shows the user why the agent was told nothing. The user's prompt needs no permission:
-// each tool call after it does, and is asked about.
+// warn shows the user why the agent got no text. The user's prompt needs no permission: each
+// tool call after it does, and is asked about.
 func (c *Call) warn(out, errs io.Writer, why string) int {
 	message := "Interlock could not tell the agent where its run stands: " + why + ". Tool calls are denied until it can be reached."
 	if c.Agent != hookevent.ClaudeCode && c.Agent != hookevent.Gemini {
@@ -352,77 +356,54 @@ func read(in io.Reader) ([]byte, error) {
 	return event, nil
 }
 
-// stopped is whether the event is an agent's second try to stop. Blocking that
-// too would keep it going forever (Claude Code's documentation of
-// stop_hook_active).
+// stopped reports whether the event is an agent's second try to stop. Blocking that too
+// would keep it going forever (Claude Code's documentation of stop_hook_active).
 func (c *Call) stopped(event []byte) bool {
 	h, ok := headerOf(event)
 	kind := hookevent.Of(c.Agent, h.Name)
 	return ok && (h.Active || h.Loops > 0) && (kind == hookevent.Stop || kind == hookevent.SubagentStop)
 }
 
-// traceparent is true for what may be a W3C trace context; the server reads it.
+// traceparent reports whether a text may be a W3C trace context; the server reads it.
 func traceparent(text string) bool {
 	return len(text) == 55 && strings.Trim(text, "0123456789abcdef-") == ""
 }
 
 func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, error) {
-	target, err := c.Target()
-	if err != nil {
-		return nil, err
+	refusal := ""
+	if old := c.outdated(); old != nil {
+		refusal = old.Error()
 	}
-	post = target.naming(post)
-	token := c.Token
-	if token == "" {
-		folder, err := c.folder()
-		if err != nil {
-			return nil, err
-		}
-		if token, err = auth.FileToken(folder.Tokens(), auth.Agent); err != nil {
-			return nil, fmt.Errorf("no token: %w; give INTERLOCK_TOKEN, or --data-dir with the folder of `interlock up`", err)
-		}
-	}
-	witness := c.witness()
-	req := Request{Path: Path, Body: event, Headers: [][2]string{
-		{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}, {"X-Interlock-Agent", c.Agent},
-	}}
-	for _, h := range [][2]string{
-		{"X-Interlock-Workflow", c.Workflow}, {"X-Interlock-Session", c.Session}, {"X-Interlock-Namespace", c.Namespace}, {"X-Interlock-Patience", c.Patience},
-	} {
+	req := Request{Path: Path, Body: event}
+	for _, h := range append(c.jailHeaders(), [][2]string{
+		{"X-Interlock-Agent", c.Agent},
+		{"X-Interlock-Workflow", c.Workflow},
+		{"X-Interlock-Session", c.Session},
+		{"X-Interlock-Patience", c.Patience},
+		{"X-Interlock-Refused", refusal},
+	}...) {
 		if h[1] != "" {
 			req.Headers = append(req.Headers, h)
 		}
 	}
-	if witness != "" {
-		req.Headers = append(req.Headers, [2]string{"X-Interlock-Witness", "Bearer " + witness})
+	if err := plain(req.Headers); err != nil {
+		return nil, err
 	}
-	if traceparent(c.Trace) {
-		req.Headers = append(req.Headers, [2]string{"Traceparent", c.Trace})
+	to, err := c.Connect(deadline, post)
+	if err != nil {
+		return nil, err
 	}
-	for _, h := range req.Headers {
-		if strings.ContainsFunc(h[1], func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return nil, fmt.Errorf("the value for %s has control characters", h[0])
-		}
-	}
-	// A session's token is not known to the server: it only knows how it was signed.
-	if c.Server == "" && strings.HasPrefix(token, "ilk_") {
-		if err := proved(deadline, target, token, post); err != nil {
-			return nil, err
-		}
-	}
-	if witness != "" && !strings.HasPrefix(token, "ilk_") {
-		if err := proved(deadline, target, witness, post); err != nil {
-			return nil, err
-		}
-	}
-	// What the agent has cost until now counts for the decision.
+	// Observations of jails while the server was away count for the decision.
+	unheard := strings.TrimSpace(c.putBack() + "\n" + c.HandIn(to))
+	// The agent's costs until now count for the decision.
 	warning, err := c.costs(event, func(path string, body []byte) (int, []byte, error) {
-		return post(deadline, target, Request{Path: path, Body: body, Headers: req.Headers}, maxMessage)
+		return to.post(Request{Path: path, Body: body, Headers: req.Headers})
 	})
 	if err != nil {
 		return nil, err
 	}
-	status, body, err := post(deadline, target, req, maxMessage)
+	warning = strings.TrimPrefix(warning+"\n"+unheard, "\n")
+	status, body, err := to.post(req)
 	if err != nil {
 		return nil, err
 	}
@@ -430,15 +411,15 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 		return nil, fmt.Errorf("the server answered with status %d; is it Interlock's edge?", status)
 	}
 	a, err := parse(body)
-	if err == nil && warning != "" {
+	if warning = strings.TrimSpace(warning); err == nil && warning != "" {
 		a.Stderr = strings.TrimSuffix(warning+"\n"+a.Stderr, "\n")
 	}
 	return a, err
 }
 
-// witness is the token of the runtime, which vouches for what the hook reports (S14.4). It
-// goes to the server of the data folder only, and is empty where there is no such file, or
-// none that this user may read: then reports are the agent's word.
+// witness returns the token of the runtime, which vouches for the hook's reports (S14.4).
+// It goes to the server of the data folder only, and is empty where there is no such
+// file, or none that this user may read: then reports are the agent's word.
 func (c *Call) witness() string {
 	if c.Server != "" || c.Data == "" {
 		return ""
@@ -454,7 +435,7 @@ func (c *Call) witness() string {
 	return token
 }
 
-// Reach says why a hook would get no answer that counts from the server of the data
+// Reach describes why a hook would get no answer that counts from the server of the data
 // folder.
 func (c *Call) Reach(post Transport) error {
 	folder, err := c.folder()
@@ -496,7 +477,7 @@ func proved(deadline time.Time, target Target, token string, post Transport) err
 	return nil
 }
 
-// address is where the server must know itself to be.
+// address returns where the server must know itself to be.
 func (t Target) address() string {
 	if t.Socket != "" {
 		return t.Socket
@@ -505,7 +486,7 @@ func (t Target) address() string {
 	return strings.TrimSuffix(address, "/")
 }
 
-// answer is what the edge answers: what to print, and how to end.
+// answer is the answer of the edge: the text to print, and how to end.
 type answer struct {
 	Exit   *int   `json:"exit"`
 	Stdout string `json:"stdout"`

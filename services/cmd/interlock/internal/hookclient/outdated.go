@@ -12,8 +12,9 @@ import (
 // failsClosed is the first version of Claude Code that blocks when a hook fails (onFailure).
 var failsClosed = []int{2, 1, 295}
 
-// outdated refuses versions of Claude Code that make a call when its hook was killed or stopped: what
-// such a hook would have denied is not denied (S13.10). A version that cannot be read is not refused.
+// outdated refuses versions of Claude Code that make a call when its hook was killed or stopped:
+// calls that such a hook would have denied are made (S13.10). A version that cannot be read is not
+// refused.
 func (c *Call) outdated() error {
 	version := claudeVersion(c.Client)
 	if c.Agent != hookevent.ClaudeCode || version == nil || slices.Compare(version, failsClosed) >= 0 {

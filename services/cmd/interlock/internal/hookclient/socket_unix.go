@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Socket is the transport of the unix socket, with HTTP/1.0 in its simplest
-// form: one request, and an answer that ends with the connection. net/http would
-// take longer to start than all of this takes.
+// Socket returns the transport of the unix socket, with HTTP/1.0 in its simplest form:
+// one request, and an answer that ends with the connection. net/http would take longer to
+// start than all of this takes.
 func Socket(deadline time.Time, target Target, req Request, limit int64) (status int, body []byte, err error) {
 	conn, err := dial(target.Socket, deadline)
 	if err != nil {
@@ -39,7 +39,7 @@ func Socket(deadline time.Time, target Target, req Request, limit int64) (status
 	return decode(raw)
 }
 
-// late is an error of a connection. Whether the time was over before the request was
+// late returns an error of a connection. Whether the time was over before the request was
 // sent or after makes no difference to the user.
 func late(doing string, err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {

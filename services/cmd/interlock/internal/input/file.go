@@ -1,7 +1,7 @@
-// Package input reads what the user gives a command: files, standard input, and
-// JSON on the command line.
+// Package input reads the input of a command: files, standard input, and JSON on the
+// command line.
 //
-// It judges form only. What a document means is up to the commands.
+// It judges form only. The commands interpret documents.
 package input
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
-// maxFile bounds what is read of a file: a little over the limit, so that the
+// maxFile is the most that is read of a file: a little over the limit, so that the
 // validator can say that it is too large.
 const maxFile = 4 << 20
 
@@ -45,7 +45,8 @@ func AtMost(r io.Reader, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Text is a text given on the command line, or in a file named @FILE, or on standard input (@-).
+// Text returns a text given on the command line, or in a file named @FILE, or on standard input
+// (@-).
 func Text(arg string, io console.Streams) ([]byte, error) {
 	if file, ok := strings.CutPrefix(arg, "@"); ok {
 		return File(file, io.In)
@@ -72,7 +73,7 @@ func IsDefinition(name string) bool {
 type Source struct {
 	// Name is the file's, or - for standard input.
 	Name string
-	// Text is what is in the file, and JSON what servers take of it.
+	// Text is the content of the file, and JSON its form for servers.
 	Text, JSON []byte
 	// Wanted is the kind that is read, such as "policy"; empty for any.
 	Wanted string
@@ -93,8 +94,8 @@ func Definition(file string, io console.Streams) (Source, error) {
 	return src, nil
 }
 
-// Document is Definition of a file that must be strict JSON or YAML before a server sees
-// it. It prints what is wrong with the file and then returns console.ErrNo.
+// Document does the work of Definition for a file that must be strict JSON or YAML before
+// a server sees it. It prints the problems of the file and then returns console.ErrNo.
 func Document(file string, io console.Streams) (Source, error) {
 	src, err := Definition(file, io)
 	if err != nil || src.IsYAML() {
@@ -106,8 +107,8 @@ func Document(file string, io console.Streams) (Source, error) {
 	return src, nil
 }
 
-// IsYAML is whether the source is written in YAML: by its name, and where it has none by
-// how it begins.
+// IsYAML reports whether the source is written in YAML: by its name, and where it has
+// none by how it begins.
 func (s Source) IsYAML() bool {
 	return IsYAML(s.Name) || s.Name == "-" && document.LooksLikeYAML(s.Text)
 }
@@ -125,12 +126,12 @@ func (s Source) Places(problems document.Problems) []document.Place {
 	return document.Places(s.Text, s.IsYAML(), problems)
 }
 
-// Problems prints what is wrong with the source.
+// Problems prints the problems of the source.
 func (s Source) Problems(out io.Writer, problems document.Problems) {
 	show.Problems(out, s.Name, s.Text, problems, s.Places(problems))
 }
 
-// Warning is what a server says of a definition that it has taken.
+// Warning is a server's warning on an accepted definition.
 type Warning interface {
 	GetPointer() string
 	GetCode() string
@@ -148,13 +149,13 @@ func Warn[W Warning](s Source, warnings []W, out io.Writer) {
 	s.Problems(out, problems)
 }
 
-// Refuse prints what is wrong with the source, and returns console.ErrNo.
+// Refuse prints the problems of the source, and returns console.ErrNo.
 func (s Source) Refuse(problems document.Problems, io console.Streams) error {
 	s.Reject(problems, io.Err, io.Err)
 	return console.ErrNo
 }
 
-// Reject prints what is wrong with the source to out, and what it is for, if not for this, to hints.
+// Reject prints the problems of the source to out, and its purpose, if not for this, to hints.
 func (s Source) Reject(problems document.Problems, out, hints io.Writer) {
 	// Of a file of scenarios, all problems come from its being no definition.
 	if s.kind() != "scenario file" {
@@ -171,7 +172,8 @@ var takers = map[string]string{
 	"component": "interlock component create", "scenario file": "interlock test",
 }
 
-// Misplaced says what a source is for whose shape is that of another kind than the wanted one.
+// Misplaced describes the purpose of a source whose shape is that of another kind than the
+// wanted one.
 func (s Source) Misplaced() string {
 	kind := s.kind()
 	if kind == "" || kind == s.Wanted || s.Wanted == "" && kind != "scenario file" {
@@ -180,7 +182,7 @@ func (s Source) Misplaced() string {
 	return fmt.Sprintf("%s looks like a %s: `%s %[1]s`", s.Name, kind, takers[kind])
 }
 
-// kind is what a source looks like, empty for nothing.
+// kind returns the kind of a source by its shape, empty if there is none.
 func (s Source) kind() string {
 	value, _ := s.Parse()
 	kind := document.KindOf(value)
@@ -200,7 +202,7 @@ func NoProperties(file string) error {
 	return console.Misusedf("%s states properties of a workflow: name the workflow, such as %s.json; `interlock verify` reads both", show.Text(file), show.Text(name))
 }
 
-// Workspace is the folder that file patterns are relative to: as given, or this one.
+// Workspace returns the folder that file patterns are relative to: as given, or this one.
 func Workspace(given string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -212,7 +214,7 @@ func Workspace(given string) (string, error) {
 	return here, nil
 }
 
-// Parsed reads a file, JSON or YAML by its name. It prints what is wrong with the text, and then
+// Parsed reads a file, JSON or YAML by its name. It prints the problems of the text, and then
 // returns console.ErrNo.
 func Parsed(file string, io console.Streams) (Source, document.Value, error) {
 	text, err := File(file, io.In)

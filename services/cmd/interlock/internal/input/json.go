@@ -16,8 +16,8 @@ import (
 // Limits are for texts that only the server can judge the size of.
 var Limits = document.Limits{Bytes: maxFile - 1}
 
-// Object is a JSON object given on the command line, or in a file named @FILE, or
-// on standard input (@-). It is nil for an empty argument.
+// Object returns a JSON object given on the command line, or in a file named @FILE, or on
+// standard input (@-). It is nil for an empty argument.
 func Object(flag, arg string, io console.Streams) ([]byte, error) {
 	if arg == "" {
 		return nil, nil
@@ -40,7 +40,7 @@ func Object(flag, arg string, io console.Streams) ([]byte, error) {
 	return data, nil
 }
 
-// JSON is JSON given on the command line, or in a file that is named there: as
+// JSON returns JSON given on the command line, or in a file that is named there: as
 // @FILE, or plainly when its name is not JSON.
 func JSON(flag, arg string, io console.Streams) ([]byte, error) {
 	if file, ok := strings.CutPrefix(arg, "@"); ok {

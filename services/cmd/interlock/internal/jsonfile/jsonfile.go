@@ -1,5 +1,5 @@
-// Package jsonfile edits JSON files of other programs so that a diff shows the
-// change alone: what is not changed keeps its order and its text.
+// Package jsonfile edits JSON files of other programs so that a diff shows the change
+// alone: unchanged parts keep its order and its text.
 package jsonfile
 
 import (
@@ -101,7 +101,7 @@ func Render(value any, indent string, depth int) jsontext.Value {
 	return text
 }
 
-// Find is the index of the member of a name, -1 when there is none.
+// Find returns the index of the member of a name, -1 when there is none.
 func Find(all []Member, name string) int {
 	for i, m := range all {
 		if m.Name == name {
@@ -120,7 +120,7 @@ func Set(all []Member, name string, value jsontext.Value) []Member {
 	return append(all, Member{name, value})
 }
 
-// indentOf is the indentation that a file uses.
+// indentOf returns the indentation that a file uses.
 func indentOf(text []byte) string {
 	for line := range bytes.Lines(text) {
 		rest := bytes.TrimLeft(line, " \t")
@@ -131,7 +131,7 @@ func indentOf(text []byte) string {
 	return "  "
 }
 
-// Same compares JSON values, whatever their blanks and order.
+// Same compares JSON values, regardless of blanks and order.
 func Same(a, b jsontext.Value) bool {
 	a, b = a.Clone(), b.Clone()
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
@@ -168,7 +168,7 @@ func Edit(path string, change func(doc []Member, indent string) ([]Member, error
 	}
 	f.After = append(Write(doc, jsontext.KindBeginObject, indent, 0), '\n')
 	if before != nil && bytes.Equal(old, bytes.TrimSuffix(f.After, []byte("\n"))) {
-		f.After = before // nothing changed but, maybe, blanks
+		f.After = before // only blanks may have changed
 	}
 	return f, nil
 }
@@ -205,7 +205,8 @@ func (f *File) Remove() error { return os.Remove(f.place()) }
 // longestWay is how many links are followed.
 const longestWay = 40
 
-// place is where the file itself is: a link to it stays, also one to a file that is not there.
+// place returns where the file itself is: a link to it stays, also one to a file that is not
+// there.
 func (f *File) place() string {
 	path := f.Path
 	for range longestWay {
@@ -221,7 +222,7 @@ func (f *File) place() string {
 	return f.Path
 }
 
-// folderOf is the folder that a relative link in it is relative to.
+// folderOf returns the folder that a relative link in it is relative to.
 func folderOf(path string) string {
 	folder := filepath.Dir(path)
 	if real, err := filepath.EvalSymlinks(folder); err == nil {

@@ -18,11 +18,11 @@ import (
 // Fmt is the command that formats definitions.
 type Fmt struct {
 	Files []string `arg:"" optional:"" name:"file" help:"Definitions in JSON; - or none is standard input." placeholder:"FILE"`
-	Check bool     `short:"l" xor:"mode" help:"Write nothing, list the files that differ, and exit 1 if any does."`
+	Check bool     `short:"l" xor:"mode" help:"List the files that differ, without writing them, and exit 1 if any does."`
 	Write bool     `short:"w" xor:"mode" help:"Write each file that differs in place."`
 }
 
-// Run lays definitions out. What is not JSON is explained and left alone.
+// Run lays definitions out. Text that is not JSON is explained and left alone.
 func (c *Fmt) Run(_ context.Context, io console.Streams) error {
 	files := c.Files
 	if len(files) == 0 {
@@ -44,7 +44,7 @@ func (c *Fmt) Run(_ context.Context, io console.Streams) error {
 	return nil
 }
 
-// format does one file, and answers whether there is nothing to say against it.
+// format does one file, and returns whether it has no problems.
 func (c *Fmt) format(file string, io console.Streams) (bool, error) {
 	switch {
 	case input.IsYAML(file):

@@ -86,8 +86,8 @@ func (e *fmtElement) arrange(order []string) {
 	}
 }
 
-// fmtShape is how elements of one kind are laid out. A nil shape is that of what is
-// not known.
+// fmtShape is how elements of one kind are laid out. A nil shape is that of unknown
+// elements.
 type fmtShape struct {
 	order []string // of members
 	// most is how many members stand on one line when they are flat and fit.
@@ -126,13 +126,19 @@ var (
 		order: transitionFields, most: anyNumber, known: map[string]*fmtShape{"fork": forkForm},
 		elements: &fmtShape{order: transitionFields, most: anyNumber},
 	}
+	jailForm = &fmtShape{
+		order: []string{"level", "writes", "read", "write", "caches", "hosts", "lend", "background", "limits"}, most: anyNumber,
+		known: map[string]*fmtShape{
+			"limits": {order: []string{"processes", "memory_mb", "cpu_seconds", "wall_seconds", "output_bytes", "scratch_mb", "kept_mb"}, most: anyNumber},
+		},
+	}
 	stateForm = &fmtShape{
 		order: []string{
 			"type", "outcome", "instructions", "allowed_tools", "disallowed_tools", "allowed_commands_tool", "allowed_commands", "opaque_commands",
-			"blocked_env", "deny_env", "env_overrides", "env", "max_iterations", "max_edit_lines", "max_files_per_state",
+			"blocked_env", "deny_env", "env_overrides", "env", "jail", "max_iterations", "max_edit_lines", "max_files_per_state",
 			"context_budget_bytes", "safe_next", "on",
 		},
-		most: 2, known: map[string]*fmtShape{"on": {most: 1, others: transitionForm}},
+		most: 2, known: map[string]*fmtShape{"on": {most: 1, others: transitionForm}, "jail": jailForm},
 	}
 	interruptForm = &fmtShape{
 		order: []string{"trigger", "target"}, most: anyNumber, known: map[string]*fmtShape{"trigger": fmtRecord},
@@ -140,7 +146,7 @@ var (
 	workflowForm = &fmtShape{
 		order: []string{"$schema", "id", "initial", "context", "meta", "states", "guards", "evidence", "interrupts", "properties"},
 		known: map[string]*fmtShape{
-			"states": {others: stateForm}, "guards": {others: guardForm}, "evidence": {others: evidenceForm}, "interrupts": {others: interruptForm},
+			"meta": {most: 1, known: map[string]*fmtShape{"jail": jailForm}}, "states": {others: stateForm}, "guards": {others: guardForm}, "evidence": {others: evidenceForm}, "interrupts": {others: interruptForm},
 		},
 	}
 )
@@ -200,8 +206,8 @@ func (l *fmtLayout) element(e *fmtElement, s *fmtShape, depth, used int) {
 	l.WriteByte(e.open + 2)
 }
 
-// oneLine tells what may stand on one line: lists of scalars, and objects that
-// are flat and small.
+// oneLine reports the elements that may stand on one line: lists of scalars, and objects
+// that are flat and small.
 func (s *fmtShape) oneLine(e *fmtElement) bool {
 	if e.open == '[' {
 		return e.flat(1)

@@ -5,8 +5,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// CodeOpenShell warns where people approve, and the agent's shell may do what it likes:
-// its commands run with the rights of the user who could approve.
+// CodeOpenShell warns where people approve, and the agent's shell is unrestricted: its
+// commands run with the rights of the user who could approve.
 const CodeOpenShell document.Code = "OPEN_SHELL"
 
 const openShellFix = "list the commands in allowed_commands, or run the agent as another user (docs/security.md)"
@@ -37,8 +37,8 @@ func OpenShells(value document.Value) document.Problems {
 	return open
 }
 
-// openPolicy is the same for a policy that has people asked: what it says of the shell is
-// all that it can know.
+// openPolicy returns the same for a policy that has people asked: its own rules on the
+// shell are all that it can know.
 func openPolicy(value document.Value) document.Problems {
 	asks, restricts := false, false
 	for _, list := range []string{"deny", "ask"} {

@@ -21,7 +21,7 @@ type Test struct {
 	Coverage    bool                 `help:"List the states and transitions that no case reaches."`
 }
 
-// tested is what came of all files.
+// tested is the outcome of all files.
 type tested struct {
 	files    []testedFile
 	coverage scenario.Coverage
@@ -47,8 +47,7 @@ func (f *testedFile) failed() int {
 	return n
 }
 
-// Run tests every file. What is wrong with one does not keep the others from
-// being tested.
+// Run tests every file. A problem of one does not keep the others from being tested.
 func (c *Test) Run(_ context.Context, io console.Streams) error {
 	names, missing := scenarioFiles(c.Files)
 	var all tested

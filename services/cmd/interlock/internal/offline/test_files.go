@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// scenarioEndings are what scenario files are found by in folders.
+// scenarioEndings are the endings of scenario files in folders.
 var scenarioEndings = []string{".test.yaml", ".test.yml", ".test.json"}
 
 func isScenario(name string) bool {

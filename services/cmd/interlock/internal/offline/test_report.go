@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
-// printText says in a line per file that all is well, and else what is not.
+// printText prints in a line per file that all is well, and else the failures.
 func (t *tested) printText(out io.Writer) {
 	cases, failed, invalid := 0, 0, 0
 	for i := range t.files {
@@ -61,7 +61,7 @@ func place(r *scenario.Result) string {
 	return fmt.Sprintf("%s:%d", show.Text(r.File), r.Line)
 }
 
-// differences says what is not as expected, and what the step was answered with.
+// differences describes the unexpected values, and the answer to the step.
 func differences(r *scenario.Result) []string {
 	var lines []string
 	for _, key := range r.Different {
@@ -78,8 +78,8 @@ func differences(r *scenario.Result) []string {
 	return lines
 }
 
-// picked is what a context has under the keys that were expected: the others are
-// nobody's business.
+// picked returns the members of a context under the expected keys: the others do not
+// matter.
 func picked(got, want document.Value) document.Value {
 	if want.Len() == 0 {
 		return got
@@ -93,8 +93,8 @@ func picked(got, want document.Value) document.Value {
 	return document.ObjectValue(members)
 }
 
-// printCoverage says how much of each workflow was reached, and what was not when
-// that is asked for.
+// printCoverage prints how much of each workflow was reached, and the other parts when
+// asked for.
 func (t *tested) printCoverage(out io.Writer, details bool) {
 	var partly []string
 	whole := 0

@@ -1,7 +1,7 @@
 // Package offline has the commands that need no server: they validate, format, test
 // and draw definitions.
 //
-// It knows nothing of connections, and must never open one.
+// It must never open a connection.
 package offline
 
 import (
@@ -24,7 +24,7 @@ type Validate struct {
 	Files       []string             `arg:"" optional:"" name:"file" help:"Files to validate, JSON or YAML by their names; - is standard input." placeholder:"FILE"`
 	Strict      bool                 `help:"Treat warnings as errors, and warn of states that let the agent run any command where people approve."`
 	Enforcement workflow.Enforcement `help:"Enforcement of workflows that name none, as the server's --enforcement." enum:"until_success,while_running" default:"until_success" env:"INTERLOCK_ENFORCEMENT"`
-	Schema      string               `help:"Print the JSON Schema of a kind of file, for editors, and validate nothing." enum:"workflow,policy,process,component,scenario," default:"" placeholder:"KIND"`
+	Schema      string               `help:"Only print the JSON Schema of a kind of file, for editors." enum:"workflow,policy,process,component,scenario," default:"" placeholder:"KIND"`
 	Format      string               `help:"Output: text or json." enum:"text,json" default:"text"`
 }
 
@@ -74,7 +74,7 @@ func (c *Validate) Run(_ context.Context, io console.Streams) error {
 		ok = ok && v.OK
 		verdicts = append(verdicts, v)
 	}
-	// What could be read is judged in any case.
+	// Readable files are judged in any case.
 	if err := errors.Join(append(unread, c.print(io, verdicts))...); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (c *Validate) print(io console.Streams, verdicts []verdict) error {
 	return nil
 }
 
-// validate tells a document's kind by its shape and finds every problem.
+// validate detects a document's kind by its shape and finds every problem.
 func validate(src input.Source, strict bool, enforcement workflow.Enforcement) verdict {
 	v := verdict{File: src.Name, Kind: "workflow", Located: []located{}, source: src}
 	value, problems := src.Parse()

@@ -17,8 +17,8 @@ type Viz struct {
 	Format string `help:"Output: mermaid, dot or svg." enum:"mermaid,dot,svg" default:"mermaid"`
 }
 
-// Run draws what is valid. What is not is explained as validate does, on the
-// other stream: nobody shall take it for a picture.
+// Run draws valid files. Others are explained as validate does, on the other stream: it
+// must not be taken for a picture.
 func (c *Viz) Run(_ context.Context, io console.Streams) error {
 	src, err := input.File(c.File, io.In)
 	if err != nil {

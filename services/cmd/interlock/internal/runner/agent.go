@@ -26,9 +26,9 @@ type ending struct {
 	stdout message
 }
 
-// failure says how a task has failed, empty when it is done, and whether it is to
-// be given again. An agent that was stopped may well say that all is fine: it has
-// not done its work.
+// failure describes how a task has failed, empty when it is done, and whether it is to be
+// given again. An agent that was stopped may well say that all is fine: it has not done
+// its work.
 func (e *ending) failure() (how string, again bool) {
 	switch {
 	case e.err != nil:
@@ -53,32 +53,43 @@ func (j *job) runAgent(ctx context.Context, values *component) *ending {
 		e.err = err
 		return e
 	}
-	processes, err := newGroup()
-	if err != nil {
-		e.err = err
-		return e
-	}
-	defer processes.kill()
 	out, errs := j.printer(j.Out), j.printer(j.Err)
 	defer out.flush()
 	defer errs.flush()
-	cmd := exec.Command("sh", "-c", j.Command)
-	cmd.Dir = j.Dir
-	cmd.Env = append(append([]string{}, j.Environ...), variables(j.task)...)
-	// What the state of the run says of the model comes after what the agent's definition does.
-	cmd.Env = append(cmd.Env, ofAgent...)
-	cmd.Env = append(cmd.Env, j.runtimeHints(ctx)...)
+	environ := append(append([]string{}, j.Environ...), variables(j.task)...)
+	// The state's model comes after that of the agent's definition.
+	environ = append(environ, ofAgent...)
+	environ = append(environ, j.runtimeHints(ctx)...)
 	if values != nil {
-		cmd.Env = append(cmd.Env, "INTERLOCK_COMPONENT_FILE="+values.file)
+		environ = append(environ, "INTERLOCK_COMPONENT_FILE="+values.file)
 	}
+	stdout, stderr := io.MultiWriter(&e.stdout, out), io.MultiWriter(&e.stderr, errs)
+	if j.Jail != nil {
+		j.runJailed(ctx, e, environ, stdout, stderr)
+	} else {
+		j.runPlain(ctx, e, environ, stdout, stderr)
+	}
+	return e
+}
+
+// runPlain runs an agent without a jail until it ends or ctx does.
+func (j *job) runPlain(ctx context.Context, e *ending, environ []string, stdout, stderr io.Writer) {
+	processes, err := newGroup()
+	if err != nil {
+		e.err = err
+		return
+	}
+	defer processes.kill()
+	cmd := exec.Command("sh", "-c", j.Command)
+	cmd.Dir, cmd.Env = j.Dir, environ
 	cmd.Stdin = strings.NewReader(j.task.GetPrompt())
-	cmd.Stdout, cmd.Stderr = io.MultiWriter(&e.stdout, out), io.MultiWriter(&e.stderr, errs)
-	// What the agent has left behind may print for so long.
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	// Remaining processes of the agent may print for so long.
 	cmd.WaitDelay = j.KillAfter
 	processes.add(cmd)
 	if err := cmd.Start(); err != nil {
 		e.err = fmt.Errorf("in %q: %w", j.Dir, err)
-		return e
+		return
 	}
 	var stopping sync.WaitGroup
 	ended := make(chan struct{})
@@ -101,19 +112,18 @@ func (j *job) runAgent(ctx context.Context, values *component) *ending {
 	stopping.Wait()
 	if cmd.ProcessState == nil { // it could not be waited for
 		e.how = err.Error()
-		return e
+		return
 	}
-	// What came after its end does not count, such as output that was cut off.
+	// Later errors do not count, such as output that was cut off.
 	e.ok, e.how = cmd.ProcessState.Success(), cmd.ProcessState.String()
-	return e
 }
 
-// hintsWithin is how long a runner waits for what the state of a run says to the runtime:
-// it is a hint, and the agent starts without it.
+// hintsWithin is how long a runner waits for the state's advice to the runtime: it is a
+// hint, and the agent starts without it.
 const hintsWithin = 5 * time.Second
 
-// runtimeHints are what the state of the session's run says to the agent's runtime (S15.12).
-// The run is known by whichever the agent calls its session: its name or its id.
+// runtimeHints returns the advice of the state of the session's run to the agent's runtime
+// (S15.12). The run is known by the name or the id of its session.
 func (j *job) runtimeHints(ctx context.Context) []string {
 	if j.Runs == nil {
 		return nil

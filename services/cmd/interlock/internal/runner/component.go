@@ -13,8 +13,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// component is the file that an agent has the values of its component in. What the agent
-// has changed there is kept at the end of the execution (S12.3, S15.2).
+// component is the file that an agent has the values of its component in. The agent's
+// changes there are kept at the end of the execution (S12.3, S15.2).
 type component struct {
 	execution *statev1.Execution
 	folder    string
@@ -43,12 +43,12 @@ func newComponent(e *statev1.Execution) (*component, error) {
 
 func (c *component) remove() {
 	if c != nil {
-		_ = os.RemoveAll(c.folder) // what is left of it is the system's to clean up
+		_ = os.RemoveAll(c.folder) // the system cleans up the rest
 	}
 }
 
-// changes are the fields that the agent has set otherwise in the file, as a JSON Patch;
-// nil for none.
+// changes returns the fields that the agent has set otherwise in the file, as a JSON
+// Patch; nil for none.
 func (c *component) changes() ([]byte, error) {
 	file, err := os.Open(c.file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -94,8 +94,8 @@ func (c *component) changes() ([]byte, error) {
 	return document.ArrayValue(operations).AppendJSON(nil), nil
 }
 
-// keep commits what the agent has changed. Where others have committed in the meantime, such
-// as the agent itself by a tool, its changes apply to what is there now.
+// keep commits the agent's changes. Where others have committed in the meantime, such as the
+// agent itself by a tool, its changes apply to the present values.
 func (c *component) keep(ctx context.Context, components statev1.ComponentServiceClient) error {
 	if c == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 )
 
-// own are the variables that say who the runner is and what it works on. An agent
-// has its own, or none.
+// own are the variables that identify the runner and its work. An agent has its own, or
+// none.
 var own = []string{
 	// The data folder has the tokens of every role.
 	"INTERLOCK_TOKEN", "INTERLOCK_AGENT_TOKEN", "INTERLOCK_DATA",
@@ -20,8 +20,8 @@ var own = []string{
 	"INTERLOCK_AGENT", "INTERLOCK_TOOLS", "INTERLOCK_INSTRUCTIONS", "INTERLOCK_CONVERSATIONS",
 }
 
-// Environ is what agents have of the runner's own environment: all but what is the
-// runner's own, and whatever holds its token.
+// Environ returns the part of the runner's own environment for agents: all but the
+// runner's own variables, and those that hold its token.
 func Environ(environ []string, token string) []string {
 	var kept []string
 	for _, variable := range environ {
@@ -37,8 +37,9 @@ func Environ(environ []string, token string) []string {
 // MAX_ARG_STRLEN), the end of the text included.
 const maxVariable = 128 << 10
 
-// variables tell an agent about its task. One that is too long for the system is
-// left out: the prompt names the callbacks too, and the values can be read.
+// variables returns the variables that describe the task to an agent. One that is too
+// long for the system is left out: the prompt names the callbacks too, and the values can
+// be read.
 func variables(task *statev1.Task) []string {
 	callbacks := make([]string, len(task.GetCallbacks()))
 	for i, c := range task.GetCallbacks() {
@@ -60,7 +61,7 @@ func variables(task *statev1.Task) []string {
 	return slices.DeleteFunc(all, func(v string) bool { return len(v) >= maxVariable })
 }
 
-// callbackMetadata tells an agent that is resumed which children have ended, as a JSON
+// callbackMetadata notifies an agent that is resumed which children have ended, as a JSON
 // list (S15.5); empty for none.
 func callbackMetadata(callbacks []*statev1.Callback) string {
 	if len(callbacks) == 0 {
@@ -90,12 +91,12 @@ func callbackMetadata(callbacks []*statev1.Callback) string {
 	}
 	text, err := json.Marshal(all)
 	if err != nil {
-		return "" // a result that is not JSON: the prompt tells the same
+		return "" // a result that is not JSON: the prompt has the same
 	}
 	return string(text)
 }
 
-// kindName is the kind of a task as agents and people read it: "state_update".
+// kindName returns the kind of a task as agents and people read it: "state_update".
 func kindName(k statev1.TaskKind) string {
 	return strings.ToLower(strings.TrimPrefix(k.String(), "TASK_KIND_"))
 }

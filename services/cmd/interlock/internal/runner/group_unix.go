@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// group is a process group for an agent and all that it starts, but for what
-// leaves the group on purpose.
+// group is a process group for an agent and all that it starts, but for processes that
+// leave the group on purpose.
 //
-// A guard leads it: a shell that waits for the end of a pipe, which comes when the
-// runner ends, however hard, and then kills the group. As long as the guard is
-// there nothing else can have the group's id.
+// A guard leads it: a shell that waits for the end of a pipe, which comes when the runner
+// ends, however hard, and then kills the group. As long as the guard is there no other
+// group can have the same id.
 type group struct {
 	guard *exec.Cmd
 	life  *os.File // the end of the pipe that the runner has
@@ -31,7 +31,7 @@ func newGroup() (*group, error) {
 	defer wait.Close()
 	guard := exec.Command("sh", "-c", guarding)
 	guard.Stdin = wait
-	guard.Env = []string{} // nothing of the runner's
+	guard.Env = []string{} // no variables of the runner
 	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := guard.Start(); err != nil {
 		life.Close()

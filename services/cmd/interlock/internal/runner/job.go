@@ -46,11 +46,11 @@ func (r *runner) begin(task *statev1.Task, ended func()) {
 var (
 	errGone     = errors.New("the lease is lost: the server has given the task away, or does not want it any more")
 	errLapsed   = errors.New("the lease is lost: it could not be extended in time")
-	errStopping = errors.New("the runner was told to stop")
+	errStopping = errors.New("the runner was stopped")
 )
 
-// work runs the agent of a task while the lease is held, and tells the server how
-// that went.
+// work runs the agent of a task while the lease is held, and notifies the server how that
+// went.
 func (j *job) work(before *job) {
 	defer j.lease.release()
 	if before != nil {
@@ -72,7 +72,7 @@ func (j *job) work(before *job) {
 		return
 	}
 	if how, _ := ended.failure(); how == "" && j.Components != nil {
-		// The end of an execution that did not go well keeps nothing.
+		// The end of an execution that failed keeps no values.
 		if err := j.keepValues(values); err != nil {
 			ended.ok, ended.how = false, "the values of component "+j.task.GetExecution().GetSlug()+" are not kept: "+err.Error()
 		}
@@ -86,12 +86,12 @@ func (j *job) work(before *job) {
 		text = "failed: " + how
 	}
 	if err := j.settle(func(ctx context.Context) error { return j.report(ctx, ended) }); err != nil {
-		text += "; but the server was not told: " + err.Error()
+		text += "; but the server was not notified: " + err.Error()
 	}
 	j.tell("%s: %s", j, text)
 }
 
-// keepValues keeps what the agent has changed of its component.
+// keepValues keeps the agent's changes to its component.
 func (j *job) keepValues(values *component) error {
 	var failed error
 	err := j.settle(func(ctx context.Context) error {
@@ -110,7 +110,7 @@ func (j *job) keepValues(values *component) error {
 	return failed
 }
 
-// transientFailure is true where another attempt may succeed.
+// transientFailure reports whether another attempt may succeed.
 func transientFailure(err error) bool {
 	switch fault.ReasonOf(err) {
 	case fault.Unavailable, fault.CommitUncertain, fault.DeadlineExceeded:
@@ -120,7 +120,7 @@ func transientFailure(err error) bool {
 	}
 }
 
-// report tells the server once how the agent has ended.
+// report informs the server once how the agent has ended.
 func (j *job) report(ctx context.Context, e *ending) error {
 	how, again := e.failure()
 	if how == "" {
@@ -140,12 +140,12 @@ func (j *job) String() string {
 	return fmt.Sprintf("session %s, %s (%s)", j.task.GetSessionName(), kindName(j.task.GetKind()), j.task.GetTaskId())
 }
 
-// settleTimeout bounds one attempt to tell the server how a task has ended.
+// settleTimeout bounds one attempt to report the end of a task to the server.
 const settleTimeout = 10 * time.Second
 
-// settle tells the server how the task has ended, until it has answered or the
-// lease is gone. After an attempt whose outcome is not known, a task that is not
-// there any more is one that was settled.
+// settle reports to the server how the task has ended, until it has answered or the lease
+// is gone. After an attempt whose outcome is not known, a task that is not there any more
+// is one that was settled.
 func (j *job) settle(call func(context.Context) error) error {
 	uncertain := false
 	for failures := 0; ; failures++ {
@@ -172,7 +172,7 @@ func (j *job) settle(call func(context.Context) error) error {
 	}
 }
 
-// gone is true when the server says that the lease is not held.
+// gone reports whether the server says that the lease is not held.
 func gone(err error) bool {
 	reason := fault.ReasonOf(err)
 	return reason == fault.NotFound || reason == fault.Fenced

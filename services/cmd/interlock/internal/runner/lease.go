@@ -63,7 +63,7 @@ func (l *lease) keep(j *job) {
 }
 
 const (
-	// shortestLease is what a lease is taken for when the clocks of this machine and
+	// shortestLease is the assumed length of a lease when the clocks of this machine and
 	// the server differ so much that it looks over already.
 	shortestLease = time.Second
 	// longestPeriod extends in time when the server's clock is ahead, so that leases
@@ -73,11 +73,11 @@ const (
 	retryExtend = 250 * time.Millisecond
 )
 
-// lengthOf is how long a lease lasts from now.
+// lengthOf returns how long a lease lasts from now.
 func lengthOf(expires *timestamppb.Timestamp, now time.Time) time.Duration {
 	return max(expires.AsTime().Sub(now), shortestLease)
 }
 
-// period is when a lease is extended: a third of it leaves time for two more
+// period returns when a lease is extended: a third of it leaves time for two more
 // attempts.
 func period(length time.Duration) time.Duration { return min(length/3, longestPeriod) }

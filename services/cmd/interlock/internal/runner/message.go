@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxMessage is how much of what an agent prints is its final message, in bytes; the
-// result that is made of it may have 64 KiB (S15.3).
+// maxMessage is the size of an agent's final message, in bytes; the result that is made
+// of it may have 64 KiB (S15.3).
 const maxMessage = 48 << 10
 
 // maxResult is the most that the server takes.
 const maxResult = 64 << 10
 
-// message keeps the end of what an agent prints to its standard output.
+// message keeps the end of an agent's standard output.
 type message struct {
 	text []byte
 	cut  bool
@@ -30,9 +30,9 @@ func (m *message) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// result is the agent's final message as JSON, nil when it has printed nothing. Agents
-// that print one JSON object with the field "result", as coding agents do when they are
-// asked for JSON, mean that; any other text is a string.
+// result returns the agent's final message as JSON, nil without output. Agents that print
+// one JSON object with the field "result", as coding agents do when they are asked for
+// JSON, mean that; any other text is a string.
 func (m *message) result() []byte {
 	text := bytes.TrimSpace(m.text)
 	if len(text) == 0 {
@@ -56,7 +56,7 @@ func (m *message) result() []byte {
 		case len(quoted) <= maxResult:
 			return quoted
 		}
-		// Escapes make it longer: what comes last counts.
+		// Escapes make it longer: the end counts.
 		whole = "[...] " + strings.ToValidUTF8(whole[len(whole)/2:], "")
 	}
 }

@@ -9,18 +9,18 @@ import (
 const (
 	// maxLine is the longest line of an agent that is passed on in one piece.
 	maxLine = 16 << 10
-	// maxReason bounds what is said of an agent's failure.
+	// maxReason bounds the description of an agent's failure.
 	maxReason = 2 << 10
 )
 
-// lines passes on what is written to it, line by line.
+// lines passes on its input, line by line.
 type lines struct {
 	pass func(line string)
 	rest []byte // a line that has not ended yet
 }
 
-// Write implements io.Writer. It never fails: an agent is not stopped because
-// nobody reads what it prints.
+// Write implements io.Writer. It never fails: an agent is not stopped because its output
+// is not read.
 func (l *lines) Write(p []byte) (int, error) {
 	l.rest = append(l.rest, p...)
 	for {
@@ -47,7 +47,7 @@ func (l *lines) flush() {
 	}
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of its input.
 type tail struct {
 	text []byte
 	cut  bool // something came before
@@ -63,7 +63,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// reason is why an agent failed: how it ended, and the last lines that it wrote to
+// reason returns why an agent failed: how it ended, and the last lines that it wrote to
 // standard error. It is text of at most maxReason bytes.
 func reason(how string, stderr *tail) string {
 	text := string(stderr.text)

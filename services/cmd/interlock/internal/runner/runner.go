@@ -1,9 +1,9 @@
 // Package runner takes tasks from the state-store and runs an agent for each: a
 // command that has the prompt on its standard input (S11.5).
 //
-// It decides nothing about sessions. It must never let an agent run on without
-// the lease of its task, and never leave processes of an agent behind, however it
-// ends itself.
+// It makes no decision about sessions. It must never let an agent run on without the
+// lease of its task, and never leave processes of an agent behind, however it ends
+// itself.
 package runner
 
 import (
@@ -22,11 +22,11 @@ import (
 // Config of a runner. Tasks, Name and Command must be set.
 type Config struct {
 	Tasks statev1.TaskServiceClient
-	// Components keeps what agents change in the file of their component; without it,
-	// nothing of that is kept.
+	// Components keeps agents' changes in the file of their component; without it, they
+	// are lost.
 	Components statev1.ComponentServiceClient
-	// Runs tells what the state of a session's run says to the agent's runtime; without
-	// it, agents are not told.
+	// Runs gives the advice of the state of a session's run to the agent's runtime;
+	// without it, agents get none.
 	Runs enginev1.RunServiceClient
 	// Agents sets up sessions that start from an agent; without it, they are not.
 	Agents *Agents
@@ -38,10 +38,14 @@ type Config struct {
 	Max int
 	// Command is run by `sh -c` in Dir; the working folder by default.
 	Command, Dir string
-	// Environ is what agents have in addition to the variables of their task. It must not
-	// hold the runner's token: see Environ.
+	// Jail is the outer jail of agents; nil for none. Data and Socket are the data folder that their
+	// hooks read, and the socket in it that they connect to; empty for none.
+	Jail         *Jail
+	Data, Socket string
+	// Environ has the variables of agents in addition to the variables of their task. It
+	// must not hold the runner's token: see Environ.
 	Environ []string
-	// Grace is how long agents may continue when the runner is told to stop.
+	// Grace is how long agents may continue when the runner is stopped.
 	Grace time.Duration
 	// KillAfter is how long the processes of an agent have between SIGTERM and
 	// SIGKILL; 5 s by default.
@@ -49,7 +53,7 @@ type Config struct {
 	// Out and Err are given the lines that agents print, one at a time; nil drops
 	// them.
 	Out, Err func(session, line string)
-	// Tell is told what happens, a line at a time.
+	// Tell receives progress, a line at a time.
 	Tell func(line string)
 }
 
@@ -103,9 +107,9 @@ func Run(ctx context.Context, cfg Config) error {
 
 // take keeps a stream of tasks open for all agents that may run, until ctx ends.
 //
-// The server counts the tasks of a stream. When one breaks, those of its tasks
-// that are at work still count here: the next stream is for the rest only, and
-// whatever becomes free later gets a stream of its own.
+// The server counts the tasks of a stream. When one breaks, those of its tasks that are
+// at work still count here: the next stream is for the rest only, and capacity that
+// becomes free later gets a stream of its own.
 func (r *runner) take(ctx context.Context) {
 	for {
 		select {
@@ -180,7 +184,7 @@ func (s *supply) taken() {
 	s.idle--
 }
 
-// free says that an agent has ended, and answers whether another stream must take
+// free records that an agent has ended, and returns whether another stream must take
 // tasks in its place.
 func (s *supply) free() (elsewhere bool) {
 	s.mu.Lock()
@@ -199,7 +203,7 @@ func (s *supply) broken() int {
 	return left
 }
 
-// failed counts a stream that has brought nothing.
+// failed counts a stream that has brought no task.
 func (r *runner) failed() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,14 +221,14 @@ func (r *runner) connected() {
 // maxPause bounds the pause between streams.
 const maxPause = 5 * time.Second
 
-// pause is how long to wait after that many failures: doubling, and spread so that
+// pause returns how long to wait after that many failures: doubling, and spread so that
 // runners do not come back all at once.
 func pause(failures int) time.Duration {
 	longest := min(100*time.Millisecond<<min(failures, 10), maxPause)
 	return longest/2 + rand.N(longest/2)
 }
 
-// refused is true when the server will not have the runner, whenever it asks.
+// refused reports whether the server will not have the runner, whenever it asks.
 func refused(err error) bool {
 	switch fault.ReasonOf(err) {
 	case fault.Unauthenticated, fault.PermissionDenied, fault.InvalidRequest, fault.Unimplemented:

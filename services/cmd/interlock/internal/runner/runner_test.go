@@ -226,8 +226,8 @@ func TestUncertainAck(t *testing.T) {
 		"again":             {[]error{because(fault.Unavailable), because(fault.CommitUncertain), status.Error(codes.Unavailable, "gone"), nil}, ": done"},
 		"was carried out":   {[]error{because(fault.Unavailable), because(fault.NotFound)}, ": done"},
 		"was fenced later":  {[]error{because(fault.CommitUncertain), because(fault.Fenced)}, ": done"},
-		"was fenced before": {[]error{because(fault.Fenced)}, ": done; but the server was not told: the lease is lost: the server has given"},
-		"may not":           {[]error{because(fault.PermissionDenied)}, ": done; but the server was not told: because"},
+		"was fenced before": {[]error{because(fault.Fenced)}, ": done; but the server was not notified: the lease is lost: the server has given"},
+		"may not":           {[]error{because(fault.PermissionDenied)}, ": done; but the server was not notified: because"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -252,7 +252,7 @@ func TestAckUntilTheLeaseIsGone(t *testing.T) {
 		extend error
 		want   string
 	}{
-		"lapsed":                {because(fault.Unavailable), "done; but the server was not told: " + errLapsed.Error()},
+		"lapsed":                {because(fault.Unavailable), "done; but the server was not notified: " + errLapsed.Error()},
 		"gone, so it was taken": {because(fault.NotFound), ": done"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -316,7 +316,7 @@ func TestStreamsThatBreak(t *testing.T) {
 	b.finish()
 }
 
-// An agent that is at work when the runner is told to stop may finish.
+// An agent that is at work when the runner is stopped may finish.
 func TestStopLetsAgentsFinish(t *testing.T) {
 	t.Parallel()
 	b := start(t, `echo here; read -r _ < go`, nil)
@@ -343,7 +343,7 @@ func TestStopAfterTheGrace(t *testing.T) {
 	b.give <- task("child")
 	pids := b.processes("child")
 	b.stop()
-	b.settlement(settled{task: "task_child", token: 7, error: "the runner was told to stop", again: true})
+	b.settlement(settled{task: "task_child", token: 7, error: "the runner was stopped", again: true})
 	b.finish()
 	for _, pid := range pids {
 		b.vanished(pid)

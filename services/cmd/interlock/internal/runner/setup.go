@@ -13,15 +13,15 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/setup"
 )
 
-// Agents is what sets up sessions that start from an agent (S15.10).
+// Agents sets up sessions that start from an agent (S15.10).
 type Agents struct {
 	Sessions statev1.SessionServiceClient
 	Agents   statev1.AgentServiceClient
 	Runs     enginev1.RunServiceClient
 }
 
-// setUp makes the session what its agent says, and returns what the agent's runtime is told
-// of it in its environment.
+// setUp sets the session up as its agent demands, and returns the variables about it for
+// the agent's runtime.
 func (j *job) setUp(ctx context.Context) ([]string, error) {
 	if j.Agents == nil {
 		return nil, nil
@@ -56,7 +56,7 @@ func (j *job) setUp(ctx context.Context) ([]string, error) {
 	return variables, nil
 }
 
-// said is an error as people read it.
+// said returns an error as people read it.
 func said(err error) error {
 	if _, answered := status.FromError(err); err != nil && answered {
 		return errors.New(fault.From(err).Message)

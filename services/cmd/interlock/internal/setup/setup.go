@@ -1,4 +1,4 @@
-// Package setup starts the workflow of a session's agent (S15.10). To do that again changes nothing.
+// Package setup starts the workflow of a session's agent (S15.10). To do that again makes no change.
 package setup
 
 import (

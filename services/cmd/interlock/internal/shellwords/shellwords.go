@@ -1,4 +1,4 @@
-// Package shellwords quotes words for a POSIX shell, and splits what it has quoted.
+// Package shellwords quotes words for a POSIX shell, and splits its own output.
 package shellwords
 
 import "strings"
@@ -18,7 +18,7 @@ func Join(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// Split splits what Join joined. It expands nothing.
+// Split splits the output of Join. It does not expand.
 func Split(command string) []string {
 	var words []string
 	var word strings.Builder
@@ -53,5 +53,5 @@ func Split(command string) []string {
 	return words
 }
 
-// Quote is one word in single quotes.
+// Quote returns one word in single quotes.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

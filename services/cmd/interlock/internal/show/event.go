@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
-// Event is an event on one line, for people: when, about what, what happened and the
-// facts of it. The namespace is shown when it is not home.
+// Event returns an event on one line, for people: its time, object, kind and facts. The
+// namespace is shown when it is not home.
 func (s Style) Event(ev *eventv1.Event, home string) string {
 	id := ev.GetEntityId()
 	if ev.GetNamespace() != home {
@@ -44,14 +44,14 @@ var factWords = map[protoreflect.Name]string{
 	"kind": "%s", "persistence": "%s", "execution_id": "%s", "values_version": "values at version %s",
 }
 
-// omitted are fields that add nothing for people to the others: the verb has the
-// decision, the code stands for the message.
+// omitted are fields that are redundant for people: the verb has the decision, the code
+// stands for the message.
 var omitted = map[protoreflect.Name]bool{
 	"digest": true, "input_digest": true, "call_id": true, "run_version": true, "decision": true, "message": true,
 	"schema_id": true, "root_session_id": true,
 }
 
-// eventFacts words the fields of an event's payload, whichever it is.
+// eventFacts words the fields of an event's payload, of any kind.
 func (s Style) eventFacts(ev *eventv1.Event) string {
 	payload := ev.ProtoReflect()
 	which := payload.WhichOneof(payload.Descriptor().Oneofs().ByName("payload"))
@@ -102,7 +102,7 @@ func (s Style) factsOf(m protoreflect.Message, verb string) []string {
 	return facts
 }
 
-// repeats is true for what the verb or another field has said already.
+// repeats reports whether the verb or another field shows the same.
 func repeats(m protoreflect.Message, f protoreflect.FieldDescriptor, verb string) bool {
 	switch f.Name() {
 	case "status":
@@ -147,7 +147,7 @@ func (s Style) fact(f protoreflect.FieldDescriptor, value protoreflect.Value) st
 	return strings.ReplaceAll(string(f.Name()), "_", " ") + " " + text
 }
 
-// truth words what is true by its name, and of results what is false too.
+// truth shows true fields by name, and false ones of results too.
 func truth(name protoreflect.Name, value bool) string {
 	switch {
 	case value:

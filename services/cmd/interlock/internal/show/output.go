@@ -2,7 +2,7 @@
 // programs. Text that others have written is shown as data and never obeyed by a
 // terminal.
 //
-// It knows nothing of servers and connections, and must never open either.
+// It must never open a connection to a server.
 package show
 
 import (
@@ -17,9 +17,9 @@ import (
 
 // Printer is the flags that say how a result is printed.
 type Printer struct {
-	Output string `short:"o" help:"How it is printed; jsonl is one JSON object a line." enum:"table,json,yaml,jsonl" default:"table" env:"INTERLOCK_OUTPUT" placeholder:"FORMAT"`
-	Quiet  bool   `short:"q" help:"Print ids only, or names where things have names, one a line." env:"INTERLOCK_QUIET"`
-	Color  string `help:"Colour tables: auto does on a terminal, unless NO_COLOR is set." enum:"auto,always,never" default:"auto" env:"INTERLOCK_COLOR" placeholder:"WHEN"`
+	Output string `short:"o" help:"How it is printed; jsonl is one JSON object a line." enum:"table,json,yaml,jsonl" default:"table" env:"INTERLOCK_OUTPUT" placeholder:"FORMAT" group:"Output"`
+	Quiet  bool   `short:"q" help:"Print ids only, or names where things have names, one a line." env:"INTERLOCK_QUIET" group:"Output"`
+	Color  string `help:"Colour tables: auto does on a terminal, unless NO_COLOR is set." enum:"auto,always,never" default:"auto" env:"INTERLOCK_COLOR" placeholder:"WHEN" group:"Output"`
 }
 
 func (p Printer) style(out io.Writer) Style { return styleOf(out, p.Color) }

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// Problems writes what is wrong with a file: errors before warnings, each in the order of
+// Problems writes the problems of a file: errors before warnings, each in the order of
 // the file, with its line and a mark under its cause. places are those of the problems.
 func Problems(out io.Writer, file string, text []byte, problems document.Problems, places []document.Place) {
 	order := make([]int, len(problems))
@@ -44,7 +44,7 @@ func Problems(out io.Writer, file string, text []byte, problems document.Problem
 // widest is how much of a line an excerpt shows, in characters.
 const widest = 100
 
-// excerpt is the line of a place with a mark under it.
+// excerpt returns the line of a place with a mark under it.
 func excerpt(line string, at document.Place) string {
 	runes := []rune(strings.TrimRight(line, "\r"))
 	column, width := min(at.Column-1, len(runes)), at.Width

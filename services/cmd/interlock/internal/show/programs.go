@@ -12,7 +12,7 @@ import (
 )
 
 // identifiers are the members of results that commands take as arguments. The first of them
-// in a result is what the result is about.
+// in a result is the object of the result.
 var identifiers = []string{
 	"run_id", "approval_id", "session_id", "state_id", "task_id", "execution_id", "call_id", "slug", "name", "workflow",
 	"tool", "fencing_token", "entity_id", "version", "backup_id",
@@ -21,7 +21,7 @@ var identifiers = []string{
 // nested are the members that hold the result itself, behind how it came about.
 var nested = []string{"run"}
 
-// ids is what a result is about, or each of a list, one a line.
+// ids returns the id of the object of a result, or each of a list, one a line.
 func ids(value jsontext.Value) ([]byte, error) {
 	list, err := elements(value)
 	if err != nil {
@@ -41,7 +41,7 @@ func ids(value jsontext.Value) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// identifier is the first identifier in a result, empty when there is none.
+// identifier returns the first identifier in a result, empty when there is none.
 func identifier(result jsontext.Value) (string, error) {
 	if result.Kind() != jsontext.KindBeginObject {
 		return "", nil
@@ -66,7 +66,7 @@ func identifier(result jsontext.Value) (string, error) {
 	return "", nil
 }
 
-// jsonLines is a result on a line, or each of a list.
+// jsonLines returns a result on a line, or each of a list.
 func jsonLines(value jsontext.Value) ([]byte, error) {
 	list, err := elements(value)
 	if err != nil {
@@ -83,7 +83,7 @@ func jsonLines(value jsontext.Value) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// elements are those of a list, or the one result.
+// elements returns those of a list, or the one result.
 func elements(value jsontext.Value) ([]jsontext.Value, error) {
 	if value.Kind() != jsontext.KindBeginArray {
 		return []jsontext.Value{value}, nil

@@ -16,7 +16,7 @@ import (
 // elsewhere.
 type Style struct{ terminal, color bool }
 
-// styleOf is the style of an output. color is auto, always or never.
+// styleOf returns the style of an output. color is auto, always or never.
 func styleOf(out io.Writer, color string) Style {
 	file, isFile := out.(*os.File)
 	terminal := isFile && (isatty.IsTerminal(file.Fd()) || isatty.IsCygwinTerminal(file.Fd()))
@@ -24,7 +24,7 @@ func styleOf(out io.Writer, color string) Style {
 	return Style{terminal: terminal, color: color == "always" || color != "never" && auto}
 }
 
-// Time is a moment to the second: on a terminal where the user is, elsewhere in UTC.
+// Time returns a moment to the second: on a terminal where the user is, elsewhere in UTC.
 func (s Style) Time(t time.Time) string {
 	if s.terminal {
 		return t.Local().Format("2006-01-02 15:04:05 -07:00")
@@ -47,7 +47,7 @@ var colors = map[string]string{
 	"DENY": red, "REJECTED": red, "EXPIRED": red, "STALE": red, "FAILED": red, "CANCELLED": red, "BROKEN": red, "expired": red,
 }
 
-// Word is a text whose first word says how something stands, in its color.
+// Word returns a text whose first word says how something stands, in its color.
 func (s Style) Word(text string) string {
 	text = Text(text)
 	if !s.color {
@@ -104,7 +104,8 @@ func shorten(ids []string) []string {
 	return short
 }
 
-// beginningOf is the beginning of an id that was minted; others are left as they are.
+// beginningOf returns the beginning of an id that was minted; others are left as they
+// are.
 func beginningOf(id string, size int) string {
 	prefix, rest, found := strings.Cut(id, "_")
 	if !found || len(rest) != typeid.Length {

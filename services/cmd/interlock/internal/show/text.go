@@ -11,13 +11,13 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/jsonfile"
 )
 
-// Text makes text from agents safe for one line of a terminal: what does not show
-// as itself is shown as what it is, not obeyed.
+// Text makes text from agents safe for one line of a terminal: invisible characters are
+// shown by their code, not obeyed.
 func Text(text string) string { return visible.Text(oneLine.Replace(text), false) }
 
 var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
 
-// Lines is Text for text of several lines.
+// Lines does the work of Text for text of several lines.
 func Lines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -26,7 +26,7 @@ func Lines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Indented is JSON for people, as visible text of several lines.
+// Indented returns JSON for people, as visible text of several lines.
 func Indented(text jsontext.Value) string {
 	lines, err := jsontext.AppendFormat(nil, text, jsontext.WithIndent("  "))
 	if err != nil {
@@ -47,7 +47,7 @@ func Operations(w io.Writer, patch jsontext.Value) {
 	}
 }
 
-// Counted is a number and what it counts.
+// Counted returns a number and its unit.
 func Counted(n int, what string) string {
 	if n != 1 {
 		what += "s"
@@ -58,7 +58,7 @@ func Counted(n int, what string) string {
 // longest is how much of a text Shortened keeps, in characters.
 const longest = 120
 
-// Shortened is the beginning of a text that is too long for a line.
+// Shortened returns the beginning of a text that is too long for a line.
 func Shortened(text string) string {
 	runes := []rune(text)
 	if len(runes) <= longest {

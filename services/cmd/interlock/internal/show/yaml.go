@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// toYAML writes JSON as block YAML that means the same to every reader of YAML:
-// whatever could be taken for something else than text is quoted.
+// toYAML writes JSON as block YAML that means the same to every reader of YAML: ambiguous
+// text is quoted.
 func toYAML(text []byte) ([]byte, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(text))
 	var b bytes.Buffer

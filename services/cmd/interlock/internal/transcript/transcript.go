@@ -1,5 +1,5 @@
-// Package transcript reads what an agent's messages have cost from the transcript that its
-// hook names (S15.1). It remembers per transcript how far it has read, and is light: the hook
+// Package transcript reads the cost of an agent's messages from the transcript that its hook
+// names (S15.1). It remembers per transcript how far it has read, and is light: the hook
 // reads it before every call of a tool.
 package transcript
 
@@ -23,17 +23,17 @@ import (
 )
 
 const (
-	// maxRead bounds what is read for one event; the next event reads on.
+	// maxRead is the most that is read for one event; the next event reads on.
 	maxRead = 32 << 20
 	// maxInput bounds the input of a tool that is sent with the cost of its call.
 	maxInput = 16 << 10
 	// remembered is how many messages may still grow: each is written in several lines.
 	remembered = 32
-	// identity is how much of a file's beginning tells that it is still the same.
+	// identity is how much of a file's beginning shows that it is still the same.
 	identity = 512
 )
 
-// Cost is what one message has cost.
+// Cost is the cost of one message.
 type Cost struct {
 	ID    string `json:"id"`
 	USD   string `json:"cost_usd"`
@@ -46,11 +46,11 @@ type Tool struct {
 	Input json.RawMessage `json:"input,omitempty"`
 }
 
-// Reading is what is new in a transcript.
+// Reading has the new part of a transcript.
 type Reading struct {
 	Costs []Cost
-	// Unpriced are models that the table does not know, each once per transcript: what they
-	// cost is not counted.
+	// Unpriced are models that the table does not know, each once per transcript: their
+	// costs are not counted.
 	Unpriced []string
 
 	file string // that keeps the position; empty for none
@@ -63,7 +63,7 @@ type state struct {
 	// Head is a digest of how the file begins.
 	Head   string `json:"head"`
 	HeadOf int64  `json:"head_of"`
-	// Recent are the last messages, with what was reported of them.
+	// Recent are the last messages, with their reported costs.
 	Recent   []message `json:"recent,omitempty"`
 	Unpriced []string  `json:"unpriced,omitempty"`
 }
@@ -73,9 +73,9 @@ type message struct {
 	Micro int64  `json:"micro"`
 }
 
-// Read reads what the transcript at path has gained since the last time. folder keeps the
-// position; where it is empty all is read each time, and the server knows what it had before.
-// A transcript that is not there has gained nothing.
+// Read reads the new part of the transcript at path since the last time. folder keeps the
+// position; where it is empty all is read each time, and the server knows earlier parts. A
+// transcript that is not there has no new part.
 func Read(folder, path string, prices *pricing.Table) (*Reading, error) {
 	r := &Reading{}
 	if folder != "" {
@@ -114,7 +114,7 @@ func Read(folder, path string, prices *pricing.Table) (*Reading, error) {
 	return r, r.next.head(file)
 }
 
-// Keep remembers the position: what was read is reported.
+// Keep remembers the position: the part that was read is reported.
 func (r *Reading) Keep() error {
 	if r.file == "" {
 		return nil
@@ -146,7 +146,7 @@ func (s *state) load(file string) error {
 		return fmt.Errorf("read the position in the transcript: %w", err)
 	}
 	if json.Unmarshal(data, s) != nil || s.Offset < 0 || s.HeadOf < 0 || s.HeadOf > identity {
-		*s = state{} // all is read again, and the server knows what it had before
+		*s = state{} // all is read again, and the server knows earlier parts
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func beginning(file io.ReaderAt, n int64) (digest string, read int64, err error)
 	return hex.EncodeToString(sum[:16]), int64(got), nil
 }
 
-// line is what a line of a transcript has of a message of the agent.
+// line has the fields of a transcript's line about a message of the agent.
 type line struct {
 	Type    string `json:"type"`
 	Message struct {
@@ -210,7 +210,7 @@ type line struct {
 	} `json:"message"`
 }
 
-// tokens is a number of tokens. What cannot be read is the most that there can be, and never none
+// tokens is a number of tokens. An unreadable number is the largest possible, and never none
 // (S15.1).
 type tokens int64
 
@@ -239,7 +239,7 @@ func (l *line) usage() pricing.Usage {
 	}
 }
 
-// tools are the calls in a line. A message whose content is a text has none.
+// tools returns the calls in a line. A message whose content is a text has none.
 func (l *line) tools() (tools []Tool) {
 	var blocks []struct {
 		Type  string          `json:"type"`
@@ -300,8 +300,8 @@ func (r *Reading) take(data []byte, prices *pricing.Table) {
 	}
 }
 
-// report adds what a message has cost, or what it has cost since it was reported. Its id is
-// then made of what it had cost before, so that a repeat has the same.
+// report adds the cost of a message, or its cost since the last report. Its id is then made
+// of its earlier cost, so that a repeat has the same.
 func (r *Reading) report(c costing) {
 	cost := Cost{ID: c.id, Tools: c.tools[:min(len(c.tools), 64)]}
 	micro := c.micro

@@ -16,9 +16,9 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
-// Script is what a server writes, by the method that it is asked, or by "tools/call NAME". $ID
-// stands for the id of the request. What it does not have is an unknown method, and initialize
-// has an answer of its own.
+// Script is the output of a server, by the method of the request, or by "tools/call NAME". $ID
+// stands for the id of the request. Others are unknown methods, and initialize has an answer
+// of its own.
 type Script map[string]string
 
 // scriptVariable names the file with the script of a child.
@@ -27,7 +27,7 @@ const scriptVariable = "MCP_TEST_SCRIPT"
 const scriptedAbout = `{"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"scripted","version":"1"},` +
 	`"capabilities":{"tools":{},"prompts":{},"resources":{},"logging":{}}}}`
 
-// answer returns what the script says to a request.
+// answer returns the script's answer to a request.
 func (s Script) answer(method, tool string, id json.RawMessage) string {
 	said, ok := s[method+" "+tool]
 	if !ok {
@@ -42,7 +42,7 @@ func (s Script) answer(method, tool string, id json.RawMessage) string {
 	return strings.ReplaceAll(said, "$ID", string(id))
 }
 
-// request is what a scripted server reads.
+// request is the input of a scripted server.
 type request struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -54,7 +54,7 @@ type request struct {
 	} `json:"params"`
 }
 
-// OnStdio is a process that answers as it is scripted: lines, as they are.
+// OnStdio returns a process that answers as it is scripted: lines, as they are.
 func (s Script) OnStdio(t *testing.T, name string) upstream.Server {
 	t.Helper()
 	self, err := os.Executable()
@@ -95,8 +95,8 @@ func serveScript() {
 	}
 }
 
-// OverHTTP is a server that answers as it is scripted: a body, or a stream where it begins with
-// data:, id: or event:. "status N" in front sets the status, and "type T" the type.
+// OverHTTP returns a server that answers as it is scripted: a body, or a stream where it begins
+// with data:, id: or event:. "status N" in front sets the status, and "type T" the type.
 func (s Script) OverHTTP(t *testing.T, name string) upstream.Server {
 	t.Helper()
 	return s.Listening(t, name, func(string, string) {})
@@ -108,7 +108,7 @@ func (s Script) Listening(t *testing.T, name string, heard func(method, body str
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var asked request
-		body, _ := io.ReadAll(r.Body) // what cannot be read is no request
+		body, _ := io.ReadAll(r.Body) // unreadable input is not a request
 		switch {
 		case r.Method == http.MethodDelete:
 			return

@@ -1,5 +1,5 @@
-// Package upstreamtest has MCP servers for tests of what stands before them: one
-// that is a process, and one over HTTP in the process of the test.
+// Package upstreamtest has MCP servers for tests of their clients: one that is a process,
+// and one over HTTP in the process of the test.
 package upstreamtest
 
 import (
@@ -29,8 +29,8 @@ import (
 // childMode makes the test binary a server.
 const childMode = "MCP_TEST_CHILD"
 
-// Main is for TestMain, before anything else: true in a test binary that was started
-// as a server and has served.
+// Main is for TestMain, before all other code: true in a test binary that was started as
+// a server and has served.
 func Main() bool {
 	mode := os.Getenv(childMode)
 	if mode != "" {
@@ -39,11 +39,11 @@ func Main() bool {
 	return mode != ""
 }
 
-// Child is the test binary as a server on stdio, named child. Mode "plain" is a good
-// one, "stubborn" ignores the end of its input and SIGTERM, "broken" ends at once, and
-// "fails when staging" where NODE_ENV says so. Its tools are env and pid, which tell of
-// the process; crash, which ends it; spawn, which starts one and tells its pid; and
-// linger, which makes FILE.waiting and waits for FILE.
+// Child returns the test binary as a server on stdio, named child. Mode "plain" is a good one, "stubborn"
+// ignores the end of its input and SIGTERM, "broken" ends at once, and "fails when staging" where NODE_ENV
+// says so. Its tools are env and pid, which describe the process; crash, which ends it; write, which writes
+// FILE; spawn, which starts one and returns its pid; and linger, which makes FILE.waiting and waits for
+// FILE.
 func Child(t *testing.T, mode string) upstream.Server {
 	t.Helper()
 	self, err := os.Executable()
@@ -56,7 +56,7 @@ func Child(t *testing.T, mode string) upstream.Server {
 	}
 }
 
-// Alive is whether a process runs; one that is dead and not waited for does not.
+// Alive reports whether a process runs; one that is dead and not waited for does not.
 func Alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -90,6 +90,13 @@ func serve(mode string) {
 		"crash":  func(context.Context, *sdk.CallToolRequest) (string, error) { os.Exit(7); return "", nil },
 		"spawn":  spawn,
 		"linger": linger,
+		"write": func(_ context.Context, req *sdk.CallToolRequest) (string, error) {
+			var args struct{ File string }
+			if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
+				return "", err
+			}
+			return "written", os.WriteFile(args.File, []byte("x"), 0o600)
+		},
 	} {
 		srv.AddTool(&sdk.Tool{Name: name, InputSchema: anyObject}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			text, err := run(ctx, req)
@@ -106,6 +113,19 @@ func serve(mode string) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
+}
+
+// Write has the child write a file, and returns its answer.
+func Write(ctx context.Context, s *upstream.Set, file string) (string, error) {
+	input, err := json.Marshal(map[string]string{"file": file})
+	if err != nil {
+		return "", err
+	}
+	got, err := s.Catalogue().Tools[upstream.Prefix+"child__write"].Call(ctx, upstream.Call{As: "write", Arguments: input})
+	if err != nil {
+		return "", err
+	}
+	return string(got.Output(1 << 10)), nil
 }
 
 func spawn(context.Context, *sdk.CallToolRequest) (string, error) {
@@ -172,14 +192,38 @@ func NewBackend(t *testing.T, tools ...string) *Backend {
 	for _, tool := range tools {
 		b.Add(tool, nil)
 	}
-	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return b.srv }, nil))
+	b.url = Serve(t, b.srv)
+	return b
+}
+
+// Serve serves srv over HTTP until the test ends, and returns its URL. Requests that still run
+// then are cancelled, also those whose client has not cancelled them: a session closes only when
+// its requests have ended.
+func Serve(t *testing.T, srv *sdk.Server) string {
+	t.Helper()
+	running, end := context.WithCancel(context.Background())
+	srv.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(running, cancel)()
+			return next(ctx, method, req)
+		}
+	})
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, nil))
 	t.Cleanup(func() {
-		b.Forget()
+		end()
+		closeAll(srv)
 		web.CloseClientConnections()
 		web.Close()
 	})
-	b.url = web.URL
-	return b
+	return web.URL
+}
+
+func closeAll(srv *sdk.Server) {
+	for session := range srv.Sessions() {
+		session.Close() // it is gone either way
+	}
 }
 
 // Add adds a tool, which echoes its arguments without a handler.
@@ -208,20 +252,16 @@ func (b *Backend) AddTool(tool *sdk.Tool, handler sdk.ToolHandler) {
 func (b *Backend) Remove(tool string) { b.srv.RemoveTools(tool) }
 
 // Forget ends all sessions, as a restart of the server does.
-func (b *Backend) Forget() {
-	for session := range b.srv.Sessions() {
-		session.Close() // it is gone either way
-	}
-}
+func (b *Backend) Forget() { closeAll(b.srv) }
 
-// Called are the tools that were called with Add's handlers, in order.
+// Called returns the tools that were called with Add's handlers, in order.
 func (b *Backend) Called() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.calls)
 }
 
-// As is the server under a name. The tools that it has now keep their names as plain
+// As returns the server under a name. The tools that it has now keep their names as plain
 // names where an operator may give those.
 func (b *Backend) As(name string) upstream.Server {
 	plain := map[string]string{}

@@ -20,7 +20,7 @@ import (
 // Command is the family of commands on agents.
 type Command struct {
 	Create createCommand `cmd:"" help:"Create an agent."`
-	Update updateCommand `cmd:"" help:"Replace what an agent is."`
+	Update updateCommand `cmd:"" help:"Replace the definition of an agent."`
 	List   listCommand   `cmd:"" help:"List agents."`
 	Get    getCommand    `cmd:"" help:"Show an agent."`
 	Delete deleteCommand `cmd:"" help:"Delete an agent."`

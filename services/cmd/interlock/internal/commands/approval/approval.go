@@ -30,7 +30,7 @@ func (c *oneApproval) resolve(ctx context.Context, conn grpc.ClientConnInterface
 	return err
 }
 
-// statusOfApproval is the status in a line, with the votes as long as it counts
+// statusOfApproval returns the status in a line, with the votes as long as it counts
 // them.
 func statusOfApproval(a *jsonview.Approval) string {
 	if required := max(a.Terms.Required, 1); a.Status == "PENDING" && required > 1 {
@@ -49,7 +49,7 @@ func votes(a *jsonview.Approval, approve bool) int {
 	return n
 }
 
-// printOutcome says how an approval stands.
+// printOutcome describes how an approval stands.
 func printOutcome(p show.Printer, out io.Writer, a *jsonview.Approval) error {
 	return p.Print(out, a, func(w *show.Sheet) {
 		fmt.Fprintf(w, "%s\t%s\n", show.Text(a.ApprovalID), w.Word(statusOfApproval(a)))

@@ -24,7 +24,7 @@ type someApprovals struct {
 	ApprovalIDs []string `arg:"" name:"approval" help:"Ids of approvals, or their beginnings; @last for the newest. Several are decided together, all or none: they must ask for the same thing."`
 }
 
-// one is the only approval that is named; nil for several.
+// one returns the only approval that is named; nil for several.
 func (c *someApprovals) one() *oneApproval {
 	if len(c.ApprovalIDs) > 1 {
 		return nil
@@ -35,8 +35,8 @@ func (c *someApprovals) one() *oneApproval {
 type approveCommand struct {
 	someApprovals
 	Note    string `help:"Note for the agent, and for the record." placeholder:"TEXT"`
-	Input   string `help:"JSON object that replaces the data of what is asked for; @FILE reads a file." placeholder:"JSON"`
-	Digest  string `help:"Fail unless this is the digest of what is asked for, as it was shown before." placeholder:"HEX"`
+	Input   string `help:"JSON object that replaces the data of the request; @FILE reads a file." placeholder:"JSON"`
+	Digest  string `help:"Fail unless this is the digest of the request, as it was shown before." placeholder:"HEX"`
 	Lease   string `help:"Let later calls pass too whose command matches this entry of allowed_commands, or whose input matches this JSON object with * in texts; with --calls, --minutes or both." placeholder:"PATTERN"`
 	Calls   int64  `help:"With --lease: how many calls." placeholder:"N"`
 	Minutes int64  `help:"With --lease: for how long." placeholder:"N"`
@@ -71,7 +71,7 @@ func (c *approveCommand) Run(ctx context.Context, io console.Streams) error {
 					return nil, err
 				}
 				if !io.Confirm("Approve this?") {
-					fmt.Fprintln(io.Err, "interlock: not approved; nothing was decided")
+					fmt.Fprintln(io.Err, "interlock: not approved; the request is still open")
 					return nil, console.ErrNo
 				}
 			}
@@ -81,7 +81,7 @@ func (c *approveCommand) Run(ctx context.Context, io console.Streams) error {
 	})
 }
 
-// lease is that of the flags; nil for none.
+// lease returns that of the flags; nil for none.
 func (c *approveCommand) lease() (*approvalv1.LeaseTerms, error) {
 	switch {
 	case c.Lease == "" && (c.Calls != 0 || c.Minutes != 0):
@@ -109,8 +109,8 @@ func (c *rejectCommand) Run(ctx context.Context, io console.Streams) error {
 	})
 }
 
-// decide casts a vote, as an approver unless a token names somebody else. That the
-// caller may not decide, or not any more, is an answer too.
+// decide casts a vote, as an approver unless a token names another role. That the caller
+// may not decide, or not any more, is an answer too.
 func (c *oneApproval) decide(
 	ctx context.Context, io console.Streams,
 	vote func(grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error),
@@ -136,7 +136,7 @@ func (c *oneApproval) decide(
 	})
 }
 
-// undecided are refusals that are answers to a vote.
+// undecided returns refusals that are answers to a vote.
 func undecided() []fault.Reason {
 	return append(slices.Clone(client.Refusals), fault.PermissionDenied, fault.ApprovalDecided)
 }
@@ -168,7 +168,7 @@ func (c *someApprovals) decideAll(ctx context.Context, io console.Streams, req *
 				}
 			}
 			if !io.Confirm(fmt.Sprintf("Approve these %d?", len(all))) {
-				fmt.Fprintln(io.Err, "interlock: not approved; nothing was decided")
+				fmt.Fprintln(io.Err, "interlock: not approved; the request is still open")
 				return console.ErrNo
 			}
 		}

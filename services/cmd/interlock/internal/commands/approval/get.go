@@ -47,14 +47,14 @@ func readApproval(ctx context.Context, conn grpc.ClientConnInterface, id string)
 	return &view, nil
 }
 
-// approvalView is the JSON of an approval and of what its run did lately.
+// approvalView is the JSON of an approval and of the last changes of its run.
 type approvalView struct {
 	*jsonview.Approval
 	History []jsonview.HistoryEntry `json:"history"`
 }
 
-// print writes an approval with the last changes of its run. Those help to decide,
-// and are not what is decided: when they cannot be read, it says so.
+// print writes an approval with the last changes of its run. Those help to decide, and
+// are not part of the question: when they cannot be read, it says so.
 func (c *oneApproval) print(
 	ctx context.Context, io console.Streams, conn grpc.ClientConnInterface, approval *jsonview.Approval,
 ) error {
@@ -71,7 +71,7 @@ func (c *oneApproval) print(
 	return c.Print(io.Out, view, func(w *show.Sheet) { view.table(w) })
 }
 
-// lately are the last changes of a run, oldest first.
+// lately returns the last changes of a run, oldest first.
 func lately(ctx context.Context, runs enginev1.RunServiceClient, runID string) ([]jsonview.HistoryEntry, error) {
 	current, err := runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: runID})
 	if err != nil {
@@ -85,8 +85,7 @@ func lately(ctx context.Context, runs enginev1.RunServiceClient, runID string) (
 	return jsonview.HistoryOf(entries[max(0, len(entries)-recentHistory):]), nil
 }
 
-// table shows exactly what is asked for. All that others have written is shown as
-// data.
+// table shows the exact question. Text of other parties is shown as data.
 func (view *approvalView) table(w *show.Sheet) {
 	a := view.Approval
 	t := show.Rows{W: w}
@@ -130,7 +129,7 @@ func section(w io.Writer, name string, text jsontext.Value) {
 	}
 }
 
-// askedFor is what an approval is about, in a line. Its parts come from the subject,
+// askedFor returns the object of an approval, in a line. Its parts come from the subject,
 // which is shown in full elsewhere.
 func askedFor(a *jsonview.Approval) string {
 	var s struct {
@@ -180,7 +179,7 @@ func askedBy(by *jsonview.Asker) string {
 	return text
 }
 
-// deciders says who decides, and how many it takes.
+// deciders describes who decides, and how many it takes.
 func deciders(t *jsonview.Terms, escalated bool) string {
 	text := approversText(&t.Eligible)
 	if t.EscalateTo != nil && escalated {

@@ -50,7 +50,7 @@ func (c *waitCommand) Run(ctx context.Context, io console.Streams) error {
 	}
 }
 
-// await is the approval as it is decided, or as it stands when the time is over.
+// await returns the approval as it is decided, or as it stands when the time is over.
 func (c *waitCommand) await(
 	ctx context.Context, approvals approvalv1.ApprovalServiceClient,
 ) (*approvalv1.Approval, error) {

@@ -22,15 +22,15 @@ import (
 
 // Command attacks a workflow.
 type Command struct {
-	Workflow   string   `arg:"" optional:"" name:"workflow" help:"The workflow or process to attack, JSON or YAML by its name. What is next to NAME.json as NAME.properties.yaml is read too." placeholder:"FILE"`
+	Workflow   string   `arg:"" optional:"" name:"workflow" help:"The workflow or process to attack, JSON or YAML by its name. NAME.properties.yaml next to NAME.json is read too." placeholder:"FILE"`
 	Policy     []string `help:"A policy that judges the calls; may be repeated." placeholder:"FILE" sep:"none"`
 	Invoked    []string `help:"A workflow that it invokes; may be repeated." placeholder:"FILE" sep:"none"`
 	Properties string   `help:"A file of more properties." placeholder:"FILE"`
 	Seeds      int      `help:"How many schedules to play, each of another seed." default:"100" placeholder:"N"`
 	Seed       uint64   `help:"The seed of the first schedule." default:"1" placeholder:"N"`
 	Steps      int      `help:"How many steps a schedule has." default:"40" placeholder:"N"`
-	MaxStates  int      `help:"The most states that are explored for one property, to know what is impossible." default:"1000000" placeholder:"N"`
-	Out        string   `help:"Write what is found there: as a schedule for --replay and, where that can be, as a scenario for interlock test." placeholder:"DIR"`
+	MaxStates  int      `help:"The most states that are explored for one property, to find impossible outcomes." default:"1000000" placeholder:"N"`
+	Out        string   `help:"Write findings there: as a schedule for --replay and, where that can be, as a scenario for interlock test." placeholder:"DIR"`
 	Replay     string   `help:"Play a schedule again that --out has written." placeholder:"FILE"`
 	Format     string   `help:"Output: text or json." enum:"text,json" default:"text"`
 }
@@ -102,7 +102,7 @@ func play(ctx context.Context, t *target, cfg engine.Config) (result *engine.Res
 	return attacker.Run(ctx)
 }
 
-// begin prepares an attack; done removes what it needed.
+// begin prepares an attack; done cleans up.
 func begin(ctx context.Context, t *target, cfg engine.Config) (attacker *engine.Attacker, done func() error, err error) {
 	dir, err := engine.Scratch()
 	if err != nil {
@@ -118,7 +118,7 @@ func begin(ctx context.Context, t *target, cfg engine.Config) (attacker *engine.
 	return attacker, done, nil
 }
 
-// progress says to somebody at a terminal how far an attack is that takes more than a minute.
+// progress shows a person at a terminal how far an attack is that takes more than a minute.
 func progress(io console.Streams, all int) func(int) {
 	last := time.Now().Add(50 * time.Second)
 	return func(played int) {
@@ -190,7 +190,7 @@ func (c *Command) printPlayed(io console.Streams, p *engine.Played) error {
 // files are those that a finding was written to.
 type files struct{ schedule, scenario string }
 
-// write keeps what was found.
+// write keeps the findings.
 func (c *Command) write(t *target, r *engine.Result) ([]files, error) {
 	all := make([]files, len(r.Found))
 	if c.Out == "" {
@@ -220,7 +220,7 @@ func (c *Command) write(t *target, r *engine.Result) ([]files, error) {
 	return all, nil
 }
 
-// plain is a name of a file.
+// plain returns a name of a file.
 func plain(name string) string {
 	return strings.Map(func(c rune) rune {
 		if strings.ContainsRune(`/\ :`, c) {
@@ -274,7 +274,7 @@ func (c *Command) print(io console.Streams, t *target, r *engine.Result, written
 	return nil
 }
 
-// neverReached are the states that no run was in.
+// neverReached returns the states that no run was in.
 func neverReached(t *target, r *engine.Result) (never []string) {
 	for i := range t.model.Main.Machine.Definition().States {
 		if state := t.model.Main.Machine.Definition().States[i].Name; !slices.Contains(r.Reached, state) {

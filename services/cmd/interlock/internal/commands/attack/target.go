@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 )
 
-// target is what is attacked.
+// target is the attacked definition.
 type target struct {
 	model      *verify.Model
 	properties []workflow.Property
@@ -169,7 +169,8 @@ func (t *target) demand(src input.Source, value document.Value, io console.Strea
 	return nil
 }
 
-// reference is how a scenario finds a file: relative to the folder that it is written to.
+// reference returns how a scenario finds a file: relative to the folder that it is
+// written to.
 func (c *Command) reference(file string) string {
 	if c.Out == "" || filepath.IsAbs(file) {
 		return file

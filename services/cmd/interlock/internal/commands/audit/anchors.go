@@ -64,7 +64,7 @@ func (c *verifyCommand) anchors(ctx context.Context) (map[string]anchor, error) 
 	defer cancel()
 	heads, err := readAnchors(ctx, js, cmp.Or(c.Namespace, rpc.DefaultNamespace))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, nil // nothing was published yet
+		return nil, nil // no anchor was published yet
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w: NATS does not answer about the stream; log in as a user that may make consumers of it, as `gateway` of deploy/nats/nats.conf", err)
@@ -106,8 +106,8 @@ func readAnchors(ctx context.Context, js jetstream.JetStream, namespace string) 
 	return heads, nil
 }
 
-// rolledBack are the anchors that the chains do not lead to: the store has gone back in
-// time since, or was written anew. chains were read after the anchors.
+// rolledBack returns the anchors that the chains do not lead to: the store has gone back
+// in time since, or was written anew. chains were read after the anchors.
 func rolledBack(ctx context.Context, conn grpc.ClientConnInterface, heads map[string]anchor, chains []jsonview.ChainReport, only string) ([]anchor, error) {
 	doubtful := map[string]anchor{}
 	for partition, head := range heads {

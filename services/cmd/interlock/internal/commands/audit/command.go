@@ -3,5 +3,5 @@ package audit
 
 // Command is the family of commands that verify the log of decisions.
 type Command struct {
-	Verify verifyCommand `cmd:"" help:"Recompute the hash chains of the decision log, and show what is wrong."`
+	Verify verifyCommand `cmd:"" help:"Recompute the hash chains of the decision log, and show the problems."`
 }

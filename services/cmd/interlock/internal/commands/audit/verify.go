@@ -27,7 +27,7 @@ type verifyCommand struct {
 	NATSURL   string            `name:"nats-url" help:"NATS with the published heads, which the chains must lead to; that in the data folder by default, and none with --server." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 }
 
-// auditView is the JSON of what was found.
+// auditView is the JSON of the findings.
 type auditView struct {
 	OK     bool                   `json:"ok"`
 	Chains []jsonview.ChainReport `json:"chains"`

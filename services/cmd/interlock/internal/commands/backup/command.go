@@ -19,7 +19,7 @@ type Command struct {
 	Restore restoreCommand `cmd:"" help:"Restore a backup into an empty store, and publish the events that NATS lacks."`
 }
 
-// config is that of the store of a command.
+// config returns that of the store of a command.
 func config(url string, login daemon.StoreLogin, data datadir.Dir, version string) daemon.StoreConfig {
 	return daemon.StoreConfig{
 		URL: url, StoreLogin: login, Path: data.Database(), AllowLossy: true,
@@ -27,7 +27,7 @@ func config(url string, login daemon.StoreLogin, data datadir.Dir, version strin
 	}
 }
 
-// about is the JSON of what a backup says of itself.
+// about is the JSON of a backup's description.
 type about struct {
 	BackupID string `json:"backup_id"`
 	File     string `json:"file"`

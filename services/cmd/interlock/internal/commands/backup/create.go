@@ -55,7 +55,7 @@ func (c *createCommand) Run(ctx context.Context, streams console.Streams, versio
 	})
 }
 
-// size is a number of bytes for people.
+// size returns a number of bytes for people.
 func size(bytes int64) string {
 	if bytes < 1e6 {
 		return fmt.Sprintf("%.1f kB", float64(bytes)/1e3)
@@ -63,12 +63,12 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
 }
 
-// speed is how long something took, and how much it was in a second.
+// speed returns how long something took, and how much it was in a second.
 func speed(bytes int64, seconds float64) string {
 	return fmt.Sprintf("%.2f s, %s/s", seconds, size(int64(float64(bytes)/max(seconds, 1e-3))))
 }
 
-// rows are for people.
+// rows writes the rows for people.
 func (a *about) rows(t show.Rows) {
 	t.Row("backup", a.BackupID)
 	t.Row("of", a.Of.UTC().Format(time.RFC3339Nano))

@@ -29,7 +29,7 @@ type restoredView struct {
 	// AskedAgain is how many approvals wait for people, who are asked again.
 	AskedAgain int     `json:"approvals_asked_again"`
 	Seconds    float64 `json:"seconds"`
-	// Events says what was published; absent where no NATS was named.
+	// Events has the published events; absent where no NATS was named.
 	Events *events.Outcome `json:"events,omitempty"`
 }
 

@@ -25,7 +25,7 @@ type verifyCommand struct {
 	File string `arg:"" help:"The backup." type:"path" placeholder:"FILE"`
 }
 
-// verified is the JSON of what was found.
+// verified is the JSON of the findings.
 type verified struct {
 	OK bool `json:"ok"`
 	about
@@ -75,7 +75,7 @@ func (c *verifyCommand) verify(ctx context.Context) (view *verified, err error) 
 	}
 	defer file.Close()
 	view.about = aboutOf(c.File, &file.Head, &file.Tail, file.Bytes)
-	// What can be restored is verified as it will be, in a store that goes again.
+	// A complete backup is verified as it will be restored, in a store that goes again.
 	scratch, err := os.MkdirTemp("", "interlock-verify-")
 	if err != nil {
 		return view, err

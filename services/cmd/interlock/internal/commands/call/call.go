@@ -1,4 +1,4 @@
-// Package call shows the calls whose outcome nobody has reported, and settles them.
+// Package call shows the calls without a reported outcome, and settles them.
 package call
 
 import (

@@ -27,9 +27,9 @@ type Command struct {
 	RunID   string `name:"run" required:"" help:"Id of the run, or its beginning; @last for the newest." placeholder:"RUN"`
 	Input   string `help:"The tool's arguments as a JSON object; @FILE reads a file." placeholder:"JSON"`
 	CallID  string `help:"Id of the call; minted by default." placeholder:"ID" xor:"once"`
-	Cost    string `name:"estimated-cost-usd" help:"What the call may cost: reserved of budgets until it is reported." placeholder:"USD"`
+	Cost    string `name:"estimated-cost-usd" help:"The estimated cost of the call: reserved of budgets until it is reported." placeholder:"USD"`
 	DryRun  bool   `help:"Decide only: nothing is counted, logged or asked, and the call must not be made." xor:"once"`
-	Explain bool   `help:"Say why, and what would allow the call."`
+	Explain bool   `help:"Explain the decision, and how to get the call allowed."`
 }
 
 // decisionView is the JSON of a decision.

@@ -41,15 +41,16 @@ func (c *Command) Run(parser *kong.Kong, io console.Streams) error {
 	return nil
 }
 
-// words is what may follow: next by the path of commands ("run list"), values by
-// path and flag ("run list --format").
-// names are the kinds of things that the server has names of, by path and by path and flag.
+// words are the possible next words: next by the path of commands ("run list"), values by
+// path and flag ("run list --format"). names are the kinds of things that the server has
+// names of, by path and by path and flag.
 type words struct {
 	next, values map[string][]string
 	names        map[string]string
 }
 
-// kindOf is the kind of things that an argument or a flag of a command names; empty for none.
+// kindOf returns the kind of things that an argument or a flag of a command names; empty for
+// none.
 func kindOf(path, name string) string {
 	family, verb, _ := strings.Cut(path, " ")
 	if name == "name" && verb != "create" && verb != "register" {
@@ -61,14 +62,14 @@ func kindOf(path, name string) string {
 	return ""
 }
 
-// named reports that a flag takes what the server has: init takes files, and the states of a
-// run are those of its workflow.
+// named reports that a flag takes names that the server has: init takes files, and the
+// states of a run are those of its workflow.
 func named(path, flag string) bool {
 	return flag != "state" && path != "hook" && !strings.HasPrefix(path, "init ")
 }
 
-// collect fills in a command and what is below it. Flags of a command are those
-// of its parents too.
+// collect fills in a command and those below it. Flags of a command are those of its
+// parents too.
 func (t words) collect(node *kong.Node, path string, above []*kong.Flag) {
 	var flags []*kong.Flag
 	for _, flag := range slices.Concat(above, node.Flags) {
@@ -101,13 +102,13 @@ func (t words) collect(node *kong.Node, path string, above []*kong.Flag) {
 	}
 }
 
-// paths are the paths of all commands but the first, sorted.
+// paths returns the paths of all commands but the first, sorted.
 func (t words) paths() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(t.next)), func(p string) bool { return p == "" })
 }
 
-// bash prints a function that finds the command that the line is at, and what may
-// follow there. No name in it is special to zsh, which takes it too.
+// bash prints a function that finds the command that the line is at, and the possible
+// next words. No name in it is special to zsh, which takes it too.
 func (t words) bash(out io.Writer) {
 	fmt.Fprint(out, `_interlock() {
   local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" at="" choice="" kind="" i
@@ -140,7 +141,7 @@ complete -o default -F _interlock interlock
 `)
 }
 
-// kinds prints what the server is asked for, of the keys that are wanted.
+// kinds prints the kinds that the server is asked for, of the keys that are wanted.
 func (t words) kinds(out io.Writer, wanted func(key string) bool) {
 	for _, key := range slices.Sorted(maps.Keys(t.names)) {
 		if wanted(key) {

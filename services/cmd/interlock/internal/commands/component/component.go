@@ -24,7 +24,7 @@ type oneComponent struct {
 	Slug string `arg:"" help:"Slug of the component."`
 }
 
-// printChanged says what was done to a component.
+// printChanged prints the change of a component.
 func printChanged(p show.Printer, io console.Streams, verb string, component *statev1.Component) error {
 	view := jsonview.ComponentOf(component)
 	return p.Print(io.Out, view, func(w *show.Sheet) {

@@ -31,7 +31,7 @@ type valuesCommand struct{ scopeFlags }
 func (c *valuesCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewComponentServiceClient(conn).GetComponentValues(ctx, &statev1.GetComponentValuesRequest{
-			Slug: c.Slug, Session: cmp.Or(c.Session, c.As), Subject: c.Subject,
+			Slug: c.Slug, Session: cmp.Or(c.Session, c.AsSession), Subject: c.Subject,
 		})
 		if err != nil {
 			return err
@@ -45,7 +45,7 @@ type beginCommand struct{ scopeFlags }
 func (c *beginCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewComponentServiceClient(conn).BeginExecution(ctx, &statev1.BeginExecutionRequest{
-			Slug: c.Slug, Session: cmp.Or(c.Session, c.As), Subject: c.Subject,
+			Slug: c.Slug, Session: cmp.Or(c.Session, c.AsSession), Subject: c.Subject,
 		})
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ type commitCommand struct {
 }
 
 func (c *commitCommand) Run(ctx context.Context, io console.Streams) error {
-	req := &statev1.CommitExecutionRequest{ExecutionId: c.ExecutionID, Session: c.As}
+	req := &statev1.CommitExecutionRequest{ExecutionId: c.ExecutionID, Session: c.AsSession}
 	if err := c.change(req, io); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (c *commitCommand) Run(ctx context.Context, io console.Streams) error {
 	})
 }
 
-// change sets what the execution makes of its values: nothing when no flag says.
+// change sets the changes of the execution to its values: none without a flag.
 func (c *commitCommand) change(req *statev1.CommitExecutionRequest, io console.Streams) error {
 	switch {
 	case c.Values != "":

@@ -23,7 +23,7 @@ type server struct {
 	For string `help:"Whose file: up, engine, policy-enforcer, state-store, approval or gateway." enum:"up,engine,policy-enforcer,state-store,approval,gateway" default:"up"`
 }
 
-// parser is that of the server's command line.
+// parser returns that of the server's command line.
 func (s server) parser(options ...kong.Option) (*kong.Kong, error) {
 	options = append(options, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
 	if s.For == "up" {
@@ -38,7 +38,7 @@ type checkCommand struct {
 	File string `arg:"" help:"YAML file." type:"path"`
 }
 
-// Run says what is wrong with a file, with the place.
+// Run describes the problem with a file, with the place.
 func (c *checkCommand) Run(streams console.Streams) error {
 	file, err := configfile.Read(c.File)
 	if err != nil {

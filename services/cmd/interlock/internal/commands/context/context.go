@@ -21,8 +21,8 @@ type Command struct {
 	Remove removeCommand `cmd:"" help:"Forget a context and its token."`
 }
 
-// change does something to the contexts. Programs use variables: a context that one of them
-// made would decide what people talk to.
+// change applies a change to the contexts. Programs use variables: a context that one of
+// them made would decide on the server of people.
 func change(io console.Streams, do func(*contexts.All) error) error {
 	if err := client.NeedsPerson(io, "changing contexts", "give INTERLOCK_SERVER and INTERLOCK_TOKEN"); err != nil {
 		return err
@@ -49,7 +49,7 @@ type addCommand struct {
 	Name      string `arg:"" help:"Name: letters, digits, - and _."`
 	Server    string `required:"" help:"The server: a gRPC address, or the http:// address of its edge." placeholder:"ADDRESS"`
 	Token     string `help:"Token to call with." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
-	TokenFile string `help:"File with nothing but the token, read at each use; counts more than --token." type:"path" placeholder:"FILE"`
+	TokenFile string `help:"File with only the token, read at each use; counts more than --token." type:"path" placeholder:"FILE"`
 	Namespace string `help:"Namespace." env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
 	CA        string `name:"ca" help:"CA of the server's certificate (PEM); turns TLS on." env:"INTERLOCK_CA" type:"path" placeholder:"FILE"`
 	Insecure  bool   `help:"Talk to another machine without TLS, where the network itself is trusted." env:"INTERLOCK_INSECURE"`

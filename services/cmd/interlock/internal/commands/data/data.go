@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/workspace"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
@@ -46,6 +47,11 @@ func (c *moveCommand) Run(io console.Streams) error {
 		fmt.Fprintf(io.Out, "nothing to move: the data folder is %s\n", to)
 	default:
 		fmt.Fprintf(io.Out, "moved %s to %s\n", from, to)
+	}
+	for _, use := range workspace.Uses(c.Dir) {
+		if !use.Leads(to) {
+			fmt.Fprintf(io.Out, "%s names another data folder, %s: run `%s`\n", use.File, use.Data, use.Again(c.Dir))
+		}
 	}
 	return nil
 }

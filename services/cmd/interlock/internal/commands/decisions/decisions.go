@@ -35,7 +35,7 @@ type Command struct {
 	Code        string   `help:"Only decisions for this reason, e.g. TOOL_NOT_ALLOWED." placeholder:"CODE"`
 	Tool        string   `help:"Only calls of this tool." placeholder:"NAME"`
 	Workflow    string   `help:"Only calls in runs of this workflow." placeholder:"NAME"`
-	Policy      string   `help:"Only what this policy has decided." placeholder:"NAME"`
+	Policy      string   `help:"Only decisions of this policy." placeholder:"NAME"`
 	Principal   string   `help:"Only calls that this principal made." placeholder:"NAME"`
 	Since       string   `help:"Only decisions since then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
 	Before      string   `help:"Only decisions before then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
@@ -70,7 +70,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 	})
 }
 
-// terms are what the flags select, but for the run.
+// terms returns the filter of the flags, but for the run.
 func (c *Command) terms() ([]listing.Term, error) {
 	decision, err := client.Choice("decision", c.Decision, policyv1.Decision_value, "DECISION_", jsonview.Decisions())
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *Command) terms() ([]listing.Term, error) {
 	return terms, nil
 }
 
-// Since is a moment, or how long ago it was.
+// Since returns a moment, or how long ago it was.
 func Since(text string, now time.Time) (time.Time, error) {
 	if ago, err := document.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
@@ -198,7 +198,7 @@ func (c *Command) table(out io.Writer, all []jsonview.DecisionRecord) error {
 	})
 }
 
-// ruleText says what has decided.
+// ruleText names the deciding rule.
 func ruleText(r *jsonview.DecisionRecord) string {
 	switch {
 	case r.Code == string(toolcall.CodeNotEnforced):
@@ -212,7 +212,7 @@ func ruleText(r *jsonview.DecisionRecord) string {
 	}
 }
 
-// shadowText says what shadows would have decided.
+// shadowText describes the decisions of shadows.
 func shadowText(shadows []jsonview.ShadowDecision) string {
 	all := make([]string, len(shadows))
 	for i, s := range shadows {
@@ -225,7 +225,7 @@ func shadowText(shadows []jsonview.ShadowDecision) string {
 	return strings.Join(all, "; ")
 }
 
-// Text is a decision with its code, if any.
+// Text returns a decision with its code, if any.
 func Text(decision, code string) string {
 	if code == "" {
 		return show.Text(decision)

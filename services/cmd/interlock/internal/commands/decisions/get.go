@@ -25,7 +25,7 @@ type getCommand struct {
 	CallID   string `arg:"" name:"call" help:"Id of the call."`
 	Session  string `help:"With - for the run: the session that made the call." placeholder:"ID"`
 	Sequence int64  `help:"The record's place, as lists have it: finds old records of long runs." placeholder:"N"`
-	Explain  bool   `help:"Say why, and what would have allowed the call. Limits are as they are now."`
+	Explain  bool   `help:"Explain the decision, and how the call would have been allowed. Limits are as they are now."`
 }
 
 // decisionDetail is the JSON of a decision and of why it was made.

@@ -26,8 +26,8 @@ type Flags struct {
 // Service registers one definition.
 type Service func(conn grpc.ClientConnInterface, source []byte) (*Registered, error)
 
-// Registered is what a service made of a definition. Value is what programs read; it
-// was not created when the same definition was registered before.
+// Registered is a service's record of a definition. Value is for programs; it was not
+// created when the same definition was registered before.
 type Registered struct {
 	Value   any
 	Name    string
@@ -38,8 +38,8 @@ type Registered struct {
 	}
 }
 
-// Register registers one file after another, and prints what is wrong with those
-// that are not valid. The others are registered all the same. kind is what the service registers.
+// Register registers one file after another, and prints the problems of those that are not valid.
+// The others are registered all the same. kind is the kind of the service's definitions.
 func (c *Flags) Register(ctx context.Context, io console.Streams, kind string, service Service) error {
 	sources := make([]input.Source, len(c.Files))
 	for i, file := range c.Files {

@@ -26,7 +26,7 @@ type Command struct {
 	Tools bool `hidden:"" help:"Be the MCP server behind the gate; the demonstration starts itself with this."`
 }
 
-// Run starts everything, walks, and stays until Ctrl-C unless told otherwise.
+// Run starts all services, walks, and by default stays until Ctrl-C.
 func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	if c.Tools {
 		if err := serveTools(ctx); ctx.Err() == nil {
@@ -92,7 +92,7 @@ func (d *demonstration) run(ctx context.Context, exit bool) (err error) {
 	}
 }
 
-// look says what the console shows after the walk.
+// look describes the console after the walk.
 const look = `
 Look at it in the console; this link logs in once:
 

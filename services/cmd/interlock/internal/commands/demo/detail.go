@@ -6,7 +6,7 @@ import (
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 )
 
-// detail is the interesting part of an event, in a few words.
+// detail returns the interesting part of an event, in a few words.
 func detail(ev *eventv1.Event) string {
 	switch p := ev.GetPayload().(type) {
 	case *eventv1.Event_RunTransitioned:

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/bus"
 )
 
-// showEvents prints what NATS carried, from the first event to the run's end.
+// showEvents prints the events of NATS, from the first event to the run's end.
 func (d *demonstration) showEvents(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
-// request is one of what leaves something behind for the console.
+// request is one that leaves data for the console.
 type request struct {
 	role   auth.Role
 	method string

@@ -16,7 +16,7 @@ type readInput struct {
 	FilePath string `json:"file_path"`
 }
 
-// serveTools is an MCP server whose tools only say what they would do.
+// serveTools returns an MCP server whose tools only describe their effect.
 func serveTools(ctx context.Context) error {
 	server := mcp.NewServer(&mcp.Implementation{Name: "workspace", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "read", Description: "read a file"},

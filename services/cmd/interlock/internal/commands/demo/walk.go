@@ -16,7 +16,7 @@ import (
 //go:embed demo.json
 var definition string
 
-// walk is the demonstration itself.
+// walk returns the demonstration itself.
 func (d *demonstration) walk(ctx context.Context, data string) error {
 	upstream := fmt.Sprintf("workspace='%s' demo --tools", d.interlock)
 	command := exec.Command(d.interlock, "mcp", "--data-dir", data, "--upstream", upstream)
@@ -41,7 +41,7 @@ func (d *demonstration) walk(ctx context.Context, data string) error {
 
 type object = map[string]any
 
-// step is one call and what must come of it.
+// step is one call and its required outcome.
 type step struct {
 	say     string
 	tool    string

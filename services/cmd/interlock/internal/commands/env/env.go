@@ -42,7 +42,7 @@ func (c *Command) Run(io console.Streams) error {
 	return nil
 }
 
-// export is the line that sets a variable in a shell.
+// export returns the line that sets a variable in a shell.
 func export(shell, name, value string) string {
 	switch shell {
 	case "fish":

@@ -43,7 +43,7 @@ type Where struct {
 	NATSURL string `name:"nats-url" help:"NATS of the services; the embedded one of the data folder by default." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 }
 
-// Outcome is the JSON of what was found.
+// Outcome is the JSON of the findings.
 type Outcome struct {
 	DryRun bool   `json:"dry_run,omitzero"`
 	Kinds  []kind `json:"kinds"`
@@ -65,7 +65,7 @@ type kind struct {
 	Held      int    `json:"held"`
 }
 
-// Run publishes what the stream lacks.
+// Run publishes the missing events of the stream.
 func (c *rebuildCommand) Run(ctx context.Context, streams console.Streams, version console.Version) error {
 	cfg := bus.RebuildConfig{DryRun: c.DryRun}
 	if c.From != "" {
@@ -93,8 +93,8 @@ func (o *Outcome) Lacks() bool {
 	return slices.ContainsFunc(o.Kinds, func(k kind) bool { return k.Refused+k.Held > 0 })
 }
 
-// Rebuild publishes what the stream lacks. With an error, the outcome is what it has done
-// before; nil for nothing.
+// Rebuild publishes the missing events of the stream. With an error, the outcome has the
+// work before; nil if there is none.
 func (c *Where) Rebuild(ctx context.Context, cfg bus.RebuildConfig, version string) (*Outcome, error) {
 	found, err := c.rebuild(ctx, cfg, version)
 	if found == nil {
@@ -178,7 +178,7 @@ func outcomeOf(found *bus.Rebuilt, dryRun bool) *Outcome {
 	return out
 }
 
-// Table is for people: what was published by kind, and then what was not, and why.
+// Table prints for people: the published events by kind, and then the others, and why.
 func (o *Outcome) Table(w *show.Sheet) {
 	if len(o.Kinds) > 0 {
 		fmt.Fprintln(w, "KIND\tPUBLISHED\tTOO OLD\tNO ROOM\tTOO LARGE\tHELD BACK")
@@ -214,7 +214,7 @@ func (o *Outcome) Table(w *show.Sheet) {
 	}
 }
 
-// kept says since when events are kept.
+// kept describes since when events are kept.
 func kept(since time.Time) string {
 	if since.IsZero() {
 		return ""

@@ -34,10 +34,12 @@ type Command struct {
 	Patience string `help:"How long to wait for an answer in all, where people may be asked first (meta.approval.wait_seconds)." env:"INTERLOCK_HOOK_PATIENCE" placeholder:"SECONDS"`
 	Strict   bool   `help:"Block the user's prompts and the start of sessions, too, when Interlock cannot be reached."`
 
-	Prices string `help:"File with what models cost, instead of the table that is shipped." env:"INTERLOCK_PRICES" placeholder:"FILE"`
+	Prices string `help:"File with prices of models, instead of the table that is shipped." env:"INTERLOCK_PRICES" placeholder:"FILE"`
 
 	Trace  string `hidden:"" env:"TRACEPARENT"`
 	Client string `hidden:"" env:"AI_AGENT"`
+
+	Jail hookclient.Prober `kong:"-"`
 }
 
 // ErrBlocked ends the hook with the exit code that blocks.
@@ -49,12 +51,12 @@ func (c *Command) Run(io console.Streams) error {
 	env := hookclient.FromEnv(os.Getenv)
 	call.KeepTo(c.Data != env.Data, c.Server != env.Server, c.Namespace != env.Namespace)
 	if call.Run(io.In, io.Out, io.Err, OverHTTP) != hookclient.ExitDone {
-		return ErrBlocked // what there is to say has been said
+		return ErrBlocked // the message is printed already
 	}
 	return nil
 }
 
-// OverHTTP is the transport for any target.
+// OverHTTP returns the transport for any target.
 func OverHTTP(deadline time.Time, target hookclient.Target, req hookclient.Request, limit int64) (int, []byte, error) {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()

@@ -1,4 +1,5 @@
-// Package lease shows what approvers let pass without another question, and revokes it.
+// Package lease shows the leases of approvers, by which calls pass without another
+// question, and revokes them.
 package lease
 
 import (

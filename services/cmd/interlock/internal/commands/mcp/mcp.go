@@ -7,22 +7,23 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/interlock-run/interlock/pkg/auth"
-	"google.golang.org/grpc"
-
-	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/gateway"
+	"github.com/interlock-run/interlock/services/internal/jailer"
 )
 
 // Command serves MCP on stdio.
 type Command struct {
 	client.Connection
 	gateway.Flags
-	// Claude Code tells its session, which its hooks are judged by.
+	gateway.JailFlag
+	// Claude Code gives its session, by which its hooks are judged.
 	Session   string `help:"Session whose run is driven; one for this process by default." env:"INTERLOCK_SESSION,CLAUDE_CODE_SESSION_ID" placeholder:"ID"`
 	StateID   string `env:"WORKFLOW_STATE_ID" hidden:""`
 	RunID     string `name:"run" help:"Run that is driven." env:"INTERLOCK_RUN" placeholder:"RUN"`
@@ -58,17 +59,14 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 		fmt.Fprintf(streams.Err, "interlock: WORKFLOW_STATE_ID names the state %s, and nothing names a session that shares it: "+
 			"this server acts for a new session, which may not use that state; give INTERLOCK_SESSION as well\n", c.StateID)
 	}
-	var vouched grpc.ClientConnInterface
 	folder, err := client.DataFolder(c.Data)
 	if err != nil && c.Token == "" {
 		return err
 	}
-	if witness, err := auth.FileToken(folder.Tokens(), auth.Runtime); err == nil && c.Token == "" {
-		vouched = rpc.Vouching(conn, func() string { return witness })
-	}
+	vouched := c.Vouched(conn)
 	g, err := gateway.New(gateway.Config{
 		Vouched: vouched,
-		Engine:  conn, Policy: conn, State: conn, Upstreams: upstreams, ToolPrefix: c.ToolPrefix, StatePrefix: c.StatePrefix, Resume: resumedFor(os.Getenv), AllowUnbound: c.AllowUnbound,
+		Engine:  vouched, Policy: conn, State: conn, Upstreams: upstreams, Jails: c.Jail, Shell: c.shell(streams), DataFolder: string(folder), ToolPrefix: c.ToolPrefix, StatePrefix: c.StatePrefix, Resume: resumedFor(os.Getenv), AllowUnbound: c.AllowUnbound,
 		Stdio: gateway.Identity{
 			Binding: binding, StateID: c.StateID, Token: token, Namespace: c.Namespace, Workspace: workspace,
 		},
@@ -81,7 +79,62 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	return g.ServeStdio(ctx, streams.In, writeCloser{streams.Out})
 }
 
-// resumedFor is what a runner has resumed the agent for, by its environment (S15.5).
+// shell returns how command lines of the client are run; nil, after saying why, where this machine has
+// no jail.
+func (c *Command) shell(streams console.Streams) *gateway.Shell {
+	if c.Jail == "off" {
+		return nil
+	}
+	support := jailer.Probe()
+	self, err := os.Executable()
+	switch {
+	case err != nil:
+		fmt.Fprintf(streams.Err, "interlock: no tool for commands is offered: this program cannot find itself: %v\n", err)
+		return nil
+	case support.Level < jail.Files:
+		fmt.Fprintf(streams.Err, "interlock: no tool for commands is offered, because they would run without a jail: %s\n", support.Missing)
+		return nil
+	case c.Token != "" || c.Server != "" || !c.observes():
+		fmt.Fprintln(streams.Err, "interlock: no tool for commands is offered, because only a program that observes calls starts commands: "+
+			"leave out --token and --server, on a machine whose data folder has the token of the runtime")
+		return nil
+	}
+	env := os.Environ()
+	for name, value := range map[string]string{"INTERLOCK_NAMESPACE": c.Namespace, "INTERLOCK_DATA": c.data()} {
+		if value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	return &gateway.Shell{Level: int(support.Level), Env: env, Argv: func(run, call, line string) []string {
+		return []string{self, "jail", "--run", run, "--call", call, "--", line}
+	}}
+}
+
+// observes reports that the data folder has the token of the runtime.
+func (c *Command) observes() bool {
+	folder, err := client.DataFolder(c.Data)
+	if err != nil {
+		return false
+	}
+	_, err = auth.FileToken(folder.Tokens(), auth.Runtime)
+	return err == nil
+}
+
+// data returns the absolute path of the data folder; empty when it is not known.
+func (c *Command) data() string {
+	folder, err := client.DataFolder(c.Data)
+	if err != nil {
+		return ""
+	}
+	path, err := filepath.Abs(string(folder))
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// resumedFor returns the reason why a runner has resumed the agent, by its environment
+// (S15.5).
 func resumedFor(getenv func(string) string) map[string]any {
 	task := getenv("INTERLOCK_TASK_ID")
 	if task == "" {

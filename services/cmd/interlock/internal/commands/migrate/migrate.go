@@ -34,16 +34,16 @@ type Command struct {
 	client.Connection
 	From      string            `arg:"" help:"The version that runs have: NAME@NUMBER, or a file for a plan without a server." placeholder:"NAME@NUMBER|FILE"`
 	To        string            `arg:"" help:"The version to move them to: NAME@NUMBER, or a file." placeholder:"NAME@NUMBER|FILE"`
-	Map       map[string]string `help:"What a state of the one version is called in the other. A state that is not mapped keeps its name. May be repeated." placeholder:"OLD=NEW" mapsep:"none"`
-	Plan      bool              `help:"Say what the move would newly allow, and move nothing. This is the default; exits with 1 unless it is proved that nothing is."`
-	Apply     bool              `help:"Move the runs, one commit each. What has no place in the other version stays, and so does all that is newly allowed and was not accepted."`
+	Map       map[string]string `help:"The name in the other version of a state of the one. A state that is not mapped keeps its name. May be repeated." placeholder:"OLD=NEW" mapsep:"none"`
+	Plan      bool              `help:"Show the new rights that the move would give, without moving runs. This is the default; exits with 1 unless it is proved that there are none."`
+	Apply     bool              `help:"Move the runs, one commit each. Runs without a place in the other version stay, and so do runs with new rights that were not accepted."`
 	Accept    string            `help:"With --apply, the digest of the plan whose gains you accept." placeholder:"DIGEST"`
 	Only      []string          `name:"run" help:"Only this run; may be repeated. Without it, every run of that version that has not ended." placeholder:"RUN"`
 	MaxStates int               `help:"The most pairs of conditions that are compared." default:"20000" placeholder:"N"`
 	Format    string            `help:"Output: text or json." enum:"text,json" default:"text"`
 }
 
-// result is what the command prints for programs.
+// result is the command's output for programs.
 type result struct {
 	Workflow string                  `json:"workflow"`
 	Plan     *jsonview.MigrationPlan `json:"plan"`
@@ -54,7 +54,7 @@ type result struct {
 	server bool
 }
 
-// moved is what came, or would come, of one run.
+// moved is the outcome, or the expected one, for one run.
 type moved struct {
 	RunID string `json:"run_id"`
 	State string `json:"state"`
@@ -68,7 +68,7 @@ type moved struct {
 func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	switch {
 	case c.Plan && c.Apply:
-		return console.Misusedf("--plan says what --apply would do: give one of them")
+		return console.Misusedf("--plan shows the effects of --apply: give one of them")
 	case c.Accept != "" && !c.Apply:
 		return console.Misusedf("--accept goes with --apply")
 	case c.MaxStates < 1:
@@ -158,7 +158,7 @@ func compile(file string, number int64, io console.Streams) (definition.Compiled
 	return m, digest, err
 }
 
-// runs are those of a version that have not ended, or those that are named.
+// runs returns those of a version that have not ended, or those that are named.
 func (c *Command) runs(ctx context.Context, conn grpc.ClientConnInterface, name string, from int64) ([]*enginev1.Run, error) {
 	service := enginev1.NewRunServiceClient(conn)
 	if len(c.Only) > 0 {
@@ -225,7 +225,8 @@ func lost(err error) bool {
 	}
 }
 
-// answer prints what was found out or done. What is not proved, and what stays, is no.
+// answer prints the findings and changes. An unproved plan, and a run that stays, give
+// exit code 1.
 func (c *Command) answer(io console.Streams, r *result) error {
 	if c.Format == "json" {
 		if err := show.JSON(io.Out, r); err != nil {
@@ -246,7 +247,7 @@ func (c *Command) answer(io console.Streams, r *result) error {
 	return nil
 }
 
-// mostShown bounds what is shown of one kind.
+// mostShown is the most that is shown of one kind.
 const mostShown = 20
 
 func (c *Command) print(io console.Streams, r *result) {

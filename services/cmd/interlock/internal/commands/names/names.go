@@ -1,4 +1,4 @@
-// Package names prints what completion offers: names and ids that a server knows.
+// Package names prints the words of completion: names and ids that a server knows.
 package names
 
 import (
@@ -26,14 +26,14 @@ const (
 	most = 200
 )
 
-// Command prints the names of a kind of things, one a line. It prints nothing where there is
+// Command prints the names of a kind of things, one a line. It stays silent where there is
 // no answer in time: someone is typing.
 type Command struct {
 	client.Connection
 	Kind string `arg:"" help:"What is listed." enum:"run,approval,session,state,workflow,policy,process"`
 }
 
-// Kinds are what there are names of.
+// Kinds are the kinds that have names.
 var Kinds = []string{"run", "approval", "session", "state", "workflow", "policy", "process"}
 
 // Run never fails.

@@ -49,8 +49,8 @@ func (c *Command) Run(streams console.Streams) error {
 	return nil
 }
 
-// Link is the console of a server, with a log-in as operator and approver in it, once and
-// for ten minutes. tokenKey is the server's, "" for that in the folder.
+// Link returns the console of a server, with a log-in as operator and approver in it,
+// once and for ten minutes. tokenKey is the server's, "" for that in the folder.
 func Link(data datadir.Dir, server, tokenKey string) (string, error) {
 	tokens := map[auth.Role]string{}
 	for _, role := range []auth.Role{auth.Operator, auth.Approver} {

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
-// attachmentFlags name what a policy judges the calls of.
+// attachmentFlags name the object whose calls a policy judges.
 type attachmentFlags struct {
 	Workflow string `xor:"to" help:"Runs of this workflow." placeholder:"NAME"`
 	Process  string `xor:"to" help:"Sessions of this process." placeholder:"NAME"`
@@ -22,7 +22,8 @@ type attachmentFlags struct {
 	Role     string `xor:"to" help:"Callers of this role." placeholder:"ROLE"`
 }
 
-// Validate refuses flags that name nothing: usage would show required ones as if all were.
+// Validate refuses flags that name no object: usage would show required ones as if all
+// were.
 func (f *attachmentFlags) Validate() error {
 	if f.Workflow+f.Process+f.Session+f.Role == "" {
 		return errors.New("say whose calls it judges: --workflow, --process, --session or --role")
@@ -43,8 +44,8 @@ func (f *attachmentFlags) attachment() *policyv1.Attachment {
 	return &policyv1.Attachment{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: f.Role}
 }
 
-// unregistered is the workflow or the process that a policy is attached to, where there is none
-// of that name: it may be a typo, or come later.
+// unregistered returns the workflow or the process that a policy is attached to, where there is
+// none of that name: it may be a typo, or come later.
 func (f *attachmentFlags) unregistered(ctx context.Context, conn grpc.ClientConnInterface) string {
 	var err error
 	what := ""

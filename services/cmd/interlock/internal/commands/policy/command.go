@@ -7,10 +7,10 @@ type Command struct {
 	List           listCommand           `cmd:"" help:"List policies."`
 	Get            getCommand            `cmd:"" help:"Show a policy."`
 	Promote        promoteCommand        `cmd:"" help:"Make a version live: a shadow, or an older one again."`
-	Delete         deleteCommand         `cmd:"" help:"Remove a policy that is attached to nothing."`
+	Delete         deleteCommand         `cmd:"" help:"Remove a policy without attachments."`
 	Attach         attachCommand         `cmd:"" help:"Judge the calls of a workflow, a process, a session or a role by a policy."`
 	Detach         detachCommand         `cmd:"" help:"End that."`
-	Usage          usageCommand          `cmd:"" help:"Show what the limits of a policy have counted."`
-	Simulate       simulateCommand       `cmd:"" help:"Replay recorded calls against a policy, and show what it would decide otherwise."`
-	ShadowWorkflow shadowWorkflowCommand `cmd:"" help:"Judge calls by another definition of a workflow alongside the live one, and enforce nothing."`
+	Usage          usageCommand          `cmd:"" help:"Show the counts of the limits of a policy."`
+	Simulate       simulateCommand       `cmd:"" help:"Replay recorded calls against a policy, and show its different decisions."`
+	ShadowWorkflow shadowWorkflowCommand `cmd:"" help:"Judge calls by another definition of a workflow alongside the live one, without enforcing it."`
 }

@@ -24,7 +24,7 @@ type onePolicy struct {
 	Name string `arg:"" help:"Name of the policy."`
 }
 
-// printChanged says how a policy stands after a change.
+// printChanged describes how a policy stands after a change.
 func (c *onePolicy) printChanged(io console.Streams, what string, policy *policyv1.Policy) error {
 	view := jsonview.PolicyOf(policy)
 	view.Definition = nil
@@ -34,7 +34,7 @@ func (c *onePolicy) printChanged(io console.Streams, what string, policy *policy
 	})
 }
 
-// standingOf says what a version does now.
+// standingOf describes the present use of a version.
 func standingOf(p *jsonview.Policy) string {
 	switch p.Version {
 	case p.LiveVersion:
@@ -46,7 +46,7 @@ func standingOf(p *jsonview.Policy) string {
 	}
 }
 
-// attachedTo lists what a policy judges the calls of.
+// attachedTo lists the objects whose calls a policy judges.
 func attachedTo(p *jsonview.Policy) string {
 	if len(p.Attachments) == 0 {
 		return "-"
@@ -70,7 +70,7 @@ type putCommand struct {
 	show.Printer
 	File           string `arg:"" help:"The policy, JSON or YAML by its name." placeholder:"FILE"`
 	Name           string `help:"Name of the policy; by default the one in the file, or that of the file." placeholder:"NAME"`
-	Shadow         bool   `help:"Judge alongside the live version, and enforce nothing."`
+	Shadow         bool   `help:"Judge alongside the live version, without enforcing it."`
 	IdempotencyKey string `help:"Makes a repeat of this command answer the first." placeholder:"KEY"`
 }
 
@@ -107,7 +107,7 @@ func (c *putCommand) Run(ctx context.Context, io console.Streams) error {
 	})
 }
 
-// name is that of a policy which has none in its file: the file's.
+// name returns that of a policy which has none in its file: the file's.
 func (c *putCommand) name(source []byte) string {
 	v, _ := document.Parse(source, input.Limits)
 	if named, _ := v.Get("name"); c.Name != "" || named.Str() != "" || c.File == "-" {

@@ -64,7 +64,7 @@ func (c *simulateCommand) Run(ctx context.Context, streams console.Streams) erro
 	return c.Print(streams.Out, view, view.table)
 }
 
-// candidate is the policy, with the name that it is tried under.
+// candidate returns the policy, with the name that it is tried under.
 func (c *simulateCommand) candidate(streams console.Streams) (document.Value, error) {
 	source, err := input.Document(c.File, streams)
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *simulateCommand) replay(candidate document.Value, view *simulation, str
 	return nil
 }
 
-// explained says why a call is decided as it is, also when it is allowed.
+// explained describes why a call is decided as it is, also when it is allowed.
 func explained(c *rules.Combined) string {
 	if text := c.Message(); text != "" || len(c.Policies) == 0 {
 		return text
@@ -203,13 +203,13 @@ func eachOfList(in io.Reader, take func(jsonview.DecisionRecord)) error {
 	return nil
 }
 
-// complete reports a record that has what every one has.
+// complete reports a record that has the required fields.
 func complete(r *jsonview.DecisionRecord) bool {
 	return r.Tool != "" && !r.Time.IsZero() && slices.Contains(jsonview.Decisions(), r.Decision)
 }
 
-// recordedCall is a record as it is replayed. A run without a session has the
-// limits of sessions for itself.
+// recordedCall returns a record as it is replayed. A run without a session has the limits
+// of sessions for itself.
 func recordedCall(r *jsonview.DecisionRecord) (rules.Recorded, error) {
 	call := rules.Call{
 		Tool: r.Tool, Shell: r.Capability == rules.Shell, Input: r.Input, Principal: r.Principal, Session: r.SessionID,

@@ -40,7 +40,7 @@ func (c *usageCommand) Run(ctx context.Context, io console.Streams) error {
 	})
 }
 
-// usageText is what a limit has counted, and what it admits.
+// usageText returns the count of a limit, and its bound.
 func usageText(u *jsonview.Usage) (used, most string) {
 	if u.Measure == string(rules.Money) {
 		return u.UsedUSD + " USD", u.MaxUSD + " USD"

@@ -25,7 +25,7 @@ type turnView struct {
 	Turn jsonview.Turn `json:"turn"`
 }
 
-// table says where a process stands, in the words that its agent reads.
+// table writes where a process stands, in the words that its agent reads.
 func (v *turnView) table(w io.Writer) {
 	fmt.Fprintf(w, "state\t%s\t%s\n\n%s\n", show.Text(v.Turn.State), v.Turn.Status, show.Lines(v.Turn.Text))
 }
@@ -110,7 +110,7 @@ func (c *startCommand) Run(ctx context.Context, io console.Streams) error {
 		return err
 	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := enginev1.NewProcessServiceClient(conn).StartProcess(ctx, &enginev1.StartProcessRequest{
+		resp, err := enginev1.NewProcessServiceClient(c.Vouched(conn)).StartProcess(ctx, &enginev1.StartProcessRequest{
 			Process: c.Process, Version: c.Version, SessionId: c.Session, Workspace: workspace, IdempotencyKey: c.IdempotencyKey,
 		})
 		if err != nil {

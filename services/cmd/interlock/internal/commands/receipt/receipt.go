@@ -33,8 +33,8 @@ import (
 
 // Command is the family of commands on receipts.
 type Command struct {
-	Get    getCommand    `cmd:"" default:"withargs" help:"Make the receipt of a run. This is what interlock receipt RUN does."`
-	Verify verifyCommand `cmd:"" help:"Check a receipt, and say what it shows. It needs no server."`
+	Get    getCommand    `cmd:"" default:"withargs" help:"Make the receipt of a run. The same as interlock receipt RUN."`
+	Verify verifyCommand `cmd:"" help:"Check a receipt, and print its claims. It needs no server."`
 	Keygen keygenCommand `cmd:"" help:"Make a key to sign receipts with, or to witness them."`
 	Cosign cosignCommand `cmd:"" help:"Add the signature of a witness to a receipt's checkpoint."`
 }
@@ -167,7 +167,7 @@ func (c *verifyCommand) Run(io console.Streams) error {
 	return nil
 }
 
-// shows is what a receipt that holds shows; nothing of one that does not.
+// shows returns the claims of a receipt that holds; none of one that does not.
 func shows(c *receipts.Checked) []string {
 	if len(c.Faults) > 0 {
 		return []string{}
@@ -230,7 +230,7 @@ type cosignCommand struct {
 	File string `arg:"" help:"The receipt." type:"path" placeholder:"FILE"`
 	Key  string `required:"" help:"Private key of the witness." type:"path" placeholder:"FILE"`
 	Name string `required:"" help:"Name of the witness, such as witness.example.com." placeholder:"NAME"`
-	Of   string `required:"" help:"Public key of the deployment: what it has not signed is not witnessed." type:"path" placeholder:"FILE"`
+	Of   string `required:"" help:"Public key of the deployment: receipts that it has not signed are not witnessed." type:"path" placeholder:"FILE"`
 	Out  string `short:"f" help:"Write it there; in place by default." type:"path" placeholder:"FILE"`
 }
 

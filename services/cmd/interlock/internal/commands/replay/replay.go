@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/conform"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	recorded "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/verify"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
@@ -29,11 +30,11 @@ type Command struct {
 	client.Connection
 	Files     []string `arg:"" optional:"" name:"run" help:"Runs to replay: ids of a server, or files that interlock verify --run RUN --save FILE exported. Without any, those of the server that the flags below pick." placeholder:"RUN|FILE"`
 	Candidate string   `required:"" help:"The workflow that they are driven through." placeholder:"FILE"`
-	Policy    []string `help:"Policies that judge every call in place of those that did; may be repeated. Without any, what policies said stays." placeholder:"FILE" sep:"none"`
+	Policy    []string `help:"Policies that judge every call in place of those that did; may be repeated. Without any, recorded decisions of policies stay." placeholder:"FILE" sep:"none"`
 	Status    string   `help:"Only runs of this status, e.g. COMPLETED." placeholder:"STATUS"`
 	Session   string   `help:"Only runs that this session drives." placeholder:"ID"`
 	Limit     int      `help:"At most this many runs of the server, the newest first." default:"100" placeholder:"N"`
-	FailOn    string   `help:"Exit with 1 when something is loosened, or for any difference; what cannot be decided may be loosened, too." enum:"none,loosened,any" default:"none"`
+	FailOn    string   `help:"Exit with 1 when a decision is loosened, or for any difference; undecided ones may be loosened, too." enum:"none,loosened,any" default:"none"`
 	Format    string   `help:"Output: text, json, sarif or junit." enum:"text,json,sarif,junit" default:"text"`
 }
 
@@ -56,12 +57,12 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	if len(traces) == 0 {
 		fmt.Fprintf(io.Err, "interlock: no run of workflow %q was found, so that nothing is known: see --status, --session and --limit\n", name)
 	}
-	all := make([]verify.Replayed, 0, len(traces))
+	all := make([]conform.Replayed, 0, len(traces))
 	for _, t := range traces {
 		if other := t.Workflow(); other != by.Machine.Name() {
 			return console.Misusedf("run %s is one of workflow %q, and the candidate is one of %q: a run is replayed by a version of its own workflow", t.RunID, other, name)
 		}
-		all = append(all, verify.Replay(t, by))
+		all = append(all, conform.Replay(t, by))
 	}
 	s := replayed.Summarize(all)
 	switch c.Format {
@@ -77,7 +78,7 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	if c.FailOn != "none" && len(traces) == 0 { // nothing is known, so that anything may differ
+	if c.FailOn != "none" && len(traces) == 0 { // there is no record, so that any part may differ
 		return console.ErrNo
 	}
 	if c.FailOn == "any" && (len(s.Differences) > 0 || s.Undecided > 0) || c.FailOn == "loosened" && (s.Loosened > 0 || s.Undecided > 0) {
@@ -87,12 +88,12 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 }
 
 // candidate reads the files that runs are driven through.
-func (c *Command) candidate(io console.Streams) (*verify.Candidate, string, error) {
+func (c *Command) candidate(io console.Streams) (*conform.Candidate, string, error) {
 	compiled, _, err := recorded.Compile(c.Candidate, 1, io)
 	if err != nil {
 		return nil, "", err
 	}
-	by := &verify.Candidate{Machine: compiled.Machine}
+	by := &conform.Candidate{Machine: compiled.Machine}
 	for _, file := range c.Policy {
 		src, err := input.Document(file, io)
 		if err != nil {
@@ -109,8 +110,8 @@ func (c *Command) candidate(io console.Streams) (*verify.Candidate, string, erro
 	return by, compiled.Name(), nil
 }
 
-// traces are the runs that are named, or those of the workflow.
-func (c *Command) traces(ctx context.Context, io console.Streams, workflowName string) ([]*verify.Trace, error) {
+// traces returns the runs that are named, or those of the workflow.
+func (c *Command) traces(ctx context.Context, io console.Streams, workflowName string) ([]*conform.Trace, error) {
 	all, ids, err := recorded.Named(c.Files, io)
 	if err != nil {
 		return nil, err
@@ -164,13 +165,13 @@ func entries(n int) string {
 	return fmt.Sprintf("%d entries", n)
 }
 
-// findings are the differences as a pull request shows them.
+// findings returns the differences as a pull request shows them.
 func findings(s *replayed.Summary) []recorded.Finding {
 	var all []recorded.Finding
 	for i := range s.Differences {
 		g := &s.Differences[i]
 		level := "warning"
-		if g.Effect == verify.Loosened {
+		if g.Effect == conform.Loosened {
 			level = "error"
 		}
 		d := &g.Runs[0]
@@ -182,16 +183,16 @@ func findings(s *replayed.Summary) []recorded.Finding {
 	return all
 }
 
-// cases are the runs, one each: what --fail-on names is a failure, and an error what cannot be
-// decided.
-func (c *Command) cases(class string, all []verify.Replayed) []recorded.Case {
+// cases returns the runs, one each: a class that --fail-on names is a failure, and an
+// undecided run an error.
+func (c *Command) cases(class string, all []conform.Replayed) []recorded.Case {
 	cases := make([]recorded.Case, 0, len(all))
 	for i := range all {
 		r := &all[i]
 		one := recorded.Case{Name: r.RunID, Class: class, Verdict: verify.Proved}
 		switch d := r.First; {
 		case c.FailOn == "none":
-		case d != nil && (c.FailOn == "any" || d.Effect == verify.Loosened):
+		case d != nil && (c.FailOn == "any" || d.Effect == conform.Loosened):
 			one.Verdict, one.Message = verify.Refuted, fmt.Sprintf("%s: %s", d.Effect, d.Cause)
 			one.Text = fmt.Sprintf("%s %d: %s; %s beyond it not known", d.Entry, d.Number, d.What, entries(d.Beyond))
 		case replayed.Undecided(r) > 0:
@@ -202,7 +203,7 @@ func (c *Command) cases(class string, all []verify.Replayed) []recorded.Case {
 	return cases
 }
 
-// open are the lines about what was not decided.
+// open returns the lines about undecided entries.
 func open(counts map[string]int) []string {
 	var lines []string
 	for _, why := range slices.Sorted(maps.Keys(counts)) {

@@ -29,13 +29,13 @@ type Command struct {
 	RunID  string   `name:"run" help:"Id of the run, or its beginning; @last for the newest. By default as the log has it." placeholder:"RUN"`
 	Tool   string   `help:"Name of the tool. By default as the log has it." placeholder:"NAME"`
 	Failed bool     `help:"The tool failed; it succeeded by default."`
-	Cost   string   `name:"cost-usd" help:"What the call cost." placeholder:"USD"`
+	Cost   string   `name:"cost-usd" help:"The cost of the call." placeholder:"USD"`
 	Bytes  int64    `name:"result-bytes" help:"Size of the result, in bytes. That of --result by default." placeholder:"N"`
-	Result string   `help:"What the tool returned; @FILE reads a file. Kept only where the workflow captures output." placeholder:"TEXT"`
+	Result string   `help:"The result of the tool; @FILE reads a file. Kept only where the workflow captures output." placeholder:"TEXT"`
 	Files  []string `name:"file" help:"File that the call changed and its input does not name; may be repeated." placeholder:"FILE"`
 }
 
-// Run prints what follows from the result.
+// Run prints the consequences of the result.
 func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	output, err := input.Text(c.Result, io)
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	return c.Print(io.Out, view, view.table)
 }
 
-// reportView is the JSON of what follows from a result.
+// reportView is the JSON of the consequences of a result.
 type reportView struct {
 	CallID    string                `json:"call_id"`
 	Run       jsonview.Run          `json:"run"`
@@ -97,7 +97,7 @@ var errFound = errors.New("found")
 // searched is how many of the newest calls are searched for the one that is reported.
 const searched = 10_000
 
-// resolve finds what the flags leave out in the log.
+// resolve finds omitted flags in the log.
 func (c *Command) resolve(ctx context.Context, conn grpc.ClientConnInterface) (err error) {
 	if c.RunID, err = client.RunID(ctx, conn, c.RunID); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 type historyCommand struct {
 	One
-	After int64 `help:"Only what came after this version of the run." placeholder:"N"`
+	After int64 `help:"Only changes after this version of the run." placeholder:"N"`
 }
 
 func (c *historyCommand) Run(ctx context.Context, io console.Streams) error {
@@ -29,7 +29,7 @@ func (c *historyCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.Print(io.Out, views, func(w *show.Sheet) { PrintHistory(w, views) })
 }
 
-// HistoryAfter is all that came after a version of a run, oldest first.
+// HistoryAfter returns all that came after a version of a run, oldest first.
 func HistoryAfter(
 	ctx context.Context, runs enginev1.RunServiceClient, runID string, after int64,
 ) ([]*enginev1.HistoryEntry, error) {
@@ -61,7 +61,7 @@ func PrintHistory(w *show.Sheet, views []jsonview.HistoryEntry) {
 	}
 }
 
-// details is what a line of history says in addition to its columns.
+// details returns the text of a line of history in addition to its columns.
 func details(h *jsonview.HistoryEntry) string {
 	var all []string
 	add := func(format string, value string) {
@@ -78,7 +78,7 @@ func details(h *jsonview.HistoryEntry) string {
 		all = append(all, "warning")
 	}
 	add("branch %s", h.Branch)
-	if h.Branch != "" { // of the run itself, run get tells it
+	if h.Branch != "" { // of the run itself, run get shows it
 		add("given to session %s", h.SessionID)
 	}
 	if !strings.Contains(h.Reason, h.ApprovalID) {

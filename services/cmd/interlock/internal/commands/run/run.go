@@ -36,13 +36,6 @@ type OnceFlags struct {
 	IdempotencyKey  string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY" xor:"once"`
 }
 
-// call does something with runs. Unlike Ask it takes a refusal for a failure.
-func call(ctx context.Context, io console.Streams, c *client.Connection, do func(enginev1.RunServiceClient) error) error {
-	return c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error {
-		return do(enginev1.NewRunServiceClient(conn))
-	})
-}
-
 // Resolve finds the run that is meant.
 func (c *One) Resolve(ctx context.Context, conn grpc.ClientConnInterface) (err error) {
 	c.RunID, err = client.RunID(ctx, conn, c.RunID)
@@ -93,8 +86,8 @@ func (c *startCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	return call(ctx, io, &c.Connection, func(runs enginev1.RunServiceClient) error {
-		resp, err := runs.StartRun(ctx, &enginev1.StartRunRequest{
+	return c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error {
+		resp, err := enginev1.NewRunServiceClient(c.Vouched(conn)).StartRun(ctx, &enginev1.StartRunRequest{
 			Workflow: c.Workflow, WorkflowVersion: c.Version, SessionId: c.Session, Context: context,
 			Workspace: workspace, IdempotencyKey: c.IdempotencyKey, Resume: c.Resume,
 		})

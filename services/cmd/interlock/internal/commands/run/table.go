@@ -13,8 +13,12 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// toolsText says which tools a run allows, by its status before its state (S2.9, S6.2).
+// toolsText describes which tools a run allows: by the run that its session drives instead, by its status,
+// and by its state (S2.9, S6.2).
 func toolsText(r *jsonview.Run) string {
+	if r.SupersededBy != "" {
+		return "only Interlock's own: its session drives run " + r.SupersededBy
+	}
 	lax := r.Enforcement == string(workflow.WhileRunning)
 	switch r.Status {
 	case "RUNNING", "AWAITING_APPROVAL":
@@ -63,7 +67,7 @@ func printRun(p show.Printer, out io.Writer, run *enginev1.Run) error {
 		for _, e := range view.Evidence {
 			text := e.Name + ": " + e.Missing
 			if e.Held {
-				text = e.Name + ": held since " + t.W.Time(*e.Since)
+				text = e.Name + ": held since " + t.W.Time(*e.Since) + onTree(e.Tree)
 			}
 			t.Row("evidence", text)
 		}
@@ -75,11 +79,20 @@ func printRun(p show.Printer, out io.Writer, run *enginev1.Run) error {
 	})
 }
 
+// onTree names the files that evidence is bound to, shortened.
+func onTree(digest string) string {
+	const shown = 12
+	digest = digest[strings.LastIndexByte(digest, ':')+1:]
+	if digest == "" {
+		return ""
+	}
+	return ", on tree " + digest[:min(shown, len(digest))]
+}
+
 // runRows writes the rows of a run.
 type runRows struct{ show.Rows }
 
-// standing tells of the run's branches and of what it is interrupted by or waits
-// for.
+// standing describes the run's branches, its interrupts and its waits.
 func (t runRows) standing(view *jsonview.Run) {
 	if view.Branch != "" {
 		over := ""
@@ -99,12 +112,15 @@ func (t runRows) standing(view *jsonview.Run) {
 	t.Row("invoked by", view.ParentRunID)
 }
 
-// approval tells of the transition that waits for humans, or of the outcome of
-// the last one that did.
+// approval reports the transition that waits for humans, or of the outcome of the
+// last one that did.
 func (t runRows) approval(view *jsonview.Run) {
 	if a := view.PendingApproval; a != nil {
 		t.Row("approval", a.ApprovalID+" for "+a.Event+" -> "+a.To+", asked by "+a.AskedBy+" at "+t.W.Time(a.Since))
 		t.Row("asked", a.Message)
+		if view.Status == "HELD" {
+			t.Row("decided", "what people decide is carried out when the run continues; `interlock approval get "+a.ApprovalID+"` shows whether they have")
+		}
 	}
 	if a := view.LastApproval; a != nil {
 		text := a.ApprovalID + " for " + a.Event + " -> " + a.To + " is " + a.Outcome
@@ -147,7 +163,7 @@ func (t runRows) fork(f *jsonview.Fork, indent string) {
 	}
 }
 
-// limits tells what the state limits, and how much of it is used.
+// limits describes the limits of the state, and how much of them is used.
 func (t runRows) limits(view *jsonview.Run) {
 	t.Row("tool calls", used(view.Iterations, view.MaxIterations)+" in this state")
 	if view.MaxFilesPerState > 0 {
@@ -172,7 +188,7 @@ func used(n, limit int64) string {
 	return fmt.Sprintf("%d of %d", n, limit)
 }
 
-// restrictedText is a list; nil is no restriction.
+// restrictedText returns a list; nil is no restriction.
 func restrictedText(list *[]string) string {
 	switch {
 	case list == nil:
@@ -191,7 +207,7 @@ func guardsText(guards []string) string {
 	return " (guard " + strings.Join(guards, ", ") + ")"
 }
 
-// whereabouts is a run's state in a line: in a fork, that of each branch too.
+// whereabouts returns a run's state in a line: in a fork, that of each branch too.
 func whereabouts(view *jsonview.Run) string {
 	text := view.State
 	if view.Branch != "" {
@@ -224,7 +240,7 @@ func branchStates(f *jsonview.Fork, outer string) []string {
 	return all
 }
 
-// heldText says what a run is held for.
+// heldText describes the hold of a run.
 func heldText(h *jsonview.Hold) string {
 	if h.Cause == "session_end" {
 		return "its session has ended"

@@ -111,6 +111,10 @@ func TestToolsText(t *testing.T) {
 			if got := toolsText(&r); got != want {
 				t.Errorf("%s, %s: %q, want %q", c.status, enforcement, got, want)
 			}
+			r.SupersededBy = "run_2" // and judges nothing
+			if got := toolsText(&r); got != none+": its session drives run run_2" {
+				t.Errorf("%s, %s, superseded: %q", c.status, enforcement, got)
+			}
 		}
 	}
 }

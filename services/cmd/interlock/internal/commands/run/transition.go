@@ -21,7 +21,7 @@ type transitionCommand struct {
 	Event string `arg:"" help:"The event."`
 	Input string `help:"JSON object that merges into the context; @FILE reads a file." placeholder:"JSON"`
 	OnceFlags
-	DryRun bool `help:"Decide only: print the run as it would be. The run stays as it is, and nobody is asked." xor:"once"`
+	DryRun bool `help:"Decide only: print the run as it would be. The run stays as it is, and no approval is requested." xor:"once"`
 }
 
 func (c *transitionCommand) Run(ctx context.Context, io console.Streams) error {
@@ -56,7 +56,7 @@ type transitionView struct {
 	DryRun     bool                `json:"dry_run,omitempty"`
 }
 
-// move asks for a transition and prints its outcome, and returns what Outcome does of it.
+// move asks for a transition and prints its outcome, and returns the error of Outcome.
 func (c *One) move(
 	ctx context.Context, io console.Streams, do func(enginev1.RunServiceClient) (transitionView, error),
 ) error {
@@ -70,8 +70,8 @@ func (c *One) move(
 	})
 }
 
-// Outcome is nil for what was done, console.ErrWaits for what humans decide first, and
-// console.ErrNo for what was rejected.
+// Outcome returns nil for a transition that was made, console.ErrWaits for one that waits
+// for humans, and console.ErrNo for one that was rejected.
 func Outcome(accepted bool, approvalID string) error {
 	switch {
 	case !accepted:

@@ -7,5 +7,5 @@ type Command struct {
 	List     listCommand     `cmd:"" help:"List schemas."`
 	Get      getCommand      `cmd:"" help:"Show a schema."`
 	Versions versionsCommand `cmd:"" help:"List the versions of a schema."`
-	Writers  writersCommand  `cmd:"" help:"Show who may write what, by a schema."`
+	Writers  writersCommand  `cmd:"" help:"Show the permitted writers of values, by a schema."`
 }

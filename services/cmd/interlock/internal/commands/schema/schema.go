@@ -19,7 +19,7 @@ type registerCommand struct {
 	show.Printer
 	Name           string `arg:"" help:"Name of the schema."`
 	File           string `arg:"" help:"The JSON Schema, in JSON or YAML by its name." placeholder:"FILE"`
-	Description    string `help:"What it is for." placeholder:"TEXT"`
+	Description    string `help:"Its purpose." placeholder:"TEXT"`
 	IdempotencyKey string `help:"Makes a repeat of this command answer the first version." placeholder:"KEY"`
 }
 

@@ -30,10 +30,10 @@ type oneSession struct {
 	Name string `arg:"" name:"session" help:"The session, by name, id or the beginning of one; @last for the newest."`
 }
 
-// ask is Ask that knows which session is meant.
+// ask does the work of Ask for a session, and knows which session is meant.
 func (c *oneSession) ask(ctx context.Context, io console.Streams, do func(grpc.ClientConnInterface) error) error {
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) (err error) {
-		if c.Name, err = client.SessionID(ctx, conn, c.Name, c.As); err != nil {
+		if c.Name, err = client.SessionID(ctx, conn, c.Name, c.AsSession); err != nil {
 			return err
 		}
 		return do(conn)
@@ -98,8 +98,8 @@ func sessionRows(w *show.Sheet, s *jsonview.Session) {
 	t.Row("version", fmt.Sprint(s.Version))
 }
 
-// statusText is the status of a session, told apart from one that may be resumed
-// when nothing of it is outstanding.
+// statusText returns the status of a session, distinguished from one that may be resumed
+// when it has no outstanding work.
 func statusText(s *jsonview.Session) string {
 	if s.Ended {
 		return "ended"
@@ -107,7 +107,7 @@ func statusText(s *jsonview.Session) string {
 	return s.Status
 }
 
-// reportText is how far a session has got with its report.
+// reportText returns how far a session has got with its report.
 func reportText(s *jsonview.Session) string {
 	switch {
 	case s.StateUpdateStatus == nil:
@@ -138,7 +138,7 @@ type createCommand struct {
 	Name              string            `arg:"" help:"Name of the session, which no other has."`
 	ID                string            `name:"id" help:"Its id; minted by default." placeholder:"ID"`
 	Parent            string            `xor:"parent" help:"Its parent, by id or name, whose state it shares; by default the session in INTERLOCK_SESSION, if any." placeholder:"NAME"`
-	Root              bool              `xor:"parent" help:"It has no parent, whatever INTERLOCK_SESSION says."`
+	Root              bool              `xor:"parent" help:"It has no parent, regardless of INTERLOCK_SESSION."`
 	SkipStateUpdate   bool              `help:"It need not update the state before it is done."`
 	NoCallback        bool              `help:"Its parent is not called back: it looks for the result itself."`
 	AcceptEarlyUpdate bool              `help:"An update before its first stop counts as its report."`
@@ -169,7 +169,7 @@ func (c *createCommand) Run(ctx context.Context, io console.Streams) error {
 	}
 	req := &statev1.CreateSessionRequest{
 		SessionId: c.ID, Name: c.Name, Parent: c.Parent, AcceptEarlyUpdate: c.AcceptEarlyUpdate, NoCallback: c.NoCallback, Labels: c.Labels,
-		StateRef: c.StateRef, Agent: c.Agent, Subject: c.Subject, Prompt: prompt, Session: c.As,
+		StateRef: c.StateRef, Agent: c.Agent, Subject: c.Subject, Prompt: prompt, Session: c.AsSession,
 	}
 	if c.SkipStateUpdate {
 		req.StateUpdate = statev1.StateUpdate_STATE_UPDATE_SKIP
@@ -187,7 +187,7 @@ func (c *createCommand) Run(ctx context.Context, io console.Streams) error {
 	})
 }
 
-// setUp makes a session what its agent says (S15.10).
+// setUp sets a session up as its agent demands (S15.10).
 func setUp(ctx context.Context, conn grpc.ClientConnInterface, session *statev1.Session) error {
 	if session.GetAgent() == "" {
 		return nil
@@ -204,7 +204,7 @@ type getCommand struct{ oneSession }
 func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewSessionServiceClient(conn).GetSession(ctx, &statev1.GetSessionRequest{
-			SessionId: c.Name, Session: c.As,
+			SessionId: c.Name, Session: c.AsSession,
 		})
 		if err != nil {
 			return err
@@ -232,13 +232,13 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		before, err := c.Term(ctx, conn, func(ctx context.Context, conn grpc.ClientConnInterface, given string) (string, error) {
-			return client.SessionID(ctx, conn, given, c.As)
+			return client.SessionID(ctx, conn, given, c.AsSession)
 		})
 		if err != nil {
 			return err
 		}
 		all, err := listSessions(ctx, conn, c.Limit, &statev1.ListSessionsRequest{
-			Session: c.As,
+			Session: c.AsSession,
 			Filter: listing.Filter(
 				listing.Term{Key: "root", Value: c.Root}, listing.Term{Key: "parent", Value: c.Parent},
 				listing.Term{Key: "status", Value: protomap.Word(statev1.SessionStatus(status), "SESSION_STATUS_")}, before,
@@ -272,7 +272,7 @@ func listSessions(
 
 type stopCommand struct {
 	oneSession
-	End            bool   `help:"End the session, whatever is outstanding."`
+	End            bool   `help:"End the session, with all outstanding work."`
 	Error          string `help:"Why the agent failed." placeholder:"TEXT"`
 	Result         string `help:"Result of the agent's work: any JSON, at most 64 KiB; @FILE reads a file, - standard input." placeholder:"JSON|@FILE"`
 	IdempotencyKey string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
@@ -288,7 +288,7 @@ func (c *stopCommand) Run(ctx context.Context, io console.Streams) error {
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewSessionServiceClient(conn).StopSession(ctx, &statev1.StopSessionRequest{
-			SessionId: c.Name, Session: c.As, End: c.End, Error: c.Error, IdempotencyKey: c.IdempotencyKey, Result: result,
+			SessionId: c.Name, Session: c.AsSession, End: c.End, Error: c.Error, IdempotencyKey: c.IdempotencyKey, Result: result,
 		})
 		if err != nil {
 			return err
@@ -302,7 +302,7 @@ type resultCommand struct{ oneSession }
 func (c *resultCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewSessionServiceClient(conn).GetSessionResult(ctx, &statev1.GetSessionResultRequest{
-			SessionId: c.Name, Session: c.As,
+			SessionId: c.Name, Session: c.AsSession,
 		})
 		if err != nil {
 			return err
@@ -325,7 +325,7 @@ func (c *resumeCommand) Run(ctx context.Context, io console.Streams) error {
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewSessionServiceClient(conn).ResumeSession(ctx, &statev1.ResumeSessionRequest{
-			SessionId: c.Name, Session: c.As, Prompt: prompt, IdempotencyKey: c.IdempotencyKey,
+			SessionId: c.Name, Session: c.AsSession, Prompt: prompt, IdempotencyKey: c.IdempotencyKey,
 		})
 		if err != nil {
 			return err
@@ -358,7 +358,7 @@ func (c *deleteCommand) Run(ctx context.Context, io console.Streams) error {
 	})
 }
 
-// grantFlags say who may read what.
+// grantFlags name readers and states.
 type grantFlags struct {
 	client.Connection
 	show.Printer

@@ -22,13 +22,13 @@ type treeCommand struct{ oneSession }
 func (c *treeCommand) Run(ctx context.Context, streams console.Streams) error {
 	return c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
 		top, err := statev1.NewSessionServiceClient(conn).GetSession(ctx, &statev1.GetSessionRequest{
-			SessionId: c.Name, Session: c.As,
+			SessionId: c.Name, Session: c.AsSession,
 		})
 		if err != nil {
 			return err
 		}
 		all, err := listSessions(ctx, conn, client.NoLimit, &statev1.ListSessionsRequest{
-			Session: c.As, Filter: listing.Filter(listing.Term{Key: "root", Value: top.GetSession().GetRootSessionId()}),
+			Session: c.AsSession, Filter: listing.Filter(listing.Term{Key: "root", Value: top.GetSession().GetRootSessionId()}),
 		})
 		if err != nil {
 			return err
@@ -59,14 +59,14 @@ func treeOf(top jsonview.Session, all []jsonview.Session) *node {
 	root := &node{Session: top}
 	for next := []*node{root}; len(next) > 0; next = next[1:] {
 		next[0].Children = below[next[0].SessionID]
-		delete(below, next[0].SessionID) // whatever a server answers, this ends
+		delete(below, next[0].SessionID) // this ends with any answer of a server
 		next = append(next, next[0].Children...)
 	}
 	return root
 }
 
-// draw writes a session on a line and those below it under that: branch is what
-// stands before its name, and margin what does before theirs.
+// draw writes a session on a line and those below it under that: branch is the prefix of
+// its name, and margin that of theirs.
 func (n *node) draw(w io.Writer, branch, margin string) {
 	fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\n",
 		branch, show.Text(n.SessionName), statusText(&n.Session), reportText(&n.Session), show.Text(n.waitsFor()))
@@ -79,7 +79,7 @@ func (n *node) draw(w io.Writer, branch, margin string) {
 	}
 }
 
-// waitsFor is what is outstanding of a session.
+// waitsFor returns the outstanding work of a session.
 func (n *node) waitsFor() string {
 	var all []string
 	if n.TaskID != "" {

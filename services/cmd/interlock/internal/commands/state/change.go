@@ -27,7 +27,7 @@ func (c *oneState) update(
 	req.ExpectedVersion, req.FencingToken, req.IdempotencyKey = w.ExpectedVersion, w.FencingToken, w.IdempotencyKey
 	req.WithData = !c.ForPeople()
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		req.StateId, req.Session = c.StateID, c.As
+		req.StateId, req.Session = c.StateID, c.AsSession
 		resp, err := statev1.NewStateServiceClient(conn).UpdateState(ctx, req)
 		if err != nil {
 			return err
@@ -36,7 +36,7 @@ func (c *oneState) update(
 	})
 }
 
-// printChanged tells of a change that was made.
+// printChanged reports a change that was made.
 func printChanged(p show.Printer, io console.Streams, verb string, state *statev1.State) error {
 	view := jsonview.StateOf(state)
 	return p.Print(io.Out, view, func(w *show.Sheet) {
@@ -107,7 +107,7 @@ func (c *migrateCommand) Run(ctx context.Context, io console.Streams) error {
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewStateServiceClient(conn).MigrateState(ctx, &statev1.MigrateStateRequest{
-			StateId: c.StateID, Session: c.As, SchemaVersion: c.SchemaVersion, Patch: patch,
+			StateId: c.StateID, Session: c.AsSession, SchemaVersion: c.SchemaVersion, Patch: patch,
 			ExpectedVersion: c.ExpectedVersion, FencingToken: c.FencingToken, IdempotencyKey: c.IdempotencyKey,
 		})
 		if err != nil {

@@ -11,7 +11,7 @@ type Command struct {
 	Migrate migrateCommand `cmd:"" help:"Move a state to a newer version of its schema."`
 	Delete  deleteCommand  `cmd:"" help:"Delete a state, with its history."`
 	History historyCommand `cmd:"" help:"Show every change of a state."`
-	Diff    diffCommand    `cmd:"" help:"Show what differs between two versions of a state."`
+	Diff    diffCommand    `cmd:"" help:"Show the differences between two versions of a state."`
 	Watch   watchCommand   `cmd:"" help:"Show every change of a state, until it is deleted."`
 	Lock    lockCommand    `cmd:"" help:"Lock a state: only writes with the fencing token are accepted."`
 	Renew   renewCommand   `cmd:"" help:"Renew the lock on a state."`

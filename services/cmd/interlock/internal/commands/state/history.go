@@ -16,7 +16,7 @@ import (
 
 type historyCommand struct {
 	oneState
-	After   int64 `help:"Only what came after this version." placeholder:"N"`
+	After   int64 `help:"Only changes after this version." placeholder:"N"`
 	Patches bool  `help:"Show the JSON Patch of each change in the table too."`
 }
 
@@ -24,7 +24,7 @@ func (c *historyCommand) Run(ctx context.Context, streams console.Streams) error
 	all := []jsonview.StateVersion{}
 	err := c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
 		states := statev1.NewStateServiceClient(conn)
-		next := &statev1.GetStateHistoryRequest{StateId: c.StateID, Session: c.As, AfterVersion: c.After, PageSize: 1000}
+		next := &statev1.GetStateHistoryRequest{StateId: c.StateID, Session: c.AsSession, AfterVersion: c.After, PageSize: 1000}
 		for more := true; more; more = next.AfterVersion > 0 {
 			page, err := states.GetStateHistory(ctx, next)
 			if err != nil {
@@ -62,7 +62,7 @@ type diffCommand struct {
 	To   int64 `arg:"" name:"to" optional:"" help:"Another version; the latest by default."`
 }
 
-// diffView is the JSON of what differs: a JSON Patch that makes one version of the
+// diffView is the JSON of the differences: a JSON Patch that makes one version of the
 // other.
 type diffView struct {
 	StateID string         `json:"state_id"`
@@ -87,11 +87,11 @@ func (c *diffCommand) Run(ctx context.Context, streams console.Streams) error {
 	})
 }
 
-// at is the document at a version.
+// at returns the document at a version.
 func (c *diffCommand) at(
 	ctx context.Context, states statev1.StateServiceClient, version int64,
 ) (document.Value, int64, error) {
-	resp, err := states.GetState(ctx, &statev1.GetStateRequest{StateId: c.StateID, Session: c.As, Version: version})
+	resp, err := states.GetState(ctx, &statev1.GetStateRequest{StateId: c.StateID, Session: c.AsSession, Version: version})
 	if err != nil {
 		return document.Value{}, 0, err
 	}

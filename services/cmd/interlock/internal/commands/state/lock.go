@@ -49,7 +49,7 @@ type leaseView struct {
 
 // lease takes the lock, or renews the one that the token is of.
 func (c *oneState) lease(ctx context.Context, io console.Streams, verb string, flags leaseFlags, token int64) error {
-	holder := cmp.Or(flags.Holder, c.As)
+	holder := cmp.Or(flags.Holder, c.AsSession)
 	if holder == "" {
 		host, err := os.Hostname()
 		if err != nil {
@@ -59,7 +59,7 @@ func (c *oneState) lease(ctx context.Context, io console.Streams, verb string, f
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewStateServiceClient(conn).LockState(ctx, &statev1.LockStateRequest{
-			StateId: c.StateID, Session: c.As, Holder: holder, Ttl: durationpb.New(flags.TTL), FencingToken: token,
+			StateId: c.StateID, Session: c.AsSession, Holder: holder, Ttl: durationpb.New(flags.TTL), FencingToken: token,
 		})
 		if err != nil {
 			return err
@@ -80,7 +80,7 @@ type unlockCommand struct {
 func (c *unlockCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		_, err := statev1.NewStateServiceClient(conn).UnlockState(ctx, &statev1.UnlockStateRequest{
-			StateId: c.StateID, Session: c.As, FencingToken: c.FencingToken,
+			StateId: c.StateID, Session: c.AsSession, FencingToken: c.FencingToken,
 		})
 		if err != nil {
 			return err

@@ -24,10 +24,10 @@ type oneState struct {
 	StateID string `arg:"" name:"state" help:"Id of the state, or its beginning; @last for the newest."`
 }
 
-// ask is Ask that knows which state is meant.
+// ask does the work of Ask for a state, and knows which state is meant.
 func (c *oneState) ask(ctx context.Context, io console.Streams, do func(grpc.ClientConnInterface) error) error {
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) (err error) {
-		if c.StateID, err = client.StateID(ctx, conn, c.StateID, c.As); err != nil {
+		if c.StateID, err = client.StateID(ctx, conn, c.StateID, c.AsSession); err != nil {
 			return err
 		}
 		return do(conn)
@@ -90,7 +90,7 @@ func (c *createCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewStateServiceClient(conn).CreateState(ctx, &statev1.CreateStateRequest{
 			SchemaName: c.Schema, SchemaVersion: c.SchemaVersion, Data: data, IdempotencyKey: c.IdempotencyKey,
-			Session: cmp.Or(c.Session, c.As), ExistingSession: c.Session == "" && c.As != "",
+			Session: cmp.Or(c.Session, c.AsSession), ExistingSession: c.Session == "" && c.AsSession != "",
 		})
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		if c.Session != "" {
 			session, err := statev1.NewSessionServiceClient(conn).GetSession(ctx, &statev1.GetSessionRequest{
-				SessionId: c.Session, Session: c.As,
+				SessionId: c.Session, Session: c.AsSession,
 			})
 			if err != nil {
 				return err
@@ -127,11 +127,11 @@ func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 			}
 		}
 		var err error
-		if c.StateID, err = client.StateID(ctx, conn, c.StateID, c.As); err != nil {
+		if c.StateID, err = client.StateID(ctx, conn, c.StateID, c.AsSession); err != nil {
 			return err
 		}
 		resp, err := statev1.NewStateServiceClient(conn).GetState(ctx, &statev1.GetStateRequest{
-			StateId: c.StateID, Session: c.As, Pointers: c.Pointers, Version: c.Version,
+			StateId: c.StateID, Session: c.AsSession, Pointers: c.Pointers, Version: c.Version,
 		})
 		switch {
 		case err != nil:
@@ -181,7 +181,7 @@ type listCommand struct {
 func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		before, err := c.Term(ctx, conn, func(ctx context.Context, conn grpc.ClientConnInterface, given string) (string, error) {
-			return client.StateID(ctx, conn, given, c.As)
+			return client.StateID(ctx, conn, given, c.AsSession)
 		})
 		if err != nil {
 			return err
@@ -190,7 +190,7 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		all, err := client.Collect(c.Limit, jsonview.StateOf,
 			func(token string, size int32) ([]*statev1.State, string, error) {
 				page, err := states.ListStates(ctx, &statev1.ListStatesRequest{
-					Session: c.As, PageSize: size, PageToken: token,
+					Session: c.AsSession, PageSize: size, PageToken: token,
 					Filter: listing.Filter(
 						listing.Term{Key: "root_session", Value: c.Root}, listing.Term{Key: "schema", Value: c.Schema}, before,
 					),
@@ -216,7 +216,7 @@ type deleteCommand struct {
 func (c *deleteCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		_, err := statev1.NewStateServiceClient(conn).DeleteState(ctx, &statev1.DeleteStateRequest{
-			StateId: c.StateID, Session: c.As, Force: c.Force, ExpectedVersion: c.ExpectedVersion,
+			StateId: c.StateID, Session: c.AsSession, Force: c.Force, ExpectedVersion: c.ExpectedVersion,
 		})
 		if err != nil {
 			return err

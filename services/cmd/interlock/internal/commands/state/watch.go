@@ -17,14 +17,14 @@ import (
 
 type watchCommand struct {
 	oneState
-	After   int64 `help:"Begin with what came after this version; by default with what is to come." default:"-1" placeholder:"N"`
+	After   int64 `help:"Begin with changes after this version; by default with future ones." default:"-1" placeholder:"N"`
 	Patches bool  `help:"Show the JSON Patch of each change too."`
 }
 
 func (c *watchCommand) Run(ctx context.Context, streams console.Streams) error {
 	return c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
 		stream, err := statev1.NewStateServiceClient(conn).WatchState(ctx, &statev1.WatchStateRequest{
-			StateId: c.StateID, Session: c.As, AfterVersion: c.After,
+			StateId: c.StateID, Session: c.AsSession, AfterVersion: c.After,
 		})
 		for err == nil {
 			var resp *statev1.WatchStateResponse

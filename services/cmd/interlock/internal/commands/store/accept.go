@@ -14,7 +14,7 @@ import (
 
 // Command is the family of commands on the store.
 type Command struct {
-	AcceptRollback acceptCommand `cmd:"" help:"Use a store that has gone back in time: what it has lost stays lost."`
+	AcceptRollback acceptCommand `cmd:"" help:"Accept a rolled-back store. Lost data is not recovered."`
 }
 
 type acceptCommand struct {

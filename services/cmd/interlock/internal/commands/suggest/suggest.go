@@ -16,6 +16,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/verify"
+	"github.com/interlock-run/interlock/pkg/verify/conform"
+	"github.com/interlock-run/interlock/pkg/verify/suggest"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	loaded "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/verify"
@@ -37,15 +39,15 @@ type Command struct {
 	Session         string   `help:"Only runs that this session drives." placeholder:"ID"`
 	MinRuns         int      `help:"How many runs must have been in a state before anything is proposed for it." default:"5" placeholder:"N"`
 	DropTransitions bool     `help:"Remove transitions that were never taken, too."`
-	Properties      string   `help:"A file of more properties that must stay proved; those of the workflow, and what is next to NAME.json as NAME.properties.yaml, must anyway." placeholder:"FILE"`
+	Properties      string   `help:"A file of more properties that must stay proved; those of the workflow, and of NAME.properties.yaml next to NAME.json, must anyway." placeholder:"FILE"`
 	Policy          []string `help:"A policy that judges the calls of the workflow when properties are checked; may be repeated." placeholder:"FILE" sep:"none"`
-	PolicyOut       string   `help:"Write a policy there that allows agents what they called in these runs, as often, and denies the rest." placeholder:"FILE"`
-	MaxStates       int      `help:"The most that is explored to prove that nothing new is allowed, and for each property." default:"20000" placeholder:"N"`
+	PolicyOut       string   `help:"Write a policy there that allows agents their calls in these runs, as often, and denies the rest." placeholder:"FILE"`
+	MaxStates       int      `help:"The most states that are explored to prove that there are no new rights, and for each property." default:"20000" placeholder:"N"`
 	Out             string   `short:"f" help:"Write the suggestion there." placeholder:"FILE"`
 	Format          string   `help:"Output: text or json." enum:"text,json" default:"text"`
 }
 
-// view is what programs get.
+// view is the output for programs.
 type view struct {
 	Workflow   string     `json:"workflow"`
 	Runs       int        `json:"runs"`
@@ -104,7 +106,7 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 			return console.Misusedf("run %s is one of workflow %q, and not of %q", t.RunID, other, old.Name())
 		}
 	}
-	out, err := verify.Suggest(source, 1, traces, verify.SuggestOptions{MinRuns: c.MinRuns, DropTransitions: c.DropTransitions, MaxStates: c.MaxStates})
+	out, err := suggest.Definition(source, 1, traces, suggest.Options{MinRuns: c.MinRuns, DropTransitions: c.DropTransitions, MaxStates: c.MaxStates})
 	if err != nil {
 		return err
 	}
@@ -135,11 +137,11 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 }
 
 // writePolicy writes the policy that the runs need.
-func (c *Command) writePolicy(m *workflow.Machine, runs []*verify.Trace, v *view) error {
+func (c *Command) writePolicy(m *workflow.Machine, runs []*conform.Trace, v *view) error {
 	if c.PolicyOut == "" {
 		return nil
 	}
-	policy, used, err := verify.PolicyOf(m, string(auth.Agent), runs)
+	policy, used, err := suggest.Policy(m, string(auth.Agent), runs)
 	if err != nil {
 		return err
 	}
@@ -164,8 +166,8 @@ func indented(v document.Value) (string, error) {
 	return string(text) + "\n", nil
 }
 
-// answer is the exit code: 1 when a property is lost, 2 when it is not proved that nothing new is
-// allowed.
+// answer returns the exit code: 1 when a property is lost, 2 when it is not proved that there
+// are no new rights.
 func (c *Command) answer(v *view) error {
 	switch {
 	case len(v.NotKept) > 0:
@@ -178,7 +180,7 @@ func (c *Command) answer(v *view) error {
 }
 
 // load reads the workflow and the runs.
-func (c *Command) load(ctx context.Context, io console.Streams) (text []byte, traces []*verify.Trace, err error) {
+func (c *Command) load(ctx context.Context, io console.Streams) (text []byte, traces []*conform.Trace, err error) {
 	_, missing := os.Stat(c.Workflow)
 	fromFile := missing == nil || c.Workflow == "-"
 	if fromFile {
@@ -232,9 +234,9 @@ func (c *Command) newest(ctx context.Context, conn grpc.ClientConnInterface, nam
 	return ids, err
 }
 
-// notKept are the properties that are proved of the definition and would not be of the
-// suggestion.
-func (c *Command) notKept(io console.Streams, source document.Value, old definition.Compiled, out *verify.Suggestion) ([]string, error) {
+// notKept returns the properties that are proved of the definition and would not be of
+// the suggestion.
+func (c *Command) notKept(io console.Streams, source document.Value, old definition.Compiled, out *suggest.Suggestion) ([]string, error) {
 	more, err := loaded.MoreProperties(c.Workflow, c.Properties, old.Definition(), io)
 	if err != nil {
 		return nil, err
@@ -264,7 +266,7 @@ func (c *Command) notKept(io console.Streams, source document.Value, old definit
 	return lost, nil
 }
 
-func viewOf(name string, out *verify.Suggestion, lost []string) (*view, error) {
+func viewOf(name string, out *suggest.Suggestion, lost []string) (*view, error) {
 	text, err := indented(out.Definition)
 	if err != nil {
 		return nil, err
@@ -313,7 +315,7 @@ func (c *Command) print(io console.Streams, v *view, given int) {
 	}
 }
 
-// printPolicy shows what a policy of the runs allows.
+// printPolicy shows the calls that a policy of the runs allows.
 func (c *Command) printPolicy(say func(string, ...any), v *view) {
 	if c.PolicyOut == "" {
 		return
@@ -329,7 +331,7 @@ func (c *Command) printPolicy(say func(string, ...any), v *view) {
 	say("Next: interlock policy simulate %[1]s --since 24h; interlock policy put %[1]s --shadow", show.Text(c.PolicyOut))
 }
 
-// named are runs for people, not all where there are many.
+// named returns runs for people, not all where there are many.
 func named(runs []string) string {
 	text := show.Text(strings.Join(runs[:min(mostShown, len(runs))], ", "))
 	if len(runs) > mostShown {

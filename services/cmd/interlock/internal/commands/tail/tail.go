@@ -61,7 +61,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 	for n := 0; c.Count == 0 || n < c.Count; n++ {
 		m, err := watcher.Next(ctx)
 		if ctx.Err() != nil {
-			return nil // told to stop
+			return nil // stopped
 		}
 		if err != nil {
 			return fmt.Errorf("tail: %w", err)
@@ -89,7 +89,7 @@ func (c *Command) print(out io.Writer, m bus.Message) error {
 	return err
 }
 
-// tableLine is an event for people.
+// tableLine returns an event for people.
 func tableLine(s show.Style, m bus.Message) string {
 	ev, err := bus.Decode(m.Payload)
 	if err != nil || ev.GetEntity() == "" {
@@ -101,8 +101,8 @@ func tableLine(s show.Style, m bus.Message) string {
 	return s.Event(ev, rpc.DefaultNamespace)
 }
 
-// jsonLine is JSON as programs and people can read it: without the escapes that
-// only HTML wants.
+// jsonLine returns JSON as programs and people can read it: without the escapes that only
+// HTML wants.
 func jsonLine(payload []byte) string {
 	line, err := jsontext.AppendFormat(nil, payload)
 	if err != nil {
@@ -111,7 +111,7 @@ func jsonLine(payload []byte) string {
 	return string(line)
 }
 
-// source is NATS as told, or that of the server on this machine.
+// source returns the NATS of the flags, or that of the server on this machine.
 func (c *Command) source() (bus.Endpoint, error) {
 	if c.NATSURL != "" {
 		return c.Endpoint(c.NATSURL)

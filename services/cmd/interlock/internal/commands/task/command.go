@@ -1,4 +1,4 @@
-// Package task shows what runners have to do.
+// Package task shows the tasks of runners.
 package task
 
 // Command is the family of commands on tasks.

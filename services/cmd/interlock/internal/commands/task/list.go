@@ -58,7 +58,8 @@ func taskKindText(t *jsonview.Task) string {
 	return t.Kind
 }
 
-// until is when the lease of a task ends, or a task that waits is due; zero for others.
+// until returns when the lease of a task ends, or a task that waits is due; zero for
+// others.
 func until(t *jsonview.Task) time.Time {
 	switch t.Status {
 	case "leased":

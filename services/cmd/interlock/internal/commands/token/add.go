@@ -9,7 +9,7 @@ import (
 )
 
 type addCommand struct {
-	Role   string `arg:"" help:"agent, operator, approver, observer, runtime for what runs agents and reports their calls, or service for Interlock's own services." enum:"agent,operator,approver,observer,runtime,service"`
+	Role   string `arg:"" help:"agent, operator, approver, observer, runtime for programs that run agents and report their calls, or service for Interlock's own services." enum:"agent,operator,approver,observer,runtime,service"`
 	Name   string `required:"" help:"Name of whom the token is for, as history and approvals show it. A name has one role." placeholder:"NAME"`
 	Tokens string `help:"Tokens file of the services. That in the data folder by default." env:"INTERLOCK_TOKENS" type:"path" placeholder:"FILE"`
 	Data   string `name:"data-dir" help:"Data folder of the server on this machine; by default that of the nearest workspace, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`

@@ -31,7 +31,7 @@ type bootstrapCommand struct {
 }
 
 // Run makes a Secret, or files, with tokens of all roles and a key of session tokens. It
-// leaves what is there as it is, without reading it.
+// leaves existing ones as they are, without reading them.
 func (c *bootstrapCommand) Run(ctx context.Context, streams console.Streams) error {
 	switch {
 	case (c.Secret == "") == (c.Dir == ""):

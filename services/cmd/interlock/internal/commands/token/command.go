@@ -7,5 +7,5 @@ type Command struct {
 	Add       addCommand       `cmd:"" help:"Add a token to a tokens file, and print it."`
 	Bootstrap bootstrapCommand `cmd:"" help:"Make a Secret in Kubernetes, or files, with tokens of all roles, unless they are there."`
 	Mint      mintCommand      `cmd:"" help:"Print a new token for an agent that may act in one session only."`
-	Inspect   inspectCommand   `cmd:"" help:"Show what a session's token says."`
+	Inspect   inspectCommand   `cmd:"" help:"Show the claims of a session's token."`
 }

@@ -27,7 +27,7 @@ type mintCommand struct {
 
 // Run signs a token without asking any server.
 func (c *mintCommand) Run(streams console.Streams) error {
-	// Agents of one name would share what is told apart by name.
+	// Agents of one name would share objects that are distinguished by name.
 	c.Name = cmp.Or(c.Name, c.Session)
 	if !rpc.ValidNamespace(c.Namespace) {
 		return console.Misusedf("--namespace %q: give 1 to 63 lower-case letters, digits and hyphens", c.Namespace)

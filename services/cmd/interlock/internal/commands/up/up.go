@@ -12,22 +12,27 @@ import (
 	"strings"
 	"syscall"
 	"text/tabwriter"
+	"time"
 
+	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/telemetry"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/approval"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/hook"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/pages"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/hookclient"
 	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/cluster"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 	"github.com/interlock-run/interlock/services/internal/datadir"
+	"github.com/interlock-run/interlock/services/internal/jailer"
 	"github.com/interlock-run/interlock/services/policyenforcer"
 	"github.com/interlock-run/interlock/services/statestore"
 )
 
-// Command runs a server until it is told to stop.
+// Command runs a server until it is stopped.
 type Command struct {
 	gateway.Flags
 	daemon.ServeFlags
@@ -81,6 +86,9 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	if err != nil {
 		return err
 	}
+	if has := jailer.Probe(); has.Level < jail.Full {
+		c.Console.Notice = jail.Sentence(has.Level, has.Missing)
+	}
 	running, err := cluster.Start(ctx, cluster.Config{
 		Data: data, HTTP: c.HTTP, GRPC: c.GRPC, NATS: c.NATS, TLS: c.TLS(), Insecure: c.InsecurePlaintext,
 		Auth:  c.AuthFlags,
@@ -103,6 +111,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	if c.Config != "" {
 		go daemon.FollowFile(ctx, log, again)
 	}
+	c.hear(streams, data)
 	c.greet(streams, running, data)
 	select {
 	case <-ctx.Done():
@@ -110,6 +119,27 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 	}
 	fmt.Fprintln(streams.Out, "draining")
 	return running.Close()
+}
+
+// hear takes in observations of jails while no server ran.
+func (c *Command) hear(streams console.Streams, data datadir.Dir) {
+	call := hookclient.Call{Data: string(data)}
+	for {
+		before, err := call.Unheard()
+		if err != nil || before == 0 {
+			return
+		}
+		to, err := call.Connect(time.Now().Add(hookclient.Timeout), hook.OverHTTP)
+		if err == nil {
+			if refused := call.HandIn(to); refused != "" {
+				fmt.Fprintln(streams.Err, refused)
+			}
+		}
+		if after, _ := call.Unheard(); after >= before {
+			fmt.Fprintf(streams.Err, "interlock: what jails have witnessed of %d commands could not be taken in: %v\n", before, err)
+			return
+		}
+	}
 }
 
 // claim makes the data folder known as that of the workspace, and warns of one in the workspace.
@@ -125,7 +155,7 @@ func (c *Command) claim(streams console.Streams, data datadir.Dir) error {
 	return data.Claim(workspace)
 }
 
-// greet says where things are, and how to try them.
+// greet prints where the parts are, and how to try them.
 func (c *Command) greet(streams console.Streams, running *cluster.Cluster, data datadir.Dir) {
 	out, at := streams.Out, running.Endpoints
 	fmt.Fprint(out, "Interlock is up.\n\n")
@@ -137,10 +167,13 @@ func (c *Command) greet(streams console.Streams, running *cluster.Cluster, data 
 	fmt.Fprintf(w, "  data\t%s\n", data)
 	fmt.Fprintf(w, "  tokens\t%s\n", running.TokensFile)
 	w.Flush()
+	if c.Console.Notice != "" {
+		fmt.Fprintf(out, "\n%s `interlock doctor` says more.\n", c.Console.Notice)
+	}
 	fmt.Fprintf(out, tryIt, at.HTTP)
 }
 
-// console is the link to the console. It logs in, so only a person gets it.
+// console returns the link to the console. It logs in, so only a person gets it.
 func (c *Command) console(streams console.Streams, server string, data datadir.Dir) string {
 	if !streams.Attended() {
 		return server + gateway.ConsolePath + "  (`interlock console` prints a link that logs in)"
@@ -155,7 +188,7 @@ func (c *Command) console(streams console.Streams, server string, data datadir.D
 	return cmp.Or(link, server+gateway.ConsolePath)
 }
 
-// elsewhere tells of an address that stands for all of the machine's own.
+// elsewhere reports an address that stands for all of the machine's own.
 func elsewhere(address string) string {
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip.IsUnspecified()) {
@@ -164,7 +197,7 @@ func elsewhere(address string) string {
 	return ""
 }
 
-// withoutPasswords is a list of URLs as it may be shown.
+// withoutPasswords returns a list of URLs as it may be shown.
 func withoutPasswords(urls string) string {
 	all := strings.Split(urls, ",")
 	for i, one := range all {

@@ -18,8 +18,8 @@ import (
 
 // Command is the family of these commands.
 type Command struct {
-	List   listCommand   `cmd:"" help:"List the tools that were seen, and what has changed of them."`
-	Accept acceptCommand `cmd:"" help:"Accept what has changed of a server's tools."`
+	List   listCommand   `cmd:"" help:"List the tools that were seen, and their changes."`
+	Accept acceptCommand `cmd:"" help:"Accept changes of a server's tools."`
 	Forget forgetCommand `cmd:"" help:"Forget a server's tools, or one of them: they are pinned again when they are next seen."`
 }
 
@@ -31,6 +31,7 @@ type tool struct {
 	Changed     string `json:"changed,omitempty"`
 	Description string `json:"description,omitempty"`
 	ReportedBy  string `json:"reported_by,omitempty"`
+	LeftOut     string `json:"left_out,omitempty"`
 }
 
 // print shows tools. A change has its whole digest: who offers a tool could make two changes
@@ -38,17 +39,18 @@ type tool struct {
 func print(printer show.Printer, io console.Streams, all []*policyv1.UpstreamTool) error {
 	rows := make([]tool, len(all))
 	for i, t := range all {
-		rows[i] = tool{t.GetServer(), t.GetTool(), t.GetAccepted(), t.GetChanged(), t.GetDescription(), t.GetReportedBy()}
+		rows[i] = tool{t.GetServer(), t.GetTool(), t.GetAccepted(), t.GetChanged(), t.GetDescription(), t.GetReportedBy(), t.GetLeftOut()}
 	}
-	const columns = "SERVER\tTOOL\tREPORTED BY\tACCEPTED\tCHANGED\tNEW DESCRIPTION"
+	const columns = "SERVER\tTOOL\tREPORTED BY\tACCEPTED\tCHANGED\tNEW DESCRIPTION\tLEFT OUT, AND CANNOT BE USED"
 	return show.Table(printer, io.Out, columns, rows, func(t *tool) []any {
 		return []any{
-			t.Server, t.Tool, cmp.Or(t.ReportedBy, "-"), short(t.Accepted), cmp.Or(t.Changed, "-"), cmp.Or(t.Description, "-"),
+			t.Server, t.Tool, cmp.Or(t.ReportedBy, "-"), cmp.Or(short(t.Accepted), "-"), cmp.Or(t.Changed, "-"), cmp.Or(t.Description, "-"),
+			cmp.Or(t.LeftOut, "-"),
 		}
 	})
 }
 
-// short is enough of a digest to compare by eye.
+// short returns enough of a digest to compare by eye.
 func short(digest string) string { return digest[:min(len(digest), 12)] }
 
 type listCommand struct {
@@ -126,7 +128,7 @@ func (c *forgetCommand) Run(ctx context.Context, io console.Streams) error {
 	})
 }
 
-// confirmed are the changes that a person has seen and wants.
+// confirmed returns the changes that a person has seen and wants.
 func (c *acceptCommand) confirmed(ctx context.Context, io console.Streams, conn grpc.ClientConnInterface) ([]*policyv1.UpstreamTool, error) {
 	changes, err := list(ctx, conn)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
-	"github.com/interlock-run/interlock/pkg/verify"
+
+	"github.com/interlock-run/interlock/pkg/verify/conform"
 	runs "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/run"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
@@ -23,7 +24,7 @@ import (
 // conform checks a recorded run.
 func (c *Command) conform(ctx context.Context, io console.Streams) error {
 	if len(c.Files) > 0 {
-		return console.Misusedf("--run checks a run by what it was decided by: leave the files out")
+		return console.Misusedf("--run checks a run by its own definitions: leave the files out")
 	}
 	r, err := c.recorded(ctx, io)
 	if err != nil {
@@ -42,7 +43,7 @@ func (c *Command) conform(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	out := verify.Conform(trace)
+	out := conform.Conform(trace)
 	if c.Format == "json" {
 		differences := make([]string, 0, len(out.Differences))
 		for _, d := range out.Differences {
@@ -69,7 +70,7 @@ func (c *Command) conform(ctx context.Context, io console.Streams) error {
 	}
 }
 
-func printConformance(io console.Streams, run string, out *verify.Conformance) {
+func printConformance(io console.Streams, run string, out *conform.Conformance) {
 	for _, d := range out.Differences {
 		fmt.Fprintf(io.Out, "%s: %s\n", show.Text(run), show.Text(d.String()))
 	}
@@ -89,7 +90,7 @@ func printConformance(io console.Streams, run string, out *verify.Conformance) {
 	}
 }
 
-// recorded is the run of an exported file, or of a server.
+// recorded returns the run of an exported file, or of a server.
 func (c *Command) recorded(ctx context.Context, io console.Streams) (*recorded.Run, error) {
 	if _, err := os.Stat(c.Run_); err == nil || c.Run_ == "-" {
 		return readRecord(c.Run_, io)
@@ -126,8 +127,8 @@ func Load(ctx context.Context, conn grpc.ClientConnInterface, id string) (*recor
 	}, one.RunID, false)
 }
 
-// FromFile is an exported run as it is replayed.
-func FromFile(file string, io console.Streams) (*verify.Trace, error) {
+// FromFile returns an exported run as it is replayed.
+func FromFile(file string, io console.Streams) (*conform.Trace, error) {
 	r, err := readRecord(file, io)
 	if err != nil {
 		return nil, err
@@ -135,8 +136,8 @@ func FromFile(file string, io console.Streams) (*verify.Trace, error) {
 	return r.Trace()
 }
 
-// FromServer is a run of a server as it is replayed.
-func FromServer(ctx context.Context, conn grpc.ClientConnInterface, id string) (*verify.Trace, error) {
+// FromServer returns a run of a server as it is replayed.
+func FromServer(ctx context.Context, conn grpc.ClientConnInterface, id string) (*conform.Trace, error) {
 	r, err := Load(ctx, conn, id)
 	if err != nil {
 		return nil, err

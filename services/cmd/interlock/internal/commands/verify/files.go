@@ -6,15 +6,16 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
-	"github.com/interlock-run/interlock/pkg/verify"
+
+	"github.com/interlock-run/interlock/pkg/verify/conform"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
-// Compile reads a file with a workflow or a process, JSON or YAML by its name, as a version
-// of that number, and its digest. It prints what is wrong with the definition, and then returns
+// Compile reads a file with a workflow or a process, JSON or YAML by its name, as a version of
+// that number, and its digest. It prints the problems of the definition, and then returns
 // console.ErrNo.
 func Compile(file string, number int64, io console.Streams) (definition.Compiled, string, error) {
 	if err := input.NoProperties(file); err != nil {
@@ -38,9 +39,9 @@ func Compile(file string, number int64, io console.Streams) (definition.Compiled
 	return m, document.Digest(value), nil
 }
 
-// Named are the runs that a command line names: those of exported files, and the ids of the
-// others. A run that is named twice would be counted twice, and is refused.
-func Named(names []string, io console.Streams) (traces []*verify.Trace, ids []string, err error) {
+// Named returns the runs that a command line names: those of exported files, and the ids of
+// the others. A run that is named twice would be counted twice, and is refused.
+func Named(names []string, io console.Streams) (traces []*conform.Trace, ids []string, err error) {
 	seen := map[string]bool{}
 	again := func(id string) error {
 		if seen[id] {

@@ -81,7 +81,7 @@ func (c *Command) printText(out io.Writer, all []checked) {
 	}
 }
 
-// written says who may write what an evidence is.
+// written describes who may write the value of an evidence.
 func written(w *verify.WrittenEvidence) string {
 	text := fmt.Sprintf("evidence %s is %s of the shared state: may be written by %s", document.Quote(w.Evidence), w.Pointer, w.MayWrite())
 	if w.Writer != "" {
@@ -243,10 +243,10 @@ func (c *Command) sarif(all []checked) sarifLog {
 	return sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
 }
 
-// Finding is one thing that SARIF tells of a file.
+// Finding is one thing that SARIF reports on a file.
 type Finding struct{ Rule, Level, Message string }
 
-// SARIF writes what a command found out about a file.
+// SARIF writes the findings of a command about a file.
 func SARIF(out io.Writer, command, file string, all []Finding) error {
 	run := sarifRun{Tool: sarifTool{sarifDriver{Name: command, Rules: []sarifRule{}}}, Results: []sarifResult{}}
 	for _, f := range all {
@@ -289,7 +289,7 @@ type (
 	}
 )
 
-// Suite is what JUnit tells of a file.
+// Suite is the report of JUnit on a file.
 type Suite struct {
 	Name  string
 	Cases []Case
@@ -302,7 +302,7 @@ type Case struct {
 	Message, Text string
 }
 
-// JUnit writes what a command found out about files.
+// JUnit writes the findings of a command about files.
 func JUnit(out io.Writer, command string, all []Suite) error {
 	suites := junitSuites{Name: command}
 	for _, s := range all {

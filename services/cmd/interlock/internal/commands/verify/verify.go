@@ -1,5 +1,5 @@
-// Package verify has the command that decides what is true of every run of a workflow,
-// and whether a recorded run was decided as its definition says.
+// Package verify has the command that decides properties of every run of a workflow, and
+// whether a recorded run was decided by its definition.
 package verify
 
 import (
@@ -27,21 +27,21 @@ import (
 // Command verifies files.
 type Command struct {
 	client.Connection
-	Files       []string             `arg:"" optional:"" name:"file" help:"Workflows and processes, and policies that judge their calls, JSON or YAML by their names. What is next to NAME.json as NAME.properties.yaml is read too." placeholder:"FILE"`
+	Files       []string             `arg:"" optional:"" name:"file" help:"Workflows and processes, and policies that judge their calls, JSON or YAML by their names. NAME.properties.yaml next to NAME.json is read too." placeholder:"FILE"`
 	Properties  string               `help:"A file of more properties, of the first workflow." placeholder:"FILE"`
-	Schema      string               `help:"The schema of the shared state that evidence may be of, JSON or YAML: tells who may write what the guards read." placeholder:"FILE"`
+	Schema      string               `help:"The schema of the shared state that evidence may be of, JSON or YAML: shows who may write the values that the guards read." placeholder:"FILE"`
 	MaxStates   int                  `help:"The most states that are explored for one property." default:"1000000" placeholder:"N"`
 	Enforcement workflow.Enforcement `help:"Enforcement of workflows that name none, as the server's --enforcement." enum:"until_success,while_running" default:"until_success" env:"INTERLOCK_ENFORCEMENT"`
 	Strict      bool                 `help:"Treat warnings as properties that are not kept."`
 	Out         string               `help:"Write counterexamples there, as scenarios for interlock test." placeholder:"DIR"`
-	Certificate string               `help:"Write a certificate of what was proved of the first workflow." placeholder:"FILE"`
+	Certificate string               `help:"Write a certificate of the proofs about the first workflow." placeholder:"FILE"`
 	Check       string               `help:"Confirm a certificate: explore again, and compare." placeholder:"FILE"`
 	Format      string               `help:"Output: text, json, sarif or junit." enum:"text,json,sarif,junit" default:"text"`
 	Run_        string               `name:"run" help:"Check that a recorded run was decided as its definition and policies say: the id of a run of a server, or an exported file." placeholder:"RUN|FILE"`
-	Save        string               `help:"With --run, export the run there: with its history, its decisions and what decided them." placeholder:"FILE"`
+	Save        string               `help:"With --run, export the run there: with its history, its decisions and their definitions." placeholder:"FILE"`
 }
 
-// checked is what was found out about one file.
+// checked has the findings about one file.
 type checked struct {
 	File   string
 	Source input.Source
@@ -53,7 +53,7 @@ type checked struct {
 // Run verifies every workflow that is named.
 func (c *Command) Run(ctx context.Context, io console.Streams, version console.Version) error {
 	if c.Run_ != "" && c.Schema != "" {
-		return console.Misusedf("--schema is about what a workflow may do, and --run about what a run did: give one of them")
+		return console.Misusedf("--schema is about possible runs of a workflow, and --run about one run: give one of them")
 	}
 	if c.Run_ != "" {
 		return c.conform(ctx, io)
@@ -95,7 +95,8 @@ func (c *Command) Run(ctx context.Context, io console.Streams, version console.V
 	return c.answer(all)
 }
 
-// answer is the exit code: 1 when something is refuted, 2 when something is not decided.
+// answer returns the exit code: 1 when something is refuted, 2 when something is not
+// decided.
 func (c *Command) answer(all []checked) error {
 	undecided := 0
 	for i := range all {
@@ -112,7 +113,7 @@ func (c *Command) answer(all []checked) error {
 	return nil
 }
 
-// progress says on standard error how far a long exploration is.
+// progress shows on standard error how far a long exploration is.
 func progress(io console.Streams) func(string, int) bool {
 	last := time.Now()
 	return func(property string, states int) bool {
@@ -195,7 +196,7 @@ func (c *Command) schema(io console.Streams) (*document.Schema, error) {
 	return schema, nil
 }
 
-// reference is how a counterexample finds a file: relative to the folder that it is
+// reference returns how a counterexample finds a file: relative to the folder that it is
 // written to.
 func (c *Command) reference(file string) string {
 	if c.Out == "" || filepath.IsAbs(file) {
@@ -270,8 +271,8 @@ func (c *Command) properties(f *checked, first bool, io console.Streams) error {
 	return err
 }
 
-// MoreProperties are those of a workflow that are not in its own file: of the file that stands
-// next to it, and of the one that is named, if any.
+// MoreProperties returns those of a workflow that are not in its own file: of the file that
+// stands next to it, and of the one that is named, if any.
 func MoreProperties(workflowFile, named string, def *workflow.Definition, io console.Streams) ([]workflow.Property, error) {
 	var files []string
 	sibling := nextTo(workflowFile)
@@ -296,7 +297,7 @@ func MoreProperties(workflowFile, named string, def *workflow.Definition, io con
 	return all, nil
 }
 
-// nextTo is the file of properties that is read with a definition.
+// nextTo returns the file of properties that is read with a definition.
 func nextTo(file string) string {
 	return strings.TrimSuffix(file, filepath.Ext(file)) + ".properties.yaml"
 }
@@ -345,7 +346,7 @@ func (c *Command) certify(f *checked, version string) error {
 	return nil
 }
 
-// confirm explores again what a certificate is about.
+// confirm explores the texts of a certificate again.
 func (c *Command) confirm(io console.Streams, f *checked) error {
 	text, err := input.File(c.Check, io.In)
 	if err != nil {

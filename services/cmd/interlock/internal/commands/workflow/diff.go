@@ -130,7 +130,7 @@ func printState(w *show.Sheet, s *jsonview.StateDiff) {
 	for i := range s.EventsChanged {
 		e := &s.EventsChanged[i]
 		before, after := event(&e.Before), event(&e.After)
-		if before == after { // what differs is not in the short form
+		if before == after { // the difference is not in the short form
 			before, after = show.Text(e.Event+" "+string(e.Before.Definition)), show.Text(e.Event+" "+string(e.After.Definition))
 		}
 		fmt.Fprintf(w, "  - %s\n  + %s\n", before, after)

@@ -17,7 +17,7 @@ import (
 
 type registerCommand struct {
 	definition.Flags
-	Shadow bool `help:"Judge tool calls by it alongside the live version, and enforce nothing."`
+	Shadow bool `help:"Judge tool calls by it alongside the live version, without enforcing it."`
 }
 
 func (c *registerCommand) Run(ctx context.Context, io console.Streams) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
 )
 
-// Other agents than Claude Code do not tell their MCP servers the session of a conversation.
+// Other agents than Claude Code do not give their MCP servers the session of a conversation.
 // Their hooks and their server share one session of the workspace instead.
 
 type (
@@ -162,7 +162,8 @@ func (c *copilotCommand) Run(ctx context.Context, io console.Streams) error {
 	return err
 }
 
-// unlimited is the time for a hook of an agent that makes the call when it gives up waiting.
+// unlimited returns the time for a hook of an agent that makes the call when it gives up
+// waiting.
 func (e agentEvent) unlimited(seconds int) int {
 	if e.asks {
 		return endless
@@ -200,7 +201,7 @@ func (s *setup) hooks(events []agentEvent, command []string, element func(e agen
 	}
 }
 
-// versioned is a change of a file of hooks that has a version, 1.
+// versioned returns a change of a file of hooks that has a version, 1.
 func versioned(to change) change {
 	return func(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
 		switch i := jsonfile.Find(doc, "version"); {

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/jsonfile"
@@ -32,11 +31,15 @@ func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
 		command, server = c.sharedHook(), c.sharedServer()
 	}
 	add := func(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
+		denied, allowed := denialsOf(doc), allowancesOf(doc)
 		doc, err := addHooks(doc, command, c.wait(), indent)
 		if err != nil {
 			return nil, err
 		}
-		return addDenials(doc, indent)
+		if doc, err = addDenials(doc, denied, indent); err != nil {
+			return nil, err
+		}
+		return addAllowances(doc, allowed, indent)
 	}
 	files, err := c.write(ctx, io, []edit{
 		{path: ours, add: add, remove: withoutHooks},
@@ -48,20 +51,18 @@ func (c *claudeCodeCommand) Run(ctx context.Context, io console.Streams) error {
 	}
 	folder := datadir.Dir(c.data)
 	if c.Undo {
-		known, err := folder.Installed(c.Dir)
+		known, err := folder.Installed(c.Dir) // which is empty where the folder is gone
 		if err != nil || known == "" {
 			return err
 		}
 		return folder.SetInstalled(c.Dir, "")
 	}
-	if err := errors.Join(folder.Make(), folder.Claim(c.Dir)); err != nil {
-		return err
-	}
-	// Kept where nobody but people can write, so that doctor can tell when the hooks change.
+	// Kept where only people can write, so that doctor can determine when the hooks
+	// change.
 	return folder.SetInstalled(c.Dir, datadir.Digest(written(files[0].After)))
 }
 
-// sharedHook is a command for everyone who works on a project: by the name of the program,
+// sharedHook returns a command for everyone who works on a project: by the name of the program,
 // and for the data folder of their own copy. Claude Code blocks the tool calls of people who do
 // not have the program, and names it.
 func (c *claudeCodeCommand) sharedHook() []string {
@@ -76,8 +77,8 @@ func (c *claudeCodeCommand) sharedHook() []string {
 	return words
 }
 
-// sharedServer is the MCP server for everyone who works on a project: it finds the data folder
-// of the copy that it is started in.
+// sharedServer returns the MCP server for everyone who works on a project: it finds the data
+// folder of the copy that it is started in.
 func (c *claudeCodeCommand) sharedServer() change {
 	if !c.everyones() {
 		return c.server("")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"os/user"
@@ -18,6 +19,7 @@ import (
 	"google.golang.org/grpc"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -27,6 +29,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/hookclient"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/offline"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
@@ -40,6 +43,8 @@ type Doctor struct {
 
 	// Ask is how the server is asked to prove itself; nil where that is not possible.
 	Ask hookclient.Transport `kong:"-"`
+	// Jails finds out the jail of this machine; nil where that is not asked.
+	Jails hookclient.Prober `kong:"-"`
 	// Managed is the file of Claude Code's managed settings; empty for that of this system.
 	Managed string `kong:"-"`
 }
@@ -54,7 +59,7 @@ const (
 	failure level = "FAIL" // it looks enforced, and is not
 )
 
-// finding is one line of the report: what was checked, and how to fix it.
+// finding is one line of the report: the check, and how to fix it.
 type finding struct {
 	level     level
 	what, fix string
@@ -91,6 +96,7 @@ func (c *Doctor) examine(ctx context.Context, io console.Streams) ([]finding, er
 	}
 	findings = append(findings, c.folder(folder, hooks)...)
 	findings = append(findings, c.server(folder)...)
+	findings = append(findings, c.elsewhere(folder)...)
 	findings = append(findings, changedSince(folder, workspaceName(c.Dir), hooks)...)
 	who, err := c.agentUser()
 	if err != nil {
@@ -102,12 +108,15 @@ func (c *Doctor) examine(ctx context.Context, io console.Streams) ([]finding, er
 		findings = append(findings, agent(folder, who)...)
 		findings = append(findings, undone(hooks, who)...)
 	}
+	findings = append(findings, c.jails(folder)...)
 	findings = append(findings, inWorkspace(folder, c.Dir)...)
 	findings = append(findings, inherited(folder, os.Getenv("INTERLOCK_TOKEN"))...)
+	findings = append(findings, leftOut(ctx, io, folder)...)
 	return append(findings, openShell(ctx, io, folder, hooks.workflow)...), nil
 }
 
-// folder checks that nobody else can change the data folder, and that its server answers.
+// folder checks that no other user can change the data folder, and that its server
+// answers.
 func (c *Doctor) folder(folder datadir.Dir, hooks gating) []finding {
 	if err := folder.Guarded(); err != nil {
 		return []finding{{failure, err.Error(), "start `interlock up` with that folder, and keep it to its owner (chmod 700)"}}
@@ -139,7 +148,37 @@ func (c *Doctor) folder(folder datadir.Dir, hooks gating) []finding {
 	return append(findings, finding{fine, "the server of " + string(folder) + " answers, and proves that it knows the token", ""})
 }
 
-// apart is how to keep an agent from what its user could undo.
+// elsewhere checks that the data folder of the hooks is of this workspace: a copy of a workspace, and one that was moved, have the
+// hooks of the original. Where init has written them here, they are meant so.
+func (c *Doctor) elsewhere(folder datadir.Dir) []finding {
+	own, known := datadir.In(c.Dir)
+	_, err := os.Stat(string(folder))
+	uses, anew := Uses(c.Dir), again
+	if len(uses) > 0 {
+		anew = "run `" + uses[0].Again(workspaceName(c.Dir)) + "`"
+	}
+	switch of := folder.Workspace(); {
+	case known && own != folder && os.IsNotExist(err):
+		return []finding{{failure, fmt.Sprintf("the hooks use the data folder %s, which is gone: that of this workspace is %s", folder, own), anew}}
+	case of == "" || sameFolder(of, c.Dir) || slices.ContainsFunc(uses, func(u Use) bool { return folder.Wrote(u.File) }):
+		return nil
+	default:
+		if _, err := os.Stat(of); os.IsNotExist(err) {
+			return []finding{{
+				failure, fmt.Sprintf("the hooks use the data folder %s of %s, which is gone", folder, of),
+				"if that workspace was moved to here, run `interlock data move`; then " + anew,
+			}}
+		}
+		return []finding{{
+			failure, fmt.Sprintf("the hooks use the data folder %s of %s: an agent that works here acts there", folder, of),
+			"this is a copy: remove its file .interlock, then " + anew,
+		}}
+	}
+}
+
+func sameFolder(a, b string) bool { return workspaceName(a) == workspaceName(b) }
+
+// apart is how to keep an agent from changes that its user could make.
 const apart = "run the agent as another user or in a container (docs/security.md)"
 
 // agentUser returns the user that the agent runs as.
@@ -161,7 +200,7 @@ func sameUser(who *user.User) finding {
 	}
 }
 
-// agent checks whether the agent's user could do what is for people.
+// agent checks whether the agent's user could do operations for people.
 func agent(folder datadir.Dir, who *user.User) []finding {
 	info, err := os.Stat(folder.Tokens())
 	switch {
@@ -225,6 +264,56 @@ func (c *Doctor) server(folder datadir.Dir) []finding {
 			findings = append(findings, finding{failure, fmt.Sprintf("%s: the MCP server uses the data folder %s, and the hooks %s", name, ours.Args[at+1], folder), again})
 		}
 	}
+	others := slices.DeleteFunc(slices.Sorted(maps.Keys(doc.Servers)), func(name string) bool {
+		return name == "interlock" || doc.Servers[name].Command == ""
+	})
+	if len(others) > 0 {
+		findings = append(findings, finding{
+			note, fmt.Sprintf("%s: these servers run without a jail, because the agent's client starts them: %s", name, strings.Join(others, ", ")),
+			"put them behind `interlock mcp --mcp-config FILE`, with \"needs\" (docs/mcp.md)",
+		})
+	}
+	return append(findings, unjailed(c.Dir, ours.Args[1:])...)
+}
+
+// unjailed names the servers without a jail behind an interlock mcp with arguments, which clients start in the workspace.
+func unjailed(workspace string, args []string) (findings []finding) {
+	var flags gateway.Flags
+	var mode gateway.JailFlag
+	for i := 0; i < len(args); i++ {
+		name, value, joined := strings.Cut(args[i], "=")
+		if !slices.Contains([]string{"--upstream", "--mcp-config", "--jail"}, name) {
+			continue
+		}
+		if !joined {
+			if i++; i == len(args) {
+				break
+			}
+			value = args[i]
+		}
+		switch name {
+		case "--upstream":
+			flags.Upstream = append(flags.Upstream, value)
+		case "--mcp-config":
+			if flags.MCPConfig = value; !filepath.IsAbs(value) {
+				flags.MCPConfig = filepath.Join(workspace, value)
+			}
+		case "--jail":
+			mode.Jail = gateway.Jails(value)
+		}
+	}
+	servers, err := flags.Upstreams()
+	if err != nil {
+		return []finding{{failure, ".mcp.json: " + err.Error(), "the MCP server does not start: correct its arguments"}}
+	}
+	for _, server := range servers {
+		if why := server.Unjailed(mode.Jail); why != "" {
+			findings = append(findings, finding{
+				note, fmt.Sprintf("the server %s behind `interlock mcp` runs without a jail: %s", server.Name, why),
+				"say in its entry of --mcp-config what it needs: \"needs\": {} is a jail without any needs (docs/mcp.md)",
+			})
+		}
+	}
 	return findings
 }
 
@@ -242,8 +331,8 @@ func resolves(program string) error {
 	return nil
 }
 
-// inWorkspace warns of a data folder in the workspace: what reads all of the workspace reads its
-// tokens, too, whatever its command line says.
+// inWorkspace warns of a data folder in the workspace: commands that read all of the workspace
+// read its tokens, too.
 func inWorkspace(folder datadir.Dir, dir string) []finding {
 	if !folder.Inside(dir) {
 		return nil
@@ -273,7 +362,7 @@ func inherited(folder datadir.Dir, token string) []finding {
 }
 
 // openShell looks at the workflow that the hooks put sessions on. A server that cannot say it
-// has been told of already.
+// has been notified of already.
 func openShell(ctx context.Context, io console.Streams, folder datadir.Dir, name string) []finding {
 	if name == "" {
 		return nil
@@ -302,7 +391,26 @@ func openShell(ctx context.Context, io console.Streams, folder datadir.Dir, name
 	return findings
 }
 
-// managed is where Claude Code has the settings that only administrators change.
+// leftOut warns of tools of MCP servers that agents cannot use because of how they are described. It is silent for a user
+// who may not list them.
+func leftOut(ctx context.Context, io console.Streams, folder datadir.Dir) (findings []finding) {
+	at := client.Connection{Data: string(folder)}
+	_ = at.Do(ctx, io, auth.Observer, func(conn grpc.ClientConnInterface) error {
+		resp, err := policyv1.NewUpstreamServiceClient(conn).ListUpstreamTools(ctx, &policyv1.ListUpstreamToolsRequest{})
+		for _, t := range resp.GetTools() {
+			if t.GetLeftOut() != "" {
+				findings = append(findings, finding{
+					warning, fmt.Sprintf("the tool %s of the MCP server %s is left out, so that no agent can use it: %s", t.GetTool(), t.GetServer(), t.GetLeftOut()),
+					"have the server describe it otherwise",
+				})
+			}
+		}
+		return err
+	})
+	return findings
+}
+
+// managed returns where Claude Code has the settings that only administrators change.
 func managed() string {
 	switch runtime.GOOS {
 	case "darwin":

@@ -18,7 +18,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
-// gating is what the settings of a workspace say of hooks.
+// gating has the hooks in the settings of a workspace.
 type gating struct {
 	data     string   // that the hooks name
 	workflow string   // that they put sessions on
@@ -78,8 +78,8 @@ func (c *Doctor) hooks() (gating, []finding, error) {
 	return g, findings, nil
 }
 
-// others warns of the hooks of other agents, which are not checked. What they say of the server
-// and of the workflow is.
+// others warns of the hooks of other agents, which are not checked. Their server and their
+// workflow are.
 func (c *Doctor) others(g *gating) []finding {
 	var findings []finding
 	for _, agent := range []struct{ name, file string }{
@@ -95,18 +95,10 @@ func (c *Doctor) others(g *gating) []finding {
 		if err != nil || json.Unmarshal(text, &settings) != nil {
 			continue
 		}
-		commands := hooksIn(settings.Hooks)
-		for _, words := range commands {
-			words = words[2:]
-			if at := slices.Index(words, "||"); at >= 0 {
-				words = words[:at]
-			}
-			call := hookclient.Call{Agent: hookevent.ClaudeCode}
-			if call.Parse(words) {
-				g.data, g.workflow = cmp.Or(g.data, call.Data), cmp.Or(g.workflow, call.Workflow)
-			}
-		}
-		if len(commands) > 0 {
+		if commands := hooksIn(settings.Hooks); len(commands) > 0 {
+			var use Use
+			use.read(text)
+			g.data, g.workflow = cmp.Or(g.data, use.Data), cmp.Or(g.workflow, use.Workflow)
 			g.files = append(g.files, filepath.Join(c.Dir, agent.file))
 			findings = append(findings, finding{
 				note, fmt.Sprintf("%s calls the hook (%s), and only hooks of Claude Code are checked", agent.name, agent.file), "",
@@ -116,7 +108,7 @@ func (c *Doctor) others(g *gating) []finding {
 	return findings
 }
 
-// hooksIn are the words of commands of ours anywhere in a value.
+// hooksIn returns the words of commands of ours anywhere in a value.
 func hooksIn(value any) (commands [][]string) {
 	switch v := value.(type) {
 	case string:
@@ -140,7 +132,7 @@ func hooksIn(value any) (commands [][]string) {
 	return commands
 }
 
-// texts are the texts of a list.
+// texts returns the texts of a list.
 func texts(value any) (all []string) {
 	list, _ := value.([]any)
 	for _, element := range list {
@@ -165,7 +157,7 @@ func (c *Doctor) hook(event string, passes bool, entries []jsontext.Value, g *ga
 			words[i] = inProject(word, c.Dir)
 		}
 		call := hookclient.Call{Agent: hookevent.ClaudeCode}
-		if !isHook(words) || !call.Parse(words[2:]) { // what stands around it may pass
+		if !isHook(words) || !call.Parse(words[2:]) { // the words around it may pass
 			findings = append(findings, finding{failure, event + ": the hook's command cannot be read: " + shellwords.Join(words), again})
 			continue
 		}
@@ -189,8 +181,8 @@ func (c *Doctor) hook(event string, passes bool, entries []jsontext.Value, g *ga
 	return findings
 }
 
-// lacks is why an entry of Claude Code's settings may not block when its program fails; empty when
-// it does. A member that is not known here, such as async, may keep it from blocking.
+// lacks returns why an entry of Claude Code's settings may not block when its program fails; empty
+// when it does. A member that is not known here, such as async, may keep it from blocking.
 func lacks(entry jsontext.Value) string {
 	members, err := jsonfile.Members(entry, jsontext.KindBeginObject)
 	if err != nil {
@@ -213,7 +205,7 @@ func lacks(entry jsontext.Value) string {
 	return ""
 }
 
-// inProject is a word of a command with the folder that Claude Code puts in.
+// inProject returns a word of a command with the folder that Claude Code puts in.
 func inProject(word, dir string) string {
 	for _, variable := range []string{"${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"} {
 		word = strings.ReplaceAll(word, variable, workspaceName(dir))
@@ -230,7 +222,7 @@ type claudeSettings struct {
 	} `json:"hooks"`
 }
 
-// ours are our entries for an event that see every tool.
+// ours returns our entries for an event that see every tool.
 func (s *claudeSettings) ours(event string) (entries []jsontext.Value) {
 	for _, group := range s.Hooks[event] {
 		for _, entry := range group.Hooks {
@@ -242,7 +234,8 @@ func (s *claudeSettings) ours(event string) (entries []jsontext.Value) {
 	return entries
 }
 
-// line is an entry in the form that is compared: all of it, and not how it is laid out.
+// line returns an entry in the form that is compared: all of it, and not how it is laid
+// out.
 func line(event string, entry jsontext.Value) string {
 	text := slices.Clone(entry)
 	if text.Canonicalize() != nil {
@@ -251,7 +244,7 @@ func line(event string, entry jsontext.Value) string {
 	return event + ": " + string(text) + "\n"
 }
 
-// written are the hooks of settings in the form that is compared.
+// written returns the hooks of settings in the form that is compared.
 func written(doc jsontext.Value) string {
 	var s claudeSettings
 	if json.Unmarshal(doc, &s) != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/jsonfile"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
+	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
 // hookTimeout is when agents give up on a hook, in seconds. The hook itself gives up before, and
@@ -19,7 +20,7 @@ import (
 const hookTimeout = 15
 
 // block has Claude Code (from 2.1.295 on) block when a hook is missing, ends by a signal or with a
-// code that means nothing, or takes too long.
+// code that has no meaning, or takes too long.
 const block = "block"
 
 // hookEvents are those that the hook answers. Tool events need a matcher. Where a hook fails, a
@@ -29,6 +30,7 @@ var hookEvents = []struct {
 	tool, passes bool
 }{
 	{name: "PreToolUse", tool: true},
+	{name: hookevent.SkillCommand, tool: true},
 	{name: "PostToolUse", tool: true},
 	{name: "PostToolUseFailure", tool: true},
 	{name: "UserPromptSubmit", passes: true},
@@ -66,7 +68,7 @@ func addHooks(doc []jsonfile.Member, command []string, wait int, indent string) 
 			return nil, fmt.Errorf("hooks: %w", err)
 		}
 		words, timeout := command, hookTimeout
-		if event.name == "PreToolUse" {
+		if hookevent.Of(hookevent.ClaudeCode, event.name) == hookevent.Before { // people may be asked first
 			words, timeout = patient(command, wait)
 		}
 		entry := hookEntry{Type: "command", Command: words[0], Args: words[1:], Timeout: timeout}
@@ -86,32 +88,6 @@ func addHooks(doc []jsonfile.Member, command []string, wait int, indent string) 
 	return jsonfile.Set(doc, "hooks", jsonfile.Write(hooks, jsontext.KindBeginObject, indent, 1)), nil
 }
 
-// denials keep the agent's file tools (Edit stands for all that write) out of the data folder, which holds the tokens of every
-// role, and from its pointer. They are the same on every machine, since settings may be shared.
-var denials = []string{
-	"Read(./.interlock)", "Edit(./.interlock)", "Read(~/.local/state/interlock)", "Edit(~/.local/state/interlock)",
-}
-
-// addDenials adds our permission rules to those that are there.
-func addDenials(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
-	permissions, err := inside(doc, "permissions", jsontext.KindBeginObject)
-	if err != nil {
-		return nil, err
-	}
-	rules, err := inside(permissions, "deny", jsontext.KindBeginArray)
-	if err != nil {
-		return nil, fmt.Errorf("permissions: %w", err)
-	}
-	for _, denial := range denials {
-		rule := jsonfile.Render(denial, indent, 3)
-		if !slices.ContainsFunc(rules, func(r jsonfile.Member) bool { return jsonfile.Same(r.Value, rule) }) {
-			rules = append(rules, jsonfile.Member{Value: rule})
-		}
-	}
-	permissions = jsonfile.Set(permissions, "deny", jsonfile.Write(rules, jsontext.KindBeginArray, indent, 2))
-	return jsonfile.Set(doc, "permissions", jsonfile.Write(permissions, jsontext.KindBeginObject, indent, 1)), nil
-}
-
 // inside reads a member one level deep; a missing one is empty.
 func inside(doc []jsonfile.Member, name string, kind jsontext.Kind) ([]jsonfile.Member, error) {
 	i := jsonfile.Find(doc, name)
@@ -125,8 +101,8 @@ func inside(doc []jsonfile.Member, name string, kind jsontext.Kind) ([]jsonfile.
 	return all, nil
 }
 
-// placed puts our group where an earlier init had it, else last. Our entries in
-// groups that others share are taken out, and nothing else is.
+// placed puts our group where an earlier init had it, else last. Our entries in groups
+// that others share are taken out, and no others.
 func placed(groups []jsonfile.Member, ours jsontext.Value, indent string) ([]jsonfile.Member, error) {
 	var kept []jsonfile.Member
 	at := -1
@@ -154,8 +130,8 @@ func placed(groups []jsonfile.Member, ours jsontext.Value, indent string) ([]jso
 	return kept, nil
 }
 
-// withoutOurs is a group without our entries, or an entry that is in no group: nil when
-// nothing is left.
+// withoutOurs returns a group without our entries, or an entry that is in no group: nil
+// when none is left.
 func withoutOurs(group jsontext.Value, indent string) (rest jsontext.Value, had bool, err error) {
 	if isHook(wordsOf(group)) {
 		return nil, true, nil
@@ -206,20 +182,20 @@ func wordsOf(entry jsontext.Value) []string {
 	return shellwords.Split(e.Command + e.Bash)
 }
 
-// isOurs tells our program, which may be called interlock-next, from another's interlock-notify: by
-// the folder that its hook needs.
+// isOurs distinguishes our program, which may be called interlock-next, from another's
+// interlock-notify: by the folder that its hook needs.
 func isOurs(name string, args []string) bool {
 	return name == "interlock" || name == "interlock.exe" || strings.HasPrefix(name, "interlock") && slices.Contains(args, "--data-dir")
 }
 
 // withoutHooks takes our hooks and permission rules out of settings, and lists and objects
-// of which nothing else is left.
+// that this leaves empty.
 func withoutHooks(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
 	hooks, err := inside(doc, "hooks", jsontext.KindBeginObject)
 	if err != nil {
 		return nil, err
 	}
-	ours := false
+	denied, allowed, ours := append(denialsOf(doc), portable...), allowancesOf(doc), false
 	for _, event := range slices.Clone(hooks) {
 		groups, err := inside(hooks, event.Name, jsontext.KindBeginArray)
 		if err != nil {
@@ -248,25 +224,13 @@ func withoutHooks(doc []jsonfile.Member, indent string) ([]jsonfile.Member, erro
 		return doc, nil
 	}
 	doc = emptied(doc, "hooks", hooks, jsontext.KindBeginObject, indent, 1)
-	permissions, err := inside(doc, "permissions", jsontext.KindBeginObject)
-	if err != nil {
+	if doc, err = withoutRules(doc, "deny", denied, indent); err != nil {
 		return nil, err
 	}
-	rules, err := inside(permissions, "deny", jsontext.KindBeginArray)
-	if err != nil {
-		return nil, fmt.Errorf("permissions: %w", err)
-	}
-	kept := slices.DeleteFunc(slices.Clone(rules), func(r jsonfile.Member) bool {
-		return slices.ContainsFunc(denials, func(d string) bool { return jsonfile.Same(r.Value, jsonfile.Render(d, indent, 3)) })
-	})
-	if len(kept) == len(rules) {
-		return doc, nil
-	}
-	permissions = emptied(permissions, "deny", kept, jsontext.KindBeginArray, indent, 2)
-	return emptied(doc, "permissions", permissions, jsontext.KindBeginObject, indent, 1), nil
+	return withoutRules(doc, "allow", allowed, indent)
 }
 
-// emptied sets a member to what is left of it, or drops it when that is nothing.
+// emptied sets a member to its rest, or drops it when that is empty.
 func emptied(doc []jsonfile.Member, name string, left []jsonfile.Member, kind jsontext.Kind, indent string, depth int) []jsonfile.Member {
 	if len(left) == 0 {
 		return dropped(doc, name)

@@ -29,14 +29,14 @@ import (
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
-// setup is what `init` has in common for all agents.
+// setup has the common parts of `init` for all agents.
 type setup struct {
 	Workflow string `help:"Definition that sessions are put on: its file, or the name of a registered workflow." type:"path" placeholder:"FILE"`
 	Dir      string `arg:"" optional:"" help:"The workspace." default:"." type:"path"`
 	Data     string `name:"data-dir" help:"Data folder of the server on this machine; by default one outside of the workspace." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Binary   string `help:"The interlock command to call; by default the absolute path of this one." placeholder:"PATH"`
 	Yes      bool   `short:"y" help:"Write without asking."`
-	Undo     bool   `help:"Take out what init has written, and nothing else."`
+	Undo     bool   `help:"Remove only the changes of init."`
 
 	def  *workflow.Definition // nil for none
 	data string               // the data folder, absolute
@@ -51,7 +51,7 @@ type edit struct {
 
 type change func(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error)
 
-// write shows what changes, asks, and writes. next is what to do then.
+// write shows the changes, asks, and writes. next is the advice for afterwards.
 func (s *setup) write(ctx context.Context, io console.Streams, edits []edit, next string) ([]*jsonfile.File, error) {
 	var files, changed []*jsonfile.File
 	for _, e := range edits {
@@ -69,7 +69,11 @@ func (s *setup) write(ctx context.Context, io console.Streams, edits []edit, nex
 		}
 	}
 	if len(changed) == 0 {
-		return files, nil
+		return files, s.settle()
+	}
+	if folder, file := above(s.Dir); folder != "" && !s.Undo {
+		fmt.Fprintf(io.Out, "note: %s is set up, too (%s). An agent that starts there is held by that set-up, and one that starts in %s by this one, with a server of its own\n",
+			folder, file, s.Dir)
 	}
 	if !s.Yes && !io.Confirm("Write these files?") {
 		fmt.Fprintln(io.Out, "nothing written; say yes, or give --yes")
@@ -82,7 +86,10 @@ func (s *setup) write(ctx context.Context, io console.Streams, edits []edit, nex
 	}
 	if s.Undo {
 		fmt.Fprintln(io.Out, "taken out; restart the agent")
-		return files, nil
+		return files, s.settle()
+	}
+	if err := s.settle(); err != nil {
+		return nil, err
 	}
 	fmt.Fprintf(io.Out, "written; %sstart `interlock up%s unless it runs, and %s\n", s.register(ctx, io), s.upHere(), next)
 	return files, nil
@@ -144,6 +151,15 @@ func difference(file *jsonfile.File) string {
 // save writes a file, and keeps what it was before in the data folder, for --undo.
 func (s *setup) save(file *jsonfile.File) error {
 	switch {
+	case file.After == nil && s.Undo:
+		if err := file.Remove(); err != nil {
+			return err
+		}
+		made, err := datadir.Dir(s.data).Made(file.Path)
+		for _, folder := range made {
+			_ = os.Remove(folder) // which fails where something else is in it
+		}
+		return err
 	case file.After == nil:
 		return file.Remove()
 	case s.Undo:
@@ -153,16 +169,42 @@ func (s *setup) save(file *jsonfile.File) error {
 	if err := folder.Make(); err != nil {
 		return err
 	}
-	if err := folder.SetReplaced(file.Path, file.Before, string(file.After)); err != nil {
+	if err := folder.SetReplaced(file.Path, file.Before, string(file.After), missing(file.Path, s.Dir)); err != nil {
 		return err
 	}
 	return file.Save()
+}
+
+// missing are the folders of a workspace that a file needs and that are not there, the innermost first.
+func missing(file, workspace string) (folders []string) {
+	for folder := filepath.Dir(file); folder != workspace && strings.HasPrefix(folder, workspace); folder = filepath.Dir(folder) {
+		if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}
+
+// settle makes the data folder and the pointer to it. After the last agent's set-up of a workspace was taken out, it removes the
+// pointer, and the data folder where only init has written to it.
+func (s *setup) settle() error {
+	folder := datadir.Dir(s.data)
+	switch {
+	case !s.Undo:
+		return errors.Join(folder.Make(), folder.Claim(s.Dir))
+	case len(Uses(s.Dir)) > 0:
+		return nil
+	}
+	return errors.Join(datadir.Unpoint(s.Dir), folder.RemoveUnused())
 }
 
 // prepare reads the definition, and where the data folder is.
 func (s *setup) prepare(ctx context.Context, io console.Streams) (err error) {
 	s.Dir = workspaceName(s.Dir)
 	folder, err := folderOf(s.Dir, s.Data)
+	if err != nil && s.Undo { // of a copy, or of a workspace that was moved
+		folder, err = datadir.Of(s.Dir)
+	}
 	if err != nil {
 		return err
 	}
@@ -245,10 +287,13 @@ func patient(command []string, wait int) ([]string, int) {
 	return append(slices.Clone(command), "--patience", strconv.Itoa(patience)), patience + hookTimeout
 }
 
-// workspaceName is the absolute path of a workspace.
+// workspaceName is the absolute path of a workspace, without links.
 func workspaceName(dir string) string {
 	if full, err := filepath.Abs(dir); err == nil {
-		return full
+		dir = full
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
 	}
 	return dir
 }

@@ -1,0 +1,34 @@
+package workspace
+
+import (
+	"fmt"
+
+	"github.com/interlock-run/interlock/pkg/jail"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/hookclient"
+	"github.com/interlock-run/interlock/services/internal/datadir"
+)
+
+// jails reports the jail of agents' commands here, its missing part, and the number of testimonies that the server has
+// not received.
+func (c *Doctor) jails(folder datadir.Dir) []finding {
+	if c.Jails == nil {
+		return nil
+	}
+	var findings []finding
+	switch has, err := c.Jails.Probe(); {
+	case err != nil:
+		findings = append(findings, finding{warning, "it cannot be found out what commands run in: " + err.Error(), ""})
+	case has.Level < int(jail.Full):
+		findings = append(findings, finding{note, jail.Sentence(jail.Level(has.Level), has.Missing), "see docs/jail.md for what each level needs"})
+	default:
+		findings = append(findings, finding{fine, jail.Sentence(jail.Full, ""), ""})
+	}
+	call := hookclient.Call{Data: string(folder)}
+	if n, err := call.Unheard(); err == nil && n > 0 {
+		findings = append(findings, finding{
+			warning, fmt.Sprintf("what jails have witnessed of %d commands waits for the server: until it is handed in, it gives no evidence", n),
+			"start `interlock up`, which takes it in",
+		})
+	}
+	return findings
+}

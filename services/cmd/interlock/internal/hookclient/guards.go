@@ -1,0 +1,69 @@
+package hookclient
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Restorer restores the files that a jail would have restored at its end, where it was
+// killed before.
+type Restorer interface {
+	// Restore returns a notice; empty for none.
+	Restore(folder string) string
+}
+
+// Guards returns the folder of files that jails are to restore while their commands run.
+func (c *Call) Guards() (string, error) {
+	folder, err := c.Kept()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(folder, "guards"), nil
+}
+
+// putBack restores the files that killed jails have left. It returns a notice; empty for none.
+func (c *Call) putBack() string {
+	restorer, can := c.Jail.(Restorer)
+	folder, err := c.Guards()
+	if err != nil || !can {
+		return ""
+	}
+	names, _ := filepath.Glob(filepath.Join(folder, "*.json")) // the pattern is a good one
+	for _, name := range names {
+		if !busy(name) {
+			return restorer.Restore(folder)
+		}
+	}
+	return ""
+}
+
+// Restored returns the notice of files that were put back.
+func Restored(changed []string, err error) string {
+	switch {
+	case err != nil:
+		return fmt.Sprintf("Interlock could not put back what a command had changed of protected files: %v", err)
+	case len(changed) > 0:
+		return "A command was killed in its jail. These protected files are put back as they were: " + strings.Join(changed, ", ")
+	default:
+		return ""
+	}
+}
+
+// Restore implements Restorer.
+func (Self) Restore(folder string) string {
+	self, err := os.Executable()
+	if err != nil {
+		return Restored(nil, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), longestProbe)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, self, "jail", "put-back", folder).Output()
+	if err != nil {
+		return Restored(nil, err)
+	}
+	return strings.TrimSpace(string(out))
+}

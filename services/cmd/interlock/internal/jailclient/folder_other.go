@@ -1,0 +1,5 @@
+//go:build !unix
+
+package jailclient
+
+func writeFolder(string, string) {}

@@ -1,0 +1,106 @@
+package sys_test
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/interlock-run/interlock/services/internal/jailer/stage/sys"
+)
+
+// TestNumbers: the numbers are those of golang.org/x/sys/unix.
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	for name, pair := range map[string][2]int64{
+		"AT_EMPTY_PATH":                       {sys.AT_EMPTY_PATH, unix.AT_EMPTY_PATH},
+		"AT_FDCWD":                            {sys.AT_FDCWD, unix.AT_FDCWD},
+		"AT_RECURSIVE":                        {sys.AT_RECURSIVE, unix.AT_RECURSIVE},
+		"AUDIT_ARCH_AARCH64":                  {sys.AUDIT_ARCH_AARCH64, unix.AUDIT_ARCH_AARCH64},
+		"AUDIT_ARCH_X86_64":                   {sys.AUDIT_ARCH_X86_64, unix.AUDIT_ARCH_X86_64},
+		"CAP_CHOWN":                           {sys.CAP_CHOWN, unix.CAP_CHOWN},
+		"CAP_DAC_OVERRIDE":                    {sys.CAP_DAC_OVERRIDE, unix.CAP_DAC_OVERRIDE},
+		"CAP_FOWNER":                          {sys.CAP_FOWNER, unix.CAP_FOWNER},
+		"CAP_FSETID":                          {sys.CAP_FSETID, unix.CAP_FSETID},
+		"CAP_KILL":                            {sys.CAP_KILL, unix.CAP_KILL},
+		"CAP_SETGID":                          {sys.CAP_SETGID, unix.CAP_SETGID},
+		"CAP_SETUID":                          {sys.CAP_SETUID, unix.CAP_SETUID},
+		"CLOSE_RANGE_CLOEXEC":                 {sys.CLOSE_RANGE_CLOEXEC, unix.CLOSE_RANGE_CLOEXEC},
+		"FSMOUNT_CLOEXEC":                     {sys.FSMOUNT_CLOEXEC, unix.FSMOUNT_CLOEXEC},
+		"FSOPEN_CLOEXEC":                      {sys.FSOPEN_CLOEXEC, unix.FSOPEN_CLOEXEC},
+		"LANDLOCK_ACCESS_FS_EXECUTE":          {sys.LANDLOCK_ACCESS_FS_EXECUTE, unix.LANDLOCK_ACCESS_FS_EXECUTE},
+		"LANDLOCK_ACCESS_FS_IOCTL_DEV":        {sys.LANDLOCK_ACCESS_FS_IOCTL_DEV, unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
+		"LANDLOCK_ACCESS_FS_MAKE_BLOCK":       {sys.LANDLOCK_ACCESS_FS_MAKE_BLOCK, unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK},
+		"LANDLOCK_ACCESS_FS_MAKE_CHAR":        {sys.LANDLOCK_ACCESS_FS_MAKE_CHAR, unix.LANDLOCK_ACCESS_FS_MAKE_CHAR},
+		"LANDLOCK_ACCESS_FS_MAKE_DIR":         {sys.LANDLOCK_ACCESS_FS_MAKE_DIR, unix.LANDLOCK_ACCESS_FS_MAKE_DIR},
+		"LANDLOCK_ACCESS_FS_MAKE_FIFO":        {sys.LANDLOCK_ACCESS_FS_MAKE_FIFO, unix.LANDLOCK_ACCESS_FS_MAKE_FIFO},
+		"LANDLOCK_ACCESS_FS_MAKE_REG":         {sys.LANDLOCK_ACCESS_FS_MAKE_REG, unix.LANDLOCK_ACCESS_FS_MAKE_REG},
+		"LANDLOCK_ACCESS_FS_MAKE_SOCK":        {sys.LANDLOCK_ACCESS_FS_MAKE_SOCK, unix.LANDLOCK_ACCESS_FS_MAKE_SOCK},
+		"LANDLOCK_ACCESS_FS_MAKE_SYM":         {sys.LANDLOCK_ACCESS_FS_MAKE_SYM, unix.LANDLOCK_ACCESS_FS_MAKE_SYM},
+		"LANDLOCK_ACCESS_FS_READ_DIR":         {sys.LANDLOCK_ACCESS_FS_READ_DIR, unix.LANDLOCK_ACCESS_FS_READ_DIR},
+		"LANDLOCK_ACCESS_FS_READ_FILE":        {sys.LANDLOCK_ACCESS_FS_READ_FILE, unix.LANDLOCK_ACCESS_FS_READ_FILE},
+		"LANDLOCK_ACCESS_FS_REFER":            {sys.LANDLOCK_ACCESS_FS_REFER, unix.LANDLOCK_ACCESS_FS_REFER},
+		"LANDLOCK_ACCESS_FS_REMOVE_DIR":       {sys.LANDLOCK_ACCESS_FS_REMOVE_DIR, unix.LANDLOCK_ACCESS_FS_REMOVE_DIR},
+		"LANDLOCK_ACCESS_FS_REMOVE_FILE":      {sys.LANDLOCK_ACCESS_FS_REMOVE_FILE, unix.LANDLOCK_ACCESS_FS_REMOVE_FILE},
+		"LANDLOCK_ACCESS_FS_RESOLVE_UNIX":     {sys.LANDLOCK_ACCESS_FS_RESOLVE_UNIX, unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX},
+		"LANDLOCK_ACCESS_FS_TRUNCATE":         {sys.LANDLOCK_ACCESS_FS_TRUNCATE, unix.LANDLOCK_ACCESS_FS_TRUNCATE},
+		"LANDLOCK_ACCESS_FS_WRITE_FILE":       {sys.LANDLOCK_ACCESS_FS_WRITE_FILE, unix.LANDLOCK_ACCESS_FS_WRITE_FILE},
+		"LANDLOCK_ACCESS_NET_BIND_TCP":        {sys.LANDLOCK_ACCESS_NET_BIND_TCP, unix.LANDLOCK_ACCESS_NET_BIND_TCP},
+		"LANDLOCK_ACCESS_NET_CONNECT_TCP":     {sys.LANDLOCK_ACCESS_NET_CONNECT_TCP, unix.LANDLOCK_ACCESS_NET_CONNECT_TCP},
+		"LANDLOCK_CREATE_RULESET_VERSION":     {sys.LANDLOCK_CREATE_RULESET_VERSION, unix.LANDLOCK_CREATE_RULESET_VERSION},
+		"LANDLOCK_RULE_PATH_BENEATH":          {sys.LANDLOCK_RULE_PATH_BENEATH, unix.LANDLOCK_RULE_PATH_BENEATH},
+		"LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET": {sys.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET},
+		"LANDLOCK_SCOPE_SIGNAL":               {sys.LANDLOCK_SCOPE_SIGNAL, unix.LANDLOCK_SCOPE_SIGNAL},
+		"LINUX_CAPABILITY_VERSION_3":          {sys.LINUX_CAPABILITY_VERSION_3, unix.LINUX_CAPABILITY_VERSION_3},
+		"MOUNT_ATTR_NODEV":                    {sys.MOUNT_ATTR_NODEV, unix.MOUNT_ATTR_NODEV},
+		"MOUNT_ATTR_NOEXEC":                   {sys.MOUNT_ATTR_NOEXEC, unix.MOUNT_ATTR_NOEXEC},
+		"MOUNT_ATTR_NOSUID":                   {sys.MOUNT_ATTR_NOSUID, unix.MOUNT_ATTR_NOSUID},
+		"MOUNT_ATTR_RDONLY":                   {sys.MOUNT_ATTR_RDONLY, unix.MOUNT_ATTR_RDONLY},
+		"MOVE_MOUNT_F_EMPTY_PATH":             {sys.MOVE_MOUNT_F_EMPTY_PATH, unix.MOVE_MOUNT_F_EMPTY_PATH},
+		"OPEN_TREE_CLONE":                     {sys.OPEN_TREE_CLONE, unix.OPEN_TREE_CLONE},
+		"O_PATH":                              {sys.O_PATH, unix.O_PATH},
+		"PR_CAP_AMBIENT":                      {sys.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT},
+		"PR_CAP_AMBIENT_CLEAR_ALL":            {sys.PR_CAP_AMBIENT_CLEAR_ALL, unix.PR_CAP_AMBIENT_CLEAR_ALL},
+		"PR_SET_CHILD_SUBREAPER":              {sys.PR_SET_CHILD_SUBREAPER, unix.PR_SET_CHILD_SUBREAPER},
+		"PR_SET_NO_NEW_PRIVS":                 {sys.PR_SET_NO_NEW_PRIVS, unix.PR_SET_NO_NEW_PRIVS},
+		"RLIMIT_NPROC":                        {sys.RLIMIT_NPROC, unix.RLIMIT_NPROC},
+		"SECCOMP_RET_ALLOW":                   {sys.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ALLOW},
+		"SECCOMP_RET_ERRNO":                   {sys.SECCOMP_RET_ERRNO, unix.SECCOMP_RET_ERRNO},
+		"SECCOMP_RET_KILL_PROCESS":            {sys.SECCOMP_RET_KILL_PROCESS, unix.SECCOMP_RET_KILL_PROCESS},
+		"SECCOMP_SET_MODE_FILTER":             {sys.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_SET_MODE_FILTER},
+		"SYS_CLONE3":                          {sys.SYS_CLONE3, unix.SYS_CLONE3},
+		"SYS_FSCONFIG":                        {sys.SYS_FSCONFIG, unix.SYS_FSCONFIG},
+		"SYS_FSMOUNT":                         {sys.SYS_FSMOUNT, unix.SYS_FSMOUNT},
+		"SYS_FSOPEN":                          {sys.SYS_FSOPEN, unix.SYS_FSOPEN},
+		"SYS_FSPICK":                          {sys.SYS_FSPICK, unix.SYS_FSPICK},
+		"SYS_IO_URING_ENTER":                  {sys.SYS_IO_URING_ENTER, unix.SYS_IO_URING_ENTER},
+		"SYS_IO_URING_REGISTER":               {sys.SYS_IO_URING_REGISTER, unix.SYS_IO_URING_REGISTER},
+		"SYS_IO_URING_SETUP":                  {sys.SYS_IO_URING_SETUP, unix.SYS_IO_URING_SETUP},
+		"SYS_LANDLOCK_ADD_RULE":               {sys.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_ADD_RULE},
+		"SYS_LANDLOCK_CREATE_RULESET":         {sys.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_CREATE_RULESET},
+		"SYS_LANDLOCK_RESTRICT_SELF":          {sys.SYS_LANDLOCK_RESTRICT_SELF, unix.SYS_LANDLOCK_RESTRICT_SELF},
+		"SYS_MOUNT_SETATTR":                   {sys.SYS_MOUNT_SETATTR, unix.SYS_MOUNT_SETATTR},
+		"SYS_MOVE_MOUNT":                      {sys.SYS_MOVE_MOUNT, unix.SYS_MOVE_MOUNT},
+		"SYS_OPEN_TREE":                       {sys.SYS_OPEN_TREE, unix.SYS_OPEN_TREE},
+		"SYS_PIDFD_GETFD":                     {sys.SYS_PIDFD_GETFD, unix.SYS_PIDFD_GETFD},
+		"SYS_PROCESS_MADVISE":                 {sys.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MADVISE},
+		"SYS_PROCESS_MRELEASE":                {sys.SYS_PROCESS_MRELEASE, unix.SYS_PROCESS_MRELEASE},
+		"SYS_QUOTACTL_FD":                     {sys.SYS_QUOTACTL_FD, unix.SYS_QUOTACTL_FD},
+		"SYS_BPF":                             {sys.SYS_BPF, unix.SYS_BPF},
+		"SYS_CLOCK_ADJTIME":                   {sys.SYS_CLOCK_ADJTIME, unix.SYS_CLOCK_ADJTIME},
+		"SYS_FINIT_MODULE":                    {sys.SYS_FINIT_MODULE, unix.SYS_FINIT_MODULE},
+		"SYS_KCMP":                            {sys.SYS_KCMP, unix.SYS_KCMP},
+		"SYS_KEXEC_FILE_LOAD":                 {sys.SYS_KEXEC_FILE_LOAD, unix.SYS_KEXEC_FILE_LOAD},
+		"SYS_NAME_TO_HANDLE_AT":               {sys.SYS_NAME_TO_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT},
+		"SYS_OPEN_BY_HANDLE_AT":               {sys.SYS_OPEN_BY_HANDLE_AT, unix.SYS_OPEN_BY_HANDLE_AT},
+		"SYS_PROCESS_VM_READV":                {sys.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_READV},
+		"SYS_PROCESS_VM_WRITEV":               {sys.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_VM_WRITEV},
+		"SYS_SCHED_SETATTR":                   {sys.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETATTR},
+		"SYS_SECCOMP":                         {sys.SYS_SECCOMP, unix.SYS_SECCOMP},
+		"SYS_SETNS":                           {sys.SYS_SETNS, unix.SYS_SETNS},
+		"SYS_USERFAULTFD":                     {sys.SYS_USERFAULTFD, unix.SYS_USERFAULTFD},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s is %d, not %d", name, pair[0], pair[1])
+		}
+	}
+}

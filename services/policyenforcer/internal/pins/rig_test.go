@@ -1,0 +1,33 @@
+package pins_test
+
+import (
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/pins"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/rpc"
+)
+
+// rig is a test with a store of its own, and any number of replicas over it.
+type rig struct {
+	*enforcertest.Rig
+	*pins.Registry
+}
+
+// everywhere runs a test on both stores, each time on fresh storage.
+func everywhere(t *testing.T, test func(r *rig)) {
+	t.Helper()
+	enforcertest.Everywhere(t, func(b *enforcertest.Rig) { test(newRig(b)) })
+}
+
+func newRig(b *enforcertest.Rig) *rig {
+	r := &rig{Rig: b}
+	r.Registry = r.replica(r.Storage)
+	return r
+}
+
+// replica returns another process over a store, with caches of its own.
+func (r *rig) replica(s store.Store) *pins.Registry {
+	return pins.New(s, rpc.Announcer{}, r.Clock.Now)
+}

@@ -1,0 +1,147 @@
+package policystore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
+)
+
+// Effective has the policies that apply to a call in addition to its state, and their shadows.
+type Effective struct {
+	Index *Index
+	// Standing is the status of the sessions of the call.
+	*runs.Standing
+	Live []*rules.Set
+	// Because has the reason why each policy of Live applies, such as "workflow deploy".
+	Because []string
+	// Shadows are policies that are evaluated and not enforced. replaces is the index of the live version
+	// in Live, or -1 for none.
+	Shadows []shadowSet
+}
+
+type shadowSet struct {
+	Name     string
+	Version  int64
+	Set      *rules.Set
+	Replaces int
+}
+
+// Effective finds the policies that apply to a call: those of its process or workflow and of all that have
+// invoked it, those attached to its session or one above, those of the agents that these were started from,
+// and those of the caller's role. They apply in any status of the run, unlike the rules of a state. A named
+// policy that cannot be read denies.
+func (st *Store) Effective(ctx context.Context, caller enforcer.Caller, s *runs.Snapshot, target enforcer.Target, tool string) (*Effective, error) {
+	index, err := st.known(ctx, caller.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	sessions, err := st.runs.StandingOf(ctx, caller, s, target)
+	if err != nil {
+		return nil, err
+	}
+	std, role := &Effective{Index: index, Standing: sessions}, string(caller.Principal.Role)
+	if caller.Principal.Role.Drives() { // what runs agents is held to what agents are
+		role = string(auth.Agent)
+	}
+	if toolcall.Own(tool) {
+		return std, nil
+	}
+	var names, because []string
+	name := func(kind AttachmentKind, id string, more ...string) {
+		for _, n := range more {
+			if !slices.Contains(names, n) {
+				names, because = append(names, n), append(because, string(kind)+" "+id)
+			}
+		}
+	}
+	for _, of := range s.All {
+		kind := AttachedToWorkflow
+		if of.Process {
+			kind = AttachedToProcess
+		}
+		for _, set := range of.Rules {
+			if set.For(role) {
+				std.Live, std.Because = append(std.Live, set), append(std.Because, string(kind)+" "+of.Machine.Name())
+			}
+		}
+		name(kind, of.Machine.Name(), of.Policies...)
+		name(kind, of.Machine.Name(), index.attachedTo(kind, of.Machine.Name())...)
+	}
+	for _, r := range []string{string(caller.Principal.Role), role} {
+		name(AttachedToRole, r, index.attachedTo(AttachedToRole, r)...)
+	}
+	for _, above := range std.Names {
+		name(AttachedToSession, above, index.attachedTo(AttachedToSession, above)...)
+	}
+	for _, of := range std.Agents {
+		if of.Policy != "" {
+			name("agent", of.Name, of.Policy)
+		}
+	}
+	for i, n := range names {
+		if err := st.hold(ctx, caller.Namespace, std, n, role); err != nil {
+			return nil, err
+		}
+		if len(std.Because) < len(std.Live) {
+			std.Because = append(std.Because, because[i])
+		}
+	}
+	return std, nil
+}
+
+// hold adds a policy by its name, if it applies to callers of a role (S15.9).
+func (st *Store) hold(ctx context.Context, namespace string, std *Effective, name, role string) error {
+	replaces := -1
+	live, isLive := std.Index.live(name)
+	shadow, isShadowed := std.Index.shadow(name)
+	switch {
+	case isLive:
+		set, err := st.Set(ctx, namespace, name, live)
+		if err != nil {
+			return err
+		}
+		if set.For(role) {
+			replaces = len(std.Live)
+			std.Live = append(std.Live, set)
+		}
+	case !isShadowed:
+		std.Live = append(std.Live, rules.Missing(name))
+	}
+	if !isShadowed {
+		return nil
+	}
+	set, err := st.Set(ctx, namespace, name, shadow)
+	if err != nil {
+		return nil // a shadow is never enforced, nor is its absence
+	}
+	if set.For(role) {
+		std.Shadows = append(std.Shadows, shadowSet{name, shadow, set, replaces})
+	}
+	return nil
+}
+
+// Root returns the session of a call, and the session tree whose limits it spends. Without a session, both
+// are the root of the runs that invoke each other.
+func (std *Effective) Root(s *runs.Snapshot) (session, root string) {
+	if s.Run.SessionID == "" {
+		return s.Root.ID, s.Root.ID
+	}
+	return s.Run.SessionID, std.Account
+}
+
+// Preconditions returns the checks of a decision besides its run: of the policies and sessions that it
+// rests on.
+func (std *Effective) Preconditions() []store.Check {
+	return append([]store.Check{std.Index.Check()}, std.Checks...)
+}
+
+// AsksRepeats reports whether a policy in force has rules about calls that repeat an unknown one.
+func (std *Effective) AsksRepeats() bool {
+	return slices.ContainsFunc(std.Live, (*rules.Set).AsksRepeats)
+}
