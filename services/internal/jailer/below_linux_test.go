@@ -94,7 +94,7 @@ var belowAttacks = map[string]string{
 	"configuration of a worktree, later":  `cd sub; git config extensions.worktreeConfig true; git config --worktree core.fsmonitor $EVIL`,
 	"a new repository in an ignored one":  `echo node_modules > .gitignore; mkdir -p node_modules/a/b; git init -q node_modules/a/b; git -C node_modules/a/b config core.fsmonitor $EVIL`,
 	"a pointer":                           `git init -q --separate-git-dir=.store new; git -C new config core.fsmonitor $EVIL`,
-	"a pointer into git":                  `mkdir x; cp -r .git/. .git/y; git config -f .git/y/config core.fsmonitor $EVIL; echo gitdir: ../.git/y > x/.git`,
+	"a pointer into git":                  `mkdir x; cp -r .git/. y; mv y .git/y; git config -f .git/y/config core.fsmonitor $EVIL; echo gitdir: ../.git/y > x/.git`,
 	"a pointer to objects":                `mkdir x; cp -r sub/.git sub/y; mv sub/y .git/objects/aa; git config -f .git/objects/aa/config core.fsmonitor $EVIL; echo gitdir: ../.git/objects/aa > x/.git`,
 	"a pointer by a link":                 `git init -q new; git -C new config core.fsmonitor $EVIL; mv new/.git new/g; ln -s g new/.git`,
 	"a pointer in a repository":           `rm -rf sub/.git/hooks; mv sub/.git sub/g; git config -f sub/g/config core.fsmonitor $EVIL; echo gitdir: g > sub/.git`,
