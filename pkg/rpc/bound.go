@@ -33,6 +33,7 @@ var bindings = map[protoreflect.FullName]binding{
 	"interlock.state.v1":  {session: "session"},
 	// By the approval's id alone.
 	"interlock.approval.v1": {},
+	"interlock.peer.v1":     {session: "session_id", run: "run_id", branch: "branch"},
 	// A sidecar of one session asks by it: whom it asks for is said by the call that it leads to.
 	"envoy.service.auth.v3":   {},
 	"grpc.health.v1":          {},
