@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"testing"
@@ -7,6 +7,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 )
 
 // S14.6: tests that run while a call may still change files show nothing, whatever that call is and
@@ -16,30 +19,30 @@ func TestEvidenceWhileCallsAreOpen(t *testing.T) {
 	for name, c := range map[string]struct {
 		tool, input string
 		// ends says how the call ends; nil for never.
-		ends func(t *testing.T, a *App)
+		ends func(t *testing.T, a *app.App)
 		// later is when the tests run again.
 		later time.Duration
 		held  bool
 	}{
-		"an edit, not reported":                {tool: "Write", input: string(write("main.go"))},
-		"an edit, long ago":                    {tool: "Write", input: string(write("main.go")), later: evidence.AtWork + time.Second, held: true},
-		"an edit, reported":                    {tool: "Write", input: string(write("main.go")), ends: reports(witnessed, "", false), held: true},
-		"an edit that failed":                  {tool: "Write", input: string(write("main.go")), ends: reports(witnessed, "", true), held: true},
-		"an edit, by the agent's word":         {tool: "Write", input: string(write("main.go")), ends: reports(agent, "", false)},
-		"an edit that people settle":           {tool: "Write", input: string(write("main.go")), ends: settles(OutcomeNotExecuted), held: true},
+		"an edit, not reported":                {tool: "Write", input: string(stage.Write("main.go"))},
+		"an edit, long ago":                    {tool: "Write", input: string(stage.Write("main.go")), later: evidence.AtWork + time.Second, held: true},
+		"an edit, reported":                    {tool: "Write", input: string(stage.Write("main.go")), ends: reports(stage.Witnessed, "", false), held: true},
+		"an edit that failed":                  {tool: "Write", input: string(stage.Write("main.go")), ends: reports(stage.Witnessed, "", true), held: true},
+		"an edit, by the agent's word":         {tool: "Write", input: string(stage.Write("main.go")), ends: reports(stage.Agent, "", false)},
+		"an edit that people settle":           {tool: "Write", input: string(stage.Write("main.go")), ends: settles(app.OutcomeNotExecuted), held: true},
 		"a tool of a server":                   {tool: "mcp__db__migrate", input: `{}`},
 		"a skill":                              {tool: "Skill", input: `{"skill":"x"}`},
-		"a monitor, reported":                  {tool: "Monitor", input: `{"command":"sed -i s/a/b/ main.go"}`, ends: reports(witnessed, "", false), later: time.Hour},
+		"a monitor, reported":                  {tool: "Monitor", input: `{"command":"sed -i s/a/b/ main.go"}`, ends: reports(stage.Witnessed, "", false), later: time.Hour},
 		"an unknown program":                   {tool: "Bash", input: `{"command":"mamba run x"}`},
-		"in the background, reported":          {tool: "Bash", input: `{"command":"./gen","run_in_background":true}`, ends: reports(witnessed, "", false), later: time.Hour},
-		"with &, reported":                     {tool: "Bash", input: `{"command":"./gen & true"}`, ends: reports(witnessed, "", false), later: time.Hour},
-		"nohup, reported":                      {tool: "Bash", input: `{"command":"nohup ./gen"}`, ends: reports(witnessed, "", false), later: time.Hour},
-		"nohup, settled":                       {tool: "Bash", input: `{"command":"nohup ./gen"}`, ends: settles(OutcomeOK), held: true},
-		"a background agent, reported":         {tool: "Task", input: `{"run_in_background":true}`, ends: reports(witnessed, "", false), later: time.Hour},
-		"moved to the background":              {tool: "Bash", input: `{"command":"./gen"}`, ends: reports(witnessed, "b1", false), later: time.Hour},
-		"moved to the background, and stopped": {tool: "Bash", input: `{"command":"./gen"}`, ends: stopped("b1", witnessed), held: true},
-		"stopped, by the agent's word":         {tool: "Bash", input: `{"command":"./gen"}`, ends: stopped("b1", agent), later: time.Hour},
-		"another one is stopped":               {tool: "Bash", input: `{"command":"./gen"}`, ends: stopped("b2", witnessed), later: time.Hour},
+		"in the background, reported":          {tool: "Bash", input: `{"command":"./gen","run_in_background":true}`, ends: reports(stage.Witnessed, "", false), later: time.Hour},
+		"with &, reported":                     {tool: "Bash", input: `{"command":"./gen & true"}`, ends: reports(stage.Witnessed, "", false), later: time.Hour},
+		"nohup, reported":                      {tool: "Bash", input: `{"command":"nohup ./gen"}`, ends: reports(stage.Witnessed, "", false), later: time.Hour},
+		"nohup, settled":                       {tool: "Bash", input: `{"command":"nohup ./gen"}`, ends: settles(app.OutcomeOK), held: true},
+		"a background agent, reported":         {tool: "Task", input: `{"run_in_background":true}`, ends: reports(stage.Witnessed, "", false), later: time.Hour},
+		"moved to the background":              {tool: "Bash", input: `{"command":"./gen"}`, ends: reports(stage.Witnessed, "b1", false), later: time.Hour},
+		"moved to the background, and stopped": {tool: "Bash", input: `{"command":"./gen"}`, ends: stopped("b1", stage.Witnessed), held: true},
+		"stopped, by the agent's word":         {tool: "Bash", input: `{"command":"./gen"}`, ends: stopped("b1", stage.Agent), later: time.Hour},
+		"another one is stopped":               {tool: "Bash", input: `{"command":"./gen"}`, ends: stopped("b2", stage.Witnessed), later: time.Hour},
 		"a reader":                             {tool: "Read", input: `{"file_path":"a"}`, held: true},
 		"a list of things to do":               {tool: "TodoWrite", input: `{}`, held: true},
 		"an agent whose calls are judged":      {tool: "Task", input: `{}`, held: true},
@@ -47,24 +50,23 @@ func TestEvidenceWhileCallsAreOpen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(t *testing.T, st store.Store) {
-				e, faulty := newEngineOn(t, st, proven)
-				a := newApp(e, faulty)
+			stage.OnBoth(t, func(t *testing.T, st store.Store) {
+				e, faulty := stage.NewEngineOn(t, st, stage.Proven)
 				now := time.Now()
-				a.clock = func() time.Time { return now }
-				if d := mustCheck(t, a, c.tool, []byte(c.input), "open"); d.Verdict.Decision != toolcall.Allow {
+				a := stage.AppAt(e, faulty, func() time.Time { return now })
+				if d := stage.MustCheck(t, a, c.tool, []byte(c.input), "open"); d.Verdict.Decision != toolcall.Allow {
 					t.Fatalf("denied: %s", d.Message)
 				}
 				if c.ends != nil {
 					c.ends(t, a)
 				}
 				now = now.Add(c.later)
-				mustCheck(t, a, "Bash", goTest, "t1")
-				reportAs(t, a, witnessed, "t1", "Bash", true)
-				if s := heldAt(t, e, st, now); s.Held != c.held || !s.Held && s.Missing == "" {
+				stage.MustCheck(t, a, "Bash", stage.GoTest, "t1")
+				stage.ReportAs(t, a, stage.Witnessed, "t1", "Bash", true)
+				if s := stage.HeldAt(t, e, st, now); s.Held != c.held || !s.Held && s.Missing == "" {
 					t.Errorf("%+v", s)
 				}
-				if open, err := a.Calls(t.Context(), agent, Target{RunID: "run_1"}); err != nil || (len(open) == 0) != c.held {
+				if open, err := a.Calls(t.Context(), stage.Agent, enforcer.Target{RunID: "run_1"}); err != nil || (len(open) == 0) != c.held {
 					t.Errorf("%d calls are listed as open, %v", len(open), err)
 				}
 			})
@@ -76,37 +78,37 @@ func TestEvidenceWhileCallsAreOpen(t *testing.T) {
 // at any time of its permission, and against any word of its agent.
 func TestNotExecutedVoidsNothing(t *testing.T) {
 	t.Parallel()
-	write := func(t *testing.T, a *App) { mustCheck(t, a, "Write", write("main.go"), "open") }
-	tests := func(t *testing.T, a *App) {
-		mustCheck(t, a, "Bash", goTest, "t1")
-		reportAs(t, a, witnessed, "t1", "Bash", true)
+	write := func(t *testing.T, a *app.App) { stage.MustCheck(t, a, "Write", stage.Write("main.go"), "open") }
+	tests := func(t *testing.T, a *app.App) {
+		stage.MustCheck(t, a, "Bash", stage.GoTest, "t1")
+		stage.ReportAs(t, a, stage.Witnessed, "t1", "Bash", true)
 	}
 	for name, c := range map[string]struct {
-		steps []func(t *testing.T, a *App)
+		steps []func(t *testing.T, a *app.App)
 		ends  string
 		held  bool
 	}{
-		"allowed before the tests":          {[]func(*testing.T, *App){write, tests}, OutcomeNotExecuted, true},
-		"allowed after the tests":           {[]func(*testing.T, *App){tests, write}, OutcomeNotExecuted, true},
-		"claimed by its agent":              {[]func(*testing.T, *App){tests, write, reports(agent, "", false)}, OutcomeNotExecuted, true},
-		"it was made":                       {[]func(*testing.T, *App){tests, write}, OutcomeOK, false},
-		"it was made, before the tests":     {[]func(*testing.T, *App){write, tests}, OutcomeOK, false},
-		"it failed":                         {[]func(*testing.T, *App){tests, write}, OutcomeFailed, false},
-		"it left something, as it was seen": {[]func(*testing.T, *App){tests, write, reports(witnessed, "b1", false)}, OutcomeNotExecuted, false},
+		"allowed before the tests":          {[]func(*testing.T, *app.App){write, tests}, app.OutcomeNotExecuted, true},
+		"allowed after the tests":           {[]func(*testing.T, *app.App){tests, write}, app.OutcomeNotExecuted, true},
+		"claimed by its agent":              {[]func(*testing.T, *app.App){tests, write, reports(stage.Agent, "", false)}, app.OutcomeNotExecuted, true},
+		"it was made":                       {[]func(*testing.T, *app.App){tests, write}, app.OutcomeOK, false},
+		"it was made, before the tests":     {[]func(*testing.T, *app.App){write, tests}, app.OutcomeOK, false},
+		"it failed":                         {[]func(*testing.T, *app.App){tests, write}, app.OutcomeFailed, false},
+		"it left something, as it was seen": {[]func(*testing.T, *app.App){tests, write, reports(stage.Witnessed, "b1", false)}, app.OutcomeNotExecuted, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(t *testing.T, st store.Store) {
-				e, faulty := newEngineOn(t, st, proven)
-				a := newApp(e, faulty)
+			stage.OnBoth(t, func(t *testing.T, st store.Store) {
+				e, faulty := stage.NewEngineOn(t, st, stage.Proven)
+				a := stage.NewApp(e, faulty)
 				for _, step := range c.steps {
 					step(t, a)
 				}
-				if s := heldNow(t, e, st); s.Held {
+				if s := stage.HeldNow(t, e, st); s.Held {
 					t.Errorf("while it is open: %+v", s)
 				}
 				settles(c.ends)(t, a)
-				if s := heldNow(t, e, st); s.Held != c.held {
+				if s := stage.HeldNow(t, e, st); s.Held != c.held {
 					t.Errorf("it was settled as %s: %+v", c.ends, s)
 				}
 			})
@@ -114,32 +116,32 @@ func TestNotExecutedVoidsNothing(t *testing.T) {
 	}
 }
 
-func reports(by Caller, background string, failed bool) func(t *testing.T, a *App) {
-	return func(t *testing.T, a *App) {
+func reports(by enforcer.Caller, background string, failed bool) func(t *testing.T, a *app.App) {
+	return func(t *testing.T, a *app.App) {
 		t.Helper()
-		if _, err := a.Report(t.Context(), by, Report{Target: Target{RunID: "run_1"}, CallID: "open", Tool: "x", OK: !failed, Background: background}); err != nil {
+		if _, err := a.Report(t.Context(), by, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "open", Tool: "x", OK: !failed, Background: background}); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func settles(outcome string) func(t *testing.T, a *App) {
-	return func(t *testing.T, a *App) {
+func settles(outcome string) func(t *testing.T, a *app.App) {
+	return func(t *testing.T, a *app.App) {
 		t.Helper()
-		if _, err := a.Settle(t.Context(), agent, Target{RunID: "run_1"}, "open", outcome, ""); err != nil {
+		if _, err := a.Settle(t.Context(), stage.Agent, enforcer.Target{RunID: "run_1"}, "open", outcome, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 // stopped leaves the call in the background as b1, and stops a program.
-func stopped(ended string, by Caller) func(t *testing.T, a *App) {
-	return func(t *testing.T, a *App) {
+func stopped(ended string, by enforcer.Caller) func(t *testing.T, a *app.App) {
+	return func(t *testing.T, a *app.App) {
 		t.Helper()
-		reports(witnessed, "b1", false)(t, a)
-		mustCheck(t, a, "BashOutput", []byte(`{}`), "stop")
-		if _, err := a.Report(t.Context(), by, Report{
-			Target: Target{RunID: "run_1"}, CallID: "stop", Tool: "BashOutput", OK: true, BackgroundEnded: ended,
+		reports(stage.Witnessed, "b1", false)(t, a)
+		stage.MustCheck(t, a, "BashOutput", []byte(`{}`), "stop")
+		if _, err := a.Report(t.Context(), by, app.Report{
+			Target: enforcer.Target{RunID: "run_1"}, CallID: "stop", Tool: "BashOutput", OK: true, BackgroundEnded: ended,
 		}); err != nil {
 			t.Fatal(err)
 		}

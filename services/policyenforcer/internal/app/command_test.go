@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"context"
@@ -19,40 +19,42 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/snapshot"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 )
 
 // jailedRig is a run whose agent has jails of level 3.
 type jailedRig struct {
 	*testing.T
-	*engine
+	*stage.Engine
 	st     store.Store
 	faulty *storetest.Faulty
 	clock  *storetest.Clock
-	app    *App
+	app    *app.App
 }
 
 // onBothJailed runs a test on both stores.
 func onBothJailed(t *testing.T, definition string, test func(r *jailedRig)) {
 	t.Helper()
-	onBoth(t, func(t *testing.T, st store.Store) {
-		e, faulty := newEngineOn(t, st, definition)
-		r := &jailedRig{T: t, engine: e, st: st, faulty: faulty, clock: storetest.NewClock()}
-		r.app = r.with(Config{})
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
+		e, faulty := stage.NewEngineOn(t, st, definition)
+		r := &jailedRig{T: t, Engine: e, st: st, faulty: faulty, clock: storetest.NewClock()}
+		r.app = r.with(app.Config{})
 		test(r)
 	})
 }
 
 // with is another process.
-func (r *jailedRig) with(cfg Config) *App {
-	return New(r.faulty, r.engine, announcer{}, r.clock.Now, slog.New(slog.DiscardHandler), cfg)
+func (r *jailedRig) with(cfg app.Config) *app.App {
+	return app.New(r.faulty, r.Engine, stage.Announcer{}, r.clock.Now, slog.New(slog.DiscardHandler), cfg)
 }
 
 // allow asks for a line in a jail, which must be allowed.
-func (r *jailedRig) allow(id, line string) *Decision {
+func (r *jailedRig) allow(id, line string) *app.Decision {
 	r.Helper()
-	d, err := r.app.Check(r.Context(), agent, Check{
-		Target: Target{RunID: "run_1"}, Tool: "Bash", Input: lineInput(line), CallID: id, Jail: jail.Full,
+	d, err := r.app.Check(r.Context(), stage.Agent, app.Check{
+		Target: enforcer.Target{RunID: "run_1"}, Tool: "Bash", Input: lineInput(line), CallID: id, Jail: jail.Full,
 	})
 	if err != nil || d.Verdict.Decision != toolcall.Allow || d.Jail == nil {
 		r.Fatalf("check %s: %+v, %v", id, d, err)
@@ -62,12 +64,12 @@ func (r *jailedRig) allow(id, line string) *Decision {
 
 func lineInput(line string) []byte { return fmt.Appendf(nil, `{"command": %q}`, line) }
 
-func (r *jailedRig) start(id, line string) (*StartedCommand, error) {
-	return r.app.Start(r.Context(), witnessed, Start{Target: Target{RunID: "run_1"}, CallID: id, Command: []byte(line), Level: jail.Full})
+func (r *jailedRig) start(id, line string) (*app.StartedCommand, error) {
+	return r.app.Start(r.Context(), stage.Witnessed, app.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Command: []byte(line), Level: jail.Full})
 }
 
 // run allows and starts a line, and returns what signs its witness.
-func (r *jailedRig) run(id, line string) *StartedCommand {
+func (r *jailedRig) run(id, line string) *app.StartedCommand {
 	r.Helper()
 	r.allow(id, line)
 	started, err := r.start(id, line)
@@ -78,16 +80,16 @@ func (r *jailedRig) run(id, line string) *StartedCommand {
 }
 
 // finish hands in a witness, as change makes it.
-func (r *jailedRig) finish(started *StartedCommand, id string, change func(*jail.Witness)) (*FinishedCommand, error) {
+func (r *jailedRig) finish(started *app.StartedCommand, id string, change func(*jail.Witness)) (*app.FinishedCommand, error) {
 	w := &jail.Witness{CallID: id, Profile: started.Jail.Digest, Level: jail.Full, Started: r.clock.Now(), Ended: r.clock.Now()}
 	if change != nil {
 		change(w)
 	}
 	data, signature := w.Sign(started.Key)
-	return r.app.Finish(r.Context(), agent, Finish{RunID: "run_1", CallID: id, Witness: data, Signature: signature})
+	return r.app.Finish(r.Context(), stage.Agent, app.Finish{RunID: "run_1", CallID: id, Witness: data, Signature: signature})
 }
 
-func (r *jailedRig) finished(started *StartedCommand, id string, change func(*jail.Witness)) *FinishedCommand {
+func (r *jailedRig) finished(started *app.StartedCommand, id string, change func(*jail.Witness)) *app.FinishedCommand {
 	r.Helper()
 	finished, err := r.finish(started, id, change)
 	if err != nil {
@@ -125,20 +127,20 @@ func TestStartRefuses(t *testing.T) {
 			return err
 		}, fault.FailedPrecondition, "started already"},
 		"an agent": {func(r *jailedRig) error {
-			_, err := r.app.Start(r.Context(), agent, Start{Target: Target{RunID: "run_1"}, CallID: "c", Command: []byte(line), Level: 3})
+			_, err := r.app.Start(r.Context(), stage.Agent, app.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Command: []byte(line), Level: 3})
 			return err
 		}, fault.PermissionDenied, "only who observes"},
 		"a lesser jail": {func(r *jailedRig) error {
-			_, err := r.app.Start(r.Context(), witnessed, Start{Target: Target{RunID: "run_1"}, CallID: "c", Command: []byte(line), Level: 2})
+			_, err := r.app.Start(r.Context(), stage.Witnessed, app.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Command: []byte(line), Level: 2})
 			return err
 		}, fault.FailedPrecondition, "level 3"},
 		"too late": {func(r *jailedRig) error {
-			r.clock.Advance(startWithin + time.Second)
+			r.clock.Advance(app.StartWithin + time.Second)
 			_, err := r.start("c", line)
 			return err
 		}, fault.FailedPrecondition, "ago"},
 		"after a transition": {func(r *jailedRig) error {
-			r.fire(r.T, "READY")
+			r.Fire(r.T, "READY")
 			_, err := r.start("c", line)
 			return err
 		}, fault.FailedPrecondition, "has moved"},
@@ -160,46 +162,46 @@ func TestStartRefuses(t *testing.T) {
 			return err
 		}, fault.FailedPrecondition, "has moved"},
 		"reported": {func(r *jailedRig) error {
-			reportAs(r.T, r.app, witnessed, "c", "Bash", true)
+			stage.ReportAs(r.T, r.app, stage.Witnessed, "c", "Bash", true)
 			_, err := r.start("c", line)
 			return err
 		}, fault.FailedPrecondition, "reported or settled"},
 		"settled": {func(r *jailedRig) error {
 			r.allow("w", "make all")
-			op := Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}, Observes: true}
-			if _, err := r.app.Settle(r.Context(), op, Target{RunID: "run_1"}, "w", OutcomeNotExecuted, ""); err != nil {
+			op := enforcer.Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}, Observes: true}
+			if _, err := r.app.Settle(r.Context(), op, enforcer.Target{RunID: "run_1"}, "w", app.OutcomeNotExecuted, ""); err != nil {
 				return err
 			}
 			_, err := r.start("w", "make all")
 			return err
 		}, fault.FailedPrecondition, "reported or settled"},
 		"not executed": {func(r *jailedRig) error {
-			if _, err := r.app.Report(r.Context(), agent, Report{Target: Target{RunID: "run_1"}, CallID: "c", Tool: "Bash", NotExecuted: true}); err != nil {
+			if _, err := r.app.Report(r.Context(), stage.Agent, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Tool: "Bash", NotExecuted: true}); err != nil {
 				return err
 			}
 			_, err := r.start("c", line)
 			return err
 		}, fault.FailedPrecondition, "is not started"},
 		"switched off since": {func(r *jailedRig) error {
-			r.app = r.with(Config{Jails: JailsOff})
+			r.app = r.with(app.Config{Jails: app.JailsOff})
 			_, err := r.start("c", line)
 			return err
 		}, fault.FailedPrecondition, "switched off"},
 		"in a session that has ended": {func(r *jailedRig) error {
-			sessions := registry{r.T, r.st}
-			sessions.session("s", "", "", "ENDED")
+			sessions := stage.Registry{r.T, r.st}
+			sessions.Session("s", "", "", "ENDED")
 			_, err := r.start("c", line)
 			return err
 		}, fault.FailedPrecondition, `session "s" has ended`},
 		"no jail": {func(r *jailedRig) error {
-			mustCheck(r.T, r.app, "Bash", lineInput("ls"), "plain")
+			stage.MustCheck(r.T, r.app, "Bash", lineInput("ls"), "plain")
 			_, err := r.start("plain", "ls")
 			return err
 		}, fault.FailedPrecondition, "not allowed as a command in a jail"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			onBothJailed(t, proven, func(r *jailedRig) {
+			onBothJailed(t, stage.Proven, func(r *jailedRig) {
 				r.allow("c", line)
 				r.refuses(what, one.do(r), one.reason, one.words)
 			})
@@ -210,29 +212,29 @@ func TestStartRefuses(t *testing.T) {
 // stands changes the run behind the enforcer's back.
 func (r *jailedRig) stands(change func(*workflow.Run)) {
 	r.Helper()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	run := r.engine.run
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	run := r.Engine.Current
 	change(&run)
 	run.Version++
 	_, err := r.st.Commit(r.Context(), store.Batch{Puts: []store.Put{{Key: ledger.Run("default", run.ID), Expect: store.AnyVersion, Data: []byte("{}")}}})
 	if err != nil {
 		r.Fatal(err)
 	}
-	r.engine.run = run
+	r.Engine.Current = run
 }
 
 // S3.10: of many that start a line at once, on several replicas, one does.
 func TestStartRaces(t *testing.T) {
 	t.Parallel()
-	onBothJailed(t, proven, func(r *jailedRig) {
+	onBothJailed(t, stage.Proven, func(r *jailedRig) {
 		r.allow("c", "make all")
 		var group sync.WaitGroup
 		var won atomic.Int64
 		for range 8 {
-			replica := r.with(Config{})
+			replica := r.with(app.Config{})
 			group.Go(func() {
-				_, err := replica.Start(context.Background(), witnessed, Start{Target: Target{RunID: "run_1"}, CallID: "c", Command: []byte("make all"), Level: 3})
+				_, err := replica.Start(context.Background(), stage.Witnessed, app.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Command: []byte("make all"), Level: 3})
 				switch {
 				case err == nil:
 					won.Add(1)
@@ -254,7 +256,7 @@ func TestStartSurvivesTheStore(t *testing.T) {
 	for name, injected := range map[string]storetest.Fault{"applied": storetest.FailedButApplied, "failed": storetest.Failed, "uncertain": storetest.Uncertain} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBothJailed(t, proven, func(r *jailedRig) {
+			onBothJailed(t, stage.Proven, func(r *jailedRig) {
 				r.allow("c", "make all")
 				once := true
 				r.faulty.Decide = func(_ int, batch *store.Batch) storetest.Fault {
@@ -277,13 +279,13 @@ func TestStartSurvivesTheStore(t *testing.T) {
 // S3.10: a call stands for its jail, too, and the log, the answer and a repeat tell of it.
 func TestJailIsOfTheCall(t *testing.T) {
 	t.Parallel()
-	onBothJailed(t, proven, func(r *jailedRig) {
+	onBothJailed(t, stage.Proven, func(r *jailedRig) {
 		d := r.allow("c", "make all")
 		if again := r.allow("c", "make all"); string(again.Jail.Profile) != string(d.Jail.Profile) || again.Jail.Digest != d.Jail.Digest {
 			t.Errorf("the same again: %+v", again.Jail)
 		}
 		for _, level := range []jail.Level{0, 1, 2} {
-			_, err := r.app.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Bash", Input: lineInput("make all"), CallID: "c", Jail: level})
+			_, err := r.app.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: "Bash", Input: lineInput("make all"), CallID: "c", Jail: level})
 			r.refuses(fmt.Sprint("level ", level), err, fault.IdempotencyMismatch, "")
 		}
 		history, err := r.st.History(t.Context(), ledger.Decisions(ledger.Run("default", "run_1")), 0, 10)
@@ -300,16 +302,16 @@ func TestJailIsOfTheCall(t *testing.T) {
 // S3.10: where the deployment demands jails, a line without one is denied; where it has none, nothing relies on one.
 func TestJailsOfTheDeployment(t *testing.T) {
 	t.Parallel()
-	onBothJailed(t, proven, func(r *jailedRig) {
-		ask := func(a *App, level jail.Level, tool string, input []byte) *Decision {
+	onBothJailed(t, stage.Proven, func(r *jailedRig) {
+		ask := func(a *app.App, level jail.Level, tool string, input []byte) *app.Decision {
 			t.Helper()
-			d, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: tool, Input: input, Jail: level})
+			d, err := a.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: tool, Input: input, Jail: level})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return d
 		}
-		required, off := r.with(Config{Jails: JailsRequired}), r.with(Config{Jails: JailsOff})
+		required, off := r.with(app.Config{Jails: app.JailsRequired}), r.with(app.Config{Jails: app.JailsOff})
 		if d := ask(required, 0, "Bash", lineInput("ls")); d.Verdict.Code != toolcall.CodeJailRequired || !strings.Contains(d.Message, "interlock doctor") {
 			t.Errorf("required, without: %+v", d)
 		}
@@ -331,7 +333,7 @@ func TestJailsOfTheDeployment(t *testing.T) {
 // S3.10: a witness counts that is signed with the key of its line, and of the jail that was asked for; the first stands.
 func TestFinishRefuses(t *testing.T) {
 	t.Parallel()
-	onBothJailed(t, proven, func(r *jailedRig) {
+	onBothJailed(t, stage.Proven, func(r *jailedRig) {
 		started, other := r.run("c", "go test ./..."), r.run("o", "go test ./...")
 		forged := *started
 		forged.Key = other.Key
@@ -368,26 +370,26 @@ func TestFinishRefuses(t *testing.T) {
 // S14.10: the jail alone knows how its command has ended. A client's report gives nothing, before and after the witness.
 func TestClientOfAJailedCall(t *testing.T) {
 	t.Parallel()
-	onBothJailed(t, proven, func(r *jailedRig) {
+	onBothJailed(t, stage.Proven, func(r *jailedRig) {
 		want := func(what string, held bool) {
 			t.Helper()
-			if s := heldNow(t, r.engine, r.st); s.Held != held {
+			if s := stage.HeldNow(t, r.Engine, r.st); s.Held != held {
 				t.Errorf("%s: %+v", what, s)
 			}
 		}
 		c1 := r.run("c1", "go test ./...")
-		reportAs(t, r.app, witnessed, "c1", "Bash", true)
+		stage.ReportAs(t, r.app, stage.Witnessed, "c1", "Bash", true)
 		want("a report without a witness", false)
 		r.finished(c1, "c1", nil)
 		want("the witness", true)
 		c2 := r.run("c2", "go test ./...")
 		r.finished(c2, "c2", func(w *jail.Witness) { w.ExitStatus = 1 })
 		want("the witness of a failure", false)
-		if got := reportAs(t, r.app, witnessed, "c2", "Bash", true); len(got.Evidence) != 0 {
+		if got := stage.ReportAs(t, r.app, stage.Witnessed, "c2", "Bash", true); len(got.Evidence) != 0 {
 			t.Errorf("a report that says otherwise gives %v", got.Evidence)
 		}
 		want("a report that says otherwise", false)
-		if got := reportAs(t, r.app, agent, "c1", "Bash", true); len(got.Evidence) != 1 {
+		if got := stage.ReportAs(t, r.app, stage.Agent, "c1", "Bash", true); len(got.Evidence) != 1 {
 			t.Errorf("the report of a call whose witness gave evidence says %v", got.Evidence)
 		}
 		r.finished(r.run("c3", "go test ./..."), "c3", func(w *jail.Witness) { w.ExitStatus, w.Signal = 0, "killed" })
@@ -395,7 +397,7 @@ func TestClientOfAJailedCall(t *testing.T) {
 		r.finished(r.run("c4", "go test ./..."), "c4", nil)
 		want("passed", true)
 		r.allow("c5", "go test ./...") // it runs outside of the jail
-		reportAs(t, r.app, witnessed, "c5", "Bash", false)
+		stage.ReportAs(t, r.app, stage.Witnessed, "c5", "Bash", false)
 		want("a report of one that was not started", true)
 	})
 }
@@ -403,10 +405,10 @@ func TestClientOfAJailedCall(t *testing.T) {
 // S14.6, S14.10: a command in a jail is open until its witness comes; one that was not started has changed nothing.
 func TestJailedCallIsOpen(t *testing.T) {
 	t.Parallel()
-	onBothJailed(t, proven, func(r *jailedRig) {
+	onBothJailed(t, stage.Proven, func(r *jailedRig) {
 		want := func(what string, held bool) {
 			t.Helper()
-			if s := heldAt(t, r.engine, r.st, r.clock.Now()); s.Held != held {
+			if s := stage.HeldAt(t, r.Engine, r.st, r.clock.Now()); s.Held != held {
 				t.Errorf("%s: %+v", what, s)
 			}
 		}
@@ -414,18 +416,18 @@ func TestJailedCallIsOpen(t *testing.T) {
 		want("tests", true)
 		e1 := r.run("e1", "./change")
 		want("at work", false)
-		reportAs(t, r.app, witnessed, "e1", "Bash", true)
+		stage.ReportAs(t, r.app, stage.Witnessed, "e1", "Bash", true)
 		want("reported by the client", false)
 		r.finished(e1, "e1", func(w *jail.Witness) { w.Failed = "no namespaces" })
 		want("it was not started", true)
 		r.allow("e2", "./change")
 		want("allowed", false)
-		if _, err := r.app.Report(t.Context(), agent, Report{Target: Target{RunID: "run_1"}, CallID: "e2", Tool: "Bash", NotExecuted: true}); err != nil {
+		if _, err := r.app.Report(t.Context(), stage.Agent, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "e2", Tool: "Bash", NotExecuted: true}); err != nil {
 			t.Fatal(err)
 		}
 		want("withdrawn", true)
 		e3 := r.run("e3", "./change")
-		if _, err := r.app.Report(t.Context(), witnessed, Report{Target: Target{RunID: "run_1"}, CallID: "e3", Tool: "Bash", NotExecuted: true}); err != nil {
+		if _, err := r.app.Report(t.Context(), stage.Witnessed, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "e3", Tool: "Bash", NotExecuted: true}); err != nil {
 			t.Fatal(err)
 		}
 		want("withdrawn after its start", false)
@@ -435,7 +437,7 @@ func TestJailedCallIsOpen(t *testing.T) {
 		want("tested again", true)
 
 		e4 := r.run("e4", "./change")
-		if _, err := r.app.Report(t.Context(), witnessed, Report{Target: Target{RunID: "run_1"}, CallID: "e4", Tool: "Bash", OK: true, Background: "shell_1"}); err != nil {
+		if _, err := r.app.Report(t.Context(), stage.Witnessed, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "e4", Tool: "Bash", OK: true, Background: "shell_1"}); err != nil {
 			t.Fatal(err)
 		}
 		r.clock.Advance(time.Hour)
@@ -454,7 +456,7 @@ func TestFinishSurvivesCrashes(t *testing.T) {
 		for what, injected := range map[string]storetest.Fault{"applied": storetest.FailedButApplied, "failed": storetest.Failed, "uncertain": storetest.Uncertain} {
 			t.Run(name+" "+what, func(t *testing.T) {
 				t.Parallel()
-				onBothJailed(t, proven, func(r *jailedRig) {
+				onBothJailed(t, stage.Proven, func(r *jailedRig) {
 					started := r.run("c", "go test ./...")
 					once := true
 					r.faulty.Decide = func(_ int, batch *store.Batch) storetest.Fault {
@@ -467,11 +469,11 @@ func TestFinishSurvivesCrashes(t *testing.T) {
 					if _, err := r.finish(started, "c", nil); err == nil {
 						t.Error("the fault is not answered")
 					}
-					r.app = r.with(Config{}) // another process
+					r.app = r.with(app.Config{}) // another process
 					if got := r.finished(started, "c", nil); len(got.Evidence) != 1 {
 						t.Errorf("the repeat gives %v", got.Evidence)
 					}
-					if s := heldNow(t, r.engine, r.st); !s.Held {
+					if s := stage.HeldNow(t, r.Engine, r.st); !s.Held {
 						t.Errorf("%+v", s)
 					}
 				})
@@ -494,26 +496,26 @@ func TestWrittenFiles(t *testing.T) {
 	t.Parallel()
 	onBothJailed(t, writing, func(r *jailedRig) {
 		r.finished(r.run("c", "./gen"), "c", func(w *jail.Witness) { w.Written = []string{"a", "b", "c"} })
-		d, err := r.app.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Write", Input: write("d"), CallID: "e"})
+		d, err := r.app.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: "Write", Input: stage.Write("d"), CallID: "e"})
 		if err != nil || d.Verdict.Code != toolcall.CodeTooManyFiles {
 			t.Errorf("a fourth file: %+v, %v", d, err)
 		}
-		d, err = r.app.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Write", Input: write("a"), CallID: "f"})
+		d, err = r.app.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: "Write", Input: stage.Write("a"), CallID: "f"})
 		if err != nil || d.Verdict.Decision != toolcall.Allow {
 			t.Errorf("one that counts already: %+v, %v", d, err)
 		}
-		if len(r.interrupts) != 0 {
-			t.Errorf("%v have asked for an interrupt", r.interrupts)
+		if len(r.Interrupts) != 0 {
+			t.Errorf("%v have asked for an interrupt", r.Interrupts)
 		}
-		at := r.engine.run.At("")
-		r.fires = &Interrupted{Name: "schema", From: "work", Run: &at, Machine: r.machine}
+		at := r.Engine.Current.At("")
+		r.Fires = &enforcer.Interrupted{Name: "schema", From: "work", Run: &at, Machine: r.Machine}
 		got := r.finished(r.run("s", "./gen"), "s", func(w *jail.Witness) { w.Written = []string{"schema/x.sql"} })
 		if !strings.HasPrefix(got.Notice, "[INTERLOCK INTERRUPT]") {
 			t.Errorf("the agent reads %q", got.Notice)
 		}
 		r.finished(r.run("tried", "./gen"), "tried", func(w *jail.Witness) { w.Tried = []string{"schema/x.sql"} })
-		if fmt.Sprint(r.interrupts) != "[s]" {
-			t.Errorf("%v have asked for an interrupt", r.interrupts)
+		if fmt.Sprint(r.Interrupts) != "[s]" {
+			t.Errorf("%v have asked for an interrupt", r.Interrupts)
 		}
 	})
 }
@@ -542,86 +544,18 @@ func TestFilesThatAreNotKnown(t *testing.T) {
 			t.Parallel()
 			onBothJailed(t, strings.Replace(writing, `"work": {`, `"work": {`+tc.tools, 1), func(r *jailedRig) {
 				r.finished(r.run("c", tc.line), "c", tc.change)
-				if fires := fmt.Sprint(r.interrupts) == "[c]"; fires != tc.fires {
-					t.Errorf("%v have asked for an interrupt", r.interrupts)
+				if fires := fmt.Sprint(r.Interrupts) == "[c]"; fires != tc.fires {
+					t.Errorf("%v have asked for an interrupt", r.Interrupts)
 				}
 				if tc.tools != "" {
 					return
 				}
-				d, err := r.app.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Write", Input: write("d"), CallID: "e"})
+				d, err := r.app.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: "Write", Input: stage.Write("d"), CallID: "e"})
 				if err != nil || (d.Verdict.Code == toolcall.CodeTooManyFiles) != tc.fires || tc.fires && !strings.Contains(d.Message, "are not known") {
 					t.Errorf("an edit: %+v, %v", d, err)
 				}
 			})
 		})
-	}
-}
-
-// S3.10: the agent reads what the jail has kept from a command, and what would allow it.
-func TestNoticeOfAJail(t *testing.T) {
-	t.Parallel()
-	discard := &jail.Profile{Writes: jail.WritesDiscard, Protect: []string{".envrc", "~/.bashrc"}}
-	for want, w := range map[string]*testimony{
-		"": {Witness: &jail.Witness{Written: []string{"x"}, Hosts: []jail.Asked{{Host: "h:443", Allowed: true}}}, profile: discard},
-		`State "plan" only reads, so these changes were discarded: "dist/a", "b". To keep changes of the workspace, move to a state that edits; the author of the workflow can keep a folder in a copy for later commands: "jail": {"caches": ["dist"]}.`: {
-			Witness: &jail.Witness{Tried: []string{"dist/a", "b"}}, profile: discard,
-		},
-		`State "plan" only reads, so these changes were discarded: "b", "py/.pytest_cache/x". To keep changes of the workspace, move to a state that edits; the author of the workflow can keep a folder in a copy for later commands: "jail": {"caches": ["py/.pytest_cache"]}.`: {
-			Witness: &jail.Witness{Tried: []string{".git/index", "/home/u/.config/go/telemetry/x", "b", "py/.pytest_cache/x"}}, profile: discard,
-		},
-		`State "plan" only reads, so these changes were discarded: "/home/u/.bashrc", "src/a". To keep changes of the workspace, move to a state that edits.`: {
-			Witness: &jail.Witness{Tried: []string{"/home/u/.bashrc", "/home/u/.bashrc2", "src/a"}}, profile: discard,
-		},
-		`The jail kept these files as they were: "/home/u/shared.git/refs/heads/main". The author of the workflow can let commands change files outside of the workspace: "jail": {"write": [...]}.`: {
-			Witness: &jail.Witness{Tried: []string{"/home/u/shared.git/refs/heads/main"}}, profile: discard,
-		},
-		`The jail kept these files as they were: ".envrc".`: {Witness: &jail.Witness{Tried: []string{".envrc", "/home/u/.npm/_logs/x"}}, profile: &jail.Profile{Writes: jail.WritesAllow}},
-		`The jail kept these files as they were: ".git/config". Git obeys programs that ".git/config" names, so only people change it: ` +
-			"`git push -u` has pushed, and `git branch -d` has deleted, without it. " + `The author of the workflow can let commands change it: "jail": {"write": [".git/config"]}.`: {
-			Witness: &jail.Witness{Tried: []string{".git/config"}}, profile: &jail.Profile{Writes: jail.WritesAllow},
-		},
-		`Programs end with their command line, so the jail ended "node", "sh\x1b". Start, use and stop a program in one line, or run the line in the background; the author of the workflow can let programs of state "plan" run on: "jail": {"background": true}.`: {
-			Witness: &jail.Witness{Left: []string{"node", "sh\x1b"}}, profile: discard,
-		},
-		`The jail ended the command: wall_seconds. The author of the workflow can raise that in "jail": {"limits": {...}}.`: {
-			Witness: &jail.Witness{Left: []string{"node"}, Stopped: "wall_seconds"}, profile: discard,
-		},
-		`The jail refused connections to "a.b:443". The author of the workflow can allow them in state "plan": "jail": {"hosts": ["a.b:443"]}.`: {
-			Witness: &jail.Witness{Hosts: []jail.Asked{{Host: "a.b:443"}, {Host: "ok:1", Allowed: true}}}, profile: discard,
-		},
-		`The jail refused connections to "a.b:443", although "hosts" names it: its address 10.0.0.1 is private.`: {
-			Witness: &jail.Witness{Hosts: []jail.Asked{{Host: "a.b:443", Why: "its address 10.0.0.1 is private"}}}, profile: &jail.Profile{Hosts: []string{"a.b"}},
-		},
-	} {
-		if got := w.notice("plan", w.kept()); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-}
-
-// S3.10: the agent reads once for each file and state that a change was discarded.
-func TestNoticeOfAFileOnce(t *testing.T) {
-	t.Parallel()
-	a := &App{noticed: snapshot.New[toldOf, string](64)}
-	run, other := ledger.Run("default", "run_1"), ledger.Run("default", "run_2")
-	for i, c := range []struct {
-		run               store.Key
-		state, call, want string
-		writes            jail.Writes
-		tried             []string
-	}{
-		{run, "plan", "a", "[x y]", jail.WritesDiscard, []string{"x", "y"}},
-		{run, "plan", "a", "[x y]", jail.WritesDiscard, []string{"x", "y"}}, // the commit of the same call is tried again
-		{run, "plan", "b", "[z]", jail.WritesDiscard, []string{"x", "y", "z"}},
-		{run, "test", "c", "[x]", jail.WritesDiscard, []string{"x"}},
-		{other, "plan", "d", "[x]", jail.WritesDiscard, []string{"x"}},
-		{run, "edit", "e", "[.envrc]", jail.WritesAllow, []string{".envrc"}},
-		{run, "edit", "f", "[.envrc]", jail.WritesAllow, []string{".envrc"}},
-	} {
-		w := &testimony{Witness: &jail.Witness{CallID: c.call, Tried: c.tried}, profile: &jail.Profile{Writes: c.writes}}
-		if got := fmt.Sprint(a.news(c.run, c.state, w)); got != c.want {
-			t.Errorf("%d: %s, want %s", i, got, c.want)
-		}
 	}
 }
 
@@ -650,7 +584,7 @@ func TestTreesOfWitnesses(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			onBothJailed(t, proven, func(r *jailedRig) {
+			onBothJailed(t, stage.Proven, func(r *jailedRig) {
 				got := r.finished(r.run("c", "go test ./..."), "c", c.witness)
 				stored, err := r.st.Get(t.Context(), ledger.EvidenceOf(ledger.Run("default", "run_1")))
 				if err != nil {
@@ -663,7 +597,7 @@ func TestTreesOfWitnesses(t *testing.T) {
 				if seen := record.Fact("run_1", "tests").Seen; c.gives == 1 && (len(seen) != 1 || seen[0].Tree != c.tree) {
 					t.Errorf("seen %+v", seen)
 				}
-				if s := heldNow(t, r.engine, r.st); s.Held != (c.gives == 1) || !strings.Contains(s.Missing, c.missing) {
+				if s := stage.HeldNow(t, r.Engine, r.st); s.Held != (c.gives == 1) || !strings.Contains(s.Missing, c.missing) {
 					t.Errorf("%+v", s)
 				}
 			})
@@ -695,7 +629,7 @@ func TestTreesOfCommandsThatOverlap(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			onBothJailed(t, proven, func(r *jailedRig) {
+			onBothJailed(t, stage.Proven, func(r *jailedRig) {
 				overlap(r)
 				stored, err := r.st.Get(t.Context(), ledger.EvidenceOf(ledger.Run("default", "run_1")))
 				if err != nil {
@@ -718,7 +652,7 @@ func TestTreesOfCommandsThatOverlap(t *testing.T) {
 // S14.9: the history tells which files the tests have passed on, and by which witness.
 func TestHistoryOfAWitness(t *testing.T) {
 	t.Parallel()
-	onBothJailed(t, proven, func(r *jailedRig) {
+	onBothJailed(t, stage.Proven, func(r *jailedRig) {
 		started := r.run("c", "go test ./...")
 		r.finished(started, "c", on("tree:sha256:a", "tree:sha256:a", ""))
 		results, err := r.st.History(t.Context(), ledger.ResultsOf(ledger.Run("default", "run_1")), 0, 10)
@@ -742,31 +676,31 @@ const shown = `{
 func TestOutputOfAJailedCall(t *testing.T) {
 	t.Parallel()
 	onBothJailed(t, shown, func(r *jailedRig) {
-		report := func(caller Caller, id string) {
+		report := func(caller enforcer.Caller, id string) {
 			t.Helper()
-			_, err := r.app.Report(t.Context(), caller, Report{Target: Target{RunID: "run_1"}, CallID: id, Tool: "Bash", OK: true, Output: []byte(`{"critical": 0}`)})
+			_, err := r.app.Report(t.Context(), caller, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Tool: "Bash", OK: true, Output: []byte(`{"critical": 0}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		want := func(what string, held bool) {
 			t.Helper()
-			if s := heldNow(t, r.engine, r.st); s.Held != held {
+			if s := stage.HeldNow(t, r.Engine, r.st); s.Held != held {
 				t.Errorf("%s: %+v", what, s)
 			}
 		}
 		first := r.run("c1", "./scan")
-		report(witnessed, "c1")
+		report(stage.Witnessed, "c1")
 		want("no witness yet", false)
 		r.finished(first, "c1", nil)
 		want("the witness has no output", false)
 		r.finished(r.run("c2", "./scan"), "c2", nil)
-		report(agent, "c2")
+		report(stage.Agent, "c2")
 		want("an agent's word", false)
-		report(witnessed, "c2")
+		report(stage.Witnessed, "c2")
 		want("both", true)
 		r.finished(r.run("c3", "./scan"), "c3", func(w *jail.Witness) { w.ExitStatus = 1 })
-		report(witnessed, "c3")
+		report(stage.Witnessed, "c3")
 		want("the witness says that it has failed", false)
 	})
 }
@@ -774,35 +708,35 @@ func TestOutputOfAJailedCall(t *testing.T) {
 // S3.10: whatever happens between the reads of a start and its commit is found out: the line is not started.
 func TestStartIsOvertaken(t *testing.T) {
 	t.Parallel()
-	for what, happens := range map[string]func(r *jailedRig, other *App){
-		"a transition": func(r *jailedRig, _ *App) { r.fire(r.T, "READY") },
-		"a pause":      func(r *jailedRig, _ *App) { r.stands(func(run *workflow.Run) { run.Status = workflow.Paused }) },
-		"the end of its session": func(r *jailedRig, _ *App) {
-			registry{r.T, r.st}.session("s", "", "", "ENDED")
+	for what, happens := range map[string]func(r *jailedRig, other *app.App){
+		"a transition": func(r *jailedRig, _ *app.App) { r.Fire(r.T, "READY") },
+		"a pause":      func(r *jailedRig, _ *app.App) { r.stands(func(run *workflow.Run) { run.Status = workflow.Paused }) },
+		"the end of its session": func(r *jailedRig, _ *app.App) {
+			stage.Registry{r.T, r.st}.Session("s", "", "", "ENDED")
 		},
-		"its client gives it up": func(r *jailedRig, other *App) {
-			if _, err := other.Report(r.Context(), agent, Report{Target: Target{RunID: "run_1"}, CallID: "c", Tool: "Bash", NotExecuted: true}); err != nil {
+		"its client gives it up": func(r *jailedRig, other *app.App) {
+			if _, err := other.Report(r.Context(), stage.Agent, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Tool: "Bash", NotExecuted: true}); err != nil {
 				r.Error(err)
 			}
 		},
-		"an operator settles it": func(r *jailedRig, other *App) {
-			op := Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}, Observes: true}
-			if _, err := other.Settle(r.Context(), op, Target{RunID: "run_1"}, "c", OutcomeNotExecuted, ""); err != nil {
+		"an operator settles it": func(r *jailedRig, other *app.App) {
+			op := enforcer.Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}, Observes: true}
+			if _, err := other.Settle(r.Context(), op, enforcer.Target{RunID: "run_1"}, "c", app.OutcomeNotExecuted, ""); err != nil {
 				r.Error(err)
 			}
 		},
-		"another jail": func(r *jailedRig, other *App) {
-			if _, err := other.Start(r.Context(), witnessed, Start{Target: Target{RunID: "run_1"}, CallID: "c", Command: []byte("./change"), Level: 3}); err != nil {
+		"another jail": func(r *jailedRig, other *app.App) {
+			if _, err := other.Start(r.Context(), stage.Witnessed, app.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Command: []byte("./change"), Level: 3}); err != nil {
 				r.Error(err)
 			}
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			onBothJailed(t, proven, func(r *jailedRig) {
-				registry{t, r.st}.session("s", "", "", "RUNNING")
+			onBothJailed(t, stage.Proven, func(r *jailedRig) {
+				stage.Registry{t, r.st}.Session("s", "", "", "RUNNING")
 				r.allow("c", "./change")
-				other := New(r.st, r.engine, announcer{}, r.clock.Now, slog.New(slog.DiscardHandler), Config{})
+				other := app.New(r.st, r.Engine, stage.Announcer{}, r.clock.Now, slog.New(slog.DiscardHandler), app.Config{})
 				once := true
 				r.faulty.Decide = func(_ int, batch *store.Batch) storetest.Fault {
 					if i := batch.Idempotency; once && i != nil && i.Name == ledger.StartedName("c") {

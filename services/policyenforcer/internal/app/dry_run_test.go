@@ -1,17 +1,16 @@
-package app
+package app_test
 
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/pkg/store/redisstore"
-	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
@@ -37,24 +36,24 @@ const bounded = `{"id": "w", "initial": "working", "states": {
 // policies included, and leaves nothing behind.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
-	test := func(t *testing.T, s *stage) {
-		seen := &witness{Store: s.store}
-		s.store = seen
-		s.put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay", "Mail"]}, "ask": [{"capability": "tool:Mail"}],
+	test := func(t *testing.T, s *stage.Stage) {
+		seen := &witness{Store: s.Store}
+		s.Store = seen
+		s.Put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay", "Mail"]}, "ask": [{"capability": "tool:Mail"}],
 			"allow": [{"capability": "bash", "rate_limit": {"max_calls": 3, "window_seconds": 3600}},
-			{"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "daily"}}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
-		a := s.app()
+			{"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "daily"}}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		a := s.App()
 		codes := map[toolcall.Code]bool{}
-		for i, call := range []Check{
+		for i, call := range []app.Check{
 			{Tool: "Bash", Input: []byte(`{"command":"ls"}`)},
 			{Tool: "Bash", Input: []byte(`{"command":"ls"}`)},
 			{Tool: "Bash", Input: []byte(`{"command":"ls"}`)},
 			{Tool: "Bash", Input: []byte(`{"command":"ls"}`)},
 			{Tool: "Pay", EstimatedCost: 600_000},
 			{Tool: "Pay", EstimatedCost: 600_000},
-			{Tool: "Write", Input: write("a")},
-			{Tool: "Write", Input: write("b")},
-			{Tool: "Write", Input: write("c")},
+			{Tool: "Write", Input: stage.Write("a")},
+			{Tool: "Write", Input: stage.Write("b")},
+			{Tool: "Write", Input: stage.Write("c")},
 			{Tool: "Edit"},
 			{Tool: "Mail"},
 			{Tool: "Read"},
@@ -70,13 +69,13 @@ func TestDryRun(t *testing.T) {
 			before := seen.commits.Load()
 			dry := call
 			dry.DryRun, dry.CallID = true, "call 0" // which is not looked up
-			first, second := ask(t, a, dry), ask(t, a, dry)
-			if n := seen.commits.Load() - before; n != 0 || first.CallID != "" || first.ApprovalID != "" || len(s.approvals.asked) > 0 && i < 10 {
-				t.Errorf("call %d: a dry run commits %d times, has the id %q and asks %v", i, n, first.CallID, s.approvals.asked)
+			first, second := stage.Ask(t, a, dry), stage.Ask(t, a, dry)
+			if n := seen.commits.Load() - before; n != 0 || first.CallID != "" || first.ApprovalID != "" || len(s.Approvals.Asked) > 0 && i < 10 {
+				t.Errorf("call %d: a dry run commits %d times, has the id %q and asks %v", i, n, first.CallID, s.Approvals.Asked)
 			}
 			call.CallID = fmt.Sprint("call ", i)
-			real := ask(t, a, call)
-			for _, d := range []*Decision{first, second} {
+			real := stage.Ask(t, a, call)
+			for _, d := range []*app.Decision{first, second} {
 				if d.Verdict.Decision != real.Verdict.Decision || d.Verdict.Code != real.Verdict.Code {
 					t.Errorf("call %d of %s: %s %s, and then %s %s", i, call.Tool, d.Verdict.Decision, d.Verdict.Code, real.Verdict.Decision, real.Verdict.Code)
 				}
@@ -91,18 +90,9 @@ func TestDryRun(t *testing.T) {
 				t.Errorf("no call is decided with %q: %v", code, codes)
 			}
 		}
-		if len(s.approvals.asked) != 1 {
-			t.Errorf("humans are asked %d times", len(s.approvals.asked))
+		if len(s.Approvals.Asked) != 1 {
+			t.Errorf("humans are asked %d times", len(s.Approvals.Asked))
 		}
 	}
-	onStores(t, bounded, test)
-	t.Run("redis", func(t *testing.T) {
-		t.Parallel()
-		st, err := redisstore.Open(t.Context(), redisstore.Config{URL: redistest.Start(t).URL(), Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = st.Close() })
-		test(t, stageOf(newEngineOn(t, st, bounded)))
-	})
+	stage.OnAllStores(t, bounded, test)
 }

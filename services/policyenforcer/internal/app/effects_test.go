@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"fmt"
@@ -15,6 +15,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
@@ -36,15 +39,15 @@ func (l *later) advance(d time.Duration) { l.by.Add(int64(d)) }
 // effects is a run whose workflow keeps account of effects.
 type effects struct {
 	*testing.T
-	engine *engine
+	engine *stage.Engine
 	store  store.Store
 	clock  *later
-	app    *App
+	app    *app.App
 }
 
 func newEffects(t *testing.T, st store.Store) *effects {
 	t.Helper()
-	e, faulty := newEngineOn(t, st, deploying)
+	e, faulty := stage.NewEngineOn(t, st, deploying)
 	f := &effects{T: t, engine: e, store: faulty, clock: &later{}}
 	f.restart()
 	return f
@@ -52,12 +55,12 @@ func newEffects(t *testing.T, st store.Store) *effects {
 
 // restart forgets what the process had in memory.
 func (f *effects) restart() {
-	f.app = New(f.store, f.engine, announcer{}, f.clock.now, slog.New(slog.DiscardHandler), Config{})
+	f.app = app.New(f.store, f.engine, stage.Announcer{}, f.clock.now, slog.New(slog.DiscardHandler), app.Config{})
 }
 
 func (f *effects) calls() []evidence.Call {
 	f.Helper()
-	calls, err := f.app.Calls(f.Context(), agent, Target{RunID: "run_1"})
+	calls, err := f.app.Calls(f.Context(), stage.Agent, enforcer.Target{RunID: "run_1"})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -79,23 +82,23 @@ func (f *effects) want(what string, ids ...string) {
 	}
 }
 
-func (f *effects) deploy(id string) *Decision {
+func (f *effects) deploy(id string) *app.Decision {
 	f.Helper()
-	return mustCheck(f.T, f.app, "mcp__ci__deploy", []byte(`{"to": "`+id+`"}`), id)
+	return stage.MustCheck(f.T, f.app, "mcp__ci__deploy", []byte(`{"to": "`+id+`"}`), id)
 }
 
-func (f *effects) report(caller Caller, id, tool, output string) {
+func (f *effects) report(caller enforcer.Caller, id, tool, output string) {
 	f.Helper()
-	_, err := f.app.Report(f.Context(), caller, Report{Target: Target{RunID: "run_1"}, CallID: id, Tool: tool, OK: true, Output: []byte(output)})
+	_, err := f.app.Report(f.Context(), caller, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Tool: tool, OK: true, Output: []byte(output)})
 	if err != nil {
 		f.Fatal(err)
 	}
 }
 
-var person = Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}}
+var person = enforcer.Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}}
 
 func (f *effects) settle(id, outcome string) error {
-	_, err := f.app.Settle(f.Context(), person, Target{RunID: "run_1"}, id, outcome, "looked")
+	_, err := f.app.Settle(f.Context(), person, enforcer.Target{RunID: "run_1"}, id, outcome, "looked")
 	return err
 }
 
@@ -103,15 +106,15 @@ func (f *effects) settle(id, outcome string) error {
 // its deadline, once, and then only a witness or a person says how it ended.
 func TestUnreportedCallsAreUnknown(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
 		f := newEffects(t, st)
-		mustCheck(t, f.app, "Read", []byte(`{"file_path": "a"}`), "r")
-		mustCheck(t, f.app, "Bash", []byte(`{"command": "git status && ls"}`), "l")
+		stage.MustCheck(t, f.app, "Read", []byte(`{"file_path": "a"}`), "r")
+		stage.MustCheck(t, f.app, "Bash", []byte(`{"command": "git status && ls"}`), "l")
 		f.want("what only looks")
 		f.deploy("d1")
-		mustCheck(t, f.app, "Bash", []byte(`{"command": "git push"}`), "p")
+		stage.MustCheck(t, f.app, "Bash", []byte(`{"command": "git push"}`), "p")
 		f.want("two with effects", "d1", "p")
-		f.report(agent, "p", "Bash", "")
+		f.report(stage.Agent, "p", "Bash", "")
 		f.want("one was reported", "d1")
 		f.clock.advance(9 * time.Minute)
 		f.deploy("d2")
@@ -119,22 +122,22 @@ func TestUnreportedCallsAreUnknown(t *testing.T) {
 		f.app.SweepOnce(t.Context())
 		f.want("before the deadline", "d1", "d2")
 		f.clock.advance(time.Minute + time.Second)
-		other := New(f.store, f.engine, announcer{}, f.clock.now, slog.New(slog.DiscardHandler), Config{})
+		other := app.New(f.store, f.engine, stage.Announcer{}, f.clock.now, slog.New(slog.DiscardHandler), app.Config{})
 		var sweeps sync.WaitGroup
-		for _, a := range []*App{f.app, other} {
+		for _, a := range []*app.App{f.app, other} {
 			sweeps.Go(func() { a.SweepOnce(t.Context()) })
 		}
 		sweeps.Wait()
 		f.app.SweepOnce(t.Context())
 		f.want("after its deadline", "d1?", "d2")
-		if n := count(payloads(t, st), "unknown d1"); n != 1 {
+		if n := count(stage.Payloads(t, st), "unknown d1"); n != 1 {
 			t.Errorf("it was announced %d times", n)
 		}
-		f.report(agent, "d1", "mcp__ci__deploy", "{}")
+		f.report(stage.Agent, "d1", "mcp__ci__deploy", "{}")
 		f.want("the agent's own late word", "d1?", "d2")
-		f.report(witnessed, "d1", "mcp__ci__deploy", "{}")
+		f.report(stage.Witnessed, "d1", "mcp__ci__deploy", "{}")
 		f.want("what a witness reports late", "d2")
-		f.report(witnessed, "d2", "mcp__ci__deploy", "{}")
+		f.report(stage.Witnessed, "d2", "mcp__ci__deploy", "{}")
 		f.want("in time")
 	})
 }
@@ -151,25 +154,25 @@ func count(all []string, one string) (n int) {
 // S16.4: a person settles a call once; the first word stands.
 func TestSettle(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
 		f := newEffects(t, st)
 		f.deploy("d")
-		if err := f.settle("x", OutcomeOK); fault.ReasonOf(err) != fault.NotFound {
+		if err := f.settle("x", app.OutcomeOK); fault.ReasonOf(err) != fault.NotFound {
 			t.Errorf("settling what does not wait: %v", err)
 		}
 		if err := f.settle("d", "fine"); fault.ReasonOf(err) != fault.InvalidRequest {
 			t.Errorf("an outcome that there is not: %v", err)
 		}
 		for range 2 {
-			if err := f.settle("d", OutcomeFailed); err != nil {
+			if err := f.settle("d", app.OutcomeFailed); err != nil {
 				t.Errorf("settling, or repeating it: %v", err)
 			}
 		}
-		if err := f.settle("d", OutcomeOK); fault.ReasonOf(err) != fault.IdempotencyMismatch {
+		if err := f.settle("d", app.OutcomeOK); fault.ReasonOf(err) != fault.IdempotencyMismatch {
 			t.Errorf("another word on it: %v", err)
 		}
 		f.want("settled")
-		if n := count(payloads(t, st), "settled d failed"); n != 1 {
+		if n := count(stage.Payloads(t, st), "settled d failed"); n != 1 {
 			t.Errorf("it was announced %d times", n)
 		}
 	})
@@ -179,29 +182,29 @@ func TestSettle(t *testing.T) {
 // unknown, and none where it is in doubt.
 func TestReconcile(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
 		f := newEffects(t, st)
-		status := func(id string, caller Caller, output string) {
+		status := func(id string, caller enforcer.Caller, output string) {
 			t.Helper()
-			mustCheck(t, f.app, "mcp__ci__status", []byte(`{}`), id)
+			stage.MustCheck(t, f.app, "mcp__ci__status", []byte(`{}`), id)
 			f.report(caller, id, "mcp__ci__status", output)
 		}
 		f.deploy("d1")
-		status("s0", witnessed, `{"state": "live"}`)
+		status("s0", stage.Witnessed, `{"state": "live"}`)
 		f.want("it may still be at work", "d1")
 		f.clock.advance(11 * time.Minute)
 		f.app.SweepOnce(t.Context())
-		status("s1", agent, `{"state": "live"}`)
+		status("s1", stage.Agent, `{"state": "live"}`)
 		f.want("the agent's word", "d1?")
-		status("s2", witnessed, `{"state": "starting"}`)
+		status("s2", stage.Witnessed, `{"state": "starting"}`)
 		f.want("a result that does not tell", "d1?")
 		f.deploy("d2")
-		status("s3", witnessed, `{"state": "broken"}`)
+		status("s3", stage.Witnessed, `{"state": "broken"}`)
 		f.want("of which of two?", "d1?", "d2")
-		f.report(witnessed, "d2", "mcp__ci__deploy", "{}")
-		status("s4", witnessed, `{"state": "broken"}`)
+		f.report(stage.Witnessed, "d2", "mcp__ci__deploy", "{}")
+		status("s4", stage.Witnessed, `{"state": "broken"}`)
 		f.want("told")
-		if n := count(payloads(t, st), "settled d1 failed"); n != 1 {
+		if n := count(stage.Payloads(t, st), "settled d1 failed"); n != 1 {
 			t.Errorf("it was announced %d times", n)
 		}
 	})
@@ -210,7 +213,7 @@ func TestReconcile(t *testing.T) {
 // S16.2, S16.4: reports and deadlines race, and each call ends in one way.
 func TestReportsRaceDeadlines(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
 		f := newEffects(t, st)
 		const calls = 8
 		for i := range calls {
@@ -219,7 +222,7 @@ func TestReportsRaceDeadlines(t *testing.T) {
 		f.clock.advance(10*time.Minute + time.Second)
 		var all sync.WaitGroup
 		for i := range calls {
-			all.Go(func() { f.report(witnessed, fmt.Sprint("d", i), "mcp__ci__deploy", "{}") })
+			all.Go(func() { f.report(stage.Witnessed, fmt.Sprint("d", i), "mcp__ci__deploy", "{}") })
 		}
 		all.Go(func() { f.app.SweepOnce(t.Context()) })
 		all.Wait()
@@ -231,7 +234,7 @@ func TestReportsRaceDeadlines(t *testing.T) {
 // S16.1: no further call with an effect is allowed while too many wait.
 func TestTooManyWait(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
 		f := newEffects(t, st)
 		for i := range evidence.MostCalls {
 			if d := f.deploy(fmt.Sprint("d", i)); d.Verdict.Decision != toolcall.Allow {
@@ -241,7 +244,7 @@ func TestTooManyWait(t *testing.T) {
 		if d := f.deploy("more"); d.Verdict.Decision != toolcall.Deny || d.Verdict.Code != toolcall.CodeEffectsUnknown {
 			t.Errorf("one too many: %+v", d.Verdict)
 		}
-		if err := f.settle("d7", OutcomeNotExecuted); err != nil {
+		if err := f.settle("d7", app.OutcomeNotExecuted); err != nil {
 			t.Fatal(err)
 		}
 		if d := f.deploy("again"); d.Verdict.Decision != toolcall.Allow {
@@ -256,7 +259,7 @@ func TestRepeatsOfUnknownCalls(t *testing.T) {
 	for mode, want := range map[string]toolcall.Decision{"allow": toolcall.Allow, "ask": toolcall.Ask, "deny": toolcall.Deny} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(t *testing.T, st store.Store) {
+			stage.OnBoth(t, func(t *testing.T, st store.Store) {
 				f := newEffects(t, st)
 				if _, _, _, err := f.app.Policies().Put(t.Context(), person, policystore.Put{Name: "p", Definition: []byte(`{"role": "agent", "repeat_unknown": "` + mode + `"}`)}); err != nil {
 					t.Fatal(err)
@@ -264,8 +267,8 @@ func TestRepeatsOfUnknownCalls(t *testing.T) {
 				if _, err := f.app.Policies().Attach(t.Context(), person, "p", policystore.Attachment{Kind: policystore.AttachedToWorkflow, ID: "w"}); err != nil {
 					t.Fatal(err)
 				}
-				repeat := func(id, to string) *Decision {
-					return mustCheck(t, f.app, "mcp__ci__deploy", []byte(`{"to": "`+to+`"}`), id)
+				repeat := func(id, to string) *app.Decision {
+					return stage.MustCheck(t, f.app, "mcp__ci__deploy", []byte(`{"to": "`+to+`"}`), id)
 				}
 				repeat("d", "prod")
 				if d := repeat("same", "prod"); d.Verdict.Decision != toolcall.Allow {
@@ -281,7 +284,7 @@ func TestRepeatsOfUnknownCalls(t *testing.T) {
 					t.Errorf("the code is %s", d.Verdict.Code)
 				}
 				for i, spelled := range []string{`{ "to" : "prod" }`, `{"to":"pr\u006fd"}`} {
-					if d := mustCheck(t, f.app, "mcp__ci__deploy", []byte(spelled), fmt.Sprint("spelled-", i)); want == toolcall.Deny && d.Verdict.Code != toolcall.CodeEffectsUnknown {
+					if d := stage.MustCheck(t, f.app, "mcp__ci__deploy", []byte(spelled), fmt.Sprint("spelled-", i)); want == toolcall.Deny && d.Verdict.Code != toolcall.CodeEffectsUnknown {
 						t.Errorf("%s is the same call: %+v", spelled, d.Verdict)
 					}
 				}
@@ -296,9 +299,9 @@ func TestRepeatsOfUnknownCalls(t *testing.T) {
 // A workflow without effect_deadline pays nothing (S16.1).
 func TestWithoutDeadlineNothingWaits(t *testing.T) {
 	t.Parallel()
-	e, faulty := newEngineOf(t, sample)
-	a := newApp(e, faulty)
-	mustCheck(t, a, "Bash", []byte(`{"command": "git push"}`), "p")
+	e, faulty := stage.NewEngineOf(t, stage.Sample)
+	a := stage.NewApp(e, faulty)
+	stage.MustCheck(t, a, "Bash", []byte(`{"command": "git push"}`), "p")
 	if _, err := faulty.Get(t.Context(), ledger.EvidenceOf(ledger.Run("default", "run_1"))); err == nil {
 		t.Error("there is a record of what waits")
 	}

@@ -1,126 +1,54 @@
-package app
+package app_test
 
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/pkg/store/redisstore"
-	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
-	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 )
-
-const proven = `{
-	"id": "w", "initial": "work",
-	"states": {"work": {"on": {"READY": "work", "DONE": {"target": "done", "guard": "green"}}}, "done": {"type": "final"}},
-	"evidence": {"tests": {"tool": "Bash", "command": "go test ./...", "after": "edit"}},
-	"guards": {"green": {"evidence": "tests"}}
-}`
-
-// onBoth runs a test on both stores.
-func onBoth(t *testing.T, test func(t *testing.T, st store.Store)) {
-	t.Helper()
-	for name, open := range map[string]func(t *testing.T) (store.Store, error){
-		"sqlite": func(t *testing.T) (store.Store, error) {
-			return sqlitestore.Open(t.Context(), sqlitestore.Config{Path: filepath.Join(t.TempDir(), "store.db")})
-		},
-		"redis": func(t *testing.T) (store.Store, error) {
-			return redisstore.Open(context.Background(), redisstore.Config{
-				URL: redistest.Shared(t).URL(), Prefix: redistest.Prefix(), Logger: slog.New(slog.DiscardHandler),
-			})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			st, err := open(t)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = st.Close() })
-			test(t, st)
-		})
-	}
-}
-
-// witnessed is the agent, with somebody who vouches for what it reports.
-var witnessed = Caller{Namespace: agent.Namespace, Principal: agent.Principal, Observes: true}
-
-var goTest = []byte(`{"command": "go test ./..."}`)
-
-func reportAs(t *testing.T, a *App, caller Caller, id, tool string, ok bool) *Reported {
-	t.Helper()
-	r, err := a.Report(t.Context(), caller, Report{Target: Target{RunID: "run_1"}, CallID: id, Tool: tool, OK: ok})
-	if err != nil {
-		t.Fatalf("report %s: %v", id, err)
-	}
-	return r
-}
-
-// heldNow is how the evidence stands, as the store has it.
-func heldNow(t *testing.T, e *engine, st store.Store) evidence.Standing {
-	t.Helper()
-	return heldAt(t, e, st, time.Now())
-}
-
-func heldAt(t *testing.T, e *engine, st store.Store, now time.Time) evidence.Standing {
-	t.Helper()
-	var record evidence.Record
-	if stored, err := st.Get(t.Context(), ledger.EvidenceOf(ledger.Run("default", "run_1"))); err == nil {
-		if record, err = ledger.DecodeEvidence(stored.Data); err != nil {
-			t.Fatal(err)
-		}
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	at := e.run.At("")
-	b := at.EvidenceOf(record, now)
-	return b.Judge(e.machine.Evidence())["tests"]
-}
 
 // S14.4: what an agent says of a call first takes nothing from what is observed of it: an edit
 // that is still at work voids, and a test that has failed has failed.
 func TestEvidenceAfterClaim(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
-		e, faulty := newEngineOn(t, st, proven)
-		a := newApp(e, faulty)
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
+		e, faulty := stage.NewEngineOn(t, st, stage.Proven)
+		a := stage.NewApp(e, faulty)
 		want := func(what string, held bool) {
 			t.Helper()
-			if s := heldNow(t, e, st); s.Held != held {
+			if s := stage.HeldNow(t, e, st); s.Held != held {
 				t.Errorf("%s: %+v", what, s)
 			}
 		}
-		mustCheck(t, a, "Bash", []byte(`{"command": "./slow-edit"}`), "edit")
-		reportAs(t, a, agent, "edit", "Bash", true) // it says so while the edit is at work
-		mustCheck(t, a, "Bash", goTest, "t1")
-		reportAs(t, a, witnessed, "t1", "Bash", true)
+		stage.MustCheck(t, a, "Bash", []byte(`{"command": "./slow-edit"}`), "edit")
+		stage.ReportAs(t, a, stage.Agent, "edit", "Bash", true) // it says so while the edit is at work
+		stage.MustCheck(t, a, "Bash", stage.GoTest, "t1")
+		stage.ReportAs(t, a, stage.Witnessed, "t1", "Bash", true)
 		want("tests during the edit", false)
-		reportAs(t, a, witnessed, "edit", "Bash", true)
+		stage.ReportAs(t, a, stage.Witnessed, "edit", "Bash", true)
 		want("the edit has ended", false)
 
-		mustCheck(t, a, "Bash", goTest, "t2")
-		reportAs(t, a, agent, "t2", "Bash", true)
+		stage.MustCheck(t, a, "Bash", stage.GoTest, "t2")
+		stage.ReportAs(t, a, stage.Agent, "t2", "Bash", true)
 		want("claimed", false)
-		reportAs(t, a, witnessed, "t2", "Bash", true)
+		stage.ReportAs(t, a, stage.Witnessed, "t2", "Bash", true)
 		want("observed after the claim", true)
-		reportAs(t, a, witnessed, "t2", "Bash", true)
+		stage.ReportAs(t, a, stage.Witnessed, "t2", "Bash", true)
 		want("observed twice", true)
 
-		mustCheck(t, a, "Bash", goTest, "t3")
-		reportAs(t, a, agent, "t3", "Bash", true)
-		reportAs(t, a, witnessed, "t3", "Bash", false)
+		stage.MustCheck(t, a, "Bash", stage.GoTest, "t3")
+		stage.ReportAs(t, a, stage.Agent, "t3", "Bash", true)
+		stage.ReportAs(t, a, stage.Witnessed, "t3", "Bash", false)
 		want("observed to have failed", false)
 	})
 }
@@ -129,13 +57,13 @@ func TestEvidenceAfterClaim(t *testing.T) {
 // the id of another call, and leaves them out, gives that call nothing.
 func TestFolderIsOfTheCall(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
-		e, faulty := newEngineOn(t, st, proven)
-		e.run.Workspace = "/w"
-		a := newApp(e, faulty)
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
+		e, faulty := stage.NewEngineOn(t, st, stage.Proven)
+		e.Current.Workspace = "/w"
+		a := stage.NewApp(e, faulty)
 		check := func(id, folder, qualified string) error {
-			_, err := a.Check(t.Context(), agent, Check{
-				Target: Target{RunID: "run_1"}, Tool: "Bash", Input: goTest, CallID: id, Folder: folder, Qualified: qualified,
+			_, err := a.Check(t.Context(), stage.Agent, app.Check{
+				Target: enforcer.Target{RunID: "run_1"}, Tool: "Bash", Input: stage.GoTest, CallID: id, Folder: folder, Qualified: qualified,
 			})
 			return err
 		}
@@ -160,67 +88,52 @@ func TestFolderIsOfTheCall(t *testing.T) {
 // may call something else by that name; what it may have edited is void all the same.
 func TestEvidenceOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
-		e, faulty := newEngineOn(t, st, proven)
-		a := newApp(e, faulty)
-		mustCheck(t, a, "Bash", goTest, "t2")
-		e.moves(t, 2)
-		reportAs(t, a, witnessed, "t2", "Bash", true)
-		if s := heldNow(t, e, st); s.Held {
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
+		e, faulty := stage.NewEngineOn(t, st, stage.Proven)
+		a := stage.NewApp(e, faulty)
+		stage.MustCheck(t, a, "Bash", stage.GoTest, "t2")
+		e.Moves(t, 2)
+		stage.ReportAs(t, a, stage.Witnessed, "t2", "Bash", true)
+		if s := stage.HeldNow(t, e, st); s.Held {
 			t.Errorf("a call of version 1 gives evidence to version 2: %+v", s)
 		}
-		mustCheck(t, a, "Bash", goTest, "t3")
-		reportAs(t, a, witnessed, "t3", "Bash", true)
-		if s := heldNow(t, e, st); !s.Held {
+		stage.MustCheck(t, a, "Bash", stage.GoTest, "t3")
+		stage.ReportAs(t, a, stage.Witnessed, "t3", "Bash", true)
+		if s := stage.HeldNow(t, e, st); !s.Held {
 			t.Errorf("a call of version 2 gives none: %+v", s)
 		}
-		mustCheck(t, a, "Write", write("main.go"), "e1")
-		e.moves(t, 3)
-		mustCheck(t, a, "Bash", goTest, "t4")
-		reportAs(t, a, witnessed, "t4", "Bash", true)
-		reportAs(t, a, witnessed, "e1", "Write", true) // it was at work until now
-		if s := heldNow(t, e, st); s.Held {
+		stage.MustCheck(t, a, "Write", stage.Write("main.go"), "e1")
+		e.Moves(t, 3)
+		stage.MustCheck(t, a, "Bash", stage.GoTest, "t4")
+		stage.ReportAs(t, a, stage.Witnessed, "t4", "Bash", true)
+		stage.ReportAs(t, a, stage.Witnessed, "e1", "Write", true) // it was at work until now
+		if s := stage.HeldNow(t, e, st); s.Held {
 			t.Errorf("an edit of version 2 has ended, and voids nothing: %+v", s)
 		}
 	})
-}
-
-// moves moves the run to another version of its workflow.
-func (e *engine) moves(t *testing.T, version int64) {
-	t.Helper()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	run := e.run
-	run.WorkflowVersion = version
-	run.Version++
-	e.machine = workflow.Compile(e.machine.Definition(), version)
-	if _, err := e.store.Commit(t.Context(), store.Batch{Puts: []store.Put{{Key: ledger.Run("default", run.ID), Expect: store.AnyVersion, Data: []byte("{}")}}}); err != nil {
-		t.Fatal(err)
-	}
-	e.run = run
 }
 
 // S14.1, S14.4: the order is that of what was allowed, and a crash between a decision and its
 // report gives nothing and leaves what was voided void.
 func TestEvidenceFollowsDecisions(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
-		e, faulty := newEngineOn(t, st, proven)
-		a := newApp(e, faulty)
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
+		e, faulty := stage.NewEngineOn(t, st, stage.Proven)
+		a := stage.NewApp(e, faulty)
 		want := func(what string, held bool) {
 			t.Helper()
-			if s := heldNow(t, e, st); s.Held != held {
+			if s := stage.HeldNow(t, e, st); s.Held != held {
 				t.Errorf("%s: %+v", what, s)
 			}
 		}
-		mustCheck(t, a, "Bash", goTest, "t1")
+		stage.MustCheck(t, a, "Bash", stage.GoTest, "t1")
 		want("allowed, not reported", false)
-		a = newApp(e, faulty) // it has crashed, and is another process
-		if r := reportAs(t, a, witnessed, "t1", "Bash", true); len(r.Evidence) != 1 {
+		a = stage.NewApp(e, faulty) // it has crashed, and is another process
+		if r := stage.ReportAs(t, a, stage.Witnessed, "t1", "Bash", true); len(r.Evidence) != 1 {
 			t.Errorf("the report gives %v", r.Evidence)
 		}
 		want("reported", true)
-		reportAs(t, a, witnessed, "t1", "Bash", true) // a repeat changes nothing
+		stage.ReportAs(t, a, stage.Witnessed, "t1", "Bash", true) // a repeat changes nothing
 		want("reported twice", true)
 
 		// The edit does not happen: its decision was not committed, and nothing is void.
@@ -232,38 +145,38 @@ func TestEvidenceFollowsDecisions(t *testing.T) {
 			}
 			return storetest.Healthy
 		}
-		if d := mustCheck(t, a, "Write", write("main.go"), "e1"); d.Verdict.Decision == toolcall.Allow {
+		if d := stage.MustCheck(t, a, "Write", stage.Write("main.go"), "e1"); d.Verdict.Decision == toolcall.Allow {
 			t.Error("an edit is allowed that voids nothing")
 		}
 		faulty.Decide = nil
 		want("an edit that was not allowed", true)
 
-		mustCheck(t, a, "Write", write("main.go"), "e2")
+		stage.MustCheck(t, a, "Write", stage.Write("main.go"), "e2")
 		want("an edit was allowed", false)
-		a = newApp(e, faulty) // it has crashed before the report, which never comes
+		a = stage.NewApp(e, faulty) // it has crashed before the report, which never comes
 		want("after the crash", false)
-		mustCheck(t, a, "Bash", goTest, "t2")
-		reportAs(t, a, witnessed, "t2", "Bash", true)
+		stage.MustCheck(t, a, "Bash", stage.GoTest, "t2")
+		stage.ReportAs(t, a, stage.Witnessed, "t2", "Bash", true)
 		want("tests before the end of the edit", false)
-		reportAs(t, a, witnessed, "e2", "Write", true) // it was at work until now
+		stage.ReportAs(t, a, stage.Witnessed, "e2", "Write", true) // it was at work until now
 		want("the edit ends after the tests", false)
 
-		mustCheck(t, a, "Bash", goTest, "t3")
-		reportAs(t, a, agent, "t3", "Bash", true)
+		stage.MustCheck(t, a, "Bash", stage.GoTest, "t3")
+		stage.ReportAs(t, a, stage.Agent, "t3", "Bash", true)
 		want("an agent's word", false)
-		reportAs(t, a, witnessed, "t3", "Bash", true) // the first that was observed counts
+		stage.ReportAs(t, a, stage.Witnessed, "t3", "Bash", true) // the first that was observed counts
 		want("observed after that", true)
-		mustCheck(t, a, "Write", write("main.go"), "e3")
+		stage.MustCheck(t, a, "Write", stage.Write("main.go"), "e3")
 		want("edited again", false)
-		mustCheck(t, a, "Bash", goTest, "t4")
-		reportAs(t, a, witnessed, "t4", "Bash", true)
+		stage.MustCheck(t, a, "Bash", stage.GoTest, "t4")
+		stage.ReportAs(t, a, stage.Witnessed, "t4", "Bash", true)
 		want("the edit is open", false)
-		reportAs(t, a, witnessed, "e3", "Write", true)
-		mustCheck(t, a, "Bash", goTest, "t4b")
-		reportAs(t, a, witnessed, "t4b", "Bash", true)
+		stage.ReportAs(t, a, stage.Witnessed, "e3", "Write", true)
+		stage.MustCheck(t, a, "Bash", stage.GoTest, "t4b")
+		stage.ReportAs(t, a, stage.Witnessed, "t4b", "Bash", true)
 		want("seen", true)
-		mustCheck(t, a, "Bash", goTest, "t5")
-		reportAs(t, a, witnessed, "t5", "Bash", false)
+		stage.MustCheck(t, a, "Bash", stage.GoTest, "t5")
+		stage.ReportAs(t, a, stage.Witnessed, "t5", "Bash", false)
 		want("seen to fail", false)
 	})
 }
@@ -272,14 +185,14 @@ func TestEvidenceFollowsDecisions(t *testing.T) {
 // that was allowed after the last edit that was.
 func TestEvidenceRaces(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
-		e, _ := newEngineOn(t, st, proven)
-		replicas := []*App{newApp(e, st), newApp(e, st), newApp(e, st)}
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
+		e, _ := stage.NewEngineOn(t, st, stage.Proven)
+		replicas := []*app.App{stage.NewApp(e, st), stage.NewApp(e, st), stage.NewApp(e, st)}
 		var group sync.WaitGroup
 		var edits, tests atomic.Int64
-		do := func(a *App, tool string, input []byte, id string) {
+		do := func(a *app.App, tool string, input []byte, id string) {
 			for {
-				d, err := a.Check(context.Background(), agent, Check{Target: Target{RunID: "run_1"}, Tool: tool, Input: input, CallID: id})
+				d, err := a.Check(context.Background(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: tool, Input: input, CallID: id})
 				if err != nil { // too many at once: it says so, and is asked again
 					continue
 				}
@@ -289,7 +202,7 @@ func TestEvidenceRaces(t *testing.T) {
 				break
 			}
 			for {
-				if _, err := a.Report(context.Background(), witnessed, Report{Target: Target{RunID: "run_1"}, CallID: id, Tool: tool, OK: true}); err == nil {
+				if _, err := a.Report(context.Background(), stage.Witnessed, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Tool: tool, OK: true}); err == nil {
 					return
 				}
 			}
@@ -297,11 +210,11 @@ func TestEvidenceRaces(t *testing.T) {
 		for i := range 24 {
 			group.Go(func() {
 				if i%3 == 0 {
-					do(replicas[i%3], "Write", write("main.go"), fmt.Sprint("e", i))
+					do(replicas[i%3], "Write", stage.Write("main.go"), fmt.Sprint("e", i))
 					edits.Add(1)
 					return
 				}
-				do(replicas[i%3], "Bash", goTest, fmt.Sprint("t", i))
+				do(replicas[i%3], "Bash", stage.GoTest, fmt.Sprint("t", i))
 				tests.Add(1)
 			})
 		}
@@ -330,15 +243,15 @@ func TestEvidenceRaces(t *testing.T) {
 				lastEdit = h.Version
 			}
 		}
-		if s := heldNow(t, e, st); s.Held {
+		if s := stage.HeldNow(t, e, st); s.Held {
 			for _, o := range record.Fact("run_1", "tests").Seen {
 				if allowed[o.CallID] < lastEdit {
 					t.Errorf("%s was allowed at %d, the last edit at %d, and it is held", o.CallID, allowed[o.CallID], lastEdit)
 				}
 			}
 		}
-		do(replicas[0], "Bash", goTest, "last")
-		if s := heldNow(t, e, st); !s.Held {
+		do(replicas[0], "Bash", stage.GoTest, "last")
+		if s := stage.HeldNow(t, e, st); !s.Held {
 			t.Errorf("after the last tests: %+v", s)
 		}
 	})
@@ -360,13 +273,13 @@ func (r *reads) Get(ctx context.Context, key store.Key) (store.Record, error) {
 // S14.4: where no evidence is declared, nothing is read or kept of any.
 func TestWithoutEvidenceNothingIsPaid(t *testing.T) {
 	t.Parallel()
-	e, st := newEngineOf(t, limited)
+	e, st := stage.NewEngineOf(t, stage.Limited)
 	counted := &reads{Store: st}
-	a := newApp(e, counted)
-	mustCheck(t, a, "Write", write("main.go"), "e1")
-	reportAs(t, a, witnessed, "e1", "Write", true)
-	mustCheck(t, a, "Bash", goTest, "t1")
-	reportAs(t, a, witnessed, "t1", "Bash", true)
+	a := stage.NewApp(e, counted)
+	stage.MustCheck(t, a, "Write", stage.Write("main.go"), "e1")
+	stage.ReportAs(t, a, stage.Witnessed, "e1", "Write", true)
+	stage.MustCheck(t, a, "Bash", stage.GoTest, "t1")
+	stage.ReportAs(t, a, stage.Witnessed, "t1", "Bash", true)
 	if n := counted.evidence.Load(); n != 0 {
 		t.Errorf("evidence was read %d times", n)
 	}

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"fmt"
@@ -13,7 +13,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
@@ -33,35 +36,35 @@ func command(line string) []byte { return fmt.Appendf(nil, `{"command": %q}`, li
 // whatever is not allowed is told what would allow it (S3, S7).
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	onStores(t, explained, func(t *testing.T, s *stage) {
-		s.put(t, "p", explainedPolicy, policystore.Indexed{Attachments: toRole(auth.Agent)})
-		a := s.app()
+	stage.OnStores(t, explained, func(t *testing.T, s *stage.Stage) {
+		s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		a := s.App()
 		decided := map[toolcall.Code]bool{}
 		for i, c := range []struct {
-			call Check
+			call app.Check
 			says string // of what would allow it
 		}{
-			{Check{Tool: "Bash", Input: command("go test ./...")}, ""},
-			{Check{Tool: "Bash", Input: command("ls && git push -f")}, "\"git push -f\" is not among the commands of state \"testing\": \"go test *\", \"ls\"."},
-			{Check{Tool: "Bash", Input: command("ls > out.txt")}, "redirects output into a file"},
-			{Check{Tool: "Bash", Input: command("echo $(")}, "is refused"},
-			{Check{Tool: "Edit", Input: []byte(`{"file_path": "a", "old_string": "a", "new_string": "b"}`)}, "event \"READY\" leads to \"implementing\", which allows it"},
-			{Check{Tool: "mcp__secret__read"}, "/deny/0"},
-			{Check{Tool: "Mail", Input: []byte(`{"to": "a@example.com"}`)}, "needs the approval of a human"},
-			{Check{Tool: "Bash", Input: command("ls")}, ""},
-			{Check{Tool: "Bash", Input: command("ls")}, "An operator may raise the limit of rule /allow/0 of policy \"p\", which has counted 2 of 2 calls; it reopens at 2"},
-			{Check{Tool: "Pay", EstimatedCost: 600_000}, ""},
-			{Check{Tool: "Pay", EstimatedCost: 600_000}, "has counted 0.6 of 1 USD; it reopens at 2026-11-21T00:00:00Z."},
-			{Check{Tool: "Read"}, ""},
-			{Check{Tool: "transition"}, ""},
-			{Check{Tool: "Read"}, ""},
-			{Check{Tool: "Read"}, ""},
-			{Check{Tool: "Read"}, "max_iterations of state \"testing\" is reached, with 6 of 6"},
+			{app.Check{Tool: "Bash", Input: command("go test ./...")}, ""},
+			{app.Check{Tool: "Bash", Input: command("ls && git push -f")}, "\"git push -f\" is not among the commands of state \"testing\": \"go test *\", \"ls\"."},
+			{app.Check{Tool: "Bash", Input: command("ls > out.txt")}, "redirects output into a file"},
+			{app.Check{Tool: "Bash", Input: command("echo $(")}, "is refused"},
+			{app.Check{Tool: "Edit", Input: []byte(`{"file_path": "a", "old_string": "a", "new_string": "b"}`)}, "event \"READY\" leads to \"implementing\", which allows it"},
+			{app.Check{Tool: "mcp__secret__read"}, "/deny/0"},
+			{app.Check{Tool: "Mail", Input: []byte(`{"to": "a@example.com"}`)}, "needs the approval of a human"},
+			{app.Check{Tool: "Bash", Input: command("ls")}, ""},
+			{app.Check{Tool: "Bash", Input: command("ls")}, "An operator may raise the limit of rule /allow/0 of policy \"p\", which has counted 2 of 2 calls; it reopens at 2"},
+			{app.Check{Tool: "Pay", EstimatedCost: 600_000}, ""},
+			{app.Check{Tool: "Pay", EstimatedCost: 600_000}, "has counted 0.6 of 1 USD; it reopens at 2026-11-21T00:00:00Z."},
+			{app.Check{Tool: "Read"}, ""},
+			{app.Check{Tool: "transition"}, ""},
+			{app.Check{Tool: "Read"}, ""},
+			{app.Check{Tool: "Read"}, ""},
+			{app.Check{Tool: "Read"}, "max_iterations of state \"testing\" is reached, with 6 of 6"},
 		} {
 			c.call.Explain, c.call.CallID = true, fmt.Sprint("call ", i)
 			dry := c.call
 			dry.DryRun = true
-			probed, real := ask(t, a, dry), ask(t, a, c.call)
+			probed, real := stage.Ask(t, a, dry), stage.Ask(t, a, c.call)
 			decided[real.Verdict.Code] = true
 			if diff := cmp.Diff(probed.Explanation, real.Explanation, cmp.AllowUnexported(rules.Verdict{}), cmp.FilterPath(
 				func(p cmp.Path) bool { return p.Last().String() == ".Admitted" }, cmp.Ignore())); diff != "" {
@@ -70,7 +73,7 @@ func TestExplain(t *testing.T) {
 			agrees(t, real, c.says)
 			plain := c.call
 			plain.Explain, plain.DryRun = false, true
-			if d := ask(t, a, plain); d.Explanation != nil {
+			if d := stage.Ask(t, a, plain); d.Explanation != nil {
 				t.Errorf("call %d is explained though nobody has asked", i)
 			}
 			logged, err := a.Log().Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: c.call.CallID})
@@ -102,10 +105,10 @@ func TestExplain(t *testing.T) {
 	})
 }
 
-func lineOf(e *Explanation) *toolcall.Line { return e.State.Line }
+func lineOf(e *app.Explanation) *toolcall.Line { return e.State.Line }
 
 // agrees demands that an explanation leads to the decision.
-func agrees(t *testing.T, d *Decision, says string) {
+func agrees(t *testing.T, d *app.Decision, says string) {
 	t.Helper()
 	e := d.Explanation
 	verdicts := make([]rules.Verdict, len(e.Policies))
@@ -127,7 +130,7 @@ func agrees(t *testing.T, d *Decision, says string) {
 	}
 	full := false
 	for i := range e.Limits {
-		full = full || e.Limits[i].full()
+		full = full || e.Limits[i].Full()
 	}
 	all := rules.Combine(e.State.Verdict, verdicts, nil)
 	want := all.Decision
@@ -145,17 +148,17 @@ func agrees(t *testing.T, d *Decision, says string) {
 // The limits of a call are told with what they hold before it and would hold with it.
 func TestExplainLimits(t *testing.T) {
 	t.Parallel()
-	onStores(t, explained, func(t *testing.T, s *stage) {
-		s.put(t, "p", explainedPolicy, policystore.Indexed{Attachments: toRole(auth.Agent)})
-		a := s.app()
-		call := Check{Tool: "Pay", EstimatedCost: 250_000, Explain: true}
+	stage.OnStores(t, explained, func(t *testing.T, s *stage.Stage) {
+		s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		a := s.App()
+		call := app.Check{Tool: "Pay", EstimatedCost: 250_000, Explain: true}
 		for i := range int64(3) {
-			e := ask(t, a, call).Explanation
+			e := stage.Ask(t, a, call).Explanation
 			if len(e.Limits) != 2 {
 				t.Fatalf("the limits are %+v", e.Limits)
 			}
 			entry, money := e.Limits[0], e.Limits[1]
-			if entry.Measure != MeasureIterations || entry.Used != i || entry.After != i+1 || entry.Max != 6 || entry.Scope != PerEntry {
+			if entry.Measure != app.MeasureIterations || entry.Used != i || entry.After != i+1 || entry.Max != 6 || entry.Scope != app.PerEntry {
 				t.Errorf("the state's is %+v", entry)
 			}
 			if money.Measure != rules.Money || money.Policy != "p" || money.Rule != "/allow/1" || money.Used != i*250_000 || money.After != (i+1)*250_000 ||
@@ -169,12 +172,12 @@ func TestExplainLimits(t *testing.T) {
 // A record is explained by the version of the policy that decided it, whatever is live now.
 func TestExplainOldPolicy(t *testing.T) {
 	t.Parallel()
-	onStores(t, explained, func(t *testing.T, s *stage) {
-		s.put(t, "p", explainedPolicy, policystore.Indexed{Attachments: toRole(auth.Agent)})
-		s.put(t, "q", `{"role": "agent", "allow": [{"capability": "bash"}]}`, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToWorkflow, ID: "w"}}})
-		a := s.app()
-		expect(t, ask(t, a, Check{Tool: "mcp__secret__read", CallID: "c"}), toolcall.Deny, toolcall.CodePolicyDenied)
-		s.put(t, "p", `{"role": "agent", "allow": [{"capability": "mcp:secret"}]}`, policystore.Indexed{Live: 2, Attachments: toRole(auth.Agent)})
+	stage.OnStores(t, explained, func(t *testing.T, s *stage.Stage) {
+		s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		s.Put(t, "q", `{"role": "agent", "allow": [{"capability": "bash"}]}`, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToWorkflow, ID: "w"}}})
+		a := s.App()
+		stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "mcp__secret__read", CallID: "c"}), toolcall.Deny, toolcall.CodePolicyDenied)
+		s.Put(t, "p", `{"role": "agent", "allow": [{"capability": "mcp:secret"}]}`, policystore.Indexed{Live: 2, Attachments: stage.ToRole(auth.Agent)})
 		record, err := a.Log().Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: "c"})
 		if err != nil {
 			t.Fatal(err)
@@ -184,7 +187,7 @@ func TestExplainOldPolicy(t *testing.T) {
 			e.Policies[1].Verdict.Decision != toolcall.Deny {
 			t.Errorf("it is explained by %+v, %v", e, err)
 		}
-		now := ask(t, a, Check{Tool: "mcp__secret__read", DryRun: true, Explain: true}).Explanation
+		now := stage.Ask(t, a, app.Check{Tool: "mcp__secret__read", DryRun: true, Explain: true}).Explanation
 		if len(now.Policies) != 2 || now.Policies[1].Version != 2 && now.Policies[0].Version != 2 || len(now.WouldAllow) != 0 {
 			t.Errorf("now it is explained by %+v", now)
 		}
@@ -194,10 +197,10 @@ func TestExplainOldPolicy(t *testing.T) {
 // A call that no state could have decided has no explanation, and a wrong place none either.
 func TestGetDecisionOfNoRun(t *testing.T) {
 	t.Parallel()
-	onStores(t, explained, func(t *testing.T, s *stage) {
-		s.put(t, "p", explainedPolicy, policystore.Indexed{Attachments: toRole(auth.Agent)})
-		a := s.app()
-		d, err := a.Check(t.Context(), agent, Check{Target: Target{SessionID: "nobody"}, Tool: "mcp__secret__read", CallID: "c", Explain: true})
+	stage.OnStores(t, explained, func(t *testing.T, s *stage.Stage) {
+		s.Put(t, "p", explainedPolicy, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		a := s.App()
+		d, err := a.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{SessionID: "nobody"}, Tool: "mcp__secret__read", CallID: "c", Explain: true})
 		if err != nil || d.Verdict.Code != toolcall.CodePolicyDenied || len(d.Explanation.Policies) != 1 {
 			t.Fatalf("%+v, %v", d, err)
 		}
@@ -218,17 +221,17 @@ func TestGetDecisionOfNoRun(t *testing.T) {
 // S2.9: a recorded call that nothing has judged is explained by the reason.
 func TestRecordedCallThatIsNotEnforced(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, open)
-	a := s.app()
+	s := stage.New(t, stage.Open)
+	a := s.App()
 	var reasons []string
-	a.Observe = func(o *Observed) { reasons = append(reasons, string(o.Code)+":"+o.Reason) }
-	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Allow, "")
-	s.engine.fire(t, "END")
-	expect(t, ask(t, a, Check{Tool: "Write", CallID: "c"}), toolcall.Allow, toolcall.CodeNotEnforced)
+	a.Observe = func(o *app.Observed) { reasons = append(reasons, string(o.Code)+":"+o.Reason) }
+	stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Write"}), toolcall.Allow, "")
+	s.Engine.Fire(t, "END")
+	stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Write", CallID: "c"}), toolcall.Allow, toolcall.CodeNotEnforced)
 	if want := []string{":", "NOT_ENFORCED:" + toolcall.HasEnded}; !slices.Equal(reasons, want) {
 		t.Errorf("metrics hear of %q, want %q", reasons, want)
 	}
-	record, err := a.Log().Get(t.Context(), "default", decisionlog.CallQuery{RunID: s.engine.run.ID, CallID: "c"})
+	record, err := a.Log().Get(t.Context(), "default", decisionlog.CallQuery{RunID: s.Engine.Current.ID, CallID: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}

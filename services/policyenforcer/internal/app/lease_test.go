@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"context"
@@ -16,62 +16,65 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 const asksPush = `{"role": "agent", "ask": [{"capability": "bash"}, {"capability": "tool:Write"}]}`
 
 // leaseStage is a run whose shell a policy asks about.
-func leaseStage(t *testing.T, st store.Store) *stage {
+func leaseStage(t *testing.T, st store.Store) *stage.Stage {
 	t.Helper()
-	e, faulty := newEngineOn(t, st, open)
-	s := stageOf(e, faulty)
-	s.put(t, "p", asksPush, policystore.Indexed{Attachments: toRole(auth.Agent)})
+	e, faulty := stage.NewEngineOn(t, st, stage.Open)
+	s := stage.Of(e, faulty)
+	s.Put(t, "p", asksPush, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
 	return s
 }
 
 // lease grants one for `git push *` in the first entry.
-func (s *stage) lease(t *testing.T, change func(*consent.Lease)) *consent.Lease {
+func lease(t *testing.T, s *stage.Stage, change func(*consent.Lease)) *consent.Lease {
 	t.Helper()
 	l := &consent.Lease{
-		ID: "lse_1", ApprovalID: "apr_0", Pattern: "git push *", Calls: 10, ExpiresAt: s.clock().Add(time.Hour), GrantedBy: "alice",
-		GrantedAt: s.clock(), Status: consent.LeaseActive, Version: 1,
+		ID: "lse_1", ApprovalID: "apr_0", Pattern: "git push *", Calls: 10, ExpiresAt: s.Clock().Add(time.Hour), GrantedBy: "alice",
+		GrantedAt: s.Clock(), Status: consent.LeaseActive, Version: 1,
 		Scope: consent.Scope{
-			RunID: "run_1", Entry: s.engine.run.Entry, State: "working", RootID: "s", Policy: "p", PolicyVersion: s.index.Policies["p"].Live,
+			RunID: "run_1", Entry: s.Engine.Current.Entry, State: "working", RootID: "s", Policy: "p", PolicyVersion: s.Index.Policies["p"].Live,
 			Rule: "/ask/0", Capability: "bash",
 		},
 	}
 	if change != nil {
 		change(l)
 	}
-	s.keep(t, l)
+	keep(t, s, l)
 	return l
 }
 
-func (s *stage) keep(t *testing.T, l *consent.Lease) {
+func keep(t *testing.T, s *stage.Stage, l *consent.Lease) {
 	t.Helper()
 	put, err := ledger.PutLease("default", l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.store.Commit(t.Context(), store.Batch{Puts: []store.Put{put}}); err != nil {
+	if _, err := s.Store.Commit(t.Context(), store.Batch{Puts: []store.Put{put}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func bash(line string) Check {
-	return Check{Tool: "Bash", Input: fmt.Appendf(nil, `{"command":%q}`, line)}
+func bash(line string) app.Check {
+	return app.Check{Tool: "Bash", Input: fmt.Appendf(nil, `{"command":%q}`, line)}
 }
 
 // leaseEvents are the types of the events about leases.
-func (s *stage) leaseEvents(t *testing.T) (types []string) {
+func leaseEvents(t *testing.T, s *stage.Stage) (types []string) {
 	t.Helper()
 	after := map[int]int64{}
-	for shard := range s.store.Shards() {
+	for shard := range s.Store.Shards() {
 		after[shard] = 0
 	}
-	entries, err := s.store.Tail(t.Context(), after, 10_000, 0)
+	entries, err := s.Store.Tail(t.Context(), after, 10_000, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,35 +94,35 @@ func (s *stage) leaseEvents(t *testing.T) (types []string) {
 // people are asked again.
 func TestLeaseLetsPass(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
 		s := leaseStage(t, st)
-		a := s.app()
-		expect(t, ask(t, a, bash("git push origin a")), toolcall.Ask, toolcall.CodeApprovalRequired)
-		s.lease(t, func(l *consent.Lease) { l.Calls = 2 })
+		a := s.App()
+		stage.Expect(t, stage.Ask(t, a, bash("git push origin a")), toolcall.Ask, toolcall.CodeApprovalRequired)
+		lease(t, s, func(l *consent.Lease) { l.Calls = 2 })
 		for _, line := range []string{"rm -rf /", "git push origin a; rm x", "git push"} {
-			expect(t, ask(t, a, bash(line)), toolcall.Ask, toolcall.CodeApprovalRequired)
+			stage.Expect(t, stage.Ask(t, a, bash(line)), toolcall.Ask, toolcall.CodeApprovalRequired)
 		}
-		expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Ask, toolcall.CodeApprovalRequired)
+		stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Write"}), toolcall.Ask, toolcall.CodeApprovalRequired)
 		dry := bash("git push origin a")
 		dry.DryRun = true
-		expect(t, ask(t, a, dry), toolcall.Allow, "")
+		stage.Expect(t, stage.Ask(t, a, dry), toolcall.Allow, "")
 		first := bash("git push origin a")
 		first.CallID = "one"
 		for range 3 { // a repeat is the same call
-			d := ask(t, a, first)
-			expect(t, d, toolcall.Allow, "")
+			d := stage.Ask(t, a, first)
+			stage.Expect(t, d, toolcall.Allow, "")
 		}
 		record, err := a.Log().Get(t.Context(), "default", decisionlog.CallQuery{RunID: "run_1", CallID: "one"})
 		if err != nil || record.LeaseID != "lse_1" || record.ApprovalID != "apr_0" || record.Policy != "p" || record.Rule != "/ask/0" {
 			t.Errorf("the record is %+v, %v", record, err)
 		}
-		if got := s.leaseEvents(t); len(got) != 0 {
+		if got := leaseEvents(t, s); len(got) != 0 {
 			t.Errorf("the events are %q", got)
 		}
-		expect(t, ask(t, a, bash("git push origin b")), toolcall.Allow, "")
-		expect(t, ask(t, a, bash("git push origin c")), toolcall.Ask, toolcall.CodeApprovalRequired)
-		expect(t, ask(t, a, dry), toolcall.Ask, toolcall.CodeApprovalRequired)
-		if got := s.leaseEvents(t); len(got) != 1 || got[0] != "used_up lse_1 by interlock" {
+		stage.Expect(t, stage.Ask(t, a, bash("git push origin b")), toolcall.Allow, "")
+		stage.Expect(t, stage.Ask(t, a, bash("git push origin c")), toolcall.Ask, toolcall.CodeApprovalRequired)
+		stage.Expect(t, stage.Ask(t, a, dry), toolcall.Ask, toolcall.CodeApprovalRequired)
+		if got := leaseEvents(t, s); len(got) != 1 || got[0] != "used_up lse_1 by interlock" {
 			t.Errorf("the events are %q", got)
 		}
 		left, err := st.Get(t.Context(), ledger.LeaseOf("default", "lse_1"))
@@ -135,18 +138,18 @@ func TestLeaseLetsPass(t *testing.T) {
 // S9.6: of 100 concurrent calls with 10 left, 10 pass, and the others are asked about.
 func TestLeaseCountsExactly(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
 		s := leaseStage(t, st)
-		s.lease(t, nil)
-		apps := []*App{s.app(), s.app(), s.app()}
+		lease(t, s, nil)
+		apps := []*app.App{s.App(), s.App(), s.App()}
 		var allowed, asked atomic.Int64
 		var group sync.WaitGroup
 		for i := range 100 {
 			group.Go(func() {
 				req := bash(fmt.Sprintf("git push origin b%d", i))
-				req.Target = Target{RunID: "run_1"}
+				req.Target = enforcer.Target{RunID: "run_1"}
 				for {
-					d, err := apps[i%3].Check(context.Background(), agent, req)
+					d, err := apps[i%3].Check(context.Background(), stage.Agent, req)
 					if err != nil { // too many at once: it says so, and is asked again
 						continue
 					}
@@ -170,7 +173,7 @@ func TestLeaseCountsExactly(t *testing.T) {
 		if err != nil || counters[ledger.LeaseCalls] != 10 {
 			t.Errorf("counted %v, %v", counters, err)
 		}
-		if got := s.leaseEvents(t); len(got) != 1 {
+		if got := leaseEvents(t, s); len(got) != 1 {
 			t.Errorf("the events are %q", got)
 		}
 	})
@@ -183,12 +186,12 @@ func TestLeaseEnds(t *testing.T) {
 	push := bash("git push origin a")
 	for name, c := range map[string]struct {
 		lease  func(*consent.Lease)
-		before func(*testing.T, *stage)
+		before func(*testing.T, *stage.Stage)
 	}{
-		"time":  {nil, func(_ *testing.T, s *stage) { s.advance(time.Hour) }},
-		"entry": {nil, func(t *testing.T, s *stage) { s.engine.fire(t, "GO") }},
-		"policy": {nil, func(t *testing.T, s *stage) {
-			s.put(t, "p", asksPush, policystore.Indexed{Live: 2, Attachments: toRole(auth.Agent)})
+		"time":  {nil, func(_ *testing.T, s *stage.Stage) { s.Advance(time.Hour) }},
+		"entry": {nil, func(t *testing.T, s *stage.Stage) { s.Engine.Fire(t, "GO") }},
+		"policy": {nil, func(t *testing.T, s *stage.Stage) {
+			s.Put(t, "p", asksPush, policystore.Indexed{Live: 2, Attachments: stage.ToRole(auth.Agent)})
 		}},
 		"revoked":    {func(l *consent.Lease) { l.Status = consent.LeaseRevoked }, nil},
 		"rule":       {func(l *consent.Lease) { l.Rule = "/ask/1" }, nil},
@@ -196,20 +199,20 @@ func TestLeaseEnds(t *testing.T) {
 		"tree":       {func(l *consent.Lease) { l.RootID = "other" }, nil},
 		"run":        {func(l *consent.Lease) { l.RunID = "run_2" }, nil},
 		"pattern":    {func(l *consent.Lease) { l.Pattern = "*" }, nil},
-		"another policy": {nil, func(t *testing.T, s *stage) {
-			s.put(t, "q", `{"role": "agent", "ask": [{"capability": "bash"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
+		"another policy": {nil, func(t *testing.T, s *stage.Stage) {
+			s.Put(t, "q", `{"role": "agent", "ask": [{"capability": "bash"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(t *testing.T, st store.Store) {
+			stage.OnBoth(t, func(t *testing.T, st store.Store) {
 				s := leaseStage(t, st)
-				s.lease(t, c.lease)
+				lease(t, s, c.lease)
 				if c.before != nil {
-					expect(t, ask(t, s.app(), push), toolcall.Allow, "")
+					stage.Expect(t, stage.Ask(t, s.App(), push), toolcall.Allow, "")
 					c.before(t, s)
 				}
-				expect(t, ask(t, s.app(), push), toolcall.Ask, toolcall.CodeApprovalRequired)
+				stage.Expect(t, stage.Ask(t, s.App(), push), toolcall.Ask, toolcall.CodeApprovalRequired)
 			})
 		})
 	}
@@ -229,17 +232,17 @@ func TestLeaseOfAnotherVersion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(t *testing.T, st store.Store) {
+			stage.OnBoth(t, func(t *testing.T, st store.Store) {
 				s := leaseStage(t, st)
-				s.lease(t, func(l *consent.Lease) { l.WorkflowVersion = 1 })
-				expect(t, ask(t, s.app(), bash("git push origin a")), toolcall.Allow, "")
-				other, report := workflow.Parse([]byte(strings.Replace(open, "{", `{"meta": `+c.meta+",", 1)))
+				lease(t, s, func(l *consent.Lease) { l.WorkflowVersion = 1 })
+				stage.Expect(t, stage.Ask(t, s.App(), bash("git push origin a")), toolcall.Allow, "")
+				other, report := workflow.Parse([]byte(strings.Replace(stage.Open, "{", `{"meta": `+c.meta+",", 1)))
 				if report.HasErrors() {
 					t.Fatal(report)
 				}
-				s.engine.before, s.engine.machine = s.engine.machine, workflow.Compile(other, 2)
-				s.engine.moves(t, 2)
-				d := ask(t, s.app(), bash("git push origin b"))
+				s.Engine.Before, s.Engine.Machine = s.Engine.Machine, workflow.Compile(other, 2)
+				s.Engine.Moves(t, 2)
+				d := stage.Ask(t, s.App(), bash("git push origin b"))
 				if d.Verdict.Decision != c.want {
 					t.Errorf("%s %s", d.Verdict.Decision, d.Message)
 				}
@@ -251,20 +254,20 @@ func TestLeaseOfAnotherVersion(t *testing.T) {
 // S9.6: what a state or a policy denies, and what a limit has no room for, no lease lets pass.
 func TestLeaseIsNotWider(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
 		s := leaseStage(t, st)
-		s.put(t, "limits", `{"role": "agent", "allow": [{"capability": "bash", "rate_limit": {"max_calls": 1, "window_seconds": 3600}}]}`,
-			policystore.Indexed{Attachments: toRole(auth.Agent)})
-		s.lease(t, nil)
-		a := s.app()
-		expect(t, ask(t, a, bash("git push origin a")), toolcall.Allow, "")
-		d := ask(t, a, bash("git push origin b"))
-		expect(t, d, toolcall.Deny, toolcall.CodeRateLimited)
+		s.Put(t, "limits", `{"role": "agent", "allow": [{"capability": "bash", "rate_limit": {"max_calls": 1, "window_seconds": 3600}}]}`,
+			policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		lease(t, s, nil)
+		a := s.App()
+		stage.Expect(t, stage.Ask(t, a, bash("git push origin a")), toolcall.Allow, "")
+		d := stage.Ask(t, a, bash("git push origin b"))
+		stage.Expect(t, d, toolcall.Deny, toolcall.CodeRateLimited)
 		if d.LeaseID != "" || d.ApprovalID != "" {
 			t.Errorf("a denial names the lease: %+v", d)
 		}
-		s.put(t, "never", `{"role": "agent", "deny": [{"capability": "bash"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
-		expect(t, ask(t, a, bash("git push origin c")), toolcall.Deny, toolcall.CodePolicyDenied)
+		s.Put(t, "never", `{"role": "agent", "deny": [{"capability": "bash"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		stage.Expect(t, stage.Ask(t, a, bash("git push origin c")), toolcall.Deny, toolcall.CodePolicyDenied)
 		counters, err := st.Counters(t.Context(), ledger.LeaseOf("default", "lse_1"))
 		if err != nil || counters[ledger.LeaseCalls] != 1 {
 			t.Errorf("counted %v, %v", counters, err)
@@ -291,11 +294,11 @@ func (m *justBefore) Commit(ctx context.Context, b store.Batch) (store.Result, e
 // S9.6: a lease that is revoked while a call is judged does not let it pass.
 func TestLeaseRevokedMeanwhile(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
 		s := leaseStage(t, st)
-		l := s.lease(t, nil)
+		l := lease(t, s, nil)
 		ended, _ := l.Ended(consent.LeaseRevoked)
-		whole := s.store
+		whole := s.Store
 		racing := &justBefore{Store: whole}
 		racing.do = func() {
 			put, err := ledger.PutLease("default", ended)
@@ -306,8 +309,8 @@ func TestLeaseRevokedMeanwhile(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		s.store = racing
-		expect(t, ask(t, s.app(), bash("git push origin a")), toolcall.Ask, toolcall.CodeApprovalRequired)
+		s.Store = racing
+		stage.Expect(t, stage.Ask(t, s.App(), bash("git push origin a")), toolcall.Ask, toolcall.CodeApprovalRequired)
 	})
 }
 
@@ -315,25 +318,25 @@ func TestLeaseRevokedMeanwhile(t *testing.T) {
 // anew.
 func TestLeaseHasUsedItsApproval(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, st store.Store) {
+	stage.OnBoth(t, func(t *testing.T, st store.Store) {
 		s := leaseStage(t, st)
-		a := s.app()
+		a := s.App()
 		push := bash("git push origin a")
-		expect(t, ask(t, a, push), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_1")
-		s.approvals.mu.Lock()
-		s.approvals.status["apr_1"], s.approvals.usedBy["apr_1"], s.approvals.usedAt = consent.Granted, "lse_9", s.clock()
-		s.approvals.mu.Unlock()
-		s.advance(inFlight)
-		expect(t, ask(t, a, push), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
+		stage.Expect(t, stage.Ask(t, a, push), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_1")
+		s.Approvals.Mu.Lock()
+		s.Approvals.Status["apr_1"], s.Approvals.UsedBy["apr_1"], s.Approvals.UsedAt = consent.Granted, "lse_9", s.Clock()
+		s.Approvals.Mu.Unlock()
+		s.Advance(app.InFlight)
+		stage.Expect(t, stage.Ask(t, a, push), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
 	})
 }
 
 // A store that cannot count a lease with a decision has none.
 func TestNoLeaseWithoutSpanning(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, open)
-	s.put(t, "p", asksPush, policystore.Indexed{Attachments: toRole(auth.Agent)})
-	s.lease(t, nil)
-	s.store = narrow{s.store}
-	expect(t, ask(t, s.app(), bash("git push origin a")), toolcall.Ask, toolcall.CodeApprovalRequired)
+	s := stage.New(t, stage.Open)
+	s.Put(t, "p", asksPush, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	lease(t, s, nil)
+	s.Store = stage.Narrow{s.Store}
+	stage.Expect(t, stage.Ask(t, s.App(), bash("git push origin a")), toolcall.Ask, toolcall.CodeApprovalRequired)
 }

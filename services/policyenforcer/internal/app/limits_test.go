@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"context"
@@ -12,54 +12,26 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 )
-
-const limited = `{
-	"id": "w", "initial": "planning", "meta": {"capture_output": true},
-	"interrupts": {"sql": {"trigger": {"file_pattern": "db/*.sql"}, "target": "checking"}},
-	"states": {
-		"planning": {"max_files_per_state": 3, "context_budget_bytes": 1000, "on": {"READY": "planning"}},
-		"checking": {"on": {"OK": "$return", "END": "done"}},
-		"done": {"type": "final"}
-	}
-}`
-
-func write(path string) []byte { return fmt.Appendf(nil, `{"file_path": %q, "content": "x"}`, path) }
-
-func mustCheck(t *testing.T, a *App, tool string, input []byte, call string) *Decision {
-	t.Helper()
-	d, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: tool, Input: input, CallID: call})
-	if err != nil {
-		t.Fatalf("check %s %s: %v", tool, input, err)
-	}
-	return d
-}
-
-func mustReport(t *testing.T, a *App, r Report) *Reported {
-	t.Helper()
-	r.Target = Target{RunID: "run_1"}
-	reported, err := a.Report(t.Context(), agent, r)
-	if err != nil {
-		t.Fatalf("report %s: %v", r.CallID, err)
-	}
-	return reported
-}
 
 // S3.6: distinct files count, however many edit at the same time on whatever
 // replica; a new entry begins anew.
 func TestFilesAreCountedExactly(t *testing.T) {
 	t.Parallel()
-	e, st := newEngineOf(t, limited)
-	replicas := []*App{newApp(e, st), newApp(e, st), newApp(e, st)}
+	e, st := stage.NewEngineOf(t, stage.Limited)
+	replicas := []*app.App{stage.NewApp(e, st), stage.NewApp(e, st), stage.NewApp(e, st)}
 	var allowed sync.Map
 	var denied atomic.Int64
 	var group sync.WaitGroup
 	for i := range 60 {
 		group.Go(func() {
 			path := fmt.Sprintf("./a/../f%d.go", i%20)
-			d, err := replicas[i%3].Check(context.Background(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Write", Input: write(path)})
+			d, err := replicas[i%3].Check(context.Background(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: "Write", Input: stage.Write(path)})
 			for err != nil { // too many at once: it says so, and is asked again
-				d, err = replicas[i%3].Check(context.Background(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Write", Input: write(path)})
+				d, err = replicas[i%3].Check(context.Background(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: "Write", Input: stage.Write(path)})
 			}
 			switch {
 			case d.Verdict.Decision == toolcall.Allow:
@@ -77,14 +49,14 @@ func TestFilesAreCountedExactly(t *testing.T) {
 	if files != 3 || denied.Load() == 0 {
 		t.Errorf("%d files were allowed, %d calls denied", files, denied.Load())
 	}
-	if d := mustCheck(t, replicas[0], "Write", write("new.go"), ""); d.Verdict.Code != toolcall.CodeTooManyFiles || !strings.Contains(d.Message, "READY") {
+	if d := stage.MustCheck(t, replicas[0], "Write", stage.Write("new.go"), ""); d.Verdict.Code != toolcall.CodeTooManyFiles || !strings.Contains(d.Message, "READY") {
 		t.Errorf("a fourth file: %+v", d)
 	}
-	if d := mustCheck(t, replicas[0], "Read", nil, ""); d.Verdict.Decision != toolcall.Allow {
+	if d := stage.MustCheck(t, replicas[0], "Read", nil, ""); d.Verdict.Decision != toolcall.Allow {
 		t.Errorf("a call that edits nothing: %+v", d)
 	}
-	e.fire(t, "READY")
-	if d := mustCheck(t, replicas[0], "Write", write("new.go"), ""); d.Verdict.Decision != toolcall.Allow {
+	e.Fire(t, "READY")
+	if d := stage.MustCheck(t, replicas[0], "Write", stage.Write("new.go"), ""); d.Verdict.Decision != toolcall.Allow {
 		t.Errorf("in a new entry: %+v", d)
 	}
 }
@@ -92,20 +64,20 @@ func TestFilesAreCountedExactly(t *testing.T) {
 // S14.4: bytes that were observed count, whatever the agent has said first of its call.
 func TestObservedBytesAfterClaim(t *testing.T) {
 	t.Parallel()
-	e, st := newEngineOf(t, limited)
-	a := newApp(e, st)
-	mustCheck(t, a, "Read", nil, "c1")
-	report := func(caller Caller, bytes int64) string {
+	e, st := stage.NewEngineOf(t, stage.Limited)
+	a := stage.NewApp(e, st)
+	stage.MustCheck(t, a, "Read", nil, "c1")
+	report := func(caller enforcer.Caller, bytes int64) string {
 		t.Helper()
-		r, err := a.Report(t.Context(), caller, Report{Target: Target{RunID: "run_1"}, CallID: "c1", Tool: "Read", OK: true, ResultBytes: bytes})
+		r, err := a.Report(t.Context(), caller, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "c1", Tool: "Read", OK: true, ResultBytes: bytes})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r.Warning
 	}
-	report(agent, 10)
+	report(stage.Agent, 10)
 	for range 2 { // the second one changes nothing
-		if warning := report(witnessed, 950); !strings.Contains(warning, "950") {
+		if warning := report(stage.Witnessed, 950); !strings.Contains(warning, "950") {
 			t.Errorf("observed after the claim: %q", warning)
 		}
 	}
@@ -115,18 +87,18 @@ func TestObservedBytesAfterClaim(t *testing.T) {
 // reports are idempotent, and denied calls cost nothing.
 func TestContextBudget(t *testing.T) {
 	t.Parallel()
-	e, st := newEngineOf(t, limited)
-	a := newApp(e, st)
-	spend := func(call string, bytes int64) *Reported {
-		if d := mustCheck(t, a, "Read", nil, call); d.Verdict.Decision != toolcall.Allow {
+	e, st := stage.NewEngineOf(t, stage.Limited)
+	a := stage.NewApp(e, st)
+	spend := func(call string, bytes int64) *app.Reported {
+		if d := stage.MustCheck(t, a, "Read", nil, call); d.Verdict.Decision != toolcall.Allow {
 			t.Fatalf("%s: %+v", call, d)
 		}
-		return mustReport(t, a, Report{CallID: call, Tool: "Read", OK: true, ResultBytes: bytes})
+		return stage.MustReport(t, a, app.Report{CallID: call, Tool: "Read", OK: true, ResultBytes: bytes})
 	}
 	if r := spend("c1", 899); r.Warning != "" || !r.Accounted {
 		t.Errorf("at 89 %%: %+v", r)
 	}
-	again := mustReport(t, a, Report{CallID: "c1", Tool: "Read", OK: true, ResultBytes: 899})
+	again := stage.MustReport(t, a, app.Report{CallID: "c1", Tool: "Read", OK: true, ResultBytes: 899})
 	if again.Warning != "" {
 		t.Errorf("a repeated report counts: %+v", again)
 	}
@@ -136,15 +108,15 @@ func TestContextBudget(t *testing.T) {
 	if r := spend("c3", 5000); !strings.Contains(r.Warning, "next call is denied") {
 		t.Errorf("over it: %q", r.Warning)
 	}
-	d := mustCheck(t, a, "Read", nil, "c4")
+	d := stage.MustCheck(t, a, "Read", nil, "c4")
 	if d.Verdict.Code != toolcall.CodeContextBudget || !strings.Contains(d.Message, "5999") {
 		t.Errorf("after the budget: %+v, %s", d.Verdict, d.Message)
 	}
-	if r := mustReport(t, a, Report{CallID: "c4", Tool: "Read", OK: true, ResultBytes: 1}); r.Accounted {
+	if r := stage.MustReport(t, a, app.Report{CallID: "c4", Tool: "Read", OK: true, ResultBytes: 1}); r.Accounted {
 		t.Error("a denied call is accounted for")
 	}
-	e.fire(t, "READY")
-	if d := mustCheck(t, a, "Read", nil, "c5"); d.Verdict.Decision != toolcall.Allow {
+	e.Fire(t, "READY")
+	if d := stage.MustCheck(t, a, "Read", nil, "c5"); d.Verdict.Decision != toolcall.Allow {
 		t.Errorf("in a new entry: %+v", d)
 	}
 }
@@ -153,34 +125,34 @@ func TestContextBudget(t *testing.T) {
 // before the report is taken; nothing else does.
 func TestReportsInterrupt(t *testing.T) {
 	t.Parallel()
-	e, st := newEngineOf(t, limited)
-	a := newApp(e, st)
+	e, st := stage.NewEngineOf(t, stage.Limited)
+	a := stage.NewApp(e, st)
 	for call, c := range map[string]struct {
 		tool   string
 		input  []byte
-		report Report
+		report app.Report
 		asks   bool
 	}{
-		"named":    {"Edit", []byte(`{"file_path": "db/1.sql", "old_string": "a", "new_string": "b"}`), Report{OK: true}, true},
-		"reported": {"Write", write("a.txt"), Report{OK: true, FilesChanged: []string{"./x/../db/2.sql"}}, true},
-		"failed":   {"Write", write("db/1.sql"), Report{OK: false}, false},
-		"other":    {"Write", write("a.txt"), Report{OK: true, FilesChanged: []string{"db/x/2.sql"}}, false},
-		"outside":  {"Write", write("/db/1.sql"), Report{OK: true}, false},
-		"shell":    {"Bash", []byte(`{"command": "touch db/1.sql"}`), Report{OK: true, FilesChanged: []string{"db/1.sql"}}, false},
+		"named":    {"Edit", []byte(`{"file_path": "db/1.sql", "old_string": "a", "new_string": "b"}`), app.Report{OK: true}, true},
+		"reported": {"Write", stage.Write("a.txt"), app.Report{OK: true, FilesChanged: []string{"./x/../db/2.sql"}}, true},
+		"failed":   {"Write", stage.Write("db/1.sql"), app.Report{OK: false}, false},
+		"other":    {"Write", stage.Write("a.txt"), app.Report{OK: true, FilesChanged: []string{"db/x/2.sql"}}, false},
+		"outside":  {"Write", stage.Write("/db/1.sql"), app.Report{OK: true}, false},
+		"shell":    {"Bash", []byte(`{"command": "touch db/1.sql"}`), app.Report{OK: true, FilesChanged: []string{"db/1.sql"}}, false},
 	} {
-		e.interrupts = nil
-		if d := mustCheck(t, a, c.tool, c.input, call); d.Verdict.Decision != toolcall.Allow {
+		e.Interrupts = nil
+		if d := stage.MustCheck(t, a, c.tool, c.input, call); d.Verdict.Decision != toolcall.Allow {
 			t.Fatalf("%s: %+v", call, d)
 		}
 		c.report.CallID, c.report.Tool = call, c.tool
-		mustReport(t, a, c.report)
-		if asked := len(e.interrupts) == 1; asked != c.asks {
-			t.Errorf("%s: interrupts %v", call, e.interrupts)
+		stage.MustReport(t, a, c.report)
+		if asked := len(e.Interrupts) == 1; asked != c.asks {
+			t.Errorf("%s: interrupts %v", call, e.Interrupts)
 		}
 	}
-	e.interrupts = nil
-	mustReport(t, a, Report{CallID: "never", Tool: "Edit", OK: true, FilesChanged: []string{"db/1.sql"}})
-	if len(e.interrupts) != 0 {
+	e.Interrupts = nil
+	stage.MustReport(t, a, app.Report{CallID: "never", Tool: "Edit", OK: true, FilesChanged: []string{"db/1.sql"}})
+	if len(e.Interrupts) != 0 {
 		t.Error("a call that was never allowed interrupts")
 	}
 }
@@ -189,23 +161,23 @@ func TestReportsInterrupt(t *testing.T) {
 // the store fails, it is sent again, and asks again.
 func TestReportIsRepeatedUntilItInterrupted(t *testing.T) {
 	t.Parallel()
-	e, st := newEngineOf(t, limited)
-	a := newApp(e, st)
-	mustCheck(t, a, "Write", write("db/1.sql"), "c")
-	report := Report{Target: Target{RunID: "run_1"}, CallID: "c", Tool: "Write", OK: true, ResultBytes: 10, Output: []byte("done")}
-	e.down = true
-	if _, err := a.Report(t.Context(), agent, report); err == nil {
+	e, st := stage.NewEngineOf(t, stage.Limited)
+	a := stage.NewApp(e, st)
+	stage.MustCheck(t, a, "Write", stage.Write("db/1.sql"), "c")
+	report := app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Tool: "Write", OK: true, ResultBytes: 10, Output: []byte("done")}
+	e.Down = true
+	if _, err := a.Report(t.Context(), stage.Agent, report); err == nil {
 		t.Fatal("reported although the engine is down")
 	}
-	e.down = false
+	e.Down = false
 	st.Decide = storetest.Nth(st.Commits()+1, storetest.FailedButApplied)
-	if _, err := a.Report(t.Context(), agent, report); err == nil {
+	if _, err := a.Report(t.Context(), stage.Agent, report); err == nil {
 		t.Fatal("reported although the commit seemed to fail")
 	}
-	e.fires = &Interrupted{Name: "sql", From: "planning", Run: new(e.run.At("")), Machine: e.machine}
-	r, err := a.Report(t.Context(), agent, report)
-	if err != nil || r.Interrupt == nil || len(e.interrupts) != 2 {
-		t.Fatalf("%+v, %v; interrupts %v", r, err, e.interrupts)
+	e.Fires = &enforcer.Interrupted{Name: "sql", From: "planning", Run: new(e.Current.At("")), Machine: e.Machine}
+	r, err := a.Report(t.Context(), stage.Agent, report)
+	if err != nil || r.Interrupt == nil || len(e.Interrupts) != 2 {
+		t.Fatalf("%+v, %v; interrupts %v", r, err, e.Interrupts)
 	}
 	// And its result is kept once (S6.4).
 	history, err := st.History(t.Context(), ledger.ResultsOf(ledger.Run("default", "run_1")), 0, 10)
@@ -221,10 +193,10 @@ func TestReportIsRepeatedUntilItInterrupted(t *testing.T) {
 // S6.4: what is kept of an output is bounded.
 func TestOutputsAreCut(t *testing.T) {
 	t.Parallel()
-	e, st := newEngineOf(t, limited)
-	a := newApp(e, st)
-	mustCheck(t, a, "Read", nil, "c")
-	mustReport(t, a, Report{CallID: "c", Tool: "Read", OK: true, Output: []byte("x" + strings.Repeat("é", ledger.MostOutput))})
+	e, st := stage.NewEngineOf(t, stage.Limited)
+	a := stage.NewApp(e, st)
+	stage.MustCheck(t, a, "Read", nil, "c")
+	stage.MustReport(t, a, app.Report{CallID: "c", Tool: "Read", OK: true, Output: []byte("x" + strings.Repeat("é", ledger.MostOutput))})
 	history, err := st.History(t.Context(), ledger.ResultsOf(ledger.Run("default", "run_1")), 0, 10)
 	if err != nil || len(history) != 1 {
 		t.Fatalf("%d results are kept, %v", len(history), err)
@@ -238,7 +210,7 @@ func TestOutputsAreCut(t *testing.T) {
 // A call id that was decided in one branch is not an answer in another.
 func TestCallIDsBelongToABranch(t *testing.T) {
 	t.Parallel()
-	e, st := newEngineOf(t, `{
+	e, st := stage.NewEngineOf(t, `{
 		"id": "w", "initial": "start",
 		"states": {
 			"start": {"on": {"GO": {"fork": {"branches": {
@@ -247,10 +219,10 @@ func TestCallIDsBelongToABranch(t *testing.T) {
 			"b1": {"allowed_tools": ["Read"], "on": {"OK": "b2"}}, "b2": {"type": "final"}, "done": {"type": "final"}
 		}
 	}`)
-	e.fire(t, "GO")
-	a := newApp(e, st)
-	ask := func(branch string) (*Decision, error) {
-		return a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1", Branch: branch}, Tool: "Grep", CallID: "c1"})
+	e.Fire(t, "GO")
+	a := stage.NewApp(e, st)
+	ask := func(branch string) (*app.Decision, error) {
+		return a.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1", Branch: branch}, Tool: "Grep", CallID: "c1"})
 	}
 	if d, err := ask("a"); err != nil || d.Verdict.Decision != toolcall.Allow {
 		t.Fatalf("%+v, %v", d, err)
@@ -258,7 +230,7 @@ func TestCallIDsBelongToABranch(t *testing.T) {
 	if d, err := ask("b"); err == nil {
 		t.Errorf("decided in a, in b it is %+v", d.Verdict)
 	}
-	if d, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1", Branch: "b"}, Tool: "Grep", CallID: "c2"}); err != nil || d.Verdict.Decision != toolcall.Deny {
+	if d, err := a.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1", Branch: "b"}, Tool: "Grep", CallID: "c2"}); err != nil || d.Verdict.Decision != toolcall.Deny {
 		t.Errorf("%+v, %v", d, err)
 	}
 }

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"fmt"
@@ -7,7 +7,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 )
 
 // limitsOfLast returns the limits in the last record of the log.
@@ -31,41 +33,41 @@ func limitsOfLast(t *testing.T, st store.Store) string {
 // TestRecordsTellOfStatesLimits: only of those of which more than 80 percent are used.
 func TestRecordsTellOfStatesLimits(t *testing.T) {
 	t.Parallel()
-	e, st := newEngineOf(t, `{"id": "w", "initial": "planning", "states": {
+	e, st := stage.NewEngineOf(t, `{"id": "w", "initial": "planning", "states": {
 		"planning": {"max_iterations": 10, "max_files_per_state": 4, "context_budget_bytes": 100, "on": {"READY": "done"}}, "done": {"type": "final"}}}`)
-	a := newApp(e, st)
+	a := stage.NewApp(e, st)
 	for call := 1; call <= 8; call++ {
-		mustCheck(t, a, "Read", []byte(`{}`), "")
+		stage.MustCheck(t, a, "Read", []byte(`{}`), "")
 		if got := limitsOfLast(t, st); got != "" {
 			t.Errorf("call %d: %s", call, got)
 		}
 	}
-	mustCheck(t, a, "Read", []byte(`{}`), "")
+	stage.MustCheck(t, a, "Read", []byte(`{}`), "")
 	if got := limitsOfLast(t, st); got != "iterations entry 1 9/10;" {
 		t.Errorf("the ninth call: %s", got)
 	}
-	if d := mustCheck(t, a, "Read", []byte(`{}`), ""); d.Verdict.Decision != toolcall.Allow || limitsOfLast(t, st) != "iterations entry 1 10/10;" {
+	if d := stage.MustCheck(t, a, "Read", []byte(`{}`), ""); d.Verdict.Decision != toolcall.Allow || limitsOfLast(t, st) != "iterations entry 1 10/10;" {
 		t.Errorf("the last one: %s", limitsOfLast(t, st))
 	}
-	if d := mustCheck(t, a, "Read", []byte(`{}`), ""); d.Verdict.Code != toolcall.CodeMaxIterations || limitsOfLast(t, st) != "iterations entry 1 10/10;" {
+	if d := stage.MustCheck(t, a, "Read", []byte(`{}`), ""); d.Verdict.Code != toolcall.CodeMaxIterations || limitsOfLast(t, st) != "iterations entry 1 10/10;" {
 		t.Errorf("one too many: %+v %s", d.Verdict, limitsOfLast(t, st))
 	}
 }
 
 func TestRecordsTellOfFilesAndBytes(t *testing.T) {
 	t.Parallel()
-	e, st := newEngineOf(t, `{"id": "w", "initial": "planning", "states": {
+	e, st := stage.NewEngineOf(t, `{"id": "w", "initial": "planning", "states": {
 		"planning": {"max_files_per_state": 4, "context_budget_bytes": 100, "on": {"READY": "done"}}, "done": {"type": "final"}}}`)
-	a := newApp(e, st)
+	a := stage.NewApp(e, st)
 	for i := range 4 {
-		mustCheck(t, a, "Write", write(fmt.Sprintf("f%d.go", i)), fmt.Sprintf("call_%d", i))
+		stage.MustCheck(t, a, "Write", stage.Write(fmt.Sprintf("f%d.go", i)), fmt.Sprintf("call_%d", i))
 		if got, want := limitsOfLast(t, st), map[int]string{3: "files entry 1 4/4;"}[i]; got != want {
 			t.Errorf("file %d: %s", i, got)
 		}
 	}
-	mustReport(t, a, Report{CallID: "call_0", Tool: "Write", OK: true, ResultBytes: 90})
-	mustCheck(t, a, "Read", []byte(`{}`), "")
-	mustCheck(t, a, "Read", []byte(`{}`), "") // the call before has seen what the report has added
+	stage.MustReport(t, a, app.Report{CallID: "call_0", Tool: "Write", OK: true, ResultBytes: 90})
+	stage.MustCheck(t, a, "Read", []byte(`{}`), "")
+	stage.MustCheck(t, a, "Read", []byte(`{}`), "") // the call before has seen what the report has added
 	if got := limitsOfLast(t, st); got != "context_bytes entry 1 90/100;" {
 		t.Errorf("of bytes: %s", got)
 	}

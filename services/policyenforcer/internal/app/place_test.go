@@ -1,8 +1,7 @@
-package app
+package app_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"testing"
 
@@ -11,51 +10,21 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
-// registry writes sessions and agents as the state-store does.
-type registry struct {
-	*testing.T
-	store.Store
-}
-
-func (r registry) put(key store.Key, format string, args ...any) {
-	r.Helper()
-	if _, err := r.Commit(r.Context(), store.Batch{Puts: []store.Put{{Key: key, Expect: store.AnyVersion, Data: fmt.Appendf(nil, format, args...)}}}); err != nil {
-		r.Fatal(err)
-	}
-}
-
-// session creates a session, or changes its status.
-func (r registry) session(name, parent, agent, status string) {
-	r.Helper()
-	home := "ses_" + name
-	if parent != "" {
-		parent = "ses_" + parent
-	}
-	r.put(ledger.SessionOf("default", home), `{"id": %q, "name": %q, "parent_home": %q, "agent": %q, "status": %q}`, home, name, parent, agent, status)
-	r.put(ledger.SessionRef("default", name), `{"home": %[1]q, "id": %[1]q, "name": %[2]q, "parent_home": %[3]q, "agent": %[4]q}`, home, name, parent, agent)
-}
-
-// delete removes a session that has ended.
-func (r registry) delete(name string) {
-	r.Helper()
-	r.put(ledger.SessionRef("default", name), `{"home": "ses_%[1]s", "id": "ses_%[1]s", "name": "%[1]s", "deleted": true}`, name)
-	if _, err := r.Commit(r.Context(), store.Batch{Deletes: []store.Check{{Key: ledger.SessionOf("default", "ses_"+name), Version: store.AnyVersion}}}); err != nil {
-		r.Fatal(err)
-	}
-}
-
 // placed is an enforcer that reads sessions from the store.
-func (s *stage) placed(st store.Store) *App {
-	return New(st, s.engine, announcer{}, s.clock, slog.New(slog.DiscardHandler), Config{Approvals: s.approvals})
+func placed(s *stage.Stage, st store.Store) *app.App {
+	return app.New(st, s.Engine, stage.Announcer{}, s.Clock, slog.New(slog.DiscardHandler), app.Config{Approvals: s.Approvals})
 }
 
 // in asks for a call in a session.
-func in(t *testing.T, a *App, who Caller, session string) *Decision {
+func in(t *testing.T, a *app.App, who enforcer.Caller, session string) *app.Decision {
 	t.Helper()
-	d, err := a.Check(t.Context(), who, Check{Target: Target{SessionID: session}, Tool: "Write"})
+	d, err := a.Check(t.Context(), who, app.Check{Target: enforcer.Target{SessionID: session}, Tool: "Write"})
 	if err != nil {
 		if fault.ReasonOf(err) != fault.NotFound {
 			t.Fatal(err)
@@ -74,21 +43,21 @@ const (
 // only begins the same is another session's.
 func TestPoliciesCoverTheNamesBelow(t *testing.T) {
 	t.Parallel()
-	token := func(session, parent string) Caller {
-		return Caller{Namespace: "default", Principal: auth.Principal{Name: "a", Role: auth.Agent, Session: session, Parent: parent, Namespace: "default"}}
+	token := func(session, parent string) enforcer.Caller {
+		return enforcer.Caller{Namespace: "default", Principal: auth.Principal{Name: "a", Role: auth.Agent, Session: session, Parent: parent, Namespace: "default"}}
 	}
-	onStores(t, open, func(t *testing.T, s *stage) {
-		s.engine.run.ID = "another"
-		r := registry{t, s.store}
-		s.put(t, "p", noWrites, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "alice"}, {Kind: policystore.AttachedToSession, ID: "team"}}})
-		r.session("carol", "", "", "RUNNING")
-		a := s.placed(s.store)
+	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
+		s.Engine.Current.ID = "another"
+		r := stage.Registry{t, s.Store}
+		s.Put(t, "p", noWrites, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "alice"}, {Kind: policystore.AttachedToSession, ID: "team"}}})
+		r.Session("carol", "", "", "RUNNING")
+		a := placed(s, s.Store)
 		for _, created := range []bool{false, true} {
 			if created {
-				r.session("alice", "", "", "RUNNING")
-				r.session("alice/x", "", "", "RUNNING") // a root of its own
-				r.session("team", "", "", "RUNNING")
-				r.session("bob", "team", "", "RUNNING")
+				r.Session("alice", "", "", "RUNNING")
+				r.Session("alice/x", "", "", "RUNNING") // a root of its own
+				r.Session("team", "", "", "RUNNING")
+				r.Session("bob", "team", "", "RUNNING")
 			}
 			for session, covered := range map[string]bool{
 				"alice": true, "alice/x": true, "alice/x/y": true, "alice/": true, "alice//x": true, "alice/x/": true, "/alice": true,
@@ -99,7 +68,7 @@ func TestPoliciesCoverTheNamesBelow(t *testing.T) {
 				if d := in(t, a, token(session, ""), session); (d != nil) != covered {
 					t.Errorf("created %v: %q is covered: %v, want %v", created, session, d != nil, covered)
 				} else if covered {
-					expect(t, d, toolcall.Deny, toolcall.CodePolicyDenied)
+					stage.Expect(t, d, toolcall.Deny, toolcall.CodePolicyDenied)
 				}
 			}
 			for parent, covered := range map[string]bool{"alice": true, "alice/q": true, "carol": false} {
@@ -114,69 +83,69 @@ func TestPoliciesCoverTheNamesBelow(t *testing.T) {
 // S7.9: names below a session, and those alike, spend its limits.
 func TestNamesBelowSpendOneAccount(t *testing.T) {
 	t.Parallel()
-	onStores(t, open, func(t *testing.T, s *stage) {
-		s.engine.run.ID = "another"
-		s.put(t, "p", oneCall, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "alice"}}})
-		a := s.placed(s.store)
-		expect(t, in(t, a, agent, "alice/x"), toolcall.Allow, "")
+	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
+		s.Engine.Current.ID = "another"
+		s.Put(t, "p", oneCall, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "alice"}}})
+		a := placed(s, s.Store)
+		stage.Expect(t, in(t, a, stage.Agent, "alice/x"), toolcall.Allow, "")
 		for _, session := range []string{"alice", "alice/y", "alice//x", "Alice/x"} {
-			expect(t, in(t, a, agent, session), toolcall.Deny, toolcall.CodeRateLimited)
+			stage.Expect(t, in(t, a, stage.Agent, session), toolcall.Deny, toolcall.CodeRateLimited)
 		}
-		registry{t, s.store}.session("alice/z", "", "", "RUNNING")
-		expect(t, in(t, a, agent, "alice/z"), toolcall.Deny, toolcall.CodeRateLimited)
+		stage.Registry{t, s.Store}.Session("alice/z", "", "", "RUNNING")
+		stage.Expect(t, in(t, a, stage.Agent, "alice/z"), toolcall.Deny, toolcall.CodeRateLimited)
 	})
 }
 
 // S11.6: no call is allowed in a session that has ended or was deleted, with a run and without one.
 func TestEndedSessionsMakeNoCalls(t *testing.T) {
 	t.Parallel()
-	onStores(t, open, func(t *testing.T, s *stage) {
-		r := registry{t, s.store}
-		a, other := s.placed(s.store), s.placed(s.store) // two replicas
-		id := s.engine.run.ID
-		s.engine.run.SessionID = "s"
-		r.session("s", "", "", "RUNNING")
-		withRun := func(a *App, call string) *Decision {
+	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
+		r := stage.Registry{t, s.Store}
+		a, other := placed(s, s.Store), placed(s, s.Store) // two replicas
+		id := s.Engine.Current.ID
+		s.Engine.Current.SessionID = "s"
+		r.Session("s", "", "", "RUNNING")
+		withRun := func(a *app.App, call string) *app.Decision {
 			t.Helper()
-			d, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: id}, Tool: "Write", CallID: call})
+			d, err := a.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{RunID: id}, Tool: "Write", CallID: call})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return d
 		}
-		denied := func(d *Decision) {
+		denied := func(d *app.Decision) {
 			t.Helper()
 			if d == nil {
 				t.Fatal("no decision: the hook lets the call pass")
 			}
-			expect(t, d, toolcall.Deny, toolcall.CodeRunNotActive, "has ended")
+			stage.Expect(t, d, toolcall.Deny, toolcall.CodeRunNotActive, "has ended")
 		}
-		expect(t, withRun(a, "c"), toolcall.Allow, "")
-		expect(t, withRun(other, "d"), toolcall.Allow, "")
-		r.session("s", "", "", "ENDED")
+		stage.Expect(t, withRun(a, "c"), toolcall.Allow, "")
+		stage.Expect(t, withRun(other, "d"), toolcall.Allow, "")
+		r.Session("s", "", "", "ENDED")
 		denied(withRun(a, ""))
 		denied(withRun(other, ""))
 		denied(withRun(a, "c")) // a call that was allowed before is not allowed again
-		d, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: id}, Tool: "Write", DryRun: true})
+		d, err := a.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{RunID: id}, Tool: "Write", DryRun: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		denied(d)
-		r.session("s", "", "", "RUNNING") // resumed
-		expect(t, withRun(a, ""), toolcall.Allow, "")
+		r.Session("s", "", "", "RUNNING") // resumed
+		stage.Expect(t, withRun(a, ""), toolcall.Allow, "")
 
-		r.session("t", "", "", "RUNNING") // which drives no run
-		if d := in(t, a, agent, "t"); d != nil {
+		r.Session("t", "", "", "RUNNING") // which drives no run
+		if d := in(t, a, stage.Agent, "t"); d != nil {
 			t.Fatalf("a session without a run or policies: %+v", d)
 		}
-		r.session("t", "", "", "ENDED")
+		r.Session("t", "", "", "ENDED")
 		for _, session := range []string{"t", "ses_t"} {
-			denied(in(t, a, agent, session))
-			denied(in(t, other, agent, session))
+			denied(in(t, a, stage.Agent, session))
+			denied(in(t, other, stage.Agent, session))
 		}
-		r.delete("t")
+		r.Delete("t")
 		for _, session := range []string{"t", "ses_t", "ses_never"} {
-			denied(in(t, a, agent, session))
+			denied(in(t, a, stage.Agent, session))
 		}
 	})
 }
@@ -200,24 +169,24 @@ func (g *gate) Commit(ctx context.Context, batch store.Batch) (store.Result, err
 func TestAnEndOvertakesADecision(t *testing.T) {
 	t.Parallel()
 	for _, repeat := range []bool{false, true} {
-		s := newStage(t, open)
-		s.engine.run.SessionID = "s"
-		r := registry{t, s.store}
-		r.session("s", "", "", "RUNNING")
-		g := &gate{Store: s.store}
-		a := s.placed(g)
-		check := Check{Target: Target{RunID: s.engine.run.ID}, Tool: "Write", CallID: "c"}
+		s := stage.New(t, stage.Open)
+		s.Engine.Current.SessionID = "s"
+		r := stage.Registry{t, s.Store}
+		r.Session("s", "", "", "RUNNING")
+		g := &gate{Store: s.Store}
+		a := placed(s, g)
+		check := app.Check{Target: enforcer.Target{RunID: s.Engine.Current.ID}, Tool: "Write", CallID: "c"}
 		if repeat {
-			if d, err := a.Check(t.Context(), agent, check); err != nil || d.Verdict.Decision != toolcall.Allow {
+			if d, err := a.Check(t.Context(), stage.Agent, check); err != nil || d.Verdict.Decision != toolcall.Allow {
 				t.Fatalf("%+v, %v", d, err)
 			}
 		}
-		g.before = func() { r.session("s", "", "", "ENDED") }
-		d, err := a.Check(t.Context(), agent, check)
+		g.before = func() { r.Session("s", "", "", "ENDED") }
+		d, err := a.Check(t.Context(), stage.Agent, check)
 		if err != nil {
 			t.Fatal(err)
 		}
-		expect(t, d, toolcall.Deny, toolcall.CodeRunNotActive, "has ended")
+		stage.Expect(t, d, toolcall.Deny, toolcall.CodeRunNotActive, "has ended")
 	}
 }
 
@@ -225,28 +194,28 @@ func TestAnEndOvertakesADecision(t *testing.T) {
 // now, also once the agent is deleted; one that does not exist denies.
 func TestAgentsPolicy(t *testing.T) {
 	t.Parallel()
-	onStores(t, open, func(t *testing.T, s *stage) {
-		r := registry{t, s.store}
-		a := s.placed(s.store)
-		s.engine.run.SessionID = "s"
-		s.put(t, "strict", noWrites, policystore.Indexed{})
-		s.put(t, "once", oneCall, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "s"}}})
-		call := func() *Decision {
+	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
+		r := stage.Registry{t, s.Store}
+		a := placed(s, s.Store)
+		s.Engine.Current.SessionID = "s"
+		s.Put(t, "strict", noWrites, policystore.Indexed{})
+		s.Put(t, "once", oneCall, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "s"}}})
+		call := func() *app.Decision {
 			t.Helper()
-			return ask(t, a, Check{Tool: "Write"})
+			return stage.Ask(t, a, app.Check{Tool: "Write"})
 		}
-		r.session("root", "", "sum", "RUNNING")
-		r.session("s", "root", "", "RUNNING")
-		r.put(ledger.AgentOf("default", "sum"), `{"id": "agent_1", "policy": "strict"}`)
-		expect(t, call(), toolcall.Deny, toolcall.CodePolicyDenied)
-		r.put(ledger.AgentOf("default", "sum"), `{"id": "agent_1", "policy": "once"}`)
-		expect(t, call(), toolcall.Allow, "") // it is attached, too, and counts once
-		expect(t, call(), toolcall.Deny, toolcall.CodeRateLimited)
-		r.put(ledger.AgentOf("default", "sum"), `{"policy": "strict"}`) // deleted
-		expect(t, call(), toolcall.Deny, toolcall.CodePolicyDenied)
-		r.put(ledger.AgentOf("default", "sum"), `{"id": "agent_2", "policy": "gone"}`)
-		expect(t, call(), toolcall.Deny, toolcall.CodePolicyUnavailable)
-		s.engine.run.ID = "another"
-		expect(t, in(t, a, agent, "s/below"), toolcall.Deny, toolcall.CodePolicyUnavailable)
+		r.Session("root", "", "sum", "RUNNING")
+		r.Session("s", "root", "", "RUNNING")
+		r.Put(ledger.AgentOf("default", "sum"), `{"id": "agent_1", "policy": "strict"}`)
+		stage.Expect(t, call(), toolcall.Deny, toolcall.CodePolicyDenied)
+		r.Put(ledger.AgentOf("default", "sum"), `{"id": "agent_1", "policy": "once"}`)
+		stage.Expect(t, call(), toolcall.Allow, "") // it is attached, too, and counts once
+		stage.Expect(t, call(), toolcall.Deny, toolcall.CodeRateLimited)
+		r.Put(ledger.AgentOf("default", "sum"), `{"policy": "strict"}`) // deleted
+		stage.Expect(t, call(), toolcall.Deny, toolcall.CodePolicyDenied)
+		r.Put(ledger.AgentOf("default", "sum"), `{"id": "agent_2", "policy": "gone"}`)
+		stage.Expect(t, call(), toolcall.Deny, toolcall.CodePolicyUnavailable)
+		s.Engine.Current.ID = "another"
+		stage.Expect(t, in(t, a, stage.Agent, "s/below"), toolcall.Deny, toolcall.CodePolicyUnavailable)
 	})
 }

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
@@ -59,46 +61,46 @@ const resting1 = `{"id": "w", "initial": "working", "meta": {"approval": {"reads
 	"states": {"working": {"on": {"END": "over"}}, "over": {"type": "final"}}}`
 
 // onTable is onStores with a shared state and a policy that asks about every call.
-func onTable(t *testing.T, test func(t *testing.T, s *stage, shared *table, app func(store.Store) *App)) {
+func onTable(t *testing.T, test func(t *testing.T, s *stage.Stage, shared *table, process func(store.Store) *app.App)) {
 	t.Helper()
-	onStores(t, resting1, func(t *testing.T, s *stage) {
-		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
-		shared := &table{t: t, st: s.store, id: "wfstate_1"}
+	stage.OnStores(t, resting1, func(t *testing.T, s *stage.Stage) {
+		s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		shared := &table{t: t, st: s.Store, id: "wfstate_1"}
 		shared.put(`{"plan":3}`)
-		test(t, s, shared, func(st store.Store) *App {
-			return New(st, s.engine, announcer{}, s.clock, slog.New(slog.DiscardHandler), Config{Approvals: s.approvals, Sessions: s.sessions, Shared: shared})
+		test(t, s, shared, func(st store.Store) *app.App {
+			return app.New(st, s.Engine, stage.Announcer{}, s.Clock, slog.New(slog.DiscardHandler), app.Config{Approvals: s.Approvals, Sessions: s.Sessions, Shared: shared})
 		})
 	})
 }
 
-var deploy = Check{Tool: "mcp__ops__deploy", Input: []byte(`{"to":"production"}`)}
+var deploy = app.Check{Tool: "mcp__ops__deploy", Input: []byte(`{"to":"production"}`)}
 
 // A granted call is admitted when the values that the decision rests on are as they were;
 // else the approval is stale, the agent is told what moved, and people are asked again
 // (S18.5, S18.7).
 func TestCallsRestOnSharedState(t *testing.T) {
 	t.Parallel()
-	onTable(t, func(t *testing.T, s *stage, shared *table, app func(store.Store) *App) {
-		a := app(s.store)
-		expect(t, ask(t, a, deploy), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_1")
-		if subject := s.approvals.asked[0].Action.Subject.String(); !strings.Contains(subject, `"reads":{"state_id":"wfstate_1","values":[{"pointer":"/plan","digest":"`) {
+	onTable(t, func(t *testing.T, s *stage.Stage, shared *table, process func(store.Store) *app.App) {
+		a := process(s.Store)
+		stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_1")
+		if subject := s.Approvals.Asked[0].Action.Subject.String(); !strings.Contains(subject, `"reads":{"state_id":"wfstate_1","values":[{"pointer":"/plan","digest":"`) {
 			t.Errorf("people are asked about %s", subject)
 		}
 		shared.put(`{"plan":3,"log":1}`) // elsewhere
-		s.approvals.decide("apr_1", consent.Granted)
-		expect(t, ask(t, a, deploy), toolcall.Allow, "")
+		s.Approvals.Decide("apr_1", consent.Granted)
+		stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Allow, "")
 
-		expect(t, ask(t, a, deploy), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
-		s.approvals.decide("apr_2", consent.Granted)
+		stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
+		s.Approvals.Decide("apr_2", consent.Granted)
 		shared.put(`{"plan":4}`)
-		d := ask(t, a, deploy)
-		expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_3", "has moved: /plan: 3 -> 4")
-		if s.approvals.status["apr_2"] != consent.Stale || s.approvals.outcome != "what it was decided on has moved: /plan: 3 -> 4" {
-			t.Errorf("the approval is %s: %s", s.approvals.status["apr_2"], s.approvals.outcome)
+		d := stage.Ask(t, a, deploy)
+		stage.Expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_3", "has moved: /plan: 3 -> 4")
+		if s.Approvals.Status["apr_2"] != consent.Stale || s.Approvals.Outcome != "what it was decided on has moved: /plan: 3 -> 4" {
+			t.Errorf("the approval is %s: %s", s.Approvals.Status["apr_2"], s.Approvals.Outcome)
 		}
-		expect(t, ask(t, a, deploy), toolcall.Ask, toolcall.CodeApprovalPending, "apr_3")
-		s.approvals.decide("apr_3", consent.Granted)
-		expect(t, ask(t, a, deploy), toolcall.Allow, "")
+		stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Ask, toolcall.CodeApprovalPending, "apr_3")
+		s.Approvals.Decide("apr_3", consent.Granted)
+		stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Allow, "")
 	})
 }
 
@@ -106,8 +108,8 @@ func TestCallsRestOnSharedState(t *testing.T) {
 // for other values (S18.7).
 func TestSharedStateMovesAtTheCommit(t *testing.T) {
 	t.Parallel()
-	onTable(t, func(t *testing.T, s *stage, shared *table, app func(store.Store) *App) {
-		if !s.store.Spans() {
+	onTable(t, func(t *testing.T, s *stage.Stage, shared *table, process func(store.Store) *app.App) {
+		if !s.Store.Spans() {
 			// The state is in another shard: it is read just before the commit, and this is why.
 			t.Log("the commit cannot rest on it")
 		}
@@ -115,26 +117,26 @@ func TestSharedStateMovesAtTheCommit(t *testing.T) {
 			shared.put(`{"plan":3}`)
 			req := deploy
 			req.Input = fmt.Appendf(nil, `{"round":%d}`, round)
-			id := ask(t, app(s.store), req).ApprovalID
-			s.approvals.decide(id, consent.Granted)
+			id := stage.Ask(t, process(s.Store), req).ApprovalID
+			s.Approvals.Decide(id, consent.Granted)
 			moved := false
-			a := app(&storetest.Faulty{Store: s.store, Decide: func(_ int, batch *store.Batch) storetest.Fault {
+			a := process(&storetest.Faulty{Store: s.Store, Decide: func(_ int, batch *store.Batch) storetest.Fault {
 				if !moved && len(batch.Appends) > 0 {
 					moved = true
 					shared.put([]string{`{"plan":4}`, `{"plan":3,"log":1}`}[round%2])
 				}
 				return storetest.Healthy
 			}})
-			d := ask(t, a, req)
-			switch shards := s.store.Shards(); {
+			d := stage.Ask(t, a, req)
+			switch shards := s.Store.Shards(); {
 			case !moved:
 				t.Fatal("nothing was moved")
 			case round%2 == 1:
-				expect(t, d, toolcall.Allow, "")
-			case !s.store.Spans() && ledger.State("default", shared.id).Shard(shards) != ledger.Run("default", "run_1").Shard(shards):
-				expect(t, d, toolcall.Allow, "") // it moved after it was decided
+				stage.Expect(t, d, toolcall.Allow, "")
+			case !s.Store.Spans() && ledger.State("default", shared.id).Shard(shards) != ledger.Run("default", "run_1").Shard(shards):
+				stage.Expect(t, d, toolcall.Allow, "") // it moved after it was decided
 			default:
-				expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired)
+				stage.Expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired)
 			}
 		}
 	})
@@ -144,19 +146,19 @@ func TestSharedStateMovesAtTheCommit(t *testing.T) {
 // (S18.7).
 func TestSharedStateUnknown(t *testing.T) {
 	t.Parallel()
-	onTable(t, func(t *testing.T, s *stage, shared *table, app func(store.Store) *App) {
-		a := app(s.store)
-		id := ask(t, a, deploy).ApprovalID
-		s.approvals.decide(id, consent.Granted)
+	onTable(t, func(t *testing.T, s *stage.Stage, shared *table, process func(store.Store) *app.App) {
+		a := process(s.Store)
+		id := stage.Ask(t, a, deploy).ApprovalID
+		s.Approvals.Decide(id, consent.Granted)
 		shared.away = fault.New(fault.Unavailable, "down")
-		expect(t, ask(t, a, deploy), toolcall.Deny, toolcall.CodePolicyUnavailable)
+		stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Deny, toolcall.CodePolicyUnavailable)
 		shared.away, shared.id = nil, ""
-		expect(t, ask(t, a, deploy), toolcall.Deny, toolcall.CodePolicyUnavailable)
-		if by := s.approvals.usedBy[id]; by != "" {
+		stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Deny, toolcall.CodePolicyUnavailable)
+		if by := s.Approvals.UsedBy[id]; by != "" {
 			t.Errorf("used by %s", by)
 		}
 		shared.id = "wfstate_1"
-		expect(t, ask(t, a, deploy), toolcall.Allow, "")
+		stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Allow, "")
 	})
 }
 
@@ -164,19 +166,19 @@ func TestSharedStateUnknown(t *testing.T) {
 // another version, asks when it is used, it is stale and people are asked again (S18.7).
 func TestGrantOfAnotherRule(t *testing.T) {
 	t.Parallel()
-	onStores(t, open, func(t *testing.T, s *stage) {
-		a := s.app()
-		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
-		id := ask(t, a, deploy).ApprovalID
-		s.approvals.decide(id, consent.Granted)
-		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:other"}, {"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
-		expect(t, ask(t, a, deploy), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2",
+	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
+		a := s.App()
+		s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		id := stage.Ask(t, a, deploy).ApprovalID
+		s.Approvals.Decide(id, consent.Granted)
+		s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:other"}, {"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2",
 			`rule /ask/0 of policy "p" version 1 asked, and now rule /ask/1 of policy "p" version 2 does`)
-		if s.approvals.status[id] != consent.Stale {
-			t.Errorf("the approval is %s", s.approvals.status[id])
+		if s.Approvals.Status[id] != consent.Stale {
+			t.Errorf("the approval is %s", s.Approvals.Status[id])
 		}
-		s.approvals.decide("apr_2", consent.Granted)
-		expect(t, ask(t, a, deploy), toolcall.Allow, "")
+		s.Approvals.Decide("apr_2", consent.Granted)
+		stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Allow, "")
 	})
 }
 
@@ -184,27 +186,27 @@ func TestGrantOfAnotherRule(t *testing.T) {
 // asked before (S18.7).
 func TestPolicyChangesAtTheCommit(t *testing.T) {
 	t.Parallel()
-	onStores(t, open, func(t *testing.T, s *stage) {
-		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
-		id := ask(t, s.app(), deploy).ApprovalID
-		s.approvals.decide(id, consent.Granted)
+	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
+		s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:ops:deploy"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		id := stage.Ask(t, s.App(), deploy).ApprovalID
+		s.Approvals.Decide(id, consent.Granted)
 		changed := false
-		faulty := &stage{engine: s.engine, approvals: s.approvals, sessions: s.sessions, now: s.now}
-		faulty.store = &storetest.Faulty{Store: s.store, Decide: func(_ int, batch *store.Batch) storetest.Fault {
+		faulty := &stage.Stage{Engine: s.Engine, Approvals: s.Approvals, Sessions: s.Sessions, Now: s.Now}
+		faulty.Store = &storetest.Faulty{Store: s.Store, Decide: func(_ int, batch *store.Batch) storetest.Fault {
 			if !changed && len(batch.Appends) > 0 {
 				changed = true
-				s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:*"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
+				s.Put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:*"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
 			}
 			return storetest.Healthy
 		}}
-		d := ask(t, faulty.app(), deploy)
+		d := stage.Ask(t, faulty.App(), deploy)
 		if !changed {
 			t.Fatal("nothing was changed")
 		}
-		if s.store.Spans() {
-			expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
+		if s.Store.Spans() {
+			stage.Expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
 		} else {
-			expect(t, d, toolcall.Allow, "") // it changed after it was decided
+			stage.Expect(t, d, toolcall.Allow, "") // it changed after it was decided
 		}
 	})
 }

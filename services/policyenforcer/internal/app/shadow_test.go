@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"testing"
@@ -6,26 +6,28 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 // A shadow is judged and told, and changes nothing.
 func TestShadowsAreToldAndNotEnforced(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, open)
-	s.put(t, "p", `{"role": "agent", "allow": [{"capability": "tool:Write"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
-	s.put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, policystore.Indexed{Live: 1, Shadow: 2, Attachments: toRole(auth.Agent)})
-	a := s.app()
-	d := ask(t, a, Check{Tool: "Write"})
-	expect(t, d, toolcall.Allow, "")
+	s := stage.New(t, stage.Open)
+	s.Put(t, "p", `{"role": "agent", "allow": [{"capability": "tool:Write"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	s.Put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, policystore.Indexed{Live: 1, Shadow: 2, Attachments: stage.ToRole(auth.Agent)})
+	a := s.App()
+	d := stage.Ask(t, a, app.Check{Tool: "Write"})
+	stage.Expect(t, d, toolcall.Allow, "")
 	if len(d.Shadows) != 1 || d.Shadows[0].Policy != "p" || d.Shadows[0].PolicyVersion != 2 || d.Shadows[0].Decision != toolcall.Deny {
 		t.Errorf("shadows %+v", d.Shadows)
 	}
-	if d := ask(t, a, Check{Tool: "Read"}); len(d.Shadows) != 0 {
+	if d := stage.Ask(t, a, app.Check{Tool: "Read"}); len(d.Shadows) != 0 {
 		t.Errorf("shadows that agree: %+v", d.Shadows)
 	}
-	entries, err := s.store.History(t.Context(), decisionlog.PartitionKey("default", "run_1"), 0, 10)
+	entries, err := s.Store.History(t.Context(), decisionlog.PartitionKey("default", "run_1"), 0, 10)
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%d decisions in the log, %v", len(entries), err)
 	}

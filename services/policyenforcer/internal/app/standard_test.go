@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
@@ -15,25 +17,25 @@ import (
 func TestWhatPoliciesCanNotJudgeIsDenied(t *testing.T) {
 	t.Parallel()
 	asks := `{"role": "agent", "ask": [{"capability": "tool:Write"}]}`
-	for name, prepare := range map[string]func(*testing.T, *stage){
-		"a policy that is named and not there": func(_ *testing.T, s *stage) { s.engine.policies = []string{"missing"} },
-		"a policy that cannot be read": func(t *testing.T, s *stage) {
-			s.put(t, "p", `{"role": "agent", "ask": 7}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
+	for name, prepare := range map[string]func(*testing.T, *stage.Stage){
+		"a policy that is named and not there": func(_ *testing.T, s *stage.Stage) { s.Engine.Policies = []string{"missing"} },
+		"a policy that cannot be read": func(t *testing.T, s *stage.Stage) {
+			s.Put(t, "p", `{"role": "agent", "ask": 7}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
 		},
-		"no approval service": func(t *testing.T, s *stage) {
-			s.put(t, "p", asks, policystore.Indexed{Attachments: toRole(auth.Agent)})
-			s.approvals.down = true
+		"no approval service": func(t *testing.T, s *stage.Stage) {
+			s.Put(t, "p", asks, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+			s.Approvals.Down = true
 		},
-		"no state-store": func(t *testing.T, s *stage) {
-			s.put(t, "p", asks, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "x"}}})
-			s.engine.run.SessionID = "unreachable"
+		"no state-store": func(t *testing.T, s *stage.Stage) {
+			s.Put(t, "p", asks, policystore.Indexed{Attachments: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "x"}}})
+			s.Engine.Current.SessionID = "unreachable"
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, open)
+			s := stage.New(t, stage.Open)
 			prepare(t, s)
-			expect(t, ask(t, s.app(), Check{Tool: "Write"}), toolcall.Deny, toolcall.CodePolicyUnavailable)
+			stage.Expect(t, stage.Ask(t, s.App(), app.Check{Tool: "Write"}), toolcall.Deny, toolcall.CodePolicyUnavailable)
 		})
 	}
 }
@@ -41,22 +43,22 @@ func TestWhatPoliciesCanNotJudgeIsDenied(t *testing.T) {
 // A change of policies holds from then on, on every replica.
 func TestPoliciesChangeAtOnce(t *testing.T) {
 	t.Parallel()
-	onStores(t, open, func(t *testing.T, s *stage) {
-		a, b := s.app(), s.app()
-		for _, app := range []*App{a, b} {
-			expect(t, ask(t, app, Check{Tool: "Write"}), toolcall.Allow, "")
+	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
+		a, b := s.App(), s.App()
+		for _, r := range []*app.App{a, b} {
+			stage.Expect(t, stage.Ask(t, r, app.Check{Tool: "Write"}), toolcall.Allow, "")
 		}
-		s.put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
-		for _, app := range []*App{a, b} {
-			d := ask(t, app, Check{Tool: "Write"})
-			expect(t, d, toolcall.Deny, toolcall.CodePolicyDenied, `"p"`)
+		s.Put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		for _, r := range []*app.App{a, b} {
+			d := stage.Ask(t, r, app.Check{Tool: "Write"})
+			stage.Expect(t, d, toolcall.Deny, toolcall.CodePolicyDenied, `"p"`)
 			if d.By == nil || d.By.Pointer() != "/deny/0" {
 				t.Errorf("decided by %v", d.By)
 			}
 		}
-		s.index.Policies["p"] = policystore.Indexed{Live: 1}
-		s.write(t)
-		expect(t, ask(t, b, Check{Tool: "Write"}), toolcall.Allow, "")
+		s.Index.Policies["p"] = policystore.Indexed{Live: 1}
+		s.WriteIndex(t)
+		stage.Expect(t, stage.Ask(t, b, app.Check{Tool: "Write"}), toolcall.Allow, "")
 	})
 }
 
@@ -74,30 +76,30 @@ func TestWhatAPolicyIsAttachedTo(t *testing.T) {
 		"another workflow":      {as: []policystore.Attachment{{Kind: policystore.AttachedToWorkflow, ID: "v"}}, after: toolcall.Allow},
 		"a process of its name": {as: []policystore.Attachment{{Kind: policystore.AttachedToProcess, ID: "w"}}, after: toolcall.Allow},
 		"meta.policy":           {named: true, after: toolcall.Deny, matches: true},
-		"the role":              {as: toRole(auth.Agent), after: toolcall.Deny, matches: true},
-		"another role":          {as: toRole(auth.Operator), after: toolcall.Allow},
+		"the role":              {as: stage.ToRole(auth.Agent), after: toolcall.Deny, matches: true},
+		"another role":          {as: stage.ToRole(auth.Operator), after: toolcall.Allow},
 		"the session":           {as: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "s"}}, after: toolcall.Deny, matches: true},
 		"a session above":       {as: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "root"}}, after: toolcall.Deny, matches: true},
 		"a session below":       {as: []policystore.Attachment{{Kind: policystore.AttachedToSession, ID: "child"}}, after: toolcall.Allow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, open)
-			s.sessions = tree{"s": "middle", "middle": "root", "child": "s"}
+			s := stage.New(t, stage.Open)
+			s.Sessions = stage.Tree{"s": "middle", "middle": "root", "child": "s"}
 			if c.named {
-				s.engine.policies = []string{"p"}
+				s.Engine.Policies = []string{"p"}
 			}
-			s.put(t, "p", deny, policystore.Indexed{Attachments: c.as})
-			a := s.app()
+			s.Put(t, "p", deny, policystore.Indexed{Attachments: c.as})
+			a := s.App()
 			want := map[bool]toolcall.Decision{true: toolcall.Deny, false: toolcall.Allow}[c.matches]
-			if d := ask(t, a, Check{Tool: "Write"}); d.Verdict.Decision != want {
+			if d := stage.Ask(t, a, app.Check{Tool: "Write"}); d.Verdict.Decision != want {
 				t.Errorf("%s: %s", d.Verdict.Decision, d.Message)
 			}
-			s.engine.fire(t, "END")
-			if d := ask(t, a, Check{Tool: "Write"}); d.Verdict.Decision != c.after {
+			s.Engine.Fire(t, "END")
+			if d := stage.Ask(t, a, app.Check{Tool: "Write"}); d.Verdict.Decision != c.after {
 				t.Errorf("after the end %s: %s", d.Verdict.Decision, d.Message)
 			}
-			expect(t, ask(t, a, Check{Tool: "get_state"}), toolcall.Allow, "")
+			stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "get_state"}), toolcall.Allow, "")
 		})
 	}
 }
@@ -105,49 +107,49 @@ func TestWhatAPolicyIsAttachedTo(t *testing.T) {
 // A run that its session has left judges nothing any more: naming it lifts nothing.
 func TestALeftRunJudgesNothing(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, open)
-	a := s.app()
-	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Allow, "")
-	s.engine.fire(t, "END")
-	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Allow, toolcall.CodeNotEnforced)
-	s.engine.mu.Lock()
-	s.engine.superseded = "run_2"
-	s.engine.mu.Unlock()
-	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Deny, toolcall.CodeRunNotActive, "run_2")
-	expect(t, ask(t, a, Check{Tool: "get_state"}), toolcall.Allow, "")
+	s := stage.New(t, stage.Open)
+	a := s.App()
+	stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Write"}), toolcall.Allow, "")
+	s.Engine.Fire(t, "END")
+	stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Write"}), toolcall.Allow, toolcall.CodeNotEnforced)
+	s.Engine.Mu.Lock()
+	s.Engine.Superseded = "run_2"
+	s.Engine.Mu.Unlock()
+	stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Write"}), toolcall.Deny, toolcall.CodeRunNotActive, "run_2")
+	stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "get_state"}), toolcall.Allow, "")
 }
 
 // What invokes a run holds it to its policies.
 func TestPoliciesHoldInInvokedRuns(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, open)
-	s.engine.parentPolicies = []string{"p"}
+	s := stage.New(t, stage.Open)
+	s.Engine.ParentPolicies = []string{"p"}
 	var parent string
-	for i, shard := 0, ledger.Run("default", "run_1").Shard(s.store.Shards()); ; i++ {
+	for i, shard := 0, ledger.Run("default", "run_1").Shard(s.Store.Shards()); ; i++ {
 		// Runs that invoke each other share a shard.
-		if parent = fmt.Sprintf("parent_%d", i); ledger.Run("default", parent).Shard(s.store.Shards()) == shard {
+		if parent = fmt.Sprintf("parent_%d", i); ledger.Run("default", parent).Shard(s.Store.Shards()) == shard {
 			break
 		}
 	}
-	s.engine.run.Parent = &workflow.Parent{RunID: parent, Root: parent}
-	s.put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, policystore.Indexed{})
-	expect(t, ask(t, s.app(), Check{Tool: "Write"}), toolcall.Deny, toolcall.CodePolicyDenied)
+	s.Engine.Current.Parent = &workflow.Parent{RunID: parent, Root: parent}
+	s.Put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, policystore.Indexed{})
+	stage.Expect(t, stage.Ask(t, s.App(), app.Check{Tool: "Write"}), toolcall.Deny, toolcall.CodePolicyDenied)
 }
 
 // A tool of an MCP server is judged by its full name, also when it is called by its
 // plain one (S7.1); a name that is another tool's changes nothing.
 func TestPlainNamesAreNoWayRound(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, open)
-	s.put(t, "p", `{"role": "agent", "deny": [{"capability": "mcp:fs:write_file"}, {"capability": "bash"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
-	a := s.app()
-	d := ask(t, a, Check{Tool: "write_file", Qualified: "mcp__fs__write_file"})
-	expect(t, d, toolcall.Deny, toolcall.CodePolicyDenied, "mcp:fs:write_file")
+	s := stage.New(t, stage.Open)
+	s.Put(t, "p", `{"role": "agent", "deny": [{"capability": "mcp:fs:write_file"}, {"capability": "bash"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+	a := s.App()
+	d := stage.Ask(t, a, app.Check{Tool: "write_file", Qualified: "mcp__fs__write_file"})
+	stage.Expect(t, d, toolcall.Deny, toolcall.CodePolicyDenied, "mcp:fs:write_file")
 	if d.Capability != "mcp:fs:write_file" {
 		t.Errorf("it is %s", d.Capability)
 	}
-	expect(t, ask(t, a, Check{Tool: "read_file", Qualified: "mcp__fs__read_file"}), toolcall.Allow, "")
-	expect(t, ask(t, a, Check{Tool: "bash", Qualified: "mcp__box__bash"}), toolcall.Deny, toolcall.CodePolicyDenied)
-	expect(t, ask(t, a, Check{Tool: "Bash", Qualified: "mcp__fs__read_file"}), toolcall.Deny, toolcall.CodePolicyDenied)
-	expect(t, ask(t, a, Check{Tool: "mcp__fs__write_file", Qualified: "mcp__x__write_file"}), toolcall.Deny, toolcall.CodePolicyDenied)
+	stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "read_file", Qualified: "mcp__fs__read_file"}), toolcall.Allow, "")
+	stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "bash", Qualified: "mcp__box__bash"}), toolcall.Deny, toolcall.CodePolicyDenied)
+	stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Bash", Qualified: "mcp__fs__read_file"}), toolcall.Deny, toolcall.CodePolicyDenied)
+	stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "mcp__fs__write_file", Qualified: "mcp__x__write_file"}), toolcall.Deny, toolcall.CodePolicyDenied)
 }

@@ -1,23 +1,23 @@
-package app
+package app_test
 
 import (
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
-	"github.com/interlock-run/interlock/pkg/store/redisstore"
-	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 // allowed are the times at which the log says that calls were allowed.
-func allowed(t *testing.T, a *App) (at []time.Time) {
+func allowed(t *testing.T, a *app.App) (at []time.Time) {
 	t.Helper()
 	for page := ""; ; {
 		found, next, err := a.Log().List(t.Context(), "default", decisionlog.Query{Decision: toolcall.Allow, Limit: 100, PageToken: page})
@@ -39,20 +39,20 @@ func allowed(t *testing.T, a *App) (at []time.Time) {
 func TestTheLogShowsNoWindowOverItsLimit(t *testing.T) {
 	t.Parallel()
 	const limit, callers = 15, 24
-	test := func(t *testing.T, s *stage) {
-		s.put(t, "p", fmt.Sprintf(`{"role": "agent", "allow": [{"capability": "*", "rate_limit": {"max_calls": %d, "window_seconds": 1}}]}`, limit),
-			policystore.Indexed{Attachments: toRole(auth.Agent)})
-		replicas := []*App{s.app(), s.app(), s.app()}
-		for i, a := range replicas {
+	test := func(t *testing.T, s *stage.Stage) {
+		s.Put(t, "p", fmt.Sprintf(`{"role": "agent", "allow": [{"capability": "*", "rate_limit": {"max_calls": %d, "window_seconds": 1}}]}`, limit),
+			policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		replicas := make([]*app.App, 3)
+		for i := range replicas {
 			// A call is judged some time before it is committed.
-			a.clock = func() time.Time { return time.Now().Add(time.Duration(-i) * 300 * time.Millisecond) }
+			replicas[i] = s.AppAt(func() time.Time { return time.Now().Add(time.Duration(-i) * 300 * time.Millisecond) })
 		}
 		var group sync.WaitGroup
 		for caller := range callers {
 			group.Go(func() {
 				for i, admitted := 0, 0; admitted < 2; i++ {
-					req := Check{Tool: "Read", CallID: fmt.Sprintf("%d-%d", caller, i), Target: Target{RunID: "run_1"}}
-					d, err := replicas[(caller+i)%3].Check(t.Context(), agent, req)
+					req := app.Check{Tool: "Read", CallID: fmt.Sprintf("%d-%d", caller, i), Target: enforcer.Target{RunID: "run_1"}}
+					d, err := replicas[(caller+i)%3].Check(t.Context(), stage.Agent, req)
 					if err != nil {
 						t.Error(err)
 						return
@@ -74,14 +74,5 @@ func TestTheLogShowsNoWindowOverItsLimit(t *testing.T) {
 			}
 		}
 	}
-	onStores(t, open, test)
-	t.Run("redis", func(t *testing.T) {
-		t.Parallel()
-		st, err := redisstore.Open(t.Context(), redisstore.Config{URL: redistest.Start(t).URL(), Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = st.Close() })
-		test(t, stageOf(newEngineOn(t, st, open)))
-	})
+	stage.OnAllStores(t, stage.Open, test)
 }

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"testing"
@@ -6,36 +6,39 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
 // S3.9: what policies alone have allowed is reported by the session, and counts.
 func TestAReportWithoutARun(t *testing.T) {
 	t.Parallel()
-	onStores(t, open, func(t *testing.T, s *stage) {
-		s.sessions["lost"] = "root"
-		s.engine.run.ID = "another" // the engine knows no run of the session
-		s.put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay"]}, "allow": [{"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "daily"}}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
-		a := s.app()
-		at := Target{SessionID: "lost"}
-		pay := func(id, cost string) (*Decision, error) {
-			c, err := ParseCost(cost)
+	stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
+		s.Sessions["lost"] = "root"
+		s.Engine.Current.ID = "another" // the engine knows no run of the session
+		s.Put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay"]}, "allow": [{"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "daily"}}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
+		a := s.App()
+		at := enforcer.Target{SessionID: "lost"}
+		pay := func(id, cost string) (*app.Decision, error) {
+			c, err := app.ParseCost(cost)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return a.Check(t.Context(), agent, Check{Target: at, Tool: "Pay", CallID: id, EstimatedCost: c})
+			return a.Check(t.Context(), stage.Agent, app.Check{Target: at, Tool: "Pay", CallID: id, EstimatedCost: c})
 		}
 		d, err := pay("one", "0.9")
 		if err != nil {
 			t.Fatal(err)
 		}
-		expect(t, d, toolcall.Allow, "")
+		stage.Expect(t, d, toolcall.Allow, "")
 		if d, err = pay("two", "0.9"); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, d, toolcall.Deny, toolcall.CodeBudgetExceeded)
+		stage.Expect(t, d, toolcall.Deny, toolcall.CodeBudgetExceeded)
 		for range 2 { // a repeat changes nothing
-			r, err := a.Report(t.Context(), agent, Report{Target: at, CallID: "one", Tool: "Pay", OK: true, CostUSD: "0.1"})
+			r, err := a.Report(t.Context(), stage.Agent, app.Report{Target: at, CallID: "one", Tool: "Pay", OK: true, CostUSD: "0.1"})
 			if err != nil || !r.Accounted || !r.Unbound || r.Interrupt != nil || r.Warning != "" {
 				t.Fatalf("%+v, %v", r, err)
 			}
@@ -43,22 +46,22 @@ func TestAReportWithoutARun(t *testing.T) {
 		if d, err = pay("three", "0.9"); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, d, toolcall.Allow, "") // it has cost 0.1 only
-		for name, report := range map[string]Report{
+		stage.Expect(t, d, toolcall.Allow, "") // it has cost 0.1 only
+		for name, report := range map[string]app.Report{
 			"a denied call":     {Target: at, CallID: "two", Tool: "Pay", OK: true},
 			"an unknown call":   {Target: at, CallID: "none", Tool: "Pay", OK: true},
-			"another session":   {Target: Target{SessionID: "other"}, CallID: "three", Tool: "Pay", OK: true},
+			"another session":   {Target: enforcer.Target{SessionID: "other"}, CallID: "three", Tool: "Pay", OK: true},
 			"neither of both":   {CallID: "three", Tool: "Pay", OK: true},
-			"a run that is not": {Target: Target{RunID: "run_9"}, CallID: "three", Tool: "Pay", OK: true},
+			"a run that is not": {Target: enforcer.Target{RunID: "run_9"}, CallID: "three", Tool: "Pay", OK: true},
 		} {
-			if r, err := a.Report(t.Context(), agent, report); err == nil && r.Accounted {
+			if r, err := a.Report(t.Context(), stage.Agent, report); err == nil && r.Accounted {
 				t.Errorf("%s is accounted: %+v", name, r)
 			}
 		}
-		s.engine.mu.Lock()
-		s.engine.run.ID, s.engine.run.SessionID, s.engine.any = "run_1", "lost", true // the session begins a run
-		s.engine.mu.Unlock()
-		r, err := a.Report(t.Context(), agent, Report{Target: at, CallID: "three", Tool: "Pay", OK: false})
+		s.Engine.Mu.Lock()
+		s.Engine.Current.ID, s.Engine.Current.SessionID, s.Engine.AnySession = "run_1", "lost", true // the session begins a run
+		s.Engine.Mu.Unlock()
+		r, err := a.Report(t.Context(), stage.Agent, app.Report{Target: at, CallID: "three", Tool: "Pay", OK: false})
 		if err != nil || !r.Accounted {
 			t.Errorf("after the session has begun a run: %+v, %v", r, err)
 		}
@@ -68,26 +71,26 @@ func TestAReportWithoutARun(t *testing.T) {
 // S3.9: a call that its caller has given up is not allowed later, and an allowed one has failed.
 func TestACallThatIsNotExecuted(t *testing.T) {
 	t.Parallel()
-	withdraw := func(t *testing.T, a *App, at Target, id string) *Reported {
+	withdraw := func(t *testing.T, a *app.App, at enforcer.Target, id string) *app.Reported {
 		t.Helper()
-		r, err := a.Report(t.Context(), agent, Report{Target: at, CallID: id, Tool: "Write", NotExecuted: true})
+		r, err := a.Report(t.Context(), stage.Agent, app.Report{Target: at, CallID: id, Tool: "Write", NotExecuted: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	for name, at := range map[string]Target{"run": {RunID: "run_1"}, "session": {SessionID: "lost"}} {
+	for name, at := range map[string]enforcer.Target{"run": {RunID: "run_1"}, "session": {SessionID: "lost"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onStores(t, open, func(t *testing.T, s *stage) {
-				s.sessions["lost"] = "root"
+			stage.OnStores(t, stage.Open, func(t *testing.T, s *stage.Stage) {
+				s.Sessions["lost"] = "root"
 				if at.SessionID != "" {
-					s.engine.run.ID = "another"
-					s.put(t, "p", `{"role": "agent", "allow": [{"capability": "*"}]}`, policystore.Indexed{Attachments: toRole(auth.Agent)})
+					s.Engine.Current.ID = "another"
+					s.Put(t, "p", `{"role": "agent", "allow": [{"capability": "*"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
 				}
-				a := s.app()
-				check := func(id string) (*Decision, error) {
-					return a.Check(t.Context(), agent, Check{Target: at, Tool: "Write", CallID: id, Input: []byte(`{}`)})
+				a := s.App()
+				check := func(id string) (*app.Decision, error) {
+					return a.Check(t.Context(), stage.Agent, app.Check{Target: at, Tool: "Write", CallID: id, Input: []byte(`{}`)})
 				}
 				for range 2 {
 					if r := withdraw(t, a, at, "early"); r.Accounted {
@@ -101,14 +104,14 @@ func TestACallThatIsNotExecuted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				expect(t, d, toolcall.Allow, "")
+				stage.Expect(t, d, toolcall.Allow, "")
 				if r := withdraw(t, a, at, "late"); !r.Accounted || r.OK {
 					t.Errorf("an allowed call: %+v", r)
 				}
 				if d, err = check("late"); at.RunID != "" && fault.ReasonOf(err) != fault.IdempotencyMismatch {
 					t.Errorf("it is allowed again: %+v, %v", d, err)
 				}
-				if _, err := a.Report(t.Context(), agent, Report{Target: at, CallID: "both", Tool: "Write", OK: true, NotExecuted: true}); fault.ReasonOf(err) != fault.InvalidRequest {
+				if _, err := a.Report(t.Context(), stage.Agent, app.Report{Target: at, CallID: "both", Tool: "Write", OK: true, NotExecuted: true}); fault.ReasonOf(err) != fault.InvalidRequest {
 					t.Errorf("executed and not: %v", err)
 				}
 			})
