@@ -21,6 +21,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/sessiontree"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/redact"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/rpc"
 )
@@ -49,10 +50,10 @@ type Config struct {
 
 // Flags are the settings of the policy enforcer.
 type Flags struct {
-	DecisionRetention time.Duration `help:"How long sealed decisions are kept; 0 keeps them forever." default:"2160h" env:"INTERLOCK_DECISION_RETENTION" placeholder:"DURATION"`
-	Jail              app.Jails     `help:"Jails of command lines: required denies those that a state judges and whose caller has none, auto uses the jail that the caller has, off uses none." enum:"required,auto,off" default:"auto" env:"INTERLOCK_JAIL"`
-	MaskKeys          []string      `help:"Parts of names of input members that the decision log masks; replaces the defaults." env:"INTERLOCK_MASK_KEYS" placeholder:"NAME"`
-	MaskPattern       []string      `help:"Regular expressions of text that the decision log masks; replace the defaults. May be repeated." env:"INTERLOCK_MASK_PATTERN" sep:"none" placeholder:"REGEXP"`
+	DecisionRetention time.Duration  `help:"How long sealed decisions are kept; 0 keeps them forever." default:"2160h" env:"INTERLOCK_DECISION_RETENTION" placeholder:"DURATION"`
+	Jail              enforcer.Jails `help:"Jails of command lines: required denies those that a state judges and whose caller has none, auto uses the jail that the caller has, off uses none." enum:"required,auto,off" default:"auto" env:"INTERLOCK_JAIL"`
+	MaskKeys          []string       `help:"Parts of names of input members that the decision log masks; replaces the defaults." env:"INTERLOCK_MASK_KEYS" placeholder:"NAME"`
+	MaskPattern       []string       `help:"Regular expressions of text that the decision log masks; replace the defaults. May be repeated." env:"INTERLOCK_MASK_PATTERN" sep:"none" placeholder:"REGEXP"`
 }
 
 // masks returns the masks of the flags, or the defaults for those that are not set.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
-	"github.com/interlock-run/interlock/pkg/evidence"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -19,7 +18,10 @@ import (
 	"github.com/interlock-run/interlock/services/internal/sessionread"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 	"github.com/interlock-run/interlock/services/internal/sweep"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/calls"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/pins"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
@@ -27,17 +29,14 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// Announcer turns a decision or report into the event that is committed with it.
+// Announcer creates the events that are committed with decisions, reports and changes of policies.
 type Announcer interface {
 	Decided(namespace, root string, d *ledger.Decision) (store.Event, error)
-	Reported(namespace, actor string, r *Reported, at time.Time) (store.Event, error)
+	LeaseEvent(namespace, actor, change string, l *consent.Lease, at time.Time) (store.Event, error)
+	outcome.Announcer
 	decisionlog.Announcer
 	policystore.Announcer
 	pins.Announcer
-	// Unknown and Settled announce a call without a report of its outcome.
-	Unknown(namespace string, c *evidence.Call, at time.Time) (store.Event, error)
-	Settled(namespace string, s *Settled, at time.Time) (store.Event, error)
-	LeaseEvent(namespace, actor, change string, l *consent.Lease, at time.Time) (store.Event, error)
 }
 
 // App is the enforcer's use cases over one store and one engine.
@@ -54,8 +53,9 @@ type App struct {
 	quota     *quota.Accounts
 	runs      *runs.Reader
 	policies  *policystore.Store
-	// noticed has the discarded files that a notice has named, with the call.
-	noticed *snapshot.Cache[toldOf, string]
+	calls     *calls.Store
+	// Outcomes records the ends of calls.
+	Outcomes *outcome.Service
 }
 
 // Config is what the use cases know of other services, and their settings.
@@ -72,7 +72,7 @@ type Config struct {
 	// Places are where Interlock is on the machine that agents run on too.
 	Places toolcall.Places
 	// Jails is the mode of jails for command lines.
-	Jails Jails
+	Jails enforcer.Jails
 	// Observe receives each committed decision. It must be quick, and may be nil.
 	Observe func(*Observed)
 	// Answered receives each answer to a check and its duration. It must be quick, and may be nil.
@@ -109,9 +109,12 @@ func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time
 		Config: cfg, store: st, engine: engine, announce: announce, clock: clock, log: log,
 		decisions: decisionlog.New(st, engine, announce, clock, cfg.Timers), pins: pins.New(st, announce, clock),
 		quota: quota.New(st, clock, log), runs: runs.NewReader(st, engine, cfg.Sessions),
-		noticed: snapshot.New[toldOf, string](16_384),
+		calls: calls.New(st),
 	}
 	a.policies = policystore.New(st, announce, clock, log, a.runs, a.quota)
+	a.Outcomes = outcome.New(outcome.Config{
+		Store: st, Engine: engine, Announce: announce, Clock: clock, Runs: a.runs, Policies: a.policies, Quota: a.quota, Calls: a.calls, Jails: cfg.Jails,
+	})
 	return a
 }
 

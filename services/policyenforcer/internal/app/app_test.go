@@ -18,8 +18,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/calls"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
 
 // A decision is never made on an old state: each replica's cache goes stale with
@@ -212,7 +214,7 @@ func TestReports(t *testing.T) {
 		{"x", "-1", false, fault.InvalidRequest},
 		{"x", ".5", false, fault.InvalidRequest},
 	} {
-		r, err := a.Report(t.Context(), stage.Agent, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: c.call, Tool: "Read", OK: true, CostUSD: c.cost})
+		r, err := a.Outcomes.Report(t.Context(), stage.Agent, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: c.call, Tool: "Read", OK: true, CostUSD: c.cost})
 		if fault.ReasonOf(err) != c.reason || err == nil && r.Accounted != c.accounted {
 			t.Errorf("%s at %q: %+v, %v", c.call, c.cost, r, err)
 		}
@@ -220,7 +222,7 @@ func TestReports(t *testing.T) {
 	for bytes, reason := range map[int64]fault.Reason{
 		-1: fault.InvalidRequest, 0: "", 1 << 40: "", 1<<40 + 1: fault.InvalidRequest, math.MaxInt64: fault.InvalidRequest,
 	} {
-		_, err := a.Report(t.Context(), stage.Agent, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: fmt.Sprint("bytes ", bytes), Tool: "Read", OK: true, ResultBytes: bytes})
+		_, err := a.Outcomes.Report(t.Context(), stage.Agent, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: fmt.Sprint("bytes ", bytes), Tool: "Read", OK: true, ResultBytes: bytes})
 		if fault.ReasonOf(err) != reason {
 			t.Errorf("a result of %d bytes: %v", bytes, err)
 		}
@@ -276,12 +278,12 @@ func TestDigestsThatBeginAlike(t *testing.T) {
 	e, st := stage.NewEngine(t)
 	a := stage.NewApp(e, st)
 	first := stage.Check(t, a, "Read", "call_1")
-	other := first.InputDigest[:app.ShortDigest] + strings.Repeat("0", len(first.InputDigest)-app.ShortDigest)
+	other := first.InputDigest[:calls.ShortDigest] + strings.Repeat("0", len(first.InputDigest)-calls.ShortDigest)
 	root := ledger.Run("default", "run_1")
 	log := ledger.Decisions(root)
 	if _, err := st.Commit(t.Context(), store.Batch{
 		Appends:     []store.Append{{Key: log, Entry: (&ledger.Decision{RunID: "run_1", RunVersion: 1, Decision: toolcall.Allow, InputDigest: other}).Encode()}},
-		Idempotency: &store.Idempotency{Owner: root, Name: ledger.CallName("call_2"), Digest: other[:app.ShortDigest], Entry: log, TTL: time.Hour},
+		Idempotency: &store.Idempotency{Owner: root, Name: ledger.CallName("call_2"), Digest: other[:calls.ShortDigest], Entry: log, TTL: time.Hour},
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,8 +13,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
-	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
@@ -121,7 +118,7 @@ func (a *App) request(ctx context.Context, q *question, s *runs.Snapshot, ask As
 	if strings.HasPrefix(asked.UsedBy, typeid.Lease+"_") { // which does not answer any more
 		return a.settled(ctx, q, ask, asked.UsedBy, busy)
 	}
-	first, err := a.firstCall(ctx, s.Root, asked.UsedBy)
+	first, err := a.calls.Decided(ctx, s.Root, asked.UsedBy)
 	switch {
 	case err != nil:
 		return asked, "", err
@@ -129,7 +126,7 @@ func (a *App) request(ctx context.Context, q *question, s *runs.Snapshot, ask As
 		return asked, "", busy
 	case first == nil:
 		// After this its decision cannot be committed any more.
-		if err := a.giveUp(ctx, s, asked.UsedBy, q.bound()); err != nil {
+		if err := a.calls.GiveUp(ctx, s.Root, asked.UsedBy, q.bound()); err != nil {
 			return asked, "", err
 		}
 		fallthrough
@@ -148,30 +145,6 @@ func (a *App) settled(ctx context.Context, q *question, ask Ask, use string, bus
 		err = busy
 	}
 	return asked, "", err
-}
-
-// firstCall returns the decision on a call that a family keeps, nil for none.
-func (a *App) firstCall(ctx context.Context, root store.Key, callID string) (*ledger.Call, error) {
-	data, err := once.Answer(ctx, a.store, root, ledger.CallName(callID))
-	if data == nil || err != nil {
-		return nil, err
-	}
-	call, err := ledger.DecodeCall(root.ID, data)
-	if err != nil {
-		return nil, fault.From(err)
-	}
-	return call, nil
-}
-
-// giveUp makes sure that a call without a decision never gets one.
-func (a *App) giveUp(ctx context.Context, s *runs.Snapshot, callID, digest string) error {
-	result, err := a.store.Commit(ctx, store.Batch{Idempotency: &store.Idempotency{
-		Owner: s.Root, Name: ledger.CallName(callID), Digest: digest[:min(len(digest), shortDigest)], Answer: ledger.NotDecided(), TTL: once.Kept,
-	}})
-	if result.Replayed || errors.As(err, new(*store.ReplayMismatchError)) { // it was decided just now
-		return &store.ConflictError{Key: s.Root}
-	}
-	return err
 }
 
 // waits tells that humans have not decided yet.

@@ -19,6 +19,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/calls"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
@@ -63,7 +64,7 @@ type question struct {
 	// now picks the periods of budgets.
 	now time.Time
 	// account is what the run has open, where the decision depends on it; nil otherwise.
-	account *account
+	account *calls.Account
 	// jail is the level of the jail that the state relies on; jail.None for none.
 	jail jail.Level
 	// offered is the level of the jail that the caller has for the line.
@@ -77,11 +78,11 @@ type question struct {
 func (q *question) bound() string {
 	switch {
 	case q.req.Jail != jail.None:
-		return textDigest("%s %q %q %d", q.digest, q.req.Qualified, q.req.Folder, q.req.Jail)
+		return calls.TextDigest("%s %q %q %d", q.digest, q.req.Qualified, q.req.Folder, q.req.Jail)
 	case q.req.Folder == "" && q.req.Qualified == "":
 		return q.digest
 	default:
-		return textDigest("%s %q %q", q.digest, q.req.Qualified, q.req.Folder)
+		return calls.TextDigest("%s %q %q", q.digest, q.req.Qualified, q.req.Folder)
 	}
 }
 
@@ -219,7 +220,7 @@ func (a *App) attempt(ctx context.Context, q *question, s *runs.Snapshot) (*Deci
 // repeated handles a call whose id has been decided already: what would be asked now
 // has been admitted then.
 func (a *App) repeated(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, d *Decision) (bool, error) {
-	first, err := a.firstCall(ctx, s.Root, d.CallID)
+	first, err := a.calls.Decided(ctx, s.Root, d.CallID)
 	if first == nil || err != nil {
 		return false, err
 	}
@@ -247,12 +248,10 @@ func combine(q *question, s *runs.Snapshot, std *policystore.Effective, state to
 
 // callOf is a call as policies are asked about it.
 func callOf(q *question, s *runs.Snapshot, std *policystore.Effective) rules.Call {
-	session, root := std.Root(s)
-	return rules.Call{
-		Tool: q.req.Tool, Capability: qualified(q.req), Shell: toolcall.Shell(s.Machine.State(s.Run.State), q.req.Tool), Input: q.req.Input,
-		EstimatedCost: q.req.EstimatedCost, Principal: q.caller.Principal.Name, Session: session, Root: root,
-		Approved: q.approved, Leased: q.leased, Repeats: q.repeats, Now: q.now,
-	}
+	call := std.Call(q.caller, s, q.req.Tool, q.req.Input, q.now)
+	call.Capability, call.EstimatedCost = qualified(q.req), q.req.EstimatedCost
+	call.Approved, call.Leased, call.Repeats = q.approved, q.leased, q.repeats
+	return call
 }
 
 // qualified is the capability of a tool of an MCP server that is called by its plain
@@ -398,4 +397,14 @@ func (a *App) unavailable(ctx context.Context, q *question, err error) (*Decisio
 	default:
 		return nil, fault.From(err)
 	}
+}
+
+// ParseCost reads the estimate of a call.
+func ParseCost(text string) (rules.MicroUSD, error) {
+	cost, ok := quota.ReadCost(text)
+	if !ok {
+		return 0, fault.New(fault.InvalidRequest, `estimated_cost_usd must be a decimal number of US dollars such as "0.02", at most 1000000, not %q`, text).
+			Violate("/estimated_cost_usd", "NUMBER", "not a decimal number")
+	}
+	return cost, nil
 }

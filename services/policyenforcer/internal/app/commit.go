@@ -11,14 +11,12 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/calls"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
-
-// shortDigest is how much of a digest is kept with the id of a call. The log has all of it.
-const shortDigest = 16
 
 // plan returns the preconditions of a decision and what its call counts in the run: that the run is
 // unchanged, the files, the evidence, the counters of the state and the lease. It may make the decision a
@@ -59,7 +57,7 @@ func (a *App) record(ctx context.Context, q *question, s *runs.Snapshot, std *po
 	batch.SetTimers = append(batch.SetTimers, decisionlog.SealTimer(q.caller.Namespace, s.Root.ID, now))
 	if d.Verdict.Decision != toolcall.Ask && d.Verdict.Code != toolcall.CodeCallerDenied { // what is asked again may be answered otherwise
 		batch.Idempotency = &store.Idempotency{
-			Owner: s.Root, Name: ledger.CallName(d.CallID), Digest: q.bound()[:shortDigest], Entry: key, TTL: once.Kept,
+			Owner: s.Root, Name: ledger.CallName(d.CallID), Digest: q.bound()[:calls.ShortDigest], Entry: key, TTL: once.Kept,
 		}
 	}
 	v := &d.Verdict

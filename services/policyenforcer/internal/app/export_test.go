@@ -1,10 +1,10 @@
 package app
 
+import ()
+
 // Settings that tests refer to.
 const (
-	InFlight    = inFlight
-	ShortDigest = shortDigest
-	StartWithin = startWithin
+	InFlight = inFlight
 )
 
 // Full reports whether a limit has no room.

@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
@@ -18,7 +19,7 @@ const badInput = "its input must be one JSON object in UTF-8, without duplicate 
 func (a *App) judge(s *runs.Snapshot, req Check) toolcall.Verdict {
 	v := toolcall.Decide(s.Machine, s.Run, a.callIn(s, req))
 	switch {
-	case a.Jails == JailsRequired && needsJail(s, req, &v):
+	case a.Jails == enforcer.JailsRequired && needsJail(s, req, &v):
 		return toolcall.JailRequired(req.Tool, noJail)
 	case v.Decision != toolcall.Allow || !v.Counted:
 	case !validInput(req.Input):

@@ -4,20 +4,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
-)
-
-// Jails says whether command lines run in jails.
-type Jails string
-
-// The values of Jails.
-const (
-	// JailsAuto uses the jail that a caller has.
-	JailsAuto Jails = "auto"
-	// JailsRequired denies a line that a state judges and that would run without a jail.
-	JailsRequired Jails = "required"
-	// JailsOff uses none: what demands one is denied.
-	JailsOff Jails = "off"
 )
 
 // noJail is said where the deployment demands a jail.
@@ -30,7 +18,7 @@ func (a *App) callIn(s *runs.Snapshot, req Check) toolcall.Call {
 
 // offered is the level of the jail that a caller has for a line, as far as it counts here.
 func (a *App) offered(s *runs.Snapshot, req Check) jail.Level {
-	if a.Jails == JailsOff || s.Unbound || !toolcall.Shell(s.Machine.State(s.Run.State), req.Tool) {
+	if a.Jails == enforcer.JailsOff || s.Unbound || !toolcall.Shell(s.Machine.State(s.Run.State), req.Tool) {
 		return jail.None
 	}
 	return req.Jail

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
 
 // S3.6: distinct files count, however many edit at the same time on whatever
@@ -69,7 +70,7 @@ func TestObservedBytesAfterClaim(t *testing.T) {
 	stage.MustCheck(t, a, "Read", nil, "c1")
 	report := func(caller enforcer.Caller, bytes int64) string {
 		t.Helper()
-		r, err := a.Report(t.Context(), caller, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "c1", Tool: "Read", OK: true, ResultBytes: bytes})
+		r, err := a.Outcomes.Report(t.Context(), caller, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "c1", Tool: "Read", OK: true, ResultBytes: bytes})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,16 +90,16 @@ func TestContextBudget(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngineOf(t, stage.Limited)
 	a := stage.NewApp(e, st)
-	spend := func(call string, bytes int64) *app.Reported {
+	spend := func(call string, bytes int64) *outcome.Reported {
 		if d := stage.MustCheck(t, a, "Read", nil, call); d.Verdict.Decision != toolcall.Allow {
 			t.Fatalf("%s: %+v", call, d)
 		}
-		return stage.MustReport(t, a, app.Report{CallID: call, Tool: "Read", OK: true, ResultBytes: bytes})
+		return stage.MustReport(t, a, outcome.Report{CallID: call, Tool: "Read", OK: true, ResultBytes: bytes})
 	}
 	if r := spend("c1", 899); r.Warning != "" || !r.Accounted {
 		t.Errorf("at 89 %%: %+v", r)
 	}
-	again := stage.MustReport(t, a, app.Report{CallID: "c1", Tool: "Read", OK: true, ResultBytes: 899})
+	again := stage.MustReport(t, a, outcome.Report{CallID: "c1", Tool: "Read", OK: true, ResultBytes: 899})
 	if again.Warning != "" {
 		t.Errorf("a repeated report counts: %+v", again)
 	}
@@ -112,7 +113,7 @@ func TestContextBudget(t *testing.T) {
 	if d.Verdict.Code != toolcall.CodeContextBudget || !strings.Contains(d.Message, "5999") {
 		t.Errorf("after the budget: %+v, %s", d.Verdict, d.Message)
 	}
-	if r := stage.MustReport(t, a, app.Report{CallID: "c4", Tool: "Read", OK: true, ResultBytes: 1}); r.Accounted {
+	if r := stage.MustReport(t, a, outcome.Report{CallID: "c4", Tool: "Read", OK: true, ResultBytes: 1}); r.Accounted {
 		t.Error("a denied call is accounted for")
 	}
 	e.Fire(t, "READY")
@@ -130,15 +131,15 @@ func TestReportsInterrupt(t *testing.T) {
 	for call, c := range map[string]struct {
 		tool   string
 		input  []byte
-		report app.Report
+		report outcome.Report
 		asks   bool
 	}{
-		"named":    {"Edit", []byte(`{"file_path": "db/1.sql", "old_string": "a", "new_string": "b"}`), app.Report{OK: true}, true},
-		"reported": {"Write", stage.Write("a.txt"), app.Report{OK: true, FilesChanged: []string{"./x/../db/2.sql"}}, true},
-		"failed":   {"Write", stage.Write("db/1.sql"), app.Report{OK: false}, false},
-		"other":    {"Write", stage.Write("a.txt"), app.Report{OK: true, FilesChanged: []string{"db/x/2.sql"}}, false},
-		"outside":  {"Write", stage.Write("/db/1.sql"), app.Report{OK: true}, false},
-		"shell":    {"Bash", []byte(`{"command": "touch db/1.sql"}`), app.Report{OK: true, FilesChanged: []string{"db/1.sql"}}, false},
+		"named":    {"Edit", []byte(`{"file_path": "db/1.sql", "old_string": "a", "new_string": "b"}`), outcome.Report{OK: true}, true},
+		"reported": {"Write", stage.Write("a.txt"), outcome.Report{OK: true, FilesChanged: []string{"./x/../db/2.sql"}}, true},
+		"failed":   {"Write", stage.Write("db/1.sql"), outcome.Report{OK: false}, false},
+		"other":    {"Write", stage.Write("a.txt"), outcome.Report{OK: true, FilesChanged: []string{"db/x/2.sql"}}, false},
+		"outside":  {"Write", stage.Write("/db/1.sql"), outcome.Report{OK: true}, false},
+		"shell":    {"Bash", []byte(`{"command": "touch db/1.sql"}`), outcome.Report{OK: true, FilesChanged: []string{"db/1.sql"}}, false},
 	} {
 		e.Interrupts = nil
 		if d := stage.MustCheck(t, a, c.tool, c.input, call); d.Verdict.Decision != toolcall.Allow {
@@ -151,7 +152,7 @@ func TestReportsInterrupt(t *testing.T) {
 		}
 	}
 	e.Interrupts = nil
-	stage.MustReport(t, a, app.Report{CallID: "never", Tool: "Edit", OK: true, FilesChanged: []string{"db/1.sql"}})
+	stage.MustReport(t, a, outcome.Report{CallID: "never", Tool: "Edit", OK: true, FilesChanged: []string{"db/1.sql"}})
 	if len(e.Interrupts) != 0 {
 		t.Error("a call that was never allowed interrupts")
 	}
@@ -164,18 +165,18 @@ func TestReportIsRepeatedUntilItInterrupted(t *testing.T) {
 	e, st := stage.NewEngineOf(t, stage.Limited)
 	a := stage.NewApp(e, st)
 	stage.MustCheck(t, a, "Write", stage.Write("db/1.sql"), "c")
-	report := app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Tool: "Write", OK: true, ResultBytes: 10, Output: []byte("done")}
+	report := outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Tool: "Write", OK: true, ResultBytes: 10, Output: []byte("done")}
 	e.Down = true
-	if _, err := a.Report(t.Context(), stage.Agent, report); err == nil {
+	if _, err := a.Outcomes.Report(t.Context(), stage.Agent, report); err == nil {
 		t.Fatal("reported although the engine is down")
 	}
 	e.Down = false
 	st.Decide = storetest.Nth(st.Commits()+1, storetest.FailedButApplied)
-	if _, err := a.Report(t.Context(), stage.Agent, report); err == nil {
+	if _, err := a.Outcomes.Report(t.Context(), stage.Agent, report); err == nil {
 		t.Fatal("reported although the commit seemed to fail")
 	}
 	e.Fires = &enforcer.Interrupted{Name: "sql", From: "planning", Run: new(e.Current.At("")), Machine: e.Machine}
-	r, err := a.Report(t.Context(), stage.Agent, report)
+	r, err := a.Outcomes.Report(t.Context(), stage.Agent, report)
 	if err != nil || r.Interrupt == nil || len(e.Interrupts) != 2 {
 		t.Fatalf("%+v, %v; interrupts %v", r, err, e.Interrupts)
 	}
@@ -196,7 +197,7 @@ func TestOutputsAreCut(t *testing.T) {
 	e, st := stage.NewEngineOf(t, stage.Limited)
 	a := stage.NewApp(e, st)
 	stage.MustCheck(t, a, "Read", nil, "c")
-	stage.MustReport(t, a, app.Report{CallID: "c", Tool: "Read", OK: true, Output: []byte("x" + strings.Repeat("é", ledger.MostOutput))})
+	stage.MustReport(t, a, outcome.Report{CallID: "c", Tool: "Read", OK: true, Output: []byte("x" + strings.Repeat("é", ledger.MostOutput))})
 	history, err := st.History(t.Context(), ledger.ResultsOf(ledger.Run("default", "run_1")), 0, 10)
 	if err != nil || len(history) != 1 {
 		t.Fatalf("%d results are kept, %v", len(history), err)

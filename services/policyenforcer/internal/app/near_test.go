@@ -7,9 +7,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
 
 // limitsOfLast returns the limits in the last record of the log.
@@ -65,7 +65,7 @@ func TestRecordsTellOfFilesAndBytes(t *testing.T) {
 			t.Errorf("file %d: %s", i, got)
 		}
 	}
-	stage.MustReport(t, a, app.Report{CallID: "call_0", Tool: "Write", OK: true, ResultBytes: 90})
+	stage.MustReport(t, a, outcome.Report{CallID: "call_0", Tool: "Write", OK: true, ResultBytes: 90})
 	stage.MustCheck(t, a, "Read", []byte(`{}`), "")
 	stage.MustCheck(t, a, "Read", []byte(`{}`), "") // the call before has seen what the report has added
 	if got := limitsOfLast(t, st); got != "context_bytes entry 1 90/100;" {

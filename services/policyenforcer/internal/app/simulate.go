@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 )
 
 // Simulation is a candidate policy and the recorded calls to replay against it.
@@ -113,7 +114,7 @@ func (c *recorder) call(ctx context.Context, r *ledger.Decision) (rules.Recorded
 		},
 		Decision: r.Decision, Code: r.Code, Policy: r.Policy,
 	}
-	if cost, ok := readCost(r.EstimatedCostUSD); ok {
+	if cost, ok := quota.ReadCost(r.EstimatedCostUSD); ok {
 		recorded.EstimatedCost = cost
 	}
 	if r.SessionID == "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
@@ -79,13 +80,13 @@ func TestReportSettlesWhatWasReserved(t *testing.T) {
 		pay.CallID = "two"
 		stage.Expect(t, stage.Ask(t, a, pay), toolcall.Deny, toolcall.CodeBudgetExceeded, "2026-11-20T11:00")
 		for range 2 {
-			if _, err := a.Report(t.Context(), stage.Agent, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "one", Tool: "Pay", OK: true, CostUSD: "0.1"}); err != nil {
+			if _, err := a.Outcomes.Report(t.Context(), stage.Agent, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "one", Tool: "Pay", OK: true, CostUSD: "0.1"}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		pay.CallID = "three"
 		stage.Expect(t, stage.Ask(t, a, pay), toolcall.Allow, "") // 0.1 + 0.6
-		if _, err := a.Report(t.Context(), stage.Agent, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "three", Tool: "Pay", OK: false}); err != nil {
+		if _, err := a.Outcomes.Report(t.Context(), stage.Agent, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "three", Tool: "Pay", OK: false}); err != nil {
 			t.Fatal(err)
 		}
 		pay.CallID, pay.EstimatedCost = "four", 900_000
@@ -107,26 +108,26 @@ func TestObservedCostAfterClaim(t *testing.T) {
 			policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
 		a := s.App()
 		for i, c := range []struct {
-			claimed, seen app.Report
+			claimed, seen outcome.Report
 			left          int64 // of the budget, in millionths
 		}{
-			{app.Report{OK: true, CostUSD: "0"}, app.Report{OK: true, CostUSD: "0.7"}, 300_000},
-			{app.Report{NotExecuted: true}, app.Report{OK: true, CostUSD: "0.7"}, 300_000},
-			{app.Report{OK: false}, app.Report{OK: true}, 500_000}, // nothing is said of its cost: the estimate stays
-			{app.Report{OK: true}, app.Report{OK: true, CostUSD: "0.7"}, 300_000},
-			{app.Report{OK: true}, app.Report{OK: false}, 1_000_000},
-			{app.Report{OK: true, CostUSD: "0.2"}, app.Report{OK: true, CostUSD: "0.2"}, 800_000},
-			{app.Report{OK: true, CostUSD: "0.2"}, app.Report{OK: true, CostUSD: "unknown"}, 0},
-			{app.Report{OK: true, CostUSD: "unknown"}, app.Report{OK: true, CostUSD: "0.7"}, 300_000},
-			{app.Report{OK: true, CostUSD: "0.9"}, app.Report{OK: true, CostUSD: "0.7"}, 300_000},
+			{outcome.Report{OK: true, CostUSD: "0"}, outcome.Report{OK: true, CostUSD: "0.7"}, 300_000},
+			{outcome.Report{NotExecuted: true}, outcome.Report{OK: true, CostUSD: "0.7"}, 300_000},
+			{outcome.Report{OK: false}, outcome.Report{OK: true}, 500_000}, // nothing is said of its cost: the estimate stays
+			{outcome.Report{OK: true}, outcome.Report{OK: true, CostUSD: "0.7"}, 300_000},
+			{outcome.Report{OK: true}, outcome.Report{OK: false}, 1_000_000},
+			{outcome.Report{OK: true, CostUSD: "0.2"}, outcome.Report{OK: true, CostUSD: "0.2"}, 800_000},
+			{outcome.Report{OK: true, CostUSD: "0.2"}, outcome.Report{OK: true, CostUSD: "unknown"}, 0},
+			{outcome.Report{OK: true, CostUSD: "unknown"}, outcome.Report{OK: true, CostUSD: "0.7"}, 300_000},
+			{outcome.Report{OK: true, CostUSD: "0.9"}, outcome.Report{OK: true, CostUSD: "0.7"}, 300_000},
 		} {
 			s.Advance(time.Hour)
 			id := fmt.Sprint("c", i)
 			stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Pay", CallID: id, EstimatedCost: 500_000}), toolcall.Allow, "")
-			report := func(caller enforcer.Caller, r app.Report) {
+			report := func(caller enforcer.Caller, r outcome.Report) {
 				t.Helper()
 				r.Target, r.CallID, r.Tool = enforcer.Target{RunID: "run_1"}, id, "Pay"
-				if _, err := a.Report(t.Context(), caller, r); err != nil {
+				if _, err := a.Outcomes.Report(t.Context(), caller, r); err != nil {
 					t.Fatalf("%d: %v", i, err)
 				}
 			}
@@ -154,7 +155,7 @@ func TestReportedCostsOfAnyForm(t *testing.T) {
 		pays := func(id, cost string, ok bool) {
 			t.Helper()
 			stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Pay", CallID: id}), toolcall.Allow, "")
-			if _, err := a.Report(t.Context(), stage.Agent, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Tool: "Pay", OK: ok, CostUSD: cost}); err != nil {
+			if _, err := a.Outcomes.Report(t.Context(), stage.Agent, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Tool: "Pay", OK: ok, CostUSD: cost}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -211,19 +212,19 @@ func TestReportsGiveNothingBackThatMayBeSpent(t *testing.T) {
 		a := s.App()
 		mail := app.Check{Tool: "resend-email", Input: []byte(`{"to":"a@example.com"}`), CallID: "one"}
 		stage.Expect(t, stage.Ask(t, a, mail), toolcall.Allow, "")
-		if _, err := a.Report(t.Context(), stage.Agent, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "one", Tool: "resend-email"}); err != nil {
+		if _, err := a.Outcomes.Report(t.Context(), stage.Agent, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "one", Tool: "resend-email"}); err != nil {
 			t.Fatal(err)
 		}
 		mail.CallID = "two"
 		stage.Expect(t, stage.Ask(t, a, mail), toolcall.Deny, toolcall.CodeEmailDenied)
 		pay := app.Check{Tool: "Pay", EstimatedCost: 900_000, CallID: "three"}
 		stage.Expect(t, stage.Ask(t, a, pay), toolcall.Allow, "")
-		if _, err := a.Report(t.Context(), stage.Agent, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "three", Tool: "Pay", OK: true}); err != nil {
+		if _, err := a.Outcomes.Report(t.Context(), stage.Agent, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "three", Tool: "Pay", OK: true}); err != nil {
 			t.Fatal(err)
 		}
 		pay.CallID = "four"
 		stage.Expect(t, stage.Ask(t, a, pay), toolcall.Deny, toolcall.CodeBudgetExceeded)
-		if _, err := a.Report(t.Context(), stage.Agent, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "four", Tool: "Pay", OK: true, CostUSD: "9223372036854.7"}); fault.ReasonOf(err) != fault.InvalidRequest {
+		if _, err := a.Outcomes.Report(t.Context(), stage.Agent, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "four", Tool: "Pay", OK: true, CostUSD: "9223372036854.7"}); fault.ReasonOf(err) != fault.InvalidRequest {
 			t.Errorf("a cost beyond all measure: %v", err)
 		}
 	})

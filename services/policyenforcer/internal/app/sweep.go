@@ -47,7 +47,7 @@ func (a *App) fire(ctx context.Context, timer store.Timer) error {
 	case quota.Kind:
 		return a.quota.Drop(ctx, timer)
 	case ledger.KindEvidence:
-		return a.expire(ctx, timer)
+		return a.Outcomes.Expire(ctx, timer)
 	default:
 		return a.decisions.Fire(ctx, timer)
 	}

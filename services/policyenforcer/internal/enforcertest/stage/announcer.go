@@ -10,8 +10,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/decided"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/protomap"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/decisionlog"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/pins"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
@@ -23,7 +23,7 @@ func (Announcer) Decided(ns, root string, d *ledger.Decision) (store.Event, erro
 	return decided.Head(ns, root, d)
 }
 
-func (Announcer) Reported(ns, _ string, r *app.Reported, _ time.Time) (store.Event, error) {
+func (Announcer) Reported(ns, _ string, r *outcome.Reported, _ time.Time) (store.Event, error) {
 	return event(ns, r.RunID, r.CallID, fmt.Sprintf("reported accounted=%t", r.Accounted)), nil
 }
 
@@ -43,7 +43,7 @@ func (Announcer) Unknown(ns string, c *evidence.Call, _ time.Time) (store.Event,
 	return event(ns, c.RunID, c.ID, "unknown "+c.ID), nil
 }
 
-func (Announcer) Settled(ns string, s *app.Settled, _ time.Time) (store.Event, error) {
+func (Announcer) Settled(ns string, s *outcome.Settled, _ time.Time) (store.Event, error) {
 	return event(ns, s.RunID, s.ID, "settled "+s.ID+" "+s.Outcome), nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
 
 // Agent is the caller of most calls.
@@ -60,9 +61,9 @@ var Witnessed = enforcer.Caller{Namespace: Agent.Namespace, Principal: Agent.Pri
 var GoTest = []byte(`{"command": "go test ./..."}`)
 
 // ReportAs reports the end of a call.
-func ReportAs(t *testing.T, a *app.App, caller enforcer.Caller, id, tool string, ok bool) *app.Reported {
+func ReportAs(t *testing.T, a *app.App, caller enforcer.Caller, id, tool string, ok bool) *outcome.Reported {
 	t.Helper()
-	r, err := a.Report(t.Context(), caller, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Tool: tool, OK: ok})
+	r, err := a.Outcomes.Report(t.Context(), caller, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Tool: tool, OK: ok})
 	if err != nil {
 		t.Fatalf("report %s: %v", id, err)
 	}
@@ -105,10 +106,10 @@ func MustCheck(t *testing.T, a *app.App, tool string, input []byte, call string)
 }
 
 // MustReport reports a call of the agent.
-func MustReport(t *testing.T, a *app.App, r app.Report) *app.Reported {
+func MustReport(t *testing.T, a *app.App, r outcome.Report) *outcome.Reported {
 	t.Helper()
 	r.Target = enforcer.Target{RunID: "run_1"}
-	reported, err := a.Report(t.Context(), Agent, r)
+	reported, err := a.Outcomes.Report(t.Context(), Agent, r)
 	if err != nil {
 		t.Fatalf("report %s: %v", r.CallID, err)
 	}

@@ -1,4 +1,4 @@
-package app_test
+package outcome_test
 
 import (
 	"context"
@@ -22,6 +22,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
 
 // jailedRig is a run whose agent has jails of level 3.
@@ -64,12 +65,12 @@ func (r *jailedRig) allow(id, line string) *app.Decision {
 
 func lineInput(line string) []byte { return fmt.Appendf(nil, `{"command": %q}`, line) }
 
-func (r *jailedRig) start(id, line string) (*app.StartedCommand, error) {
-	return r.app.Start(r.Context(), stage.Witnessed, app.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Command: []byte(line), Level: jail.Full})
+func (r *jailedRig) start(id, line string) (*outcome.StartedCommand, error) {
+	return r.app.Outcomes.Start(r.Context(), stage.Witnessed, outcome.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Command: []byte(line), Level: jail.Full})
 }
 
 // run allows and starts a line, and returns what signs its witness.
-func (r *jailedRig) run(id, line string) *app.StartedCommand {
+func (r *jailedRig) run(id, line string) *outcome.StartedCommand {
 	r.Helper()
 	r.allow(id, line)
 	started, err := r.start(id, line)
@@ -80,16 +81,16 @@ func (r *jailedRig) run(id, line string) *app.StartedCommand {
 }
 
 // finish hands in a witness, as change makes it.
-func (r *jailedRig) finish(started *app.StartedCommand, id string, change func(*jail.Witness)) (*app.FinishedCommand, error) {
+func (r *jailedRig) finish(started *outcome.StartedCommand, id string, change func(*jail.Witness)) (*outcome.FinishedCommand, error) {
 	w := &jail.Witness{CallID: id, Profile: started.Jail.Digest, Level: jail.Full, Started: r.clock.Now(), Ended: r.clock.Now()}
 	if change != nil {
 		change(w)
 	}
 	data, signature := w.Sign(started.Key)
-	return r.app.Finish(r.Context(), stage.Agent, app.Finish{RunID: "run_1", CallID: id, Witness: data, Signature: signature})
+	return r.app.Outcomes.Finish(r.Context(), stage.Agent, outcome.Finish{RunID: "run_1", CallID: id, Witness: data, Signature: signature})
 }
 
-func (r *jailedRig) finished(started *app.StartedCommand, id string, change func(*jail.Witness)) *app.FinishedCommand {
+func (r *jailedRig) finished(started *outcome.StartedCommand, id string, change func(*jail.Witness)) *outcome.FinishedCommand {
 	r.Helper()
 	finished, err := r.finish(started, id, change)
 	if err != nil {
@@ -127,15 +128,15 @@ func TestStartRefuses(t *testing.T) {
 			return err
 		}, fault.FailedPrecondition, "started already"},
 		"an agent": {func(r *jailedRig) error {
-			_, err := r.app.Start(r.Context(), stage.Agent, app.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Command: []byte(line), Level: 3})
+			_, err := r.app.Outcomes.Start(r.Context(), stage.Agent, outcome.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Command: []byte(line), Level: 3})
 			return err
 		}, fault.PermissionDenied, "only who observes"},
 		"a lesser jail": {func(r *jailedRig) error {
-			_, err := r.app.Start(r.Context(), stage.Witnessed, app.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Command: []byte(line), Level: 2})
+			_, err := r.app.Outcomes.Start(r.Context(), stage.Witnessed, outcome.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Command: []byte(line), Level: 2})
 			return err
 		}, fault.FailedPrecondition, "level 3"},
 		"too late": {func(r *jailedRig) error {
-			r.clock.Advance(app.StartWithin + time.Second)
+			r.clock.Advance(outcome.StartWithin + time.Second)
 			_, err := r.start("c", line)
 			return err
 		}, fault.FailedPrecondition, "ago"},
@@ -169,21 +170,21 @@ func TestStartRefuses(t *testing.T) {
 		"settled": {func(r *jailedRig) error {
 			r.allow("w", "make all")
 			op := enforcer.Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}, Observes: true}
-			if _, err := r.app.Settle(r.Context(), op, enforcer.Target{RunID: "run_1"}, "w", app.OutcomeNotExecuted, ""); err != nil {
+			if _, err := r.app.Outcomes.Settle(r.Context(), op, enforcer.Target{RunID: "run_1"}, "w", outcome.NotExecuted, ""); err != nil {
 				return err
 			}
 			_, err := r.start("w", "make all")
 			return err
 		}, fault.FailedPrecondition, "reported or settled"},
 		"not executed": {func(r *jailedRig) error {
-			if _, err := r.app.Report(r.Context(), stage.Agent, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Tool: "Bash", NotExecuted: true}); err != nil {
+			if _, err := r.app.Outcomes.Report(r.Context(), stage.Agent, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Tool: "Bash", NotExecuted: true}); err != nil {
 				return err
 			}
 			_, err := r.start("c", line)
 			return err
 		}, fault.FailedPrecondition, "is not started"},
 		"switched off since": {func(r *jailedRig) error {
-			r.app = r.with(app.Config{Jails: app.JailsOff})
+			r.app = r.with(app.Config{Jails: enforcer.JailsOff})
 			_, err := r.start("c", line)
 			return err
 		}, fault.FailedPrecondition, "switched off"},
@@ -234,7 +235,7 @@ func TestStartRaces(t *testing.T) {
 		for range 8 {
 			replica := r.with(app.Config{})
 			group.Go(func() {
-				_, err := replica.Start(context.Background(), stage.Witnessed, app.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Command: []byte("make all"), Level: 3})
+				_, err := replica.Outcomes.Start(context.Background(), stage.Witnessed, outcome.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Command: []byte("make all"), Level: 3})
 				switch {
 				case err == nil:
 					won.Add(1)
@@ -311,7 +312,7 @@ func TestJailsOfTheDeployment(t *testing.T) {
 			}
 			return d
 		}
-		required, off := r.with(app.Config{Jails: app.JailsRequired}), r.with(app.Config{Jails: app.JailsOff})
+		required, off := r.with(app.Config{Jails: enforcer.JailsRequired}), r.with(app.Config{Jails: enforcer.JailsOff})
 		if d := ask(required, 0, "Bash", lineInput("ls")); d.Verdict.Code != toolcall.CodeJailRequired || !strings.Contains(d.Message, "interlock doctor") {
 			t.Errorf("required, without: %+v", d)
 		}
@@ -422,12 +423,12 @@ func TestJailedCallIsOpen(t *testing.T) {
 		want("it was not started", true)
 		r.allow("e2", "./change")
 		want("allowed", false)
-		if _, err := r.app.Report(t.Context(), stage.Agent, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "e2", Tool: "Bash", NotExecuted: true}); err != nil {
+		if _, err := r.app.Outcomes.Report(t.Context(), stage.Agent, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "e2", Tool: "Bash", NotExecuted: true}); err != nil {
 			t.Fatal(err)
 		}
 		want("withdrawn", true)
 		e3 := r.run("e3", "./change")
-		if _, err := r.app.Report(t.Context(), stage.Witnessed, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "e3", Tool: "Bash", NotExecuted: true}); err != nil {
+		if _, err := r.app.Outcomes.Report(t.Context(), stage.Witnessed, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "e3", Tool: "Bash", NotExecuted: true}); err != nil {
 			t.Fatal(err)
 		}
 		want("withdrawn after its start", false)
@@ -437,7 +438,7 @@ func TestJailedCallIsOpen(t *testing.T) {
 		want("tested again", true)
 
 		e4 := r.run("e4", "./change")
-		if _, err := r.app.Report(t.Context(), stage.Witnessed, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "e4", Tool: "Bash", OK: true, Background: "shell_1"}); err != nil {
+		if _, err := r.app.Outcomes.Report(t.Context(), stage.Witnessed, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "e4", Tool: "Bash", OK: true, Background: "shell_1"}); err != nil {
 			t.Fatal(err)
 		}
 		r.clock.Advance(time.Hour)
@@ -678,7 +679,7 @@ func TestOutputOfAJailedCall(t *testing.T) {
 	onBothJailed(t, shown, func(r *jailedRig) {
 		report := func(caller enforcer.Caller, id string) {
 			t.Helper()
-			_, err := r.app.Report(t.Context(), caller, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Tool: "Bash", OK: true, Output: []byte(`{"critical": 0}`)})
+			_, err := r.app.Outcomes.Report(t.Context(), caller, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Tool: "Bash", OK: true, Output: []byte(`{"critical": 0}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -715,18 +716,18 @@ func TestStartIsOvertaken(t *testing.T) {
 			stage.Registry{r.T, r.st}.Session("s", "", "", "ENDED")
 		},
 		"its client gives it up": func(r *jailedRig, other *app.App) {
-			if _, err := other.Report(r.Context(), stage.Agent, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Tool: "Bash", NotExecuted: true}); err != nil {
+			if _, err := other.Outcomes.Report(r.Context(), stage.Agent, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Tool: "Bash", NotExecuted: true}); err != nil {
 				r.Error(err)
 			}
 		},
 		"an operator settles it": func(r *jailedRig, other *app.App) {
 			op := enforcer.Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}, Observes: true}
-			if _, err := other.Settle(r.Context(), op, enforcer.Target{RunID: "run_1"}, "c", app.OutcomeNotExecuted, ""); err != nil {
+			if _, err := other.Outcomes.Settle(r.Context(), op, enforcer.Target{RunID: "run_1"}, "c", outcome.NotExecuted, ""); err != nil {
 				r.Error(err)
 			}
 		},
 		"another jail": func(r *jailedRig, other *app.App) {
-			if _, err := other.Start(r.Context(), stage.Witnessed, app.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Command: []byte("./change"), Level: 3}); err != nil {
+			if _, err := other.Outcomes.Start(r.Context(), stage.Witnessed, outcome.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: "c", Command: []byte("./change"), Level: 3}); err != nil {
 				r.Error(err)
 			}
 		},

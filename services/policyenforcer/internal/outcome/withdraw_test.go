@@ -1,4 +1,4 @@
-package app_test
+package outcome_test
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
@@ -38,7 +39,7 @@ func TestAReportWithoutARun(t *testing.T) {
 		}
 		stage.Expect(t, d, toolcall.Deny, toolcall.CodeBudgetExceeded)
 		for range 2 { // a repeat changes nothing
-			r, err := a.Report(t.Context(), stage.Agent, app.Report{Target: at, CallID: "one", Tool: "Pay", OK: true, CostUSD: "0.1"})
+			r, err := a.Outcomes.Report(t.Context(), stage.Agent, outcome.Report{Target: at, CallID: "one", Tool: "Pay", OK: true, CostUSD: "0.1"})
 			if err != nil || !r.Accounted || !r.Unbound || r.Interrupt != nil || r.Warning != "" {
 				t.Fatalf("%+v, %v", r, err)
 			}
@@ -47,21 +48,21 @@ func TestAReportWithoutARun(t *testing.T) {
 			t.Fatal(err)
 		}
 		stage.Expect(t, d, toolcall.Allow, "") // it has cost 0.1 only
-		for name, report := range map[string]app.Report{
+		for name, report := range map[string]outcome.Report{
 			"a denied call":     {Target: at, CallID: "two", Tool: "Pay", OK: true},
 			"an unknown call":   {Target: at, CallID: "none", Tool: "Pay", OK: true},
 			"another session":   {Target: enforcer.Target{SessionID: "other"}, CallID: "three", Tool: "Pay", OK: true},
 			"neither of both":   {CallID: "three", Tool: "Pay", OK: true},
 			"a run that is not": {Target: enforcer.Target{RunID: "run_9"}, CallID: "three", Tool: "Pay", OK: true},
 		} {
-			if r, err := a.Report(t.Context(), stage.Agent, report); err == nil && r.Accounted {
+			if r, err := a.Outcomes.Report(t.Context(), stage.Agent, report); err == nil && r.Accounted {
 				t.Errorf("%s is accounted: %+v", name, r)
 			}
 		}
 		s.Engine.Mu.Lock()
 		s.Engine.Current.ID, s.Engine.Current.SessionID, s.Engine.AnySession = "run_1", "lost", true // the session begins a run
 		s.Engine.Mu.Unlock()
-		r, err := a.Report(t.Context(), stage.Agent, app.Report{Target: at, CallID: "three", Tool: "Pay", OK: false})
+		r, err := a.Outcomes.Report(t.Context(), stage.Agent, outcome.Report{Target: at, CallID: "three", Tool: "Pay", OK: false})
 		if err != nil || !r.Accounted {
 			t.Errorf("after the session has begun a run: %+v, %v", r, err)
 		}
@@ -71,9 +72,9 @@ func TestAReportWithoutARun(t *testing.T) {
 // S3.9: a call that its caller has given up is not allowed later, and an allowed one has failed.
 func TestACallThatIsNotExecuted(t *testing.T) {
 	t.Parallel()
-	withdraw := func(t *testing.T, a *app.App, at enforcer.Target, id string) *app.Reported {
+	withdraw := func(t *testing.T, a *app.App, at enforcer.Target, id string) *outcome.Reported {
 		t.Helper()
-		r, err := a.Report(t.Context(), stage.Agent, app.Report{Target: at, CallID: id, Tool: "Write", NotExecuted: true})
+		r, err := a.Outcomes.Report(t.Context(), stage.Agent, outcome.Report{Target: at, CallID: id, Tool: "Write", NotExecuted: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +112,7 @@ func TestACallThatIsNotExecuted(t *testing.T) {
 				if d, err = check("late"); at.RunID != "" && fault.ReasonOf(err) != fault.IdempotencyMismatch {
 					t.Errorf("it is allowed again: %+v, %v", d, err)
 				}
-				if _, err := a.Report(t.Context(), stage.Agent, app.Report{Target: at, CallID: "both", Tool: "Write", OK: true, NotExecuted: true}); fault.ReasonOf(err) != fault.InvalidRequest {
+				if _, err := a.Outcomes.Report(t.Context(), stage.Agent, outcome.Report{Target: at, CallID: "both", Tool: "Write", OK: true, NotExecuted: true}); fault.ReasonOf(err) != fault.InvalidRequest {
 					t.Errorf("executed and not: %v", err)
 				}
 			})

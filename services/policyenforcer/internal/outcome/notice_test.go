@@ -1,4 +1,4 @@
-package app
+package outcome
 
 import (
 	"fmt"
@@ -55,7 +55,7 @@ func TestNoticeOfAJail(t *testing.T) {
 // S3.10: the agent reads once for each file and state that a change was discarded.
 func TestNoticeOfAFileOnce(t *testing.T) {
 	t.Parallel()
-	a := &App{noticed: snapshot.New[toldOf, string](64)}
+	o := &Service{noticed: snapshot.New[noticedFile, string](64)}
 	run, other := ledger.Run("default", "run_1"), ledger.Run("default", "run_2")
 	for i, c := range []struct {
 		run               store.Key
@@ -72,7 +72,7 @@ func TestNoticeOfAFileOnce(t *testing.T) {
 		{run, "edit", "f", "[.envrc]", jail.WritesAllow, []string{".envrc"}},
 	} {
 		w := &testimony{Witness: &jail.Witness{CallID: c.call, Tried: c.tried}, profile: &jail.Profile{Writes: c.writes}}
-		if got := fmt.Sprint(a.news(c.run, c.state, w)); got != c.want {
+		if got := fmt.Sprint(o.news(c.run, c.state, w)); got != c.want {
 			t.Errorf("%d: %s, want %s", i, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package app
+package outcome
 
 import (
 	"context"
@@ -9,15 +9,16 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // addFinished adds to the answer of a client's report the evidence that the witness of its command has given.
-func (a *App) addFinished(ctx context.Context, root store.Key, call *ledger.Call, r *Reported) error {
+func (o *Service) addFinished(ctx context.Context, root store.Key, call *ledger.Call, r *Reported) error {
 	if call == nil || call.Jail == nil || len(r.Evidence) > 0 {
 		return nil
 	}
-	data, err := once.Answer(ctx, a.store, root, ledger.FinishedName(r.CallID))
+	data, err := once.Answer(ctx, o.store, root, ledger.FinishedName(r.CallID))
 	if data == nil || err != nil {
 		return err
 	}
@@ -31,30 +32,30 @@ func (a *App) addFinished(ctx context.Context, root store.Key, call *ledger.Call
 
 // takeJailed adds to the batch of a client's report what it says of a command that ran in a jail. How that has
 // ended, its jail knows alone: the report adds its output, and that it continues in the background.
-func (a *App) takeJailed(ctx context.Context, caller Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, batch *store.Batch) error {
-	if !call.Voids && len(call.Gives) == 0 && effectDeadline(s) == 0 {
+func (o *Service) takeJailed(ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, batch *store.Batch) error {
+	if !call.Voids && len(call.Gives) == 0 && s.EffectDeadline() == 0 {
 		return nil
 	}
-	read, err := a.accountOf(ctx, root)
+	read, err := o.calls.AccountOf(ctx, root)
 	if err != nil {
 		return err
 	}
-	record, _ := read.record.Elapse(a.clock().UTC())
+	record, _ := read.Record.Elapse(o.clock().UTC())
 	if r.withdrawn {
 		record, _, _ = record.Settle(r.CallID)
-		return putEvidence(read.root, &record, read.version, batch)
+		return read.Put(&record, batch)
 	}
 	if !caller.Observes {
 		return nil
 	}
 	record = record.Leaves(r.CallID, r.Background)
-	w, err := a.witnessOf(ctx, root, r.CallID)
+	w, err := o.witnessOf(ctx, root, r.CallID)
 	if err != nil {
 		return err
 	}
 	if w != nil && w.Failed == "" {
 		ended := &Reported{Report: Report{CallID: r.CallID, OK: w.OK()}}
-		seen := a.observation(caller, call, ended, w)
+		seen := o.observation(caller, call, ended, w)
 		if !ranAlone(&record, call, r.CallID) {
 			seen.Tree = ""
 		}
@@ -66,5 +67,5 @@ func (a *App) takeJailed(ctx context.Context, caller Caller, root store.Key, s *
 		}
 		r.Evidence, r.Tree, r.Witness = ended.Evidence, w.tree(), w.digest
 	}
-	return putEvidence(read.root, &record, read.version, batch)
+	return read.Put(&record, batch)
 }

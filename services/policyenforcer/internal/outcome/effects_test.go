@@ -1,4 +1,4 @@
-package app_test
+package outcome_test
 
 import (
 	"fmt"
@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
@@ -60,7 +61,7 @@ func (f *effects) restart() {
 
 func (f *effects) calls() []evidence.Call {
 	f.Helper()
-	calls, err := f.app.Calls(f.Context(), stage.Agent, enforcer.Target{RunID: "run_1"})
+	calls, err := f.app.Outcomes.Calls(f.Context(), stage.Agent, enforcer.Target{RunID: "run_1"})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func (f *effects) deploy(id string) *app.Decision {
 
 func (f *effects) report(caller enforcer.Caller, id, tool, output string) {
 	f.Helper()
-	_, err := f.app.Report(f.Context(), caller, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Tool: tool, OK: true, Output: []byte(output)})
+	_, err := f.app.Outcomes.Report(f.Context(), caller, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Tool: tool, OK: true, Output: []byte(output)})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func (f *effects) report(caller enforcer.Caller, id, tool, output string) {
 var person = enforcer.Caller{Namespace: "default", Principal: auth.Principal{Name: "olga", Role: auth.Operator}}
 
 func (f *effects) settle(id, outcome string) error {
-	_, err := f.app.Settle(f.Context(), person, enforcer.Target{RunID: "run_1"}, id, outcome, "looked")
+	_, err := f.app.Outcomes.Settle(f.Context(), person, enforcer.Target{RunID: "run_1"}, id, outcome, "looked")
 	return err
 }
 
@@ -157,18 +158,18 @@ func TestSettle(t *testing.T) {
 	stage.OnBoth(t, func(t *testing.T, st store.Store) {
 		f := newEffects(t, st)
 		f.deploy("d")
-		if err := f.settle("x", app.OutcomeOK); fault.ReasonOf(err) != fault.NotFound {
+		if err := f.settle("x", outcome.OK); fault.ReasonOf(err) != fault.NotFound {
 			t.Errorf("settling what does not wait: %v", err)
 		}
 		if err := f.settle("d", "fine"); fault.ReasonOf(err) != fault.InvalidRequest {
 			t.Errorf("an outcome that there is not: %v", err)
 		}
 		for range 2 {
-			if err := f.settle("d", app.OutcomeFailed); err != nil {
+			if err := f.settle("d", outcome.Failed); err != nil {
 				t.Errorf("settling, or repeating it: %v", err)
 			}
 		}
-		if err := f.settle("d", app.OutcomeOK); fault.ReasonOf(err) != fault.IdempotencyMismatch {
+		if err := f.settle("d", outcome.OK); fault.ReasonOf(err) != fault.IdempotencyMismatch {
 			t.Errorf("another word on it: %v", err)
 		}
 		f.want("settled")
@@ -244,7 +245,7 @@ func TestTooManyWait(t *testing.T) {
 		if d := f.deploy("more"); d.Verdict.Decision != toolcall.Deny || d.Verdict.Code != toolcall.CodeEffectsUnknown {
 			t.Errorf("one too many: %+v", d.Verdict)
 		}
-		if err := f.settle("d7", app.OutcomeNotExecuted); err != nil {
+		if err := f.settle("d7", outcome.NotExecuted); err != nil {
 			t.Fatal(err)
 		}
 		if d := f.deploy("again"); d.Verdict.Decision != toolcall.Allow {

@@ -1,4 +1,4 @@
-package app
+package outcome
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/principal"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 )
 
@@ -64,7 +65,7 @@ const maxTotal = 1_000 * rules.MostCost
 
 // ReportCost counts what a session has cost. Several sources may tell of the same tokens:
 // what counts is the largest sum of one of them, never the sum of all.
-func (a *App) ReportCost(ctx context.Context, caller Caller, req Costs) (*Costed, error) {
+func (o *Service) ReportCost(ctx context.Context, caller enforcer.Caller, req Costs) (*Costed, error) {
 	_, session, refusal := principal.Who(caller.Principal).Accounts("", req.Session)
 	if refusal != nil {
 		return nil, fault.New(fault.Reason(refusal.Code), "%s", refusal.Message)
@@ -78,20 +79,20 @@ func (a *App) ReportCost(ctx context.Context, caller Caller, req Costs) (*Costed
 		}
 		amounts[i] = amount
 	}
-	place, err := a.runs.Place(ctx, caller, session, true)
+	place, err := o.runs.Place(ctx, caller, session, true)
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	l := a.costsOf(caller.Namespace, place.Account, session, req.Source)
+	l := o.costsOf(caller.Namespace, place.Account, session, req.Source)
 	costed := &Costed{}
 	for i := range req.Costs {
-		spent, err := a.paidFor(ctx, caller, session, req.Costs[i].Tools, amounts[i])
+		spent, err := o.paidFor(ctx, caller, session, req.Costs[i].Tools, amounts[i])
 		if err != nil {
 			return nil, fault.From(err)
 		}
 		var isNew bool
 		err = retry.Run(ctx, "the costs of session "+document.Quote(session), func() (err error) {
-			isNew, costed.Total, err = a.count(ctx, l, &req.Costs[i], amounts[i], spent)
+			isNew, costed.Total, err = o.count(ctx, l, &req.Costs[i], amounts[i], spent)
 			return retry.Fault(err)
 		})
 		if err != nil {
@@ -114,7 +115,7 @@ type costs struct {
 	of, source string
 }
 
-func (a *App) costsOf(namespace, root, session, source string) costs {
+func (o *Service) costsOf(namespace, root, session, source string) costs {
 	account := rules.Account{Measure: rules.Money, Scope: rules.PerSession, Subject: root}
 	owner := quota.Key(namespace, account)
 	sum := sha256.Sum256([]byte(session))
@@ -134,15 +135,15 @@ func (l *costs) largest(counters map[string]int64) (most int64) {
 }
 
 // count counts one cost, on condition that nobody has counted another in the meantime.
-func (a *App) count(ctx context.Context, l costs, c *Cost, amount rules.MicroUSD, spent []rules.Change) (isNew bool, total rules.MicroUSD, err error) {
-	record, err := a.store.Get(ctx, l.turns)
+func (o *Service) count(ctx context.Context, l costs, c *Cost, amount rules.MicroUSD, spent []rules.Change) (isNew bool, total rules.MicroUSD, err error) {
+	record, err := o.store.Get(ctx, l.turns)
 	if errors.Is(err, store.ErrNotFound) {
 		record, err = store.Record{Version: store.Absent}, nil
 	}
 	if err != nil {
 		return false, 0, err
 	}
-	counters, err := a.store.Counters(ctx, l.owner)
+	counters, err := o.store.Counters(ctx, l.owner)
 	if err != nil {
 		return false, 0, err
 	}
@@ -172,10 +173,10 @@ func (a *App) count(ctx context.Context, l costs, c *Cost, amount rules.MicroUSD
 		add(l.account.Counter(), after-before)
 	}
 	batch.Idempotency = once
-	if err := a.charge(ctx, l, c, spent, &batch); err != nil {
+	if err := o.charge(ctx, l, c, spent, &batch); err != nil {
 		return false, 0, err
 	}
-	result, err := a.store.Commit(ctx, batch)
+	result, err := o.store.Commit(ctx, batch)
 	switch {
 	case err != nil:
 		return false, 0, err
@@ -187,24 +188,24 @@ func (a *App) count(ctx context.Context, l costs, c *Cost, amount rules.MicroUSD
 
 // charge adds to the batch what a cost takes of the budgets of capabilities. In a store that
 // does not span shards that is done first, once per cost.
-func (a *App) charge(ctx context.Context, l costs, c *Cost, spent []rules.Change, batch *store.Batch) error {
+func (o *Service) charge(ctx context.Context, l costs, c *Cost, spent []rules.Change, batch *store.Batch) error {
 	if len(spent) == 0 || c.Total {
 		return nil
 	}
-	if err := a.quota.DropLater(ctx, l.namespace, accountsOf(spent)); err != nil {
+	if err := o.quota.DropLater(ctx, l.namespace, accountsOf(spent)); err != nil {
 		return err
 	}
-	counters := a.quota.Corrections(l.namespace, spent)
-	if a.store.Spans() {
+	counters := o.quota.Corrections(l.namespace, spent)
+	if o.store.Spans() {
 		batch.Counters = append(batch.Counters, counters...)
 		return nil
 	}
-	for _, at := range quota.ByShard(counters, a.store.Shards()) {
+	for _, at := range quota.ByShard(counters, o.store.Shards()) {
 		group := make([]store.Counter, len(at))
 		for i, index := range at {
 			group[i] = counters[index]
 		}
-		_, err := a.store.Commit(ctx, store.Batch{Counters: group, Idempotency: &store.Idempotency{
+		_, err := o.store.Commit(ctx, store.Batch{Counters: group, Idempotency: &store.Idempotency{
 			Owner: group[0].Owner, Name: l.of + l.source + "/" + c.ID, Digest: "cost", TTL: costKept,
 		}})
 		if err != nil {
@@ -224,11 +225,11 @@ func accountsOf(changes []rules.Change) []rules.Spend {
 
 // paidFor is what a cost takes of the budgets of the capabilities that it was paid for, in
 // equal parts; the first call bears what cannot be divided.
-func (a *App) paidFor(ctx context.Context, caller Caller, session string, tools []ToolUse, amount rules.MicroUSD) ([]rules.Change, error) {
+func (o *Service) paidFor(ctx context.Context, caller enforcer.Caller, session string, tools []ToolUse, amount rules.MicroUSD) ([]rules.Change, error) {
 	if len(tools) == 0 || amount == 0 {
 		return nil, nil
 	}
-	s, err := a.policies.Found(ctx, caller, Target{SessionID: session}, false, a.runs.Cached)
+	s, err := o.policies.Found(ctx, caller, enforcer.Target{SessionID: session}, false, o.runs.Cached)
 	if fault.ReasonOf(err) == fault.NotFound {
 		return nil, nil // no policy holds for its calls
 	}
@@ -245,12 +246,11 @@ func (a *App) paidFor(ctx context.Context, caller Caller, session string, tools 
 		if toolcall.Own(use.Tool) || part == 0 {
 			continue
 		}
-		std, err := a.policies.Effective(ctx, caller, s, Target{SessionID: session}, use.Tool)
+		std, err := o.policies.Effective(ctx, caller, s, enforcer.Target{SessionID: session}, use.Tool)
 		if err != nil {
 			return nil, err
 		}
-		q := &question{caller: caller, req: Check{Tool: use.Tool, Input: use.Input}, now: a.clock().UTC()}
-		call, taken := callOf(q, s, std), map[rules.Account]bool{}
+		call, taken := std.Call(caller, s, use.Tool, use.Input, o.clock().UTC()), map[rules.Account]bool{}
 		for _, set := range std.Live {
 			for _, spend := range set.Decide(call, nil).Spends {
 				if spend.Measure == rules.Money && spend.Pattern != "" && !taken[spend.Account] {

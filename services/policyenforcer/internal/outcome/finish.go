@@ -1,4 +1,4 @@
-package app
+package outcome
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
@@ -49,20 +50,20 @@ type testimony struct {
 }
 
 // Finish records what a jail has witnessed of a line that it has started.
-func (a *App) Finish(ctx context.Context, caller Caller, req Finish) (*FinishedCommand, error) {
-	s, err := a.runs.Load(ctx, caller.Namespace, Target{RunID: req.RunID})
+func (o *Service) Finish(ctx context.Context, caller enforcer.Caller, req Finish) (*FinishedCommand, error) {
+	s, err := o.runs.Load(ctx, caller.Namespace, enforcer.Target{RunID: req.RunID})
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	root, call, err := a.calledIn(ctx, s.Root, req.CallID)
+	root, call, err := o.calledIn(ctx, s.Root, req.CallID)
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	w, err := a.readWitness(ctx, root, call, req)
+	w, err := o.readWitness(ctx, root, call, req)
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	if err := a.keepWitness(ctx, root, req, w); err != nil {
+	if err := o.keepWitness(ctx, root, req, w); err != nil {
 		return nil, fault.From(err)
 	}
 	reported := &Reported{
@@ -70,25 +71,25 @@ func (a *App) Finish(ctx context.Context, caller Caller, req Finish) (*FinishedC
 		RunID:  call.RunID, Accounted: true, byJail: true, Witness: w.digest, Tree: w.tree(),
 	}
 	if root == s.Root {
-		if reported.Interrupt, err = a.interruptByWitness(ctx, caller, s, call, w); err != nil {
+		if reported.Interrupt, err = o.interruptByWitness(ctx, caller, s, call, w); err != nil {
 			return nil, fault.From(err)
 		}
 	}
 	return retry.Do(ctx, "run "+call.RunID, func() (*FinishedCommand, error) {
-		finished, err := a.takeWitness(ctx, caller, root, call, reported, w)
+		finished, err := o.takeWitness(ctx, caller, root, call, reported, w)
 		return finished, retry.Fault(err)
 	})
 }
 
 // readWitness checks that a witness is of the jail that has claimed the line.
-func (a *App) readWitness(ctx context.Context, root store.Key, call *ledger.Call, req Finish) (*testimony, error) {
+func (o *Service) readWitness(ctx context.Context, root store.Key, call *ledger.Call, req Finish) (*testimony, error) {
 	refused := func(why string) error {
 		return fault.New(fault.FailedPrecondition, "the witness of call %q is refused: %s", req.CallID, why)
 	}
 	if call == nil || call.Jail == nil {
 		return nil, refused("no such call was allowed as a command in a jail")
 	}
-	claimed, err := once.Answer(ctx, a.store, root, ledger.StartedName(req.CallID))
+	claimed, err := once.Answer(ctx, o.store, root, ledger.StartedName(req.CallID))
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +123,8 @@ func (a *App) readWitness(ctx context.Context, root store.Key, call *ledger.Call
 }
 
 // keepWitness stores a witness, once.
-func (a *App) keepWitness(ctx context.Context, root store.Key, req Finish, w *testimony) error {
-	_, err := a.store.Commit(ctx, store.Batch{Idempotency: &store.Idempotency{
+func (o *Service) keepWitness(ctx context.Context, root store.Key, req Finish, w *testimony) error {
+	_, err := o.store.Commit(ctx, store.Batch{Idempotency: &store.Idempotency{
 		Owner: root, Name: ledger.WitnessName(req.CallID), Digest: w.digest, Answer: req.Witness, TTL: once.Kept,
 	}})
 	if errors.As(err, new(*store.ReplayMismatchError)) {
@@ -133,8 +134,8 @@ func (a *App) keepWitness(ctx context.Context, root store.Key, req Finish, w *te
 }
 
 // witnessOf is what a jail has witnessed of a call; nil for nothing yet.
-func (a *App) witnessOf(ctx context.Context, root store.Key, callID string) (*testimony, error) {
-	data, err := once.Answer(ctx, a.store, root, ledger.WitnessName(callID))
+func (o *Service) witnessOf(ctx context.Context, root store.Key, callID string) (*testimony, error) {
+	data, err := once.Answer(ctx, o.store, root, ledger.WitnessName(callID))
 	if data == nil || err != nil {
 		return nil, err
 	}
@@ -182,12 +183,12 @@ func (w *testimony) ended(call *ledger.Call, now time.Time) time.Time {
 
 // interruptByWitness asks the engine to divert the run when the command has written a file that an interrupt
 // watches, or one of which no one knows (S4.1).
-func (a *App) interruptByWitness(ctx context.Context, caller Caller, s *runs.Snapshot, call *ledger.Call, w *testimony) (*Interrupted, error) {
+func (o *Service) interruptByWitness(ctx context.Context, caller enforcer.Caller, s *runs.Snapshot, call *ledger.Call, w *testimony) (*enforcer.Interrupted, error) {
 	unknown := call.FilesUnknown(w.Witness)
 	if len(w.Written) == 0 && !unknown {
 		return nil, nil
 	}
-	at, err := a.reportedOn(ctx, caller.Namespace, s, call)
+	at, err := o.reportedOn(ctx, caller.Namespace, s, call)
 	if err != nil {
 		return nil, err
 	}
@@ -198,29 +199,29 @@ func (a *App) interruptByWitness(ctx context.Context, caller Caller, s *runs.Sna
 	if !fires {
 		return nil, nil
 	}
-	return a.engine.Interrupt(ctx, s.Root.ID, w.CallID, w.Written)
+	return o.engine.Interrupt(ctx, s.Root.ID, w.CallID, w.Written)
 }
 
 // takeWitness commits what follows from a witness.
-func (a *App) takeWitness(ctx context.Context, caller Caller, root store.Key, call *ledger.Call, r *Reported, w *testimony) (*FinishedCommand, error) {
-	s, err := a.reportedOn(ctx, caller.Namespace, nil, call)
+func (o *Service) takeWitness(ctx context.Context, caller enforcer.Caller, root store.Key, call *ledger.Call, r *Reported, w *testimony) (*FinishedCommand, error) {
+	s, err := o.reportedOn(ctx, caller.Namespace, nil, call)
 	if err != nil {
 		return nil, err
 	}
 	r.RunVersion, r.Evidence = s.Run.Version, nil
 	batch := store.Batch{Checks: []store.Check{{Key: s.Key, Version: s.Run.Version}}}
-	if err := a.evidenceOfWitness(ctx, caller, root, s, call, r, w, &batch); err != nil {
+	if err := o.evidenceOfWitness(ctx, caller, root, s, call, r, w, &batch); err != nil {
 		return nil, err
 	}
-	if err := a.countWritten(ctx, s, call, w, &batch); err != nil {
+	if err := o.countWritten(ctx, s, call, w, &batch); err != nil {
 		return nil, err
 	}
 	if capture := s.Machine.Meta().CaptureOutput; capture || len(r.Evidence) > 0 {
-		if err := a.keepResult(caller, s, r, false, &batch); err != nil {
+		if err := o.keepResult(caller, s, r, false, &batch); err != nil {
 			return nil, err
 		}
 	}
-	finished := &FinishedCommand{Evidence: r.Evidence, Notice: w.notice(s.Run.State, a.news(root, s.Run.State, w))}
+	finished := &FinishedCommand{Evidence: r.Evidence, Notice: w.notice(s.Run.State, o.news(root, s.Run.State, w))}
 	if in := r.Interrupt; in != nil {
 		finished.Notice = strings.TrimSpace(toolcall.InterruptNotice(in.Machine, in.Run, in.Name, in.From) + " " + finished.Notice)
 	}
@@ -229,12 +230,12 @@ func (a *App) takeWitness(ctx context.Context, caller Caller, root store.Key, ca
 		return nil, fault.From(err)
 	}
 	batch.Idempotency = &store.Idempotency{Owner: root, Name: ledger.FinishedName(r.CallID), Digest: w.digest, Answer: answer, TTL: once.Kept}
-	event, err := a.announce.Reported(caller.Namespace, caller.Principal.Name, r, a.clock().UTC())
+	event, err := o.announce.Reported(caller.Namespace, caller.Principal.Name, r, o.clock().UTC())
 	if err != nil {
 		return nil, err
 	}
 	batch.Events = append([]store.Event{event}, batch.Events...)
-	result, err := a.store.Commit(ctx, batch)
+	result, err := o.store.Commit(ctx, batch)
 	if err != nil || !result.Replayed {
 		return finished, err
 	}
@@ -243,26 +244,26 @@ func (a *App) takeWitness(ctx context.Context, caller Caller, root store.Key, ca
 }
 
 // evidenceOfWitness adds to the batch of a witness what it shows. s is the run of the call.
-func (a *App) evidenceOfWitness(
-	ctx context.Context, caller Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, w *testimony, batch *store.Batch,
+func (o *Service) evidenceOfWitness(
+	ctx context.Context, caller enforcer.Caller, root store.Key, s *runs.Snapshot, call *ledger.Call, r *Reported, w *testimony, batch *store.Batch,
 ) error {
 	gives := call.Gives
 	if call.WorkflowVersion != s.Run.WorkflowVersion { // what another version calls by that name may be something else (S17.2)
 		gives = nil
 	}
-	keeps := effectDeadline(s) > 0
-	if !call.Voids && len(gives) == 0 && !keeps && (w.changed() == "" || !declaresEvidence(s)) {
+	keeps := s.EffectDeadline() > 0
+	if !call.Voids && len(gives) == 0 && !keeps && (w.changed() == "" || !s.DeclaresEvidence()) {
 		return nil
 	}
-	read, err := a.accountOf(ctx, root)
+	read, err := o.calls.AccountOf(ctx, root)
 	if err != nil {
 		return err
 	}
-	now := a.clock().UTC()
-	record, _ := read.record.Elapse(now)
+	now := o.clock().UTC()
+	record, _ := read.Record.Elapse(now)
 	if w.Failed != "" {
 		record, _, _ = record.Settle(r.CallID)
-		return putEvidence(read.root, &record, read.version, batch)
+		return read.Put(&record, batch)
 	}
 	if keeps {
 		record, _, _ = record.Close(r.CallID)
@@ -274,7 +275,7 @@ func (a *App) evidenceOfWitness(
 	case changed != "":
 		record = record.Edited(evidence.Edit{At: now, CallID: r.CallID, What: changed})
 	}
-	seen := a.observation(caller, call, r, w)
+	seen := o.observation(caller, call, r, w)
 	if !alone {
 		seen.Tree = ""
 	}
@@ -284,7 +285,7 @@ func (a *App) evidenceOfWitness(
 			record = r.sees(record, call, spec, seen, nil)
 		}
 	}
-	return putEvidence(read.root, &record, read.version, batch)
+	return read.Put(&record, batch)
 }
 
 // ranAlone reports that no other call could change files while a command ran: one could have shown it other files than those
@@ -294,9 +295,9 @@ func ranAlone(record *evidence.Record, call *ledger.Call, callID string) bool {
 }
 
 // observation is what a jail has seen, as evidence keeps it.
-func (a *App) observation(caller Caller, call *ledger.Call, r *Reported, w *testimony) evidence.Observation {
+func (o *Service) observation(caller enforcer.Caller, call *ledger.Call, r *Reported, w *testimony) evidence.Observation {
 	return evidence.Observation{
-		At: w.ended(call, a.clock().UTC()), CallID: r.CallID, By: caller.Principal.Name, Edits: call.Edits, Entry: call.Entry,
+		At: w.ended(call, o.clock().UTC()), CallID: r.CallID, By: caller.Principal.Name, Edits: call.Edits, Entry: call.Entry,
 		Tree: w.tree(), Changed: w.changed(),
 	}
 }
@@ -320,13 +321,13 @@ const mostCounted = 0
 
 // countWritten counts the files that a command has written, where the state limits them (S3.6): those over the
 // limit too, so that the next edit is refused.
-func (a *App) countWritten(ctx context.Context, s *runs.Snapshot, call *ledger.Call, w *testimony, batch *store.Batch) error {
+func (o *Service) countWritten(ctx context.Context, s *runs.Snapshot, call *ledger.Call, w *testimony, batch *store.Batch) error {
 	unknown := call.FilesUnknown(w.Witness)
 	if len(w.Written) == 0 && !unknown || s.Run.Entry != call.Entry || s.Machine.State(s.Run.State).MaxFilesPerState == 0 {
 		return nil
 	}
 	key := ledger.FilesOf(s.Key)
-	record, err := a.store.Get(ctx, key)
+	record, err := o.store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
 		record, err = store.Record{Version: store.Absent}, nil
 	}

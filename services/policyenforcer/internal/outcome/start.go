@@ -1,4 +1,4 @@
-package app
+package outcome
 
 import (
 	"bytes"
@@ -15,12 +15,13 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // Start is the claim of an allowed line by the jail that is to run it.
 type Start struct {
-	Target Target
+	Target enforcer.Target
 	CallID string
 	// Command is the line, as it was judged, and Level that of the jail.
 	Command []byte
@@ -48,7 +49,7 @@ func notStarted(callID, format string, args ...any) error {
 
 // Start claims an allowed line: once, for exactly what was judged, while its run is still where it was
 // judged.
-func (a *App) Start(ctx context.Context, caller Caller, req Start) (*StartedCommand, error) {
+func (o *Service) Start(ctx context.Context, caller enforcer.Caller, req Start) (*StartedCommand, error) {
 	if !caller.Observes {
 		return nil, fault.New(fault.PermissionDenied,
 			"only who observes calls starts their commands: use the token of the role runtime or operator, or have it vouch for the call")
@@ -56,29 +57,29 @@ func (a *App) Start(ctx context.Context, caller Caller, req Start) (*StartedComm
 	started := &ledger.Started{Key: make([]byte, keyBytes), By: caller.Principal.Name}
 	_, _ = rand.Read(started.Key) // never fails
 	return retry.Do(ctx, "call "+req.CallID, func() (*StartedCommand, error) {
-		out, err := a.tryStart(ctx, caller, req, started)
+		out, err := o.tryStart(ctx, caller, req, started)
 		return out, retry.Fault(err)
 	})
 }
 
 // tryStart claims a line on condition that nothing has changed of what permits it.
-func (a *App) tryStart(ctx context.Context, caller Caller, req Start, started *ledger.Started) (*StartedCommand, error) {
-	s, err := a.runs.Load(ctx, caller.Namespace, req.Target)
+func (o *Service) tryStart(ctx context.Context, caller enforcer.Caller, req Start, started *ledger.Started) (*StartedCommand, error) {
+	s, err := o.runs.Load(ctx, caller.Namespace, req.Target)
 	if err != nil {
 		return nil, err
 	}
-	root, call, err := a.calledIn(ctx, s.Root, req.CallID)
+	root, call, err := o.calledIn(ctx, s.Root, req.CallID)
 	if err != nil {
 		return nil, err
 	}
 	if call == nil || call.Verdict.Decision != toolcall.Allow {
 		return nil, fault.New(fault.NotFound, "no call %q was allowed in run %s", req.CallID, s.Run.ID)
 	}
-	now := a.clock().UTC()
+	now := o.clock().UTC()
 	switch j := call.Jail; {
 	case j == nil:
 		return nil, notStarted(req.CallID, "it was not allowed as a command in a jail")
-	case a.Jails == JailsOff:
+	case o.jails == enforcer.JailsOff:
 		return nil, notStarted(req.CallID, "jails are switched off here (--jail off)")
 	case ledger.LineDigest(req.Command) != j.Line:
 		return nil, notStarted(req.CallID, "the command line is not the one that was judged")
@@ -87,7 +88,7 @@ func (a *App) tryStart(ctx context.Context, caller Caller, req Start, started *l
 	case now.Sub(j.Allowed) > startWithin:
 		return nil, notStarted(req.CallID, "it was allowed at %s, more than %s ago", j.Allowed.UTC().Format(time.TimeOnly), startWithin)
 	}
-	at, err := a.reportedOn(ctx, caller.Namespace, s, call)
+	at, err := o.reportedOn(ctx, caller.Namespace, s, call)
 	if err != nil {
 		return nil, err
 	}
@@ -95,63 +96,66 @@ func (a *App) tryStart(ctx context.Context, caller Caller, req Start, started *l
 		return nil, notStarted(req.CallID, "its run is %s in state %q now, and has moved since the call was allowed", at.Run.Status, at.Run.State)
 	}
 	batch := store.Batch{Checks: []store.Check{{Key: at.Key, Version: at.Run.Version}}}
-	if err := a.checkUnsettled(ctx, root, req.CallID, &batch); err != nil {
+	if err := o.checkUnsettled(ctx, root, req.CallID, &batch); err != nil {
 		return nil, err
 	}
-	if err := a.checkSessions(ctx, caller, at, req, &batch); err != nil {
+	if err := o.checkSessions(ctx, caller, at, req, &batch); err != nil {
 		return nil, err
 	}
 	started.At = now
-	if err := a.claim(ctx, root, req.CallID, started, batch); err != nil {
+	if err := o.claim(ctx, root, req.CallID, started, batch); err != nil {
 		return nil, err
 	}
 	return &StartedCommand{RunID: call.RunID, Jail: call.Jail, Key: started.Key}, nil
 }
 
 // checkUnsettled adds to a start that no one has said how its call has ended.
-func (a *App) checkUnsettled(ctx context.Context, root store.Key, callID string, batch *store.Batch) error {
+func (o *Service) checkUnsettled(ctx context.Context, root store.Key, callID string, batch *store.Batch) error {
 	for _, name := range []string{ledger.ReportName(callID), settledName(callID)} {
-		switch said, err := once.Answer(ctx, a.store, root, name); {
+		switch said, err := once.Answer(ctx, o.store, root, name); {
 		case err != nil:
 			return err
 		case said != nil:
 			return notStarted(callID, "it was reported or settled already")
 		}
 	}
-	_, version, err := a.evidence(ctx, root)
-	batch.Checks = append(batch.Checks, store.Check{Key: ledger.EvidenceOf(root), Version: version})
-	return err
+	account, err := o.calls.OwnAccount(ctx, root)
+	if err != nil {
+		return err
+	}
+	batch.Checks = append(batch.Checks, account.Check())
+	return nil
 }
 
 // checkSessions adds to a start that no session of its call has ended.
-func (a *App) checkSessions(ctx context.Context, caller Caller, at *runs.Snapshot, req Start, batch *store.Batch) error {
-	if err := a.runs.Freshen(ctx, caller, at, req.Target); err != nil {
+func (o *Service) checkSessions(ctx context.Context, caller enforcer.Caller, at *runs.Snapshot, req Start, batch *store.Batch) error {
+	if err := o.runs.Freshen(ctx, caller, at, req.Target); err != nil {
 		return err
 	}
-	std, err := a.runs.StandingOf(ctx, caller, at, req.Target)
+	std, err := o.runs.StandingOf(ctx, caller, at, req.Target)
 	if err != nil {
 		return err
 	}
 	if std.Ended != "" {
 		return notStarted(req.CallID, "session %q has ended", std.Ended)
 	}
-	if a.store.Spans() {
+	if o.store.Spans() {
 		batch.Checks = append(batch.Checks, std.Checks...)
 		return nil
 	}
-	return a.unmoved(ctx, std.Checks...)
+	return runs.CheckUnchanged(ctx, o.store, std.Checks...)
 }
 
 // claim commits the start of a line, or that it is never started. There is one of them.
-func (a *App) claim(ctx context.Context, root store.Key, callID string, started *ledger.Started, batch store.Batch) error {
+func (o *Service) claim(ctx context.Context, root store.Key, callID string, started *ledger.Started, batch store.Batch) error {
 	answer, err := started.Encode()
 	if err != nil {
 		return fault.From(err)
 	}
 	batch.Idempotency = &store.Idempotency{Owner: root, Name: ledger.StartedName(callID), Digest: "started", Answer: answer, TTL: once.Kept}
-	result, err := a.store.Commit(ctx, batch)
+	result, err := o.store.Commit(ctx, batch)
 	if errors.Is(err, store.ErrUncertain) {
-		kept, lost := once.Answer(ctx, a.store, root, ledger.StartedName(callID))
+		kept, lost := once.Answer(ctx, o.store, root, ledger.StartedName(callID))
 		if lost != nil || kept == nil {
 			return err
 		}
@@ -187,8 +191,8 @@ func errStarted(callID string, first *ledger.Started) error {
 
 // withdrawStart keeps an allowed line from being started, because its client will not make the call. False: it was
 // started before.
-func (a *App) withdrawStart(ctx context.Context, caller Caller, root store.Key, callID string) (bool, error) {
-	err := a.claim(ctx, root, callID, &ledger.Started{At: a.clock().UTC(), By: caller.Principal.Name}, store.Batch{})
+func (o *Service) withdrawStart(ctx context.Context, caller enforcer.Caller, root store.Key, callID string) (bool, error) {
+	err := o.claim(ctx, root, callID, &ledger.Started{At: o.clock().UTC(), By: caller.Principal.Name}, store.Batch{})
 	if errors.As(err, new(*startedError)) {
 		return false, nil
 	}

@@ -1,11 +1,8 @@
-package app
+package outcome
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"unicode/utf8"
 
 	"github.com/interlock-run/interlock/pkg/document"
@@ -17,13 +14,15 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/calls"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
 // Report is the result of a tool call (S3.9).
 type Report struct {
-	Target       Target
+	Target       enforcer.Target
 	CallID       string
 	Tool         string
 	OK           bool
@@ -57,7 +56,7 @@ type Reported struct {
 	// Accounted is false when no such call had been allowed.
 	Accounted bool
 	// Interrupt is set when the call has fired one.
-	Interrupt *Interrupted
+	Interrupt *enforcer.Interrupted
 	// Evidence are the names of that which the report has given.
 	Evidence []string
 	// Warning is for the agent; empty when there is nothing to warn of.
@@ -77,8 +76,8 @@ type Reported struct {
 //
 // An interrupt that the call fires comes first, and once per call. So a report
 // that was answered has interrupted, and one that failed can be sent again.
-func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported, error) {
-	if _, ok := readCost(req.CostUSD); !ok && req.CostUSD != rules.CostUnknown {
+func (o *Service) Report(ctx context.Context, caller enforcer.Caller, req Report) (*Reported, error) {
+	if _, ok := quota.ReadCost(req.CostUSD); !ok && req.CostUSD != rules.CostUnknown {
 		return nil, fault.New(fault.InvalidRequest, `cost_usd must be a decimal number of US dollars such as "0.02", at most 1000000, or "unknown", not %q`, req.CostUSD).
 			Violate("/cost_usd", "NUMBER", "not a decimal number")
 	}
@@ -90,7 +89,7 @@ func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported,
 		return nil, fault.New(fault.InvalidRequest, "a call that was not executed has not succeeded: report it with ok = false").
 			Violate("/ok", document.CodeRange, "true with not_executed")
 	}
-	s, root, call, err := a.reportedCall(ctx, caller, req)
+	s, root, call, err := o.reportedCall(ctx, caller, req)
 	if err != nil {
 		return nil, fault.From(err)
 	}
@@ -101,14 +100,14 @@ func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported,
 	if call != nil {
 		reported.Accounted = true
 		if root == s.Root {
-			reported.Interrupt, err = a.fireInterrupt(ctx, caller, s, call, req)
+			reported.Interrupt, err = o.fireInterrupt(ctx, caller, s, call, req)
 		}
 		if err != nil {
 			return nil, fault.From(err)
 		}
 	}
 	if call != nil && call.Jail != nil && req.NotExecuted {
-		if reported.withdrawn, err = a.withdrawStart(ctx, caller, root, req.CallID); err != nil {
+		if reported.withdrawn, err = o.withdrawStart(ctx, caller, root, req.CallID); err != nil {
 			return nil, fault.From(err)
 		}
 	}
@@ -117,14 +116,14 @@ func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported,
 		known = nil
 	}
 	err = retry.Run(ctx, "run "+reported.RunID, func() error {
-		err := a.take(ctx, caller, root, known, call, reported)
+		err := o.take(ctx, caller, root, known, call, reported)
 		if !s.Unbound {
 			known = nil
 		}
 		return retry.Fault(err)
 	})
 	if err == nil {
-		err = a.addFinished(ctx, root, call, reported)
+		err = o.addFinished(ctx, root, call, reported)
 	}
 	if err != nil {
 		return nil, err
@@ -138,12 +137,12 @@ const withdrawn = "withdrawn"
 // reportedCall returns the decision that has allowed a reported call, nil for none, the family that
 // keeps it, and a snapshot of the run that the report names. The call of a report that it was not
 // executed, if it is not decided yet, never will be: its check may still be on its way.
-func (a *App) reportedCall(ctx context.Context, caller Caller, req Report) (s *runs.Snapshot, root store.Key, call *ledger.Call, err error) {
+func (o *Service) reportedCall(ctx context.Context, caller enforcer.Caller, req Report) (s *runs.Snapshot, root store.Key, call *ledger.Call, err error) {
 	err = retry.Run(ctx, "call "+req.CallID, func() error {
-		if s, root, call, err = a.decidedCall(ctx, caller, req); err != nil || call != nil || !req.NotExecuted {
+		if s, root, call, err = o.decidedCall(ctx, caller, req); err != nil || call != nil || !req.NotExecuted {
 			return err
 		}
-		return retry.Fault(a.giveUp(ctx, s, req.CallID, withdrawn))
+		return retry.Fault(o.calls.GiveUp(ctx, s.Root, req.CallID, withdrawn))
 	})
 	if err == nil && call != nil && call.Verdict.Decision != toolcall.Allow {
 		root, call = s.Root, nil
@@ -154,19 +153,19 @@ func (a *App) reportedCall(ctx context.Context, caller Caller, req Report) (s *r
 // decidedCall returns the decision on a reported call, nil for none, the family that keeps it, and a
 // snapshot of its run. A session that drives no run reports what policies alone have allowed, also
 // after it has begun a run.
-func (a *App) decidedCall(ctx context.Context, caller Caller, req Report) (*runs.Snapshot, store.Key, *ledger.Call, error) {
-	s, noRun := a.runs.Cached(ctx, caller, req.Target)
+func (o *Service) decidedCall(ctx context.Context, caller enforcer.Caller, req Report) (*runs.Snapshot, store.Key, *ledger.Call, error) {
+	s, noRun := o.runs.Cached(ctx, caller, req.Target)
 	bySession := req.Target.RunID == "" && req.Target.SessionID != ""
 	switch {
 	case noRun == nil:
-		if root, call, err := a.calledIn(ctx, s.Root, req.CallID); call != nil || err != nil || !bySession {
+		if root, call, err := o.calledIn(ctx, s.Root, req.CallID); call != nil || err != nil || !bySession {
 			return s, root, call, err
 		}
 	case !bySession, !errors.As(noRun, new(*runs.NoRunError)):
 		return nil, store.Key{}, nil, noRun
 	}
 	without := runs.StandIn(caller.Namespace, req.Target.SessionID)
-	call, err := a.firstCall(ctx, without.Root, req.CallID)
+	call, err := o.calls.Decided(ctx, without.Root, req.CallID)
 	if call != nil || err != nil || noRun != nil && req.NotExecuted {
 		return without, without.Root, call, err
 	}
@@ -178,25 +177,25 @@ func (a *App) decidedCall(ctx context.Context, caller Caller, req Report) (*runs
 
 // calledIn finds the decision on a call: in a family, or in those that its session has driven before
 // and whose open calls the family has taken over (S14.8). The call is nil for none.
-func (a *App) calledIn(ctx context.Context, family store.Key, callID string) (root store.Key, call *ledger.Call, err error) {
+func (o *Service) calledIn(ctx context.Context, family store.Key, callID string) (root store.Key, call *ledger.Call, err error) {
 	root = family
-	for range mostHandovers {
-		call, err = a.firstCall(ctx, root, callID)
+	for range calls.MostHandovers {
+		call, err = o.calls.Decided(ctx, root, callID)
 		if call != nil || err != nil {
 			return root, call, err
 		}
-		record, _, err := a.evidence(ctx, root)
-		if err != nil || record.Before == "" {
+		account, err := o.calls.OwnAccount(ctx, root)
+		if err != nil || account.Record.Before == "" {
 			return family, nil, err
 		}
-		root = ledger.Run(family.Namespace, record.Before)
+		root = ledger.Run(family.Namespace, account.Record.Before)
 	}
 	return family, nil, nil
 }
 
 // fireInterrupt asks the engine to divert the run when a call that edits files has
 // changed one that an interrupt watches (S4.1).
-func (a *App) fireInterrupt(ctx context.Context, caller Caller, s *runs.Snapshot, call *ledger.Call, req Report) (*Interrupted, error) {
+func (o *Service) fireInterrupt(ctx context.Context, caller enforcer.Caller, s *runs.Snapshot, call *ledger.Call, req Report) (*enforcer.Interrupted, error) {
 	if !req.OK {
 		return nil, nil
 	}
@@ -206,11 +205,11 @@ func (a *App) fireInterrupt(ctx context.Context, caller Caller, s *runs.Snapshot
 	run := s.Run
 	if run.ID != call.RunID {
 		var err error
-		if run, err = a.engine.Lane(ctx, caller.Namespace, call.RunID, ""); err != nil {
+		if run, err = o.engine.Lane(ctx, caller.Namespace, call.RunID, ""); err != nil {
 			return nil, err
 		}
 	}
-	definition, err := a.engine.Definition(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
+	definition, err := o.engine.Definition(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +220,7 @@ func (a *App) fireInterrupt(ctx context.Context, caller Caller, s *runs.Snapshot
 	if _, matches := m.Watches(pathglob.RootOf(run.Workspace), changedFiles(call, req)); !matches {
 		return nil, nil
 	}
-	return a.engine.Interrupt(ctx, s.Root.ID, req.CallID, req.FilesChanged)
+	return o.engine.Interrupt(ctx, s.Root.ID, req.CallID, req.FilesChanged)
 }
 
 // changedFiles are the files that a call named and those that were reported.
@@ -232,7 +231,7 @@ func changedFiles(call *ledger.Call, req Report) []string {
 // take commits a report: its event, the bytes of its result, and the result
 // itself where history keeps it. known is a snapshot that may be that of the call's run, and
 // may be old; nil for none.
-func (a *App) take(ctx context.Context, caller Caller, root store.Key, known *runs.Snapshot, call *ledger.Call, r *Reported) error {
+func (o *Service) take(ctx context.Context, caller enforcer.Caller, root store.Key, known *runs.Snapshot, call *ledger.Call, r *Reported) error {
 	batch := store.Batch{
 		Idempotency: &store.Idempotency{
 			Owner: root, Name: ledger.ReportName(r.CallID), Digest: r.digest(), Answer: reportedBy(caller, &r.Report), TTL: once.Kept,
@@ -241,58 +240,58 @@ func (a *App) take(ctx context.Context, caller Caller, root store.Key, known *ru
 	var s *runs.Snapshot
 	if call != nil {
 		var err error
-		if s, err = a.reportedOn(ctx, caller.Namespace, known, call); err != nil {
+		if s, err = o.reportedOn(ctx, caller.Namespace, known, call); err != nil {
 			return err
 		}
 		r.RunID, r.RunVersion = s.Run.ID, s.Run.Version
 		batch.Checks = []store.Check{{Key: s.Key, Version: s.Run.Version}}
-		if err := a.takeEvidence(ctx, caller, root, s, call, r, &batch); err != nil {
+		if err := o.takeEvidence(ctx, caller, root, s, call, r, &batch); err != nil {
 			return err
 		}
-		if err := a.keep(caller, s, r, &batch); err != nil {
+		if err := o.keep(caller, s, r, &batch); err != nil {
 			return err
 		}
 	}
 	kept := len(batch.Counters)
-	result, err := a.commitReport(ctx, caller, root, call, r, &batch)
+	result, err := o.commitReport(ctx, caller, root, call, r, &batch)
 	if errors.Is(err, store.ErrReplayMismatch) || err == nil && result.Replayed {
-		err = a.observeClaimed(ctx, caller, root, s, call, r, err)
+		err = o.observeClaimed(ctx, caller, root, s, call, r, err)
 	}
 	if err != nil {
 		return err
 	}
-	return a.warn(ctx, s, r, result.Counters[:min(kept, len(result.Counters))])
+	return o.warn(ctx, s, r, result.Counters[:min(kept, len(result.Counters))])
 }
 
 // commitReport commits the changes of a report, with the budgets that it settles and its event.
-func (a *App) commitReport(ctx context.Context, caller Caller, root store.Key, call *ledger.Call, r *Reported, batch *store.Batch) (store.Result, error) {
-	if caller.Observes && call != nil && len(call.Spends) > 0 && !a.store.Spans() {
+func (o *Service) commitReport(ctx context.Context, caller enforcer.Caller, root store.Key, call *ledger.Call, r *Reported, batch *store.Batch) (store.Result, error) {
+	if caller.Observes && call != nil && len(call.Spends) > 0 && !o.store.Spans() {
 		// What is settled before the commit is not undone where that is a repeat of a claim.
-		if claimed, err := a.claimOf(ctx, root, r.CallID); claimed != nil || err != nil {
+		if claimed, err := o.claimOf(ctx, root, r.CallID); claimed != nil || err != nil {
 			return store.Result{Replayed: true}, err
 		}
 	}
-	if err := a.settle(ctx, caller.Namespace, root, "settle/", settled(call, &r.Report), r, batch); err != nil {
+	if err := o.settle(ctx, caller.Namespace, root, "settle/", settled(call, &r.Report), r, batch); err != nil {
 		return store.Result{}, err
 	}
-	event, err := a.announce.Reported(caller.Namespace, caller.Principal.Name, r, a.clock().UTC())
+	event, err := o.announce.Reported(caller.Namespace, caller.Principal.Name, r, o.clock().UTC())
 	if err != nil {
 		return store.Result{}, err
 	}
 	batch.Events = append([]store.Event{event}, batch.Events...)
-	return a.store.Commit(ctx, *batch)
+	return o.store.Commit(ctx, *batch)
 }
 
 // reportedOn is the run of a call: as it is known, or as the engine has it.
-func (a *App) reportedOn(ctx context.Context, namespace string, known *runs.Snapshot, call *ledger.Call) (*runs.Snapshot, error) {
+func (o *Service) reportedOn(ctx context.Context, namespace string, known *runs.Snapshot, call *ledger.Call) (*runs.Snapshot, error) {
 	if known != nil && known.Run.ID == call.RunID && known.Run.Branch == call.Branch {
 		return known, nil
 	}
-	run, err := a.engine.Lane(ctx, namespace, call.RunID, call.Branch)
+	run, err := o.engine.Lane(ctx, namespace, call.RunID, call.Branch)
 	if err != nil {
 		return nil, err
 	}
-	return a.runs.Snapshot(ctx, namespace, run)
+	return o.runs.Snapshot(ctx, namespace, run)
 }
 
 // settled are the changes of budgets from the reservation of a call to the cost that a report says of its
@@ -301,7 +300,7 @@ func settled(call *ledger.Call, r *Report) []rules.Change {
 	if call == nil {
 		return nil
 	}
-	switch cost, known := readCost(r.CostUSD); {
+	switch cost, known := quota.ReadCost(r.CostUSD); {
 	case r.CostUSD == "" && r.OK:
 		return nil // nothing is said of its cost: what was estimated stays
 	case known:
@@ -313,21 +312,21 @@ func settled(call *ledger.Call, r *Report) []rules.Change {
 
 // settle adds to the batch of a report what it changes of budgets. Where the store cannot
 // commit across shards, it is committed before, once by each name.
-func (a *App) settle(ctx context.Context, namespace string, root store.Key, name string, changes []rules.Change, r *Reported, batch *store.Batch) error {
+func (o *Service) settle(ctx context.Context, namespace string, root store.Key, name string, changes []rules.Change, r *Reported, batch *store.Batch) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	counters := a.quota.Corrections(namespace, changes)
-	if a.store.Spans() {
+	counters := o.quota.Corrections(namespace, changes)
+	if o.store.Spans() {
 		batch.Counters = append(batch.Counters, counters...)
 		return nil
 	}
-	for _, at := range quota.ByShard(counters, a.store.Shards()) {
+	for _, at := range quota.ByShard(counters, o.store.Shards()) {
 		group := make([]store.Counter, len(at))
 		for i, index := range at {
 			group[i] = counters[index]
 		}
-		_, err := a.store.Commit(ctx, store.Batch{Counters: group, Idempotency: &store.Idempotency{
+		_, err := o.store.Commit(ctx, store.Batch{Counters: group, Idempotency: &store.Idempotency{
 			Owner: group[0].Owner, Name: name + root.ID + "/" + r.CallID, Digest: r.digest(), TTL: once.Kept,
 		}})
 		if err != nil {
@@ -340,7 +339,7 @@ func (a *App) settle(ctx context.Context, namespace string, root store.Key, name
 // keep adds to the batch what the run keeps of a result. The bytes belong to the
 // present entry; those of a call that has interrupted belonged to the one that it
 // left.
-func (a *App) keep(caller Caller, s *runs.Snapshot, r *Reported, batch *store.Batch) error {
+func (o *Service) keep(caller enforcer.Caller, s *runs.Snapshot, r *Reported, batch *store.Batch) error {
 	capture := s.Machine.Meta().CaptureOutput
 	counts := countsBytes(s, r)
 	if !capture && !counts && len(r.Evidence) == 0 {
@@ -352,7 +351,7 @@ func (a *App) keep(caller Caller, s *runs.Snapshot, r *Reported, batch *store.Ba
 	if !capture && len(r.Evidence) == 0 {
 		return nil
 	}
-	return a.keepResult(caller, s, r, capture, batch)
+	return o.keepResult(caller, s, r, capture, batch)
 }
 
 // countsBytes reports that the bytes of a result count against the budget of the state.
@@ -362,9 +361,9 @@ func countsBytes(s *runs.Snapshot, r *Reported) bool {
 
 // keepResult adds an entry of the history that tells of a result: what it has given, and
 // what it was where the history keeps that.
-func (a *App) keepResult(caller Caller, s *runs.Snapshot, r *Reported, capture bool, batch *store.Batch) error {
+func (o *Service) keepResult(caller enforcer.Caller, s *runs.Snapshot, r *Reported, capture bool, batch *store.Batch) error {
 	result := ledger.Result{
-		RunVersion: s.Run.Version, Branch: s.Run.Branch, State: s.Run.State, Time: a.clock().UTC(), Actor: caller.Principal.Name,
+		RunVersion: s.Run.Version, Branch: s.Run.Branch, State: s.Run.State, Time: o.clock().UTC(), Actor: caller.Principal.Name,
 		CallID: r.CallID, Tool: r.Tool, OK: r.OK, Evidence: r.Evidence, Tree: r.Tree, Witness: r.Witness,
 	}
 	if capture {
@@ -392,7 +391,7 @@ func cut(output []byte, n int) []byte {
 
 // warn says when the context budget is nearly spent (S3.7).
 // spent are the counters of the report's commit; a repeated one has none.
-func (a *App) warn(ctx context.Context, s *runs.Snapshot, r *Reported, spent []int64) error {
+func (o *Service) warn(ctx context.Context, s *runs.Snapshot, r *Reported, spent []int64) error {
 	if s == nil || r.Interrupt != nil {
 		return nil
 	}
@@ -404,7 +403,7 @@ func (a *App) warn(ctx context.Context, s *runs.Snapshot, r *Reported, spent []i
 		r.Warning = toolcall.BudgetWarning(spent[0], budget)
 		return nil
 	}
-	counters, err := a.store.Counters(ctx, s.Entry)
+	counters, err := o.store.Counters(ctx, s.Entry)
 	if err != nil {
 		return err
 	}
@@ -413,30 +412,5 @@ func (a *App) warn(ctx context.Context, s *runs.Snapshot, r *Reported, spent []i
 }
 
 func (r *Report) digest() string {
-	return textDigest("%q %t %d %s %q", r.Tool, r.OK, r.ResultBytes, r.CostUSD, r.FilesChanged)
-}
-
-// textDigest binds what is said once to its very words.
-func textDigest(format string, args ...any) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, format, args...))
-	return hex.EncodeToString(sum[:])
-}
-
-// readCost reads an amount of dollars, nothing as none: money is never a float.
-func readCost(text string) (rules.MicroUSD, bool) {
-	if text == "" {
-		return 0, true
-	}
-	cost, ok := rules.ParseCost(text)
-	return cost, ok && cost <= rules.MostCost
-}
-
-// ParseCost reads the estimate of a call.
-func ParseCost(text string) (rules.MicroUSD, error) {
-	cost, ok := readCost(text)
-	if !ok {
-		return 0, fault.New(fault.InvalidRequest, `estimated_cost_usd must be a decimal number of US dollars such as "0.02", at most 1000000, not %q`, text).
-			Violate("/estimated_cost_usd", "NUMBER", "not a decimal number")
-	}
-	return cost, nil
+	return calls.TextDigest("%q %t %d %s %q", r.Tool, r.OK, r.ResultBytes, r.CostUSD, r.FilesChanged)
 }

@@ -1,4 +1,4 @@
-package app_test
+package outcome_test
 
 import (
 	"testing"
@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
 
 // S14.6: tests that run while a call may still change files show nothing, whatever that call is and
@@ -29,7 +30,7 @@ func TestEvidenceWhileCallsAreOpen(t *testing.T) {
 		"an edit, reported":                    {tool: "Write", input: string(stage.Write("main.go")), ends: reports(stage.Witnessed, "", false), held: true},
 		"an edit that failed":                  {tool: "Write", input: string(stage.Write("main.go")), ends: reports(stage.Witnessed, "", true), held: true},
 		"an edit, by the agent's word":         {tool: "Write", input: string(stage.Write("main.go")), ends: reports(stage.Agent, "", false)},
-		"an edit that people settle":           {tool: "Write", input: string(stage.Write("main.go")), ends: settles(app.OutcomeNotExecuted), held: true},
+		"an edit that people settle":           {tool: "Write", input: string(stage.Write("main.go")), ends: settles(outcome.NotExecuted), held: true},
 		"a tool of a server":                   {tool: "mcp__db__migrate", input: `{}`},
 		"a skill":                              {tool: "Skill", input: `{"skill":"x"}`},
 		"a monitor, reported":                  {tool: "Monitor", input: `{"command":"sed -i s/a/b/ main.go"}`, ends: reports(stage.Witnessed, "", false), later: time.Hour},
@@ -37,7 +38,7 @@ func TestEvidenceWhileCallsAreOpen(t *testing.T) {
 		"in the background, reported":          {tool: "Bash", input: `{"command":"./gen","run_in_background":true}`, ends: reports(stage.Witnessed, "", false), later: time.Hour},
 		"with &, reported":                     {tool: "Bash", input: `{"command":"./gen & true"}`, ends: reports(stage.Witnessed, "", false), later: time.Hour},
 		"nohup, reported":                      {tool: "Bash", input: `{"command":"nohup ./gen"}`, ends: reports(stage.Witnessed, "", false), later: time.Hour},
-		"nohup, settled":                       {tool: "Bash", input: `{"command":"nohup ./gen"}`, ends: settles(app.OutcomeOK), held: true},
+		"nohup, settled":                       {tool: "Bash", input: `{"command":"nohup ./gen"}`, ends: settles(outcome.OK), held: true},
 		"a background agent, reported":         {tool: "Task", input: `{"run_in_background":true}`, ends: reports(stage.Witnessed, "", false), later: time.Hour},
 		"moved to the background":              {tool: "Bash", input: `{"command":"./gen"}`, ends: reports(stage.Witnessed, "b1", false), later: time.Hour},
 		"moved to the background, and stopped": {tool: "Bash", input: `{"command":"./gen"}`, ends: stopped("b1", stage.Witnessed), held: true},
@@ -66,7 +67,7 @@ func TestEvidenceWhileCallsAreOpen(t *testing.T) {
 				if s := stage.HeldAt(t, e, st, now); s.Held != c.held || !s.Held && s.Missing == "" {
 					t.Errorf("%+v", s)
 				}
-				if open, err := a.Calls(t.Context(), stage.Agent, enforcer.Target{RunID: "run_1"}); err != nil || (len(open) == 0) != c.held {
+				if open, err := a.Outcomes.Calls(t.Context(), stage.Agent, enforcer.Target{RunID: "run_1"}); err != nil || (len(open) == 0) != c.held {
 					t.Errorf("%d calls are listed as open, %v", len(open), err)
 				}
 			})
@@ -88,13 +89,13 @@ func TestNotExecutedVoidsNothing(t *testing.T) {
 		ends  string
 		held  bool
 	}{
-		"allowed before the tests":          {[]func(*testing.T, *app.App){write, tests}, app.OutcomeNotExecuted, true},
-		"allowed after the tests":           {[]func(*testing.T, *app.App){tests, write}, app.OutcomeNotExecuted, true},
-		"claimed by its agent":              {[]func(*testing.T, *app.App){tests, write, reports(stage.Agent, "", false)}, app.OutcomeNotExecuted, true},
-		"it was made":                       {[]func(*testing.T, *app.App){tests, write}, app.OutcomeOK, false},
-		"it was made, before the tests":     {[]func(*testing.T, *app.App){write, tests}, app.OutcomeOK, false},
-		"it failed":                         {[]func(*testing.T, *app.App){tests, write}, app.OutcomeFailed, false},
-		"it left something, as it was seen": {[]func(*testing.T, *app.App){tests, write, reports(stage.Witnessed, "b1", false)}, app.OutcomeNotExecuted, false},
+		"allowed before the tests":          {[]func(*testing.T, *app.App){write, tests}, outcome.NotExecuted, true},
+		"allowed after the tests":           {[]func(*testing.T, *app.App){tests, write}, outcome.NotExecuted, true},
+		"claimed by its agent":              {[]func(*testing.T, *app.App){tests, write, reports(stage.Agent, "", false)}, outcome.NotExecuted, true},
+		"it was made":                       {[]func(*testing.T, *app.App){tests, write}, outcome.OK, false},
+		"it was made, before the tests":     {[]func(*testing.T, *app.App){write, tests}, outcome.OK, false},
+		"it failed":                         {[]func(*testing.T, *app.App){tests, write}, outcome.Failed, false},
+		"it left something, as it was seen": {[]func(*testing.T, *app.App){tests, write, reports(stage.Witnessed, "b1", false)}, outcome.NotExecuted, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +120,7 @@ func TestNotExecutedVoidsNothing(t *testing.T) {
 func reports(by enforcer.Caller, background string, failed bool) func(t *testing.T, a *app.App) {
 	return func(t *testing.T, a *app.App) {
 		t.Helper()
-		if _, err := a.Report(t.Context(), by, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "open", Tool: "x", OK: !failed, Background: background}); err != nil {
+		if _, err := a.Outcomes.Report(t.Context(), by, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: "open", Tool: "x", OK: !failed, Background: background}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -128,7 +129,7 @@ func reports(by enforcer.Caller, background string, failed bool) func(t *testing
 func settles(outcome string) func(t *testing.T, a *app.App) {
 	return func(t *testing.T, a *app.App) {
 		t.Helper()
-		if _, err := a.Settle(t.Context(), stage.Agent, enforcer.Target{RunID: "run_1"}, "open", outcome, ""); err != nil {
+		if _, err := a.Outcomes.Settle(t.Context(), stage.Agent, enforcer.Target{RunID: "run_1"}, "open", outcome, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,7 +141,7 @@ func stopped(ended string, by enforcer.Caller) func(t *testing.T, a *app.App) {
 		t.Helper()
 		reports(stage.Witnessed, "b1", false)(t, a)
 		stage.MustCheck(t, a, "BashOutput", []byte(`{}`), "stop")
-		if _, err := a.Report(t.Context(), by, app.Report{
+		if _, err := a.Outcomes.Report(t.Context(), by, outcome.Report{
 			Target: enforcer.Target{RunID: "run_1"}, CallID: "stop", Tool: "BashOutput", OK: true, BackgroundEnded: ended,
 		}); err != nil {
 			t.Fatal(err)

@@ -6,13 +6,13 @@ import (
 )
 
 // Everything is done once, no matter by whom.
-func TestCrewDoesEverything(t *testing.T) {
+func TestPoolDoesEverything(t *testing.T) {
 	t.Parallel()
-	const things = 5 * stay
+	const things = 5 * mostIdle
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	done := map[int]int{}
-	c := newCrew()
+	c := newPool()
 	defer c.end()
 	for i := range things {
 		all.Add(1)
@@ -35,13 +35,13 @@ func TestCrewDoesEverything(t *testing.T) {
 }
 
 // Nothing waits for another one's end.
-func TestCrewWorksConcurrently(t *testing.T) {
+func TestPoolWorksConcurrently(t *testing.T) {
 	t.Parallel()
 	for range 3 {
 		var all sync.WaitGroup
-		c := newCrew()
-		all.Add(2 * stay)
-		for range 2 * stay {
+		c := newPool()
+		all.Add(2 * mostIdle)
+		for range 2 * mostIdle {
 			c.begin(func() {
 				all.Done()
 				all.Wait()

@@ -1,4 +1,4 @@
-package app
+package outcome
 
 import (
 	"cmp"
@@ -14,29 +14,29 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// mostTold bounds the files and hosts that a notice names.
-const mostTold = 5
+// mostNamed bounds the files and hosts that a notice names.
+const mostNamed = 5
 
-// toldOf is a file whose change was discarded in a state of a run.
-type toldOf struct {
+// noticedFile identifies a file whose change was discarded in a state of a run.
+type noticedFile struct {
 	run         store.Key
 	state, file string
 }
 
 // news are the files that the notice of a command names: a discarded change once for each file and state, because
 // builds and tests write the same ones each time.
-func (a *App) news(run store.Key, state string, w *testimony) []string {
+func (o *Service) news(run store.Key, state string, w *testimony) []string {
 	files := w.kept()
 	if w.profile.Writes != jail.WritesDiscard {
 		return files
 	}
 	return slices.DeleteFunc(files, func(file string) bool {
-		key := toldOf{run, state, file}
-		by, told := a.noticed.Get(key)
-		if !told {
-			a.noticed.Put(key, w.CallID, nil)
+		key := noticedFile{run, state, file}
+		by, known := o.noticed.Get(key)
+		if !known {
+			o.noticed.Put(key, w.CallID, nil)
 		}
-		return told && by != w.CallID // a commit may be tried again
+		return known && by != w.CallID // a commit may be tried again
 	})
 }
 
@@ -61,30 +61,30 @@ func (w *testimony) protects(file string) bool {
 
 // notice says what the jail has kept from a command, and how a person allows it; empty when it has kept nothing.
 func (w *testimony) notice(state string, files []string) string {
-	var told []string
+	var sentences []string
 	if len(files) > 0 {
-		told = append(told, w.tried(state, files))
+		sentences = append(sentences, w.tried(state, files))
 	}
 	unnamed, named := w.refused()
 	if len(unnamed) > 0 {
-		told = append(told, fmt.Sprintf("The jail refused connections to %s. The author of the workflow can allow them in state %s: \"jail\": {\"hosts\": [%s]}.",
+		sentences = append(sentences, fmt.Sprintf("The jail refused connections to %s. The author of the workflow can allow them in state %s: \"jail\": {\"hosts\": [%s]}.",
 			few(unnamed), document.Quote(state), document.Quote(unnamed[0])))
 	}
 	if len(named) > 0 {
-		told = append(told, fmt.Sprintf("The jail refused connections to %s, although \"hosts\" names it: %s.", document.Quote(named[0].Host), cmp.Or(named[0].Why, "the program's output says why")))
+		sentences = append(sentences, fmt.Sprintf("The jail refused connections to %s, although \"hosts\" names it: %s.", document.Quote(named[0].Host), cmp.Or(named[0].Why, "the program's output says why")))
 	}
 	if w.TreeFailed != "" && w.profile.MayChange(w.profile.Workspace) {
-		told = append(told, fmt.Sprintf("The jail does not know all files that the command has changed: %s. So they count as any file: the first interrupt of the workflow may fire, "+
+		sentences = append(sentences, fmt.Sprintf("The jail does not know all files that the command has changed: %s. So they count as any file: the first interrupt of the workflow may fire, "+
 			"a limit of files is reached, and evidence rests on calls alone.", w.TreeFailed))
 	}
 	if len(w.Left) > 0 && w.Stopped == "" {
-		told = append(told, fmt.Sprintf("Programs end with their command line, so the jail ended %s. Start, use and stop a program in one line, or run the line in the background; "+
+		sentences = append(sentences, fmt.Sprintf("Programs end with their command line, so the jail ended %s. Start, use and stop a program in one line, or run the line in the background; "+
 			"the author of the workflow can let programs of state %s run on: \"jail\": {\"background\": true}.", few(w.Left), document.Quote(state)))
 	}
 	if w.Stopped != "" {
-		told = append(told, fmt.Sprintf("The jail ended the command: %s. The author of the workflow can raise that in \"jail\": {\"limits\": {...}}.", w.Stopped))
+		sentences = append(sentences, fmt.Sprintf("The jail ended the command: %s. The author of the workflow can raise that in \"jail\": {\"limits\": {...}}.", w.Stopped))
 	}
-	return strings.Join(told, " ")
+	return strings.Join(sentences, " ")
 }
 
 // refused are the hosts that a command was not let to: those that no rule names, and others.
@@ -146,12 +146,12 @@ func builds(file string) string {
 
 // few lists the first of some names.
 func few(names []string) string {
-	quoted := make([]string, 0, mostTold)
-	for _, name := range names[:min(len(names), mostTold)] {
+	quoted := make([]string, 0, mostNamed)
+	for _, name := range names[:min(len(names), mostNamed)] {
 		quoted = append(quoted, document.Quote(name))
 	}
 	list := strings.Join(quoted, ", ")
-	if more := len(names) - mostTold; more > 0 {
+	if more := len(names) - mostNamed; more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
 	return list

@@ -1,4 +1,4 @@
-package app_test
+package outcome_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
 
 // S14.4: what an agent says of a call first takes nothing from what is observed of it: an edit
@@ -202,7 +203,7 @@ func TestEvidenceRaces(t *testing.T) {
 				break
 			}
 			for {
-				if _, err := a.Report(context.Background(), stage.Witnessed, app.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Tool: tool, OK: true}); err == nil {
+				if _, err := a.Outcomes.Report(context.Background(), stage.Witnessed, outcome.Report{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Tool: tool, OK: true}); err == nil {
 					return
 				}
 			}

@@ -1,0 +1,6 @@
+package outcome
+
+import ()
+
+// StartWithin is the time within which an allowed line may be started.
+const StartWithin = startWithin
