@@ -101,9 +101,9 @@ func New(cfg Config) (*Enforcer, error) {
 		others.Shared = sessiontree.NewShared(statev1.NewSessionServiceClient(cfg.State), statev1.NewStateServiceClient(cfg.State))
 	}
 	a := app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger, others)
-	a.Log().Retain(cfg.DecisionRetention)
+	a.Log.Retain(cfg.DecisionRetention)
 	cfg.Metrics.Caches(append(a.Caches(), engine.Caches()...)...)
-	cfg.Metrics.Register(unsealed(a.Log()))
+	cfg.Metrics.Register(unsealed(a.Log))
 	announce := func(ctx context.Context, refusal *policyv1.ReportRefusalRequest) error {
 		return refused.Commit(ctx, cfg.Store, refusal)
 	}
@@ -137,9 +137,9 @@ func VerifyLog(ctx context.Context, st store.Store, namespace string, yield func
 // Register adds the enforcer's services to a server.
 func (e *Enforcer) Register(r grpc.ServiceRegistrar) {
 	policyv1.RegisterPolicyEnforcerServiceServer(r, e.service)
-	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{App: e.app, Store: e.app.Policies()})
-	policyv1.RegisterDecisionServiceServer(r, &rpc.Decisions{App: e.app, Log: e.app.Log()})
-	policyv1.RegisterUpstreamServiceServer(r, &rpc.Upstreams{Pins: e.app.Pins()})
+	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{App: e.app, Store: e.app.Policies})
+	policyv1.RegisterDecisionServiceServer(r, &rpc.Decisions{App: e.app, Log: e.app.Log})
+	policyv1.RegisterUpstreamServiceServer(r, &rpc.Upstreams{Pins: e.app.Pins})
 }
 
 // Run seals what was decided, until ctx ends. It is called once.

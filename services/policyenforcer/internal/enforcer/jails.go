@@ -1,7 +1,5 @@
 package enforcer
 
-import ()
-
 // Jails says whether command lines run in jails.
 type Jails string
 

@@ -20,6 +20,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
@@ -52,9 +53,9 @@ func (r *jailedRig) with(cfg app.Config) *app.App {
 }
 
 // allow asks for a line in a jail, which must be allowed.
-func (r *jailedRig) allow(id, line string) *app.Decision {
+func (r *jailedRig) allow(id, line string) *check.Decision {
 	r.Helper()
-	d, err := r.app.Check(r.Context(), stage.Agent, app.Check{
+	d, err := r.app.Checks.Check(r.Context(), stage.Agent, check.Request{
 		Target: enforcer.Target{RunID: "run_1"}, Tool: "Bash", Input: lineInput(line), CallID: id, Jail: jail.Full,
 	})
 	if err != nil || d.Verdict.Decision != toolcall.Allow || d.Jail == nil {
@@ -286,7 +287,7 @@ func TestJailIsOfTheCall(t *testing.T) {
 			t.Errorf("the same again: %+v", again.Jail)
 		}
 		for _, level := range []jail.Level{0, 1, 2} {
-			_, err := r.app.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: "Bash", Input: lineInput("make all"), CallID: "c", Jail: level})
+			_, err := r.app.Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{RunID: "run_1"}, Tool: "Bash", Input: lineInput("make all"), CallID: "c", Jail: level})
 			r.refuses(fmt.Sprint("level ", level), err, fault.IdempotencyMismatch, "")
 		}
 		history, err := r.st.History(t.Context(), ledger.Decisions(ledger.Run("default", "run_1")), 0, 10)
@@ -304,9 +305,9 @@ func TestJailIsOfTheCall(t *testing.T) {
 func TestJailsOfTheDeployment(t *testing.T) {
 	t.Parallel()
 	onBothJailed(t, stage.Proven, func(r *jailedRig) {
-		ask := func(a *app.App, level jail.Level, tool string, input []byte) *app.Decision {
+		ask := func(a *app.App, level jail.Level, tool string, input []byte) *check.Decision {
 			t.Helper()
-			d, err := a.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: tool, Input: input, Jail: level})
+			d, err := a.Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{RunID: "run_1"}, Tool: tool, Input: input, Jail: level})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -497,11 +498,11 @@ func TestWrittenFiles(t *testing.T) {
 	t.Parallel()
 	onBothJailed(t, writing, func(r *jailedRig) {
 		r.finished(r.run("c", "./gen"), "c", func(w *jail.Witness) { w.Written = []string{"a", "b", "c"} })
-		d, err := r.app.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: "Write", Input: stage.Write("d"), CallID: "e"})
+		d, err := r.app.Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{RunID: "run_1"}, Tool: "Write", Input: stage.Write("d"), CallID: "e"})
 		if err != nil || d.Verdict.Code != toolcall.CodeTooManyFiles {
 			t.Errorf("a fourth file: %+v, %v", d, err)
 		}
-		d, err = r.app.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: "Write", Input: stage.Write("a"), CallID: "f"})
+		d, err = r.app.Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{RunID: "run_1"}, Tool: "Write", Input: stage.Write("a"), CallID: "f"})
 		if err != nil || d.Verdict.Decision != toolcall.Allow {
 			t.Errorf("one that counts already: %+v, %v", d, err)
 		}
@@ -551,7 +552,7 @@ func TestFilesThatAreNotKnown(t *testing.T) {
 				if tc.tools != "" {
 					return
 				}
-				d, err := r.app.Check(t.Context(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: "Write", Input: stage.Write("d"), CallID: "e"})
+				d, err := r.app.Checks.Check(t.Context(), stage.Agent, check.Request{Target: enforcer.Target{RunID: "run_1"}, Tool: "Write", Input: stage.Write("d"), CallID: "e"})
 				if err != nil || (d.Verdict.Code == toolcall.CodeTooManyFiles) != tc.fires || tc.fires && !strings.Contains(d.Message, "are not known") {
 					t.Errorf("an edit: %+v, %v", d, err)
 				}

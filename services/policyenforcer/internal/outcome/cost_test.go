@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
@@ -31,7 +32,7 @@ func TestCostsSpendTheBudgetOfTheSession(t *testing.T) {
 		s.Put(t, "p", `{"role": "agent", "session_budget_usd": 1}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
 		s.Sessions["child"] = "s"
 		a := s.App()
-		stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Bash", Input: []byte(`{"command": "ls"}`)}), toolcall.Allow, "")
+		stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Bash", Input: []byte(`{"command": "ls"}`)}), toolcall.Allow, "")
 		for i, want := range []int{2, 0} { // a replay counts nothing
 			costed := cost(t, a, "s", "transcript", outcome.Cost{ID: "m1", CostUSD: "0.4"}, outcome.Cost{ID: "m2", CostUSD: "0.2"})
 			if costed.Counted != want || costed.Total != 600_000 {
@@ -41,7 +42,7 @@ func TestCostsSpendTheBudgetOfTheSession(t *testing.T) {
 		if costed := cost(t, a, "child", "transcript", outcome.Cost{ID: "m1", CostUSD: "0.3999990001"}); costed.Total != 400_000 {
 			t.Fatalf("the child: %+v", costed) // another session's message, of the same tree
 		}
-		stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Bash", Input: []byte(`{"command": "ls"}`)}), toolcall.Deny, toolcall.CodeBudgetExceeded)
+		stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Bash", Input: []byte(`{"command": "ls"}`)}), toolcall.Deny, toolcall.CodeBudgetExceeded)
 	})
 }
 
@@ -53,7 +54,7 @@ func TestTheLargestSourceCounts(t *testing.T) {
 		a := s.App()
 		spent := func(want string) {
 			t.Helper()
-			usages, err := a.Policies().Usage(t.Context(), stage.Agent, "p", "", "s")
+			usages, err := a.Policies.Usage(t.Context(), stage.Agent, "p", "", "s")
 			if err != nil || len(usages) != 1 || fmt.Sprint(usages[0].Used) != want {
 				t.Fatalf("%+v, %v; want %s", usages, err, want)
 			}
@@ -72,10 +73,10 @@ func TestTheLargestSourceCounts(t *testing.T) {
 		spent("800000")
 		cost(t, a, "s", "transcript", outcome.Cost{ID: "m2", CostUSD: "0.2"})
 		spent("800000")
-		stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Bash", Input: []byte(`{"command": "ls"}`)}), toolcall.Allow, "")
+		stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Bash", Input: []byte(`{"command": "ls"}`)}), toolcall.Allow, "")
 		cost(t, a, "s", "transcript", outcome.Cost{ID: "m3", CostUSD: "0.3"})
 		spent("1000000")
-		stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Bash", Input: []byte(`{"command": "ls"}`)}), toolcall.Deny, toolcall.CodeBudgetExceeded)
+		stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Bash", Input: []byte(`{"command": "ls"}`)}), toolcall.Deny, toolcall.CodeBudgetExceeded)
 	})
 }
 
@@ -92,12 +93,12 @@ func TestCostsSpendTheBudgetsOfCalls(t *testing.T) {
 			cost(t, a, "s", "transcript", outcome.Cost{ID: "m1", CostUSD: "0.900001", Tools: both})
 		}
 		cost(t, a, "s", "transcript", outcome.Cost{ID: "m2", CostUSD: "0.3", Tools: both[:1]})
-		usages, err := a.Policies().Usage(t.Context(), stage.Agent, "p", "", "s")
+		usages, err := a.Policies.Usage(t.Context(), stage.Agent, "p", "", "s")
 		if err != nil || len(usages) != 2 || usages[0].Used != 300_001+300_000 || usages[1].Used != 300_000 {
 			t.Fatalf("%+v, %v", usages, err)
 		}
-		stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Bash", Input: []byte(`{"command": "ls"}`)}), toolcall.Deny, toolcall.CodeBudgetExceeded)
-		stage.Expect(t, stage.Ask(t, a, app.Check{Tool: "Pay"}), toolcall.Allow, "")
+		stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Bash", Input: []byte(`{"command": "ls"}`)}), toolcall.Deny, toolcall.CodeBudgetExceeded)
+		stage.Expect(t, stage.Ask(t, a, check.Request{Tool: "Pay"}), toolcall.Allow, "")
 	})
 }
 
@@ -117,7 +118,7 @@ func TestConcurrentCostsAllCountOnce(t *testing.T) {
 			})
 		}
 		group.Wait()
-		usages, err := s.App().Policies().Usage(t.Context(), stage.Agent, "p", "", "s")
+		usages, err := s.App().Policies.Usage(t.Context(), stage.Agent, "p", "", "s")
 		if err != nil || usages[0].Used != 60_000 {
 			t.Errorf("%+v, %v", usages, err)
 		}

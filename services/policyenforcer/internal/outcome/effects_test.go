@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
@@ -83,7 +84,7 @@ func (f *effects) want(what string, ids ...string) {
 	}
 }
 
-func (f *effects) deploy(id string) *app.Decision {
+func (f *effects) deploy(id string) *check.Decision {
 	f.Helper()
 	return stage.MustCheck(f.T, f.app, "mcp__ci__deploy", []byte(`{"to": "`+id+`"}`), id)
 }
@@ -262,13 +263,13 @@ func TestRepeatsOfUnknownCalls(t *testing.T) {
 			t.Parallel()
 			stage.OnBoth(t, func(t *testing.T, st store.Store) {
 				f := newEffects(t, st)
-				if _, _, _, err := f.app.Policies().Put(t.Context(), person, policystore.Put{Name: "p", Definition: []byte(`{"role": "agent", "repeat_unknown": "` + mode + `"}`)}); err != nil {
+				if _, _, _, err := f.app.Policies.Put(t.Context(), person, policystore.Put{Name: "p", Definition: []byte(`{"role": "agent", "repeat_unknown": "` + mode + `"}`)}); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := f.app.Policies().Attach(t.Context(), person, "p", policystore.Attachment{Kind: policystore.AttachedToWorkflow, ID: "w"}); err != nil {
+				if _, err := f.app.Policies.Attach(t.Context(), person, "p", policystore.Attachment{Kind: policystore.AttachedToWorkflow, ID: "w"}); err != nil {
 					t.Fatal(err)
 				}
-				repeat := func(id, to string) *app.Decision {
+				repeat := func(id, to string) *check.Decision {
 					return stage.MustCheck(t, f.app, "mcp__ci__deploy", []byte(`{"to": "`+to+`"}`), id)
 				}
 				repeat("d", "prod")

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
@@ -63,7 +64,7 @@ func TestFolderIsOfTheCall(t *testing.T) {
 		e.Current.Workspace = "/w"
 		a := stage.NewApp(e, faulty)
 		check := func(id, folder, qualified string) error {
-			_, err := a.Check(t.Context(), stage.Agent, app.Check{
+			_, err := a.Checks.Check(t.Context(), stage.Agent, check.Request{
 				Target: enforcer.Target{RunID: "run_1"}, Tool: "Bash", Input: stage.GoTest, CallID: id, Folder: folder, Qualified: qualified,
 			})
 			return err
@@ -193,7 +194,7 @@ func TestEvidenceRaces(t *testing.T) {
 		var edits, tests atomic.Int64
 		do := func(a *app.App, tool string, input []byte, id string) {
 			for {
-				d, err := a.Check(context.Background(), stage.Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: tool, Input: input, CallID: id})
+				d, err := a.Checks.Check(context.Background(), stage.Agent, check.Request{Target: enforcer.Target{RunID: "run_1"}, Tool: tool, Input: input, CallID: id})
 				if err != nil { // too many at once: it says so, and is asked again
 					continue
 				}

@@ -1,6 +1,4 @@
 package outcome
 
-import ()
-
 // StartWithin is the time within which an allowed line may be started.
 const StartWithin = startWithin

@@ -7,6 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcertest/stage"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
@@ -22,12 +23,12 @@ func TestAReportWithoutARun(t *testing.T) {
 		s.Put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay"]}, "allow": [{"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "daily"}}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
 		a := s.App()
 		at := enforcer.Target{SessionID: "lost"}
-		pay := func(id, cost string) (*app.Decision, error) {
-			c, err := app.ParseCost(cost)
+		pay := func(id, cost string) (*check.Decision, error) {
+			c, err := check.ParseCost(cost)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return a.Check(t.Context(), stage.Agent, app.Check{Target: at, Tool: "Pay", CallID: id, EstimatedCost: c})
+			return a.Checks.Check(t.Context(), stage.Agent, check.Request{Target: at, Tool: "Pay", CallID: id, EstimatedCost: c})
 		}
 		d, err := pay("one", "0.9")
 		if err != nil {
@@ -90,8 +91,8 @@ func TestACallThatIsNotExecuted(t *testing.T) {
 					s.Put(t, "p", `{"role": "agent", "allow": [{"capability": "*"}]}`, policystore.Indexed{Attachments: stage.ToRole(auth.Agent)})
 				}
 				a := s.App()
-				check := func(id string) (*app.Decision, error) {
-					return a.Check(t.Context(), stage.Agent, app.Check{Target: at, Tool: "Write", CallID: id, Input: []byte(`{}`)})
+				check := func(id string) (*check.Decision, error) {
+					return a.Checks.Check(t.Context(), stage.Agent, check.Request{Target: at, Tool: "Write", CallID: id, Input: []byte(`{}`)})
 				}
 				for range 2 {
 					if r := withdraw(t, a, at, "early"); r.Accounted {

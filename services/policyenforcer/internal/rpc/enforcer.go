@@ -23,6 +23,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
@@ -75,11 +76,11 @@ func caller(ctx context.Context) enforcer.Caller {
 
 // CheckToolCall implements PolicyEnforcerService.
 func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
-	cost, err := app.ParseCost(req.GetEstimatedCostUsd())
+	cost, err := check.ParseCost(req.GetEstimatedCostUsd())
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.app.Check(ctx, caller(ctx), app.Check{
+	d, err := s.app.Checks.Check(ctx, caller(ctx), check.Request{
 		Target: enforcer.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Tool:   req.GetTool(), Input: req.GetInput(), CallID: req.GetCallId(), EstimatedCost: cost, Qualified: req.GetQualifiedTool(),
 		DryRun: req.GetDryRun(), Explain: req.GetExplain(), Folder: req.GetFolder(),

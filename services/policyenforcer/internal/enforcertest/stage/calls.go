@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/outcome"
 )
@@ -27,9 +28,9 @@ func AppAt(e *Engine, st store.Store, clock func() time.Time) *app.App {
 }
 
 // Check asks for a call without input.
-func Check(t *testing.T, a *app.App, tool, call string) *app.Decision {
+func Check(t *testing.T, a *app.App, tool, call string) *check.Decision {
 	t.Helper()
-	d, err := a.Check(t.Context(), Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: tool, CallID: call})
+	d, err := a.Checks.Check(t.Context(), Agent, check.Request{Target: enforcer.Target{RunID: "run_1"}, Tool: tool, CallID: call})
 	if err != nil {
 		t.Fatalf("check %s: %v", tool, err)
 	}
@@ -96,9 +97,9 @@ func HeldAt(t *testing.T, e *Engine, st store.Store, now time.Time) evidence.Sta
 func Write(path string) []byte { return fmt.Appendf(nil, `{"file_path": %q, "content": "x"}`, path) }
 
 // MustCheck asks for a call with an input.
-func MustCheck(t *testing.T, a *app.App, tool string, input []byte, call string) *app.Decision {
+func MustCheck(t *testing.T, a *app.App, tool string, input []byte, call string) *check.Decision {
 	t.Helper()
-	d, err := a.Check(t.Context(), Agent, app.Check{Target: enforcer.Target{RunID: "run_1"}, Tool: tool, Input: input, CallID: call})
+	d, err := a.Checks.Check(t.Context(), Agent, check.Request{Target: enforcer.Target{RunID: "run_1"}, Tool: tool, Input: input, CallID: call})
 	if err != nil {
 		t.Fatalf("check %s %s: %v", tool, input, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/check"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
@@ -106,10 +107,10 @@ func ToRole(role auth.Role) []policystore.Attachment {
 }
 
 // Ask asks for a call of the run.
-func Ask(t *testing.T, a *app.App, req app.Check) *app.Decision {
+func Ask(t *testing.T, a *app.App, req check.Request) *check.Decision {
 	t.Helper()
 	req.Target = enforcer.Target{RunID: "run_1"}
-	d, err := a.Check(t.Context(), Agent, req)
+	d, err := a.Checks.Check(t.Context(), Agent, req)
 	if err != nil {
 		t.Fatalf("%s: %v", req.Tool, err)
 	}
@@ -117,7 +118,7 @@ func Ask(t *testing.T, a *app.App, req app.Check) *app.Decision {
 }
 
 // Expect demands a decision, and words of its message.
-func Expect(t *testing.T, d *app.Decision, decision toolcall.Decision, code toolcall.Code, mentions ...string) {
+func Expect(t *testing.T, d *check.Decision, decision toolcall.Decision, code toolcall.Code, mentions ...string) {
 	t.Helper()
 	if d.Verdict.Decision != decision || d.Verdict.Code != code {
 		t.Fatalf("%s is %s %s: %s; want %s %s", d.Tool, d.Verdict.Decision, d.Verdict.Code, d.Message, decision, code)
