@@ -15,6 +15,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -86,7 +87,7 @@ func TestHTTPRefusals(t *testing.T) {
 		{"path", "/runs/run_1", initialize, nil, 200, "interlock"},
 		{"wrong path", "/things/run_1", initialize, nil, 400, "no such endpoint"},
 		{"path and query", "/runs/run_1?run=run_2", initialize, nil, 400, "no such endpoint"},
-		{"too large", "", initialize + strings.Repeat(" ", maxBody), nil, 413, "larger than 1 MiB"},
+		{"too large", "", initialize + strings.Repeat(" ", wire.MaxBody), nil, 413, "larger than 1 MiB"},
 		{"not JSON", "", "{", nil, 400, `"code":-32700`},
 		{"empty", "", "", nil, 400, `"code":-32700`},
 		{"deep", "", `{"jsonrpc":"2.0","id":"d","method":"ping","params":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`, nil, 400, `"id":"d"`},
@@ -119,7 +120,7 @@ func TestHTTPRefusals(t *testing.T) {
 func TestChunkedBody(t *testing.T) {
 	t.Parallel()
 	url := endpoint(t, server(t, newPlane(), nil))
-	body := struct{ io.Reader }{strings.NewReader(initialize + strings.Repeat(" ", maxBody))}
+	body := struct{ io.Reader }{strings.NewReader(initialize + strings.Repeat(" ", wire.MaxBody))}
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
