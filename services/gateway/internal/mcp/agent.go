@@ -6,6 +6,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/subagent"
 )
 
@@ -22,12 +23,12 @@ var agentParam = param{
 // actor returns the caller that acts by a call of an own tool: the subagent that the call
 // names, when it drives a run itself or is about to, or else the connection's session. A
 // connection that is bound to a run has no subagents.
-func (s *Server) actor(ctx context.Context, c caller, args arguments) (caller, *refusal) {
+func (s *Server) actor(ctx context.Context, c caller.Caller, args arguments) (caller.Caller, *refusal) {
 	agent := args.str(agentParam.name)
 	if agent == "" || c.RunID != "" || c.SessionID == "" {
 		return c, nil
 	}
-	sub, refused := c.subagent(agent)
+	sub, refused := subagentOf(c, agent)
 	if refused != nil {
 		return c, refused
 	}
@@ -47,7 +48,7 @@ func (s *Server) actor(ctx context.Context, c caller, args arguments) (caller, *
 // sharer returns the caller that acts on a shared state: the subagent that the call
 // names, with a session of its own below the connection's, or else the connection's
 // session. Where that one shares no state, its subagents have none of their own.
-func (s *Server) sharer(ctx context.Context, c caller, args arguments) (caller, *refusal) {
+func (s *Server) sharer(ctx context.Context, c caller.Caller, args arguments) (caller.Caller, *refusal) {
 	switch {
 	case s.cfg.States == nil || s.cfg.Sessions == nil || s.cfg.Schemas == nil:
 		return c, &refusal{Code: string(fault.Unavailable), Message: "this server is not connected to a state-store, so there are no shared states; the operator can connect one"}
@@ -60,7 +61,7 @@ func (s *Server) sharer(ctx context.Context, c caller, args arguments) (caller, 
 	if agent == "" {
 		return c, nil
 	}
-	sub, refused := c.subagent(agent)
+	sub, refused := subagentOf(c, agent)
 	if refused != nil {
 		return c, refused
 	}
@@ -76,13 +77,13 @@ func (s *Server) sharer(ctx context.Context, c caller, args arguments) (caller, 
 }
 
 // nameSession says how a connection names its session.
-const nameSession = "Connect to /mcp?session=NAME, or send the header " + SessionHeader + "; on stdio set INTERLOCK_SESSION."
+const nameSession = "Connect to /mcp?session=NAME, or send the header " + caller.SessionHeader + "; on stdio set INTERLOCK_SESSION."
 
-// subagent returns one of the caller's subagents.
-func (c caller) subagent(id string) (caller, *refusal) {
+// subagentOf returns one of the caller's subagents.
+func subagentOf(c caller.Caller, id string) (caller.Caller, *refusal) {
 	sub := c
 	sub.SessionID = subagent.Session(c.SessionID, id)
-	if err := sub.validate(); err != nil {
+	if err := sub.Validate(); err != nil {
 		return c, &refusal{Code: codeInvalidArgument, Message: "with the argument \"agent\", " + err.Error()}
 	}
 	return sub, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/await"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
@@ -32,7 +33,7 @@ type approvalView struct {
 }
 
 // waitApproval waits for decisions of people (S9.5).
-func (s *Server) waitApproval(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) waitApproval(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
 	id := args.str("approval_id")
 	own := id == "" // it is that of the run
 	if own {
@@ -40,12 +41,12 @@ func (s *Server) waitApproval(ctx context.Context, c caller, args arguments) *sd
 		if none != nil {
 			return none
 		}
-		if !at.run.GetApproval().GetPending() {
-			run := viewRun(at.run)
+		if !at.Run.GetApproval().GetPending() {
+			run := viewRun(at.Run)
 			return answer("No transition of this run waits for an approval. To wait for that of a tool call, name it: approval_id.\n"+
-				brief.State(at.run, s.cfg.ToolPrefix), approvalView{Run: &run})
+				brief.State(at.Run, s.cfg.ToolPrefix), approvalView{Run: &run})
 		}
-		id = at.run.GetApproval().GetApprovalId()
+		id = at.Run.GetApproval().GetApprovalId()
 	}
 	if s.cfg.Approvals == nil {
 		return refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an approval service; " +
@@ -77,8 +78,8 @@ func (s *Server) waitApproval(ctx context.Context, c caller, args arguments) *sd
 // awaitDecision waits for the decision of an approval until limit has passed or the
 // server drains. In the meantime it shows the client's user where to decide, and how long
 // it has waited. ctx must be outgoing.
-func (s *Server) awaitDecision(ctx context.Context, c caller, id string, limit time.Duration) (*approvalv1.Approval, error) {
-	defer s.countProgress(ctx, c.call, limit, "waiting for people to decide approval "+id)()
+func (s *Server) awaitDecision(ctx context.Context, c caller.Caller, id string, limit time.Duration) (*approvalv1.Approval, error) {
+	defer s.countProgress(ctx, c.Call, limit, "waiting for people to decide approval "+id)()
 	decided := s.showLink(ctx, c, id)
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -90,7 +91,7 @@ func (s *Server) awaitDecision(ctx context.Context, c caller, id string, limit t
 
 // decided returns the answer to a caller that waited: the decision, if there is one, and
 // where the run then stands.
-func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) *sdk.CallToolResult {
+func (s *Server) decided(ctx context.Context, c caller.Caller, a *approvalv1.Approval) *sdk.CallToolResult {
 	view := approvalView{
 		ApprovalID: a.GetApprovalId(), Pending: !await.Decided(a), Outcome: a.GetOutcome(), Link: s.link(a.GetApprovalId()),
 		Status: jsonview.ApprovalStatus(a.GetStatus()),
@@ -152,28 +153,28 @@ func (s *Server) advice(a *approvalv1.Approval) []string {
 // settled returns where the caller stands after a decision. It waits for the run to carry
 // out the decision, which it does a moment later; moved is false when it has not in time.
 // run is nil for callers that drive none.
-func (s *Server) settled(ctx context.Context, c caller, a *approvalv1.Approval) (run *enginev1.Run, moved bool, err error) {
+func (s *Server) settled(ctx context.Context, c caller.Caller, a *approvalv1.Approval) (run *enginev1.Run, moved bool, err error) {
 	if !c.Bound() {
 		return nil, true, nil
 	}
 	patience, cancel := context.WithTimeout(ctx, s.cfg.settleWait)
 	defer cancel()
 	for {
-		at, err := s.stand(ctx, c)
+		at, err := caller.Locate(ctx, s.cfg.Runs, c)
 		switch {
 		case err != nil && isNotFound(err):
 			return nil, true, nil
 		case err != nil:
 			return nil, false, err
-		case at.run == nil:
+		case at.Run == nil:
 			return nil, false, errors.New("the engine returned no run")
 		}
-		if !waitsOn(at.run, a) {
-			s.sessions.moved(c, at.asked, a.GetRunId(), at.run.GetRunId())
-			return at.run, true, nil
+		if !waitsOn(at.Run, a) {
+			s.sessions.moved(c, at.Asked, a.GetRunId(), at.Run.GetRunId())
+			return at.Run, true, nil
 		}
-		unchanged := run.GetVersion() == at.run.GetVersion() // time is up, or there is no feed of changes
-		if run = at.run; unchanged || patience.Err() != nil {
+		unchanged := run.GetVersion() == at.Run.GetVersion() // time is up, or there is no feed of changes
+		if run = at.Run; unchanged || patience.Err() != nil {
 			return run, false, nil
 		}
 		if err := s.awaitChange(patience, run, s.cfg.settleWait); err != nil {

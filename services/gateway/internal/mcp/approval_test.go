@@ -12,6 +12,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 )
 
 const (
@@ -173,7 +174,7 @@ func TestWaitApprovalElsewhere(t *testing.T) {
 	p.start("other")
 	p.parkFor("run_1", "apr_1", "DEPLOY")
 	p.decide("apr_1", granted, "approval apr_1 was granted")
-	for _, binding := range []Binding{{}, {SessionID: "idle"}} {
+	for _, binding := range []caller.Binding{{}, {SessionID: "idle"}} {
 		session := overStdio(t, server(t, p, func(c *Config) { c.Stdio.Binding = binding }), "2025-11-25", nil)
 		result := call(t, session, "wait_approval", `{"approval_id":"apr_1"}`)
 		wantOK(t, result, "Approval apr_1 was granted.")
@@ -183,7 +184,7 @@ func TestWaitApprovalElsewhere(t *testing.T) {
 	}
 	p.follow("run_1", "", "")
 	child := p.invoke("run_1").GetRunId()
-	session := overStdio(t, server(t, p, func(c *Config) { c.Stdio.Binding = Binding{SessionID: "other"} }), "2025-11-25", nil)
+	session := overStdio(t, server(t, p, func(c *Config) { c.Stdio.Binding = caller.Binding{SessionID: "other"} }), "2025-11-25", nil)
 	wantOK(t, call(t, session, "wait_approval", `{"approval_id":"apr_1"}`), "Run: "+child+" of suite")
 	p.mu.Lock()
 	p.failGet = "other"

@@ -15,6 +15,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -209,7 +210,7 @@ func TestFirstCall(t *testing.T) {
 	p.states["testing"] = planeState{}
 	p.start("s1")
 	cfg := p.config()
-	cfg.Upstreams, cfg.Stdio = []upstream.Server{upstreamtest.Child(t, "plain")}, Identity{Binding: Binding{SessionID: "s1"}}
+	cfg.Upstreams, cfg.Stdio = []upstream.Server{upstreamtest.Child(t, "plain")}, caller.Identity{Binding: caller.Binding{SessionID: "s1"}}
 	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 )
 
 // admitCall puts a call before the gate. Where policies ask people first, and the
@@ -22,14 +23,14 @@ func (s *Server) admitCall(ctx context.Context, g *gated) *sdk.CallToolResult {
 	if denied == nil {
 		return nil
 	}
-	limit := g.at.run.GetWorkflowMeta().GetApprovalWait().AsDuration()
+	limit := g.at.Run.GetWorkflowMeta().GetApprovalWait().AsDuration()
 	if denied.ApprovalID == "" || denied.Decision != asks || limit <= 0 || s.cfg.Approvals == nil {
 		return denied.resultFor(g.target.Tool)
 	}
 	if invitation := s.invite(g.caller, denied.ApprovalID); invitation != nil {
 		return invitation
 	}
-	approval, err := s.awaitDecision(g.caller.outgoing(ctx), g.caller, denied.ApprovalID, limit)
+	approval, err := s.awaitDecision(g.caller.Outgoing(ctx), g.caller, denied.ApprovalID, limit)
 	switch {
 	case ctx.Err() != nil:
 		return s.refuseUndecided(ctx.Err()).resultFor(g.target.Tool)
@@ -63,13 +64,13 @@ func (s *Server) refuseAsked(res *policyv1.CheckToolCallResponse) *refusal {
 
 // decide asks the gate. nil means allowed; every doubt is a refusal.
 func (s *Server) decide(ctx context.Context, g *gated) *refusal {
-	ctx, cancel := context.WithTimeout(g.caller.outgoing(ctx), s.cfg.CheckTimeout)
+	ctx, cancel := context.WithTimeout(g.caller.Outgoing(ctx), s.cfg.CheckTimeout)
 	defer cancel()
 	if !g.caller.Bound() {
 		return s.withoutRun(ctx, g)
 	}
 	var err error
-	g.at, err = s.stand(ctx, g.caller)
+	g.at, err = caller.Locate(ctx, s.cfg.Runs, g.caller)
 	switch {
 	case err != nil && isNotFound(err) && g.caller.RunID == "":
 		return s.withoutRun(ctx, g)
@@ -90,31 +91,31 @@ func (s *Server) decide(ctx context.Context, g *gated) *refusal {
 		return r
 	}
 	g.admitted = res
-	if !g.at.shows(res) {
+	if !sameVersion(g.at, res) {
 		return s.confirm(ctx, g, judged)
 	}
 	return nil
 }
 
-// shows reports whether a decision was made on exactly the observed run.
-func (at position) shows(res *policyv1.CheckToolCallResponse) bool {
-	return at.same(res) && at.run.GetVersion() == res.GetRunVersion()
+// sameVersion reports whether a decision was made on exactly the observed run.
+func sameVersion(at caller.Position, res *policyv1.CheckToolCallResponse) bool {
+	return sameRun(at, res) && at.Run.GetVersion() == res.GetRunVersion()
 }
 
-// same reports whether a decision was made on the run that was seen, in its branch.
-func (at position) same(res *policyv1.CheckToolCallResponse) bool {
-	return at.run.GetRunId() == res.GetRunId() && at.run.GetBranch() == res.GetBranch()
+// sameRun reports whether a decision was made on the run that was seen, in its branch.
+func sameRun(at caller.Position, res *policyv1.CheckToolCallResponse) bool {
+	return at.Run.GetRunId() == res.GetRunId() && at.Run.GetBranch() == res.GetBranch()
 }
 
 // judgedName returns the name to judge a call by: the one that was called, unless the
 // state disallows the tool's other name. A process names tools as their servers do (S7.8).
 func (g *gated) judgedName() string {
-	rules := g.at.run.GetRules()
+	rules := g.at.Run.GetRules()
 	other := g.target.Other(g.name)
 	switch {
 	case other != "" && names(rules.GetDisallowedTools(), other):
 		return other
-	case g.at.run.GetWorkflowMeta().GetProcess() && g.inProcess != "" && rules.GetToolsRestricted() &&
+	case g.at.Run.GetWorkflowMeta().GetProcess() && g.inProcess != "" && rules.GetToolsRestricted() &&
 		!names(rules.GetAllowedTools(), g.name) && names(rules.GetAllowedTools(), g.inProcess):
 		return g.inProcess
 	}
@@ -125,10 +126,10 @@ func (g *gated) judgedName() string {
 // prepared for: its name, and the environment of its server. A call that was admitted for
 // another one is reported as not made.
 func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal {
-	now, err := s.stand(ctx, g.caller)
-	if err == nil && now.same(g.admitted) {
+	now, err := caller.Locate(ctx, s.cfg.Runs, g.caller)
+	if err == nil && sameRun(now, g.admitted) {
 		g.at = now
-		if g.judgedName() == judged && (now.shows(g.admitted) || !g.ownServer()) {
+		if g.judgedName() == judged && (sameVersion(now, g.admitted) || !g.ownServer()) {
 			return nil
 		}
 	}
@@ -153,7 +154,7 @@ func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal 
 
 func (s *Server) check(ctx context.Context, g *gated, tool, callID string) (*policyv1.CheckToolCallResponse, error) {
 	return s.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
-		RunId: g.caller.RunID, SessionId: sessionOf(g.caller), Tool: tool, QualifiedTool: g.target.Qualified, Input: s.judgedInput(g), CallId: callID,
+		RunId: g.caller.RunID, SessionId: g.caller.NamedSession(), Tool: tool, QualifiedTool: g.target.Qualified, Input: s.judgedInput(g), CallId: callID,
 		JailLevel: int32(g.jail), Folder: g.folder, //nolint:gosec // 0 to 3
 	})
 }
@@ -173,8 +174,8 @@ func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal
 		}
 	}
 	r := s.refuseAsked(res)
-	if g.at.run.GetSupersededBy() != "" {
-		r.next = goOn(g.at.run)
+	if g.at.Run.GetSupersededBy() != "" {
+		r.next = goOn(g.at.Run)
 	}
 	return r
 }
@@ -191,7 +192,7 @@ func goOn(run *enginev1.Run) string {
 }
 
 // noteDenial notifies older clients when a denial shows that the run has moved.
-func (s *Server) noteDenial(c caller, res *policyv1.CheckToolCallResponse) {
+func (s *Server) noteDenial(c caller.Caller, res *policyv1.CheckToolCallResponse) {
 	if res.GetRunId() == "" || res.GetState() == "" {
 		return
 	}
@@ -216,7 +217,7 @@ func (s *Server) withoutRun(ctx context.Context, g *gated) *refusal {
 		return s.unjudged(g)
 	}
 	res, err := s.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
-		SessionId: cmp.Or(sessionOf(g.caller), nameless), Tool: g.target.Qualified, Input: s.judgedInput(g), CallId: g.callID,
+		SessionId: cmp.Or(g.caller.NamedSession(), nameless), Tool: g.target.Qualified, Input: s.judgedInput(g), CallId: g.callID,
 	})
 	switch {
 	case err != nil && isNotFound(err):
@@ -228,7 +229,7 @@ func (s *Server) withoutRun(ctx context.Context, g *gated) *refusal {
 		return r
 	}
 	// A run has begun in the meantime.
-	g.admitted, g.at = res, position{asked: res.GetRunId()}
+	g.admitted, g.at = res, caller.Position{Asked: res.GetRunId()}
 	return s.confirm(ctx, g, g.target.Qualified)
 }
 

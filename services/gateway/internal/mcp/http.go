@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 )
 
@@ -110,7 +111,7 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 // full describes why a caller gets no session of the older protocols; empty when it does.
 func (s *Server) full(r *http.Request) string {
 	who := access.CallerOf(r.Context())
-	all, own := s.sessions.count(callerOf(r.Header).Token)
+	all, own := s.sessions.count(caller.FromHeader(r.Header).Token)
 	switch {
 	case own >= s.cfg.SessionsEach:
 		return fmt.Sprintf("you have %d sessions open, which is the limit for one token (--mcp-sessions-per-token)", own)
@@ -147,14 +148,14 @@ func (s *Server) admit(base string, next http.Handler) http.Handler {
 		defer done()
 		r2 := *listening
 		r2.Header = r.Header.Clone()
-		if err := bindRequest(&r2, base); err != nil {
+		if err := caller.BindRequest(&r2, base); err != nil {
 			wire.Refuse(w, http.StatusBadRequest, err.Error())
 			return
 		}
-		c := callerOf(r2.Header)
-		if session := access.CallerOf(r.Context()).Principal.Session; session != "" && c.SessionID == tokenSession(c.Token) {
+		c := caller.FromHeader(r2.Header)
+		if session := access.CallerOf(r.Context()).Principal.Session; session != "" && c.SessionID == caller.TokenSession(c.Token) {
 			// The token says which session it is for, and the client named none.
-			r2.Header.Set(SessionHeader, session)
+			r2.Header.Set(caller.SessionHeader, session)
 		}
 		if c.Token == "" {
 			next.ServeHTTP(w, &r2)
@@ -168,6 +169,6 @@ func (s *Server) admit(base string, next http.Handler) http.Handler {
 // reads its stream or ends it. It gives no rights.
 func ownSession(next http.Handler) http.Handler {
 	return auth.RequireBearerToken(func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
-		return &auth.TokenInfo{UserID: tokenDigest(token)}, nil
+		return &auth.TokenInfo{UserID: caller.TokenDigest(token)}, nil
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
 }

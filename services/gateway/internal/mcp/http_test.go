@@ -15,6 +15,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
@@ -79,9 +80,9 @@ func TestHTTPRefusals(t *testing.T) {
 		{"two runs", "?run=r&run=q", initialize, nil, 400, "must have one value"},
 		{"empty session", "?session=", initialize, nil, 400, "must have one value"},
 		{"typo", "?sesion=s", initialize, nil, 400, `unknown query parameter \"sesion\"`},
-		{"contradiction", "?session=a", initialize, []string{SessionHeader, "b"}, 400, "different sessions"},
-		{"agreement", "?session=a", initialize, []string{SessionHeader, "a"}, 200, "interlock"},
-		{"two headers", "", initialize, []string{SessionHeader, "a", SessionHeader, "b"}, 400, "send it once"},
+		{"contradiction", "?session=a", initialize, []string{caller.SessionHeader, "b"}, 400, "different sessions"},
+		{"agreement", "?session=a", initialize, []string{caller.SessionHeader, "a"}, 200, "interlock"},
+		{"two headers", "", initialize, []string{caller.SessionHeader, "a", caller.SessionHeader, "b"}, 400, "send it once"},
 		{"long session", "?session=" + strings.Repeat("x", 257), initialize, nil, 400, "at most 256"},
 		{"control character", "?session=a%0ab", initialize, nil, 400, "printable"},
 		{"path", "/runs/run_1", initialize, nil, 200, "interlock"},
@@ -155,8 +156,8 @@ func TestBindings(t *testing.T) {
 			{"/runs/run_2", nil, "run_2"},
 			{"/sessions/one", nil, "run_1"},
 			{"/sessions/two%20words%2Fand%20slash", nil, "run_2"},
-			{"", http.Header{SessionHeader: {"one"}}, "run_1"},
-			{"", http.Header{RunHeader: {"run_2"}}, "run_2"},
+			{"", http.Header{caller.SessionHeader: {"one"}}, "run_1"},
+			{"", http.Header{caller.RunHeader: {"run_2"}}, "run_2"},
 		} {
 			session := overHTTP(t, url+row.suffix, version, nil, row.header)
 			wantOK(t, call(t, session, "get_state", `{}`), "Run: "+row.run+" ")
@@ -173,8 +174,8 @@ func TestBindings(t *testing.T) {
 func TestTokenBindsOtherwise(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
-	p.start(tokenSession("first"))
-	p.start(tokenSession("second"))
+	p.start(caller.TokenSession("first"))
+	p.start(caller.TokenSession("second"))
 	url := endpoint(t, server(t, p, nil))
 	for _, version := range versions {
 		for token, run := range map[string]string{"first": "run_1", "second": "run_2"} {
@@ -225,7 +226,7 @@ func TestToken(t *testing.T) {
 				c.Upstreams = []upstream.Server{behind}
 			})
 			session := overHTTP(t, endpoint(t, s)+"?session=s1", version, nil,
-				http.Header{"Authorization": {"Bearer secret"}, NamespaceHeader: {"team"}})
+				http.Header{"Authorization": {"Bearer secret"}, caller.NamespaceHeader: {"team"}})
 			call(t, session, "mcp__fs__read_file", `{}`)
 			call(t, session, "get_state", `{}`)
 			p.mu.Lock()

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 )
 
 // People decide on the page of an approval. A client that can lead its user to a URL is
@@ -16,12 +18,12 @@ import (
 
 // ask returns the request to lead the client's user to an approval; nil when the client
 // cannot, there is nowhere to lead to, or it has been asked before.
-func (s *Server) ask(c caller, id string) *sdk.ElicitParams {
+func (s *Server) ask(c caller.Caller, id string) *sdk.ElicitParams {
 	link := s.link(id)
-	if link == "" || c.call == nil || c.call.Session == nil {
+	if link == "" || c.Call == nil || c.Call.Session == nil {
 		return nil
 	}
-	if can := c.call.ClientCapabilities(); can == nil || can.Elicitation == nil || can.Elicitation.URL == nil {
+	if can := c.Call.ClientCapabilities(); can == nil || can.Elicitation == nil || can.Elicitation.URL == nil {
 		return nil
 	}
 	if !s.shown.first(shownTo{c.Namespace, c.Binding, id}) {
@@ -35,8 +37,8 @@ func (s *Server) ask(c caller, id string) *sdk.ElicitParams {
 
 // invite returns the result that leads the user of a client of the stateless protocol to
 // an approval; nil when the call should just wait.
-func (s *Server) invite(c caller, id string) *sdk.CallToolResult {
-	if c.call == nil || c.call.ProtocolVersion() < protocolStateless {
+func (s *Server) invite(c caller.Caller, id string) *sdk.CallToolResult {
+	if c.Call == nil || c.Call.ProtocolVersion() < protocolStateless {
 		return nil
 	}
 	ask := s.ask(c, id)
@@ -50,8 +52,8 @@ func (s *Server) invite(c caller, id string) *sdk.CallToolResult {
 
 // showLink leads the user of an older client to an approval while the call waits. end
 // must follow, and notifies the client when that is decided.
-func (s *Server) showLink(ctx context.Context, c caller, id string) (end func(decided bool)) {
-	if c.call == nil || c.call.ProtocolVersion() >= protocolStateless {
+func (s *Server) showLink(ctx context.Context, c caller.Caller, id string) (end func(decided bool)) {
+	if c.Call == nil || c.Call.ProtocolVersion() >= protocolStateless {
 		return func(bool) {}
 	}
 	ask := s.ask(c, id)
@@ -62,13 +64,13 @@ func (s *Server) showLink(ctx context.Context, c caller, id string) (end func(de
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c.call.Session.Elicit(asking, ask) //nolint:errcheck // the answer of the client has no effect
+		c.Call.Session.Elicit(asking, ask) //nolint:errcheck // the answer of the client has no effect
 	}()
 	return func(decided bool) {
 		cancel()
 		<-done
 		if decided {
-			c.call.Session.NotifyElicitationComplete(ctx, &sdk.ElicitationCompleteParams{ElicitationID: ask.ElicitationID}) //nolint:errcheck // a courtesy
+			c.Call.Session.NotifyElicitationComplete(ctx, &sdk.ElicitationCompleteParams{ElicitationID: ask.ElicitationID}) //nolint:errcheck // a courtesy
 		}
 	}
 }
@@ -76,7 +78,7 @@ func (s *Server) showLink(ctx context.Context, c caller, id string) (end func(de
 // shownTo is whom an approval was shown to.
 type shownTo struct {
 	namespace string
-	binding   Binding
+	binding   caller.Binding
 	approval  string
 }
 

@@ -10,13 +10,14 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 // listTools handles tools/list. Clients of the stateless protocol get all tools: its list
 // must not vary as a side effect of calls. Older clients get the tools that the current
 // state allows, and are notified when that changes.
-func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequest) *sdk.ListToolsResult {
+func (s *Server) listTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) *sdk.ListToolsResult {
 	s.upstreams.Await(ctx)
 	s.sessions.rebind(req.Session, c)
 	list := slices.Clone(s.own.list)
@@ -70,20 +71,20 @@ func (s *Server) writtenTools(list *sdk.ListToolsResult, protocol string) sdk.Re
 
 // listedFor returns the run whose state filters the list, and the tools that it leaves
 // open. With no workflow loaded these are all; where the state could not be had, none.
-func (s *Server) listedFor(ctx context.Context, c caller) (*enginev1.Run, brief.ToolStatus) {
+func (s *Server) listedFor(ctx context.Context, c caller.Caller) (*enginev1.Run, brief.ToolStatus) {
 	if !c.Bound() {
 		return nil, brief.Open
 	}
-	ctx, cancel := context.WithTimeout(c.outgoing(ctx), s.cfg.CheckTimeout)
+	ctx, cancel := context.WithTimeout(c.Outgoing(ctx), s.cfg.CheckTimeout)
 	defer cancel()
-	at, err := s.stand(ctx, c)
+	at, err := caller.Locate(ctx, s.cfg.Runs, c)
 	switch {
 	case err != nil && isNotFound(err):
 		return nil, brief.Open
-	case err != nil || at.run == nil:
+	case err != nil || at.Run == nil:
 		return nil, brief.Closed
 	}
-	return at.run, brief.ToolStatusOf(at.run)
+	return at.Run, brief.ToolStatusOf(at.Run)
 }
 
 // stateLists reports whether a tool of a server is worth listing in a run's state. A process

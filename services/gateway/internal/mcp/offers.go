@@ -14,6 +14,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
@@ -28,7 +29,7 @@ const codeRefused = -32000
 
 // relayed serves the methods about prompts, resources and completion; handled is false for
 // any other.
-func (s *Server) relayed(ctx context.Context, c caller, req sdk.Request) (res sdk.Result, handled bool, err error) {
+func (s *Server) relayed(ctx context.Context, c caller.Caller, req sdk.Request) (res sdk.Result, handled bool, err error) {
 	switch r := req.(type) {
 	case *sdk.ListPromptsRequest:
 		return s.listPrompts(ctx, c, r), true, nil
@@ -45,7 +46,7 @@ func (s *Server) relayed(ctx context.Context, c caller, req sdk.Request) (res sd
 	case *sdk.ServerRequest[*sdk.SetLoggingLevelParams]:
 		telling, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
 		defer cancel()
-		c.peer.SetLevel(telling, r.Params.Level)
+		c.Peer.SetLevel(telling, r.Params.Level)
 		return nil, false, nil // the SDK sorts messages out by it
 	case *sdk.CompleteRequest:
 		res, err := s.complete(ctx, c, r)
@@ -100,7 +101,7 @@ func declare(behind *upstream.Catalogue, peer *upstream.Peer, caps *sdk.ServerCa
 }
 
 // stateOf reports whether something of a server is worth listing where a caller is.
-func (s *Server) stateOf(ctx context.Context, c caller, protocol string) func(server, name string) bool {
+func (s *Server) stateOf(ctx context.Context, c caller.Caller, protocol string) func(server, name string) bool {
 	if protocol >= protocolStateless { // whose lists must not vary
 		return func(string, string) bool { return true }
 	}
@@ -117,7 +118,7 @@ func stateOffers(run *enginev1.Run, name string) bool {
 		!names(run.GetRules().GetDisallowedTools(), name) && workflow.OfferedBy(run.GetRules().GetAllowedTools()).Has(name)
 }
 
-func (s *Server) listPrompts(ctx context.Context, c caller, req *sdk.ListPromptsRequest) sdk.Result {
+func (s *Server) listPrompts(ctx context.Context, c caller.Caller, req *sdk.ListPromptsRequest) sdk.Result {
 	s.upstreams.Await(ctx)
 	catalogue, offered := s.upstreams.Catalogue(), s.stateOf(ctx, c, req.ProtocolVersion())
 	var entries []json.RawMessage
@@ -129,7 +130,7 @@ func (s *Server) listPrompts(ctx context.Context, c caller, req *sdk.ListPrompts
 	return writtenList(&sdk.ListPromptsResult{Cacheable: perCaller}, "prompts", entries, req.ProtocolVersion())
 }
 
-func (s *Server) listResources(ctx context.Context, c caller, req *sdk.ListResourcesRequest) sdk.Result {
+func (s *Server) listResources(ctx context.Context, c caller.Caller, req *sdk.ListResourcesRequest) sdk.Result {
 	s.upstreams.Await(ctx)
 	offered := s.stateOf(ctx, c, req.ProtocolVersion())
 	var entries []json.RawMessage
@@ -141,7 +142,7 @@ func (s *Server) listResources(ctx context.Context, c caller, req *sdk.ListResou
 	return writtenList(&sdk.ListResourcesResult{Cacheable: perCaller}, "resources", entries, req.ProtocolVersion())
 }
 
-func (s *Server) listTemplates(ctx context.Context, c caller, req *sdk.ListResourceTemplatesRequest) sdk.Result {
+func (s *Server) listTemplates(ctx context.Context, c caller.Caller, req *sdk.ListResourceTemplatesRequest) sdk.Result {
 	s.upstreams.Await(ctx)
 	offered := s.stateOf(ctx, c, req.ProtocolVersion())
 	var entries []json.RawMessage
@@ -153,7 +154,7 @@ func (s *Server) listTemplates(ctx context.Context, c caller, req *sdk.ListResou
 	return writtenList(&sdk.ListResourceTemplatesResult{Cacheable: perCaller}, "resourceTemplates", entries, req.ProtocolVersion())
 }
 
-func (s *Server) getPrompt(ctx context.Context, c caller, req *sdk.GetPromptRequest) (sdk.Result, error) {
+func (s *Server) getPrompt(ctx context.Context, c caller.Caller, req *sdk.GetPromptRequest) (sdk.Result, error) {
 	s.upstreams.Await(ctx)
 	prompt := s.upstreams.Catalogue().Prompts[req.Params.Name]
 	if prompt == nil {
@@ -163,7 +164,7 @@ func (s *Server) getPrompt(ctx context.Context, c caller, req *sdk.GetPromptRequ
 	res, err := s.relay(ctx, c, prompt.Offer, input, func(ctx context.Context, env *upstream.Environment) (*relay.Result, error) {
 		params := *req.Params
 		params.Meta = upstream.ForwardedMeta(req.Params.Meta)
-		return prompt.Get(ctx, env, c.peer, &params)
+		return prompt.Get(ctx, env, c.Peer, &params)
 	})
 	if err != nil {
 		return nil, err
@@ -189,7 +190,7 @@ func (s *Server) reader(ctx context.Context, uri string) (*upstream.Tool, error)
 	return offer, nil
 }
 
-func (s *Server) readResource(ctx context.Context, c caller, req *sdk.ReadResourceRequest) (sdk.Result, error) {
+func (s *Server) readResource(ctx context.Context, c caller.Caller, req *sdk.ReadResourceRequest) (sdk.Result, error) {
 	offer, err := s.reader(ctx, req.Params.URI)
 	if err != nil {
 		return nil, err
@@ -198,7 +199,7 @@ func (s *Server) readResource(ctx context.Context, c caller, req *sdk.ReadResour
 	res, err := s.relay(ctx, c, offer, input, func(ctx context.Context, env *upstream.Environment) (*relay.Result, error) {
 		params := *req.Params
 		params.Meta = upstream.ForwardedMeta(req.Params.Meta)
-		return offer.Read(ctx, env, c.peer, &params)
+		return offer.Read(ctx, env, c.Peer, &params)
 	})
 	if err != nil {
 		return nil, err
@@ -212,7 +213,7 @@ func (s *Server) readResource(ctx context.Context, c caller, req *sdk.ReadResour
 }
 
 // watch returns a subscription to a resource: it is judged as reading it.
-func (s *Server) watch(ctx context.Context, c caller, uri string) error {
+func (s *Server) watch(ctx context.Context, c caller.Caller, uri string) error {
 	offer, err := s.reader(ctx, uri)
 	if err != nil {
 		return err
@@ -225,7 +226,7 @@ func (s *Server) watch(ctx context.Context, c caller, uri string) error {
 
 // complete completes arguments of prompts and resources that the caller may use. The server sees the typed text, so
 // it is relayed where a call would be allowed, and is neither counted nor logged.
-func (s *Server) complete(ctx context.Context, c caller, req *sdk.CompleteRequest) (sdk.Result, error) {
+func (s *Server) complete(ctx context.Context, c caller.Caller, req *sdk.CompleteRequest) (sdk.Result, error) {
 	s.upstreams.Await(ctx)
 	offer, ref := s.upstreams.Catalogue().Completer(req.Params.Ref)
 	if offer == nil {
@@ -244,7 +245,7 @@ func (s *Server) complete(ctx context.Context, c caller, req *sdk.CompleteReques
 	params.Ref, params.Meta = ref, upstream.ForwardedMeta(req.Params.Meta)
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
 	defer cancel()
-	res, err := offer.Complete(ctx, c.peer, &params)
+	res, err := offer.Complete(ctx, c.Peer, &params)
 	if err != nil {
 		return nil, asProtocol(err)
 	}
@@ -257,9 +258,9 @@ func (s *Server) dryRun(ctx context.Context, g *gated) *refusal {
 	if !g.caller.Bound() && !s.cfg.AllowUnbound {
 		return s.unjudged(g)
 	}
-	ctx, cancel := context.WithTimeout(g.caller.outgoing(ctx), s.cfg.CheckTimeout)
+	ctx, cancel := context.WithTimeout(g.caller.Outgoing(ctx), s.cfg.CheckTimeout)
 	defer cancel()
-	session := sessionOf(g.caller)
+	session := g.caller.NamedSession()
 	if !g.caller.Bound() {
 		session = nameless
 	}
@@ -279,7 +280,7 @@ func (s *Server) dryRun(ctx context.Context, g *gated) *refusal {
 // relay puts a request about an offer before the gate and, when it is allowed, before its
 // server, and reports the outcome.
 func (s *Server) relay(
-	ctx context.Context, c caller, offer *upstream.Tool, input any, request func(context.Context, *upstream.Environment) (*relay.Result, error),
+	ctx context.Context, c caller.Caller, offer *upstream.Tool, input any, request func(context.Context, *upstream.Environment) (*relay.Result, error),
 ) (res *relay.Result, err error) {
 	s.life.inflight.Add(1)
 	defer s.life.inflight.Done()

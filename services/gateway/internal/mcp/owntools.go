@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 )
 
 // ownTool is one of Interlock's own tools. They are never gated (S3).
@@ -28,7 +29,7 @@ type ownTool struct {
 	shares bool
 	// longest is how long it may wait; longestWait when it is 0.
 	longest time.Duration
-	run     func(s *Server, ctx context.Context, c caller, args arguments) *sdk.CallToolResult
+	run     func(s *Server, ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult
 }
 
 // reserved are the names that Interlock's own tools have or will have. No
@@ -79,7 +80,7 @@ var ownToolTable = []*ownTool{
 			{name: "version", kind: document.Number, description: "A version; the latest by default."},
 			{name: "resume", kind: document.Bool, description: "Resume the newest paused run of this workflow, if there is one."},
 			{name: "branch", kind: document.String, maxBytes: 1024, description: "The branch to work in: your events and calls are judged in it alone from then on."},
-			{name: "run_id", kind: document.String, maxBytes: maxRunID, description: "With branch: the run, if several runs have a branch of this name."},
+			{name: "run_id", kind: document.String, maxBytes: caller.MaxRunID, description: "With branch: the run, if several runs have a branch of this name."},
 		},
 		run: (*Server).loadWorkflow,
 	},
@@ -299,7 +300,7 @@ func (b toolbox) reserves(name string) bool {
 
 // callOwn checks the arguments and runs an own tool. Every failure is a result
 // that the agent can read.
-func (s *Server) callOwn(ctx context.Context, c caller, tool *ownTool, raw json.RawMessage) *sdk.CallToolResult {
+func (s *Server) callOwn(ctx context.Context, c caller.Caller, tool *ownTool, raw json.RawMessage) *sdk.CallToolResult {
 	prefix := s.cfg.ToolPrefix
 	if tool.shares {
 		prefix = s.cfg.StatePrefix
@@ -308,7 +309,7 @@ func (s *Server) callOwn(ctx context.Context, c caller, tool *ownTool, raw json.
 	if err != nil {
 		return refusal{Code: codeInvalidArgument, Message: err.Error()}.result()
 	}
-	ctx, cancel := context.WithTimeout(c.outgoing(ctx), max(tool.longest, longestWait)+ownMargin)
+	ctx, cancel := context.WithTimeout(c.Outgoing(ctx), max(tool.longest, longestWait)+ownMargin)
 	defer cancel()
 	var refused *refusal
 	switch {

@@ -5,6 +5,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -16,7 +17,7 @@ import (
 
 // meet returns the peer that servers may ask on the connection of a request, and sets the
 // client's capabilities when those are known.
-func (s *Server) meet(face face, req sdk.Request, c caller) *upstream.Peer {
+func (s *Server) meet(face face, req sdk.Request, c caller.Caller) *upstream.Peer {
 	ss, ok := req.GetSession().(*sdk.ServerSession)
 	if !ok || face.process {
 		return nil
@@ -50,8 +51,8 @@ func (s *Server) meet(face face, req sdk.Request, c caller) *upstream.Peer {
 }
 
 // ownerOf names the session or the run that a caller works on, and the token that it has.
-func ownerOf(c caller) string {
-	return fmt.Sprintf("%q %q %q %q", tokenDigest(c.Token), c.Namespace, c.SessionID, c.RunID)
+func ownerOf(c caller.Caller) string {
+	return fmt.Sprintf("%q %q %q %q", caller.TokenDigest(c.Token), c.Namespace, c.SessionID, c.RunID)
 }
 
 // owns gives a session the peer that was made for it.

@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -34,13 +35,13 @@ type pins struct {
 // token's, or one that the caller names.
 type pinned struct{ token, namespace, name, digest string }
 
-func pinOf(c caller, t *upstream.Tool) pinned {
-	return pinned{tokenDigest(c.Token), c.Namespace, t.Qualified, t.Digest}
+func pinOf(c caller.Caller, t *upstream.Tool) pinned {
+	return pinned{caller.TokenDigest(c.Token), c.Namespace, t.Qualified, t.Digest}
 }
 
 // hold returns those of tools that may be used now. The error is why others could not be
 // asked about.
-func (p *pins) hold(ctx context.Context, c caller, tools []*upstream.Tool) (held map[*upstream.Tool]bool, err error) {
+func (p *pins) hold(ctx context.Context, c caller.Caller, tools []*upstream.Tool) (held map[*upstream.Tool]bool, err error) {
 	held = make(map[*upstream.Tool]bool, len(tools))
 	unknown := map[string][]*upstream.Tool{}
 	for _, t := range tools {
@@ -67,7 +68,7 @@ func (p *pins) hold(ctx context.Context, c caller, tools []*upstream.Tool) (held
 	return held, err
 }
 
-func (p *pins) observe(ctx context.Context, c caller, server string, tools []*upstream.Tool) (hidden *policyv1.ObserveUpstreamToolsResponse, err error) {
+func (p *pins) observe(ctx context.Context, c caller.Caller, server string, tools []*upstream.Tool) (hidden *policyv1.ObserveUpstreamToolsResponse, err error) {
 	req := &policyv1.ObserveUpstreamToolsRequest{Server: server}
 	for _, t := range tools {
 		req.Tools = append(req.Tools, &policyv1.ObservedTool{Tool: t.Name, Digest: t.Digest, Description: clipped(t.Description, maxDescription)})
@@ -80,7 +81,7 @@ func (p *pins) observe(ctx context.Context, c caller, server string, tools []*up
 
 // leftOut reports the tools of servers that cannot be relayed, each once, so that people see them. No decision depends on
 // it.
-func (p *pins) leftOut(ctx context.Context, c caller, all map[string]map[string]string) error {
+func (p *pins) leftOut(ctx context.Context, c caller.Caller, all map[string]map[string]string) error {
 	if p.service == nil {
 		return nil
 	}
@@ -88,7 +89,7 @@ func (p *pins) leftOut(ctx context.Context, c caller, all map[string]map[string]
 		req := &policyv1.ObserveUpstreamToolsRequest{Server: server}
 		var reported []pinned
 		for tool, why := range tools {
-			one := pinned{tokenDigest(c.Token), c.Namespace, server + " " + tool, "left out: " + why}
+			one := pinned{caller.TokenDigest(c.Token), c.Namespace, server + " " + tool, "left out: " + why}
 			if tool == "" || p.knows(one) {
 				continue
 			}
@@ -121,9 +122,9 @@ func errNoRoom(server string) error {
 // on returns ctx for a report that a caller has caused. A gateway makes it as itself,
 // because it is its word on servers that the operator has configured, and not the caller's;
 // and only in a namespace that is the caller's.
-func (p *pins) on(ctx context.Context, c caller) (context.Context, error) {
+func (p *pins) on(ctx context.Context, c caller.Caller) (context.Context, error) {
 	if p.identify == nil {
-		return c.outgoing(ctx), nil
+		return c.Outgoing(ctx), nil
 	}
 	var who auth.Principal
 	if c.Token != "" {
@@ -168,7 +169,7 @@ func (p *pins) learn(pin pinned) {
 }
 
 // unchanged returns the tools of servers that a caller may be shown.
-func (s *Server) unchanged(ctx context.Context, c caller, catalogue *upstream.Catalogue) []*sdk.Tool {
+func (s *Server) unchanged(ctx context.Context, c caller.Caller, catalogue *upstream.Catalogue) []*sdk.Tool {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
 	defer cancel()
 	var all []*upstream.Tool
@@ -188,7 +189,7 @@ func (s *Server) unchanged(ctx context.Context, c caller, catalogue *upstream.Ca
 }
 
 // changed refuses a call of a tool that is not as it was accepted.
-func (s *Server) changed(ctx context.Context, c caller, target *upstream.Tool) *refusal {
+func (s *Server) changed(ctx context.Context, c caller.Caller, target *upstream.Tool) *refusal {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
 	defer cancel()
 	held, err := s.pins.hold(ctx, c, []*upstream.Tool{target})

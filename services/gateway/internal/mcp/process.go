@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
@@ -38,26 +39,26 @@ type offer struct {
 }
 
 // offered looks up the process of the caller's session.
-func (s *Server) offered(ctx context.Context, c caller) (offer, *refusal) {
+func (s *Server) offered(ctx context.Context, c caller.Caller) (offer, *refusal) {
 	if s.cfg.Processes == nil {
 		return offer{}, &refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}
 	}
 	if !c.Bound() {
 		return offer{}, s.notBound()
 	}
-	ctx, cancel := context.WithTimeout(c.outgoing(ctx), s.cfg.CheckTimeout)
+	ctx, cancel := context.WithTimeout(c.Outgoing(ctx), s.cfg.CheckTimeout)
 	defer cancel()
-	at, err := s.stand(ctx, c)
+	at, err := caller.Locate(ctx, s.cfg.Runs, c)
 	switch {
 	case err != nil && isNotFound(err):
 		return offer{}, &refusal{Code: codeNoProcess, Message: "no process runs here; an operator can start one for the session"}
 	case err != nil:
 		return offer{}, refuseFault(err, "")
-	case !at.run.GetWorkflowMeta().GetProcess():
+	case !at.Run.GetWorkflowMeta().GetProcess():
 		return offer{}, &refusal{Code: codeNoProcess, Message: fmt.Sprintf(
-			"the run %s of %s is not a process, and this endpoint is for processes; connect to %s", at.run.GetRunId(), at.run.GetWorkflow(), Path)}
+			"the run %s of %s is not a process, and this endpoint is for processes; connect to %s", at.Run.GetRunId(), at.Run.GetWorkflow(), Path)}
 	}
-	got, err := s.cfg.Processes.GetProcess(ctx, &enginev1.GetProcessRequest{Name: at.run.GetWorkflow(), Version: at.run.GetWorkflowVersion()})
+	got, err := s.cfg.Processes.GetProcess(ctx, &enginev1.GetProcessRequest{Name: at.Run.GetWorkflow(), Version: at.Run.GetWorkflowVersion()})
 	if err != nil {
 		return offer{}, refuseFault(err, "")
 	}
@@ -101,7 +102,7 @@ func (s *Server) nameInProcess(target *upstream.Tool) string {
 }
 
 // listProcessTools lists the tools that the session's process may use.
-func (s *Server) listProcessTools(ctx context.Context, c caller, req *sdk.ListToolsRequest) (sdk.Result, error) {
+func (s *Server) listProcessTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) (sdk.Result, error) {
 	list := s.listTools(ctx, c, req)
 	offer, refused := s.offered(ctx, c)
 	switch {
@@ -117,7 +118,7 @@ func (s *Server) listProcessTools(ctx context.Context, c caller, req *sdk.ListTo
 
 // outsideProcess refuses a tool that the session's process may not use; nil when it
 // may.
-func (s *Server) outsideProcess(ctx context.Context, c caller, name string) *refusal {
+func (s *Server) outsideProcess(ctx context.Context, c caller.Caller, name string) *refusal {
 	offer, refused := s.offered(ctx, c)
 	switch {
 	case refused != nil:
@@ -151,7 +152,7 @@ type turnView struct {
 }
 
 // processStep gives the answer to the question of a process, or asks for it again (S8.1).
-func (s *Server) processStep(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) processStep(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
 	if s.cfg.Processes == nil {
 		return refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}.result()
 	}
@@ -165,7 +166,7 @@ func (s *Server) processStep(ctx context.Context, c caller, args arguments) *sdk
 	}
 	run := res.GetRun()
 	if res.GetAccepted() && args.str("answer") != "" {
-		s.sessions.moved(c, before.asked, before.run.GetRunId(), run.GetRunId())
+		s.sessions.moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
 	} else {
 		s.sessions.saw(c, listedIn(run))
 	}
@@ -175,9 +176,9 @@ func (s *Server) processStep(ctx context.Context, c caller, args arguments) *sdk
 	return answer(s.turnText(res), viewTurn(res))
 }
 
-func (s *Server) answer(ctx context.Context, c caller, answer, note string) (*enginev1.AnswerQuestionResponse, error) {
+func (s *Server) answer(ctx context.Context, c caller.Caller, answer, note string) (*enginev1.AnswerQuestionResponse, error) {
 	return s.cfg.Processes.AnswerQuestion(ctx, &enginev1.AnswerQuestionRequest{
-		RunId: c.RunID, SessionId: sessionOf(c), Answer: answer, Note: note, IdempotencyKey: newCallID(),
+		RunId: c.RunID, SessionId: c.NamedSession(), Answer: answer, Note: note, IdempotencyKey: newCallID(),
 	})
 }
 

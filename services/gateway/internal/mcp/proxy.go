@@ -15,13 +15,14 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 // gated is one call of an upstream tool on its way through the gate.
 type gated struct {
-	caller caller
+	caller caller.Caller
 	name   string // as it was called
 	target *upstream.Tool
 	input  json.RawMessage // a JSON object
@@ -38,7 +39,7 @@ type gated struct {
 	jail   int
 	folder string
 	// at is where the caller stood when the call was judged.
-	at position
+	at caller.Position
 	// admitted is the decision that let it through; nil when it passes unchecked.
 	admitted *policyv1.CheckToolCallResponse
 	// done is whether the tool reports success.
@@ -55,7 +56,7 @@ type gated struct {
 //
 // An error that the server answers is passed on as it is.
 func (s *Server) callUpstream(
-	ctx context.Context, c caller, req *sdk.CallToolRequest, name string, target *upstream.Tool,
+	ctx context.Context, c caller.Caller, req *sdk.CallToolRequest, name string, target *upstream.Tool,
 ) (sdk.Result, error) {
 	s.life.inflight.Add(1)
 	defer s.life.inflight.Done()
@@ -113,7 +114,7 @@ func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest
 		return asText(r.resultFor(g.target.Tool)), nil
 	}
 	call := upstream.Call{
-		As: g.name, Arguments: g.input, Meta: upstream.ForwardedMeta(req.Params.Meta), Environment: env, Via: g.caller.peer,
+		As: g.name, Arguments: g.input, Meta: upstream.ForwardedMeta(req.Params.Meta), Environment: env, Via: g.caller.Peer,
 		Inputs: req.Params.InputResponses, State: req.Params.RequestState, Stateless: req.ProtocolVersion() >= protocolStateless,
 	}
 	if token := upstream.ProgressToken(req.Params.Meta); token != nil {
@@ -172,7 +173,7 @@ func disown(result *relay.Result) {
 }
 
 // ownServer reports whether the call is for a process that serves this caller alone.
-func (g *gated) ownServer() bool { return g.caller.alone && g.target.IsProcess() }
+func (g *gated) ownServer() bool { return g.caller.Alone && g.target.IsProcess() }
 
 // environment returns the environment in which the call's server must be started; nil
 // where the state does not decide that. The upstreams of a gateway's /mcp serve many
@@ -184,7 +185,7 @@ func (g *gated) environment() (*upstream.Environment, error) {
 	if !g.ownServer() {
 		return nil, nil
 	}
-	return environmentOf(g.at.run)
+	return environmentOf(g.at.Run)
 }
 
 // environmentOf returns the demands of a run's state on an environment (S3.4); run may be
@@ -208,8 +209,8 @@ func environmentOf(run *enginev1.Run) (*upstream.Environment, error) {
 
 // inEnvironment names the environment that a server could not be started with.
 func (g *gated) inEnvironment() string {
-	if !g.ownServer() || len(g.at.run.GetRules().GetBlockedEnv()) == 0 && len(g.at.run.GetRules().GetEnvOverrides()) == 0 {
+	if !g.ownServer() || len(g.at.Run.GetRules().GetBlockedEnv()) == 0 && len(g.at.Run.GetRules().GetEnvOverrides()) == 0 {
 		return ""
 	}
-	return " with the environment of state " + g.at.run.GetState()
+	return " with the environment of state " + g.at.Run.GetState()
 }

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -163,7 +164,7 @@ func TestFailClosed(t *testing.T) {
 		p.onCheck = answers(func(r *policyv1.CheckToolCallResponse) { r.RunId = "run_9" })
 		fs := upstreamtest.NewBackend(t, "read_file")
 		s := server(t, p, func(c *Config) {
-			c.Upstreams, c.Stdio.Binding = []upstream.Server{fs.As("fs")}, Binding{RunID: "run_1"}
+			c.Upstreams, c.Stdio.Binding = []upstream.Server{fs.As("fs")}, caller.Binding{RunID: "run_1"}
 		})
 		wantRefused(t, call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__read_file", `{}`), "POLICY_UNAVAILABLE")
 		if len(fs.Called()) != 0 {

@@ -69,13 +69,13 @@ func (s *Server) settle(ctx context.Context, g *gated, result *relay.Result) set
 		return settled{} // it was not judged by a run's rules, and reports are a run's
 	}
 	report := &policyv1.ReportToolCallRequest{
-		RunId: g.at.asked, CallId: g.callID, Tool: cmp.Or(g.judged, g.name), Ok: g.done, ResultBytes: result.Size(), CostUsd: g.cost,
+		RunId: g.at.Asked, CallId: g.callID, Tool: cmp.Or(g.judged, g.name), Ok: g.done, ResultBytes: result.Size(), CostUsd: g.cost,
 		OutcomeUnknown: !g.answered,
 	}
-	if g.at.asked == g.admitted.GetRunId() {
+	if g.at.Asked == g.admitted.GetRunId() {
 		report.Branch = g.admitted.GetBranch()
 	}
-	if g.done && g.caller.alone {
+	if g.done && g.caller.Alone {
 		report.FilesChanged = realNames(g.caller.Workspace, g.name, g.input)
 	}
 	switch {
@@ -87,20 +87,20 @@ func (s *Server) settle(ctx context.Context, g *gated, result *relay.Result) set
 		report.Output = result.Output(maxOutput)
 	}
 	noted := func(res *policyv1.ReportToolCallResponse) { s.noteReport(g, res) }
-	res, way := s.reports.deliver(g.caller.outgoing(context.WithoutCancel(ctx)), report, noted)
+	res, way := s.reports.deliver(g.caller.Outgoing(context.WithoutCancel(ctx)), report, noted)
 	return settled{interrupt: res.GetInterrupt(), warning: res.GetWarning(), late: way == deferred, lost: way == refused}
 }
 
 // captured reports whether history keeps the result, as far as is known: the workflow of
 // a run never changes. Otherwise the enforcer sorts it out.
 func (g *gated) captured() bool {
-	return g.at.run.GetRunId() != g.admitted.GetRunId() || g.at.run.GetWorkflowMeta().GetCaptureOutput()
+	return g.at.Run.GetRunId() != g.admitted.GetRunId() || g.at.Run.GetWorkflowMeta().GetCaptureOutput()
 }
 
 // evident reports whether evidence of the run may read the result.
 func (g *gated) evident() bool {
-	tools := g.at.run.GetWorkflowMeta().GetOutputTools()
-	return slices.Contains(tools, g.name) || slices.Contains(tools, g.target.Qualified) || g.at.run.GetRunId() != g.admitted.GetRunId()
+	tools := g.at.Run.GetWorkflowMeta().GetOutputTools()
+	return slices.Contains(tools, g.name) || slices.Contains(tools, g.target.Qualified) || g.at.Run.GetRunId() != g.admitted.GetRunId()
 }
 
 // ambiguous reports whether readers of a result may understand it differently.
@@ -131,7 +131,7 @@ func (s *Server) noteReport(g *gated, res *policyv1.ReportToolCallResponse) {
 	run := res.GetRun()
 	switch {
 	case res.GetInterrupt() != nil:
-		s.sessions.moved(g.caller, g.at.asked, g.admitted.GetRunId(), run.GetRunId())
+		s.sessions.moved(g.caller, g.at.Asked, g.admitted.GetRunId(), run.GetRunId())
 	case run.GetRunId() != "" && run.GetRunId() == g.admitted.GetRunId() && run.GetBranch() == g.admitted.GetBranch():
 		s.sessions.saw(g.caller, listedIn(run))
 	}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -196,7 +197,7 @@ func TestCapture(t *testing.T) {
 // the run that was asked about, which keeps account of them (S5.5).
 func TestCallsInChildren(t *testing.T) {
 	t.Parallel()
-	for _, binding := range []Binding{{SessionID: "s1"}, {RunID: "run_1"}} {
+	for _, binding := range []caller.Binding{{SessionID: "s1"}, {RunID: "run_1"}} {
 		p := newPlane()
 		p.start("s1")
 		child := p.invoke("run_1").GetRunId()

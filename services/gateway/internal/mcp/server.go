@@ -18,13 +18,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -125,7 +125,7 @@ func newLife() *life {
 // face is one way to the edge.
 type face struct {
 	// fixed is the caller on transports without headers; nil elsewhere.
-	fixed *caller
+	fixed *caller.Caller
 	// process is whether only the tools of the session's process are offered.
 	process bool
 }
@@ -150,8 +150,7 @@ func (s *Server) newSDKServer(face face) *sdk.Server {
 				if face.process {
 					return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "resources are not served here"}
 				}
-				c, _ := ctx.Value(callerKey{}).(caller) // the SDK makes req itself where it listens
-				return s.watch(ctx, c, req.Params.URI)
+				return s.watch(ctx, caller.From(ctx), req.Params.URI) // the SDK makes req itself where it listens
 			},
 			UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		})
@@ -176,8 +175,8 @@ func (s *Server) serve(
 	}()
 	ctx, end := s.inTrace(ctx, method, req)
 	defer end()
-	c := callerFor(req, face.fixed)
-	c.peer = s.meet(face, req, c)
+	c := caller.Of(req, face.fixed)
+	c.Peer = s.meet(face, req, c)
 	switch r := req.(type) {
 	case *sdk.ListToolsRequest:
 		if face.process {
@@ -199,46 +198,32 @@ func (s *Server) serve(
 		s.upstreams.Await(ctx) // offers of servers are declared once
 	}
 	behind := s.behind(face)
-	if relays(method) && !serves(behind, c.peer, method) {
+	if relays(method) && !serves(behind, c.Peer, method) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not served here: no server behind the gate offers it", method)}
 	}
 	if res, handled, err := s.relayed(ctx, c, req); handled {
 		return res, err
 	}
-	res, err = next(context.WithValue(ctx, callerKey{}, c), method, req)
+	res, err = next(caller.With(ctx, c), method, req)
 	switch about := res.(type) {
 	case *sdk.InitializeResult:
-		about.Capabilities, about.Instructions = declare(behind, c.peer, about.Capabilities, about.Instructions)
+		about.Capabilities, about.Instructions = declare(behind, c.Peer, about.Capabilities, about.Instructions)
 	case *sdk.DiscoverResult:
 		about.Capabilities, about.Instructions = declare(behind, nil, about.Capabilities, about.Instructions)
 	}
 	if method == "initialize" && err == nil {
 		if ss, ok := req.GetSession().(*sdk.ServerSession); ok {
 			s.sessions.add(ss, srv, c)
-			s.sessions.owns(ss, c.peer)
+			s.sessions.owns(ss, c.Peer)
 		}
 	}
 	return res, err
 }
 
-// callerKey is under which a context has the caller.
-type callerKey struct{}
-
-// callerFor returns the sender of req: by its own headers, never by its session.
-func callerFor(req sdk.Request, fixed *caller) caller {
-	if fixed != nil {
-		return *fixed
-	}
-	if extra := req.GetExtra(); extra != nil && extra.Header != nil {
-		return callerOf(extra.Header)
-	}
-	return callerOf(http.Header{})
-}
-
 // callTool runs an own tool or an upstream one.
-func (s *Server) callTool(ctx context.Context, c caller, req *sdk.CallToolRequest) (sdk.Result, error) {
+func (s *Server) callTool(ctx context.Context, c caller.Caller, req *sdk.CallToolRequest) (sdk.Result, error) {
 	s.sessions.rebind(req.Session, c)
-	c.call = req
+	c.Call = req
 	name := req.Params.Name
 	if name == s.own.shell && s.offersShell(c) {
 		return s.callShell(ctx, c, req), nil

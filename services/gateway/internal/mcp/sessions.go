@@ -10,6 +10,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -26,7 +27,7 @@ type sessions struct {
 // session has the known facts of one of them.
 type session struct {
 	srv    *sdk.Server
-	caller caller
+	caller caller.Caller
 	// listed is the state that its list of tools was made for; nil when it has none, or
 	// has been notified that it is out of date.
 	listed *listing
@@ -50,7 +51,7 @@ func newSessions() *sessions {
 }
 
 // add remembers a session until it ends.
-func (s *sessions) add(ss *sdk.ServerSession, srv *sdk.Server, c caller) {
+func (s *sessions) add(ss *sdk.ServerSession, srv *sdk.Server, c caller.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.live[ss] != nil {
@@ -102,7 +103,7 @@ func (s *sessions) count(token string) (all, own int) {
 }
 
 // rebind notes the binding that a session's newest request came with.
-func (s *sessions) rebind(ss *sdk.ServerSession, c caller) {
+func (s *sessions) rebind(ss *sdk.ServerSession, c caller.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if have := s.live[ss]; have != nil && have.caller.Binding != c.Binding {
@@ -121,7 +122,7 @@ func (s *sessions) made(ss *sdk.ServerSession, now listing) {
 
 // saw notifies the sessions that work where the caller does, and whose list was made for
 // something else than the caller's run was seen to be.
-func (s *sessions) saw(c caller, now listing) {
+func (s *sessions) saw(c caller.Caller, now listing) {
 	s.tell(c, func(have *session) bool {
 		switch {
 		case have.listed == nil || *have.listed == now:
@@ -136,7 +137,7 @@ func (s *sessions) saw(c caller, now listing) {
 
 // moved notifies every session that works where the caller does, or on one of the runs,
 // that its tools may have changed.
-func (s *sessions) moved(c caller, runIDs ...string) {
+func (s *sessions) moved(c caller.Caller, runIDs ...string) {
 	s.tell(c, func(have *session) bool {
 		return have.caller.Binding == c.Binding || slices.ContainsFunc(runIDs, func(id string) bool {
 			return id != "" && (have.caller.RunID == id || have.listed != nil && have.listed.runID == id)
@@ -145,7 +146,7 @@ func (s *sessions) moved(c caller, runIDs ...string) {
 }
 
 // tell notifies the sessions of the caller's namespace that are concerned of new tools.
-func (s *sessions) tell(c caller, concerned func(*session) bool) {
+func (s *sessions) tell(c caller.Caller, concerned func(*session) bool) {
 	s.mu.Lock()
 	var changed []*sdk.Server
 	for _, have := range s.live {

@@ -11,6 +11,7 @@ import (
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -28,7 +29,7 @@ var sessionToolTable = []*ownTool{
 		description: "Creates a session below this one, whose agent a runner starts with the prompt. It shares this session's workflow state. " +
 			"When it is done, this session is called back with its result, unless callback is false.",
 		params: []param{
-			{name: "name", kind: document.String, required: true, maxBytes: maxSessionID, description: "Name of the session, which no other has."},
+			{name: "name", kind: document.String, required: true, maxBytes: caller.MaxSessionID, description: "Name of the session, which no other has."},
 			{name: "prompt", kind: document.String, required: true, maxBytes: maxPrompt, description: "The agent's task: the whole of its instructions."},
 			{name: "callback", kind: document.Bool, description: "False to look for the result yourself, with session_result; true by default."},
 		},
@@ -39,7 +40,7 @@ var sessionToolTable = []*ownTool{
 		description: "What a session of this tree has left as the result of its work, such as one that start_agent_session has started: " +
 			"JSON that it gave, or the final message of its agent.",
 		params: []param{
-			{name: "session", kind: document.String, required: true, maxBytes: maxSessionID, description: "The session, by name or id."},
+			{name: "session", kind: document.String, required: true, maxBytes: caller.MaxSessionID, description: "The session, by name or id."},
 		},
 		run: (*Server).sessionResult,
 	},
@@ -65,7 +66,7 @@ var slugParam = param{
 	description: "Slug of the component; by default the one that this session refers to.",
 }
 
-func (s *Server) startSession(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) startSession(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
 	callback, given := args.value("callback")
 	req := &statev1.CreateSessionRequest{
 		Name: args.str("name"), Parent: c.SessionID, Session: c.SessionID, Prompt: args.str("prompt"),
@@ -102,7 +103,7 @@ func (s *Server) startSession(ctx context.Context, c caller, args arguments) *sd
 	return answer(text, view)
 }
 
-func (s *Server) sessionResult(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) sessionResult(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
 	res, err := s.cfg.Sessions.GetSessionResult(ctx, &statev1.GetSessionResultRequest{
 		SessionId: args.str("session"), Session: c.SessionID,
 	})
@@ -126,7 +127,7 @@ func (s *Server) noComponents() *sdk.CallToolResult {
 	return refusal{Code: string(fault.Unavailable), Message: "this server is not connected to a state-store, so there are no components"}.result()
 }
 
-func (s *Server) componentRead(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) componentRead(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
 	if none := s.noComponents(); none != nil {
 		return none
 	}
@@ -142,7 +143,7 @@ const updates = 5
 
 // componentUpdate returns an execution of its own: it sets the agent's values, and leaves
 // those that others have set in the meantime.
-func (s *Server) componentUpdate(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) componentUpdate(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
 	if none := s.noComponents(); none != nil {
 		return none
 	}

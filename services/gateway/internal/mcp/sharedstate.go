@@ -14,6 +14,7 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -32,11 +33,11 @@ func viewShared(st *statev1.State) sharedView {
 	return sharedView{StateID: v.StateID, Version: v.Version, Data: v.CurrentData, Lock: v.Lock}
 }
 
-func (s *Server) stateCreate(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) stateCreate(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
 	if c.StateID != "" {
 		return refusal{Code: string(fault.FailedPrecondition), StateID: c.StateID, Message: fmt.Sprintf(
 			"This connection works on the state %s, which its header %s (or WORKFLOW_STATE_ID) names, so it cannot create one. "+
-				"Read that one with %sstate_read.", c.StateID, StateHeader, s.cfg.StatePrefix)}.result()
+				"Read that one with %sstate_read.", c.StateID, caller.StateHeader, s.cfg.StatePrefix)}.result()
 	}
 	req := &statev1.CreateStateRequest{
 		SchemaName: args.str("schema_name"), SchemaVersion: args.integer("schema_version"), Data: args.json("initial_data"),
@@ -75,7 +76,7 @@ func (s *Server) schemasText(ctx context.Context) string {
 	return "Registered schemas: " + strings.Join(names, ", ") + "."
 }
 
-func (s *Server) stateRead(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) stateRead(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
 	res, err := s.cfg.States.GetState(ctx, &statev1.GetStateRequest{
 		StateId: c.StateID, Session: c.SessionID, Pointers: args.texts("pointers"), Version: args.integer("version"),
 	})
@@ -112,18 +113,18 @@ func partText(part *statev1.Part) string {
 	return name + ": " + string(part.GetValue())
 }
 
-func (s *Server) stateUpdate(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) stateUpdate(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
 	change := &statev1.UpdateStateRequest_Data{Data: args.json("data")}
 	return s.changeShared(ctx, c, args, "Replaced", &statev1.UpdateStateRequest{Change: change})
 }
 
-func (s *Server) statePatch(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) statePatch(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
 	change := &statev1.UpdateStateRequest_Patch{Patch: args.json("operations")}
 	return s.changeShared(ctx, c, args, "Patched", &statev1.UpdateStateRequest{Change: change})
 }
 
 // changeShared makes a change as the caller's session.
-func (s *Server) changeShared(ctx context.Context, c caller, args arguments, done string, req *statev1.UpdateStateRequest) *sdk.CallToolResult {
+func (s *Server) changeShared(ctx context.Context, c caller.Caller, args arguments, done string, req *statev1.UpdateStateRequest) *sdk.CallToolResult {
 	req.StateId, req.Session, req.IdempotencyKey = c.StateID, c.SessionID, newCallID()
 	req.ExpectedVersion, req.WithData = args.integer("expected_version"), true
 	res, err := s.cfg.States.UpdateState(ctx, req)
@@ -138,7 +139,7 @@ func (s *Server) changeShared(ctx context.Context, c caller, args arguments, don
 	return answer(text, viewShared(st))
 }
 
-func (s *Server) stateSchema(ctx context.Context, c caller, _ arguments) *sdk.CallToolResult {
+func (s *Server) stateSchema(ctx context.Context, c caller.Caller, _ arguments) *sdk.CallToolResult {
 	res, err := s.cfg.States.GetState(ctx, &statev1.GetStateRequest{StateId: c.StateID, Session: c.SessionID})
 	if err != nil {
 		return s.refuseShared(ctx, c, err, "Not read").result()
@@ -200,7 +201,7 @@ func (s *Server) refuseState(err error, lead string) *refusal {
 
 // refuseShared does the work of refuseState for a session that is to have a state, which
 // it may not have.
-func (s *Server) refuseShared(ctx context.Context, c caller, err error, lead string) *refusal {
+func (s *Server) refuseShared(ctx context.Context, c caller.Caller, err error, lead string) *refusal {
 	r := s.refuseState(err, lead)
 	switch fault.ReasonOf(err) {
 	case fault.NotFound, fault.PermissionDenied:
@@ -211,7 +212,7 @@ func (s *Server) refuseShared(ctx context.Context, c caller, err error, lead str
 }
 
 // explain adds why a session has no state to work on, where it has none.
-func (s *Server) explain(ctx context.Context, c caller, r *refusal) {
+func (s *Server) explain(ctx context.Context, c caller.Caller, r *refusal) {
 	res, err := s.cfg.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.SessionID})
 	known := res.GetSession()
 	create := s.cfg.StatePrefix + "state_create(schema_name=..., initial_data=...)"
@@ -224,7 +225,7 @@ func (s *Server) explain(ctx context.Context, c caller, r *refusal) {
 	case err != nil: // the refusal suffices
 	case c.StateID != "":
 		r.StateID = c.StateID
-		r.next = fmt.Sprintf("The header %s (or WORKFLOW_STATE_ID) names this state. Leave it out to work on the state of your own session.", StateHeader)
+		r.next = fmt.Sprintf("The header %s (or WORKFLOW_STATE_ID) names this state. Leave it out to work on the state of your own session.", caller.StateHeader)
 	case known.GetWorkflowStateId() != "":
 	case known.GetParentSessionId() == "":
 		r.Code, r.Message = codeNoState, fmt.Sprintf("The session %q has created no workflow state yet.", c.SessionID)

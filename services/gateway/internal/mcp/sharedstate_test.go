@@ -14,6 +14,7 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -39,7 +40,7 @@ func TestStateTools(t *testing.T) {
 
 func walkState(t *testing.T, v *vault, session *sdk.ClientSession) {
 	t.Helper()
-	wantRefused(t, call(t, session, "state_read", `{}`), "NO_SESSION", `There is no session "s1"`, "state_create(schema_name=..., initial_data=...)", SessionHeader)
+	wantRefused(t, call(t, session, "state_read", `{}`), "NO_SESSION", `There is no session "s1"`, "state_create(schema_name=..., initial_data=...)", caller.SessionHeader)
 	v.requests()
 
 	wantShared(t, call(t, session, "state_create", `{"schema_name":"tasks","schema_version":2,"initial_data":{"z":1.0,"id":9007199254740993,"a":null}}`),
@@ -267,8 +268,8 @@ func TestSessionsWithoutAState(t *testing.T) {
 			"NO_STATE",
 			[]string{`its parent "boss" had none`, "Tell your parent"},
 		},
-		"of another tree": {&statev1.Session{Name: "s1", WorkflowStateId: "wfstate_2"}, vaultState, "PERMISSION_DENIED", []string{"another tree", StateHeader, "Leave it out"}},
-		"gone":            {&statev1.Session{Name: "s1", WorkflowStateId: vaultState}, "wfstate_9", "NOT_FOUND", []string{"there is no state wfstate_9", StateHeader}},
+		"of another tree": {&statev1.Session{Name: "s1", WorkflowStateId: "wfstate_2"}, vaultState, "PERMISSION_DENIED", []string{"another tree", caller.StateHeader, "Leave it out"}},
+		"gone":            {&statev1.Session{Name: "s1", WorkflowStateId: vaultState}, "wfstate_9", "NOT_FOUND", []string{"there is no state wfstate_9", caller.StateHeader}},
 	} {
 		for _, request := range []struct{ tool, arguments string }{
 			{"p_state_read", `{}`}, {"p_state_schema", `{}`}, {"p_state_patch", `{"operations":[]}`}, {"p_state_update", `{"data":{}}`},

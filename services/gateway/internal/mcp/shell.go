@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
@@ -57,7 +58,7 @@ var shellTool = &ownTool{
 			name: "timeout_seconds", kind: document.Number, max: int64(longestCommand / time.Second),
 			description: "When the command is stopped; 120 by default.",
 		},
-		{name: "folder", kind: document.String, maxBytes: maxWorkspace, description: "Where it starts, relative to the workspace; the workspace by default."},
+		{name: "folder", kind: document.String, maxBytes: caller.MaxWorkspace, description: "Where it starts, relative to the workspace; the workspace by default."},
 	},
 }
 
@@ -71,12 +72,12 @@ type ranView struct {
 }
 
 // offersShell reports that a caller can have the tool.
-func (s *Server) offersShell(c caller) bool {
-	return s.cfg.Shell != nil && c.alone && c.Workspace != ""
+func (s *Server) offersShell(c caller.Caller) bool {
+	return s.cfg.Shell != nil && c.Alone && c.Workspace != ""
 }
 
 // callShell puts a command line before the gate and, when it is allowed, into a jail.
-func (s *Server) callShell(ctx context.Context, c caller, req *sdk.CallToolRequest) sdk.Result {
+func (s *Server) callShell(ctx context.Context, c caller.Caller, req *sdk.CallToolRequest) sdk.Result {
 	s.life.inflight.Add(1)
 	defer s.life.inflight.Done()
 	args, err := parseArguments(req.Params.Arguments, s.cfg.ToolPrefix+shellName, shellTool.params)
@@ -155,7 +156,7 @@ func folderOf(workspace, folder string) (string, error) {
 // runCommand runs the line of an allowed call in its jail until it ends, its time is up, or the client
 // cancels it. An error means that it did not run.
 func (s *Server) runCommand(ctx context.Context, g *gated, line string, limit time.Duration) (*ranView, error) {
-	defer s.countProgress(ctx, g.caller.call, limit, "running a command")()
+	defer s.countProgress(ctx, g.caller.Call, limit, "running a command")()
 	argv := s.cfg.Shell.Argv(g.admitted.GetRunId(), g.callID, line)
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 )
 
@@ -19,8 +20,8 @@ import (
 // does. The caller is Config.Stdio. Requests that were read before in ended are
 // answered. in is closed when it is an io.Closer.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	c := caller{Identity: s.cfg.Stdio, alone: true}
-	if err := c.validate(); err != nil {
+	c := caller.Caller{Identity: s.cfg.Stdio, Alone: true}
+	if err := c.Validate(); err != nil {
 		return fmt.Errorf("mcp: %w", err)
 	}
 	srv := s.newSDKServer(face{fixed: &c})

@@ -11,6 +11,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
@@ -22,34 +23,34 @@ const (
 )
 
 // wait returns when a waiting run has changed, or after a time.
-func (s *Server) wait(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) wait(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
 	at, none := s.loaded(ctx, c)
 	if none != nil {
 		return none
 	}
-	if !brief.Waits(at.run) {
+	if !brief.Waits(at.Run) {
 		return s.waited(ctx, c, at, "The run does not wait.")
 	}
 	limit := cmp.Or(time.Duration(args.integer("timeout_seconds"))*time.Second, defaultWait)
-	if err := s.awaitChange(ctx, at.run, limit); err != nil {
+	if err := s.awaitChange(ctx, at.Run, limit); err != nil {
 		return refuseFault(err, "Not waited").result()
 	}
-	before := at.run
+	before := at.Run
 	if at, none = s.loaded(ctx, c); none != nil {
 		return none
 	}
 	switch {
-	case at.run.GetRunId() == before.GetRunId() && at.run.GetVersion() == before.GetVersion():
+	case at.Run.GetRunId() == before.GetRunId() && at.Run.GetVersion() == before.GetVersion():
 		return s.waited(ctx, c, at, "Nothing has changed yet; call "+s.cfg.ToolPrefix+"wait again.")
-	case brief.Waits(at.run):
+	case brief.Waits(at.Run):
 		return s.waited(ctx, c, at, "Something has changed, and the run still waits.")
 	default:
 		return s.waited(ctx, c, at, "The run continues.")
 	}
 }
 
-func (s *Server) waited(ctx context.Context, c caller, at position, lead string) *sdk.CallToolResult {
-	return answer(lead+"\n"+s.described(ctx, c, at.run, at.asked), map[string]any{"waiting": brief.Waits(at.run), "run": viewRun(at.run)})
+func (s *Server) waited(ctx context.Context, c caller.Caller, at caller.Position, lead string) *sdk.CallToolResult {
+	return answer(lead+"\n"+s.described(ctx, c, at.Run, at.Asked), map[string]any{"waiting": brief.Waits(at.Run), "run": viewRun(at.Run)})
 }
 
 // awaitChange watches a run until it is at another version than it was seen at,

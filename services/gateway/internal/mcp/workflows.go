@@ -9,9 +9,10 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 )
 
-func (s *Server) loadWorkflow(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) loadWorkflow(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
 	switch {
 	case c.RunID != "":
 		return refusal{Code: codeNotBound, Message: fmt.Sprintf(
@@ -31,7 +32,7 @@ func (s *Server) loadWorkflow(ctx context.Context, c caller, args arguments) *sd
 	return s.startRun(ctx, c, args)
 }
 
-func (s *Server) startRun(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) startRun(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
 	res, err := s.cfg.Runs.StartRun(ctx, &enginev1.StartRunRequest{
 		Workflow: args.str("name"), WorkflowVersion: args.integer("version"), SessionId: c.SessionID,
 		Workspace: c.Workspace, Resume: args.flag("resume"), IdempotencyKey: newCallID(),
@@ -60,7 +61,7 @@ func (s *Server) startRun(ctx context.Context, c caller, args arguments) *sdk.Ca
 
 // begun returns the answer to a process that was started or resumed: its question, after
 // the initial prompt when it is the first (S8.5).
-func (s *Server) begun(ctx context.Context, c caller, lead string, resumed bool) *sdk.CallToolResult {
+func (s *Server) begun(ctx context.Context, c caller.Caller, lead string, resumed bool) *sdk.CallToolResult {
 	res, err := s.answer(ctx, c, "", "")
 	if err != nil {
 		return answer(lead+" It is a process; its question could not be read: call "+s.cfg.ToolPrefix+"process_step.", map[string]any{"resumed": resumed})
@@ -71,7 +72,7 @@ func (s *Server) begun(ctx context.Context, c caller, lead string, resumed bool)
 }
 
 // bindBranch gives a branch of a run's fork to the caller's session (S5.3).
-func (s *Server) bindBranch(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+func (s *Server) bindBranch(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
 	req := &enginev1.BindBranchRequest{
 		RunId: args.str("run_id"), Workflow: args.str("name"), Branch: args.str("branch"), SessionId: c.SessionID,
 	}
@@ -92,20 +93,20 @@ func (s *Server) bindBranch(ctx context.Context, c caller, args arguments) *sdk.
 // forkedAbove returns the run of a workflow, in branches, that the session drives or the
 // one that it is a subagent's of. Otherwise it is empty, and the engine looks among all
 // runs of the caller, which may be several.
-func (s *Server) forkedAbove(ctx context.Context, c caller, args arguments) string {
+func (s *Server) forkedAbove(ctx context.Context, c caller.Caller, args arguments) string {
 	sessions := []string{c.SessionID}
 	if agent := args.str(agentParam.name); agent != "" {
 		sessions = append(sessions, strings.TrimSuffix(c.SessionID, "/"+agent))
 	}
 	for _, session := range sessions {
-		at, err := s.stand(ctx, caller{Identity: Identity{Binding: Binding{SessionID: session}}})
+		at, err := caller.Locate(ctx, s.cfg.Runs, caller.Caller{Identity: caller.Identity{Binding: caller.Binding{SessionID: session}}})
 		if err != nil {
 			continue
 		}
-		run := at.run
-		if at.asked != run.GetRunId() && !forkedRunOf(run, args.str("name")) {
+		run := at.Run
+		if at.Asked != run.GetRunId() && !forkedRunOf(run, args.str("name")) {
 			// The branch that others work in may have invoked the run that was seen.
-			res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.asked})
+			res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
 			if err != nil {
 				continue
 			}
@@ -136,7 +137,7 @@ type workflowView struct {
 	Process bool `json:"process,omitzero"`
 }
 
-func (s *Server) listWorkflows(ctx context.Context, _ caller, _ arguments) *sdk.CallToolResult {
+func (s *Server) listWorkflows(ctx context.Context, _ caller.Caller, _ arguments) *sdk.CallToolResult {
 	views, more, err := s.someWorkflows(ctx)
 	if err != nil {
 		return refuseFault(err, "").result()
@@ -198,7 +199,7 @@ func (s *Server) workflowsText(views []workflowView, more bool) string {
 	return strings.Join(lines, "\n")
 }
 
-func (s *Server) createWorkflow(ctx context.Context, _ caller, args arguments) *sdk.CallToolResult {
+func (s *Server) createWorkflow(ctx context.Context, _ caller.Caller, args arguments) *sdk.CallToolResult {
 	res, err := s.cfg.Workflows.RegisterWorkflow(ctx, &enginev1.RegisterWorkflowRequest{
 		Definition: args.json("definition"), IdempotencyKey: newCallID(),
 	})
