@@ -15,7 +15,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/await"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
@@ -33,8 +35,8 @@ type approvalView struct {
 }
 
 // waitApproval waits for decisions of people (S9.5).
-func (s *Server) waitApproval(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
-	id := args.str("approval_id")
+func (s *Server) waitApproval(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+	id := args.Text("approval_id")
 	own := id == "" // it is that of the run
 	if own {
 		at, none := s.loaded(ctx, c)
@@ -43,33 +45,33 @@ func (s *Server) waitApproval(ctx context.Context, c caller.Caller, args argumen
 		}
 		if !at.Run.GetApproval().GetPending() {
 			run := viewRun(at.Run)
-			return answer("No transition of this run waits for an approval. To wait for that of a tool call, name it: approval_id.\n"+
+			return reply.Answer("No transition of this run waits for an approval. To wait for that of a tool call, name it: approval_id.\n"+
 				brief.State(at.Run, s.cfg.ToolPrefix), approvalView{Run: &run})
 		}
 		id = at.Run.GetApproval().GetApprovalId()
 	}
 	if s.cfg.Approvals == nil {
-		return refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an approval service; " +
-			s.cfg.ToolPrefix + "wait returns when a waiting run has changed"}.result()
+		return reply.Refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an approval service; " +
+			s.cfg.ToolPrefix + "wait returns when a waiting run has changed"}.Result()
 	}
 	got, err := s.cfg.Approvals.GetApproval(ctx, &approvalv1.GetApprovalRequest{ApprovalId: id})
 	switch {
 	case err == nil, fault.ReasonOf(err) == fault.Unavailable: // it is asked again below
-	case own && isNotFound(err):
+	case own && reply.IsNotFound(err):
 		// People have not been asked yet, because the approval service was away. The
 		// engine asks later, and the run shows the outcome.
 		return s.wait(ctx, c, args)
 	default:
-		return refuseFault(err, "Not waited").result()
+		return reply.Fault(err, "Not waited").Result()
 	}
 	approval := got.GetApproval()
 	if !await.Decided(approval) {
 		if invitation := s.invite(c, id); invitation != nil {
 			return invitation
 		}
-		limit := cmp.Or(time.Duration(args.integer("timeout_seconds"))*time.Second, longestWait)
+		limit := cmp.Or(time.Duration(args.Integer("timeout_seconds"))*time.Second, longestWait)
 		if approval, err = s.awaitDecision(ctx, c, id, limit); err != nil {
-			return refuseFault(err, "Not waited").result()
+			return reply.Fault(err, "Not waited").Result()
 		}
 	}
 	return s.decided(ctx, c, approval)
@@ -99,10 +101,10 @@ func (s *Server) decided(ctx context.Context, c caller.Caller, a *approvalv1.App
 	lines := []string{outcomeOf(a)}
 	if view.Pending {
 		lines = append(lines, brief.Deciders(view.Link), "Call "+s.cfg.ToolPrefix+"wait_approval again to continue waiting.")
-		return answer(strings.Join(lines, "\n"), view)
+		return reply.Answer(strings.Join(lines, "\n"), view)
 	}
 	if edited := a.GetEditedData(); len(edited) > 0 {
-		lines = append(lines, "An approver has changed the data to: "+clip(string(edited), 4096))
+		lines = append(lines, "An approver has changed the data to: "+reply.Clip(string(edited), 4096))
 	}
 	lines = append(lines, s.advice(a)...)
 	run, moved, err := s.settled(ctx, c, a)
@@ -120,7 +122,7 @@ func (s *Server) decided(ctx context.Context, c caller.Caller, a *approvalv1.App
 		shown := viewRun(run)
 		view.Run = &shown
 	}
-	return answer(strings.Join(lines, "\n"), view)
+	return reply.Answer(strings.Join(lines, "\n"), view)
 }
 
 // outcomeOf returns how an approval stands, as a sentence of its own.
@@ -162,7 +164,7 @@ func (s *Server) settled(ctx context.Context, c caller.Caller, a *approvalv1.App
 	for {
 		at, err := caller.Locate(ctx, s.cfg.Runs, c)
 		switch {
-		case err != nil && isNotFound(err):
+		case err != nil && reply.IsNotFound(err):
 			return nil, true, nil
 		case err != nil:
 			return nil, false, err

@@ -10,8 +10,10 @@ import (
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 )
 
 // admitCall puts a call before the gate. Where policies ask people first, and the
@@ -25,7 +27,7 @@ func (s *Server) admitCall(ctx context.Context, g *gated) *sdk.CallToolResult {
 	}
 	limit := g.at.Run.GetWorkflowMeta().GetApprovalWait().AsDuration()
 	if denied.ApprovalID == "" || denied.Decision != asks || limit <= 0 || s.cfg.Approvals == nil {
-		return denied.resultFor(g.target.Tool)
+		return denied.ResultFor(g.target.Tool)
 	}
 	if invitation := s.invite(g.caller, denied.ApprovalID); invitation != nil {
 		return invitation
@@ -33,9 +35,9 @@ func (s *Server) admitCall(ctx context.Context, g *gated) *sdk.CallToolResult {
 	approval, err := s.awaitDecision(g.caller.Outgoing(ctx), g.caller, denied.ApprovalID, limit)
 	switch {
 	case ctx.Err() != nil:
-		return s.refuseUndecided(ctx.Err()).resultFor(g.target.Tool)
+		return s.refuseUndecided(ctx.Err()).ResultFor(g.target.Tool)
 	case err != nil:
-		return denied.resultFor(g.target.Tool) // it waits, for all that is known
+		return denied.ResultFor(g.target.Tool) // it waits, for all that is known
 	}
 	switch approval.GetStatus() {
 	case approvalv1.ApprovalStatus_APPROVAL_STATUS_UNSPECIFIED, approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING:
@@ -45,25 +47,25 @@ func (s *Server) admitCall(ctx context.Context, g *gated) *sdk.CallToolResult {
 			return nil
 		}
 	default:
-		denied.Message, denied.next = outcomeOf(approval), "The tool was not called. To ask again, make the call again."
+		denied.Message, denied.Next = outcomeOf(approval), "The tool was not called. To ask again, make the call again."
 	}
-	return denied.resultFor(g.target.Tool)
+	return denied.ResultFor(g.target.Tool)
 }
 
 // asks is the decision that people must decide first.
 const asks = "ASK"
 
 // refuseAsked makes the refusal of a call that people must approve first.
-func (s *Server) refuseAsked(res *policyv1.CheckToolCallResponse) *refusal {
-	r := refuseDecision(res)
+func (s *Server) refuseAsked(res *policyv1.CheckToolCallResponse) *reply.Refusal {
+	r := reply.Decision(res)
 	if r.Decision == asks && r.ApprovalID != "" {
-		r.next = brief.Asked(r.ApprovalID, s.link(r.ApprovalID), s.cfg.ToolPrefix)
+		r.Next = brief.Asked(r.ApprovalID, s.link(r.ApprovalID), s.cfg.ToolPrefix)
 	}
 	return r
 }
 
 // decide asks the gate. nil means allowed; every doubt is a refusal.
-func (s *Server) decide(ctx context.Context, g *gated) *refusal {
+func (s *Server) decide(ctx context.Context, g *gated) *reply.Refusal {
 	ctx, cancel := context.WithTimeout(g.caller.Outgoing(ctx), s.cfg.CheckTimeout)
 	defer cancel()
 	if !g.caller.Bound() {
@@ -72,7 +74,7 @@ func (s *Server) decide(ctx context.Context, g *gated) *refusal {
 	var err error
 	g.at, err = caller.Locate(ctx, s.cfg.Runs, g.caller)
 	switch {
-	case err != nil && isNotFound(err) && g.caller.RunID == "":
+	case err != nil && reply.IsNotFound(err) && g.caller.RunID == "":
 		return s.withoutRun(ctx, g)
 	case err != nil:
 		return s.refuseUndecided(err)
@@ -81,7 +83,7 @@ func (s *Server) decide(ctx context.Context, g *gated) *refusal {
 	g.judged = judged
 	res, err := s.check(ctx, g, judged, g.callID)
 	switch {
-	case err != nil && isNotFound(err) && g.caller.RunID == "":
+	case err != nil && reply.IsNotFound(err) && g.caller.RunID == "":
 		return s.unjudged(g) // the session has left its run just now, and no other rules hold for it
 	case err != nil:
 		return s.refuseUndecided(err)
@@ -125,7 +127,7 @@ func (g *gated) judgedName() string {
 // confirm looks again when the run was not, or is no more, the one that the call was
 // prepared for: its name, and the environment of its server. A call that was admitted for
 // another one is reported as not made.
-func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal {
+func (s *Server) confirm(ctx context.Context, g *gated, judged string) *reply.Refusal {
 	now, err := caller.Locate(ctx, s.cfg.Runs, g.caller)
 	if err == nil && sameRun(now, g.admitted) {
 		g.at = now
@@ -133,9 +135,9 @@ func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal 
 			return nil
 		}
 	}
-	s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "refused: the state changed in between"}.written())
+	s.settle(ctx, g, reply.Refusal{Code: reply.CodeUpstreamFailed, Message: "refused: the state changed in between"}.Text())
 	g.admitted = nil
-	if err != nil && !isNotFound(err) {
+	if err != nil && !reply.IsNotFound(err) {
 		return s.refuseUndecided(err)
 	}
 	g.at = now
@@ -146,8 +148,8 @@ func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal 
 			return s.refuseAsked(res)
 		}
 	}
-	return &refusal{
-		Decision: "DENY", Code: codePolicyUnavailable, lead: "Denied",
+	return &reply.Refusal{
+		Decision: "DENY", Code: reply.CodePolicyUnavailable, Lead: "Denied",
 		Message: "the state changed while the call was judged; make it again",
 	}
 }
@@ -160,7 +162,7 @@ func (s *Server) check(ctx context.Context, g *gated, tool, callID string) (*pol
 }
 
 // verdict returns nil for an ALLOW of exactly this call.
-func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal {
+func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *reply.Refusal {
 	allowed := res.GetDecision() == policyv1.Decision_DECISION_ALLOW
 	switch {
 	case allowed && g.linked: // which only this machine knows
@@ -168,14 +170,14 @@ func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal
 	case allowed && (res.GetCallId() == "" || res.GetCallId() == g.callID):
 		return nil
 	case allowed:
-		return &refusal{
-			Decision: "DENY", Code: codePolicyUnavailable, lead: "Denied",
+		return &reply.Refusal{
+			Decision: "DENY", Code: reply.CodePolicyUnavailable, Lead: "Denied",
 			Message: "the policy service returned a decision for another call, so this one was denied",
 		}
 	}
 	r := s.refuseAsked(res)
 	if g.at.Run.GetSupersededBy() != "" {
-		r.next = goOn(g.at.Run)
+		r.Next = goOn(g.at.Run)
 	}
 	return r
 }
@@ -212,7 +214,7 @@ const nameless = "mcp-without-session"
 // withoutRun decides a call of a caller that drives no run. There is no state that could
 // allow one of the tool's names alone, so it is judged by the one with its server:
 // policies mean that. ctx must be outgoing.
-func (s *Server) withoutRun(ctx context.Context, g *gated) *refusal {
+func (s *Server) withoutRun(ctx context.Context, g *gated) *reply.Refusal {
 	if !s.cfg.AllowUnbound {
 		return s.unjudged(g)
 	}
@@ -220,7 +222,7 @@ func (s *Server) withoutRun(ctx context.Context, g *gated) *refusal {
 		SessionId: cmp.Or(g.caller.NamedSession(), nameless), Tool: g.target.Qualified, Input: s.judgedInput(g), CallId: g.callID,
 	})
 	switch {
-	case err != nil && isNotFound(err):
+	case err != nil && reply.IsNotFound(err):
 		return s.unjudged(g)
 	case err != nil:
 		return s.refuseUndecided(err)
@@ -235,17 +237,35 @@ func (s *Server) withoutRun(ctx context.Context, g *gated) *refusal {
 
 // unjudged handles a call without rules: it goes through where the gateway's settings let
 // such calls.
-func (s *Server) unjudged(g *gated) *refusal {
+func (s *Server) unjudged(g *gated) *reply.Refusal {
 	if s.cfg.AllowUnbound && g.protected != "" {
 		return refuseProtected(g)
 	}
 	if s.cfg.AllowUnbound {
 		return nil
 	}
-	r := s.notBound()
+	r := reply.NotBound()
 	if g.caller.Bound() {
-		r = s.noWorkflow(g.caller)
+		r = reply.NoWorkflow(g.caller.SessionID, s.cfg.ToolPrefix)
 	}
-	r.Decision, r.lead = "DENY", "Denied"
+	r.Decision, r.Lead = "DENY", "Denied"
+	return r
+}
+
+// refuseUndecided makes a refusal of a decision that could not be had.
+func (s *Server) refuseUndecided(err error) *reply.Refusal {
+	if s.cfg.Undecided != nil {
+		s.cfg.Undecided(err)
+	}
+	r := reply.Fault(err, "Denied")
+	r.Decision = "DENY"
+	switch fault.Reason(r.Code) {
+	case fault.InvalidRequest, fault.InvalidJSON, fault.TooLarge:
+		r.Code = reply.CodeInvalidInput
+	case fault.Unauthenticated, fault.PermissionDenied:
+	default:
+		r.Message = "no decision could be made, so the call was denied: " + r.Message
+		r.Code, r.Next = reply.CodePolicyUnavailable, "The tool was not called. Try again."
+	}
 	return r
 }

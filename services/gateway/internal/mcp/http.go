@@ -82,14 +82,14 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 	}, &stateful)
 
 	route := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(protocolHeader) >= protocolStateless {
+		if r.Header.Get(protocolHeader) >= wire.ProtocolStateless {
 			newer.ServeHTTP(w, r)
 			return
 		}
 		if r.Method == http.MethodPost && r.Header.Get(mcpSessionHeader) == "" {
 			if full := s.full(r); full != "" {
 				w.Header().Set("Retry-After", "5")
-				wire.Refuse(w, http.StatusTooManyRequests, string(fault.QuotaExceeded)+": "+full+"; close one, or use protocol "+protocolStateless)
+				wire.Refuse(w, http.StatusTooManyRequests, string(fault.QuotaExceeded)+": "+full+"; close one, or use protocol "+wire.ProtocolStateless)
 				return
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 )
 
 // People decide on the page of an approval. A client that can lead its user to a URL is
@@ -38,14 +40,14 @@ func (s *Server) ask(c caller.Caller, id string) *sdk.ElicitParams {
 // invite returns the result that leads the user of a client of the stateless protocol to
 // an approval; nil when the call should just wait.
 func (s *Server) invite(c caller.Caller, id string) *sdk.CallToolResult {
-	if c.Call == nil || c.Call.ProtocolVersion() < protocolStateless {
+	if c.Call == nil || c.Call.ProtocolVersion() < wire.ProtocolStateless {
 		return nil
 	}
 	ask := s.ask(c, id)
 	if ask == nil {
 		return nil
 	}
-	result := needsInput()
+	result := reply.NeedsInput()
 	result.InputRequests = sdk.InputRequestMap{"approval": ask}
 	return &result
 }
@@ -53,7 +55,7 @@ func (s *Server) invite(c caller.Caller, id string) *sdk.CallToolResult {
 // showLink leads the user of an older client to an approval while the call waits. end
 // must follow, and notifies the client when that is decided.
 func (s *Server) showLink(ctx context.Context, c caller.Caller, id string) (end func(decided bool)) {
-	if c.Call == nil || c.Call.ProtocolVersion() >= protocolStateless {
+	if c.Call == nil || c.Call.ProtocolVersion() >= wire.ProtocolStateless {
 		return func(bool) {}
 	}
 	ask := s.ask(c, id)

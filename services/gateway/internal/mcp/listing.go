@@ -11,6 +11,8 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -25,12 +27,12 @@ func (s *Server) listTools(ctx context.Context, c caller.Caller, req *sdk.ListTo
 	offered := s.unchanged(ctx, c, catalogue)
 	shell := s.offersShell(c)
 	described := shellTool.described(s.cfg.ToolPrefix+shellName, true)
-	stateless := req.ProtocolVersion() >= protocolStateless
+	stateless := req.ProtocolVersion() >= wire.ProtocolStateless
 	if stateless && shell {
 		list = append(list, described)
 	}
 	if stateless || len(offered) == 0 && !shell {
-		return &sdk.ListToolsResult{Cacheable: perCaller, Tools: append(list, offered...)}
+		return &sdk.ListToolsResult{Cacheable: reply.PerCaller, Tools: append(list, offered...)}
 	}
 	offered = slices.DeleteFunc(offered, func(tool *sdk.Tool) bool { return catalogue.Tools[tool.Name].Newer })
 	run, position := s.listedFor(ctx, c)
@@ -47,7 +49,7 @@ func (s *Server) listTools(ctx context.Context, c caller.Caller, req *sdk.ListTo
 			list = append(list, tool)
 		}
 	}
-	return &sdk.ListToolsResult{Cacheable: perCaller, Tools: list}
+	return &sdk.ListToolsResult{Cacheable: reply.PerCaller, Tools: list}
 }
 
 // writtenTools returns a list in which the tools of servers are as their servers describe
@@ -66,7 +68,7 @@ func (s *Server) writtenTools(list *sdk.ListToolsResult, protocol string) sdk.Re
 	}
 	whole := *list
 	whole.Tools = []*sdk.Tool{}
-	return writtenList(&whole, "tools", entries, protocol)
+	return reply.WrittenList(&whole, "tools", entries, protocol)
 }
 
 // listedFor returns the run whose state filters the list, and the tools that it leaves
@@ -79,7 +81,7 @@ func (s *Server) listedFor(ctx context.Context, c caller.Caller) (*enginev1.Run,
 	defer cancel()
 	at, err := caller.Locate(ctx, s.cfg.Runs, c)
 	switch {
-	case err != nil && isNotFound(err):
+	case err != nil && reply.IsNotFound(err):
 		return nil, brief.Open
 	case err != nil || at.Run == nil:
 		return nil, brief.Closed

@@ -15,6 +15,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
@@ -102,7 +104,7 @@ func declare(behind *upstream.Catalogue, peer *upstream.Peer, caps *sdk.ServerCa
 
 // stateOf reports whether something of a server is worth listing where a caller is.
 func (s *Server) stateOf(ctx context.Context, c caller.Caller, protocol string) func(server, name string) bool {
-	if protocol >= protocolStateless { // whose lists must not vary
+	if protocol >= wire.ProtocolStateless { // whose lists must not vary
 		return func(string, string) bool { return true }
 	}
 	run, position := s.listedFor(ctx, c)
@@ -127,7 +129,7 @@ func (s *Server) listPrompts(ctx context.Context, c caller.Caller, req *sdk.List
 			entries = append(entries, catalogue.PromptText(p.Name))
 		}
 	}
-	return writtenList(&sdk.ListPromptsResult{Cacheable: perCaller}, "prompts", entries, req.ProtocolVersion())
+	return reply.WrittenList(&sdk.ListPromptsResult{Cacheable: reply.PerCaller}, "prompts", entries, req.ProtocolVersion())
 }
 
 func (s *Server) listResources(ctx context.Context, c caller.Caller, req *sdk.ListResourcesRequest) sdk.Result {
@@ -139,7 +141,7 @@ func (s *Server) listResources(ctx context.Context, c caller.Caller, req *sdk.Li
 			entries = append(entries, r.Text())
 		}
 	}
-	return writtenList(&sdk.ListResourcesResult{Cacheable: perCaller}, "resources", entries, req.ProtocolVersion())
+	return reply.WrittenList(&sdk.ListResourcesResult{Cacheable: reply.PerCaller}, "resources", entries, req.ProtocolVersion())
 }
 
 func (s *Server) listTemplates(ctx context.Context, c caller.Caller, req *sdk.ListResourceTemplatesRequest) sdk.Result {
@@ -151,7 +153,7 @@ func (s *Server) listTemplates(ctx context.Context, c caller.Caller, req *sdk.Li
 			entries = append(entries, t.Text())
 		}
 	}
-	return writtenList(&sdk.ListResourceTemplatesResult{Cacheable: perCaller}, "resourceTemplates", entries, req.ProtocolVersion())
+	return reply.WrittenList(&sdk.ListResourceTemplatesResult{Cacheable: reply.PerCaller}, "resourceTemplates", entries, req.ProtocolVersion())
 }
 
 func (s *Server) getPrompt(ctx context.Context, c caller.Caller, req *sdk.GetPromptRequest) (sdk.Result, error) {
@@ -169,7 +171,7 @@ func (s *Server) getPrompt(ctx context.Context, c caller.Caller, req *sdk.GetPro
 	if err != nil {
 		return nil, err
 	}
-	return written{&sdk.GetPromptResult{}, res, req.ProtocolVersion() >= protocolStateless}, nil
+	return reply.Written(&sdk.GetPromptResult{}, res, req.ProtocolVersion()), nil
 }
 
 func orEmpty(arguments map[string]string) map[string]string {
@@ -204,12 +206,11 @@ func (s *Server) readResource(ctx context.Context, c caller.Caller, req *sdk.Rea
 	if err != nil {
 		return nil, err
 	}
-	stateless := req.ProtocolVersion() >= protocolStateless
-	if stateless { // who may read it depends on the caller
+	if req.ProtocolVersion() >= wire.ProtocolStateless { // who may read it depends on the caller
 		res.Set("ttlMs", json.RawMessage(`0`))
-		res.Set("cacheScope", relay.Quote(perCaller.CacheScope))
+		res.Set("cacheScope", relay.Quote(reply.PerCaller.CacheScope))
 	}
-	return written{&sdk.ReadResourceResult{}, res, stateless}, nil
+	return reply.Written(&sdk.ReadResourceResult{}, res, req.ProtocolVersion()), nil
 }
 
 // watch returns a subscription to a resource: it is judged as reading it.
@@ -239,7 +240,7 @@ func (s *Server) complete(ctx context.Context, c caller.Caller, req *sdk.Complet
 	}
 	s.protect(g)
 	if refused := s.dryRun(ctx, g); refused != nil {
-		return nil, refusedOffer(refused.resultFor(offer.Tool))
+		return nil, refusedOffer(refused.ResultFor(offer.Tool))
 	}
 	params := *req.Params
 	params.Ref, params.Meta = ref, upstream.ForwardedMeta(req.Params.Meta)
@@ -250,11 +251,11 @@ func (s *Server) complete(ctx context.Context, c caller.Caller, req *sdk.Complet
 		return nil, asProtocol(err)
 	}
 	disown(res)
-	return written{&sdk.CompleteResult{}, res, req.ProtocolVersion() >= protocolStateless}, nil
+	return reply.Written(&sdk.CompleteResult{}, res, req.ProtocolVersion()), nil
 }
 
 // dryRun reports whether a call would be allowed now. nil means that it would; every doubt is a refusal.
-func (s *Server) dryRun(ctx context.Context, g *gated) *refusal {
+func (s *Server) dryRun(ctx context.Context, g *gated) *reply.Refusal {
 	if !g.caller.Bound() && !s.cfg.AllowUnbound {
 		return s.unjudged(g)
 	}
@@ -268,7 +269,7 @@ func (s *Server) dryRun(ctx context.Context, g *gated) *refusal {
 		RunId: g.caller.RunID, SessionId: session, Tool: g.name, QualifiedTool: g.target.Qualified, Input: s.judgedInput(g), DryRun: true,
 	})
 	switch {
-	case err != nil && isNotFound(err) && g.caller.RunID == "", err == nil && res.GetRunId() == "" && !s.cfg.AllowUnbound:
+	case err != nil && reply.IsNotFound(err) && g.caller.RunID == "", err == nil && res.GetRunId() == "" && !s.cfg.AllowUnbound:
 		return s.unjudged(g)
 	case err != nil:
 		return s.refuseUndecided(err)
@@ -308,19 +309,19 @@ func (s *Server) relay(
 		err = fmt.Errorf("%s has %d bytes; the limit is %d", g.name, size, s.cfg.MaxResultBytes)
 	}
 	if g.done = err == nil; !g.done {
-		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: err.Error()}.written())
+		s.settle(ctx, g, reply.Refusal{Code: reply.CodeUpstreamFailed, Message: err.Error()}.Text())
 		return nil, asProtocol(err)
 	}
 	g.answered = true
 	said := &relay.Result{}
-	said.AddContent(textElement(string(res.JSON())))
+	said.AddContent(reply.TextElement(string(res.JSON())))
 	s.settle(ctx, g, said)
 	return res, nil
 }
 
 // refusedOffer returns a refusal where no tool's result can say it.
 func refusedOffer(refused *sdk.CallToolResult) error {
-	err := &jsonrpc.Error{Code: codeRefused, Message: string(asText(refused).Output(maxOutput))}
+	err := &jsonrpc.Error{Code: codeRefused, Message: string(reply.Text(refused).Output(reply.MaxOutput))}
 	if data, failed := json.Marshal(refused.StructuredContent); failed == nil {
 		err.Data = data
 	}

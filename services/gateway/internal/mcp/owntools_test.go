@@ -123,7 +123,7 @@ func TestArguments(t *testing.T) {
 	p := newPlane()
 	p.start("s1")
 	session := overStdio(t, server(t, p, nil), "2025-11-25", nil)
-	for _, row := range []struct{ tool, arguments, want string }{
+	for _, row := range []struct{ tool, Values, want string }{
 		{"transition", `{}`, `needs the argument "event" (string)`},
 		{"transition", `{"event":1}`, `the argument "event" must be a string, not a number`},
 		{"transition", `{"event":""}`, `the argument "event" must not be empty`},
@@ -149,7 +149,7 @@ func TestArguments(t *testing.T) {
 		{"get_state", `{"run":"run_1"}`, `get_state has no argument "run"; it takes none`},
 		{"list_workflows", `{"name":"x"}`, `has no argument "name"`},
 	} {
-		wantRefused(t, call(t, session, row.tool, row.arguments), "INVALID_ARGUMENT", row.want)
+		wantRefused(t, call(t, session, row.tool, row.Values), "INVALID_ARGUMENT", row.want)
 	}
 	if run := p.runs["run_1"]; run.GetVersion() != 1 {
 		t.Error("a call with wrong arguments changed the run")

@@ -6,6 +6,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -44,7 +45,7 @@ func (s *Server) meet(face face, req sdk.Request, c caller.Caller) *upstream.Pee
 	switch {
 	case initializes:
 		peer.Meet(ss, first.Params.Capabilities)
-	case ok && speaks.ProtocolVersion() >= protocolStateless:
+	case ok && speaks.ProtocolVersion() >= wire.ProtocolStateless:
 		peer.Meet(ss, nil) // it cannot be asked
 	}
 	return peer

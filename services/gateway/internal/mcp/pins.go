@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -189,7 +190,7 @@ func (s *Server) unchanged(ctx context.Context, c caller.Caller, catalogue *upst
 }
 
 // changed refuses a call of a tool that is not as it was accepted.
-func (s *Server) changed(ctx context.Context, c caller.Caller, target *upstream.Tool) *refusal {
+func (s *Server) changed(ctx context.Context, c caller.Caller, target *upstream.Tool) *reply.Refusal {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
 	defer cancel()
 	held, err := s.pins.hold(ctx, c, []*upstream.Tool{target})
@@ -199,7 +200,7 @@ func (s *Server) changed(ctx context.Context, c caller.Caller, target *upstream.
 	case err != nil:
 		return s.refuseUndecided(err)
 	}
-	return &refusal{Decision: "DENY", Code: codeToolChanged, lead: "Denied", Message: fmt.Sprintf(
+	return &reply.Refusal{Decision: "DENY", Code: reply.CodeToolChanged, Lead: "Denied", Message: fmt.Sprintf(
 		"the server %s has changed the schema or the description of its tool %s since it was accepted. "+
 			"Do not use it: an operator must review the change and accept it first", target.Server(), target.Name)}
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
@@ -39,28 +41,28 @@ type offer struct {
 }
 
 // offered looks up the process of the caller's session.
-func (s *Server) offered(ctx context.Context, c caller.Caller) (offer, *refusal) {
+func (s *Server) offered(ctx context.Context, c caller.Caller) (offer, *reply.Refusal) {
 	if s.cfg.Processes == nil {
-		return offer{}, &refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}
+		return offer{}, &reply.Refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}
 	}
 	if !c.Bound() {
-		return offer{}, s.notBound()
+		return offer{}, reply.NotBound()
 	}
 	ctx, cancel := context.WithTimeout(c.Outgoing(ctx), s.cfg.CheckTimeout)
 	defer cancel()
 	at, err := caller.Locate(ctx, s.cfg.Runs, c)
 	switch {
-	case err != nil && isNotFound(err):
-		return offer{}, &refusal{Code: codeNoProcess, Message: "no process runs here; an operator can start one for the session"}
+	case err != nil && reply.IsNotFound(err):
+		return offer{}, &reply.Refusal{Code: codeNoProcess, Message: "no process runs here; an operator can start one for the session"}
 	case err != nil:
-		return offer{}, refuseFault(err, "")
+		return offer{}, reply.Fault(err, "")
 	case !at.Run.GetWorkflowMeta().GetProcess():
-		return offer{}, &refusal{Code: codeNoProcess, Message: fmt.Sprintf(
+		return offer{}, &reply.Refusal{Code: codeNoProcess, Message: fmt.Sprintf(
 			"the run %s of %s is not a process, and this endpoint is for processes; connect to %s", at.Run.GetRunId(), at.Run.GetWorkflow(), Path)}
 	}
 	got, err := s.cfg.Processes.GetProcess(ctx, &enginev1.GetProcessRequest{Name: at.Run.GetWorkflow(), Version: at.Run.GetWorkflowVersion()})
 	if err != nil {
-		return offer{}, refuseFault(err, "")
+		return offer{}, reply.Fault(err, "")
 	}
 	tools := slices.Clone(got.GetProcess().GetTools())
 	for _, name := range alwaysOffered {
@@ -107,7 +109,7 @@ func (s *Server) listProcessTools(ctx context.Context, c caller.Caller, req *sdk
 	offer, refused := s.offered(ctx, c)
 	switch {
 	case refused == nil:
-	case refused.Code == codeNoProcess || refused.Code == codeNotBound:
+	case refused.Code == codeNoProcess || refused.Code == reply.CodeNotBound:
 		// No tool is offered, and calls say why.
 	default:
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the process of this session cannot be read: " + refused.Message}
@@ -118,18 +120,18 @@ func (s *Server) listProcessTools(ctx context.Context, c caller.Caller, req *sdk
 
 // outsideProcess refuses a tool that the session's process may not use; nil when it
 // may.
-func (s *Server) outsideProcess(ctx context.Context, c caller.Caller, name string) *refusal {
+func (s *Server) outsideProcess(ctx context.Context, c caller.Caller, name string) *reply.Refusal {
 	offer, refused := s.offered(ctx, c)
 	switch {
 	case refused != nil:
-		refused.Decision, refused.lead = "DENY", "Denied"
+		refused.Decision, refused.Lead = "DENY", "Denied"
 		return refused
 	case offer.has(s, name):
 		return nil
 	}
-	return &refusal{
-		Decision: "DENY", Code: "TOOL_NOT_ALLOWED", lead: "Denied", ToolsRestricted: true, AllowedTools: &offer.tools,
-		Message: fmt.Sprintf("the process %s may not use %q here; it may use %s", offer.process, clip(name, 128), list(offer.tools)),
+	return &reply.Refusal{
+		Decision: "DENY", Code: "TOOL_NOT_ALLOWED", Lead: "Denied", ToolsRestricted: true, AllowedTools: &offer.tools,
+		Message: fmt.Sprintf("the process %s may not use %q here; it may use %s", offer.process, reply.Clip(name, 128), list(offer.tools)),
 	}
 }
 
@@ -152,28 +154,28 @@ type turnView struct {
 }
 
 // processStep gives the answer to the question of a process, or asks for it again (S8.1).
-func (s *Server) processStep(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
+func (s *Server) processStep(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	if s.cfg.Processes == nil {
-		return refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}.result()
+		return reply.Refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}.Result()
 	}
 	before, none := s.driven(ctx, c)
 	if none != nil {
 		return none
 	}
-	res, err := s.answer(ctx, c, args.str("answer"), args.str("note"))
+	res, err := s.answer(ctx, c, args.Text("answer"), args.Text("note"))
 	if err != nil {
-		return refuseFault(err, "Not done").result()
+		return reply.Fault(err, "Not done").Result()
 	}
 	run := res.GetRun()
-	if res.GetAccepted() && args.str("answer") != "" {
+	if res.GetAccepted() && args.Text("answer") != "" {
 		s.sessions.moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
 	} else {
 		s.sessions.saw(c, listedIn(run))
 	}
 	if res.GetRejection() != nil {
-		return refuseAnswer(res).result()
+		return refuseAnswer(res).Result()
 	}
-	return answer(s.turnText(res), viewTurn(res))
+	return reply.Answer(s.turnText(res), viewTurn(res))
 }
 
 func (s *Server) answer(ctx context.Context, c caller.Caller, answer, note string) (*enginev1.AnswerQuestionResponse, error) {
@@ -214,15 +216,15 @@ func viewTurn(res *enginev1.AnswerQuestionResponse) turnView {
 
 // refuseAnswer makes a refusal of an answer that was not taken, with those that are
 // (S8.4).
-func refuseAnswer(res *enginev1.AnswerQuestionResponse) refusal {
-	r := refuseRejection(res.GetRejection(), res.GetRun())
-	r.events, r.LegalEvents, r.ApprovalID = nil, nil, waitsFor(res)
+func refuseAnswer(res *enginev1.AnswerQuestionResponse) reply.Refusal {
+	r := reply.Rejection(res.GetRejection(), res.GetRun()).WithoutEvents()
+	r.ApprovalID = waitsFor(res)
 	if r.Answers = res.GetTurn().GetAnswers(); len(r.Answers) > 0 {
 		quoted := make([]string, len(r.Answers))
 		for i, a := range r.Answers {
 			quoted[i] = strconv.Quote(a)
 		}
-		r.next = "Question: " + res.GetTurn().GetQuestion() + "\nValid answers: " + strings.Join(quoted, ", ") + "."
+		r.Next = "Question: " + res.GetTurn().GetQuestion() + "\nValid answers: " + strings.Join(quoted, ", ") + "."
 	}
 	return r
 }

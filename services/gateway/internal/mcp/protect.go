@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/realpath"
 )
 
@@ -25,9 +26,9 @@ func (s *Server) local(g *gated) bool {
 }
 
 // refuseProtected returns the refusal of a call for which only S13 holds.
-func refuseProtected(g *gated) *refusal {
-	return &refusal{
-		Decision: "DENY", Code: string(toolcall.CodeSelfProtected), lead: "Denied", Message: toolcall.ProtectedMessage(g.name, g.protected),
+func refuseProtected(g *gated) *reply.Refusal {
+	return &reply.Refusal{
+		Decision: "DENY", Code: string(toolcall.CodeSelfProtected), Lead: "Denied", Message: toolcall.ProtectedMessage(g.name, g.protected),
 	}
 }
 

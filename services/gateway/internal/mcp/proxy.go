@@ -15,7 +15,10 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
@@ -63,27 +66,27 @@ func (s *Server) callUpstream(
 	g := &gated{caller: c, name: name, target: target, callID: newCallID(), inProcess: s.nameInProcess(target)}
 	var err error
 	if g.input, err = upstreamInput(req.Params.Arguments); err != nil {
-		return complete(req, refusal{Decision: "DENY", Code: codeInvalidInput, Message: err.Error(), lead: "Denied"}.resultFor(target.Tool)), nil
+		return reply.Complete(req, reply.Refusal{Decision: "DENY", Code: reply.CodeInvalidInput, Message: err.Error(), Lead: "Denied"}.ResultFor(target.Tool)), nil
 	}
 	s.protect(g)
 	if refused := s.changed(ctx, c, target); refused != nil {
-		return complete(req, refused.resultFor(target.Tool)), nil
+		return reply.Complete(req, refused.ResultFor(target.Tool)), nil
 	}
 	if answer := s.admitCall(ctx, g); answer != nil {
-		return complete(req, answer), nil
+		return reply.Complete(req, answer), nil
 	}
 	if ctx.Err() != nil {
 		// No caller waits any more: the tool is not run.
-		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "the caller cancelled the request before the tool was called"}.written())
-		return complete(req, s.refuseUndecided(ctx.Err()).resultFor(target.Tool)), nil
+		s.settle(ctx, g, reply.Refusal{Code: reply.CodeUpstreamFailed, Message: "the caller cancelled the request before the tool was called"}.Text())
+		return reply.Complete(req, s.refuseUndecided(ctx.Err()).ResultFor(target.Tool)), nil
 	}
 	result, err := s.forward(ctx, g, req)
 	if err != nil {
-		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: err.Error()}.written())
+		s.settle(ctx, g, reply.Refusal{Code: reply.CodeUpstreamFailed, Message: err.Error()}.Text())
 		return nil, err
 	}
 	s.settle(ctx, g, result).addTo(result)
-	return written{&sdk.CallToolResult{}, result, req.ProtocolVersion() >= protocolStateless}, nil
+	return reply.Written(&sdk.CallToolResult{}, result, req.ProtocolVersion()), nil
 }
 
 // upstreamInput returns the arguments as a JSON object that reads the same to everyone:
@@ -94,10 +97,10 @@ func upstreamInput(raw json.RawMessage) (json.RawMessage, error) {
 	}
 	value, problem := document.Parse(raw, document.Limits{})
 	if problem != nil {
-		return nil, fmt.Errorf("the arguments are not valid JSON: %s: %s", problem.Code, at(problem))
+		return nil, fmt.Errorf("the arguments are not valid JSON: %s: %s", problem.Code, arguments.At(problem))
 	}
 	if value.Kind() != document.Object {
-		return nil, fmt.Errorf("the arguments must be an object, not %s", article(value.Kind()))
+		return nil, fmt.Errorf("the arguments must be an object, not %s", arguments.Article(value.Kind()))
 	}
 	return raw, nil
 }
@@ -110,12 +113,12 @@ func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest
 	defer context.AfterFunc(s.life.calls, cancel)()
 	env, err := g.environment()
 	if err != nil {
-		r := refusal{Decision: "DENY", Code: codeUpstreamFailed, Message: g.name + " was not called: " + err.Error(), CallID: g.callID, lead: "Denied"}
-		return asText(r.resultFor(g.target.Tool)), nil
+		r := reply.Refusal{Decision: "DENY", Code: reply.CodeUpstreamFailed, Message: g.name + " was not called: " + err.Error(), CallID: g.callID, Lead: "Denied"}
+		return reply.Text(r.ResultFor(g.target.Tool)), nil
 	}
 	call := upstream.Call{
 		As: g.name, Arguments: g.input, Meta: upstream.ForwardedMeta(req.Params.Meta), Environment: env, Via: g.caller.Peer,
-		Inputs: req.Params.InputResponses, State: req.Params.RequestState, Stateless: req.ProtocolVersion() >= protocolStateless,
+		Inputs: req.Params.InputResponses, State: req.Params.RequestState, Stateless: req.ProtocolVersion() >= wire.ProtocolStateless,
 	}
 	if token := upstream.ProgressToken(req.Params.Meta); token != nil {
 		box, flush := newOutbox(ctx, req.Session)
@@ -131,7 +134,7 @@ func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest
 		return nil, protocol
 	}
 	if err != nil {
-		return asText(g.failed(err).resultFor(g.target.Tool)), nil
+		return reply.Text(g.failed(err).ResultFor(g.target.Tool)), nil
 	}
 	g.answered = true
 	g.done, g.cost = !result.IsError(), s.costOf(result.Meta(), g.name)
@@ -139,15 +142,15 @@ func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest
 }
 
 // failed makes a refusal of a call that has no result.
-func (g *gated) failed(err error) refusal {
-	r := refusal{Code: codeUpstreamFailed, Message: err.Error(), CallID: g.callID, lead: "Failed"}
+func (g *gated) failed(err error) reply.Refusal {
+	r := reply.Refusal{Code: reply.CodeUpstreamFailed, Message: err.Error(), CallID: g.callID, Lead: "Failed"}
 	var failure *upstream.Failure
 	switch {
 	case !errors.As(err, &failure):
 	case failure.NotCalled:
 		r.Message = fmt.Sprintf("the server %s is not available%s, so %s was not called: %v", g.target.Server(), g.inEnvironment(), g.name, failure)
 	case failure.Late:
-		r.Code = codeUpstreamTimeout
+		r.Code = reply.CodeUpstreamTimeout
 	}
 	return r
 }
@@ -155,8 +158,8 @@ func (g *gated) failed(err error) refusal {
 // bounded passes an upstream's result on, unless it is too large to.
 func (s *Server) bounded(g *gated, result *relay.Result) *relay.Result {
 	if size := result.Size(); size > int64(s.cfg.MaxResultBytes) {
-		return asText(refusal{Code: codeResultTooLarge, CallID: g.callID, lead: "Withheld", Message: fmt.Sprintf(
-			"%s was called and returned %d bytes; the limit is %d. Ask for a part of it.", g.name, size, s.cfg.MaxResultBytes)}.resultFor(g.target.Tool))
+		return reply.Text(reply.Refusal{Code: reply.CodeResultTooLarge, CallID: g.callID, Lead: "Withheld", Message: fmt.Sprintf(
+			"%s was called and returned %d bytes; the limit is %d. Ask for a part of it.", g.name, size, s.cfg.MaxResultBytes)}.ResultFor(g.target.Tool))
 	}
 	disown(result)
 	if !result.NeedsInput() {
@@ -169,7 +172,7 @@ func (s *Server) bounded(g *gated, result *relay.Result) *relay.Result {
 // disown removes an upstream's claims about its identity, and about Interlock, from its
 // result: they are not ours to repeat.
 func disown(result *relay.Result) {
-	result.RemoveMeta(func(key string) bool { return key == sdk.MetaKeyServerInfo || strings.HasPrefix(key, ownMeta) })
+	result.RemoveMeta(func(key string) bool { return key == sdk.MetaKeyServerInfo || strings.HasPrefix(key, reply.OwnMeta) })
 }
 
 // ownServer reports whether the call is for a process that serves this caller alone.

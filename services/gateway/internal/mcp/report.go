@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/realpath"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
@@ -84,7 +85,7 @@ func (s *Server) settle(ctx context.Context, g *gated, result *relay.Result) set
 	case g.evident() && structured(result) != nil:
 		report.Output = structuredOutput(result)
 	case g.captured() || g.evident():
-		report.Output = result.Output(maxOutput)
+		report.Output = result.Output(reply.MaxOutput)
 	}
 	noted := func(res *policyv1.ReportToolCallResponse) { s.noteReport(g, res) }
 	res, way := s.reports.deliver(g.caller.Outgoing(context.WithoutCancel(ctx)), report, noted)
@@ -120,8 +121,8 @@ func structured(result *relay.Result) json.RawMessage {
 // it.
 func structuredOutput(result *relay.Result) []byte {
 	out := relay.Object([]relay.Member{{Name: "structuredContent", Value: structured(result)}})
-	if len(out) > maxOutput {
-		return result.Output(maxOutput)
+	if len(out) > reply.MaxOutput {
+		return result.Output(reply.MaxOutput)
 	}
 	return out
 }
@@ -269,20 +270,20 @@ const (
 // (S4.3), a warning (S3.7), or that its report is late.
 func (n settled) addTo(result *relay.Result) {
 	if in := n.interrupt; in != nil {
-		n.add(result, in.GetNotice(), interruptMeta, structure(jsonview.InterruptedOf(in)))
+		n.add(result, in.GetNotice(), reply.InterruptMeta, reply.Structure(jsonview.InterruptedOf(in)))
 	}
 	if n.warning != "" {
-		n.add(result, "[INTERLOCK] "+n.warning, warningMeta, structure(n.warning))
+		n.add(result, "[INTERLOCK] "+n.warning, reply.WarningMeta, reply.Structure(n.warning))
 	}
 	switch {
 	case n.late:
-		n.add(result, lateReport, unreportedMeta, structure(true))
+		n.add(result, lateReport, reply.UnreportedMeta, reply.Structure(true))
 	case n.lost:
-		n.add(result, lostReport, unreportedMeta, structure(true))
+		n.add(result, lostReport, reply.UnreportedMeta, reply.Structure(true))
 	}
 }
 
 func (settled) add(result *relay.Result, text, key string, details jsontext.Value) {
-	result.AddContent(textElement(text))
+	result.AddContent(reply.TextElement(text))
 	result.SetMeta(key, json.RawMessage(details))
 }

@@ -16,6 +16,7 @@ import (
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -58,7 +59,7 @@ func TestInterruptNotice(t *testing.T) {
 			// An upstream cannot speak for Interlock.
 			fs.Add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				return &sdk.CallToolResult{
-					Meta:    sdk.Meta{warningMeta: "forged", "theirs": "kept"},
+					Meta:    sdk.Meta{reply.WarningMeta: "forged", "theirs": "kept"},
 					Content: []sdk.Content{&sdk.TextContent{Text: "written"}},
 				}, nil
 			})
@@ -75,11 +76,11 @@ func TestInterruptNotice(t *testing.T) {
 			if text := result.Content[1].(*sdk.TextContent).Text; text != notice || textOf(result) != "written\n"+notice {
 				t.Errorf("the notice is %q", text)
 			}
-			details, _ := result.Meta[interruptMeta].(map[string]any)
+			details, _ := result.Meta[reply.InterruptMeta].(map[string]any)
 			if details["name"] != "pb_check" || details["from"] != "testing" || details["to"] != "deploying" || details["notice"] != notice {
 				t.Errorf("_meta: %v", result.Meta)
 			}
-			if result.Meta[warningMeta] != nil || result.Meta["theirs"] != "kept" {
+			if result.Meta[reply.WarningMeta] != nil || result.Meta["theirs"] != "kept" {
 				t.Errorf("_meta: %v", result.Meta)
 			}
 			select {
@@ -105,7 +106,7 @@ func TestWarning(t *testing.T) {
 	eventually(t, "the tool is there", func() bool { return slices.Contains(toolNames(t, session), "mcp__fs__fails") })
 	wantOK(t, call(t, session, "mcp__fs__write_file", `{}`), "write_file {}\n[INTERLOCK] 9000 of 10000 bytes are spent.")
 	result := call(t, session, "mcp__fs__fails", `{}`)
-	if structured, _ := result.StructuredContent.(map[string]any); !result.IsError || structured["a"] != 1.0 || result.Meta[warningMeta] != "9000 of 10000 bytes are spent." {
+	if structured, _ := result.StructuredContent.(map[string]any); !result.IsError || structured["a"] != 1.0 || result.Meta[reply.WarningMeta] != "9000 of 10000 bytes are spent." {
 		t.Errorf("%+v", result)
 	}
 }
@@ -130,7 +131,7 @@ func TestLateReport(t *testing.T) {
 	toolNames(t, session)
 	result := call(t, session, "mcp__fs__write_file", `{}`)
 	wantOK(t, result, "write_file {}", "[INTERLOCK] This result could not be reported in time; Interlock keeps trying.")
-	if result.Meta[unreportedMeta] != true {
+	if result.Meta[reply.UnreportedMeta] != true {
 		t.Errorf("_meta: %v", result.Meta)
 	}
 	p.mu.Lock()
@@ -157,7 +158,7 @@ func TestRefusedReport(t *testing.T) {
 	wantOK(t, result, "[INTERLOCK] This result could not be reported, so it is not counted")
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if tries != 1 || result.Meta[unreportedMeta] != true {
+	if tries != 1 || result.Meta[reply.UnreportedMeta] != true {
 		t.Errorf("%d tries, _meta %v", tries, result.Meta)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -189,7 +190,7 @@ func (s *Server) serve(
 		}
 		if face.process {
 			if refused := s.outsideProcess(ctx, c, r.Params.Name); refused != nil {
-				return complete(r, refused.result()), nil
+				return reply.Complete(r, refused.Result()), nil
 			}
 		}
 		return s.callTool(ctx, c, r)
@@ -229,7 +230,7 @@ func (s *Server) callTool(ctx context.Context, c caller.Caller, req *sdk.CallToo
 		return s.callShell(ctx, c, req), nil
 	}
 	if tool, ok := s.own.byName[name]; ok {
-		return complete(req, s.callOwn(ctx, c, tool, req.Params.Arguments)), nil
+		return reply.Complete(req, s.callOwn(ctx, c, tool, req.Params.Arguments)), nil
 	}
 	target := s.upstreams.Catalogue().Tools[name]
 	if target == nil {
@@ -241,6 +242,3 @@ func (s *Server) callTool(ctx context.Context, c caller.Caller, req *sdk.CallToo
 	}
 	return s.callUpstream(ctx, c, req, name, target)
 }
-
-// protocolStateless is the first version without initialize and sessions.
-const protocolStateless = "2026-07-28"

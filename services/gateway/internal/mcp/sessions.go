@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
@@ -214,3 +215,6 @@ func announceAll(srv *sdk.Server, kinds upstream.Kinds) {
 func announce(srv *sdk.Server) {
 	srv.AddTool(&sdk.Tool{Name: "interlock-list-changed", InputSchema: emptySchema}, nil)
 }
+
+// emptySchema accepts any object.
+var emptySchema = json.RawMessage(`{"type":"object"}`)

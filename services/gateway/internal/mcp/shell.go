@@ -17,7 +17,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
@@ -52,13 +54,13 @@ var shellTool = &ownTool{
 	description: "Runs a command line of bash in the workspace, in a jail that the kernel holds: it may do what the state allows. " +
 		"In a state that only reads, changes of files are discarded. The state allows it where it allows the tool Bash. " +
 		"The result is the output, and the exit status.",
-	params: []param{
-		{name: "command", kind: document.String, required: true, maxBytes: 64 << 10, description: "The command line."},
+	params: []arguments.Param{
+		{Name: "command", Kind: document.String, Required: true, MaxBytes: 64 << 10, Description: "The command line."},
 		{
-			name: "timeout_seconds", kind: document.Number, max: int64(longestCommand / time.Second),
-			description: "When the command is stopped; 120 by default.",
+			Name: "timeout_seconds", Kind: document.Number, Max: int64(longestCommand / time.Second),
+			Description: "When the command is stopped; 120 by default.",
 		},
-		{name: "folder", kind: document.String, maxBytes: caller.MaxWorkspace, description: "Where it starts, relative to the workspace; the workspace by default."},
+		{Name: "folder", Kind: document.String, MaxBytes: caller.MaxWorkspace, Description: "Where it starts, relative to the workspace; the workspace by default."},
 	},
 }
 
@@ -80,50 +82,50 @@ func (s *Server) offersShell(c caller.Caller) bool {
 func (s *Server) callShell(ctx context.Context, c caller.Caller, req *sdk.CallToolRequest) sdk.Result {
 	s.life.inflight.Add(1)
 	defer s.life.inflight.Done()
-	args, err := parseArguments(req.Params.Arguments, s.cfg.ToolPrefix+shellName, shellTool.params)
+	args, err := arguments.Parse(req.Params.Arguments, s.cfg.ToolPrefix+shellName, shellTool.params)
 	var folder string
 	if err == nil {
-		folder, err = folderOf(c.Workspace, args.str("folder"))
+		folder, err = folderOf(c.Workspace, args.Text("folder"))
 	}
 	if err != nil {
-		return complete(req, refusal{Code: codeInvalidArgument, Message: err.Error()}.result())
+		return reply.Complete(req, reply.Refusal{Code: reply.CodeInvalidArgument, Message: err.Error()}.Result())
 	}
-	line := args.str("command")
+	line := args.Text("command")
 	g := &gated{
 		caller: c, name: judgedAs, callID: newCallID(), folder: folder, jail: s.cfg.Shell.Level,
 		input:  relay.Object([]relay.Member{{Name: "command", Value: relay.Quote(line)}}),
 		target: &upstream.Tool{Tool: &sdk.Tool{Name: judgedAs}, Qualified: judgedAs},
 	}
 	if answer := s.admitCall(ctx, g); answer != nil {
-		return complete(req, answer)
+		return reply.Complete(req, answer)
 	}
 	if refused := s.unjailed(ctx, g); refused != nil {
-		s.settle(ctx, g, refused.written())
-		return complete(req, refused.result())
+		s.settle(ctx, g, refused.Text())
+		return reply.Complete(req, refused.Result())
 	}
-	limit := cmp.Or(time.Duration(args.integer("timeout_seconds"))*time.Second, defaultCommandTime)
+	limit := cmp.Or(time.Duration(args.Integer("timeout_seconds"))*time.Second, defaultCommandTime)
 	ran, err := s.runCommand(ctx, g, line, limit)
 	if err != nil {
-		failed := refusal{Code: codeShellFailed, CallID: g.callID, lead: "Failed", Message: "the command was not run: " + err.Error()}
-		s.settle(ctx, g, failed.written())
-		return complete(req, failed.result())
+		failed := reply.Refusal{Code: reply.CodeShellFailed, CallID: g.callID, Lead: "Failed", Message: "the command was not run: " + err.Error()}
+		s.settle(ctx, g, failed.Text())
+		return reply.Complete(req, failed.Result())
 	}
 	g.answered, g.done = true, ran.ExitStatus == 0
-	result := asText(ran.result())
+	result := reply.Text(ran.result())
 	s.settle(ctx, g, result).addTo(result)
-	return written{&sdk.CallToolResult{}, result, req.ProtocolVersion() >= protocolStateless}
+	return reply.Written(&sdk.CallToolResult{}, result, req.ProtocolVersion())
 }
 
 // unjailed refuses an allowed call that has no jail to run in, or whose caller has left.
-func (s *Server) unjailed(ctx context.Context, g *gated) *refusal {
+func (s *Server) unjailed(ctx context.Context, g *gated) *reply.Refusal {
 	switch {
 	case ctx.Err() != nil:
 		return s.refuseUndecided(ctx.Err())
 	case g.admitted.GetRunId() == "":
-		return s.noWorkflow(g.caller)
+		return reply.NoWorkflow(g.caller.SessionID, s.cfg.ToolPrefix)
 	case g.admitted.GetJail() == nil:
-		return &refusal{
-			Decision: "DENY", Code: codeJailRequired, CallID: g.callID, lead: "Denied",
+		return &reply.Refusal{
+			Decision: "DENY", Code: reply.CodeJailRequired, CallID: g.callID, Lead: "Denied",
 			Message: "this tool runs commands in a jail only, and the policy service has given none: its --jail may be off; use another tool",
 		}
 	}
@@ -142,13 +144,13 @@ func folderOf(workspace, folder string) (string, error) {
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return "", fmt.Errorf("the folder %s cannot be read: %w", clip(folder, 128), cmp.Or(errors.Unwrap(err), err))
+		return "", fmt.Errorf("the folder %s cannot be read: %w", reply.Clip(folder, 128), cmp.Or(errors.Unwrap(err), err))
 	}
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%s is not a folder", clip(folder, 128))
+		return "", fmt.Errorf("%s is not a folder", reply.Clip(folder, 128))
 	}
 	if within, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(within) {
-		return "", fmt.Errorf("the folder %s is not in the workspace %s", clip(folder, 128), workspace)
+		return "", fmt.Errorf("the folder %s is not in the workspace %s", reply.Clip(folder, 128), workspace)
 	}
 	return real, nil
 }
@@ -184,7 +186,7 @@ func (r *ranView) result() *sdk.CallToolResult {
 	case r.ExitStatus != 0:
 		lines = append(lines, fmt.Sprintf("Exit status: %d", r.ExitStatus))
 	}
-	res := answer(strings.TrimPrefix(strings.Join(lines, "\n"), "\n"), r)
+	res := reply.Answer(strings.TrimPrefix(strings.Join(lines, "\n"), "\n"), r)
 	res.IsError = r.ExitStatus != 0 || r.TimedOut
 	return res
 }

@@ -13,6 +13,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 )
 
 // shellServer starts an edge whose shell runs lines without a jail, in a state that allows Bash.
@@ -127,7 +128,7 @@ func TestShellIsListed(t *testing.T) {
 	if got := toolNames(t, session); slices.Contains(got, "shell") {
 		t.Error("where it is not: ", got)
 	}
-	stateless := overStdio(t, s, protocolStateless, nil)
+	stateless := overStdio(t, s, wire.ProtocolStateless, nil)
 	if got := toolNames(t, stateless); !slices.Contains(got, "shell") {
 		t.Error("in a list that must not vary: ", got)
 	}
@@ -141,7 +142,7 @@ func TestShellIsListed(t *testing.T) {
 		t.Error("called over HTTP")
 	}
 	plain := server(t, newPlane(), nil)
-	if got := toolNames(t, overStdio(t, plain, protocolStateless, nil)); slices.Contains(got, "shell") {
+	if got := toolNames(t, overStdio(t, plain, wire.ProtocolStateless, nil)); slices.Contains(got, "shell") {
 		t.Error("without a jail: ", got)
 	}
 }

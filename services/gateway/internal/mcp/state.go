@@ -9,23 +9,25 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // loaded returns where the caller stands, or the answer that no workflow is loaded.
 func (s *Server) loaded(ctx context.Context, c caller.Caller) (caller.Position, *sdk.CallToolResult) {
 	if !c.Bound() {
-		return caller.Position{}, answer(s.notBound().Message, map[string]any{"loaded": false, "code": codeNotBound})
+		return caller.Position{}, reply.Answer(reply.NotBound().Message, map[string]any{"loaded": false, "code": reply.CodeNotBound})
 	}
 	at, err := caller.Locate(ctx, s.cfg.Runs, c)
 	switch {
-	case err != nil && isNotFound(err) && c.RunID == "":
-		return at, answer(s.noWorkflow(c).Message, map[string]any{"loaded": false, "code": codeNoWorkflow})
+	case err != nil && reply.IsNotFound(err) && c.RunID == "":
+		return at, reply.Answer(reply.NoWorkflow(c.SessionID, s.cfg.ToolPrefix).Message, map[string]any{"loaded": false, "code": reply.CodeNoWorkflow})
 	case err != nil:
-		return at, refuseFault(err, "").result()
+		return at, reply.Fault(err, "").Result()
 	case at.Run == nil:
-		return at, refusal{Code: "INTERNAL", Message: "the engine returned no run"}.result()
+		return at, reply.Refusal{Code: "INTERNAL", Message: "the engine returned no run"}.Result()
 	}
 	s.sessions.saw(c, listedIn(at.Run))
 	return at, nil
@@ -34,35 +36,24 @@ func (s *Server) loaded(ctx context.Context, c caller.Caller) (caller.Position, 
 // driven returns where a caller stands who wants to change something, or the refusal.
 func (s *Server) driven(ctx context.Context, c caller.Caller) (caller.Position, *sdk.CallToolResult) {
 	if !c.Bound() {
-		return caller.Position{}, s.notBound().result()
+		return caller.Position{}, reply.NotBound().Result()
 	}
 	at, err := caller.Locate(ctx, s.cfg.Runs, c)
 	switch {
-	case err != nil && isNotFound(err) && c.RunID == "":
-		return at, s.noWorkflow(c).result()
+	case err != nil && reply.IsNotFound(err) && c.RunID == "":
+		return at, reply.NoWorkflow(c.SessionID, s.cfg.ToolPrefix).Result()
 	case err != nil:
-		return at, refuseFault(err, "Not done").result()
+		return at, reply.Fault(err, "Not done").Result()
 	}
 	return at, nil
 }
 
-func (s *Server) noWorkflow(c caller.Caller) *refusal {
-	return &refusal{Code: codeNoWorkflow, Message: fmt.Sprintf(
-		"No workflow is loaded for session %q. %[2]slist_workflows names them; begin with %[2]sload_workflow(name=...).",
-		c.SessionID, s.cfg.ToolPrefix)}
-}
-
-func (s *Server) notBound() *refusal {
-	return &refusal{Code: codeNotBound, Message: "This connection does not belong to a session, so no workflow can be loaded on it. " +
-		"Connect to /mcp?session=NAME (a name of your choice), or to /mcp?run=ID for an existing run, or send the header " + caller.SessionHeader + "."}
-}
-
-func (s *Server) getState(ctx context.Context, c caller.Caller, _ arguments) *sdk.CallToolResult {
+func (s *Server) getState(ctx context.Context, c caller.Caller, _ arguments.Values) *sdk.CallToolResult {
 	at, none := s.loaded(ctx, c)
 	if none != nil {
 		return none
 	}
-	return answer(s.described(ctx, c, at.Run, at.Asked), viewRun(at.Run))
+	return reply.Answer(s.described(ctx, c, at.Run, at.Asked), viewRun(at.Run))
 }
 
 // described is what an agent reads about its run, and about the jail of its command lines.
@@ -83,7 +74,7 @@ func (s *Server) described(ctx context.Context, c caller.Caller, run *enginev1.R
 
 // getStatus reports the run that the caller drives, and of the one whose rules are in
 // force when that is another.
-func (s *Server) getStatus(ctx context.Context, c caller.Caller, _ arguments) *sdk.CallToolResult {
+func (s *Server) getStatus(ctx context.Context, c caller.Caller, _ arguments.Values) *sdk.CallToolResult {
 	at, none := s.loaded(ctx, c)
 	if none != nil {
 		return none
@@ -92,13 +83,13 @@ func (s *Server) getStatus(ctx context.Context, c caller.Caller, _ arguments) *s
 	if at.Asked != run.GetRunId() {
 		res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
 		if err != nil {
-			return refuseFault(err, "").result()
+			return reply.Fault(err, "").Result()
 		}
 		run = res.GetRun()
 	}
 	lines := []string{fmt.Sprintf("Run %s of %s version %d is %s in state %s, after %s and %s in this state. Context: %s",
 		run.GetRunId(), run.GetWorkflow(), run.GetWorkflowVersion(), jsonview.StatusName(run.GetStatus()), run.GetState(),
-		plural(run.GetTransitionCount(), "transition"), plural(run.GetUsage().GetIterations(), "tool call"), clip(string(run.GetContext()), 4096))}
+		plural(run.GetTransitionCount(), "transition"), plural(run.GetUsage().GetIterations(), "tool call"), reply.Clip(string(run.GetContext()), 4096))}
 	view := viewRun(run)
 	if run.GetRunId() != at.Run.GetRunId() {
 		active := viewRun(at.Run)
@@ -110,5 +101,5 @@ func (s *Server) getStatus(ctx context.Context, c caller.Caller, _ arguments) *s
 			lines = append(lines, note)
 		}
 	}
-	return answer(strings.Join(lines, "\n"), view)
+	return reply.Answer(strings.Join(lines, "\n"), view)
 }

@@ -8,6 +8,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
@@ -193,7 +194,7 @@ func TestSuperseded(t *testing.T) {
 					t.Errorf("superseded_by is %v", got)
 				}
 				wantOK(t, call(t, session, "list_workflows", `{}`), "deploy")
-				if version < protocolStateless {
+				if version < wire.ProtocolStateless {
 					if got := toolNames(t, session); len(got) != 0 {
 						t.Errorf("listed %v", got)
 					}

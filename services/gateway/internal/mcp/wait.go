@@ -11,7 +11,9 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
@@ -23,7 +25,7 @@ const (
 )
 
 // wait returns when a waiting run has changed, or after a time.
-func (s *Server) wait(ctx context.Context, c caller.Caller, args arguments) *sdk.CallToolResult {
+func (s *Server) wait(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	at, none := s.loaded(ctx, c)
 	if none != nil {
 		return none
@@ -31,9 +33,9 @@ func (s *Server) wait(ctx context.Context, c caller.Caller, args arguments) *sdk
 	if !brief.Waits(at.Run) {
 		return s.waited(ctx, c, at, "The run does not wait.")
 	}
-	limit := cmp.Or(time.Duration(args.integer("timeout_seconds"))*time.Second, defaultWait)
+	limit := cmp.Or(time.Duration(args.Integer("timeout_seconds"))*time.Second, defaultWait)
 	if err := s.awaitChange(ctx, at.Run, limit); err != nil {
-		return refuseFault(err, "Not waited").result()
+		return reply.Fault(err, "Not waited").Result()
 	}
 	before := at.Run
 	if at, none = s.loaded(ctx, c); none != nil {
@@ -50,7 +52,7 @@ func (s *Server) wait(ctx context.Context, c caller.Caller, args arguments) *sdk
 }
 
 func (s *Server) waited(ctx context.Context, c caller.Caller, at caller.Position, lead string) *sdk.CallToolResult {
-	return answer(lead+"\n"+s.described(ctx, c, at.Run, at.Asked), map[string]any{"waiting": brief.Waits(at.Run), "run": viewRun(at.Run)})
+	return reply.Answer(lead+"\n"+s.described(ctx, c, at.Run, at.Asked), map[string]any{"waiting": brief.Waits(at.Run), "run": viewRun(at.Run)})
 }
 
 // awaitChange watches a run until it is at another version than it was seen at,
@@ -85,7 +87,7 @@ func (s *Server) countProgress(ctx context.Context, call *sdk.CallToolRequest, l
 		tick := time.NewTicker(s.cfg.progressEvery)
 		defer tick.Stop()
 		for began := time.Now(); ; {
-			box.put(asParams(&sdk.ProgressNotificationParams{
+			box.put(reply.AsParams(&sdk.ProgressNotificationParams{
 				ProgressToken: call.Params.GetProgressToken(), Message: message,
 				Progress: time.Since(began).Seconds(), Total: limit.Seconds(),
 			}))

@@ -208,13 +208,13 @@ func TestLoadBranch(t *testing.T) {
 	p.start("s1")
 	p.start("s2")
 	session := overStdio(t, server(t, p, nil), "2025-11-25", nil)
-	for _, row := range []struct{ arguments, want string }{
+	for _, row := range []struct{ Values, want string }{
 		{`{"name":"deploy","branch":"lint","version":2}`, "leave out version and resume"},
 		{`{"name":"deploy","branch":"lint","resume":true}`, "leave out version and resume"},
 		{`{"name":"deploy","run_id":"run_1"}`, `"run_id" requires "branch"`},
 		{`{"name":"deploy","branch":1}`, `"branch" must be a string`},
 	} {
-		wantRefused(t, call(t, session, "load_workflow", row.arguments), "INVALID_ARGUMENT", row.want)
+		wantRefused(t, call(t, session, "load_workflow", row.Values), "INVALID_ARGUMENT", row.want)
 	}
 	bound := func(want *enginev1.BindBranchRequest) {
 		t.Helper()

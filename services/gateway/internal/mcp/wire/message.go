@@ -91,3 +91,6 @@ func exact(id json.RawMessage) bool {
 	n, err := strconv.ParseInt(string(id), 10, 64)
 	return err == nil && n > -1e15 && n < 1e15
 }
+
+// ProtocolStateless is the first version without initialize and sessions.
+const ProtocolStateless = "2026-07-28"
