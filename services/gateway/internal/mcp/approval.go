@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/await"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/approvals"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
@@ -66,39 +67,25 @@ func (s *Server) waitApproval(ctx context.Context, c caller.Caller, args argumen
 	}
 	approval := got.GetApproval()
 	if !await.Decided(approval) {
-		if invitation := s.invite(c, id); invitation != nil {
+		if invitation := s.desk.Invite(c, id); invitation != nil {
 			return invitation
 		}
 		limit := cmp.Or(time.Duration(args.Integer("timeout_seconds"))*time.Second, longestWait)
-		if approval, err = s.awaitDecision(ctx, c, id, limit); err != nil {
+		if approval, err = s.desk.Await(ctx, c, id, limit); err != nil {
 			return reply.Fault(err, "Not waited").Result()
 		}
 	}
 	return s.decided(ctx, c, approval)
 }
 
-// awaitDecision waits for the decision of an approval until limit has passed or the
-// server drains. In the meantime it shows the client's user where to decide, and how long
-// it has waited. ctx must be outgoing.
-func (s *Server) awaitDecision(ctx context.Context, c caller.Caller, id string, limit time.Duration) (*approvalv1.Approval, error) {
-	defer s.countProgress(ctx, c.Call, limit, "waiting for people to decide approval "+id)()
-	decided := s.showLink(ctx, c, id)
-	waiting, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.life.streams, cancel)()
-	approval, err := await.Decision(waiting, s.cfg.Approvals, id, limit)
-	decided(await.Decided(approval))
-	return approval, err
-}
-
 // decided returns the answer to a caller that waited: the decision, if there is one, and
 // where the run then stands.
 func (s *Server) decided(ctx context.Context, c caller.Caller, a *approvalv1.Approval) *sdk.CallToolResult {
 	view := approvalView{
-		ApprovalID: a.GetApprovalId(), Pending: !await.Decided(a), Outcome: a.GetOutcome(), Link: s.link(a.GetApprovalId()),
+		ApprovalID: a.GetApprovalId(), Pending: !await.Decided(a), Outcome: a.GetOutcome(), Link: s.desk.Link(a.GetApprovalId()),
 		Status: jsonview.ApprovalStatus(a.GetStatus()),
 	}
-	lines := []string{outcomeOf(a)}
+	lines := []string{approvals.Outcome(a)}
 	if view.Pending {
 		lines = append(lines, brief.Deciders(view.Link), "Call "+s.cfg.ToolPrefix+"wait_approval again to continue waiting.")
 		return reply.Answer(strings.Join(lines, "\n"), view)
@@ -123,15 +110,6 @@ func (s *Server) decided(ctx context.Context, c caller.Caller, a *approvalv1.App
 		view.Run = &shown
 	}
 	return reply.Answer(strings.Join(lines, "\n"), view)
-}
-
-// outcomeOf returns how an approval stands, as a sentence of its own.
-func outcomeOf(a *approvalv1.Approval) string {
-	text := a.GetOutcome()
-	if text == "" {
-		text = "approval " + a.GetApprovalId() + " is " + strings.ToLower(jsonview.ApprovalStatus(a.GetStatus()))
-	}
-	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // advice describes the use of a decision on a tool call. That on a transition shows in
@@ -172,7 +150,7 @@ func (s *Server) settled(ctx context.Context, c caller.Caller, a *approvalv1.App
 			return nil, false, errors.New("the engine returned no run")
 		}
 		if !waitsOn(at.Run, a) {
-			s.sessions.moved(c, at.Asked, a.GetRunId(), at.Run.GetRunId())
+			s.sessions.Moved(c, at.Asked, a.GetRunId(), at.Run.GetRunId())
 			return at.Run, true, nil
 		}
 		unchanged := run.GetVersion() == at.Run.GetVersion() // time is up, or there is no feed of changes
@@ -190,11 +168,8 @@ func waitsOn(run *enginev1.Run, a *approvalv1.Approval) bool {
 	return run.GetApproval().GetPending() && run.GetApproval().GetApprovalId() == a.GetApprovalId()
 }
 
-// link returns the page of an approval, or empty.
-func (s *Server) link(id string) string { return brief.ApprovalLink(s.cfg.PublicURL, id) }
-
 // parked returns the text for an agent whose event waits for people (S9.1).
 func (s *Server) parked(event, id string) string {
 	return fmt.Sprintf("Parked: people must approve %q first (approval %s). The state has not changed. %s %swait_approval waits for that.",
-		event, id, brief.Deciders(s.link(id)), s.cfg.ToolPrefix)
+		event, id, brief.Deciders(s.desk.Link(id)), s.cfg.ToolPrefix)
 }

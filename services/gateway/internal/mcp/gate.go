@@ -12,7 +12,9 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/approvals"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 )
 
@@ -29,10 +31,10 @@ func (s *Server) admitCall(ctx context.Context, g *gated) *sdk.CallToolResult {
 	if denied.ApprovalID == "" || denied.Decision != asks || limit <= 0 || s.cfg.Approvals == nil {
 		return denied.ResultFor(g.target.Tool)
 	}
-	if invitation := s.invite(g.caller, denied.ApprovalID); invitation != nil {
+	if invitation := s.desk.Invite(g.caller, denied.ApprovalID); invitation != nil {
 		return invitation
 	}
-	approval, err := s.awaitDecision(g.caller.Outgoing(ctx), g.caller, denied.ApprovalID, limit)
+	approval, err := s.desk.Await(g.caller.Outgoing(ctx), g.caller, denied.ApprovalID, limit)
 	switch {
 	case ctx.Err() != nil:
 		return s.refuseUndecided(ctx.Err()).ResultFor(g.target.Tool)
@@ -47,7 +49,7 @@ func (s *Server) admitCall(ctx context.Context, g *gated) *sdk.CallToolResult {
 			return nil
 		}
 	default:
-		denied.Message, denied.Next = outcomeOf(approval), "The tool was not called. To ask again, make the call again."
+		denied.Message, denied.Next = approvals.Outcome(approval), "The tool was not called. To ask again, make the call again."
 	}
 	return denied.ResultFor(g.target.Tool)
 }
@@ -59,7 +61,7 @@ const asks = "ASK"
 func (s *Server) refuseAsked(res *policyv1.CheckToolCallResponse) *reply.Refusal {
 	r := reply.Decision(res)
 	if r.Decision == asks && r.ApprovalID != "" {
-		r.Next = brief.Asked(r.ApprovalID, s.link(r.ApprovalID), s.cfg.ToolPrefix)
+		r.Next = brief.Asked(r.ApprovalID, s.desk.Link(r.ApprovalID), s.cfg.ToolPrefix)
 	}
 	return r
 }
@@ -198,11 +200,11 @@ func (s *Server) noteDenial(c caller.Caller, res *policyv1.CheckToolCallResponse
 	if res.GetRunId() == "" || res.GetState() == "" {
 		return
 	}
-	now := listing{res.GetRunId(), res.GetBranch(), res.GetState(), brief.Judged}
+	now := clients.Listing{RunID: res.GetRunId(), Branch: res.GetBranch(), State: res.GetState(), Status: brief.Judged}
 	if res.GetCode() == policyv1.DecisionCode_DECISION_CODE_RUN_NOT_ACTIVE {
-		now.position = brief.Closed
+		now.Status = brief.Closed
 	}
-	s.sessions.saw(c, now)
+	s.sessions.Saw(c, now)
 }
 
 // Calls that no run is behind go through only where the gateway's settings let them, and

@@ -67,8 +67,8 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 	stateless.Stateless = true
 	stateless.PropagateRequestCancellation = true
 	shared := s.newSDKServer(face)
-	s.sessions.listen(shared)
-	s.headers.add(shared)
+	s.sessions.Listen(shared)
+	s.headers.Add(shared)
 	newer := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return shared }, &stateless)
 
 	stateful := options
@@ -111,7 +111,7 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 // full describes why a caller gets no session of the older protocols; empty when it does.
 func (s *Server) full(r *http.Request) string {
 	who := access.CallerOf(r.Context())
-	all, own := s.sessions.count(caller.FromHeader(r.Header).Token)
+	all, own := s.sessions.Count(caller.FromHeader(r.Header).Token)
 	switch {
 	case own >= s.cfg.SessionsEach:
 		return fmt.Sprintf("you have %d sessions open, which is the limit for one token (--mcp-sessions-per-token)", own)

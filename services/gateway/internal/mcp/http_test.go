@@ -347,7 +347,7 @@ func TestMaxSessionsOfAToken(t *testing.T) {
 
 // open is how many sessions a server has.
 func open(s *Server) int {
-	all, _ := s.sessions.count("")
+	all, _ := s.sessions.Count("")
 	return all
 }
 

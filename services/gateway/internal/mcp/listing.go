@@ -11,6 +11,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
@@ -21,7 +22,7 @@ import (
 // state allows, and are notified when that changes.
 func (s *Server) listTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) *sdk.ListToolsResult {
 	s.upstreams.Await(ctx)
-	s.sessions.rebind(req.Session, c)
+	s.sessions.Rebind(req.Session, c)
 	list := slices.Clone(s.own.list)
 	catalogue := s.upstreams.Catalogue()
 	offered := s.unchanged(ctx, c, catalogue)
@@ -36,11 +37,11 @@ func (s *Server) listTools(ctx context.Context, c caller.Caller, req *sdk.ListTo
 	}
 	offered = slices.DeleteFunc(offered, func(tool *sdk.Tool) bool { return catalogue.Tools[tool.Name].Newer })
 	run, position := s.listedFor(ctx, c)
-	made := listing{position: position}
+	made := clients.Listing{Status: position}
 	if run != nil {
-		made = listedIn(run)
+		made = clients.ListingOf(run)
 	}
-	s.sessions.made(req.Session, made)
+	s.sessions.Listed(req.Session, made)
 	if shell && position == brief.Judged && stateAllows(run, judgedAs, "") {
 		list = append(list, described)
 	}

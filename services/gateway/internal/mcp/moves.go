@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 )
 
@@ -34,9 +35,9 @@ func (s *Server) transition(ctx context.Context, c caller.Caller, args arguments
 	}
 	run := res.GetRun()
 	if res.GetAccepted() {
-		s.sessions.moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
+		s.sessions.Moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
 	} else {
-		s.sessions.saw(c, listedIn(run))
+		s.sessions.Saw(c, clients.ListingOf(run))
 	}
 	switch {
 	case res.GetRejection() != nil || !res.GetAccepted() && res.GetApprovalId() == "":
@@ -101,7 +102,7 @@ func (s *Server) forceState(ctx context.Context, c caller.Caller, args arguments
 	if !res.GetAccepted() {
 		return reply.Rejection(res.GetRejection(), run).Result()
 	}
-	s.sessions.moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
+	s.sessions.Moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
 	return reply.Answer("Forced: the run has jumped from "+before.Run.GetState()+" to "+run.GetState()+".\n"+brief.State(run, s.cfg.ToolPrefix),
 		map[string]any{"accepted": true, "run": viewRun(run)})
 }
@@ -130,7 +131,7 @@ func (s *Server) leave(ctx context.Context, c caller.Caller, do func(runID strin
 	if err := do(at.Asked); err != nil {
 		return reply.Fault(err, "Not done").Result()
 	}
-	s.sessions.moved(c, at.Asked, at.Run.GetRunId())
+	s.sessions.Moved(c, at.Asked, at.Run.GetRunId())
 	res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
 	if err != nil {
 		return reply.Answer(done+".", map[string]any{"run_id": at.Asked})

@@ -33,7 +33,7 @@ func (s *Server) meet(face face, req sdk.Request, c caller.Caller) *upstream.Pee
 			peer.Owner = ownerOf(c)
 		}
 	default:
-		peer = s.sessions.peer(ss)
+		peer = s.sessions.Peer(ss)
 	}
 	if peer == nil {
 		return nil
@@ -54,23 +54,4 @@ func (s *Server) meet(face face, req sdk.Request, c caller.Caller) *upstream.Pee
 // ownerOf names the session or the run that a caller works on, and the token that it has.
 func ownerOf(c caller.Caller) string {
 	return fmt.Sprintf("%q %q %q %q", caller.TokenDigest(c.Token), c.Namespace, c.SessionID, c.RunID)
-}
-
-// owns gives a session the peer that was made for it.
-func (s *sessions) owns(ss *sdk.ServerSession, peer *upstream.Peer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if have := s.live[ss]; have != nil && peer != nil {
-		have.peer = peer
-	}
-}
-
-// peer returns the client that servers may ask in a session; nil if there is none.
-func (s *sessions) peer(ss *sdk.ServerSession) *upstream.Peer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if have := s.live[ss]; have != nil {
-		return have.peer
-	}
-	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
@@ -168,9 +169,9 @@ func (s *Server) processStep(ctx context.Context, c caller.Caller, args argument
 	}
 	run := res.GetRun()
 	if res.GetAccepted() && args.Text("answer") != "" {
-		s.sessions.moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
+		s.sessions.Moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
 	} else {
-		s.sessions.saw(c, listedIn(run))
+		s.sessions.Saw(c, clients.ListingOf(run))
 	}
 	if res.GetRejection() != nil {
 		return refuseAnswer(res).Result()
@@ -189,7 +190,7 @@ func (s *Server) answer(ctx context.Context, c caller.Caller, answer, note strin
 func (s *Server) turnText(res *enginev1.AnswerQuestionResponse) string {
 	text := res.GetTurn().GetText()
 	if id := waitsFor(res); id != "" {
-		text += "\n" + brief.Deciders(s.link(id)) + " " + s.cfg.ToolPrefix + "wait_approval waits for that."
+		text += "\n" + brief.Deciders(s.desk.Link(id)) + " " + s.cfg.ToolPrefix + "wait_approval waits for that."
 	}
 	return text
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
@@ -121,11 +122,11 @@ func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest
 		Inputs: req.Params.InputResponses, State: req.Params.RequestState, Stateless: req.ProtocolVersion() >= wire.ProtocolStateless,
 	}
 	if token := upstream.ProgressToken(req.Params.Meta); token != nil {
-		box, flush := newOutbox(ctx, req.Session)
+		box, flush := clients.NewOutbox(ctx, req.Session)
 		defer flush()
 		call.Progress = func(params *relay.Result) {
 			params.Set("progressToken", token)
-			box.put(params)
+			box.Put(params)
 		}
 	}
 	result, err := g.target.Call(ctx, call)

@@ -21,6 +21,7 @@ import (
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
@@ -288,7 +289,7 @@ func TestOutputSchema(t *testing.T) {
 	p.start("s1")
 	fs := upstreamtest.NewBackend(t)
 	fs.AddTool(&sdk.Tool{
-		Name: "stat", InputSchema: emptySchema, OutputSchema: json.RawMessage(`{"type":"object","required":["size"]}`),
+		Name: "stat", InputSchema: clients.EmptySchema, OutputSchema: json.RawMessage(`{"type":"object","required":["size"]}`),
 	}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return nil, errors.New("never")
 	})

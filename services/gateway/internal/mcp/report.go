@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/realpath"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
@@ -132,9 +133,9 @@ func (s *Server) noteReport(g *gated, res *policyv1.ReportToolCallResponse) {
 	run := res.GetRun()
 	switch {
 	case res.GetInterrupt() != nil:
-		s.sessions.moved(g.caller, g.at.Asked, g.admitted.GetRunId(), run.GetRunId())
+		s.sessions.Moved(g.caller, g.at.Asked, g.admitted.GetRunId(), run.GetRunId())
 	case run.GetRunId() != "" && run.GetRunId() == g.admitted.GetRunId() && run.GetBranch() == g.admitted.GetBranch():
-		s.sessions.saw(g.caller, listedIn(run))
+		s.sessions.Saw(g.caller, clients.ListingOf(run))
 	}
 }
 

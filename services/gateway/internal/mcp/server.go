@@ -24,7 +24,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/approvals"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
@@ -41,12 +43,12 @@ type Server struct {
 	log       *slog.Logger
 	own       toolbox
 	upstreams *upstream.Set
-	sessions  *sessions
+	sessions  *clients.Set
 	reports   *reports
 	pins      *pins
-	shown     *shown
+	desk      *approvals.Desk
 	http      *doors
-	headers   headerTools
+	headers   *clients.Headers
 	life      *life
 	peer      *upstream.Peer // the client of a process that serves one alone; nil elsewhere
 }
@@ -59,9 +61,10 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix, cfg.StatePrefix), sessions: newSessions(), reports: newReports(cfg), shown: newShown(),
-		life: newLife(), pins: &pins{service: cfg.Pins, identify: cfg.Identify},
+		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix, cfg.StatePrefix), sessions: clients.NewSet(), reports: newReports(cfg),
+		life: newLife(), headers: clients.NewHeaders(cfg.Logger), pins: &pins{service: cfg.Pins, identify: cfg.Identify},
 	}
+	s.desk = approvals.NewDesk(s.life.streams, cfg.Approvals, cfg.PublicURL, cfg.progressEvery)
 	if cfg.Shell != nil {
 		s.own.shell = cfg.ToolPrefix + shellName
 	}
@@ -72,7 +75,7 @@ func New(cfg Config) (*Server, error) {
 	s.upstreams, err = upstream.New(cfg.Upstreams, upstream.Options{
 		ConnectTimeout: cfg.ConnectTimeout, Backoff: cfg.backoff, StopGrace: cfg.stopGrace, MaxResultBytes: cfg.MaxResultBytes,
 		Stderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger, Reserved: s.own.reserves,
-		Changed: s.changedLists, Updated: s.sessions.updated, Alone: s.peer, Jailer: cfg.Jailer,
+		Changed: s.changedLists, Updated: s.sessions.ResourceUpdated, Alone: s.peer, Jailer: cfg.Jailer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
@@ -83,9 +86,9 @@ func New(cfg Config) (*Server, error) {
 // changedLists takes over the present offers of servers, and notifies clients.
 func (s *Server) changedLists(catalogue *upstream.Catalogue, kinds upstream.Kinds) {
 	if kinds.Tools {
-		s.syncHeaders(catalogue)
+		s.headers.Sync(catalogue)
 	}
-	s.sessions.all(kinds)
+	s.sessions.ListsChanged(kinds)
 }
 
 // Drain ends the streams that would never end by themselves and takes no new
@@ -98,7 +101,7 @@ func (s *Server) Drain() { s.life.drain() }
 func (s *Server) Close() error {
 	s.Drain()
 	late := time.AfterFunc(s.cfg.DrainTimeout, s.life.endCalls)
-	s.sessions.close()
+	s.sessions.Close()
 	late.Stop()
 	s.life.endCalls()
 	s.life.inflight.Wait()
@@ -214,8 +217,8 @@ func (s *Server) serve(
 	}
 	if method == "initialize" && err == nil {
 		if ss, ok := req.GetSession().(*sdk.ServerSession); ok {
-			s.sessions.add(ss, srv, c)
-			s.sessions.owns(ss, c.Peer)
+			s.sessions.Add(ss, srv, c)
+			s.sessions.SetPeer(ss, c.Peer)
 		}
 	}
 	return res, err
@@ -223,7 +226,7 @@ func (s *Server) serve(
 
 // callTool runs an own tool or an upstream one.
 func (s *Server) callTool(ctx context.Context, c caller.Caller, req *sdk.CallToolRequest) (sdk.Result, error) {
-	s.sessions.rebind(req.Session, c)
+	s.sessions.Rebind(req.Session, c)
 	c.Call = req
 	name := req.Params.Name
 	if name == s.own.shell && s.offersShell(c) {

@@ -19,6 +19,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
@@ -158,7 +159,7 @@ func folderOf(workspace, folder string) (string, error) {
 // runCommand runs the line of an allowed call in its jail until it ends, its time is up, or the client
 // cancels it. An error means that it did not run.
 func (s *Server) runCommand(ctx context.Context, g *gated, line string, limit time.Duration) (*ranView, error) {
-	defer s.countProgress(ctx, g.caller.Call, limit, "running a command")()
+	defer clients.Progress(ctx, g.caller.Call, s.cfg.progressEvery, limit, "running a command")()
 	argv := s.cfg.Shell.Argv(g.admitted.GetRunId(), g.callID, line)
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

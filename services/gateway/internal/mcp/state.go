@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
@@ -29,7 +30,7 @@ func (s *Server) loaded(ctx context.Context, c caller.Caller) (caller.Position, 
 	case at.Run == nil:
 		return at, reply.Refusal{Code: "INTERNAL", Message: "the engine returned no run"}.Result()
 	}
-	s.sessions.saw(c, listedIn(at.Run))
+	s.sessions.Saw(c, clients.ListingOf(at.Run))
 	return at, nil
 }
 

@@ -25,7 +25,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		return fmt.Errorf("mcp: %w", err)
 	}
 	srv := s.newSDKServer(face{fixed: &c})
-	defer s.sessions.listen(srv)()
+	defer s.sessions.Listen(srv)()
 	lines := wire.NewLines(out)
 	messages, feed := io.Pipe()
 	session, err := srv.Connect(ctx, &sdk.IOTransport{Reader: messages, Writer: lines, MaxLineLength: wire.MaxBody + 1}, nil)

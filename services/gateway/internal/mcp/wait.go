@@ -14,8 +14,6 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
-	"github.com/interlock-run/interlock/services/gateway/internal/relay"
-	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 const (
@@ -73,67 +71,3 @@ func (s *Server) awaitChange(ctx context.Context, seen *enginev1.Run, limit time
 	}
 	return err
 }
-
-// countProgress notifies a client that asked for it how long a wait has taken, until
-// stopped.
-func (s *Server) countProgress(ctx context.Context, call *sdk.CallToolRequest, limit time.Duration, message string) (stop func()) {
-	if call == nil || call.Session == nil || call.Params.GetProgressToken() == nil {
-		return func() {}
-	}
-	box, flush := newOutbox(ctx, call.Session)
-	ended, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(s.cfg.progressEvery)
-		defer tick.Stop()
-		for began := time.Now(); ; {
-			box.put(reply.AsParams(&sdk.ProgressNotificationParams{
-				ProgressToken: call.Params.GetProgressToken(), Message: message,
-				Progress: time.Since(began).Seconds(), Total: limit.Seconds(),
-			}))
-			select {
-			case <-tick.C:
-			case <-ended:
-				return
-			}
-		}
-	}()
-	return func() {
-		close(ended)
-		<-done
-		flush()
-	}
-}
-
-// outbox sends progress to a client that may not read. It drops messages without room.
-type outbox chan *relay.Result
-
-// newOutbox sends until flush, which gives its messages a moment to go out. It takes no
-// messages afterwards.
-func newOutbox(ctx context.Context, session *sdk.ServerSession) (box outbox, flush func()) {
-	box = make(outbox, 64)
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		for params := range box {
-			upstream.Notify(ctx, session, "notifications/progress", params) //nolint:errcheck // progress is a courtesy
-		}
-	}()
-	return box, func() {
-		close(box)
-		select {
-		case <-sent:
-		case <-time.After(flushProgress):
-		}
-	}
-}
-
-func (box outbox) put(params *relay.Result) {
-	select {
-	case box <- params:
-	default:
-	}
-}
-
-// flushProgress is how long a result waits for progress that goes before it.
-const flushProgress = time.Second

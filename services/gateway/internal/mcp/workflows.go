@@ -47,7 +47,7 @@ func (s *Server) startRun(ctx context.Context, c caller.Caller, args arguments.V
 		return r.Result()
 	}
 	run := res.GetRun()
-	s.sessions.moved(c, run.GetRunId())
+	s.sessions.Moved(c, run.GetRunId())
 	lead := "Loaded " + run.GetWorkflow() + "."
 	switch {
 	case res.GetResumed():
@@ -86,7 +86,7 @@ func (s *Server) bindBranch(ctx context.Context, c caller.Caller, args arguments
 		return reply.Fault(err, "Not loaded").Result()
 	}
 	run := res.GetRun()
-	s.sessions.moved(c, req.GetRunId(), run.GetRunId())
+	s.sessions.Moved(c, req.GetRunId(), run.GetRunId())
 	return reply.Answer(fmt.Sprintf("This session now works in the branch %s of %s: its events and calls are judged there alone.\n%s",
 		req.GetBranch(), req.GetWorkflow(), brief.State(run, s.cfg.ToolPrefix)),
 		map[string]any{"branch": req.GetBranch(), "run": viewRun(run)})

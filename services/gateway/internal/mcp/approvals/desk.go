@@ -1,12 +1,15 @@
-package mcp
+// Package approvals leads people to approvals, and waits for their decisions on behalf of calls.
+package approvals
 
 import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
@@ -18,17 +21,32 @@ import (
 // question and never authorises: on the page people log in, and answers to the client
 // have no effect.
 
+// Desk leads people to approvals, and waits for their decisions.
+type Desk struct {
+	service       approvalv1.ApprovalServiceClient // nil: no call waits
+	publicURL     string
+	progressEvery time.Duration
+	ends          context.Context // ends with the server's Drain
+	shown         *shown
+}
+
+// NewDesk returns a desk. Links are below publicURL, and empty without one. A client that
+// waits hears each progressEvery that the wait continues, and no wait is longer than ends.
+func NewDesk(ends context.Context, service approvalv1.ApprovalServiceClient, publicURL string, progressEvery time.Duration) *Desk {
+	return &Desk{service: service, publicURL: publicURL, progressEvery: progressEvery, ends: ends, shown: newShown()}
+}
+
 // ask returns the request to lead the client's user to an approval; nil when the client
 // cannot, there is nowhere to lead to, or it has been asked before.
-func (s *Server) ask(c caller.Caller, id string) *sdk.ElicitParams {
-	link := s.link(id)
+func (d *Desk) ask(c caller.Caller, id string) *sdk.ElicitParams {
+	link := d.Link(id)
 	if link == "" || c.Call == nil || c.Call.Session == nil {
 		return nil
 	}
 	if can := c.Call.ClientCapabilities(); can == nil || can.Elicitation == nil || can.Elicitation.URL == nil {
 		return nil
 	}
-	if !s.shown.first(shownTo{c.Namespace, c.Binding, id}) {
+	if !d.shown.first(shownTo{c.Namespace, c.Binding, id}) {
 		return nil
 	}
 	return &sdk.ElicitParams{
@@ -37,13 +55,13 @@ func (s *Server) ask(c caller.Caller, id string) *sdk.ElicitParams {
 	}
 }
 
-// invite returns the result that leads the user of a client of the stateless protocol to
+// Invite returns the result that leads the user of a client of the stateless protocol to
 // an approval; nil when the call should just wait.
-func (s *Server) invite(c caller.Caller, id string) *sdk.CallToolResult {
+func (d *Desk) Invite(c caller.Caller, id string) *sdk.CallToolResult {
 	if c.Call == nil || c.Call.ProtocolVersion() < wire.ProtocolStateless {
 		return nil
 	}
-	ask := s.ask(c, id)
+	ask := d.ask(c, id)
 	if ask == nil {
 		return nil
 	}
@@ -54,11 +72,11 @@ func (s *Server) invite(c caller.Caller, id string) *sdk.CallToolResult {
 
 // showLink leads the user of an older client to an approval while the call waits. end
 // must follow, and notifies the client when that is decided.
-func (s *Server) showLink(ctx context.Context, c caller.Caller, id string) (end func(decided bool)) {
+func (d *Desk) showLink(ctx context.Context, c caller.Caller, id string) (end func(decided bool)) {
 	if c.Call == nil || c.Call.ProtocolVersion() >= wire.ProtocolStateless {
 		return func(bool) {}
 	}
-	ask := s.ask(c, id)
+	ask := d.ask(c, id)
 	if ask == nil {
 		return func(bool) {}
 	}
