@@ -43,6 +43,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
 	"github.com/interlock-run/interlock/services/gateway/internal/otlp"
 	"github.com/interlock-run/interlock/services/gateway/internal/pulse"
 	"github.com/interlock-run/interlock/services/gateway/internal/rest"
@@ -59,7 +60,7 @@ const drainTimeout = 20 * time.Second
 type Upstream = upstream.Server
 
 // Shell runs command lines of the client on stdio in jails.
-type Shell = mcp.Shell
+type Shell = gate.Shell
 
 // Jails says how the processes of upstream servers are jailed.
 type Jails = upstream.Jails

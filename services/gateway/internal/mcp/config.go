@@ -22,6 +22,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -56,7 +57,7 @@ type Config struct {
 	// Upstreams are the MCP servers behind the gate.
 	Upstreams []upstream.Server
 	// Shell runs command lines of the client on stdio; nil where no jail can be had.
-	Shell *Shell
+	Shell *gate.Shell
 	// Jailer starts those of Upstreams that run in jails.
 	Jailer upstream.Jailer
 	// ToolPrefix is put before the names of the own tools about workflows, e.g. "statewright_".

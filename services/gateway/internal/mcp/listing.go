@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
@@ -25,12 +25,11 @@ func (s *Server) listTools(ctx context.Context, c caller.Caller, req *sdk.ListTo
 	s.sessions.Rebind(req.Session, c)
 	list := slices.Clone(s.own.list)
 	catalogue := s.upstreams.Catalogue()
-	offered := s.unchanged(ctx, c, catalogue)
-	shell := s.offersShell(c)
-	described := shellTool.described(s.cfg.ToolPrefix+shellName, true)
+	offered := s.gate.Unchanged(ctx, c, catalogue)
+	shell := s.gate.OffersShell(c)
 	stateless := req.ProtocolVersion() >= wire.ProtocolStateless
 	if stateless && shell {
-		list = append(list, described)
+		list = append(list, s.gate.ShellTool())
 	}
 	if stateless || len(offered) == 0 && !shell {
 		return &sdk.ListToolsResult{Cacheable: reply.PerCaller, Tools: append(list, offered...)}
@@ -42,8 +41,8 @@ func (s *Server) listTools(ctx context.Context, c caller.Caller, req *sdk.ListTo
 		made = clients.ListingOf(run)
 	}
 	s.sessions.Listed(req.Session, made)
-	if shell && position == brief.Judged && stateAllows(run, judgedAs, "") {
-		list = append(list, described)
+	if shell && position == brief.Judged && stateAllows(run, gate.JudgedAs, "") {
+		list = append(list, s.gate.ShellTool())
 	}
 	for _, tool := range offered {
 		if position == brief.Open || position == brief.Judged && s.stateLists(run, tool.Name, catalogue.Tools[tool.Name]) {
@@ -97,24 +96,15 @@ func (s *Server) stateLists(run *enginev1.Run, name string, target *upstream.Too
 	if stateAllows(run, name, other) {
 		return true
 	}
-	inProcess := s.nameInProcess(target)
-	return run.GetWorkflowMeta().GetProcess() && inProcess != "" && names(run.GetRules().GetAllowedTools(), inProcess) &&
+	inProcess := s.gate.NameInProcess(target)
+	return run.GetWorkflowMeta().GetProcess() && inProcess != "" && gate.Matches(run.GetRules().GetAllowedTools(), inProcess) &&
 		stateAllows(run, inProcess, name) && stateAllows(run, inProcess, other)
 }
 
 // stateAllows reports whether a tool is worth listing in a run's state (S3.1).
 func stateAllows(run *enginev1.Run, name, other string) bool {
-	if names(run.GetRules().GetDisallowedTools(), name) || other != "" && names(run.GetRules().GetDisallowedTools(), other) {
+	if gate.Matches(run.GetRules().GetDisallowedTools(), name) || other != "" && gate.Matches(run.GetRules().GetDisallowedTools(), other) {
 		return false
 	}
-	return !run.GetRules().GetToolsRestricted() || names(run.GetRules().GetAllowedTools(), name)
-}
-
-// names reports whether a list of tools has a name: exactly, or by an entry that ends in
-// "*" as a prefix (S3.1).
-func names(entries []string, name string) bool {
-	return slices.ContainsFunc(entries, func(entry string) bool {
-		prefix, wild := strings.CutSuffix(entry, "*")
-		return entry == name || wild && strings.HasPrefix(name, prefix)
-	})
+	return !run.GetRules().GetToolsRestricted() || gate.Matches(run.GetRules().GetAllowedTools(), name)
 }

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -11,10 +10,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
-	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
@@ -24,10 +23,6 @@ import (
 // Offers of servers in addition to tools are relayed: prompts under names with their server,
 // resources under their own URIs. To get a prompt, and to read or watch a resource, is a call
 // that the gate judges, by the names mcp__SERVER__prompt:NAME and mcp__SERVER__resource:URI.
-
-// codeRefused is the error of JSON-RPC for refusals of the gate, where no tool's result
-// could say it. Its data is that of the refusal.
-const codeRefused = -32000
 
 // relayed serves the methods about prompts, resources and completion; handled is false for
 // any other.
@@ -117,7 +112,7 @@ func (s *Server) stateOf(ctx context.Context, c caller.Caller, protocol string) 
 // none of its kind, it goes with the tools of its server (S3.1).
 func stateOffers(run *enginev1.Run, name string) bool {
 	return stateAllows(run, name, "") ||
-		!names(run.GetRules().GetDisallowedTools(), name) && workflow.OfferedBy(run.GetRules().GetAllowedTools()).Has(name)
+		!gate.Matches(run.GetRules().GetDisallowedTools(), name) && workflow.OfferedBy(run.GetRules().GetAllowedTools()).Has(name)
 }
 
 func (s *Server) listPrompts(ctx context.Context, c caller.Caller, req *sdk.ListPromptsRequest) sdk.Result {
@@ -163,7 +158,7 @@ func (s *Server) getPrompt(ctx context.Context, c caller.Caller, req *sdk.GetPro
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.upstreams.UnknownPrompt(req.Params.Name)}
 	}
 	input := map[string]any{"name": prompt.Name, "arguments": orEmpty(req.Params.Arguments)}
-	res, err := s.relay(ctx, c, prompt.Offer, input, func(ctx context.Context, env *upstream.Environment) (*relay.Result, error) {
+	res, err := s.gate.Request(ctx, c, prompt.Offer, input, func(ctx context.Context, env *upstream.Environment) (*relay.Result, error) {
 		params := *req.Params
 		params.Meta = upstream.ForwardedMeta(req.Params.Meta)
 		return prompt.Get(ctx, env, c.Peer, &params)
@@ -198,7 +193,7 @@ func (s *Server) readResource(ctx context.Context, c caller.Caller, req *sdk.Rea
 		return nil, err
 	}
 	input := map[string]any{"uri": req.Params.URI}
-	res, err := s.relay(ctx, c, offer, input, func(ctx context.Context, env *upstream.Environment) (*relay.Result, error) {
+	res, err := s.gate.Request(ctx, c, offer, input, func(ctx context.Context, env *upstream.Environment) (*relay.Result, error) {
 		params := *req.Params
 		params.Meta = upstream.ForwardedMeta(req.Params.Meta)
 		return offer.Read(ctx, env, c.Peer, &params)
@@ -219,7 +214,7 @@ func (s *Server) watch(ctx context.Context, c caller.Caller, uri string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.relay(ctx, c, offer, map[string]any{"uri": uri, "subscribe": true}, func(ctx context.Context, _ *upstream.Environment) (*relay.Result, error) {
+	_, err = s.gate.Request(ctx, c, offer, map[string]any{"uri": uri, "subscribe": true}, func(ctx context.Context, _ *upstream.Environment) (*relay.Result, error) {
 		return &relay.Result{}, offer.Subscribe(ctx, uri)
 	})
 	return err
@@ -233,14 +228,9 @@ func (s *Server) complete(ctx context.Context, c caller.Caller, req *sdk.Complet
 	if offer == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "unknown reference: name a prompt of prompts/list, or a template of resources/templates/list"}
 	}
-	g := &gated{caller: c, name: offer.Qualified, target: offer}
-	var err error
-	if g.input, err = json.Marshal(map[string]any{"argument": req.Params.Argument.Name, "value": req.Params.Argument.Value}); err != nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
-	}
-	s.protect(g)
-	if refused := s.dryRun(ctx, g); refused != nil {
-		return nil, refusedOffer(refused.ResultFor(offer.Tool))
+	input := map[string]any{"argument": req.Params.Argument.Name, "value": req.Params.Argument.Value}
+	if err := s.gate.DryRun(ctx, c, offer, input); err != nil {
+		return nil, err
 	}
 	params := *req.Params
 	params.Ref, params.Meta = ref, upstream.ForwardedMeta(req.Params.Meta)
@@ -248,91 +238,8 @@ func (s *Server) complete(ctx context.Context, c caller.Caller, req *sdk.Complet
 	defer cancel()
 	res, err := offer.Complete(ctx, c.Peer, &params)
 	if err != nil {
-		return nil, asProtocol(err)
+		return nil, gate.AsProtocol(err)
 	}
-	disown(res)
+	gate.Disown(res)
 	return reply.Written(&sdk.CompleteResult{}, res, req.ProtocolVersion()), nil
-}
-
-// dryRun reports whether a call would be allowed now. nil means that it would; every doubt is a refusal.
-func (s *Server) dryRun(ctx context.Context, g *gated) *reply.Refusal {
-	if !g.caller.Bound() && !s.cfg.AllowUnbound {
-		return s.unjudged(g)
-	}
-	ctx, cancel := context.WithTimeout(g.caller.Outgoing(ctx), s.cfg.CheckTimeout)
-	defer cancel()
-	session := g.caller.NamedSession()
-	if !g.caller.Bound() {
-		session = nameless
-	}
-	res, err := s.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
-		RunId: g.caller.RunID, SessionId: session, Tool: g.name, QualifiedTool: g.target.Qualified, Input: s.judgedInput(g), DryRun: true,
-	})
-	switch {
-	case err != nil && reply.IsNotFound(err) && g.caller.RunID == "", err == nil && res.GetRunId() == "" && !s.cfg.AllowUnbound:
-		return s.unjudged(g)
-	case err != nil:
-		return s.refuseUndecided(err)
-	}
-	res.ApprovalId = "" // people were not asked
-	return s.verdict(g, res)
-}
-
-// relay puts a request about an offer before the gate and, when it is allowed, before its
-// server, and reports the outcome.
-func (s *Server) relay(
-	ctx context.Context, c caller.Caller, offer *upstream.Tool, input any, request func(context.Context, *upstream.Environment) (*relay.Result, error),
-) (res *relay.Result, err error) {
-	s.life.inflight.Add(1)
-	defer s.life.inflight.Done()
-	g := &gated{caller: c, name: offer.Qualified, target: offer, callID: newCallID()}
-	if g.input, err = json.Marshal(input); err != nil {
-		return res, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
-	}
-	s.protect(g)
-	if refused := s.admitCall(ctx, g); refused != nil {
-		return res, refusedOffer(refused)
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
-	defer cancel()
-	defer context.AfterFunc(s.life.calls, cancel)()
-	env, err := g.environment()
-	if err == nil {
-		res, err = request(ctx, env)
-	}
-	size := 0
-	if err == nil {
-		disown(res)
-		size = len(res.JSON())
-	}
-	if size > s.cfg.MaxResultBytes {
-		err = fmt.Errorf("%s has %d bytes; the limit is %d", g.name, size, s.cfg.MaxResultBytes)
-	}
-	if g.done = err == nil; !g.done {
-		s.settle(ctx, g, reply.Refusal{Code: reply.CodeUpstreamFailed, Message: err.Error()}.Text())
-		return nil, asProtocol(err)
-	}
-	g.answered = true
-	said := &relay.Result{}
-	said.AddContent(reply.TextElement(string(res.JSON())))
-	s.settle(ctx, g, said)
-	return res, nil
-}
-
-// refusedOffer returns a refusal where no tool's result can say it.
-func refusedOffer(refused *sdk.CallToolResult) error {
-	err := &jsonrpc.Error{Code: codeRefused, Message: string(reply.Text(refused).Output(reply.MaxOutput))}
-	if data, failed := json.Marshal(refused.StructuredContent); failed == nil {
-		err.Data = data
-	}
-	return err
-}
-
-// asProtocol returns a failure as clients see it: the server's error, unchanged.
-func asProtocol(err error) error {
-	var protocol *jsonrpc.Error
-	if err == nil || errors.As(err, &protocol) {
-		return err
-	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 }

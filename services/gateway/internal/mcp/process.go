@@ -12,13 +12,12 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
-	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -79,13 +78,13 @@ func (s *Server) offered(ctx context.Context, c caller.Caller) (offer, *reply.Re
 // processes name tools.
 func (o offer) has(s *Server, name string) bool {
 	if own := s.own.byName[name]; own != nil {
-		return names(o.tools, own.name)
+		return gate.Matches(o.tools, own.name)
 	}
-	if names(o.tools, name) {
+	if gate.Matches(o.tools, name) {
 		return true
 	}
 	target := s.upstreams.Catalogue().Tools[name]
-	return target != nil && (names(o.tools, target.Other(name)) || names(o.tools, s.nameInProcess(target)))
+	return target != nil && (gate.Matches(o.tools, target.Other(name)) || gate.Matches(o.tools, s.gate.NameInProcess(target)))
 }
 
 // lists reports whether a tool is listed: one that has two names is, by the one that the
@@ -93,15 +92,6 @@ func (o offer) has(s *Server, name string) bool {
 func (o offer) lists(s *Server, name string) bool {
 	target := s.upstreams.Catalogue().Tools[name]
 	return o.has(s, name) && (target == nil || name != target.Qualified || target.Other(name) == "" || !o.has(s, target.Other(name)))
-}
-
-// nameInProcess returns the name by which processes name a tool of a server: the one that the
-// server gives it. It is empty where that would mean a tool of Interlock or of a client.
-func (s *Server) nameInProcess(target *upstream.Tool) string {
-	if toolname.Known(target.Name) || s.own.reserves(target.Name) {
-		return ""
-	}
-	return target.Name
 }
 
 // listProcessTools lists the tools that the session's process may use.

@@ -18,15 +18,16 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/approvals"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
@@ -44,8 +45,7 @@ type Server struct {
 	own       toolbox
 	upstreams *upstream.Set
 	sessions  *clients.Set
-	reports   *reports
-	pins      *pins
+	gate      *gate.Gate
 	desk      *approvals.Desk
 	http      *doors
 	headers   *clients.Headers
@@ -61,13 +61,20 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix, cfg.StatePrefix), sessions: clients.NewSet(), reports: newReports(cfg),
-		life: newLife(), headers: clients.NewHeaders(cfg.Logger), pins: &pins{service: cfg.Pins, identify: cfg.Identify},
+		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix, cfg.StatePrefix), sessions: clients.NewSet(),
+		life: newLife(), headers: clients.NewHeaders(cfg.Logger),
 	}
 	s.desk = approvals.NewDesk(s.life.streams, cfg.Approvals, cfg.PublicURL, cfg.progressEvery)
 	if cfg.Shell != nil {
-		s.own.shell = cfg.ToolPrefix + shellName
+		s.own.shell = cfg.ToolPrefix + gate.ShellName
 	}
+	s.gate = gate.New(gate.Config{
+		Runs: cfg.Runs, Policy: cfg.Policy, Reports: cmp.Or[policyv1.PolicyEnforcerServiceClient](cfg.Reports, cfg.Policy),
+		Pins: cfg.Pins, Identify: cfg.Identify, Approvals: s.desk, Clients: s.sessions, Shell: cfg.Shell, Undecided: cfg.Undecided, Reserved: s.own.reserves,
+		Places: cfg.Places, Workspace: cfg.Stdio.Workspace, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
+		Calls: s.life.calls, CheckTimeout: cfg.CheckTimeout, CallTimeout: cfg.CallTimeout, ReportTimeout: cfg.ReportTimeout,
+		Backoff: cfg.backoff, ProgressEvery: cfg.progressEvery, MaxResultBytes: cfg.MaxResultBytes, Logger: cfg.Logger,
+	})
 	if cfg.Alone {
 		s.peer = upstream.NewPeer(s.life.calls, s.cfg.CallTimeout)
 	}
@@ -104,8 +111,7 @@ func (s *Server) Close() error {
 	s.sessions.Close()
 	late.Stop()
 	s.life.endCalls()
-	s.life.inflight.Wait()
-	s.reports.close()
+	s.gate.Close()
 	s.upstreams.Close()
 	return nil
 }
@@ -116,7 +122,6 @@ type life struct {
 	drain    context.CancelFunc
 	calls    context.Context // of upstream tools; ends when they have had their time
 	endCalls context.CancelFunc
-	inflight sync.WaitGroup // calls of upstream tools
 }
 
 func newLife() *life {
@@ -229,8 +234,8 @@ func (s *Server) callTool(ctx context.Context, c caller.Caller, req *sdk.CallToo
 	s.sessions.Rebind(req.Session, c)
 	c.Call = req
 	name := req.Params.Name
-	if name == s.own.shell && s.offersShell(c) {
-		return s.callShell(ctx, c, req), nil
+	if name == s.own.shell && s.gate.OffersShell(c) {
+		return s.gate.CallShell(ctx, c, req), nil
 	}
 	if tool, ok := s.own.byName[name]; ok {
 		return reply.Complete(req, s.callOwn(ctx, c, tool, req.Params.Arguments)), nil
@@ -243,5 +248,5 @@ func (s *Server) callTool(ctx context.Context, c caller.Caller, req *sdk.CallToo
 	if target == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.upstreams.Unknown(name)}
 	}
-	return s.callUpstream(ctx, c, req, name, target)
+	return s.gate.CallTool(ctx, c, req, name, target)
 }

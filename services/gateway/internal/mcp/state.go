@@ -60,15 +60,8 @@ func (s *Server) getState(ctx context.Context, c caller.Caller, _ arguments.Valu
 // described is what an agent reads about its run, and about the jail of its command lines.
 func (s *Server) described(ctx context.Context, c caller.Caller, run *enginev1.Run, asked string) string {
 	text := brief.State(run, s.cfg.ToolPrefix)
-	if !s.offersShell(c) || c.RunID == "" && c.SessionID == "" {
-		return text
-	}
-	question := brief.JailQuestion(asked, run, judgedAs, int32(s.cfg.Shell.Level)) //nolint:gosec // 0 to 3
-	if question == nil {
-		return text
-	}
-	if d, err := s.cfg.Policy.CheckToolCall(ctx, question); err == nil && brief.Jail(d) != "" {
-		text += "\n" + brief.Jail(d)
+	if jail := s.gate.JailText(ctx, c, run, asked); jail != "" {
+		text += "\n" + jail
 	}
 	return text
 }

@@ -41,7 +41,7 @@ func TestPoliciesWithoutRun(t *testing.T) {
 		{"asked", ask, required, "APPROVAL_REQUIRED", "A person with the role approver decides it"},
 		{"no decision", 0, 0, "POLICY_UNAVAILABLE", "an unknown decision"},
 	} {
-		for query, session := range map[string]string{"": nameless, "?session=s1": "s1"} {
+		for query, session := range map[string]string{"": "mcp-without-session", "?session=s1": "s1"} {
 			for _, name := range []string{"look", "mcp__fs__look"} {
 				t.Run(row.name+query+" "+name, func(t *testing.T) {
 					t.Parallel()

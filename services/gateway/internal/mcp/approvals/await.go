@@ -13,6 +13,9 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
+// Waits reports whether there is a service to wait for.
+func (d *Desk) Waits() bool { return d.service != nil }
+
 // Await waits for the decision of an approval until limit has passed or the
 // server drains. In the meantime it shows the client's user where to decide, and how long
 // it has waited. ctx must be outgoing.

@@ -1,4 +1,4 @@
-package mcp
+package gate
 
 import (
 	"bytes"
@@ -16,7 +16,10 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/arguments"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
@@ -36,10 +39,10 @@ type Shell struct {
 }
 
 const (
-	// shellName is the name of the tool, without a prefix.
-	shellName = "shell"
-	// judgedAs is the tool that states and policies have rules about.
-	judgedAs = "Bash"
+	// ShellName is the name of the tool that runs command lines, without a prefix.
+	ShellName = "shell"
+	// JudgedAs is the tool that states and policies have rules about.
+	JudgedAs = "Bash"
 
 	defaultCommandTime = 2 * time.Minute
 	longestCommand     = 10 * time.Minute
@@ -49,20 +52,25 @@ const (
 	endCommand = 8 * time.Second
 )
 
-// shellTool is the tool that runs command lines. It is gated as the shell of the state is (S20.12).
-var shellTool = &ownTool{
-	name: shellName, title: "Run a command", destructive: true,
-	description: "Runs a command line of bash in the workspace, in a jail that the kernel holds: it may do what the state allows. " +
-		"In a state that only reads, changes of files are discarded. The state allows it where it allows the tool Bash. " +
-		"The result is the output, and the exit status.",
-	params: []arguments.Param{
-		{Name: "command", Kind: document.String, Required: true, MaxBytes: 64 << 10, Description: "The command line."},
-		{
-			Name: "timeout_seconds", Kind: document.Number, Max: int64(longestCommand / time.Second),
-			Description: "When the command is stopped; 120 by default.",
-		},
-		{Name: "folder", Kind: document.String, MaxBytes: caller.MaxWorkspace, Description: "Where it starts, relative to the workspace; the workspace by default."},
+var shellParams = []arguments.Param{
+	{Name: "command", Kind: document.String, Required: true, MaxBytes: 64 << 10, Description: "The command line."},
+	{
+		Name: "timeout_seconds", Kind: document.Number, Max: int64(longestCommand / time.Second),
+		Description: "When the command is stopped; 120 by default.",
 	},
+	{Name: "folder", Kind: document.String, MaxBytes: caller.MaxWorkspace, Description: "Where it starts, relative to the workspace; the workspace by default."},
+}
+
+// ShellTool returns the tool that runs command lines. It is gated as the shell of the state is (S20.12).
+func (g *Gate) ShellTool() *sdk.Tool {
+	yes := true
+	return &sdk.Tool{
+		Name: g.cfg.ToolPrefix + ShellName, Title: "Run a command", InputSchema: arguments.Schema(shellParams),
+		Description: "Runs a command line of bash in the workspace, in a jail that the kernel holds: it may do what the state allows. " +
+			"In a state that only reads, changes of files are discarded. The state allows it where it allows the tool Bash. " +
+			"The result is the output, and the exit status.",
+		Annotations: &sdk.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes},
+	}
 }
 
 // ranView is the structured content of a command that was run.
@@ -74,16 +82,33 @@ type ranView struct {
 	Jail       int    `json:"jail_level"`
 }
 
-// offersShell reports that a caller can have the tool.
-func (s *Server) offersShell(c caller.Caller) bool {
-	return s.cfg.Shell != nil && c.Alone && c.Workspace != ""
+// OffersShell reports whether a caller can have the tool.
+func (g *Gate) OffersShell(c caller.Caller) bool {
+	return g.cfg.Shell != nil && c.Alone && c.Workspace != ""
 }
 
-// callShell puts a command line before the gate and, when it is allowed, into a jail.
-func (s *Server) callShell(ctx context.Context, c caller.Caller, req *sdk.CallToolRequest) sdk.Result {
-	s.life.inflight.Add(1)
-	defer s.life.inflight.Done()
-	args, err := arguments.Parse(req.Params.Arguments, s.cfg.ToolPrefix+shellName, shellTool.params)
+// JailText describes the jail of a caller's command lines in a run; empty where it has none.
+// asked is the run that the caller drives or names.
+func (g *Gate) JailText(ctx context.Context, c caller.Caller, run *enginev1.Run, asked string) string {
+	if !g.OffersShell(c) || !c.Bound() {
+		return ""
+	}
+	question := brief.JailQuestion(asked, run, JudgedAs, int32(g.cfg.Shell.Level)) //nolint:gosec // 0 to 3
+	if question == nil {
+		return ""
+	}
+	decision, err := g.cfg.Policy.CheckToolCall(ctx, question)
+	if err != nil {
+		return ""
+	}
+	return brief.Jail(decision)
+}
+
+// CallShell runs a command line in a jail when it is allowed.
+func (g *Gate) CallShell(ctx context.Context, c caller.Caller, req *sdk.CallToolRequest) sdk.Result {
+	g.inflight.Add(1)
+	defer g.inflight.Done()
+	args, err := arguments.Parse(req.Params.Arguments, g.cfg.ToolPrefix+ShellName, shellParams)
 	var folder string
 	if err == nil {
 		folder, err = folderOf(c.Workspace, args.Text("folder"))
@@ -92,41 +117,47 @@ func (s *Server) callShell(ctx context.Context, c caller.Caller, req *sdk.CallTo
 		return reply.Complete(req, reply.Refusal{Code: reply.CodeInvalidArgument, Message: err.Error()}.Result())
 	}
 	line := args.Text("command")
-	g := &gated{
-		caller: c, name: judgedAs, callID: newCallID(), folder: folder, jail: s.cfg.Shell.Level,
+	call := Call{
+		caller: c, name: JudgedAs, id: typeid.New(typeid.Call), folder: folder, jail: g.cfg.Shell.Level,
 		input:  relay.Object([]relay.Member{{Name: "command", Value: relay.Quote(line)}}),
-		target: &upstream.Tool{Tool: &sdk.Tool{Name: judgedAs}, Qualified: judgedAs},
+		target: &upstream.Tool{Tool: &sdk.Tool{Name: JudgedAs}, Qualified: JudgedAs},
 	}
-	if answer := s.admitCall(ctx, g); answer != nil {
+	allowed, answer := g.judge(ctx, call)
+	if answer != nil {
 		return reply.Complete(req, answer)
 	}
-	if refused := s.unjailed(ctx, g); refused != nil {
-		s.settle(ctx, g, refused.Text())
+	limit := cmp.Or(time.Duration(args.Integer("timeout_seconds"))*time.Second, defaultCommandTime)
+	sent, refused := g.sendCommand(ctx, allowed, line, limit)
+	reported := g.report(ctx, sent)
+	if refused != nil {
 		return reply.Complete(req, refused.Result())
 	}
-	limit := cmp.Or(time.Duration(args.Integer("timeout_seconds"))*time.Second, defaultCommandTime)
-	ran, err := s.runCommand(ctx, g, line, limit)
-	if err != nil {
-		failed := reply.Refusal{Code: reply.CodeShellFailed, CallID: g.callID, Lead: "Failed", Message: "the command was not run: " + err.Error()}
-		s.settle(ctx, g, failed.Text())
-		return reply.Complete(req, failed.Result())
+	return reply.Written(&sdk.CallToolResult{}, reported.result(), req.ProtocolVersion())
+}
+
+// sendCommand runs the line of an allowed call. refused is why it did not run.
+func (g *Gate) sendCommand(ctx context.Context, allowed Allowed, line string, limit time.Duration) (_ Sent, refused *reply.Refusal) {
+	if refused := g.unjailed(ctx, allowed); refused != nil {
+		return Sent{Allowed: allowed, text: refused.Text()}, refused
 	}
-	g.answered, g.done = true, ran.ExitStatus == 0
-	result := reply.Text(ran.result())
-	s.settle(ctx, g, result).addTo(result)
-	return reply.Written(&sdk.CallToolResult{}, result, req.ProtocolVersion())
+	ran, err := g.runCommand(ctx, allowed, line, limit)
+	if err != nil {
+		failed := reply.Refusal{Code: reply.CodeShellFailed, CallID: allowed.id, Lead: "Failed", Message: "the command was not run: " + err.Error()}
+		return Sent{Allowed: allowed, text: failed.Text()}, &failed
+	}
+	return Sent{Allowed: allowed, answered: true, done: ran.ExitStatus == 0, text: reply.Text(ran.result())}, nil
 }
 
 // unjailed refuses an allowed call that has no jail to run in, or whose caller has left.
-func (s *Server) unjailed(ctx context.Context, g *gated) *reply.Refusal {
+func (g *Gate) unjailed(ctx context.Context, allowed Allowed) *reply.Refusal {
 	switch {
 	case ctx.Err() != nil:
-		return s.refuseUndecided(ctx.Err())
-	case g.admitted.GetRunId() == "":
-		return reply.NoWorkflow(g.caller.SessionID, s.cfg.ToolPrefix)
-	case g.admitted.GetJail() == nil:
+		return g.undecided(ctx.Err())
+	case allowed.decision.GetRunId() == "":
+		return reply.NoWorkflow(allowed.caller.SessionID, g.cfg.ToolPrefix)
+	case allowed.decision.GetJail() == nil:
 		return &reply.Refusal{
-			Decision: "DENY", Code: reply.CodeJailRequired, CallID: g.callID, Lead: "Denied",
+			Decision: "DENY", Code: reply.CodeJailRequired, CallID: allowed.id, Lead: "Denied",
 			Message: "this tool runs commands in a jail only, and the policy service has given none: its --jail may be off; use another tool",
 		}
 	}
@@ -158,22 +189,22 @@ func folderOf(workspace, folder string) (string, error) {
 
 // runCommand runs the line of an allowed call in its jail until it ends, its time is up, or the client
 // cancels it. An error means that it did not run.
-func (s *Server) runCommand(ctx context.Context, g *gated, line string, limit time.Duration) (*ranView, error) {
-	defer clients.Progress(ctx, g.caller.Call, s.cfg.progressEvery, limit, "running a command")()
-	argv := s.cfg.Shell.Argv(g.admitted.GetRunId(), g.callID, line)
+func (g *Gate) runCommand(ctx context.Context, allowed Allowed, line string, limit time.Duration) (*ranView, error) {
+	defer clients.Progress(ctx, allowed.caller.Call, g.cfg.ProgressEvery, limit, "running a command")()
+	argv := g.cfg.Shell.Argv(allowed.decision.GetRunId(), allowed.id, line)
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	defer context.AfterFunc(s.life.calls, cancel)()
+	defer context.AfterFunc(g.cfg.Calls, cancel)()
 	cmd := exec.CommandContext(limited, argv[0], argv[1:]...) // it runs the line in a jail
 	out := &ends{limit: maxCommandOutput}
-	cmd.Env = s.cfg.Shell.Env
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = g.folder, out, out, endCommand
+	cmd.Env = g.cfg.Shell.Env
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = allowed.folder, out, out, endCommand
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	err := cmd.Run()
 	if cmd.ProcessState == nil {
 		return nil, err
 	}
-	ran := &ranView{ExitStatus: cmd.ProcessState.ExitCode(), TimedOut: errors.Is(limited.Err(), context.DeadlineExceeded), Jail: int(g.admitted.GetJail().GetLevel())}
+	ran := &ranView{ExitStatus: cmd.ProcessState.ExitCode(), TimedOut: errors.Is(limited.Err(), context.DeadlineExceeded), Jail: int(allowed.decision.GetJail().GetLevel())}
 	ran.Output, ran.LeftOut = out.text()
 	return ran, nil
 }

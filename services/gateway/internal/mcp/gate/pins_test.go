@@ -1,4 +1,4 @@
-package mcp
+package gate
 
 import (
 	"context"

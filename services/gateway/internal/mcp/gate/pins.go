@@ -1,4 +1,4 @@
-package mcp
+package gate
 
 import (
 	"cmp"
@@ -169,9 +169,9 @@ func (p *pins) learn(pin pinned) {
 	p.accepted[pin] = true
 }
 
-// unchanged returns the tools of servers that a caller may be shown.
-func (s *Server) unchanged(ctx context.Context, c caller.Caller, catalogue *upstream.Catalogue) []*sdk.Tool {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
+// Unchanged returns the tools of servers that a caller may be shown.
+func (g *Gate) Unchanged(ctx context.Context, c caller.Caller, catalogue *upstream.Catalogue) []*sdk.Tool {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.CheckTimeout)
 	defer cancel()
 	var all []*upstream.Tool
 	for name, t := range catalogue.Tools {
@@ -179,26 +179,26 @@ func (s *Server) unchanged(ctx context.Context, c caller.Caller, catalogue *upst
 			all = append(all, t)
 		}
 	}
-	if err := s.pins.leftOut(ctx, c, catalogue.LeftOut); err != nil {
-		s.log.InfoContext(ctx, "mcp: tools that are left out could not be reported", "error", err)
+	if err := g.pins.leftOut(ctx, c, catalogue.LeftOut); err != nil {
+		g.log.InfoContext(ctx, "mcp: tools that are left out could not be reported", "error", err)
 	}
-	held, err := s.pins.hold(ctx, c, all)
+	held, err := g.pins.hold(ctx, c, all)
 	if err != nil {
-		s.log.WarnContext(ctx, "mcp: tools of upstream servers are hidden, because it is not known whether they have changed", "error", err)
+		g.log.WarnContext(ctx, "mcp: tools of upstream servers are hidden, because it is not known whether they have changed", "error", err)
 	}
 	return slices.DeleteFunc(slices.Clone(catalogue.List), func(t *sdk.Tool) bool { return !held[catalogue.Tools[t.Name]] })
 }
 
 // changed refuses a call of a tool that is not as it was accepted.
-func (s *Server) changed(ctx context.Context, c caller.Caller, target *upstream.Tool) *reply.Refusal {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
+func (g *Gate) changed(ctx context.Context, c caller.Caller, target *upstream.Tool) *reply.Refusal {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.CheckTimeout)
 	defer cancel()
-	held, err := s.pins.hold(ctx, c, []*upstream.Tool{target})
+	held, err := g.pins.hold(ctx, c, []*upstream.Tool{target})
 	switch {
 	case held[target]:
 		return nil
 	case err != nil:
-		return s.refuseUndecided(err)
+		return g.undecided(err)
 	}
 	return &reply.Refusal{Decision: "DENY", Code: reply.CodeToolChanged, Lead: "Denied", Message: fmt.Sprintf(
 		"the server %s has changed the schema or the description of its tool %s since it was accepted. "+
