@@ -1,7 +1,10 @@
-package mcp
+// Package clients has the connected clients: the sessions of older ones, which are notified
+// when their lists change, the servers that check headers, and messages about progress.
+package clients
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
@@ -10,12 +13,13 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
-// sessions are the live sessions of older clients. They are notified when their list of
+// Set has the live sessions of older clients. They are notified when their list of
 // tools changes; no decision depends on them.
-type sessions struct {
+type Set struct {
 	mu      sync.Mutex
 	live    map[*sdk.ServerSession]*session
 	servers map[*sdk.Server]int // every server that may have listeners
@@ -26,31 +30,33 @@ type sessions struct {
 // session has the known facts of one of them.
 type session struct {
 	srv    *sdk.Server
-	caller caller
+	caller caller.Caller
 	// listed is the state that its list of tools was made for; nil when it has none, or
 	// has been notified that it is out of date.
-	listed *listing
-	// peer is whom servers may ask; nil where they may not.
+	listed *Listing
+	// Peer is whom servers may ask; nil where they may not.
 	peer *upstream.Peer
 }
 
-// listing has the facts that a list of tools depends on; no run id means that none was
+// Listing has the facts that a list of tools depends on; no run id means that none was
 // loaded.
-type listing struct {
-	runID, branch, state string
-	position             brief.ToolStatus
+type Listing struct {
+	RunID, Branch, State string
+	Status               brief.ToolStatus
 }
 
-func listedIn(run *enginev1.Run) listing {
-	return listing{run.GetRunId(), run.GetBranch(), run.GetState(), brief.ToolStatusOf(run)}
+// ListingOf returns the facts that a list of tools depends on, in a run.
+func ListingOf(run *enginev1.Run) Listing {
+	return Listing{run.GetRunId(), run.GetBranch(), run.GetState(), brief.ToolStatusOf(run)}
 }
 
-func newSessions() *sessions {
-	return &sessions{live: map[*sdk.ServerSession]*session{}, servers: map[*sdk.Server]int{}}
+// NewSet returns an empty set.
+func NewSet() *Set {
+	return &Set{live: map[*sdk.ServerSession]*session{}, servers: map[*sdk.Server]int{}}
 }
 
-// add remembers a session until it ends.
-func (s *sessions) add(ss *sdk.ServerSession, srv *sdk.Server, c caller) {
+// Add remembers a session until it ends.
+func (s *Set) Add(ss *sdk.ServerSession, srv *sdk.Server, c caller.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.live[ss] != nil {
@@ -71,8 +77,8 @@ func (s *sessions) add(ss *sdk.ServerSession, srv *sdk.Server, c caller) {
 	})
 }
 
-// listen remembers a server without sessions of its own.
-func (s *sessions) listen(srv *sdk.Server) (stop func()) {
+// Listen remembers a server without sessions of its own.
+func (s *Set) Listen(srv *sdk.Server) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.servers[srv]++
@@ -83,14 +89,14 @@ func (s *sessions) listen(srv *sdk.Server) (stop func()) {
 	}
 }
 
-func (s *sessions) drop(srv *sdk.Server) {
+func (s *Set) drop(srv *sdk.Server) {
 	if s.servers[srv]--; s.servers[srv] <= 0 {
 		delete(s.servers, srv)
 	}
 }
 
-// count counts the sessions, and those that a token has opened.
-func (s *sessions) count(token string) (all, own int) {
+// Count counts the sessions, and those that a token has opened.
+func (s *Set) Count(token string) (all, own int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.live {
@@ -101,8 +107,8 @@ func (s *sessions) count(token string) (all, own int) {
 	return len(s.live), own
 }
 
-// rebind notes the binding that a session's newest request came with.
-func (s *sessions) rebind(ss *sdk.ServerSession, c caller) {
+// Rebind notes the binding that a session's newest request came with.
+func (s *Set) Rebind(ss *sdk.ServerSession, c caller.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if have := s.live[ss]; have != nil && have.caller.Binding != c.Binding {
@@ -110,8 +116,8 @@ func (s *sessions) rebind(ss *sdk.ServerSession, c caller) {
 	}
 }
 
-// made notes the state that a session's list of tools was made for.
-func (s *sessions) made(ss *sdk.ServerSession, now listing) {
+// Listed notes the state that a session's list of tools was made for.
+func (s *Set) Listed(ss *sdk.ServerSession, now Listing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if have := s.live[ss]; have != nil {
@@ -119,33 +125,33 @@ func (s *sessions) made(ss *sdk.ServerSession, now listing) {
 	}
 }
 
-// saw notifies the sessions that work where the caller does, and whose list was made for
+// Saw notifies the sessions that work where the caller does, and whose list was made for
 // something else than the caller's run was seen to be.
-func (s *sessions) saw(c caller, now listing) {
-	s.tell(c, func(have *session) bool {
+func (s *Set) Saw(c caller.Caller, now Listing) {
+	s.notify(c, func(have *session) bool {
 		switch {
 		case have.listed == nil || *have.listed == now:
 			return false
 		case have.caller.Binding == c.Binding:
 			return true
 		default:
-			return have.listed.runID == now.runID && have.listed.branch == now.branch
+			return have.listed.RunID == now.RunID && have.listed.Branch == now.Branch
 		}
 	})
 }
 
-// moved notifies every session that works where the caller does, or on one of the runs,
+// Moved notifies every session that works where the caller does, or on one of the runs,
 // that its tools may have changed.
-func (s *sessions) moved(c caller, runIDs ...string) {
-	s.tell(c, func(have *session) bool {
+func (s *Set) Moved(c caller.Caller, runIDs ...string) {
+	s.notify(c, func(have *session) bool {
 		return have.caller.Binding == c.Binding || slices.ContainsFunc(runIDs, func(id string) bool {
-			return id != "" && (have.caller.RunID == id || have.listed != nil && have.listed.runID == id)
+			return id != "" && (have.caller.RunID == id || have.listed != nil && have.listed.RunID == id)
 		})
 	})
 }
 
-// tell notifies the sessions of the caller's namespace that are concerned of new tools.
-func (s *sessions) tell(c caller, concerned func(*session) bool) {
+// notify notifies the sessions of the caller's namespace that are concerned of new tools.
+func (s *Set) notify(c caller.Caller, concerned func(*session) bool) {
 	s.mu.Lock()
 	var changed []*sdk.Server
 	for _, have := range s.live {
@@ -160,27 +166,28 @@ func (s *sessions) tell(c caller, concerned func(*session) bool) {
 	}
 }
 
-// all notifies every client that listens which lists have changed.
-func (s *sessions) all(kinds upstream.Kinds) {
+// ListsChanged notifies every client that listens which lists have changed.
+func (s *Set) ListsChanged(kinds upstream.Kinds) {
 	for _, srv := range s.listening() {
 		announceAll(srv, kinds)
 	}
 }
 
-// updated notifies the clients that watch a resource that it has changed.
-func (s *sessions) updated(uri string) {
+// ResourceUpdated notifies the clients that watch a resource that it has changed.
+func (s *Set) ResourceUpdated(uri string) {
 	for _, srv := range s.listening() {
 		srv.ResourceUpdated(context.Background(), &sdk.ResourceUpdatedNotificationParams{URI: uri}) //nolint:errcheck // a courtesy
 	}
 }
 
-func (s *sessions) listening() []*sdk.Server {
+func (s *Set) listening() []*sdk.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.servers))
 }
 
-func (s *sessions) close() {
+// Close ends all sessions, and waits until they have ended.
+func (s *Set) Close() {
 	s.mu.Lock()
 	s.closed = true
 	open := make([]*sdk.ServerSession, 0, len(s.live))
@@ -211,5 +218,27 @@ func announceAll(srv *sdk.Server, kinds upstream.Kinds) {
 // announce sends notifications/tools/list_changed to the clients of a server. The SDK
 // does that when its own list changes, so an invisible tool is put in again.
 func announce(srv *sdk.Server) {
-	srv.AddTool(&sdk.Tool{Name: "interlock-list-changed", InputSchema: emptySchema}, nil)
+	srv.AddTool(&sdk.Tool{Name: "interlock-list-changed", InputSchema: EmptySchema}, nil)
+}
+
+// EmptySchema accepts any object.
+var EmptySchema = json.RawMessage(`{"type":"object"}`)
+
+// SetPeer gives a session the peer that was made for it.
+func (s *Set) SetPeer(ss *sdk.ServerSession, peer *upstream.Peer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have := s.live[ss]; have != nil && peer != nil {
+		have.peer = peer
+	}
+}
+
+// Peer returns the client that servers may ask in a session; nil if there is none.
+func (s *Set) Peer(ss *sdk.ServerSession) *upstream.Peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have := s.live[ss]; have != nil {
+		return have.peer
+	}
+	return nil
 }

@@ -1,10 +1,11 @@
-package mcp
+package reply
 
 import (
 	"encoding/json"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/wire"
 	"github.com/interlock-run/interlock/services/gateway/internal/relay"
 )
 
@@ -14,6 +15,11 @@ type written struct {
 	sdk.Result
 	text      *relay.Result
 	stateless bool // the protocol of the client
+}
+
+// Written returns a result that the client gets as text has it; own gives it its type.
+func Written(own sdk.Result, text *relay.Result, protocol string) sdk.Result {
+	return written{own, text, protocol >= wire.ProtocolStateless}
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -32,11 +38,11 @@ func (w written) MarshalJSON() ([]byte, error) {
 	return text.JSON(), nil
 }
 
-// asText returns a result of ours as text.
-func asText(res sdk.Result) *relay.Result { return encoded(res) }
+// Text returns a result of ours as text.
+func Text(res sdk.Result) *relay.Result { return encoded(res) }
 
-// asParams returns a notification of ours as text.
-func asParams(params sdk.Params) *relay.Result { return encoded(params) }
+// AsParams returns a notification of ours as text.
+func AsParams(params sdk.Params) *relay.Result { return encoded(params) }
 
 func encoded(own any) *relay.Result {
 	raw, err := json.Marshal(own)
@@ -50,14 +56,14 @@ func encoded(own any) *relay.Result {
 	return text
 }
 
-// textElement returns an element of content.
-func textElement(text string) json.RawMessage {
+// TextElement returns an element of content.
+func TextElement(text string) json.RawMessage {
 	return relay.Object([]relay.Member{{Name: "type", Value: json.RawMessage(`"text"`)}, {Name: "text", Value: relay.Quote(text)}})
 }
 
-// writtenList returns a list whose entries are as their servers describe them.
-func writtenList(list sdk.Result, kind string, entries []json.RawMessage, protocol string) sdk.Result {
-	text := asText(list)
+// WrittenList returns a list whose entries are as their servers describe them.
+func WrittenList(list sdk.Result, kind string, entries []json.RawMessage, protocol string) sdk.Result {
+	text := Text(list)
 	text.Set(kind, relay.Array(entries))
-	return written{list, text, protocol >= protocolStateless}
+	return Written(list, text, protocol)
 }

@@ -1,4 +1,4 @@
-package mcp
+package gate
 
 import (
 	"cmp"
@@ -14,6 +14,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -34,13 +36,13 @@ type pins struct {
 // token's, or one that the caller names.
 type pinned struct{ token, namespace, name, digest string }
 
-func pinOf(c caller, t *upstream.Tool) pinned {
-	return pinned{tokenDigest(c.Token), c.Namespace, t.Qualified, t.Digest}
+func pinOf(c caller.Caller, t *upstream.Tool) pinned {
+	return pinned{caller.TokenDigest(c.Token), c.Namespace, t.Qualified, t.Digest}
 }
 
 // hold returns those of tools that may be used now. The error is why others could not be
 // asked about.
-func (p *pins) hold(ctx context.Context, c caller, tools []*upstream.Tool) (held map[*upstream.Tool]bool, err error) {
+func (p *pins) hold(ctx context.Context, c caller.Caller, tools []*upstream.Tool) (held map[*upstream.Tool]bool, err error) {
 	held = make(map[*upstream.Tool]bool, len(tools))
 	unknown := map[string][]*upstream.Tool{}
 	for _, t := range tools {
@@ -67,7 +69,7 @@ func (p *pins) hold(ctx context.Context, c caller, tools []*upstream.Tool) (held
 	return held, err
 }
 
-func (p *pins) observe(ctx context.Context, c caller, server string, tools []*upstream.Tool) (hidden *peerv1.ObserveUpstreamToolsResponse, err error) {
+func (p *pins) observe(ctx context.Context, c caller.Caller, server string, tools []*upstream.Tool) (hidden *peerv1.ObserveUpstreamToolsResponse, err error) {
 	req := &peerv1.ObserveUpstreamToolsRequest{Server: server}
 	for _, t := range tools {
 		req.Tools = append(req.Tools, &peerv1.ObservedTool{Tool: t.Name, Digest: t.Digest, Description: clipped(t.Description, maxDescription)})
@@ -80,7 +82,7 @@ func (p *pins) observe(ctx context.Context, c caller, server string, tools []*up
 
 // leftOut reports the tools of servers that cannot be relayed, each once, so that people see them. No decision depends on
 // it.
-func (p *pins) leftOut(ctx context.Context, c caller, all map[string]map[string]string) error {
+func (p *pins) leftOut(ctx context.Context, c caller.Caller, all map[string]map[string]string) error {
 	if p.service == nil {
 		return nil
 	}
@@ -88,7 +90,7 @@ func (p *pins) leftOut(ctx context.Context, c caller, all map[string]map[string]
 		req := &peerv1.ObserveUpstreamToolsRequest{Server: server}
 		var reported []pinned
 		for tool, why := range tools {
-			one := pinned{tokenDigest(c.Token), c.Namespace, server + " " + tool, "left out: " + why}
+			one := pinned{caller.TokenDigest(c.Token), c.Namespace, server + " " + tool, "left out: " + why}
 			if tool == "" || p.knows(one) {
 				continue
 			}
@@ -121,9 +123,9 @@ func errNoRoom(server string) error {
 // on returns ctx for a report that a caller has caused. A gateway makes it as itself,
 // because it is its word on servers that the operator has configured, and not the caller's;
 // and only in a namespace that is the caller's.
-func (p *pins) on(ctx context.Context, c caller) (context.Context, error) {
+func (p *pins) on(ctx context.Context, c caller.Caller) (context.Context, error) {
 	if p.identify == nil {
-		return c.outgoing(ctx), nil
+		return c.Outgoing(ctx), nil
 	}
 	var who auth.Principal
 	if c.Token != "" {
@@ -167,9 +169,9 @@ func (p *pins) learn(pin pinned) {
 	p.accepted[pin] = true
 }
 
-// unchanged returns the tools of servers that a caller may be shown.
-func (s *Server) unchanged(ctx context.Context, c caller, catalogue *upstream.Catalogue) []*sdk.Tool {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
+// Unchanged returns the tools of servers that a caller may be shown.
+func (g *Gate) Unchanged(ctx context.Context, c caller.Caller, catalogue *upstream.Catalogue) []*sdk.Tool {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.CheckTimeout)
 	defer cancel()
 	var all []*upstream.Tool
 	for name, t := range catalogue.Tools {
@@ -177,28 +179,28 @@ func (s *Server) unchanged(ctx context.Context, c caller, catalogue *upstream.Ca
 			all = append(all, t)
 		}
 	}
-	if err := s.pins.leftOut(ctx, c, catalogue.LeftOut); err != nil {
-		s.log.InfoContext(ctx, "mcp: tools that are left out could not be reported", "error", err)
+	if err := g.pins.leftOut(ctx, c, catalogue.LeftOut); err != nil {
+		g.log.InfoContext(ctx, "mcp: tools that are left out could not be reported", "error", err)
 	}
-	held, err := s.pins.hold(ctx, c, all)
+	held, err := g.pins.hold(ctx, c, all)
 	if err != nil {
-		s.log.WarnContext(ctx, "mcp: tools of upstream servers are hidden, because it is not known whether they have changed", "error", err)
+		g.log.WarnContext(ctx, "mcp: tools of upstream servers are hidden, because it is not known whether they have changed", "error", err)
 	}
 	return slices.DeleteFunc(slices.Clone(catalogue.List), func(t *sdk.Tool) bool { return !held[catalogue.Tools[t.Name]] })
 }
 
 // changed refuses a call of a tool that is not as it was accepted.
-func (s *Server) changed(ctx context.Context, c caller, target *upstream.Tool) *refusal {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
+func (g *Gate) changed(ctx context.Context, c caller.Caller, target *upstream.Tool) *reply.Refusal {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.CheckTimeout)
 	defer cancel()
-	held, err := s.pins.hold(ctx, c, []*upstream.Tool{target})
+	held, err := g.pins.hold(ctx, c, []*upstream.Tool{target})
 	switch {
 	case held[target]:
 		return nil
 	case err != nil:
-		return s.refuseUndecided(err)
+		return g.undecided(err)
 	}
-	return &refusal{Decision: "DENY", Code: codeToolChanged, lead: "Denied", Message: fmt.Sprintf(
+	return &reply.Refusal{Decision: "DENY", Code: reply.CodeToolChanged, Lead: "Denied", Message: fmt.Sprintf(
 		"the server %s has changed the schema or the description of its tool %s since it was accepted. "+
 			"Do not use it: an operator must review the change and accept it first", target.Server(), target.Name)}
 }

@@ -1,4 +1,4 @@
-package mcp
+package gate
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 )
 
 // A gateway reports as itself, in the namespace that the caller has, and in no other.
@@ -33,7 +35,7 @@ func TestPinsAreReportedInTheCallersNamespace(t *testing.T) {
 		{token: "unknown", refused: fault.Unauthenticated},
 		{namespace: "other", want: "other"}, // where nobody needs a token
 	} {
-		ctx, err := p.on(t.Context(), caller{Identity: Identity{Token: tc.token, Namespace: tc.namespace}})
+		ctx, err := p.on(t.Context(), caller.Caller{Identity: caller.Identity{Token: tc.token, Namespace: tc.namespace}})
 		if tc.refused != "" {
 			if fault.ReasonOf(err) != tc.refused {
 				t.Errorf("%+v: %v", tc, err)
@@ -41,7 +43,7 @@ func TestPinsAreReportedInTheCallersNamespace(t *testing.T) {
 			continue
 		}
 		sent, _ := metadata.FromOutgoingContext(ctx)
-		if err != nil || sent.Get(namespaceKey)[0] != tc.want || len(sent.Get(authorizationKey)) > 0 {
+		if err != nil || sent.Get(rpc.NamespaceKey)[0] != tc.want || len(sent.Get("authorization")) > 0 {
 			t.Errorf("%+v: sends %v: %v", tc, sent, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package mcp
+package caller
 
 import (
 	"context"
@@ -11,12 +11,8 @@ import (
 	"unicode"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"google.golang.org/grpc/metadata"
 
-	"github.com/interlock-run/interlock/pkg/rpc"
-	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
-	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 // Request headers that name the actor and its object.
@@ -30,95 +26,10 @@ const (
 	StateHeader = "X-Workflow-State-Id"
 )
 
-// gRPC metadata that the services read.
-const (
-	authorizationKey = "authorization"
-	namespaceKey     = rpc.NamespaceKey
-)
-
-// Limits of ids, as the contracts have them.
-const (
-	maxRunID     = 128
-	maxSessionID = 256
-	maxStateID   = 128
-	maxNamespace = 128
-	maxWorkspace = 4096
-)
-
-// Binding says which run a connection works on: one run by its id, or the run that a
-// session drives. A run id wins. The zero Binding is unbound.
-type Binding struct {
-	RunID     string
-	SessionID string
-}
-
-// Bound reports whether there is anything to judge calls by.
-func (b Binding) Bound() bool { return b.RunID != "" || b.SessionID != "" }
-
-// BindingFromEnv returns the binding of a stdio server: INTERLOCK_RUN, or else
-// INTERLOCK_SESSION, or else a new session for this process.
-func BindingFromEnv(getenv func(string) string) (Binding, error) {
-	b := Binding{RunID: getenv("INTERLOCK_RUN"), SessionID: getenv("INTERLOCK_SESSION")}
-	if err := b.validate(); err != nil {
-		return b, err
-	}
-	if b.Bound() {
-		return b, nil
-	}
-	// Not the bare id: only the state-store names sessions so.
-	return Binding{SessionID: "stdio-" + typeid.New(typeid.Session)}, nil
-}
-
-func (b Binding) validate() error {
-	if len(b.RunID) > maxRunID || !printable(b.RunID) {
-		return fmt.Errorf("the run id must be at most %d printable ASCII characters", maxRunID)
-	}
-	if len(b.SessionID) > maxSessionID || !printable(b.SessionID) {
-		return fmt.Errorf("the session must be at most %d printable ASCII characters", maxSessionID)
-	}
-	return nil
-}
-
-func printable(s string) bool {
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] > 0x7e {
-			return false
-		}
-	}
-	return true
-}
-
-// caller is who sent a request.
-type caller struct {
-	Identity
-	// alone callers have the upstream servers to themselves: no other session calls
-	// them. See environment.go.
-	alone bool
-	// peer is whom servers may ask on this connection; nil if there is none.
-	peer *upstream.Peer
-	// call is the call of a tool that is being answered; nil otherwise.
-	call *sdk.CallToolRequest
-}
-
-// outgoing returns ctx for a call to a service on behalf of the caller.
-func (c caller) outgoing(ctx context.Context) context.Context {
-	var pairs []string
-	if c.Token != "" {
-		pairs = append(pairs, authorizationKey, "Bearer "+c.Token)
-	}
-	if c.Namespace != "" {
-		pairs = append(pairs, namespaceKey, c.Namespace)
-	}
-	if len(pairs) == 0 {
-		return ctx
-	}
-	return metadata.AppendToOutgoingContext(ctx, pairs...)
-}
-
-// callerOf reads the caller from headers that bindRequest has put in order.
-func callerOf(h http.Header) caller {
+// FromHeader reads the caller from headers that bindRequest has put in order.
+func FromHeader(h http.Header) Caller {
 	token, _ := access.Bearer(h)
-	return caller{Identity: Identity{
+	return Caller{Identity: Identity{
 		Binding:   Binding{RunID: h.Get(RunHeader), SessionID: h.Get(SessionHeader)},
 		Token:     token,
 		Namespace: h.Get(NamespaceHeader),
@@ -127,21 +38,21 @@ func callerOf(h http.Header) caller {
 	}}
 }
 
-// tokenDigest distinguishes tokens without keeping them.
-func tokenDigest(token string) string {
+// TokenDigest distinguishes tokens without keeping them.
+func TokenDigest(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
 
-// tokenSession returns the session of clients that name none: one for each token.
-func tokenSession(token string) string { return "token-" + tokenDigest(token)[:16] }
+// TokenSession returns the session of clients that name none: one for each token.
+func TokenSession(token string) string { return "token-" + TokenDigest(token)[:16] }
 
-// bindRequest writes the binding of a request's URL into its headers, where the
+// BindRequest writes the binding of a request's URL into its headers, where the
 // handlers of a session find it with each request: the binding is never that of
 // the MCP session. URL and headers must not contradict each other; a request that
 // names neither run nor session is bound to the session of its token. base is the
 // path that the endpoint is served at.
-func bindRequest(r *http.Request, base string) error {
+func BindRequest(r *http.Request, base string) error {
 	fromURL, err := urlBinding(r.URL, base)
 	if err != nil {
 		return err
@@ -164,13 +75,13 @@ func bindRequest(r *http.Request, base string) error {
 		}
 		r.Header.Set(part.header, part.value)
 	}
-	c := callerOf(r.Header)
+	c := FromHeader(r.Header)
 	if c.RunID != "" && c.SessionID != "" {
 		return fmt.Errorf("name a run or a session, not both")
 	}
 	if !c.Bound() && c.Token != "" {
 		// The token is all that this client says of itself, so that is its session.
-		c.SessionID = tokenSession(c.Token)
+		c.SessionID = TokenSession(c.Token)
 		r.Header.Set(SessionHeader, c.SessionID)
 	}
 	if len(c.Namespace) > maxNamespace || !printable(c.Namespace) {
@@ -179,10 +90,10 @@ func bindRequest(r *http.Request, base string) error {
 	if len(r.Header.Values(StateHeader)) > 1 {
 		return fmt.Errorf("the header %s occurs more than once; send it once", StateHeader)
 	}
-	if len(c.Workspace) > maxWorkspace || strings.ContainsFunc(c.Workspace, unicode.IsControl) {
-		return fmt.Errorf("the workspace must be at most %d bytes without control characters", maxWorkspace)
+	if len(c.Workspace) > MaxWorkspace || strings.ContainsFunc(c.Workspace, unicode.IsControl) {
+		return fmt.Errorf("the workspace must be at most %d bytes without control characters", MaxWorkspace)
 	}
-	return c.validate()
+	return c.Validate()
 }
 
 // urlBinding reads /mcp?run=R, /mcp?session=S, /mcp/runs/R and /mcp/sessions/S, and
@@ -219,4 +130,29 @@ func urlBinding(u *url.URL, base string) (Binding, error) {
 		return Binding{RunID: id}, nil
 	}
 	return Binding{SessionID: id}, nil
+}
+
+// Of returns the sender of req: by its own headers, never by its session.
+func Of(req sdk.Request, fixed *Caller) Caller {
+	if fixed != nil {
+		return *fixed
+	}
+	if extra := req.GetExtra(); extra != nil && extra.Header != nil {
+		return FromHeader(extra.Header)
+	}
+	return FromHeader(http.Header{})
+}
+
+// inContext is under which a context has the caller.
+type inContext struct{}
+
+// With returns ctx with the caller of a request; From reads it.
+func With(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, inContext{}, c)
+}
+
+// From returns the caller that ctx has.
+func From(ctx context.Context) Caller {
+	c, _ := ctx.Value(inContext{}).(Caller)
+	return c
 }
