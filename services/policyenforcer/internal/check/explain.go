@@ -17,7 +17,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/quota"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
@@ -75,10 +74,10 @@ const (
 	PerEntry rules.Scope = "entry"
 )
 
-// explain says why a call is decided as it is. state is the verdict of the state.
-func (c *Service) explain(ctx context.Context, q *question, s *runs.Snapshot, std *policystore.Effective, state toolcall.Verdict) (*Explanation, error) {
-	e := &Explanation{InputKept: true}
-	e.State = toolcall.Explain(s.Machine, s.Run, c.callIn(s, q.req))
+// explain explains a decision. state is the verdict of the state.
+func (c *Service) explain(ctx context.Context, a Attempt, state toolcall.Verdict) (*Explanation, error) {
+	s, e := a.At, &Explanation{InputKept: true}
+	e.State = toolcall.Explain(s.Machine, s.Run, a.call())
 	e.State.Verdict = state // the input is judged besides
 	if p := state.Jail; p != nil {
 		e.JailLevel, e.JailDigest = p.Level, p.Digest()
@@ -87,13 +86,13 @@ func (c *Service) explain(ctx context.Context, q *question, s *runs.Snapshot, st
 	if state.Decision == toolcall.Deny {
 		e.StateMessage = state.Message(s.Machine, s.Run)
 	}
-	if !toolcall.Own(q.req.Tool) {
-		call := callOf(q, s, std)
-		for i, set := range std.Live {
-			e.policy(set, std.Because[i], call)
+	if !toolcall.Own(a.Req.Tool) {
+		call := a.policyCall(Approval{})
+		for i, set := range a.Std.Live {
+			e.policy(set, a.Std.Because[i], call)
 		}
 	}
-	return e, c.finish(ctx, e, q, s)
+	return e, c.finish(ctx, e, a.Caller.Namespace, a.Req.Tool, s)
 }
 
 func (e *Explanation) ofState(s *runs.Snapshot) {
@@ -108,7 +107,7 @@ func (e *Explanation) policy(set *rules.Set, scope string, call rules.Call) {
 }
 
 // finish adds the limits as they are now, and what would allow the call.
-func (c *Service) finish(ctx context.Context, e *Explanation, q *question, s *runs.Snapshot) error {
+func (c *Service) finish(ctx context.Context, e *Explanation, namespace, tool string, s *runs.Snapshot) error {
 	if err := c.stateLimits(ctx, e, s); err != nil {
 		return fault.From(err)
 	}
@@ -119,14 +118,14 @@ func (c *Service) finish(ctx context.Context, e *Explanation, q *question, s *ru
 				continue // policies share what a session has
 			}
 			known[spend.Account] = true
-			limit, err := c.limitOf(ctx, q.caller.Namespace, spend)
+			limit, err := c.limitOf(ctx, namespace, spend)
 			if err != nil {
 				return fault.From(err)
 			}
 			e.Limits = append(e.Limits, limit)
 		}
 	}
-	e.wouldAllow(q.req.Tool, s)
+	e.wouldAllow(tool, s)
 	return nil
 }
 
@@ -351,7 +350,7 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 			e.policy(set, "", was.Call)
 		}
 	}
-	return e, c.finish(ctx, e, &question{caller: caller, req: Request{Tool: r.Tool}}, s)
+	return e, c.finish(ctx, e, namespace, r.Tool, s)
 }
 
 // recordedState is what the state said. It is judged again, and where the record says

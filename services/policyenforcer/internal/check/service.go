@@ -78,7 +78,14 @@ type UsedLimit struct {
 }
 
 // Service decides tool calls.
-type Service struct{ Config }
+type Service struct {
+	Config
+	settings settings
+}
 
 // New returns the service of a configuration.
-func New(cfg Config) *Service { return &Service{cfg} }
+func New(cfg Config) *Service {
+	return &Service{cfg, settings{
+		masks: cfg.Masks, places: cfg.Places, jails: cfg.Jails, event: cfg.Announce.Decided, seen: cfg.Quota.Seen,
+	}}
+}
