@@ -107,15 +107,15 @@ func (a Attempt) busy() error {
 // inFlight is the time for which the decision of a call that has used its approval may still be on its way.
 const inFlight = 2 * time.Second
 
-// request asks, or finds what was asked. An approval that another call has used is granted
-// when that call was never admitted, for example because its service died just then.
-// insteadOf is that call.
+// request requests an approval, or returns the one that exists. An approval that another call has used counts as
+// granted if that call was never admitted, for example because its service died just then. insteadOf is that
+// call.
 func (c *Service) request(ctx context.Context, r Ruling, ask enforcer.Ask) (asked enforcer.Approval, insteadOf string, err error) {
 	asked, err = c.Approvals.Request(ctx, r.Caller.Namespace, ask)
 	if err != nil || asked.Status != consent.Used {
 		return asked, "", err
 	}
-	if strings.HasPrefix(asked.UsedBy, typeid.Lease+"_") { // which does not answer any more
+	if strings.HasPrefix(asked.UsedBy, typeid.Lease+"_") { // a lease has no decision
 		return c.settled(ctx, r, ask, asked.UsedBy)
 	}
 	first, err := c.Calls.Decided(ctx, r.At.Root, asked.UsedBy)
@@ -125,7 +125,7 @@ func (c *Service) request(ctx context.Context, r Ruling, ask enforcer.Ask) (aske
 	case first == nil && c.Clock().Before(asked.UsedAt.Add(inFlight)):
 		return asked, "", r.busy()
 	case first == nil:
-		// After this its decision cannot be committed any more.
+		// From now on, its decision cannot be committed.
 		if err := c.Calls.GiveUp(ctx, r.At.Root, asked.UsedBy, r.bound()); err != nil {
 			return asked, "", err
 		}
@@ -137,11 +137,11 @@ func (c *Service) request(ctx context.Context, r Ruling, ask enforcer.Ask) (aske
 	return c.settled(ctx, r, ask, asked.UsedBy)
 }
 
-// settled asks anew after a use that did come to something.
+// settled requests a new approval after a use that has admitted a call.
 func (c *Service) settled(ctx context.Context, r Ruling, ask enforcer.Ask, use string) (asked enforcer.Approval, insteadOf string, err error) {
 	ask.SettledUse = use
 	asked, err = c.Approvals.Request(ctx, r.Caller.Namespace, ask)
-	if err == nil && asked.Status == consent.Used { // yet another call was faster
+	if err == nil && asked.Status == consent.Used { // another call was faster
 		err = r.busy()
 	}
 	return asked, "", err

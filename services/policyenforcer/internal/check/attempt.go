@@ -118,7 +118,7 @@ func lifted(state *toolcall.Verdict, tool string) bool {
 }
 
 // noJail explains a denial where the deployment demands a jail.
-const noJail = "command lines run in a jail here (--jail required), and this call has none; `interlock doctor` says what the machine of the agent lacks"
+const noJail = "command lines run in a jail here (--jail required), and this call has none; `interlock doctor` names the missing parts of the agent's machine"
 
 // needsJail reports a line that would be allowed by its state without a jail.
 func (a Attempt) needsJail(v *toolcall.Verdict) bool {

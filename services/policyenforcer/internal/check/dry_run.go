@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// DryRun returns the decision that Record would return, and changes nothing.
+// DryRun returns the decision that Record would return. It has no effects.
 func (c *Service) DryRun(ctx context.Context, p Plan) (*Decision, error) {
 	if err := c.probe(ctx, &p); err != nil {
 		return nil, err

@@ -21,12 +21,11 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/runs"
 )
 
-// Explanation is why a call is decided as it is. It is made by the functions that decide;
-// what they do not say is not in it.
+// Explanation explains a decision. The functions that decide write it.
 type Explanation struct {
 	// InputKept is false for a recorded call whose input the log does not have.
 	InputKept bool
-	// State is what the state says, and StateMessage that in a sentence.
+	// State is the verdict of the state with its reasons, and StateMessage its sentence.
 	State        toolcall.Reasons
 	StateMessage string
 	// ToolsRestricted and AllowedTools are those of the state.
@@ -34,14 +33,14 @@ type Explanation struct {
 	AllowedTools    []string
 	Policies        []PolicyReasons
 	Limits          []LimitReason
-	// WouldAllow are sentences: what would have to be different.
+	// WouldAllow has sentences about the changes that would allow the call.
 	WouldAllow []string
 	// JailLevel and JailDigest are of the jail that the line must run in; 0 and empty for none.
 	JailLevel  jail.Level
 	JailDigest string
 }
 
-// PolicyReasons is what one policy says.
+// PolicyReasons explains the verdict of one policy.
 type PolicyReasons struct {
 	Name    string
 	Version int64
@@ -58,14 +57,14 @@ type LimitReason struct {
 	Rule string
 	// ResetsAt is the end of the present period; zero for none.
 	ResetsAt time.Time
-	// Used is what is counted now, and After what would be with the call.
+	// Used is the present count, and After the count with the call.
 	Used, Max, After int64
 	// ReopensAt is when a limit that has no room has some again; zero for never, or when it
 	// has room.
 	ReopensAt time.Time
 }
 
-// What the entry of a state counts, next to the measures of policies.
+// Measures of the entry of a state, in addition to those of policies.
 const (
 	MeasureIterations  rules.Measure = "iterations"
 	MeasureResultBytes rules.Measure = "result_bytes"
@@ -106,7 +105,7 @@ func (e *Explanation) policy(set *rules.Set, scope string, call rules.Call) {
 	e.Policies = append(e.Policies, p)
 }
 
-// finish adds the limits as they are now, and what would allow the call.
+// finish adds the limits in their present state, and the changes that would allow the call.
 func (c *Service) finish(ctx context.Context, e *Explanation, namespace, tool string, s *runs.Snapshot) error {
 	if err := c.stateLimits(ctx, e, s); err != nil {
 		return fault.From(err)
@@ -115,7 +114,7 @@ func (c *Service) finish(ctx context.Context, e *Explanation, namespace, tool st
 	for i := range e.Policies {
 		for _, spend := range e.Policies[i].Limits {
 			if known[spend.Account] {
-				continue // policies share what a session has
+				continue // policies share the accounts of a session
 			}
 			known[spend.Account] = true
 			limit, err := c.limitOf(ctx, namespace, spend)
@@ -129,7 +128,7 @@ func (c *Service) finish(ctx context.Context, e *Explanation, namespace, tool st
 	return nil
 }
 
-// stateLimits are the limits of the entry of a state.
+// stateLimits adds the limits of the entry of the state.
 func (c *Service) stateLimits(ctx context.Context, e *Explanation, s *runs.Snapshot) error {
 	view := s.Machine.State(s.Run.State)
 	if view.MaxIterations == 0 && view.ContextBudgetBytes == 0 && view.MaxFilesPerState == 0 {
@@ -165,7 +164,7 @@ func (c *Service) stateLimits(ctx context.Context, e *Explanation, s *runs.Snaps
 	return nil
 }
 
-// limitOf is what a policy's limit has counted.
+// limitOf returns a limit of a policy with its present count.
 func (c *Service) limitOf(ctx context.Context, namespace string, spend rules.Spend) (LimitReason, error) {
 	owner := quota.Key(namespace, spend.Account)
 	used, err := c.Quota.Counted(ctx, owner, spend.Account)
@@ -196,10 +195,11 @@ func (c *Service) limitOf(ctx context.Context, namespace string, spend rules.Spe
 	return limit, nil
 }
 
-// full is true when the call has no room: where a call needs nothing, of what is spent.
+// full reports whether the limit has no room for the call. A call that adds 0 has no room in a limit that is
+// spent.
 func (l *LimitReason) full() bool { return l.After > l.Max || l.After == l.Used && l.Used >= l.Max }
 
-// wouldAllow says what would have to be different.
+// wouldAllow adds the changes that would allow the call.
 func (e *Explanation) wouldAllow(tool string, s *runs.Snapshot) {
 	if e.State.Verdict.Decision == toolcall.Deny {
 		e.stateWouldAllow(tool, s)
@@ -218,7 +218,7 @@ func (e *Explanation) wouldAllow(tool string, s *runs.Snapshot) {
 
 func (e *Explanation) add(sentence string) { e.WouldAllow = append(e.WouldAllow, sentence) }
 
-// stateWouldAllow is about what the state refuses.
+// stateWouldAllow adds the changes by which the state would allow the call.
 func (e *Explanation) stateWouldAllow(tool string, s *runs.Snapshot) {
 	name, view := document.Quote(s.Run.State), s.Machine.State(s.Run.State)
 	switch e.State.Verdict.Code {
@@ -281,7 +281,7 @@ func (e *Explanation) partWouldAllow(part *toolcall.Part, state string, view *wo
 	e.add(fmt.Sprintf("%s is not among the commands of state %s: %s%s.", text, state, strings.Join(quoted, ", "), more))
 }
 
-// wouldAllow is about a limit that has no room.
+// wouldAllow describes the change of a full limit that would allow the call.
 func (l *LimitReason) wouldAllow(s *runs.Snapshot) string {
 	if l.Scope == PerEntry {
 		return fmt.Sprintf("%s of state %s is reached, with %d of %d: leave the state by an event, and the next entry begins with none.",
@@ -302,9 +302,8 @@ func (l *LimitReason) wouldAllow(s *runs.Snapshot) string {
 	return fmt.Sprintf("An operator may raise the limit of rule %s of %s, which has counted %s; %s.", l.Rule, policy, used, again)
 }
 
-// ExplainRecorded says why a recorded call was decided so: computed again from what was
-// recorded, with the limits as they are now. What the log does not keep is as it was
-// recorded.
+// ExplainRecorded explains a recorded decision. It decides the recorded call again, with the present limits.
+// Data that the log does not keep is as recorded.
 func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledger.Decision) (*Explanation, error) {
 	s, err := c.recordedSnapshot(ctx, namespace, r)
 	if err != nil {
@@ -318,7 +317,7 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 	if strings.HasPrefix(r.Capability, "mcp:") && !strings.HasPrefix(r.Tool, "mcp__") {
 		was.Capability = r.Capability // its full name was given with it
 	}
-	// What humans have approved was asked about first.
+	// An approved call was asked about first.
 	was.Approved = false
 	was.Now = c.Clock().UTC()
 	// The log names who called and not in which role: nearly all are agents.
@@ -353,9 +352,8 @@ func (c *Service) ExplainRecorded(ctx context.Context, namespace string, r *ledg
 	return e, c.finish(ctx, e, namespace, r.Tool, s)
 }
 
-// recordedState is what the state said. It is judged again, and where the record says
-// otherwise, that holds: the input, the standing of the run and what was counted then are
-// not all known.
+// recordedState decides a recorded call by its state. The record has priority, because the input, the status of
+// the run and its counters at the time are not all known.
 func (e *Explanation) recordedState(places toolcall.Places, s *runs.Snapshot, r *ledger.Decision) {
 	e.State = toolcall.Explain(s.Machine, s.Run, toolcall.Call{Tool: r.Tool, Input: r.Input, Places: places, Jail: r.JailLevel})
 	e.ofState(s)
@@ -377,7 +375,7 @@ func (e *Explanation) recordedState(places toolcall.Places, s *runs.Snapshot, r 
 	}
 }
 
-// recordedSnapshot is a run as a record tells of it.
+// recordedSnapshot returns a run in the state that a record names.
 func (c *Service) recordedSnapshot(ctx context.Context, namespace string, r *ledger.Decision) (*runs.Snapshot, error) {
 	if r.RunID == "" {
 		s := runs.StandIn(namespace, r.SessionID)

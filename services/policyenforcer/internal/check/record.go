@@ -64,7 +64,7 @@ func (c *Service) commit(ctx context.Context, p *Plan) (store.Result, error) {
 	return result, spendOf(own, nil, err)
 }
 
-// commitReserved is commit in a store that does not span shards.
+// commitReserved commits a plan in a store that does not span shards.
 func (c *Service) commitReserved(ctx context.Context, p *Plan) (store.Result, error) {
 	namespace, spends, batch := p.Caller.Namespace, p.Combined.Spends, p.Batch
 	if err := c.Quota.Reserve(ctx, namespace, spends); err != nil {

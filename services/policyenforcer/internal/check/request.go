@@ -29,7 +29,7 @@ type Request struct {
 	Jail jail.Level
 	// DeniedBecause explains a denial by the caller; empty for none.
 	DeniedBecause string
-	// DryRun decides and changes nothing.
+	// DryRun decides without effects.
 	DryRun bool
 	// Explain adds an explanation.
 	Explain bool

@@ -15,13 +15,13 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
-// askInstead asks anew where an approval was granted to what another rule had asked. One
-// that was used already is left to what has used it.
+// askInstead requests a new approval in place of one that was granted to another rule. An unused grant is
+// withdrawn.
 func (c *Service) askInstead(
 	ctx context.Context, r Ruling, ask enforcer.Ask, granted enforcer.Approval, moved string,
 ) (asked enforcer.Approval, insteadOf string, err error) {
 	if ask.SettledUse = granted.UsedBy; granted.UsedBy == "" {
-		if err := c.Approvals.Withdraw(ctx, r.Caller.Namespace, granted.ID, "what it was decided on has moved: "+moved); err != nil {
+		if err := c.Approvals.Withdraw(ctx, r.Caller.Namespace, granted.ID, staleReason+moved); err != nil {
 			return asked, "", err
 		}
 	}
@@ -32,20 +32,23 @@ func (c *Service) askInstead(
 	return asked, insteadOf, err
 }
 
-// mostQuestions is of how many questions about a run it is remembered what they rest on.
-// Forgetting one loses only what the agent would be told.
+// staleReason begins the reason of an approval whose values have changed.
+const staleReason = "what it was decided on has moved: "
+
+// mostQuestions bounds the remembered questions of a run. If one is forgotten, the agent is not informed about
+// changed values.
 const mostQuestions = 16
 
-// remembered is what a question rested on when it was asked last.
+// remembered is a question with the values that it rested on last.
 type remembered struct {
-	// Question is the digest of its action without that.
+	// Question is the digest of its action without the values.
 	Question   string         `json:"question"`
 	ApprovalID string         `json:"approval_id"`
 	Reads      *consent.Reads `json:"reads"`
 }
 
-// resting is what a question rests on now. Its values are part of the action that people
-// agree to, so that no grant counts for others.
+// resting has the values that a question rests on. They are part of the action that people approve, so that no
+// grant counts for other values.
 type resting struct {
 	key   store.Key
 	now   remembered
@@ -89,7 +92,7 @@ func (c *Service) restOn(ctx context.Context, r Ruling, action *consent.Action) 
 			continue
 		}
 		if rest.moved = was.Reads.Moved(reads); rest.moved != "" {
-			if err := c.Approvals.Withdraw(ctx, r.Caller.Namespace, was.ApprovalID, "what it was decided on has moved: "+rest.moved); err != nil {
+			if err := c.Approvals.Withdraw(ctx, r.Caller.Namespace, was.ApprovalID, staleReason+rest.moved); err != nil {
 				return nil, err
 			}
 		}
@@ -107,7 +110,7 @@ func membersOf(v document.Value) func(func(document.Member) bool) {
 	}
 }
 
-// questions reads what is remembered of a run's questions.
+// questions reads the remembered questions of a run.
 func (c *Service) questions(ctx context.Context, key store.Key) ([]remembered, error) {
 	record, err := c.Store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -123,7 +126,7 @@ func (c *Service) questions(ctx context.Context, key store.Key) ([]remembered, e
 	return known, nil
 }
 
-// keep remembers which approval the question has, for what it rests on.
+// keep remembers the approval of the question.
 func (r *resting) keep(ctx context.Context, st store.Store, approvalID string) error {
 	if r.now.Reads == nil {
 		return nil

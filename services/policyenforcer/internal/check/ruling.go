@@ -72,7 +72,7 @@ func (r Ruling) Pending(asked enforcer.Approval, changed string) Ruling {
 	// It names no command line: agents read this, and would try one (S13.4).
 	r.Decision.Message += " The approval is " + asked.ID + "; a person with the role approver decides it, in the console, /ui/approvals."
 	if changed != "" {
-		r.Decision.Message += " What an earlier approval of this call was decided on has moved: " + changed + "."
+		r.Decision.Message += " The basis of an earlier approval of this call has moved: " + changed + "."
 	}
 	return r
 }

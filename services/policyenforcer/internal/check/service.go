@@ -62,7 +62,7 @@ type Config struct {
 type Observed struct {
 	Decision toolcall.Decision
 	Code     toolcall.Code // empty for an allowed call, or NOT_ENFORCED
-	// Reason explains why nothing was enforced; empty for any other code.
+	// Reason explains NOT_ENFORCED; empty for any other code.
 	Reason string
 	// Workflow and State are those of the decision; empty without a run.
 	Workflow, State string
