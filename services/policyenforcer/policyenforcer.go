@@ -11,6 +11,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -83,7 +84,7 @@ func New(cfg Config) (*Enforcer, error) {
 		cfg.Logger = slog.Default()
 	}
 	runs := enginev1.NewRunServiceClient(cfg.Engine)
-	engine := rpc.NewEngine(enginev1.NewWorkflowServiceClient(cfg.Engine), runs, cfg.Definitions)
+	engine := rpc.NewEngine(enginev1.NewWorkflowServiceClient(cfg.Engine), runs, peerv1.NewRunPeerServiceClient(cfg.Engine), cfg.Definitions)
 	cfg.Store.Gate().OnTurn(engine.Forget)
 	masks, err := cfg.masks()
 	if err != nil {
@@ -95,7 +96,7 @@ func New(cfg Config) (*Enforcer, error) {
 		others.Observe, others.Answered = counted.observe, counted.answered
 	}
 	if cfg.Approval != nil {
-		others.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
+		others.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval), peerv1.NewApprovalPeerServiceClient(cfg.Approval))
 	}
 	if cfg.State != nil {
 		others.Shared = sessiontree.NewShared(statev1.NewSessionServiceClient(cfg.State), statev1.NewStateServiceClient(cfg.State))
@@ -139,7 +140,9 @@ func (e *Enforcer) Register(r grpc.ServiceRegistrar) {
 	policyv1.RegisterPolicyEnforcerServiceServer(r, e.service)
 	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{App: e.app, Store: e.app.Policies})
 	policyv1.RegisterDecisionServiceServer(r, &rpc.Decisions{App: e.app, Log: e.app.Log})
-	policyv1.RegisterUpstreamServiceServer(r, &rpc.Upstreams{Pins: e.app.Pins})
+	upstreams := &rpc.Upstreams{Pins: e.app.Pins}
+	policyv1.RegisterUpstreamServiceServer(r, upstreams)
+	peerv1.RegisterUpstreamPeerServiceServer(r, upstreams)
 }
 
 // Run seals what was decided, until ctx ends. It is called once.
