@@ -1,5 +1,5 @@
-// Package calls reads what the store keeps of calls: their decisions, and the open calls and the evidence of
-// the family of runs that they belong to.
+// Package calls reads the stored data of calls: their decisions, and the open calls and the evidence of their
+// families of runs.
 package calls
 
 import (

@@ -63,7 +63,7 @@ func TestFilesAreCountedExactly(t *testing.T) {
 	}
 }
 
-// S14.4: bytes that were observed count, whatever the agent has said first of its call.
+// S14.4: observed bytes count, also after a claim of the agent.
 func TestObservedBytesAfterClaim(t *testing.T) {
 	t.Parallel()
 	e, st := stage.NewEngineOf(t, stage.Limited)

@@ -77,7 +77,7 @@ func onTable(t *testing.T, test func(t *testing.T, s *stage.Stage, shared *table
 var deploy = check.Request{Tool: "mcp__ops__deploy", Input: []byte(`{"to":"production"}`)}
 
 // A granted call is admitted when the values that the decision rests on are as they were;
-// else the approval is stale, the agent is told what moved, and people are asked again
+// else the approval is stale, the agent reads the changed values, and people are asked again
 // (S18.5, S18.7).
 func TestCallsRestOnSharedState(t *testing.T) {
 	t.Parallel()

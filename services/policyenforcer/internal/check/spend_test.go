@@ -114,7 +114,7 @@ func TestObservedCostAfterClaim(t *testing.T) {
 		}{
 			{outcome.Report{OK: true, CostUSD: "0"}, outcome.Report{OK: true, CostUSD: "0.7"}, 300_000},
 			{outcome.Report{NotExecuted: true}, outcome.Report{OK: true, CostUSD: "0.7"}, 300_000},
-			{outcome.Report{OK: false}, outcome.Report{OK: true}, 500_000}, // nothing is said of its cost: the estimate stays
+			{outcome.Report{OK: false}, outcome.Report{OK: true}, 500_000}, // without a cost, the estimate stays
 			{outcome.Report{OK: true}, outcome.Report{OK: true, CostUSD: "0.7"}, 300_000},
 			{outcome.Report{OK: true}, outcome.Report{OK: false}, 1_000_000},
 			{outcome.Report{OK: true, CostUSD: "0.2"}, outcome.Report{OK: true, CostUSD: "0.2"}, 800_000},
@@ -204,7 +204,7 @@ func TestARepeatSpendsNothing(t *testing.T) {
 	})
 }
 
-// An email counts whatever is reported of it, and a call whose cost is not told keeps
+// An email counts with any report, and a call without a reported cost keeps
 // its estimate.
 func TestReportsGiveNothingBackThatMayBeSpent(t *testing.T) {
 	t.Parallel()

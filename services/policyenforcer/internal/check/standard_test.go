@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/policystore"
 )
 
-// S7.2: what cannot be judged is denied.
+// S7.2: a call that cannot be judged is denied.
 func TestWhatPoliciesCanNotJudgeIsDenied(t *testing.T) {
 	t.Parallel()
 	asks := `{"role": "agent", "ask": [{"capability": "tool:Write"}]}`
@@ -105,7 +105,7 @@ func TestWhatAPolicyIsAttachedTo(t *testing.T) {
 	}
 }
 
-// A run that its session has left judges nothing any more: naming it lifts nothing.
+// A run that its session has left judges no calls: naming it lifts no rule.
 func TestALeftRunJudgesNothing(t *testing.T) {
 	t.Parallel()
 	s := stage.New(t, stage.Open)

@@ -147,17 +147,17 @@ func TestStartRefuses(t *testing.T) {
 			return err
 		}, fault.FailedPrecondition, "has moved"},
 		"after the end": {func(r *jailedRig) error {
-			r.stands(func(run *workflow.Run) { run.Status = workflow.Cancelled })
+			r.changeRun(func(run *workflow.Run) { run.Status = workflow.Cancelled })
 			_, err := r.start("c", line)
 			return err
 		}, fault.FailedPrecondition, "has moved"},
 		"paused": {func(r *jailedRig) error {
-			r.stands(func(run *workflow.Run) { run.Status = workflow.Paused })
+			r.changeRun(func(run *workflow.Run) { run.Status = workflow.Paused })
 			_, err := r.start("c", line)
 			return err
 		}, fault.FailedPrecondition, "has moved"},
 		"held": {func(r *jailedRig) error {
-			r.stands(func(run *workflow.Run) {
+			r.changeRun(func(run *workflow.Run) {
 				run.Status, run.Holds = workflow.Paused, []workflow.Hold{{Cause: workflow.HoldOperator}}
 			})
 			_, err := r.start("c", line)
@@ -211,8 +211,8 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
-// stands changes the run behind the enforcer's back.
-func (r *jailedRig) stands(change func(*workflow.Run)) {
+// changeRun changes the run behind the enforcer's back.
+func (r *jailedRig) changeRun(change func(*workflow.Run)) {
 	r.Helper()
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -278,7 +278,7 @@ func TestStartSurvivesTheStore(t *testing.T) {
 	}
 }
 
-// S3.10: a call stands for its jail, too, and the log, the answer and a repeat tell of it.
+// S3.10: the ID of a call covers its jail, and the log, the answer and a repeat have the jail.
 func TestJailIsOfTheCall(t *testing.T) {
 	t.Parallel()
 	onBothJailed(t, stage.Proven, func(r *jailedRig) {
@@ -332,7 +332,7 @@ func TestJailsOfTheDeployment(t *testing.T) {
 	})
 }
 
-// S3.10: a witness counts that is signed with the key of its line, and of the jail that was asked for; the first stands.
+// S3.10: a witness counts that is signed with the key of its line, and of the jail that was asked for; the first one counts.
 func TestFinishRefuses(t *testing.T) {
 	t.Parallel()
 	onBothJailed(t, stage.Proven, func(r *jailedRig) {
@@ -651,7 +651,7 @@ func TestTreesOfCommandsThatOverlap(t *testing.T) {
 	}
 }
 
-// S14.9: the history tells which files the tests have passed on, and by which witness.
+// S14.9: the history has the tree on which the tests have passed, and the witness.
 func TestHistoryOfAWitness(t *testing.T) {
 	t.Parallel()
 	onBothJailed(t, stage.Proven, func(r *jailedRig) {
@@ -712,7 +712,7 @@ func TestStartIsOvertaken(t *testing.T) {
 	t.Parallel()
 	for what, happens := range map[string]func(r *jailedRig, other *app.App){
 		"a transition": func(r *jailedRig, _ *app.App) { r.Fire(r.T, "READY") },
-		"a pause":      func(r *jailedRig, _ *app.App) { r.stands(func(run *workflow.Run) { run.Status = workflow.Paused }) },
+		"a pause":      func(r *jailedRig, _ *app.App) { r.changeRun(func(run *workflow.Run) { run.Status = workflow.Paused }) },
 		"the end of its session": func(r *jailedRig, _ *app.App) {
 			stage.Registry{r.T, r.st}.Session("s", "", "", "ENDED")
 		},

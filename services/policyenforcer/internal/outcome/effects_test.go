@@ -153,7 +153,7 @@ func count(all []string, one string) (n int) {
 	return n
 }
 
-// S16.4: a person settles a call once; the first word stands.
+// S16.4: a person settles a call once; the first outcome counts.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	stage.OnBoth(t, func(t *testing.T, st store.Store) {
@@ -205,7 +205,7 @@ func TestReconcile(t *testing.T) {
 		f.want("of which of two?", "d1?", "d2")
 		f.report(stage.Witnessed, "d2", "mcp__ci__deploy", "{}")
 		status("s4", stage.Witnessed, `{"state": "broken"}`)
-		f.want("told")
+		f.want("reconciled")
 		if n := count(stage.Payloads(t, st), "settled d1 failed"); n != 1 {
 			t.Errorf("it was announced %d times", n)
 		}

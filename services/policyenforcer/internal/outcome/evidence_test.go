@@ -55,7 +55,7 @@ func TestEvidenceAfterClaim(t *testing.T) {
 	})
 }
 
-// S6.5: the id of a call stands for its folder and its full name, too. A check that comes first under
+// S6.5: the ID of a call covers its folder and its full name. A check that comes first under
 // the id of another call, and leaves them out, gives that call nothing.
 func TestFolderIsOfTheCall(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/enforcer"
 )
 
-// statusOf is how an approval stands for a call, in the core's word. One that was used
+// statusOf returns the status of an approval for a call. One that was used
 // is granted to the call that has used it, which may use it again, and used for any other.
 func statusOf(a *approvalv1.Approval, usedBy string) consent.Status {
 	if a.GetStatus() == approvalv1.ApprovalStatus_APPROVAL_STATUS_USED && usedBy != "" && a.GetUsedBy() == usedBy {

@@ -60,7 +60,7 @@ func (a *Approvals) Request(_ context.Context, _ string, ask enforcer.Ask) (enfo
 	return enforcer.Approval{ID: id, Created: created, Status: a.Status[id], Outcome: a.Outcome, Policy: why.Policy, PolicyVersion: why.PolicyVersion, Rule: why.Rule}, nil
 }
 
-// whyOf is the question of an approval.
+// whyOf returns the question of an approval.
 func (a *Approvals) whyOf(id string) enforcer.Ask {
 	n, _ := strconv.Atoi(strings.TrimPrefix(id, "apr_"))
 	return a.Asked[n-1]

@@ -68,7 +68,7 @@ type Engine struct {
 	Down    bool
 	// Interrupts are the calls that asked for one.
 	Interrupts []string
-	// Fires is what it answers them.
+	// Fires is its answer to them.
 	Fires *enforcer.Interrupted
 }
 
@@ -171,7 +171,7 @@ func NewEngineOf(t *testing.T, definition string) (*Engine, *storetest.Faulty) {
 	return NewEngineOn(t, st, definition)
 }
 
-// NewEngineOn is NewEngineOf in a store that is open.
+// NewEngineOn returns an engine with a run of a workflow, in an open store.
 func NewEngineOn(t *testing.T, st store.Store, definition string) (*Engine, *storetest.Faulty) {
 	t.Helper()
 	def, problems := workflow.Parse([]byte(definition))
