@@ -1294,7 +1294,7 @@ Global___StateDeleted: _TypeAlias = StateDeleted  # noqa: Y015
 
 @_typing.final
 class StateLocked(_message.Message):
-    """StateLocked announces a lease on a state, taken or given back. A lease that lapses is
+    """StateLocked announces a lock on a state, taken or given back. A lock that lapses is
     not announced. The event's version is the fencing token.
     """
 
@@ -1303,10 +1303,10 @@ class StateLocked(_message.Message):
     HOLDER_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     holder: _builtins.str
-    """Who holds the lease, or held it."""
+    """Who holds the lock, or held it."""
     @_builtins.property
     def expires_at(self) -> _timestamp_pb2.Timestamp:
-        """When the lease lapses. Absent when it was given back."""
+        """When the lock lapses. Absent when it was given back."""
 
     def __init__(
         self,
@@ -1439,7 +1439,7 @@ Global___SessionGranted: _TypeAlias = SessionGranted  # noqa: Y015
 
 @_typing.final
 class TaskChanged(_message.Message):
-    """TaskChanged announces what happened to a task (types "queued", "leased", "lapsed",
+    """TaskChanged announces what happened to a task (types "queued", "claimed", "lapsed",
     "done", "failed" and "dropped").
     """
 

@@ -14,26 +14,26 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// LockStateRequest takes the lease on a state.
+// LockStateRequest takes the lock on a state.
 type LockStateRequest struct {
 	Holder     string `json:"holder" doc:"Who holds it, for others to see."`
 	TTLSeconds int32  `json:"ttl_seconds" doc:"1 second to 1 hour."`
 }
 
-// RenewLockRequest keeps the lease that is held.
+// RenewLockRequest keeps the lock that is held.
 type RenewLockRequest struct {
 	Holder       string `json:"holder"`
 	TTLSeconds   int32  `json:"ttl_seconds" doc:"1 second to 1 hour, from now."`
-	FencingToken int64  `json:"fencing_token" doc:"Of the lease that is held."`
+	FencingToken int64  `json:"fencing_token" doc:"Of the lock that is held."`
 }
 
-// UnlockStateRequest gives the lease back.
+// UnlockStateRequest gives the lock back.
 type UnlockStateRequest struct {
-	FencingToken int64 `json:"fencing_token,omitzero" doc:"Of the lease that is held; the query or the header can say it instead."`
+	FencingToken int64 `json:"fencing_token,omitzero" doc:"Of the lock that is held; the query or the header can say it instead."`
 }
 
-// Lease is a lock that is held.
-type Lease struct {
+// HeldLock is a lock with its token.
+type HeldLock struct {
 	FencingToken int64     `json:"fencing_token" doc:"For writes while the lock is held. It only grows."`
 	ExpiresAt    time.Time `json:"expires_at"`
 }
@@ -45,12 +45,12 @@ func (e *edge) lockRoutes() {
 		about: "While the lock is held only writes with its fencing token are accepted, 423 otherwise. It lapses after its time. " +
 			"Until then nobody else takes it, whatever holder is named.",
 		params: []param{statePath, sessionParam, idempotencyParam}, body: jsonBody, request: reflect.TypeFor[LockStateRequest](),
-		answers: answers[Lease](http.StatusCreated), serve: taking(e.lockState),
+		answers: answers[HeldLock](http.StatusCreated), serve: taking(e.lockState),
 	})
 	e.add(route{
 		method: http.MethodPut, path: path, id: "renewLock", summary: "Renew the lock on a state",
 		params: []param{statePath, fencingParam, sessionParam}, body: jsonBody, request: reflect.TypeFor[RenewLockRequest](),
-		answers: answers[Lease](http.StatusOK), serve: taking(e.renewLock),
+		answers: answers[HeldLock](http.StatusOK), serve: taking(e.renewLock),
 	})
 	e.add(route{
 		method: http.MethodDelete, path: path, id: "unlockState", summary: "Unlock a state",
@@ -62,7 +62,7 @@ func (e *edge) lockRoutes() {
 }
 
 func (e *edge) lockState(c *call, in LockStateRequest) (*answer, error) {
-	return e.lease(c, http.StatusCreated, in.Holder, in.TTLSeconds, 0)
+	return e.takeLock(c, http.StatusCreated, in.Holder, in.TTLSeconds, 0)
 }
 
 func (e *edge) renewLock(c *call, in RenewLockRequest) (*answer, error) {
@@ -74,11 +74,11 @@ func (e *edge) renewLock(c *call, in RenewLockRequest) (*answer, error) {
 	if err := missing(requirement{"/fencing_token", token != 0}); err != nil {
 		return nil, err
 	}
-	return e.lease(c, http.StatusOK, in.Holder, in.TTLSeconds, token)
+	return e.takeLock(c, http.StatusOK, in.Holder, in.TTLSeconds, token)
 }
 
-// lease takes the lock, or renews the one that the token is of.
-func (e *edge) lease(c *call, status int, holder string, ttlSeconds int32, token int64) (*answer, error) {
+// takeLock takes the lock, or renews the one that the token is of.
+func (e *edge) takeLock(c *call, status int, holder string, ttlSeconds int32, token int64) (*answer, error) {
 	if err := missing(requirement{"/holder", holder != ""}, requirement{"/ttl_seconds", ttlSeconds != 0}); err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (e *edge) lease(c *call, status int, holder string, ttlSeconds int32, token
 	if err != nil {
 		return nil, err
 	}
-	return &answer{status: status, body: Lease{
+	return &answer{status: status, body: HeldLock{
 		FencingToken: resp.GetFencingToken(), ExpiresAt: jsonview.Time(resp.GetExpiresAt()),
 	}}, nil
 }

@@ -2858,13 +2858,13 @@ func (x *StateDeleted) GetForced() bool {
 	return false
 }
 
-// StateLocked announces a lease on a state, taken or given back. A lease that lapses is
+// StateLocked announces a lock on a state, taken or given back. A lock that lapses is
 // not announced. The event's version is the fencing token.
 type StateLocked struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who holds the lease, or held it.
+	// Who holds the lock, or held it.
 	Holder string `protobuf:"bytes,1,opt,name=holder,proto3" json:"holder,omitempty"`
-	// When the lease lapses. Absent when it was given back.
+	// When the lock lapses. Absent when it was given back.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3154,7 +3154,7 @@ func (x *SessionGranted) GetStateId() string {
 	return ""
 }
 
-// TaskChanged announces what happened to a task (types "queued", "leased", "lapsed",
+// TaskChanged announces what happened to a task (types "queued", "claimed", "lapsed",
 // "done", "failed" and "dropped").
 type TaskChanged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`

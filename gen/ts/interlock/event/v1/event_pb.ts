@@ -1648,21 +1648,21 @@ export const StateDeletedSchema: GenMessage<StateDeleted> = /*@__PURE__*/
   messageDesc(file_interlock_event_v1_event, 25);
 
 /**
- * StateLocked announces a lease on a state, taken or given back. A lease that lapses is
+ * StateLocked announces a lock on a state, taken or given back. A lock that lapses is
  * not announced. The event's version is the fencing token.
  *
  * @generated from message interlock.event.v1.StateLocked
  */
 export type StateLocked = Message<"interlock.event.v1.StateLocked"> & {
   /**
-   * Who holds the lease, or held it.
+   * Who holds the lock, or held it.
    *
    * @generated from field: string holder = 1;
    */
   holder: string;
 
   /**
-   * When the lease lapses. Absent when it was given back.
+   * When the lock lapses. Absent when it was given back.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 2;
    */
@@ -1820,7 +1820,7 @@ export const SessionGrantedSchema: GenMessage<SessionGranted> = /*@__PURE__*/
   messageDesc(file_interlock_event_v1_event, 29);
 
 /**
- * TaskChanged announces what happened to a task (types "queued", "leased", "lapsed",
+ * TaskChanged announces what happened to a task (types "queued", "claimed", "lapsed",
  * "done", "failed" and "dropped").
  *
  * @generated from message interlock.event.v1.TaskChanged
