@@ -22,11 +22,11 @@ type ledger struct {
 
 // taskFate is where a task has got to.
 type taskFate struct {
-	session        string
+	session         string
 	claimed, closed bool
-	failed         bool     // and is given again, or is not
-	stopped        bool     // its agent has said so
-	callbacks      []string // of its claim
+	failed          bool     // and is given again, or is not
+	stopped         bool     // its agent has said so
+	callbacks       []string // of its claim
 }
 
 // callFate is where a callback has got to.

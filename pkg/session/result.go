@@ -13,7 +13,7 @@ const (
 	EventEnded           = "ended"
 
 	TaskQueued  = "queued"
-	TaskClaimed  = "claimed"
+	TaskClaimed = "claimed"
 	TaskLapsed  = "lapsed"
 	TaskDone    = "done"
 	TaskFailed  = "failed"

@@ -74,7 +74,7 @@ func (m *Member) labels() map[string]string {
 const (
 	TaskDelayed = "DELAYED"
 	TaskReady   = "READY"
-	TaskClaimed  = "CLAIMED"
+	TaskClaimed = "CLAIMED"
 )
 
 // StatusOf returns where a task is.
