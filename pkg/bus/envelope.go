@@ -138,7 +138,7 @@ func message(e *store.OutboxEntry, reply string) *nats.Msg {
 		// undoes exactly that; ce-source is a URI reference, whose percent signs
 		// must be encoded once more.
 		set(headerSource, "/"+Root+"/"+strings.ReplaceAll(tokens[0], "%", "%25"))
-		set(headerType, Root+"."+tokens[1]+"."+tokens[3])
+		set(headerType, TypePrefix+tokens[1]+"."+tokens[3])
 		set(headerSubject, tokens[2])
 	} else {
 		set(headerSource, "/"+Root)

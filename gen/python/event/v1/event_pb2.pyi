@@ -191,7 +191,10 @@ class Event(_message.Message):
 
     @_builtins.property
     def session_changed(self) -> Global___SessionChanged:
-        """Of the other changes of a session."""
+        """Of session.stopped, session.resumed, session.state_update.pending,
+        session.state_update.completed, session.state_update.failed, session.callback and
+        session.ended.
+        """
 
     @_builtins.property
     def session_granted(self) -> Global___SessionGranted:
@@ -199,7 +202,7 @@ class Event(_message.Message):
 
     @_builtins.property
     def task_changed(self) -> Global___TaskChanged:
-        """Of every change of a task."""
+        """Of task.queued, task.claimed, task.lapsed, task.done, task.failed and task.dropped."""
 
     @_builtins.property
     def component_changed(self) -> Global___ComponentChanged:
@@ -211,15 +214,22 @@ class Event(_message.Message):
 
     @_builtins.property
     def approval_changed(self) -> Global___ApprovalChanged:
-        """Of every change of an approval."""
+        """Of approval.requested, approval.escalated, approval.restored, approval.voted,
+        approval.granted, approval.rejected, approval.expired, approval.cancelled,
+        approval.used and approval.stale.
+        """
 
     @_builtins.property
     def run_approval_changed(self) -> Global___RunApprovalChanged:
-        """Of run.approval.parked and what follows it."""
+        """Of run.approval.parked, run.approval.rejected, run.approval.expired,
+        run.approval.cancelled and run.approval.stale.
+        """
 
     @_builtins.property
     def policy_changed(self) -> Global___PolicyChanged:
-        """Of every change of a policy."""
+        """Of policy.put, policy.promoted, policy.deleted, policy.attached, policy.detached,
+        policy.shadowed and policy.unshadowed.
+        """
 
     @_builtins.property
     def decisions_sealed(self) -> Global___DecisionsSealed:
@@ -227,11 +237,11 @@ class Event(_message.Message):
 
     @_builtins.property
     def upstream_changed(self) -> Global___UpstreamChanged:
-        """Of upstream.changed and upstream.accepted."""
+        """Of upstream.changed, upstream.accepted and upstream.forgotten."""
 
     @_builtins.property
     def lease_changed(self) -> Global___LeaseChanged:
-        """Of every change of a lease."""
+        """Of lease.granted, lease.revoked and lease.used_up."""
 
     @_builtins.property
     def toolcall_outcome(self) -> Global___ToolCallOutcome:

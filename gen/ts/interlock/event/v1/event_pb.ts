@@ -87,7 +87,8 @@ export type Event = Message<"interlock.event.v1.Event"> & {
   actor: string;
 
   /**
-   * What else there is to know, by kind of event.
+   * What else there is to know, by kind of event. tools/shapes reads the names of all
+   * events here.
    *
    * @generated from oneof interlock.event.v1.Event.payload
    */
@@ -269,7 +270,9 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "sessionCreated";
   } | {
     /**
-     * Of the other changes of a session.
+     * Of session.stopped, session.resumed, session.state_update.pending,
+     * session.state_update.completed, session.state_update.failed, session.callback and
+     * session.ended.
      *
      * @generated from field: interlock.event.v1.SessionChanged session_changed = 42;
      */
@@ -285,7 +288,7 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "sessionGranted";
   } | {
     /**
-     * Of every change of a task.
+     * Of task.queued, task.claimed, task.lapsed, task.done, task.failed and task.dropped.
      *
      * @generated from field: interlock.event.v1.TaskChanged task_changed = 44;
      */
@@ -309,7 +312,9 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "componentCommitted";
   } | {
     /**
-     * Of every change of an approval.
+     * Of approval.requested, approval.escalated, approval.restored, approval.voted,
+     * approval.granted, approval.rejected, approval.expired, approval.cancelled,
+     * approval.used and approval.stale.
      *
      * @generated from field: interlock.event.v1.ApprovalChanged approval_changed = 47;
      */
@@ -317,7 +322,8 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "approvalChanged";
   } | {
     /**
-     * Of run.approval.parked and what follows it.
+     * Of run.approval.parked, run.approval.rejected, run.approval.expired,
+     * run.approval.cancelled and run.approval.stale.
      *
      * @generated from field: interlock.event.v1.RunApprovalChanged run_approval_changed = 48;
      */
@@ -325,7 +331,8 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "runApprovalChanged";
   } | {
     /**
-     * Of every change of a policy.
+     * Of policy.put, policy.promoted, policy.deleted, policy.attached, policy.detached,
+     * policy.shadowed and policy.unshadowed.
      *
      * @generated from field: interlock.event.v1.PolicyChanged policy_changed = 49;
      */
@@ -341,7 +348,7 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "decisionsSealed";
   } | {
     /**
-     * Of upstream.changed and upstream.accepted.
+     * Of upstream.changed, upstream.accepted and upstream.forgotten.
      *
      * @generated from field: interlock.event.v1.UpstreamChanged upstream_changed = 51;
      */
@@ -349,7 +356,7 @@ export type Event = Message<"interlock.event.v1.Event"> & {
     case: "upstreamChanged";
   } | {
     /**
-     * Of every change of a lease.
+     * Of lease.granted, lease.revoked and lease.used_up.
      *
      * @generated from field: interlock.event.v1.LeaseChanged lease_changed = 52;
      */
