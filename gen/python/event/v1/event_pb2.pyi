@@ -86,7 +86,9 @@ class Event(_message.Message):
     entity: _builtins.str
     """What the event is about: "run", "toolcall", "workflow", ..."""
     entity_id: _builtins.str
-    """Id of the entity within its namespace."""
+    """Id of the entity within its namespace. Of a tool call it is the id of its run: ids of
+    calls are unique in a run only, and are in the payload.
+    """
     type: _builtins.str
     """What happened, the last tokens of the NATS subject: "transitioned",
     "interrupt.fired", ...

@@ -39,7 +39,8 @@ type Event struct {
 	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// What the event is about: "run", "toolcall", "workflow", ...
 	Entity string `protobuf:"bytes,3,opt,name=entity,proto3" json:"entity,omitempty"`
-	// Id of the entity within its namespace.
+	// Id of the entity within its namespace. Of a tool call it is the id of its run: ids of
+	// calls are unique in a run only, and are in the payload.
 	EntityId string `protobuf:"bytes,4,opt,name=entity_id,json=entityId,proto3" json:"entity_id,omitempty"`
 	// What happened, the last tokens of the NATS subject: "transitioned",
 	// "interrupt.fired", ...

@@ -50,7 +50,8 @@ export type Event = Message<"interlock.event.v1.Event"> & {
   entity: string;
 
   /**
-   * Id of the entity within its namespace.
+   * Id of the entity within its namespace. Of a tool call it is the id of its run: ids of
+   * calls are unique in a run only, and are in the payload.
    *
    * @generated from field: string entity_id = 4;
    */
