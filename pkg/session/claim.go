@@ -8,16 +8,16 @@ import (
 // mostCallbacks is how many are delivered together: a prompt must stay readable.
 const mostCallbacks = 100
 
-// Lease gives the session's task to a runner, when it is ready. Changed is false
+// Claim gives the session's task to a runner, when it is ready. Changed is false
 // when there is none to give.
-func (s *Session) Lease(runner string, c Clock) Result {
-	if t := s.Task; t == nil || t.Leased() || !t.Ready || due(t.Deadline, c.Now) {
+func (s *Session) Claim(runner string, c Clock) Result {
+	if t := s.Task; t == nil || t.Claimed() || !t.Ready || due(t.Deadline, c.Now) {
 		return unchanged(s)
 	}
 	r := s.begin(c)
 	next, t := r.Session, r.Session.Task
-	next.LeaseToken++
-	t.Runner, t.Token, t.Expires = runner, next.LeaseToken, c.Now.Add(c.config().LeaseTTL)
+	next.ClaimToken++
+	t.Runner, t.Token, t.Expires = runner, next.ClaimToken, c.Now.Add(c.config().ClaimTTL)
 	t.Given++
 	t.Stopped, t.OwnResult = false, false
 	switch t.Kind {
@@ -34,30 +34,30 @@ func (s *Session) Lease(runner string, c Clock) Result {
 		r.work()
 	}
 	next.Status = Running
-	r.announceTask(TaskLeased, t)
+	r.announceTask(TaskClaimed, t)
 	r.announce(EventResumed)
 	r.Changed = true
 	return *r
 }
 
-// Extend keeps a lease. Changed is false when it is not held with this token.
+// Extend keeps a claim. Changed is false when it is not held with this token.
 func (s *Session) Extend(token int64, c Clock) Result {
 	if !s.holds(token, c.Now) {
 		return unchanged(s)
 	}
 	r := s.begin(c)
-	r.Session.Task.Expires = c.Now.Add(c.config().LeaseTTL)
+	r.Session.Task.Expires = c.Now.Add(c.config().ClaimTTL)
 	r.Changed = true
 	return *r
 }
 
-// holds reports whether a token is that of the lease that is held now.
+// holds reports whether a token is that of the claim that is held now.
 func (s *Session) holds(token int64, now time.Time) bool {
-	return s.Task.Leased() && s.Task.Token == token && s.Task.Expires.After(now)
+	return s.Task.Claimed() && s.Task.Token == token && s.Task.Expires.After(now)
 }
 
 // Ack ends a task whose agent has run and stopped, which is the session's stop too
-// unless the agent has said so itself. Changed is false when the lease is not held
+// unless the agent has said so itself. Changed is false when the claim is not held
 // with this token. The final message of the agent, as JSON, is the session's result, unless
 // that has given one itself, or was only asked to report (S15.3).
 func (s *Session) Ack(token int64, message json.RawMessage, c Clock) Result {

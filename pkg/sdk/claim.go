@@ -13,15 +13,15 @@ import (
 // errPanicked is notified of a task whose do has not returned.
 var errPanicked = errors.New("the runner panicked")
 
-// kept is a task whose lease is kept.
+// kept is a task whose claim is kept.
 type kept struct {
 	ctx  context.Context // the task's
-	stop func()          // returns when the lease is kept no more
+	stop func()          // returns when the claim is kept no more
 }
 
-// keep extends the lease of a task until it is stopped, also after ctx has ended: work
-// under way then still has to end. The task's context ends with ErrLeaseLost when the
-// lease is lost.
+// keep extends the claim of a task until it is stopped, also after ctx has ended: work
+// under way then still has to end. The task's context ends with ErrClaimLost when the
+// claim is lost.
 func (c *Client) keep(ctx context.Context, task Task) kept {
 	taskCtx, lose := context.WithCancelCause(ctx)
 	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -29,8 +29,8 @@ func (c *Client) keep(ctx context.Context, task Task) kept {
 	go func() {
 		defer close(stopped)
 		if err := c.extend(keeping, task); err != nil {
-			c.log.LogAttrs(ctx, slog.LevelWarn, "the lease on a task is lost", slog.String("task", task.ID), slog.Any("error", err))
-			lose(ErrLeaseLost)
+			c.log.LogAttrs(ctx, slog.LevelWarn, "the claim on a task is lost", slog.String("task", task.ID), slog.Any("error", err))
+			lose(ErrClaimLost)
 		}
 	}()
 	return kept{ctx: taskCtx, stop: func() {
@@ -40,30 +40,30 @@ func (c *Client) keep(ctx context.Context, task Task) kept {
 	}}
 }
 
-// extend keeps a lease until ctx ends. It returns why the lease is lost.
+// extend keeps a claim until ctx ends. It returns why the claim is lost.
 func (c *Client) extend(ctx context.Context, task Task) error {
-	until := leasedUntil(task.expires)
+	until := claimedUntil(task.expires)
 	for {
 		if pause(ctx, min(max(time.Until(until)/3, 50*time.Millisecond), attemptTime)) != nil {
 			return nil
 		}
 		attempt, cancel := context.WithDeadline(ctx, until)
-		resp, err := c.tasks.ExtendTask(attempt, &statev1.ExtendTaskRequest{TaskId: task.ID, LeaseToken: task.token})
+		resp, err := c.tasks.ExtendTask(attempt, &statev1.ExtendTaskRequest{TaskId: task.ID, ClaimToken: task.token})
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err == nil:
-			until = leasedUntil(timeOf(resp.GetLeaseExpiresAt()))
+			until = claimedUntil(timeOf(resp.GetClaimExpiresAt()))
 		case !transient(fault.ReasonOf(err)) || !time.Now().Before(until):
 			return fault.From(err)
 		}
 	}
 }
 
-// leasedUntil returns when a lease that has just been given runs out. A clock that is far
+// claimedUntil returns when a claim that has just been given runs out. A clock that is far
 // ahead of the server's says that it has already: then the server decides.
-func leasedUntil(expires time.Time) time.Time {
+func claimedUntil(expires time.Time) time.Time {
 	now := time.Now()
 	if left := expires.Sub(now); left > 0 {
 		return now.Add(left) // on the monotonic clock from here on
@@ -77,14 +77,14 @@ func (c *Client) settle(ctx context.Context, task Task, failed error) {
 	defer cancel()
 	var err error
 	if failed == nil {
-		_, err = retry(ctx, c.tasks.CompleteTask, &statev1.CompleteTaskRequest{TaskId: task.ID, LeaseToken: task.token, Result: *task.Result})
+		_, err = retry(ctx, c.tasks.CompleteTask, &statev1.CompleteTaskRequest{TaskId: task.ID, ClaimToken: task.token, Result: *task.Result})
 	} else {
 		_, err = retry(ctx, c.tasks.FailTask, &statev1.FailTaskRequest{
-			TaskId: task.ID, LeaseToken: task.token, Error: clip(failed.Error()), Retry: errors.Is(failed, ErrNotRun),
+			TaskId: task.ID, ClaimToken: task.token, Error: clip(failed.Error()), Retry: errors.Is(failed, ErrNotRun),
 		})
 	}
 	if err != nil {
-		c.log.LogAttrs(ctx, slog.LevelWarn, "the outcome of a task was not accepted; the task is given again when its lease lapses",
+		c.log.LogAttrs(ctx, slog.LevelWarn, "the outcome of a task was not accepted; the task is given again when its claim lapses",
 			slog.String("task", task.ID), slog.Any("error", err))
 	}
 }
