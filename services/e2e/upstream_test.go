@@ -65,7 +65,7 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// textOf calls a tool, and is what the agent reads.
+// textOf calls a tool, and returns the agent's text.
 func textOf(t *testing.T, session *sdk.ClientSession, tool string, args any) string {
 	t.Helper()
 	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
@@ -105,7 +105,7 @@ func TestUpstreamCannotPassForClientTool(t *testing.T) {
 	}
 }
 
-// A server that changes what an agent reads of a tool has it hidden, until an operator
+// A server that changes the agent's view of a tool has it hidden, until an operator
 // accepts that. The change is announced, and survives a restart.
 func TestChangedUpstreamToolIsHidden(t *testing.T) {
 	t.Parallel()
@@ -115,7 +115,7 @@ func TestChangedUpstreamToolIsHidden(t *testing.T) {
 	w := &world{shape: &u.shape, namespace: "default"}
 	w.as(t, auth.Operator).register(t, `{"id": "fetching", "initial": "fetch", "states": {
 		"fetch": {"allowed_tools": ["mcp__web__fetch"], "on": {"DONE": "done"}}, "done": {"type": "final"}}}`)
-	// An agent that reports another tool of this name first hides nothing.
+	// An agent that reports another tool of this name first hides no tool.
 	byAgent := policyv1.NewUpstreamServiceClient(w.dial(t, u.policies[0], w.tokens[auth.Agent]))
 	must[*policyv1.ObserveUpstreamToolsResponse](t)(byAgent.ObserveUpstreamTools(within(t),
 		&policyv1.ObserveUpstreamToolsRequest{Server: "web", Tools: []*policyv1.ObservedTool{{Tool: "fetch", Digest: strings.Repeat("0", 64)}}}))

@@ -51,7 +51,7 @@ func (s *Server) accepted(ctx context.Context, c caller, event string, before po
 	lines := []string{"Accepted: " + event + "."}
 	structured := map[string]any{"accepted": true, "run": viewRun(run)}
 	if note := res.GetNote(); note != "" {
-		lines = append(lines, "Nothing has changed: "+note)
+		lines = append(lines, "No change: "+note)
 		structured["note"] = note
 	} else {
 		lines = append(lines, brief.Changes(before.run, run)...)

@@ -40,7 +40,7 @@ func (s *Server) wait(ctx context.Context, c caller, args arguments) *sdk.CallTo
 	}
 	switch {
 	case at.run.GetRunId() == before.GetRunId() && at.run.GetVersion() == before.GetVersion():
-		return s.waited(ctx, c, at, "Nothing has changed yet; call "+s.cfg.ToolPrefix+"wait again.")
+		return s.waited(ctx, c, at, "No change yet; call "+s.cfg.ToolPrefix+"wait again.")
 	case brief.Waits(at.run):
 		return s.waited(ctx, c, at, "Something has changed, and the run still waits.")
 	default:

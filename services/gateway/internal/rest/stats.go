@@ -149,7 +149,7 @@ func (e *edge) look(c *call, at func(b *pulse.Board, now time.Time)) (Seen, erro
 		return seen, err
 	}
 	if !all {
-		return seen, fault.New(fault.PermissionDenied, "this tells of all runs and trees: it is for observers, operators and approvers")
+		return seen, fault.New(fault.PermissionDenied, "this covers all runs and trees: it is for observers, operators and approvers")
 	}
 	seen.Complete = e.Pulse.Look(namespace, func(b *pulse.Board, now time.Time) {
 		seen.Since = moment64(b.Since())

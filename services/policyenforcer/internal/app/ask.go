@@ -91,7 +91,7 @@ func (a *App) ask(ctx context.Context, q *question, s *runs.Snapshot, std *polic
 			q.rests = nil // nothing is admitted
 			d.waits(asked)
 			if moved != "" {
-				d.Message += " What an earlier approval of this call was decided on has moved: " + moved + "."
+				d.Message += " The basis of an earlier approval of this call has changed: " + moved + "."
 			}
 			return nil
 		default:

@@ -21,7 +21,7 @@ const (
 )
 
 // noJail is said where the deployment demands a jail.
-const noJail = "command lines run in a jail here (--jail required), and this call has none; `interlock doctor` says what the machine of the agent lacks"
+const noJail = "command lines run in a jail here (--jail required), and this call has none; `interlock doctor` names the part that the agent's machine lacks"
 
 // callIn is a call as its state is asked about it.
 func (a *App) callIn(s *runs.Snapshot, req Check) toolcall.Call {

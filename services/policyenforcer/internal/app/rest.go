@@ -29,7 +29,7 @@ func (a *App) askInstead(
 	ctx context.Context, q *question, s *runs.Snapshot, ask Ask, granted Approval, moved string,
 ) (asked Approval, insteadOf string, err error) {
 	if ask.SettledUse = granted.UsedBy; granted.UsedBy == "" {
-		if err := a.Approvals.Withdraw(ctx, q.caller.Namespace, granted.ID, "what it was decided on has moved: "+moved); err != nil {
+		if err := a.Approvals.Withdraw(ctx, q.caller.Namespace, granted.ID, "the basis of its decision has changed: "+moved); err != nil {
 			return asked, "", err
 		}
 	}
@@ -92,7 +92,7 @@ func (a *App) restOn(ctx context.Context, q *question, s *runs.Snapshot, action 
 			continue
 		}
 		if r.moved = was.Reads.Moved(reads); r.moved != "" {
-			if err := a.Approvals.Withdraw(ctx, q.caller.Namespace, was.ApprovalID, "what it was decided on has moved: "+r.moved); err != nil {
+			if err := a.Approvals.Withdraw(ctx, q.caller.Namespace, was.ApprovalID, "the basis of its decision has changed: "+r.moved); err != nil {
 				return nil, err
 			}
 		}

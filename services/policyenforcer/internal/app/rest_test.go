@@ -92,8 +92,8 @@ func TestCallsRestOnSharedState(t *testing.T) {
 		s.approvals.decide("apr_2", consent.Granted)
 		shared.put(`{"plan":4}`)
 		d := ask(t, a, deploy)
-		expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_3", "has moved: /plan: 3 -> 4")
-		if s.approvals.status["apr_2"] != consent.Stale || s.approvals.outcome != "what it was decided on has moved: /plan: 3 -> 4" {
+		expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_3", "has changed: /plan: 3 -> 4")
+		if s.approvals.status["apr_2"] != consent.Stale || s.approvals.outcome != "the basis of its decision has changed: /plan: 3 -> 4" {
 			t.Errorf("the approval is %s: %s", s.approvals.status["apr_2"], s.approvals.outcome)
 		}
 		expect(t, ask(t, a, deploy), toolcall.Ask, toolcall.CodeApprovalPending, "apr_3")
@@ -199,7 +199,7 @@ func TestPolicyChangesAtTheCommit(t *testing.T) {
 		}}
 		d := ask(t, faulty.app(), deploy)
 		if !changed {
-			t.Fatal("nothing was changed")
+			t.Fatal("no change was made")
 		}
 		if s.store.Spans() {
 			expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
