@@ -17,7 +17,7 @@ import (
 func (c *Checker) warnings(written []WrittenEvidence) []Warning {
 	s := c.survey()
 	if s.full {
-		return []Warning{{CodeBuiltinBound, "", fmt.Sprintf("%d states were explored, and there are more: what every workflow is asked was not decided", len(s.globals))}}
+		return []Warning{{CodeBuiltinBound, "", fmt.Sprintf("%d states were explored, and there are more: the built-in questions were not decided", len(s.globals))}}
 	}
 	b := &builtin{c: c, survey: s, reached: map[string]workflow.View{}, most: map[string]right{}, written: written}
 	for i := range s.globals {
@@ -34,7 +34,7 @@ func (c *Checker) warnings(written []WrittenEvidence) []Warning {
 	}
 	for _, look := range []func(){b.waysOut, b.guards, b.limits, b.rules, b.rights, b.deciders} {
 		if look(); b.stopped {
-			return []Warning{{CodeBuiltinBound, "", "it was stopped: what every workflow is asked was not decided"}}
+			return []Warning{{CodeBuiltinBound, "", "it was stopped: the built-in questions were not decided"}}
 		}
 	}
 	return b.found
@@ -124,7 +124,7 @@ func (b *builtin) limits() {
 			shells = shells || possible && toolcall.Shell(b.c.Main.Machine.State(state.Name), tool)
 		}
 		vain := func(field, why string) {
-			b.warn(CodeLimitNoMatter, b.state(state.Name)+"/"+field, "%s limits nothing in state %s: %s", field,
+			b.warn(CodeLimitNoMatter, b.state(state.Name)+"/"+field, "%s has no effect in state %s: %s", field,
 				document.Quote(state.Name), why)
 		}
 		if state.MaxEditLines > 0 && !edits {

@@ -617,7 +617,7 @@ func (p *planner) plan(full bool) MigrationPlan {
 	}
 	reasons = append(append(reasons, p.old.causes...), p.new.causes...)
 	for _, key := range p.joint.coarse {
-		reasons = append(reasons, "the values of "+document.Quote(key)+" that guards tell apart are too many, or cannot be listed")
+		reasons = append(reasons, "the values of "+document.Quote(key)+" that guards distinguish are too many, or cannot be listed")
 	}
 	slices.Sort(reasons)
 	out.Reason = strings.Join(slices.Compact(reasons), "; ")

@@ -301,7 +301,7 @@ func (c *Checker) grant(w *globalState, path []int, n *node, lane workflow.View,
 	choices, complete := c.choices(n, &lane, event, guards)
 	if !complete {
 		c.addCause("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) +
-			" tell apart too many combinations of values")
+			" distinguish too many combinations of values")
 	}
 	for _, chosen := range choices {
 		at := *n
@@ -366,7 +366,7 @@ func (c *Checker) fire(w *globalState, path []int, n *node, lane workflow.View, 
 	choices, complete := c.choices(n, &lane, event, guards)
 	if !complete {
 		c.addCause("the guards of event " + document.Quote(event) + " in state " + document.Quote(lane.State) +
-			" tell apart too many combinations of values")
+			" distinguish too many combinations of values")
 	}
 	standings := n.standings(&lane)
 	for _, chosen := range choices {

@@ -146,7 +146,7 @@ func (c *Checker) stuckIn(s *survey, at int32, can []bool) (values map[string][]
 	for _, lane := range lanes {
 		blocking, complete := c.blocking(byLane[lane])
 		if !complete {
-			c.addCause("the guards of a state tell apart too many combinations of values")
+			c.addCause("the guards of a state distinguish too many combinations of values")
 		}
 		if blocking == nil {
 			return nil, false
@@ -256,7 +256,7 @@ func (c *Checker) canBeDecided(p *workflow.Property) Result {
 		what = "a call of " + document.Quote(wrong.event)
 	}
 	r.Verdict = Refuted
-	r.Reason = fmt.Sprintf("in state %s of %s, %s is asked of humans, and nobody can grant it: %s",
+	r.Reason = fmt.Sprintf("in state %s of %s, %s is asked of humans, and no approver can grant it: %s",
 		document.Quote(wrong.state), document.Quote(wrong.of.Machine.Name()), what, c.whyNot(wrong.of, wrong.kind, p.People))
 	c.tellUndecided(g, at, &r)
 	return r

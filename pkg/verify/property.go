@@ -18,7 +18,7 @@ func (c *Checker) property(p *workflow.Property) Result {
 	for _, u := range c.units {
 		for _, key := range u.words.coarse {
 			c.addCause("the values of " + document.Quote(key) + " that guards of " + document.Quote(u.Machine.Name()) +
-				" tell apart are too many, or cannot be listed")
+				" distinguish are too many, or cannot be listed")
 		}
 	}
 	var r Result
@@ -74,7 +74,7 @@ func (c *Checker) proved(g *graph, calls bool) Result {
 	}
 	for _, u := range c.units {
 		if u.words.tracing() {
-			r.Notes = append(r.Notes, "operators are taken to fire no events with data: what they send meets every source that a guard asks for")
+			r.Notes = append(r.Notes, "operators are assumed to fire no events with data, because their data meets every source that a guard asks for")
 			break
 		}
 	}

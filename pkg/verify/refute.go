@@ -26,7 +26,7 @@ func (c *Checker) refute(p *workflow.Property, g *graph, o *offence, r Result) R
 		at := len(s.lines)
 		s.move(&o.by.move, last)
 		if len(s.lines) == at {
-			return s.spurious(r, "nothing that a scenario can do leads there")
+			return s.spurious(r, "no step of a scenario leads there")
 		}
 		state := o.by.before.State
 		r.Reason = fmt.Sprintf("%s happens%s", describe(&p.Subject), unmet(p))
@@ -74,7 +74,7 @@ func unmet(p *workflow.Property) string {
 	case cond == nil:
 		return ""
 	case len(cond.Any) > 0:
-		return " without any of what it takes"
+		return " without any of its requirements"
 	case cond.Evidence != "":
 		return " without the evidence " + document.Quote(cond.Evidence)
 	case cond.Event != "":
@@ -262,7 +262,7 @@ func (c *Checker) refuteStuck(p *workflow.Property, g *survey, at int32, chosen 
 	}
 	r.Reason = fmt.Sprintf("from state %s no event leads on to %s", strings.Join(states, ", "), goal)
 	if last.root.run.Status.Ended() {
-		r.Reason = fmt.Sprintf("a run ends in state %s, from where nothing leads to %s",
+		r.Reason = fmt.Sprintf("a run ends in state %s, from which no transition leads to %s",
 			document.Quote(last.root.run.State), goal)
 	}
 	for _, i := range g.out[at] {

@@ -39,7 +39,7 @@ var sessionToolTable = []*ownTool{
 	},
 	{
 		name: "session_result", title: "Result of a session", readOnly: true, shares: true,
-		description: "What a session of this tree has left as the result of its work, such as one that start_agent_session has started: " +
+		description: "Returns the result of a session of this tree, such as one that start_agent_session has started: " +
 			"JSON that it gave, or the final message of its agent.",
 		params: []arguments.Param{
 			{Name: "session", Kind: document.String, Required: true, MaxBytes: caller.MaxSessionID, Description: "The session, by name or id."},
@@ -48,7 +48,7 @@ var sessionToolTable = []*ownTool{
 	},
 	{
 		name: "component_read", title: "Read a component", readOnly: true, shares: true,
-		description: "The values of a state component: what this session, or whom it works for, keeps between executions.",
+		description: "Returns the values of a state component, which this session or its client keeps between executions.",
 		params:      []arguments.Param{slugParam},
 		run:         (*Server).componentRead,
 	},
@@ -174,7 +174,7 @@ func (s *Server) componentUpdate(ctx context.Context, c caller.Caller, args argu
 		case err != nil:
 			return reply.Fault(err, "Not changed").Result()
 		case done.GetExecution().GetPersistence() == statev1.Persistence_PERSISTENCE_NONE:
-			return s.component(done.GetExecution(), "Component %s keeps nothing between executions, so these values (version %d) are yours to remember:")
+			return s.component(done.GetExecution(), "Component %s keeps no values between executions, so these values (version %d) are yours to remember:")
 		default:
 			return s.component(done.GetExecution(), "Changed: component %s is at version %d now:")
 		}

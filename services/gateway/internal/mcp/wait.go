@@ -41,7 +41,7 @@ func (s *Server) wait(ctx context.Context, c caller.Caller, args arguments.Value
 	}
 	switch {
 	case at.Run.GetRunId() == before.GetRunId() && at.Run.GetVersion() == before.GetVersion():
-		return s.waited(ctx, c, at, "Nothing has changed yet; call "+s.cfg.ToolPrefix+"wait again.")
+		return s.waited(ctx, c, at, "No change yet; call "+s.cfg.ToolPrefix+"wait again.")
 	case brief.Waits(at.Run):
 		return s.waited(ctx, c, at, "Something has changed, and the run still waits.")
 	default:
