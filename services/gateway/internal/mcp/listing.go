@@ -23,7 +23,7 @@ import (
 func (s *Server) listTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) *sdk.ListToolsResult {
 	s.upstreams.Await(ctx)
 	s.sessions.Rebind(req.Session, c)
-	list := slices.Clone(s.own.list)
+	list := s.own.List()
 	catalogue := s.upstreams.Catalogue()
 	offered := s.gate.Unchanged(ctx, c, catalogue)
 	shell := s.gate.OffersShell(c)
@@ -58,7 +58,8 @@ func (s *Server) writtenTools(list *sdk.ListToolsResult, protocol string) sdk.Re
 	catalogue := s.upstreams.Catalogue()
 	entries := make([]json.RawMessage, 0, len(list.Tools))
 	for _, tool := range list.Tools {
-		if text := catalogue.ToolText(tool.Name); s.own.byName[tool.Name] == nil && text != nil {
+		_, own := s.own.Bare(tool.Name)
+		if text := catalogue.ToolText(tool.Name); text != nil && !own {
 			entries = append(entries, text)
 			continue
 		}

@@ -23,11 +23,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/approvals"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/owntools"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
@@ -42,7 +44,7 @@ const instructions = "Interlock decides which tools may be called in the current
 type Server struct {
 	cfg       Config
 	log       *slog.Logger
-	own       toolbox
+	own       *owntools.Box
 	upstreams *upstream.Set
 	sessions  *clients.Set
 	gate      *gate.Gate
@@ -61,16 +63,22 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix, cfg.StatePrefix), sessions: clients.NewSet(),
+		cfg: cfg, log: cfg.Logger, sessions: clients.NewSet(),
 		life: newLife(), headers: clients.NewHeaders(cfg.Logger),
 	}
 	s.desk = approvals.NewDesk(s.life.streams, cfg.Approvals, cfg.PublicURL, cfg.progressEvery)
-	if cfg.Shell != nil {
-		s.own.shell = cfg.ToolPrefix + gate.ShellName
-	}
+	s.own = owntools.New(owntools.Config{
+		Workflows: cfg.Workflows, Runs: cfg.Runs, Processes: cfg.Processes, Approvals: cfg.Approvals,
+		Schemas: cfg.Schemas, States: cfg.States, Sessions: cfg.Sessions, Components: cfg.Components,
+		Desk: s.desk, Clients: s.sessions, Ends: s.life.streams, ToolPrefix: cfg.ToolPrefix, StatePrefix: cfg.StatePrefix,
+		Shell: s.shellName(), Resume: cfg.Resume, SettleWait: cfg.settleWait,
+		Jail: func(ctx context.Context, c caller.Caller, run *enginev1.Run, asked string) string {
+			return s.gate.JailText(ctx, c, run, asked)
+		},
+	})
 	s.gate = gate.New(gate.Config{
 		Runs: cfg.Runs, Policy: cfg.Policy, Reports: cmp.Or[policyv1.PolicyEnforcerServiceClient](cfg.Reports, cfg.Policy),
-		Pins: cfg.Pins, Identify: cfg.Identify, Approvals: s.desk, Clients: s.sessions, Shell: cfg.Shell, Undecided: cfg.Undecided, Reserved: s.own.reserves,
+		Pins: cfg.Pins, Identify: cfg.Identify, Approvals: s.desk, Clients: s.sessions, Shell: cfg.Shell, Undecided: cfg.Undecided, Reserved: s.own.Reserves,
 		Places: cfg.Places, Workspace: cfg.Stdio.Workspace, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
 		Calls: s.life.calls, CheckTimeout: cfg.CheckTimeout, CallTimeout: cfg.CallTimeout, ReportTimeout: cfg.ReportTimeout,
 		Backoff: cfg.backoff, ProgressEvery: cfg.progressEvery, MaxResultBytes: cfg.MaxResultBytes, Logger: cfg.Logger,
@@ -81,13 +89,21 @@ func New(cfg Config) (*Server, error) {
 	s.http = s.newDoors()
 	s.upstreams, err = upstream.New(cfg.Upstreams, upstream.Options{
 		ConnectTimeout: cfg.ConnectTimeout, Backoff: cfg.backoff, StopGrace: cfg.stopGrace, MaxResultBytes: cfg.MaxResultBytes,
-		Stderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger, Reserved: s.own.reserves,
+		Stderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger, Reserved: s.own.Reserves,
 		Changed: s.changedLists, Updated: s.sessions.ResourceUpdated, Alone: s.peer, Jailer: cfg.Jailer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
 	}
 	return s, nil
+}
+
+// shellName returns the name of the tool that runs command lines; empty without one.
+func (s *Server) shellName() string {
+	if s.cfg.Shell == nil {
+		return ""
+	}
+	return s.cfg.ToolPrefix + gate.ShellName
 }
 
 // changedLists takes over the present offers of servers, and notifies clients.
@@ -234,11 +250,11 @@ func (s *Server) callTool(ctx context.Context, c caller.Caller, req *sdk.CallToo
 	s.sessions.Rebind(req.Session, c)
 	c.Call = req
 	name := req.Params.Name
-	if name == s.own.shell && s.gate.OffersShell(c) {
+	if name == s.shellName() && s.gate.OffersShell(c) {
 		return s.gate.CallShell(ctx, c, req), nil
 	}
-	if tool, ok := s.own.byName[name]; ok {
-		return reply.Complete(req, s.callOwn(ctx, c, tool, req.Params.Arguments)), nil
+	if result, ok := s.own.Call(ctx, c, name, req.Params.Arguments); ok {
+		return reply.Complete(req, result), nil
 	}
 	target := s.upstreams.Catalogue().Tools[name]
 	if target == nil {
