@@ -29,6 +29,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/caller"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/clients"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/gate"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp/offers"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/owntools"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
@@ -40,6 +41,9 @@ const instructions = "Interlock decides which tools may be called in the current
 	"If people must approve first, %[1]swait_approval waits for them. " +
 	"Agents that work together share a state, if one was created: %[1]sstate_read shows it, %[1]sstate_patch changes it."
 
+const processInstructions = "Interlock leads you through a process, question by question. " +
+	"Call %[1]sprocess_step without an answer to read the current question, and with one of its answers to continue."
+
 // Server is the MCP edge. It is safe for concurrent use.
 type Server struct {
 	cfg       Config
@@ -48,6 +52,7 @@ type Server struct {
 	upstreams *upstream.Set
 	sessions  *clients.Set
 	gate      *gate.Gate
+	offers    *offers.Offers
 	desk      *approvals.Desk
 	http      *doors
 	headers   *clients.Headers
@@ -95,6 +100,10 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
 	}
+	s.offers = offers.New(offers.Config{
+		Runs: cfg.Runs, Processes: cfg.Processes, Upstreams: s.upstreams, Own: s.own, Gate: s.gate, Clients: s.sessions,
+		CheckTimeout: cfg.CheckTimeout, Path: Path,
+	})
 	return s, nil
 }
 
@@ -175,7 +184,7 @@ func (s *Server) newSDKServer(face face) *sdk.Server {
 				if face.process {
 					return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "resources are not served here"}
 				}
-				return s.watch(ctx, caller.From(ctx), req.Params.URI) // the SDK makes req itself where it listens
+				return s.offers.Watch(ctx, caller.From(ctx), req.Params.URI) // the SDK makes req itself where it listens
 			},
 			UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		})
@@ -205,37 +214,25 @@ func (s *Server) serve(
 	switch r := req.(type) {
 	case *sdk.ListToolsRequest:
 		if face.process {
-			return s.listProcessTools(ctx, c, r)
+			return s.offers.ListProcessTools(ctx, c, r)
 		}
-		return s.writtenTools(s.listTools(ctx, c, r), r.ProtocolVersion()), nil
+		return s.offers.ListTools(ctx, c, r), nil
 	case *sdk.CallToolRequest:
 		if r.Params == nil {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "tools/call needs params"}
 		}
 		if face.process {
-			if refused := s.outsideProcess(ctx, c, r.Params.Name); refused != nil {
+			if refused := s.offers.OutsideProcess(ctx, c, r.Params.Name); refused != nil {
 				return reply.Complete(r, refused.Result()), nil
 			}
 		}
 		return s.callTool(ctx, c, r)
 	}
-	if declares(method) || relays(method) {
-		s.upstreams.Await(ctx) // offers of servers are declared once
-	}
-	behind := s.behind(face)
-	if relays(method) && !serves(behind, c.Peer, method) {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not served here: no server behind the gate offers it", method)}
-	}
-	if res, handled, err := s.relayed(ctx, c, req); handled {
+	if res, handled, err := s.offers.Relay(ctx, c, method, req, face.process); handled {
 		return res, err
 	}
 	res, err = next(caller.With(ctx, c), method, req)
-	switch about := res.(type) {
-	case *sdk.InitializeResult:
-		about.Capabilities, about.Instructions = declare(behind, c.Peer, about.Capabilities, about.Instructions)
-	case *sdk.DiscoverResult:
-		about.Capabilities, about.Instructions = declare(behind, nil, about.Capabilities, about.Instructions)
-	}
+	s.offers.Declare(res, c.Peer, face.process)
 	if method == "initialize" && err == nil {
 		if ss, ok := req.GetSession().(*sdk.ServerSession); ok {
 			s.sessions.Add(ss, srv, c)

@@ -1,4 +1,4 @@
-package mcp
+package offers
 
 import (
 	"context"
@@ -21,9 +21,6 @@ import (
 // everywhere (S7.8). Interlock's own tools that only show where the session stands, and
 // wait for people, are always among it: a process may have to wait for them.
 
-const processInstructions = "Interlock leads you through a process, question by question. " +
-	"Call %[1]sprocess_step without an answer to read the current question, and with one of its answers to continue."
-
 const codeNoProcess = "NO_PROCESS"
 
 // alwaysOffered are the own tools that every process has at its endpoint.
@@ -36,16 +33,16 @@ type offer struct {
 }
 
 // offered looks up the process of the caller's session.
-func (s *Server) offered(ctx context.Context, c caller.Caller) (offer, *reply.Refusal) {
-	if s.cfg.Processes == nil {
+func (o *Offers) offered(ctx context.Context, c caller.Caller) (offer, *reply.Refusal) {
+	if o.cfg.Processes == nil {
 		return offer{}, &reply.Refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}
 	}
 	if !c.Bound() {
 		return offer{}, reply.NotBound()
 	}
-	ctx, cancel := context.WithTimeout(c.Outgoing(ctx), s.cfg.CheckTimeout)
+	ctx, cancel := context.WithTimeout(c.Outgoing(ctx), o.cfg.CheckTimeout)
 	defer cancel()
-	at, err := caller.Locate(ctx, s.cfg.Runs, c)
+	at, err := caller.Locate(ctx, o.cfg.Runs, c)
 	switch {
 	case err != nil && reply.IsNotFound(err):
 		return offer{}, &reply.Refusal{Code: codeNoProcess, Message: "no process runs here; an operator can start one for the session"}
@@ -53,9 +50,9 @@ func (s *Server) offered(ctx context.Context, c caller.Caller) (offer, *reply.Re
 		return offer{}, reply.Fault(err, "")
 	case !at.Run.GetWorkflowMeta().GetProcess():
 		return offer{}, &reply.Refusal{Code: codeNoProcess, Message: fmt.Sprintf(
-			"the run %s of %s is not a process, and this endpoint is for processes; connect to %s", at.Run.GetRunId(), at.Run.GetWorkflow(), Path)}
+			"the run %s of %s is not a process, and this endpoint is for processes; connect to %s", at.Run.GetRunId(), at.Run.GetWorkflow(), o.cfg.Path)}
 	}
-	got, err := s.cfg.Processes.GetProcess(ctx, &enginev1.GetProcessRequest{Name: at.Run.GetWorkflow(), Version: at.Run.GetWorkflowVersion()})
+	got, err := o.cfg.Processes.GetProcess(ctx, &enginev1.GetProcessRequest{Name: at.Run.GetWorkflow(), Version: at.Run.GetWorkflowVersion()})
 	if err != nil {
 		return offer{}, reply.Fault(err, "")
 	}
@@ -71,28 +68,28 @@ func (s *Server) offered(ctx context.Context, c caller.Caller) (offer, *reply.Re
 // has reports whether a tool is offered: an own one by its name without prefix, and one of a
 // server by either of its names, or by the one that its server gives it, which is how
 // processes name tools.
-func (o offer) has(s *Server, name string) bool {
-	if own, ok := s.own.Bare(name); ok {
-		return gate.Matches(o.tools, own)
+func (f offer) has(o *Offers, name string) bool {
+	if own, ok := o.cfg.Own.Bare(name); ok {
+		return gate.Matches(f.tools, own)
 	}
-	if gate.Matches(o.tools, name) {
+	if gate.Matches(f.tools, name) {
 		return true
 	}
-	target := s.upstreams.Catalogue().Tools[name]
-	return target != nil && (gate.Matches(o.tools, target.Other(name)) || gate.Matches(o.tools, s.gate.NameInProcess(target)))
+	target := o.cfg.Upstreams.Catalogue().Tools[name]
+	return target != nil && (gate.Matches(f.tools, target.Other(name)) || gate.Matches(f.tools, o.cfg.Gate.NameInProcess(target)))
 }
 
 // lists reports whether a tool is listed: one that has two names is, by the one that the
 // operator has given it.
-func (o offer) lists(s *Server, name string) bool {
-	target := s.upstreams.Catalogue().Tools[name]
-	return o.has(s, name) && (target == nil || name != target.Qualified || target.Other(name) == "" || !o.has(s, target.Other(name)))
+func (f offer) lists(o *Offers, name string) bool {
+	target := o.cfg.Upstreams.Catalogue().Tools[name]
+	return f.has(o, name) && (target == nil || name != target.Qualified || target.Other(name) == "" || !f.has(o, target.Other(name)))
 }
 
-// listProcessTools lists the tools that the session's process may use.
-func (s *Server) listProcessTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) (sdk.Result, error) {
-	list := s.listTools(ctx, c, req)
-	offer, refused := s.offered(ctx, c)
+// ListProcessTools lists the tools that the session's process may use.
+func (o *Offers) ListProcessTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) (sdk.Result, error) {
+	list := o.listTools(ctx, c, req)
+	offer, refused := o.offered(ctx, c)
 	switch {
 	case refused == nil:
 	case refused.Code == codeNoProcess || refused.Code == reply.CodeNotBound:
@@ -100,19 +97,19 @@ func (s *Server) listProcessTools(ctx context.Context, c caller.Caller, req *sdk
 	default:
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the process of this session cannot be read: " + refused.Message}
 	}
-	list.Tools = slices.DeleteFunc(list.Tools, func(tool *sdk.Tool) bool { return !offer.lists(s, tool.Name) })
-	return s.writtenTools(list, req.ProtocolVersion()), nil
+	list.Tools = slices.DeleteFunc(list.Tools, func(tool *sdk.Tool) bool { return !offer.lists(o, tool.Name) })
+	return o.writtenTools(list, req.ProtocolVersion()), nil
 }
 
-// outsideProcess refuses a tool that the session's process may not use; nil when it
+// OutsideProcess refuses a tool that the session's process may not use; nil when it
 // may.
-func (s *Server) outsideProcess(ctx context.Context, c caller.Caller, name string) *reply.Refusal {
-	offer, refused := s.offered(ctx, c)
+func (o *Offers) OutsideProcess(ctx context.Context, c caller.Caller, name string) *reply.Refusal {
+	offer, refused := o.offered(ctx, c)
 	switch {
 	case refused != nil:
 		refused.Decision, refused.Lead = "DENY", "Denied"
 		return refused
-	case offer.has(s, name):
+	case offer.has(o, name):
 		return nil
 	}
 	return &reply.Refusal{
