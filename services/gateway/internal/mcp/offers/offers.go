@@ -60,9 +60,9 @@ func (o *Offers) Relay(ctx context.Context, c caller.Caller, method string, req 
 func (o *Offers) Declare(res sdk.Result, peer *upstream.Peer, process bool) {
 	switch about := res.(type) {
 	case *sdk.InitializeResult:
-		about.Capabilities, about.Instructions = declare(o.behind(process), peer, about.Capabilities, about.Instructions)
+		about.Capabilities, about.Instructions = served(o.behind(process), peer, about.Capabilities, about.Instructions)
 	case *sdk.DiscoverResult:
-		about.Capabilities, about.Instructions = declare(o.behind(process), nil, about.Capabilities, about.Instructions)
+		about.Capabilities, about.Instructions = served(o.behind(process), nil, about.Capabilities, about.Instructions)
 	}
 }
 
@@ -126,8 +126,8 @@ func serves(behind *upstream.Catalogue, peer *upstream.Peer, method string) bool
 	}
 }
 
-// declare sets the served features: tools always, and the kinds that servers offer.
-func declare(behind *upstream.Catalogue, peer *upstream.Peer, caps *sdk.ServerCapabilities, instructions string) (*sdk.ServerCapabilities, string) {
+// served returns the served features: tools always, and the kinds that servers offer.
+func served(behind *upstream.Catalogue, peer *upstream.Peer, caps *sdk.ServerCapabilities, instructions string) (*sdk.ServerCapabilities, string) {
 	served := *caps
 	served.Prompts, served.Resources, served.Completions = behind.Capabilities.Prompts, behind.Capabilities.Resources, behind.Capabilities.Completions
 	if peer != nil {

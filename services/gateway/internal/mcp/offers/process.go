@@ -88,7 +88,7 @@ func (f offer) lists(o *Offers, name string) bool {
 
 // ListProcessTools lists the tools that the session's process may use.
 func (o *Offers) ListProcessTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) (sdk.Result, error) {
-	list := o.listTools(ctx, c, req)
+	list := o.allowedTools(ctx, c, req)
 	offer, refused := o.offered(ctx, c)
 	switch {
 	case refused == nil:

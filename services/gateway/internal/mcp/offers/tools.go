@@ -19,13 +19,13 @@ import (
 
 // ListTools handles tools/list.
 func (o *Offers) ListTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) sdk.Result {
-	return o.writtenTools(o.listTools(ctx, c, req), req.ProtocolVersion())
+	return o.writtenTools(o.allowedTools(ctx, c, req), req.ProtocolVersion())
 }
 
-// listTools returns the list of tools. Clients of the stateless protocol get all tools: its list
+// allowedTools returns the list of tools. Clients of the stateless protocol get all tools: its list
 // must not vary as a side effect of calls. Older clients get the tools that the current
 // state allows, and are notified when that changes.
-func (o *Offers) listTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) *sdk.ListToolsResult {
+func (o *Offers) allowedTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) *sdk.ListToolsResult {
 	o.cfg.Upstreams.Await(ctx)
 	o.cfg.Clients.Rebind(req.Session, c)
 	list := o.cfg.Own.List()
