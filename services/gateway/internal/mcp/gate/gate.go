@@ -24,6 +24,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	peerv1 "github.com/interlock-run/interlock/gen/go/interlock/peer/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -42,7 +43,7 @@ type Config struct {
 	Policy  policyv1.PolicyEnforcerServiceClient
 	Reports policyv1.PolicyEnforcerServiceClient
 	// Pins remembers the tools of servers; without it their tools may change.
-	Pins policyv1.UpstreamServiceClient
+	Pins peerv1.UpstreamPeerServiceClient
 	// Identify reports whose a token is. It is set where Pins calls as the gateway itself.
 	Identify  func(ctx context.Context, token string) (auth.Principal, error)
 	Approvals *approvals.Desk
