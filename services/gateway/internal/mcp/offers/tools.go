@@ -1,4 +1,4 @@
-package mcp
+package offers
 
 import (
 	"context"
@@ -17,35 +17,40 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
-// listTools handles tools/list. Clients of the stateless protocol get all tools: its list
+// ListTools handles tools/list.
+func (o *Offers) ListTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) sdk.Result {
+	return o.writtenTools(o.allowedTools(ctx, c, req), req.ProtocolVersion())
+}
+
+// allowedTools returns the list of tools. Clients of the stateless protocol get all tools: its list
 // must not vary as a side effect of calls. Older clients get the tools that the current
 // state allows, and are notified when that changes.
-func (s *Server) listTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) *sdk.ListToolsResult {
-	s.upstreams.Await(ctx)
-	s.sessions.Rebind(req.Session, c)
-	list := slices.Clone(s.own.list)
-	catalogue := s.upstreams.Catalogue()
-	offered := s.gate.Unchanged(ctx, c, catalogue)
-	shell := s.gate.OffersShell(c)
+func (o *Offers) allowedTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) *sdk.ListToolsResult {
+	o.cfg.Upstreams.Await(ctx)
+	o.cfg.Clients.Rebind(req.Session, c)
+	list := o.cfg.Own.List()
+	catalogue := o.cfg.Upstreams.Catalogue()
+	offered := o.cfg.Gate.Unchanged(ctx, c, catalogue)
+	shell := o.cfg.Gate.OffersShell(c)
 	stateless := req.ProtocolVersion() >= wire.ProtocolStateless
 	if stateless && shell {
-		list = append(list, s.gate.ShellTool())
+		list = append(list, o.cfg.Gate.ShellTool())
 	}
 	if stateless || len(offered) == 0 && !shell {
 		return &sdk.ListToolsResult{Cacheable: reply.PerCaller, Tools: append(list, offered...)}
 	}
 	offered = slices.DeleteFunc(offered, func(tool *sdk.Tool) bool { return catalogue.Tools[tool.Name].Newer })
-	run, position := s.listedFor(ctx, c)
+	run, position := o.listedFor(ctx, c)
 	made := clients.Listing{Status: position}
 	if run != nil {
 		made = clients.ListingOf(run)
 	}
-	s.sessions.Listed(req.Session, made)
+	o.cfg.Clients.Listed(req.Session, made)
 	if shell && position == brief.Judged && stateAllows(run, gate.JudgedAs, "") {
-		list = append(list, s.gate.ShellTool())
+		list = append(list, o.cfg.Gate.ShellTool())
 	}
 	for _, tool := range offered {
-		if position == brief.Open || position == brief.Judged && s.stateLists(run, tool.Name, catalogue.Tools[tool.Name]) {
+		if position == brief.Open || position == brief.Judged && o.stateLists(run, tool.Name, catalogue.Tools[tool.Name]) {
 			list = append(list, tool)
 		}
 	}
@@ -54,11 +59,12 @@ func (s *Server) listTools(ctx context.Context, c caller.Caller, req *sdk.ListTo
 
 // writtenTools returns a list in which the tools of servers are as their servers describe
 // them.
-func (s *Server) writtenTools(list *sdk.ListToolsResult, protocol string) sdk.Result {
-	catalogue := s.upstreams.Catalogue()
+func (o *Offers) writtenTools(list *sdk.ListToolsResult, protocol string) sdk.Result {
+	catalogue := o.cfg.Upstreams.Catalogue()
 	entries := make([]json.RawMessage, 0, len(list.Tools))
 	for _, tool := range list.Tools {
-		if text := catalogue.ToolText(tool.Name); s.own.byName[tool.Name] == nil && text != nil {
+		_, own := o.cfg.Own.Bare(tool.Name)
+		if text := catalogue.ToolText(tool.Name); text != nil && !own {
 			entries = append(entries, text)
 			continue
 		}
@@ -73,13 +79,13 @@ func (s *Server) writtenTools(list *sdk.ListToolsResult, protocol string) sdk.Re
 
 // listedFor returns the run whose state filters the list, and the tools that it leaves
 // open. With no workflow loaded these are all; where the state could not be had, none.
-func (s *Server) listedFor(ctx context.Context, c caller.Caller) (*enginev1.Run, brief.ToolStatus) {
+func (o *Offers) listedFor(ctx context.Context, c caller.Caller) (*enginev1.Run, brief.ToolStatus) {
 	if !c.Bound() {
 		return nil, brief.Open
 	}
-	ctx, cancel := context.WithTimeout(c.Outgoing(ctx), s.cfg.CheckTimeout)
+	ctx, cancel := context.WithTimeout(c.Outgoing(ctx), o.cfg.CheckTimeout)
 	defer cancel()
-	at, err := caller.Locate(ctx, s.cfg.Runs, c)
+	at, err := caller.Locate(ctx, o.cfg.Runs, c)
 	switch {
 	case err != nil && reply.IsNotFound(err):
 		return nil, brief.Open
@@ -91,12 +97,12 @@ func (s *Server) listedFor(ctx context.Context, c caller.Caller) (*enginev1.Run,
 
 // stateLists reports whether a tool of a server is worth listing in a run's state. A process
 // names it as its server does (S7.8).
-func (s *Server) stateLists(run *enginev1.Run, name string, target *upstream.Tool) bool {
+func (o *Offers) stateLists(run *enginev1.Run, name string, target *upstream.Tool) bool {
 	other := target.Other(name)
 	if stateAllows(run, name, other) {
 		return true
 	}
-	inProcess := s.gate.NameInProcess(target)
+	inProcess := o.cfg.Gate.NameInProcess(target)
 	return run.GetWorkflowMeta().GetProcess() && inProcess != "" && gate.Matches(run.GetRules().GetAllowedTools(), inProcess) &&
 		stateAllows(run, inProcess, name) && stateAllows(run, inProcess, other)
 }

@@ -1,4 +1,4 @@
-package mcp
+package owntools
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp/reply"
 )
 
-func (s *Server) loadWorkflow(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+func (t *runTools) loadWorkflow(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	switch {
 	case c.RunID != "":
 		return reply.Refusal{Code: reply.CodeNotBound, Message: fmt.Sprintf(
@@ -27,27 +27,27 @@ func (s *Server) loadWorkflow(ctx context.Context, c caller.Caller, args argumen
 	case branch != "" && (args.Integer("version") > 0 || args.Flag("resume")):
 		return reply.Refusal{Code: reply.CodeInvalidArgument, Message: "a branch belongs to a running workflow: leave out version and resume"}.Result()
 	case branch != "":
-		return s.bindBranch(ctx, c, args)
+		return t.bindBranch(ctx, c, args)
 	case args.Text("run_id") != "":
 		return reply.Refusal{Code: reply.CodeInvalidArgument, Message: `the argument "run_id" requires "branch"; leave it out to start or resume a run`}.Result()
 	}
-	return s.startRun(ctx, c, args)
+	return t.startRun(ctx, c, args)
 }
 
-func (s *Server) startRun(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
-	res, err := s.cfg.Runs.StartRun(ctx, &enginev1.StartRunRequest{
+func (t *runTools) startRun(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+	res, err := t.cfg.Runs.StartRun(ctx, &enginev1.StartRunRequest{
 		Workflow: args.Text("name"), WorkflowVersion: args.Integer("version"), SessionId: c.SessionID,
 		Workspace: c.Workspace, Resume: args.Flag("resume"), IdempotencyKey: newCallID(),
 	})
 	if err != nil {
 		r := reply.Fault(err, "Not loaded")
 		if reply.IsNotFound(err) {
-			r.Next = s.cfg.ToolPrefix + "list_workflows names those that are registered."
+			r.Next = t.cfg.ToolPrefix + "list_workflows names those that are registered."
 		}
 		return r.Result()
 	}
 	run := res.GetRun()
-	s.sessions.Moved(c, run.GetRunId())
+	t.cfg.Clients.Moved(c, run.GetRunId())
 	lead := "Loaded " + run.GetWorkflow() + "."
 	switch {
 	case res.GetResumed():
@@ -55,60 +55,60 @@ func (s *Server) startRun(ctx context.Context, c caller.Caller, args arguments.V
 	case args.Flag("resume"):
 		lead = "There was no paused run of " + run.GetWorkflow() + ", so a new one was started."
 	}
-	if run.GetWorkflowMeta().GetProcess() && s.cfg.Processes != nil {
-		return s.begun(ctx, c, lead, res.GetResumed())
+	if run.GetWorkflowMeta().GetProcess() && t.cfg.Processes != nil {
+		return t.begun(ctx, c, lead, res.GetResumed())
 	}
-	return reply.Answer(lead+"\n"+s.described(ctx, c, run, run.GetRunId()), map[string]any{"resumed": res.GetResumed(), "run": viewRun(run)})
+	return reply.Answer(lead+"\n"+t.described(ctx, c, run, run.GetRunId()), map[string]any{"resumed": res.GetResumed(), "run": viewRun(run)})
 }
 
 // begun returns the answer to a process that was started or resumed: its question, after
 // the initial prompt when it is the first (S8.5).
-func (s *Server) begun(ctx context.Context, c caller.Caller, lead string, resumed bool) *sdk.CallToolResult {
-	res, err := s.answer(ctx, c, "", "")
+func (t *runTools) begun(ctx context.Context, c caller.Caller, lead string, resumed bool) *sdk.CallToolResult {
+	res, err := t.answer(ctx, c, "", "")
 	if err != nil {
-		return reply.Answer(lead+" It is a process; its question could not be read: call "+s.cfg.ToolPrefix+"process_step.", map[string]any{"resumed": resumed})
+		return reply.Answer(lead+" It is a process; its question could not be read: call "+t.cfg.ToolPrefix+"process_step.", map[string]any{"resumed": resumed})
 	}
-	return reply.Answer(lead+" It is a process.\n"+s.turnText(res), map[string]any{
+	return reply.Answer(lead+" It is a process.\n"+t.turnText(res), map[string]any{
 		"resumed": resumed, "run": viewRun(res.GetRun()), "turn": viewTurn(res), "initial_prompt": res.GetTurn().GetInitialPrompt(),
 	})
 }
 
 // bindBranch gives a branch of a run's fork to the caller's session (S5.3).
-func (s *Server) bindBranch(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+func (t *runTools) bindBranch(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	req := &enginev1.BindBranchRequest{
 		RunId: args.Text("run_id"), Workflow: args.Text("name"), Branch: args.Text("branch"), SessionId: c.SessionID,
 	}
 	if req.RunId == "" {
-		req.RunId = s.forkedAbove(ctx, c, args)
+		req.RunId = t.forkedAbove(ctx, c, args)
 	}
-	res, err := s.cfg.Runs.BindBranch(ctx, req)
+	res, err := t.cfg.Runs.BindBranch(ctx, req)
 	if err != nil {
 		return reply.Fault(err, "Not loaded").Result()
 	}
 	run := res.GetRun()
-	s.sessions.Moved(c, req.GetRunId(), run.GetRunId())
+	t.cfg.Clients.Moved(c, req.GetRunId(), run.GetRunId())
 	return reply.Answer(fmt.Sprintf("This session now works in the branch %s of %s: its events and calls are judged there alone.\n%s",
-		req.GetBranch(), req.GetWorkflow(), brief.State(run, s.cfg.ToolPrefix)),
+		req.GetBranch(), req.GetWorkflow(), brief.State(run, t.cfg.ToolPrefix)),
 		map[string]any{"branch": req.GetBranch(), "run": viewRun(run)})
 }
 
 // forkedAbove returns the run of a workflow, in branches, that the session drives or the
 // one that it is a subagent's of. Otherwise it is empty, and the engine looks among all
 // runs of the caller, which may be several.
-func (s *Server) forkedAbove(ctx context.Context, c caller.Caller, args arguments.Values) string {
+func (t *runTools) forkedAbove(ctx context.Context, c caller.Caller, args arguments.Values) string {
 	sessions := []string{c.SessionID}
 	if agent := args.Text(agentParam.Name); agent != "" {
 		sessions = append(sessions, strings.TrimSuffix(c.SessionID, "/"+agent))
 	}
 	for _, session := range sessions {
-		at, err := caller.Locate(ctx, s.cfg.Runs, caller.Caller{Identity: caller.Identity{Binding: caller.Binding{SessionID: session}}})
+		at, err := caller.Locate(ctx, t.cfg.Runs, caller.Caller{Identity: caller.Identity{Binding: caller.Binding{SessionID: session}}})
 		if err != nil {
 			continue
 		}
 		run := at.Run
 		if at.Asked != run.GetRunId() && !forkedRunOf(run, args.Text("name")) {
 			// The branch that others work in may have invoked the run that was seen.
-			res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
+			res, err := t.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
 			if err != nil {
 				continue
 			}
@@ -139,23 +139,23 @@ type workflowView struct {
 	Process bool `json:"process,omitzero"`
 }
 
-func (s *Server) listWorkflows(ctx context.Context, _ caller.Caller, _ arguments.Values) *sdk.CallToolResult {
-	views, more, err := s.someWorkflows(ctx)
+func (t *runTools) listWorkflows(ctx context.Context, _ caller.Caller, _ arguments.Values) *sdk.CallToolResult {
+	views, more, err := t.someWorkflows(ctx)
 	if err != nil {
 		return reply.Fault(err, "").Result()
 	}
-	if s.cfg.Processes != nil && !more {
-		if views, more, err = s.someProcesses(ctx, views); err != nil {
+	if t.cfg.Processes != nil && !more {
+		if views, more, err = t.someProcesses(ctx, views); err != nil {
 			return reply.Fault(err, "").Result()
 		}
 	}
-	return reply.Answer(s.workflowsText(views, more), map[string]any{"workflows": views, "truncated": more})
+	return reply.Answer(t.workflowsText(views, more), map[string]any{"workflows": views, "truncated": more})
 }
 
-func (s *Server) someWorkflows(ctx context.Context) (views []workflowView, more bool, err error) {
+func (t *runTools) someWorkflows(ctx context.Context) (views []workflowView, more bool, err error) {
 	views = []workflowView{}
 	for token := ""; ; {
-		res, err := s.cfg.Workflows.ListWorkflows(ctx, &enginev1.ListWorkflowsRequest{PageSize: workflowPage, PageToken: token})
+		res, err := t.cfg.Workflows.ListWorkflows(ctx, &enginev1.ListWorkflowsRequest{PageSize: workflowPage, PageToken: token})
 		if err != nil {
 			return nil, false, err
 		}
@@ -168,9 +168,9 @@ func (s *Server) someWorkflows(ctx context.Context) (views []workflowView, more 
 	}
 }
 
-func (s *Server) someProcesses(ctx context.Context, views []workflowView) (all []workflowView, more bool, err error) {
+func (t *runTools) someProcesses(ctx context.Context, views []workflowView) (all []workflowView, more bool, err error) {
 	for token := ""; ; {
-		res, err := s.cfg.Processes.ListProcesses(ctx, &enginev1.ListProcessesRequest{PageSize: workflowPage, PageToken: token})
+		res, err := t.cfg.Processes.ListProcesses(ctx, &enginev1.ListProcessesRequest{PageSize: workflowPage, PageToken: token})
 		if err != nil {
 			return nil, false, err
 		}
@@ -183,9 +183,9 @@ func (s *Server) someProcesses(ctx context.Context, views []workflowView) (all [
 	}
 }
 
-func (s *Server) workflowsText(views []workflowView, more bool) string {
+func (t *runTools) workflowsText(views []workflowView, more bool) string {
 	if len(views) == 0 {
-		return "No workflow is registered. Register one with " + s.cfg.ToolPrefix + "create_workflow."
+		return "No workflow is registered. Register one with " + t.cfg.ToolPrefix + "create_workflow."
 	}
 	lines := make([]string, 0, len(views)+1)
 	for _, v := range views {
@@ -201,8 +201,8 @@ func (s *Server) workflowsText(views []workflowView, more bool) string {
 	return strings.Join(lines, "\n")
 }
 
-func (s *Server) createWorkflow(ctx context.Context, _ caller.Caller, args arguments.Values) *sdk.CallToolResult {
-	res, err := s.cfg.Workflows.RegisterWorkflow(ctx, &enginev1.RegisterWorkflowRequest{
+func (t *runTools) createWorkflow(ctx context.Context, _ caller.Caller, args arguments.Values) *sdk.CallToolResult {
+	res, err := t.cfg.Workflows.RegisterWorkflow(ctx, &enginev1.RegisterWorkflowRequest{
 		Definition: args.JSON("definition"), IdempotencyKey: newCallID(),
 	})
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *Server) createWorkflow(ctx context.Context, _ caller.Caller, args argum
 	}
 	w := res.GetWorkflow()
 	lines := []string{fmt.Sprintf("Registered %s version %d. Load it with %sload_workflow(name=%q).",
-		w.GetName(), w.GetVersion(), s.cfg.ToolPrefix, w.GetName())}
+		w.GetName(), w.GetVersion(), t.cfg.ToolPrefix, w.GetName())}
 	if !res.GetCreated() {
 		lines[0] = fmt.Sprintf("This definition is already registered as %s version %d.", w.GetName(), w.GetVersion())
 	}

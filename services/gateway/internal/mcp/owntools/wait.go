@@ -1,4 +1,4 @@
-package mcp
+package owntools
 
 import (
 	"cmp"
@@ -23,43 +23,43 @@ const (
 )
 
 // wait returns when a waiting run has changed, or after a time.
-func (s *Server) wait(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
-	at, none := s.loaded(ctx, c)
+func (t *runTools) wait(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+	at, none := t.loaded(ctx, c)
 	if none != nil {
 		return none
 	}
 	if !brief.Waits(at.Run) {
-		return s.waited(ctx, c, at, "The run does not wait.")
+		return t.waited(ctx, c, at, "The run does not wait.")
 	}
 	limit := cmp.Or(time.Duration(args.Integer("timeout_seconds"))*time.Second, defaultWait)
-	if err := s.awaitChange(ctx, at.Run, limit); err != nil {
+	if err := t.awaitChange(ctx, at.Run, limit); err != nil {
 		return reply.Fault(err, "Not waited").Result()
 	}
 	before := at.Run
-	if at, none = s.loaded(ctx, c); none != nil {
+	if at, none = t.loaded(ctx, c); none != nil {
 		return none
 	}
 	switch {
 	case at.Run.GetRunId() == before.GetRunId() && at.Run.GetVersion() == before.GetVersion():
-		return s.waited(ctx, c, at, "No change yet; call "+s.cfg.ToolPrefix+"wait again.")
+		return t.waited(ctx, c, at, "No change yet; call "+t.cfg.ToolPrefix+"wait again.")
 	case brief.Waits(at.Run):
-		return s.waited(ctx, c, at, "Something has changed, and the run still waits.")
+		return t.waited(ctx, c, at, "Something has changed, and the run still waits.")
 	default:
-		return s.waited(ctx, c, at, "The run continues.")
+		return t.waited(ctx, c, at, "The run continues.")
 	}
 }
 
-func (s *Server) waited(ctx context.Context, c caller.Caller, at caller.Position, lead string) *sdk.CallToolResult {
-	return reply.Answer(lead+"\n"+s.described(ctx, c, at.Run, at.Asked), map[string]any{"waiting": brief.Waits(at.Run), "run": viewRun(at.Run)})
+func (t *runTools) waited(ctx context.Context, c caller.Caller, at caller.Position, lead string) *sdk.CallToolResult {
+	return reply.Answer(lead+"\n"+t.described(ctx, c, at.Run, at.Asked), map[string]any{"waiting": brief.Waits(at.Run), "run": viewRun(at.Run)})
 }
 
 // awaitChange watches a run until it is at another version than it was seen at,
 // has ended, or time is up. It ends early when the server drains.
-func (s *Server) awaitChange(ctx context.Context, seen *enginev1.Run, limit time.Duration) error {
+func (t *runTools) awaitChange(ctx context.Context, seen *enginev1.Run, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	defer context.AfterFunc(s.life.streams, cancel)()
-	watch, err := s.cfg.Runs.WatchRun(ctx, &enginev1.WatchRunRequest{RunId: seen.GetRunId()})
+	defer context.AfterFunc(t.cfg.Ends, cancel)()
+	watch, err := t.cfg.Runs.WatchRun(ctx, &enginev1.WatchRunRequest{RunId: seen.GetRunId()})
 	for err == nil {
 		var now *enginev1.WatchRunResponse
 		if now, err = watch.Recv(); err == nil && now.GetRun().GetVersion() != seen.GetVersion() {

@@ -1,4 +1,4 @@
-package mcp
+package owntools
 
 import (
 	"context"
@@ -25,7 +25,7 @@ var agentParam = arguments.Param{
 // actor returns the caller that acts by a call of an own tool: the subagent that the call
 // names, when it drives a run itself or is about to, or else the connection's session. A
 // connection that is bound to a run has no subagents.
-func (s *Server) actor(ctx context.Context, c caller.Caller, args arguments.Values) (caller.Caller, *reply.Refusal) {
+func (t *runTools) actor(ctx context.Context, c caller.Caller, args arguments.Values) (caller.Caller, *reply.Refusal) {
 	agent := args.Text(agentParam.Name)
 	if agent == "" || c.RunID != "" || c.SessionID == "" {
 		return c, nil
@@ -37,7 +37,7 @@ func (s *Server) actor(ctx context.Context, c caller.Caller, args arguments.Valu
 	if args.Text("branch") != "" {
 		return sub, nil
 	}
-	_, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{SessionId: sub.SessionID})
+	_, err := t.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{SessionId: sub.SessionID})
 	switch {
 	case err == nil:
 		return sub, nil
@@ -47,12 +47,12 @@ func (s *Server) actor(ctx context.Context, c caller.Caller, args arguments.Valu
 	return c, reply.Fault(err, "")
 }
 
-// sharer returns the caller that acts on a shared state: the subagent that the call
+// actor returns the caller that acts on a shared state: the subagent that the call
 // names, with a session of its own below the connection's, or else the connection's
 // session. Where that one shares no state, its subagents have none of their own.
-func (s *Server) sharer(ctx context.Context, c caller.Caller, args arguments.Values) (caller.Caller, *reply.Refusal) {
+func (t *sharedTools) actor(ctx context.Context, c caller.Caller, args arguments.Values) (caller.Caller, *reply.Refusal) {
 	switch {
-	case s.cfg.States == nil || s.cfg.Sessions == nil || s.cfg.Schemas == nil:
+	case t.cfg.States == nil || t.cfg.Sessions == nil || t.cfg.Schemas == nil:
 		return c, &reply.Refusal{Code: string(fault.Unavailable), Message: "this server is not connected to a state-store, so there are no shared states; the operator can connect one"}
 	case c.RunID != "":
 		return c, &reply.Refusal{Code: reply.CodeNotBound, Message: "This connection is bound to the run " + c.RunID + ", and sessions share states, not runs. " + nameSession}
@@ -67,7 +67,7 @@ func (s *Server) sharer(ctx context.Context, c caller.Caller, args arguments.Val
 	if refused != nil {
 		return c, refused
 	}
-	joined, err := subagent.Join(ctx, s.cfg.Sessions, c.SessionID, agent)
+	joined, err := subagent.Join(ctx, t.cfg.Sessions, c.SessionID, agent)
 	switch {
 	case err != nil:
 		return c, reply.Fault(err, "")

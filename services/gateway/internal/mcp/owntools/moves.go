@@ -1,4 +1,4 @@
-package mcp
+package owntools
 
 import (
 	"context"
@@ -18,16 +18,16 @@ import (
 
 // transition fires an event. The run before is only for describing the effects of the
 // event: the engine decides on the present run.
-func (s *Server) transition(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+func (t *runTools) transition(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	data, err := transitionData(args)
 	if err != nil {
 		return reply.Refusal{Code: reply.CodeInvalidArgument, Message: err.Error()}.Result()
 	}
-	before, none := s.driven(ctx, c)
+	before, none := t.driven(ctx, c)
 	if none != nil {
 		return none
 	}
-	res, err := s.cfg.Runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{
+	res, err := t.cfg.Runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{
 		RunId: c.RunID, SessionId: c.NamedSession(), Event: args.Text("event"), Data: data, IdempotencyKey: newCallID(),
 	})
 	if err != nil {
@@ -35,22 +35,22 @@ func (s *Server) transition(ctx context.Context, c caller.Caller, args arguments
 	}
 	run := res.GetRun()
 	if res.GetAccepted() {
-		s.sessions.Moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
+		t.cfg.Clients.Moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
 	} else {
-		s.sessions.Saw(c, clients.ListingOf(run))
+		t.cfg.Clients.Saw(c, clients.ListingOf(run))
 	}
 	switch {
 	case res.GetRejection() != nil || !res.GetAccepted() && res.GetApprovalId() == "":
 		return reply.Rejection(res.GetRejection(), run).Result()
 	case res.GetApprovalId() != "" && (!res.GetAccepted() || run.GetApproval().GetPending()):
-		return reply.Answer(s.parked(args.Text("event"), res.GetApprovalId())+"\n"+brief.State(run, s.cfg.ToolPrefix),
+		return reply.Answer(t.parked(args.Text("event"), res.GetApprovalId())+"\n"+brief.State(run, t.cfg.ToolPrefix),
 			map[string]any{"accepted": res.GetAccepted(), "approval_id": res.GetApprovalId(), "run": viewRun(run)})
 	}
-	return s.accepted(ctx, c, args.Text("event"), before, res)
+	return t.accepted(ctx, c, args.Text("event"), before, res)
 }
 
 // accepted returns the answer to an event that was accepted.
-func (s *Server) accepted(ctx context.Context, c caller.Caller, event string, before caller.Position, res *enginev1.TransitionRunResponse) *sdk.CallToolResult {
+func (t *runTools) accepted(ctx context.Context, c caller.Caller, event string, before caller.Position, res *enginev1.TransitionRunResponse) *sdk.CallToolResult {
 	run := res.GetRun()
 	lines := []string{"Accepted: " + event + "."}
 	structured := map[string]any{"accepted": true, "run": viewRun(run)}
@@ -63,7 +63,7 @@ func (s *Server) accepted(ctx context.Context, c caller.Caller, event string, be
 	if res.GetApprovalId() != "" {
 		structured["approval_id"] = res.GetApprovalId()
 	}
-	lines = append(lines, s.described(ctx, c, run, before.Asked))
+	lines = append(lines, t.described(ctx, c, run, before.Asked))
 	return reply.Answer(strings.Join(lines, "\n"), structured)
 }
 
@@ -87,12 +87,12 @@ func transitionData(args arguments.Values) ([]byte, error) {
 }
 
 // forceState jumps to a state, where the workflow allows it (S6.3).
-func (s *Server) forceState(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
-	before, none := s.driven(ctx, c)
+func (t *runTools) forceState(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+	before, none := t.driven(ctx, c)
 	if none != nil {
 		return none
 	}
-	res, err := s.cfg.Runs.ForceState(ctx, &enginev1.ForceStateRequest{
+	res, err := t.cfg.Runs.ForceState(ctx, &enginev1.ForceStateRequest{
 		RunId: c.RunID, SessionId: c.NamedSession(), State: args.Text("state"), Context: args.JSON("context"), IdempotencyKey: newCallID(),
 	})
 	if err != nil {
@@ -102,39 +102,39 @@ func (s *Server) forceState(ctx context.Context, c caller.Caller, args arguments
 	if !res.GetAccepted() {
 		return reply.Rejection(res.GetRejection(), run).Result()
 	}
-	s.sessions.Moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
-	return reply.Answer("Forced: the run has jumped from "+before.Run.GetState()+" to "+run.GetState()+".\n"+brief.State(run, s.cfg.ToolPrefix),
+	t.cfg.Clients.Moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
+	return reply.Answer("Forced: the run has jumped from "+before.Run.GetState()+" to "+run.GetState()+".\n"+brief.State(run, t.cfg.ToolPrefix),
 		map[string]any{"accepted": true, "run": viewRun(run)})
 }
 
-func (s *Server) pause(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
-	return s.leave(ctx, c, func(runID string) error {
-		_, err := s.cfg.Runs.PauseRun(ctx, &enginev1.PauseRunRequest{RunId: runID, Reason: args.Text("reason"), IdempotencyKey: newCallID()})
+func (t *runTools) pause(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+	return t.leave(ctx, c, func(runID string) error {
+		_, err := t.cfg.Runs.PauseRun(ctx, &enginev1.PauseRunRequest{RunId: runID, Reason: args.Text("reason"), IdempotencyKey: newCallID()})
 		return err
 	}, "Paused")
 }
 
-func (s *Server) deactivate(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
-	return s.leave(ctx, c, func(runID string) error {
-		_, err := s.cfg.Runs.CancelRun(ctx, &enginev1.CancelRunRequest{RunId: runID, Reason: args.Text("reason"), IdempotencyKey: newCallID()})
+func (t *runTools) deactivate(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+	return t.leave(ctx, c, func(runID string) error {
+		_, err := t.cfg.Runs.CancelRun(ctx, &enginev1.CancelRunRequest{RunId: runID, Reason: args.Text("reason"), IdempotencyKey: newCallID()})
 		return err
 	}, "Deactivated")
 }
 
 // leave ends or pauses the run that the caller drives, not one that this has
 // invoked. The engine refuses it where enforcement is always on (S6.6).
-func (s *Server) leave(ctx context.Context, c caller.Caller, do func(runID string) error, done string) *sdk.CallToolResult {
-	at, none := s.driven(ctx, c)
+func (t *runTools) leave(ctx context.Context, c caller.Caller, do func(runID string) error, done string) *sdk.CallToolResult {
+	at, none := t.driven(ctx, c)
 	if none != nil {
 		return none
 	}
 	if err := do(at.Asked); err != nil {
 		return reply.Fault(err, "Not done").Result()
 	}
-	s.sessions.Moved(c, at.Asked, at.Run.GetRunId())
-	res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
+	t.cfg.Clients.Moved(c, at.Asked, at.Run.GetRunId())
+	res, err := t.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
 	if err != nil {
 		return reply.Answer(done+".", map[string]any{"run_id": at.Asked})
 	}
-	return reply.Answer(done+".\n"+brief.State(res.GetRun(), s.cfg.ToolPrefix), viewRun(res.GetRun()))
+	return reply.Answer(done+".\n"+brief.State(res.GetRun(), t.cfg.ToolPrefix), viewRun(res.GetRun()))
 }

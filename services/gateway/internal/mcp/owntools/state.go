@@ -1,4 +1,4 @@
-package mcp
+package owntools
 
 import (
 	"context"
@@ -17,50 +17,50 @@ import (
 )
 
 // loaded returns where the caller stands, or the answer that no workflow is loaded.
-func (s *Server) loaded(ctx context.Context, c caller.Caller) (caller.Position, *sdk.CallToolResult) {
+func (t *runTools) loaded(ctx context.Context, c caller.Caller) (caller.Position, *sdk.CallToolResult) {
 	if !c.Bound() {
 		return caller.Position{}, reply.Answer(reply.NotBound().Message, map[string]any{"loaded": false, "code": reply.CodeNotBound})
 	}
-	at, err := caller.Locate(ctx, s.cfg.Runs, c)
+	at, err := caller.Locate(ctx, t.cfg.Runs, c)
 	switch {
 	case err != nil && reply.IsNotFound(err) && c.RunID == "":
-		return at, reply.Answer(reply.NoWorkflow(c.SessionID, s.cfg.ToolPrefix).Message, map[string]any{"loaded": false, "code": reply.CodeNoWorkflow})
+		return at, reply.Answer(reply.NoWorkflow(c.SessionID, t.cfg.ToolPrefix).Message, map[string]any{"loaded": false, "code": reply.CodeNoWorkflow})
 	case err != nil:
 		return at, reply.Fault(err, "").Result()
 	case at.Run == nil:
 		return at, reply.Refusal{Code: "INTERNAL", Message: "the engine returned no run"}.Result()
 	}
-	s.sessions.Saw(c, clients.ListingOf(at.Run))
+	t.cfg.Clients.Saw(c, clients.ListingOf(at.Run))
 	return at, nil
 }
 
 // driven returns where a caller stands who wants to change something, or the refusal.
-func (s *Server) driven(ctx context.Context, c caller.Caller) (caller.Position, *sdk.CallToolResult) {
+func (t *runTools) driven(ctx context.Context, c caller.Caller) (caller.Position, *sdk.CallToolResult) {
 	if !c.Bound() {
 		return caller.Position{}, reply.NotBound().Result()
 	}
-	at, err := caller.Locate(ctx, s.cfg.Runs, c)
+	at, err := caller.Locate(ctx, t.cfg.Runs, c)
 	switch {
 	case err != nil && reply.IsNotFound(err) && c.RunID == "":
-		return at, reply.NoWorkflow(c.SessionID, s.cfg.ToolPrefix).Result()
+		return at, reply.NoWorkflow(c.SessionID, t.cfg.ToolPrefix).Result()
 	case err != nil:
 		return at, reply.Fault(err, "Not done").Result()
 	}
 	return at, nil
 }
 
-func (s *Server) getState(ctx context.Context, c caller.Caller, _ arguments.Values) *sdk.CallToolResult {
-	at, none := s.loaded(ctx, c)
+func (t *runTools) getState(ctx context.Context, c caller.Caller, _ arguments.Values) *sdk.CallToolResult {
+	at, none := t.loaded(ctx, c)
 	if none != nil {
 		return none
 	}
-	return reply.Answer(s.described(ctx, c, at.Run, at.Asked), viewRun(at.Run))
+	return reply.Answer(t.described(ctx, c, at.Run, at.Asked), viewRun(at.Run))
 }
 
 // described is what an agent reads about its run, and about the jail of its command lines.
-func (s *Server) described(ctx context.Context, c caller.Caller, run *enginev1.Run, asked string) string {
-	text := brief.State(run, s.cfg.ToolPrefix)
-	if jail := s.gate.JailText(ctx, c, run, asked); jail != "" {
+func (t *runTools) described(ctx context.Context, c caller.Caller, run *enginev1.Run, asked string) string {
+	text := brief.State(run, t.cfg.ToolPrefix)
+	if jail := t.cfg.Jail(ctx, c, run, asked); jail != "" {
 		text += "\n" + jail
 	}
 	return text
@@ -68,14 +68,14 @@ func (s *Server) described(ctx context.Context, c caller.Caller, run *enginev1.R
 
 // getStatus reports the run that the caller drives, and of the one whose rules are in
 // force when that is another.
-func (s *Server) getStatus(ctx context.Context, c caller.Caller, _ arguments.Values) *sdk.CallToolResult {
-	at, none := s.loaded(ctx, c)
+func (t *runTools) getStatus(ctx context.Context, c caller.Caller, _ arguments.Values) *sdk.CallToolResult {
+	at, none := t.loaded(ctx, c)
 	if none != nil {
 		return none
 	}
 	run := at.Run
 	if at.Asked != run.GetRunId() {
-		res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
+		res, err := t.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
 		if err != nil {
 			return reply.Fault(err, "").Result()
 		}
@@ -88,10 +88,10 @@ func (s *Server) getStatus(ctx context.Context, c caller.Caller, _ arguments.Val
 	if run.GetRunId() != at.Run.GetRunId() {
 		active := viewRun(at.Run)
 		view.ActiveRun = &active
-		lines = append(lines, "It waits for a run that it invoked, whose rules are in force:", brief.State(at.Run, s.cfg.ToolPrefix))
+		lines = append(lines, "It waits for a run that it invoked, whose rules are in force:", brief.State(at.Run, t.cfg.ToolPrefix))
 	} else {
-		lines = append(lines, brief.Asks(run, s.cfg.ToolPrefix)...)
-		if note := brief.Note(run, s.cfg.ToolPrefix); note != "" {
+		lines = append(lines, brief.Asks(run, t.cfg.ToolPrefix)...)
+		if note := brief.Note(run, t.cfg.ToolPrefix); note != "" {
 			lines = append(lines, note)
 		}
 	}

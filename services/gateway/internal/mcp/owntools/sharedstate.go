@@ -1,4 +1,4 @@
-package mcp
+package owntools
 
 import (
 	"bytes"
@@ -35,21 +35,21 @@ func viewShared(st *statev1.State) sharedView {
 	return sharedView{StateID: v.StateID, Version: v.Version, Data: v.CurrentData, Lock: v.Lock}
 }
 
-func (s *Server) stateCreate(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+func (t *sharedTools) stateCreate(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	if c.StateID != "" {
 		return reply.Refusal{Code: string(fault.FailedPrecondition), StateID: c.StateID, Message: fmt.Sprintf(
 			"This connection works on the state %s, which its header %s (or WORKFLOW_STATE_ID) names, so it cannot create one. "+
-				"Read that one with %sstate_read.", c.StateID, caller.StateHeader, s.cfg.StatePrefix)}.Result()
+				"Read that one with %sstate_read.", c.StateID, caller.StateHeader, t.cfg.StatePrefix)}.Result()
 	}
 	req := &statev1.CreateStateRequest{
 		SchemaName: args.Text("schema_name"), SchemaVersion: args.Integer("schema_version"), Data: args.JSON("initial_data"),
 		Session: c.SessionID, IdempotencyKey: newCallID(),
 	}
-	res, err := s.cfg.States.CreateState(ctx, req)
+	res, err := t.cfg.States.CreateState(ctx, req)
 	if err != nil {
-		r := quoted(s.refuseState(err, "Not created"), req.GetData())
+		r := quoted(t.refuseState(err, "Not created"), req.GetData())
 		if reply.IsNotFound(err) {
-			r.Next = s.schemasText(ctx)
+			r.Next = t.schemasText(ctx)
 		}
 		return r.Result()
 	}
@@ -59,9 +59,9 @@ func (s *Server) stateCreate(ctx context.Context, c caller.Caller, args argument
 }
 
 // schemasText names the schemas that a state can conform to.
-func (s *Server) schemasText(ctx context.Context) string {
+func (t *sharedTools) schemasText(ctx context.Context) string {
 	const most = 50
-	res, err := s.cfg.Schemas.ListSchemas(ctx, &statev1.ListSchemasRequest{PageSize: most})
+	res, err := t.cfg.Schemas.ListSchemas(ctx, &statev1.ListSchemasRequest{PageSize: most})
 	switch {
 	case err != nil:
 		return "Ask an operator for the name of the schema."
@@ -78,12 +78,12 @@ func (s *Server) schemasText(ctx context.Context) string {
 	return "Registered schemas: " + strings.Join(names, ", ") + "."
 }
 
-func (s *Server) stateRead(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
-	res, err := s.cfg.States.GetState(ctx, &statev1.GetStateRequest{
+func (t *sharedTools) stateRead(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+	res, err := t.cfg.States.GetState(ctx, &statev1.GetStateRequest{
 		StateId: c.StateID, Session: c.SessionID, Pointers: args.Texts("pointers"), Version: args.Integer("version"),
 	})
 	if err != nil {
-		return s.refuseShared(ctx, c, err, "Not read").Result()
+		return t.refuseShared(ctx, c, err, "Not read").Result()
 	}
 	st := res.GetState()
 	view := viewShared(st)
@@ -115,23 +115,23 @@ func partText(part *statev1.Part) string {
 	return name + ": " + string(part.GetValue())
 }
 
-func (s *Server) stateUpdate(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+func (t *sharedTools) stateUpdate(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	change := &statev1.UpdateStateRequest_Data{Data: args.JSON("data")}
-	return s.changeShared(ctx, c, args, "Replaced", &statev1.UpdateStateRequest{Change: change})
+	return t.changeShared(ctx, c, args, "Replaced", &statev1.UpdateStateRequest{Change: change})
 }
 
-func (s *Server) statePatch(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+func (t *sharedTools) statePatch(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	change := &statev1.UpdateStateRequest_Patch{Patch: args.JSON("operations")}
-	return s.changeShared(ctx, c, args, "Patched", &statev1.UpdateStateRequest{Change: change})
+	return t.changeShared(ctx, c, args, "Patched", &statev1.UpdateStateRequest{Change: change})
 }
 
 // changeShared makes a change as the caller's session.
-func (s *Server) changeShared(ctx context.Context, c caller.Caller, args arguments.Values, done string, req *statev1.UpdateStateRequest) *sdk.CallToolResult {
+func (t *sharedTools) changeShared(ctx context.Context, c caller.Caller, args arguments.Values, done string, req *statev1.UpdateStateRequest) *sdk.CallToolResult {
 	req.StateId, req.Session, req.IdempotencyKey = c.StateID, c.SessionID, newCallID()
 	req.ExpectedVersion, req.WithData = args.Integer("expected_version"), true
-	res, err := s.cfg.States.UpdateState(ctx, req)
+	res, err := t.cfg.States.UpdateState(ctx, req)
 	if err != nil {
-		return quoted(s.refuseShared(ctx, c, err, "Not changed"), req.GetData()).Result()
+		return quoted(t.refuseShared(ctx, c, err, "Not changed"), req.GetData()).Result()
 	}
 	st := res.GetState()
 	text := fmt.Sprintf("%s: the state %s is at version %d now.", done, st.GetStateId(), st.GetVersion())
@@ -141,13 +141,13 @@ func (s *Server) changeShared(ctx context.Context, c caller.Caller, args argumen
 	return reply.Answer(text, viewShared(st))
 }
 
-func (s *Server) stateSchema(ctx context.Context, c caller.Caller, _ arguments.Values) *sdk.CallToolResult {
-	res, err := s.cfg.States.GetState(ctx, &statev1.GetStateRequest{StateId: c.StateID, Session: c.SessionID})
+func (t *sharedTools) stateSchema(ctx context.Context, c caller.Caller, _ arguments.Values) *sdk.CallToolResult {
+	res, err := t.cfg.States.GetState(ctx, &statev1.GetStateRequest{StateId: c.StateID, Session: c.SessionID})
 	if err != nil {
-		return s.refuseShared(ctx, c, err, "Not read").Result()
+		return t.refuseShared(ctx, c, err, "Not read").Result()
 	}
 	st := res.GetState()
-	found, err := s.cfg.Schemas.GetSchema(ctx, &statev1.GetSchemaRequest{Name: st.GetSchemaName(), Version: st.GetSchemaVersion()})
+	found, err := t.cfg.Schemas.GetSchema(ctx, &statev1.GetSchemaRequest{Name: st.GetSchemaName(), Version: st.GetSchemaVersion()})
 	if err != nil {
 		return reply.Fault(err, "Not read").Result()
 	}
@@ -163,12 +163,12 @@ func (s *Server) stateSchema(ctx context.Context, c caller.Caller, _ arguments.V
 }
 
 // refuseState makes a refusal of the state-store's error, with the advice for the agent.
-func (s *Server) refuseState(err error, lead string) *reply.Refusal {
+func (t *sharedTools) refuseState(err error, lead string) *reply.Refusal {
 	r := reply.Fault(err, lead)
 	f := fault.From(err)
 	r.StateID = f.Metadata["state_id"]
 	r.CurrentVersion, _ = strconv.ParseInt(f.Metadata["current_version"], 10, 64) // 0 when it is not given
-	read, schema := s.cfg.StatePrefix+"state_read", s.cfg.StatePrefix+"state_schema"
+	read, schema := t.cfg.StatePrefix+"state_read", t.cfg.StatePrefix+"state_schema"
 	switch f.Reason {
 	case fault.VersionConflict:
 		r.Next = "Read it with " + read + " and decide again"
@@ -203,21 +203,21 @@ func (s *Server) refuseState(err error, lead string) *reply.Refusal {
 
 // refuseShared does the work of refuseState for a session that is to have a state, which
 // it may not have.
-func (s *Server) refuseShared(ctx context.Context, c caller.Caller, err error, lead string) *reply.Refusal {
-	r := s.refuseState(err, lead)
+func (t *sharedTools) refuseShared(ctx context.Context, c caller.Caller, err error, lead string) *reply.Refusal {
+	r := t.refuseState(err, lead)
 	switch fault.ReasonOf(err) {
 	case fault.NotFound, fault.PermissionDenied:
-		s.explain(ctx, c, r)
+		t.explain(ctx, c, r)
 	default:
 	}
 	return r
 }
 
 // explain adds why a session has no state to work on, where it has none.
-func (s *Server) explain(ctx context.Context, c caller.Caller, r *reply.Refusal) {
-	res, err := s.cfg.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.SessionID})
+func (t *sharedTools) explain(ctx context.Context, c caller.Caller, r *reply.Refusal) {
+	res, err := t.cfg.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.SessionID})
 	known := res.GetSession()
-	create := s.cfg.StatePrefix + "state_create(schema_name=..., initial_data=...)"
+	create := t.cfg.StatePrefix + "state_create(schema_name=..., initial_data=...)"
 	switch {
 	case reply.IsNotFound(err):
 		r.Code = reply.CodeNoSession

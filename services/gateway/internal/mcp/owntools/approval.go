@@ -1,10 +1,9 @@
-package mcp
+package owntools
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -36,76 +35,76 @@ type approvalView struct {
 }
 
 // waitApproval waits for decisions of people (S9.5).
-func (s *Server) waitApproval(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+func (t *runTools) waitApproval(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	id := args.Text("approval_id")
 	own := id == "" // it is that of the run
 	if own {
-		at, none := s.loaded(ctx, c)
+		at, none := t.loaded(ctx, c)
 		if none != nil {
 			return none
 		}
 		if !at.Run.GetApproval().GetPending() {
 			run := viewRun(at.Run)
 			return reply.Answer("No transition of this run waits for an approval. To wait for that of a tool call, name it: approval_id.\n"+
-				brief.State(at.Run, s.cfg.ToolPrefix), approvalView{Run: &run})
+				brief.State(at.Run, t.cfg.ToolPrefix), approvalView{Run: &run})
 		}
 		id = at.Run.GetApproval().GetApprovalId()
 	}
-	if s.cfg.Approvals == nil {
+	if t.cfg.Approvals == nil {
 		return reply.Refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an approval service; " +
-			s.cfg.ToolPrefix + "wait returns when a waiting run has changed"}.Result()
+			t.cfg.ToolPrefix + "wait returns when a waiting run has changed"}.Result()
 	}
-	got, err := s.cfg.Approvals.GetApproval(ctx, &approvalv1.GetApprovalRequest{ApprovalId: id})
+	got, err := t.cfg.Approvals.GetApproval(ctx, &approvalv1.GetApprovalRequest{ApprovalId: id})
 	switch {
 	case err == nil, fault.ReasonOf(err) == fault.Unavailable: // it is asked again below
 	case own && reply.IsNotFound(err):
 		// People have not been asked yet, because the approval service was away. The
 		// engine asks later, and the run shows the outcome.
-		return s.wait(ctx, c, args)
+		return t.wait(ctx, c, args)
 	default:
 		return reply.Fault(err, "Not waited").Result()
 	}
 	approval := got.GetApproval()
 	if !await.Decided(approval) {
-		if invitation := s.desk.Invite(c, id); invitation != nil {
+		if invitation := t.cfg.Desk.Invite(c, id); invitation != nil {
 			return invitation
 		}
 		limit := cmp.Or(time.Duration(args.Integer("timeout_seconds"))*time.Second, longestWait)
-		if approval, err = s.desk.Await(ctx, c, id, limit); err != nil {
+		if approval, err = t.cfg.Desk.Await(ctx, c, id, limit); err != nil {
 			return reply.Fault(err, "Not waited").Result()
 		}
 	}
-	return s.decided(ctx, c, approval)
+	return t.decided(ctx, c, approval)
 }
 
 // decided returns the answer to a caller that waited: the decision, if there is one, and
 // where the run then stands.
-func (s *Server) decided(ctx context.Context, c caller.Caller, a *approvalv1.Approval) *sdk.CallToolResult {
+func (t *runTools) decided(ctx context.Context, c caller.Caller, a *approvalv1.Approval) *sdk.CallToolResult {
 	view := approvalView{
-		ApprovalID: a.GetApprovalId(), Pending: !await.Decided(a), Outcome: a.GetOutcome(), Link: s.desk.Link(a.GetApprovalId()),
+		ApprovalID: a.GetApprovalId(), Pending: !await.Decided(a), Outcome: a.GetOutcome(), Link: t.cfg.Desk.Link(a.GetApprovalId()),
 		Status: jsonview.ApprovalStatus(a.GetStatus()),
 	}
 	lines := []string{approvals.Outcome(a)}
 	if view.Pending {
-		lines = append(lines, brief.Deciders(view.Link), "Call "+s.cfg.ToolPrefix+"wait_approval again to continue waiting.")
+		lines = append(lines, brief.Deciders(view.Link), "Call "+t.cfg.ToolPrefix+"wait_approval again to continue waiting.")
 		return reply.Answer(strings.Join(lines, "\n"), view)
 	}
 	if edited := a.GetEditedData(); len(edited) > 0 {
 		lines = append(lines, "An approver has changed the data to: "+reply.Clip(string(edited), 4096))
 	}
-	lines = append(lines, s.advice(a)...)
-	run, moved, err := s.settled(ctx, c, a)
+	lines = append(lines, t.advice(a)...)
+	run, moved, err := t.settled(ctx, c, a)
 	switch {
 	case err != nil:
-		lines = append(lines, "The state of the run could not be read ("+fault.From(err).Message+"): look with "+s.cfg.ToolPrefix+"get_state.")
+		lines = append(lines, "The state of the run could not be read ("+fault.From(err).Message+"): look with "+t.cfg.ToolPrefix+"get_state.")
 	case run != nil:
 		if !moved {
-			lines = append(lines, "The run has not continued yet: look with "+s.cfg.ToolPrefix+"get_state in a moment.")
+			lines = append(lines, "The run has not continued yet: look with "+t.cfg.ToolPrefix+"get_state in a moment.")
 		}
 		if own := run.GetApproval(); own.GetApprovalId() == a.GetApprovalId() && own.GetOutcome() != enginev1.ApprovalOutcome_APPROVAL_OUTCOME_UNSPECIFIED {
 			view.Status = protomap.Word(own.GetOutcome(), "APPROVAL_OUTCOME_") // the run knows first which acts could not be done any more
 		}
-		lines = append(lines, brief.State(run, s.cfg.ToolPrefix))
+		lines = append(lines, brief.State(run, t.cfg.ToolPrefix))
 		shown := viewRun(run)
 		view.Run = &shown
 	}
@@ -114,7 +113,7 @@ func (s *Server) decided(ctx context.Context, c caller.Caller, a *approvalv1.App
 
 // advice describes the use of a decision on a tool call. That on a transition shows in
 // the run.
-func (s *Server) advice(a *approvalv1.Approval) []string {
+func (t *runTools) advice(a *approvalv1.Approval) []string {
 	if a.GetKind() != approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL {
 		return nil
 	}
@@ -133,14 +132,14 @@ func (s *Server) advice(a *approvalv1.Approval) []string {
 // settled returns where the caller stands after a decision. It waits for the run to carry
 // out the decision, which it does a moment later; moved is false when it has not in time.
 // run is nil for callers that drive none.
-func (s *Server) settled(ctx context.Context, c caller.Caller, a *approvalv1.Approval) (run *enginev1.Run, moved bool, err error) {
+func (t *runTools) settled(ctx context.Context, c caller.Caller, a *approvalv1.Approval) (run *enginev1.Run, moved bool, err error) {
 	if !c.Bound() {
 		return nil, true, nil
 	}
-	patience, cancel := context.WithTimeout(ctx, s.cfg.settleWait)
+	patience, cancel := context.WithTimeout(ctx, t.cfg.SettleWait)
 	defer cancel()
 	for {
-		at, err := caller.Locate(ctx, s.cfg.Runs, c)
+		at, err := caller.Locate(ctx, t.cfg.Runs, c)
 		switch {
 		case err != nil && reply.IsNotFound(err):
 			return nil, true, nil
@@ -150,14 +149,14 @@ func (s *Server) settled(ctx context.Context, c caller.Caller, a *approvalv1.App
 			return nil, false, errors.New("the engine returned no run")
 		}
 		if !waitsOn(at.Run, a) {
-			s.sessions.Moved(c, at.Asked, a.GetRunId(), at.Run.GetRunId())
+			t.cfg.Clients.Moved(c, at.Asked, a.GetRunId(), at.Run.GetRunId())
 			return at.Run, true, nil
 		}
 		unchanged := run.GetVersion() == at.Run.GetVersion() // time is up, or there is no feed of changes
 		if run = at.Run; unchanged || patience.Err() != nil {
 			return run, false, nil
 		}
-		if err := s.awaitChange(patience, run, s.cfg.settleWait); err != nil {
+		if err := t.awaitChange(patience, run, t.cfg.SettleWait); err != nil {
 			return run, false, nil
 		}
 	}
@@ -166,10 +165,4 @@ func (s *Server) settled(ctx context.Context, c caller.Caller, a *approvalv1.App
 // waitsOn reports whether a run still waits for an approval.
 func waitsOn(run *enginev1.Run, a *approvalv1.Approval) bool {
 	return run.GetApproval().GetPending() && run.GetApproval().GetApprovalId() == a.GetApprovalId()
-}
-
-// parked returns the text for an agent whose event waits for people (S9.1).
-func (s *Server) parked(event, id string) string {
-	return fmt.Sprintf("Parked: people must approve %q first (approval %s). The state has not changed. %s %swait_approval waits for that.",
-		event, id, brief.Deciders(s.desk.Link(id)), s.cfg.ToolPrefix)
 }

@@ -1,4 +1,4 @@
-package mcp
+package owntools
 
 import (
 	"context"
@@ -23,44 +23,46 @@ const (
 	maxSlug   = 128
 )
 
-// sessionToolTable lists the tools for the sessions below the caller's, and for the
+// sessionTable lists the tools for the sessions below the caller's, and for the
 // components that it uses (S15.2 to S15.4).
-var sessionToolTable = []*ownTool{
-	{
-		name: "start_agent_session", title: "Start another agent", shares: true,
-		description: "Creates a session below this one, whose agent a runner starts with the prompt. It shares this session's workflow state. " +
-			"When it is done, this session is called back with its result, unless callback is false.",
-		params: []arguments.Param{
-			{Name: "name", Kind: document.String, Required: true, MaxBytes: caller.MaxSessionID, Description: "Name of the session, which no other has."},
-			{Name: "prompt", Kind: document.String, Required: true, MaxBytes: maxPrompt, Description: "The agent's task: the whole of its instructions."},
-			{Name: "callback", Kind: document.Bool, Description: "False to look for the result yourself, with session_result; true by default."},
+func (t *sharedTools) sessionTable() []*ownTool {
+	return []*ownTool{
+		{
+			name: "start_agent_session", title: "Start another agent", shares: true,
+			description: "Creates a session below this one, whose agent a runner starts with the prompt. It shares this session's workflow state. " +
+				"When it is done, this session is called back with its result, unless callback is false.",
+			params: []arguments.Param{
+				{Name: "name", Kind: document.String, Required: true, MaxBytes: caller.MaxSessionID, Description: "Name of the session, which no other has."},
+				{Name: "prompt", Kind: document.String, Required: true, MaxBytes: maxPrompt, Description: "The agent's task: the whole of its instructions."},
+				{Name: "callback", Kind: document.Bool, Description: "False to look for the result yourself, with session_result; true by default."},
+			},
+			run: t.startSession,
 		},
-		run: (*Server).startSession,
-	},
-	{
-		name: "session_result", title: "Result of a session", readOnly: true, shares: true,
-		description: "Returns the result of a session of this tree, such as one that start_agent_session has started: " +
-			"JSON that it gave, or the final message of its agent.",
-		params: []arguments.Param{
-			{Name: "session", Kind: document.String, Required: true, MaxBytes: caller.MaxSessionID, Description: "The session, by name or id."},
+		{
+			name: "session_result", title: "Result of a session", readOnly: true, shares: true,
+			description: "Returns the result of a session of this tree, such as one that start_agent_session has started: " +
+				"JSON that it gave, or the final message of its agent.",
+			params: []arguments.Param{
+				{Name: "session", Kind: document.String, Required: true, MaxBytes: caller.MaxSessionID, Description: "The session, by name or id."},
+			},
+			run: t.sessionResult,
 		},
-		run: (*Server).sessionResult,
-	},
-	{
-		name: "component_read", title: "Read a component", readOnly: true, shares: true,
-		description: "Returns the values of a state component, which this session or its client keeps between executions.",
-		params:      []arguments.Param{slugParam},
-		run:         (*Server).componentRead,
-	},
-	{
-		name: "component_update", title: "Update a component", destructive: true, shares: true,
-		description: "Changes values of a state component: those that are given, and no others. They are kept as long as the component says.",
-		params: []arguments.Param{
-			{Name: "values", Kind: document.Object, Required: true, Description: "The fields to set, with their new values."},
-			slugParam,
+		{
+			name: "component_read", title: "Read a component", readOnly: true, shares: true,
+			description: "Returns the values of a state component, which this session or its client keeps between executions.",
+			params:      []arguments.Param{slugParam},
+			run:         t.componentRead,
 		},
-		run: (*Server).componentUpdate,
-	},
+		{
+			name: "component_update", title: "Update a component", destructive: true, shares: true,
+			description: "Changes values of a state component: those that are given, and no others. They are kept as long as the component says.",
+			params: []arguments.Param{
+				{Name: "values", Kind: document.Object, Required: true, Description: "The fields to set, with their new values."},
+				slugParam,
+			},
+			run: t.componentUpdate,
+		},
+	}
 }
 
 var slugParam = arguments.Param{
@@ -68,7 +70,7 @@ var slugParam = arguments.Param{
 	Description: "Slug of the component; by default the one that this session refers to.",
 }
 
-func (s *Server) startSession(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+func (t *sharedTools) startSession(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
 	callback, given := args.Value("callback")
 	req := &statev1.CreateSessionRequest{
 		Name: args.Text("name"), Parent: c.SessionID, Session: c.SessionID, Prompt: args.Text("prompt"),
@@ -77,15 +79,15 @@ func (s *Server) startSession(ctx context.Context, c caller.Caller, args argumen
 	if strings.TrimSpace(req.GetPrompt()) == "" {
 		return reply.Refusal{Code: reply.CodeInvalidArgument, Message: "the prompt is empty, and without one no runner starts the agent"}.Result()
 	}
-	res, err := s.cfg.Sessions.CreateSession(ctx, req)
+	res, err := t.cfg.Sessions.CreateSession(ctx, req)
 	if reply.IsNotFound(err) || fault.ReasonOf(err) == fault.PermissionDenied {
 		// A conversation that has created no state yet is no session: it becomes the root.
-		known, missing := s.cfg.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.SessionID})
+		known, missing := t.cfg.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.SessionID})
 		if known == nil && reply.IsNotFound(missing) {
-			if _, err := s.cfg.Sessions.CreateSession(ctx, &statev1.CreateSessionRequest{Name: c.SessionID}); err != nil {
+			if _, err := t.cfg.Sessions.CreateSession(ctx, &statev1.CreateSessionRequest{Name: c.SessionID}); err != nil {
 				return reply.Fault(err, "Not started").Result()
 			}
-			res, err = s.cfg.Sessions.CreateSession(ctx, req)
+			res, err = t.cfg.Sessions.CreateSession(ctx, req)
 		}
 	}
 	if err != nil {
@@ -98,15 +100,15 @@ func (s *Server) startSession(ctx context.Context, c caller.Caller, args argumen
 	}
 	text += " A runner starts its agent."
 	if req.GetNoCallback() {
-		text += fmt.Sprintf(" You are not called back: %ssession_result(session=...) has the result when it is done.", s.cfg.StatePrefix)
+		text += fmt.Sprintf(" You are not called back: %ssession_result(session=...) has the result when it is done.", t.cfg.StatePrefix)
 	} else {
 		text += " When it is done, you are resumed with its outcome; do not wait for it."
 	}
 	return reply.Answer(text, view)
 }
 
-func (s *Server) sessionResult(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
-	res, err := s.cfg.Sessions.GetSessionResult(ctx, &statev1.GetSessionResultRequest{
+func (t *sharedTools) sessionResult(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+	res, err := t.cfg.Sessions.GetSessionResult(ctx, &statev1.GetSessionResultRequest{
 		SessionId: args.Text("session"), Session: c.SessionID,
 	})
 	if err != nil {
@@ -122,22 +124,22 @@ func (s *Server) sessionResult(ctx context.Context, c caller.Caller, args argume
 }
 
 // noComponents refuses where there is no service to ask.
-func (s *Server) noComponents() *sdk.CallToolResult {
-	if s.cfg.Components != nil {
+func (t *sharedTools) noComponents() *sdk.CallToolResult {
+	if t.cfg.Components != nil {
 		return nil
 	}
 	return reply.Refusal{Code: string(fault.Unavailable), Message: "this server is not connected to a state-store, so there are no components"}.Result()
 }
 
-func (s *Server) componentRead(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
-	if none := s.noComponents(); none != nil {
+func (t *sharedTools) componentRead(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+	if none := t.noComponents(); none != nil {
 		return none
 	}
-	res, err := s.cfg.Components.GetComponentValues(ctx, &statev1.GetComponentValuesRequest{Slug: args.Text("component"), Session: c.SessionID})
+	res, err := t.cfg.Components.GetComponentValues(ctx, &statev1.GetComponentValuesRequest{Slug: args.Text("component"), Session: c.SessionID})
 	if err != nil {
 		return reply.Fault(err, "Not read").Result()
 	}
-	return s.component(res.GetExecution(), "Component %s has these values, at version %d:")
+	return t.component(res.GetExecution(), "Component %s has these values, at version %d:")
 }
 
 // updates is how often a change is tried on values that others change at the same time.
@@ -145,8 +147,8 @@ const updates = 5
 
 // componentUpdate returns an execution of its own: it sets the agent's values, and leaves
 // those that others have set in the meantime.
-func (s *Server) componentUpdate(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
-	if none := s.noComponents(); none != nil {
+func (t *sharedTools) componentUpdate(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
+	if none := t.noComponents(); none != nil {
 		return none
 	}
 	values, _ := args.Value("values")
@@ -160,11 +162,11 @@ func (s *Server) componentUpdate(ctx context.Context, c caller.Caller, args argu
 	}
 	patch := document.ArrayValue(operations).AppendJSON(nil)
 	for tries := 1; ; tries++ {
-		begun, err := s.cfg.Components.BeginExecution(ctx, &statev1.BeginExecutionRequest{Slug: args.Text("component"), Session: c.SessionID})
+		begun, err := t.cfg.Components.BeginExecution(ctx, &statev1.BeginExecutionRequest{Slug: args.Text("component"), Session: c.SessionID})
 		if err != nil {
 			return reply.Fault(err, "Not changed").Result()
 		}
-		done, err := s.cfg.Components.CommitExecution(ctx, &statev1.CommitExecutionRequest{
+		done, err := t.cfg.Components.CommitExecution(ctx, &statev1.CommitExecutionRequest{
 			ExecutionId: begun.GetExecution().GetExecutionId(), Session: c.SessionID,
 			Change: &statev1.CommitExecutionRequest_Patch{Patch: patch},
 		})
@@ -174,14 +176,14 @@ func (s *Server) componentUpdate(ctx context.Context, c caller.Caller, args argu
 		case err != nil:
 			return reply.Fault(err, "Not changed").Result()
 		case done.GetExecution().GetPersistence() == statev1.Persistence_PERSISTENCE_NONE:
-			return s.component(done.GetExecution(), "Component %s keeps no values between executions, so these values (version %d) are yours to remember:")
+			return t.component(done.GetExecution(), "Component %s keeps no values between executions, so these values (version %d) are yours to remember:")
 		default:
-			return s.component(done.GetExecution(), "Changed: component %s is at version %d now:")
+			return t.component(done.GetExecution(), "Changed: component %s is at version %d now:")
 		}
 	}
 }
 
-func (s *Server) component(execution *statev1.Execution, lead string) *sdk.CallToolResult {
+func (t *sharedTools) component(execution *statev1.Execution, lead string) *sdk.CallToolResult {
 	view := jsonview.ExecutionOf(execution)
 	lines := []string{fmt.Sprintf(lead, view.Slug, view.Version), string(execution.GetValues())}
 	if len(view.Unset) > 0 {
