@@ -95,8 +95,8 @@ func TestCallsRestOnSharedState(t *testing.T) {
 		s.Approvals.Decide("apr_2", consent.Granted)
 		shared.put(`{"plan":4}`)
 		d := stage.Ask(t, a, deploy)
-		stage.Expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_3", "has moved: /plan: 3 -> 4")
-		if s.Approvals.Status["apr_2"] != consent.Stale || s.Approvals.Outcome != "what it was decided on has moved: /plan: 3 -> 4" {
+		stage.Expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_3", "has changed: /plan: 3 -> 4")
+		if s.Approvals.Status["apr_2"] != consent.Stale || s.Approvals.Outcome != "the basis of its decision has changed: /plan: 3 -> 4" {
 			t.Errorf("the approval is %s: %s", s.Approvals.Status["apr_2"], s.Approvals.Outcome)
 		}
 		stage.Expect(t, stage.Ask(t, a, deploy), toolcall.Ask, toolcall.CodeApprovalPending, "apr_3")
