@@ -174,7 +174,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.state.v1.SessionService/DeleteSession":               "o",
 		"/interlock.state.v1.StateService/GetStateWriters":               "aopvrs",
 		"/interlock.state.v1.SessionService/GrantStateAccess":            "o",
-		"/interlock.state.v1.TaskService/LeaseTasks":                     "o",
+		"/interlock.state.v1.TaskService/ClaimTasks":                     "o",
 		"/interlock.state.v1.TaskService/ExtendTask":                     "o",
 		"/interlock.state.v1.TaskService/CompleteTask":                   "o",
 		"/interlock.state.v1.TaskService/FailTask":                       "o",
