@@ -1,10 +1,11 @@
-package verify
+package report
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/verify/model"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -39,14 +40,11 @@ type Certified struct {
 	Explored string `json:"explored"`
 }
 
-// Certify writes down a report.
-func Certify(m *Model, r *Report, o Options, version string) Certificate {
-	if o.MaxStates <= 0 {
-		o.MaxStates = DefaultStates
-	}
+// Certify writes down a report of an exploration of at most maxStates states for each property.
+func Certify(m *model.Model, r *Report, maxStates int, version string) Certificate {
 	c := Certificate{
 		Format: CertificateFormat, Version: version, Workflow: r.Workflow, Definition: document.Digest(m.Main.Text),
-		MaxStates: o.MaxStates,
+		MaxStates: maxStates,
 	}
 	for i := range m.Others {
 		c.Invoked = append(c.Invoked, document.Digest(m.Others[i].Text))
@@ -109,30 +107,28 @@ func keys[V any](m map[string]V) func(func(string) bool) {
 	}
 }
 
-// Confirm explores the texts of a certificate again, and returns the differences; none
-// when it is confirmed.
-func Confirm(c *Certificate, m *Model, properties []workflow.Property, o Options) []string {
+// OtherTexts returns why a certificate is not about these texts; none when it is.
+func (c *Certificate) OtherTexts(m *model.Model) []string {
+	if c.Format != CertificateFormat {
+		return []string{fmt.Sprintf("its format is %s, and this version reads %s", document.Quote(c.Format), document.Quote(CertificateFormat))}
+	}
+	now := Certify(m, &Report{Workflow: m.Main.Machine.Name()}, c.MaxStates, c.Version)
+	switch {
+	case now.Workflow != c.Workflow || now.Definition != c.Definition:
+		return []string{"the definition is another one"}
+	case !slices.Equal(now.Invoked, c.Invoked):
+		return []string{"the workflows that may be invoked are others"}
+	case !slices.Equal(now.Policies, c.Policies):
+		return []string{"the policies are others"}
+	default:
+		return nil
+	}
+}
+
+// Differences returns the properties that a later certificate does not confirm.
+func (c *Certificate) Differences(now *Certificate) []string {
 	var differs []string
 	say := func(format string, args ...any) { differs = append(differs, fmt.Sprintf(format, args...)) }
-	if c.Format != CertificateFormat {
-		say("its format is %s, and this version reads %s", document.Quote(c.Format), document.Quote(CertificateFormat))
-		return differs
-	}
-	o.MaxStates, o.Builtin = c.MaxStates, false
-	now := Certify(m, &Report{Workflow: m.Main.Machine.Name()}, o, c.Version)
-	switch { // proofs of other texts do not count here
-	case now.Workflow != c.Workflow || now.Definition != c.Definition:
-		say("the definition is another one")
-	case !slices.Equal(now.Invoked, c.Invoked):
-		say("the workflows that may be invoked are others")
-	case !slices.Equal(now.Policies, c.Policies):
-		say("the policies are others")
-	}
-	if len(differs) > 0 {
-		return differs
-	}
-	report := Check(m, properties, o)
-	now = Certify(m, &report, o, c.Version)
 	for _, was := range c.Properties {
 		i := slices.IndexFunc(now.Properties, func(p Certified) bool { return p.Name == was.Name })
 		switch {

@@ -1,4 +1,4 @@
-package verify
+package migrate
 
 import (
 	"fmt"
@@ -11,6 +11,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/jail"
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/verify/calls"
+	"github.com/interlock-run/interlock/pkg/verify/explore"
+	"github.com/interlock-run/interlock/pkg/verify/model"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -27,14 +30,14 @@ func gainOf(kind GainKind, format string, args ...any) gain {
 
 // gainedIn returns the calls that a state of one version allows beyond those of a state
 // of another.
-func gainedIn(old, c *Checker, was, is workflow.View) []gain {
+func gainedIn(old, c *explore.Explorer, was, is workflow.View) []gain {
 	from, to := old.Main, c.Main
 	a, b := from.Machine.State(was.State), to.Machine.State(is.State)
-	if reflect.DeepEqual(Judging(from.Machine, a), Judging(to.Machine, b)) && slices.Equal(from.Machine.Meta().Policies, to.Machine.Meta().Policies) {
+	if reflect.DeepEqual(calls.Judging(from.Machine, a), calls.Judging(to.Machine, b)) && slices.Equal(from.Machine.Meta().Policies, to.Machine.Meta().Policies) {
 		return nil
 	}
 	all := gainedLimits(a, b)
-	tools := append(old.toolsOf(from, was.State, "*"), c.toolsOf(to, is.State, "*")...)
+	tools := append(old.ToolsOf(from, was.State, "*"), c.ToolsOf(to, is.State, "*")...)
 	slices.Sort(tools)
 	shells := false
 	for _, tool := range slices.Compact(tools) {
@@ -57,8 +60,8 @@ func gainedIn(old, c *Checker, was, is workflow.View) []gain {
 }
 
 // showTool returns a tool for people: any other of a prefix is shown as the prefix.
-func showTool(c *Checker, tool string) string {
-	if prefix, ok := strings.CutSuffix(tool, c.unlisted); ok {
+func showTool(c *explore.Explorer, tool string) string {
+	if prefix, ok := strings.CutSuffix(tool, c.Unlisted); ok {
 		if prefix == "" {
 			return "every tool that no list names"
 		}
@@ -68,7 +71,7 @@ func showTool(c *Checker, tool string) string {
 }
 
 // refuses reports that a tool is denied with any input.
-func refuses(of *Unit, at *workflow.View, tool string) bool {
+func refuses(of *model.Unit, at *workflow.View, tool string) bool {
 	if of.Machine.State(at.State).Tool(tool) != workflow.ToolAllowed {
 		return true
 	}
@@ -109,7 +112,7 @@ func gainedLimits(a, b *workflow.StateView) []gain {
 
 // gainedCommands compares rights of command lines. A list that is not known to be part of
 // another one may have more.
-func gainedCommands(old, c *Checker, was, is workflow.View) []gain {
+func gainedCommands(old, c *explore.Explorer, was, is workflow.View) []gain {
 	a, b := old.Main.Machine.State(was.State), c.Main.Machine.State(is.State)
 	var all []gain
 	add := func(format string, args ...any) { all = append(all, gainOf(GainCommand, format, args...)) }

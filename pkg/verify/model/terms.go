@@ -1,4 +1,4 @@
-package verify
+package model
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// assembly is who may be asked for an approval: people by name and role.
-type assembly struct {
+// Assembly is who may be asked for an approval: people by name and role.
+type Assembly struct {
 	of     consent.Terms
 	kind   consent.Kind
 	people []consent.Approver
@@ -18,8 +18,8 @@ type assembly struct {
 
 // assemble makes as many people of every role as the terms could need, or the people who are
 // known to hold it.
-func assemble(of consent.Terms, kind consent.Kind, holders map[string][]string) assembly {
-	a := assembly{of: of, kind: kind}
+func assemble(of consent.Terms, kind consent.Kind, holders map[string][]string) Assembly {
+	a := Assembly{of: of, kind: kind}
 	eligible := of.Eligible
 	if len(eligible.Roles) == 0 && len(eligible.Names) == 0 {
 		eligible.Roles = []string{consent.RoleApprover}
@@ -54,50 +54,50 @@ func assemble(of consent.Terms, kind consent.Kind, holders map[string][]string) 
 	return a
 }
 
-func (a *assembly) add(who consent.Approver) {
+func (a *Assembly) add(who consent.Approver) {
 	if !slices.Contains(a.people, who) {
 		a.people = append(a.people, who)
 	}
 }
 
-// grantable reports that it can be granted at all.
-func (a assembly) grantable() bool {
-	_, granted := a.grant(func(consent.Approver) bool { return true })
+// Grantable reports that it can be granted at all.
+func (a Assembly) Grantable() bool {
+	_, granted := a.Grant(func(consent.Approver) bool { return true })
 	return granted
 }
 
-// needs reports that it is never granted without a person of this role or name.
-func (a assembly) needs(by string) bool {
-	if !a.grantable() {
+// Needs reports that it is never granted without a person of this role or name.
+func (a Assembly) Needs(by string) bool {
+	if !a.Grantable() {
 		return true
 	}
-	_, granted := a.grant(func(who consent.Approver) bool { return who.Role != by && who.Name != by })
+	_, granted := a.Grant(func(who consent.Approver) bool { return who.Role != by && who.Name != by })
 	return !granted
 }
 
-// ballot is one vote that is cast, and when.
-type ballot struct {
+// Vote is one vote that is cast, and when.
+type Vote struct {
 	consent.Approver
-	after time.Duration
+	After time.Duration
 }
 
-// grant lets the people vote who are admitted, by the functions that decide: at once, and
+// Grant lets the people vote who are admitted, by the functions that decide: at once, and
 // once it has escalated. It returns the votes that were taken.
-func (a assembly) grant(admit func(consent.Approver) bool) (votes []ballot, granted bool) {
+func (a Assembly) Grant(admit func(consent.Approver) bool) (votes []Vote, granted bool) {
 	opened, err := consent.Open(consent.Request{
 		ID: "apr", Action: consent.Action{Kind: a.kind, Subject: document.ObjectValue(nil)},
-		Asker: consent.Asker{Principal: agent, SessionID: agent, RootID: agent}, Terms: a.of,
-	}, epoch)
+		Asker: consent.Asker{Principal: Agent, SessionID: Agent, RootID: Agent}, Terms: a.of,
+	}, Epoch)
 	if err != nil {
 		return nil, false
 	}
 	at := opened.Approval
 	moments := []time.Duration{0}
 	if due := at.NextDue(); due.Before(at.ExpiresAt) {
-		moments = append(moments, due.Sub(epoch))
+		moments = append(moments, due.Sub(Epoch))
 	}
 	for _, after := range moments {
-		now := epoch.Add(after)
+		now := Epoch.Add(after)
 		at = at.Tick(now).Approval
 		for _, who := range a.people {
 			if !admit(who) {
@@ -107,7 +107,7 @@ func (a assembly) grant(admit func(consent.Approver) bool) (votes []ballot, gran
 			if out.Refusal != nil {
 				continue
 			}
-			votes = append(votes, ballot{who, after})
+			votes = append(votes, Vote{who, after})
 			if at = out.Approval; at.Status == consent.Granted {
 				return votes, true
 			}
@@ -116,19 +116,19 @@ func (a assembly) grant(admit func(consent.Approver) bool) (votes []ballot, gran
 	return votes, false
 }
 
-// rejection returns the people who reject it.
-func (a assembly) rejection() []consent.Approver {
+// Rejection returns the people who reject it.
+func (a Assembly) Rejection() []consent.Approver {
 	opened, err := consent.Open(consent.Request{
 		ID: "apr", Action: consent.Action{Kind: a.kind, Subject: document.ObjectValue(nil)},
-		Asker: consent.Asker{Principal: agent, SessionID: agent, RootID: agent}, Terms: a.of,
-	}, epoch)
+		Asker: consent.Asker{Principal: Agent, SessionID: Agent, RootID: Agent}, Terms: a.of,
+	}, Epoch)
 	if err != nil {
 		return nil
 	}
 	at := opened.Approval
 	var all []consent.Approver
 	for _, who := range a.people {
-		if out := at.Decide(who, consent.Decision{}, epoch); out.Refusal == nil {
+		if out := at.Decide(who, consent.Decision{}, Epoch); out.Refusal == nil {
 			all = append(all, who)
 			if at = out.Approval; at.Status.Final() {
 				return all
@@ -136,4 +136,23 @@ func (a assembly) rejection() []consent.Approver {
 		}
 	}
 	return nil
+}
+
+// Decidable reports that humans can grant an approval of a kind; holders are the people of each role, where they are known.
+func (u *Unit) Decidable(kind consent.Kind, holders map[string][]string) bool {
+	if u.Process != nil && kind == consent.Transition {
+		kind = consent.ProcessStep
+	}
+	return assemble(u.Machine.Meta().Approval, kind, holders).Grantable()
+}
+
+// WhyNot says why humans cannot grant an approval of a kind.
+func (u *Unit) WhyNot(kind consent.Kind, holders map[string][]string) string {
+	terms := u.Machine.Meta().Approval
+	if err := terms.Check(consent.Asker{Principal: Agent, SessionID: Agent, RootID: Agent}); err != nil {
+		return err.Error()
+	}
+	votes, _ := assemble(terms, kind, holders).Grant(func(consent.Approver) bool { return true })
+	return fmt.Sprintf("it takes %d approvals, and %d people who may decide it are known", max(terms.Required, 1),
+		len(votes))
 }

@@ -1,4 +1,4 @@
-package verify
+package report
 
 import (
 	"fmt"
@@ -26,9 +26,9 @@ type WrittenEvidence struct {
 	of *workflow.Machine
 }
 
-// writtenEvidence finds out who may write the values that guards of a workflow read in a state of a
+// FindWritten finds out who may write the values that guards of a workflow read in a state of a
 // schema.
-func writtenEvidence(m *workflow.Machine, s *document.Schema) []WrittenEvidence {
+func FindWritten(m *workflow.Machine, s *document.Schema) []WrittenEvidence {
 	var all []WrittenEvidence
 	for _, spec := range m.Evidence() {
 		if spec.State == nil {
@@ -120,8 +120,8 @@ func (w *WrittenEvidence) misspelt() string {
 	return ""
 }
 
-// observed reports that it is more than the word of the agent that it guards.
-func (w *WrittenEvidence) observed() bool { return w.itself() == "" }
+// Observed reports that it is more than the word of the agent that it guards.
+func (w *WrittenEvidence) Observed() bool { return w.itself() == "" }
 
 // mayNot reports that the demanded writer is no session that a list names, and that the list
 // has no other name by which it could be known.
@@ -133,7 +133,8 @@ func (w *WrittenEvidence) mayNot() bool {
 	})
 }
 
-func warningsOf(all []WrittenEvidence) []Warning {
+// WarningsOf returns the warnings about evidence that the guarded run may write itself, or that is never written.
+func WarningsOf(all []WrittenEvidence) []Warning {
 	var found []Warning
 	for i := range all {
 		w := &all[i]
