@@ -34,7 +34,7 @@ var bindings = map[protoreflect.FullName]binding{
 	// By the approval's id alone.
 	"interlock.approval.v1": {},
 	// A sidecar of one session asks by it: whom it asks for is said by the call that it leads to.
-	"envoy.service.auth.v3":   {},
+	"interlock.extauthz.v1":   {},
 	"grpc.health.v1":          {},
 	"grpc.reflection.v1":      {},
 	"grpc.reflection.v1alpha": {},
