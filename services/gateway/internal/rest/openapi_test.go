@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/gateway/internal/openapi"
 )
 
 // allRoutes are the routes that users rely on; a new one goes here too.
@@ -107,7 +108,7 @@ func TestOpenAPI(t *testing.T) {
 		t.Errorf("routes\n got %q\nwant %q", routes, allRoutes)
 	}
 	for _, ref := range regexp.MustCompile(`"\$ref":"([^"]*)"`).FindAllStringSubmatch(rec.Body.String(), -1) {
-		name, found := strings.CutPrefix(ref[1], schemaPrefix)
+		name, found := strings.CutPrefix(ref[1], openapi.Prefix)
 		if !found || doc.Components.Schemas[name] == nil {
 			t.Errorf("%s leads nowhere", ref[1])
 		}
@@ -170,8 +171,8 @@ func (op operationDoc) problems(path string) (problems []string) {
 	if op.RequestBody != nil && len(op.RequestBody.Content) == 0 {
 		problems = append(problems, "the request body has no content")
 	}
-	if op.Responses["4XX"].Content[contentProblem].Schema["$ref"] != schemaPrefix+"Problem" ||
-		op.Responses["5XX"].Content[contentProblem].Schema["$ref"] != schemaPrefix+"Problem" {
+	if op.Responses["4XX"].Content[contentProblem].Schema["$ref"] != openapi.Prefix+"Problem" ||
+		op.Responses["5XX"].Content[contentProblem].Schema["$ref"] != openapi.Prefix+"Problem" {
 		problems = append(problems, "the default response is no problem")
 	}
 	for status, resp := range op.Responses {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/health"
+	"github.com/interlock-run/interlock/services/gateway/internal/openapi"
 )
 
 // index says where things are.
@@ -79,8 +80,9 @@ type Health struct {
 func (e *edge) documents() {
 	e.raw("/{$}", "text/plain; charset=utf-8", func() []byte { return []byte(index) })
 	// Few ask for the document, and to encode it takes most of the time of a start.
-	e.raw("/openapi.json", contentJSON, sync.OnceValue(func() []byte { return openAPIText(e.api) }))
-	e.raw("/docs", "text/html; charset=utf-8", sync.OnceValue(func() []byte { return docsText(e.api) }))
+	whole := sync.OnceValue(func() *openapi.Document { addExamples(e.doc); return e.doc })
+	e.raw("/openapi.json", contentJSON, sync.OnceValue(func() []byte { return openAPIText(whole()) }))
+	e.raw("/docs", "text/html; charset=utf-8", sync.OnceValue(func() []byte { return docsText(whole()) }))
 }
 
 // probes serves what probes and editors ask for.

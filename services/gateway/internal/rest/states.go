@@ -7,11 +7,11 @@ import (
 	"net/url"
 	"reflect"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/openapi"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 	"github.com/interlock-run/interlock/services/internal/listing"
 )
@@ -52,11 +52,9 @@ type StateHistory struct {
 // stateOrParts documents an answer that is either.
 type stateOrParts struct{}
 
-// Schema returns that of a State or of StateParts.
-func (stateOrParts) Schema(r huma.Registry) *huma.Schema {
-	return &huma.Schema{OneOf: []*huma.Schema{
-		r.Schema(reflect.TypeFor[jsonview.State](), true, ""), r.Schema(reflect.TypeFor[StateParts](), true, ""),
-	}}
+// Schema implements openapi.Custom.
+func (stateOrParts) Schema(all *openapi.Schemas) *openapi.Schema {
+	return &openapi.Schema{OneOf: []*openapi.Schema{all.Of(reflect.TypeFor[jsonview.State]()), all.Of(reflect.TypeFor[StateParts]())}}
 }
 
 var (
