@@ -266,7 +266,8 @@ func (h *house) conforms(req *http.Request, rec *httptest.ResponseRecorder) {
 	if rec.Code >= 400 && contentType != contentProblem {
 		h.t.Errorf("%s %s: status %d with content type %q", req.Method, req.URL, rec.Code, contentType)
 	}
-	_, pattern := h.edge.mux.Handler(req)
+	rooted := &http.Request{Method: req.Method, Host: req.Host, URL: rooted(req.URL)}
+	_, pattern := h.edge.mux.Handler(rooted)
 	method, path, _ := strings.Cut(pattern, " ")
 	op := h.edge.doc.Paths[path][strings.ToLower(method)]
 	if op == nil || contentType == contentEvents || contentType == contentLines {

@@ -95,8 +95,8 @@ var tags = []openapi.Tag{
 	{Name: "leases", Description: "Leases of approvers, by which calls pass without another question for a while."},
 	{Name: "sessions", Description: "Agents, and the trees that they form."},
 	{Name: "tasks", Description: "Tasks of runners for sessions."},
-	{Name: "workflow-schemas", Description: "JSON Schemas of shared states."},
-	{Name: "workflow-states", Description: "Documents that the sessions of a tree share."},
+	{Name: "schemas", Description: "JSON Schemas of shared states."},
+	{Name: "states", Description: "Documents that the sessions of a tree share."},
 	{Name: "components", Description: "Typed values of an execution, a session or a subject."},
 	{Name: "agents", Description: "Agents that sessions start from: model, instructions, workflow, policy and components."},
 	{Name: "events", Description: "Live events."},
@@ -113,8 +113,8 @@ func (rt *route) tag() string {
 		return "server"
 	}
 	tag, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(rt.path, "/v1"), "/"), "/")
-	if tag == "workflow-state" {
-		return "workflow-states"
+	if tag == "state" {
+		return "states"
 	}
 	return tag
 }
@@ -170,7 +170,7 @@ func (rt *route) response(schemas *openapi.Schemas, status int, body reflect.Typ
 		resp.Content = map[string]*openapi.MediaType{contentEvents: {Schema: openapi.Of(openapi.String)}}
 	}
 	if rt.lines != nil && status == http.StatusOK {
-		resp.Content[contentLines] = &openapi.MediaType{Schema: &openapi.Schema{Type: openapi.Type{openapi.String}, Description: "One element a line."}}
+		resp.Content[contentLines] = &openapi.MediaType{Schema: &openapi.Schema{Type: openapi.Type{openapi.String}, Description: "One element of the list a line."}}
 	}
 	if body != nil && tagged[body] {
 		resp.Headers = map[string]openapi.Header{"ETag": {
@@ -214,6 +214,7 @@ var objects = map[string]bool{
 
 // finish corrects the schemas in parts that reflection cannot know.
 func finish(schemas map[string]*openapi.Schema) {
+	values := enums()
 	for name, schema := range schemas {
 		if !strings.HasSuffix(name, "Request") {
 			// Answers may grow; requests with unknown members are refused.
@@ -221,6 +222,9 @@ func finish(schemas map[string]*openapi.Schema) {
 		}
 		for member, s := range schema.Properties {
 			at := name + "." + member
+			if values[at] != nil {
+				s.SetEnum(values[at])
+			}
 			if objects[at] {
 				s.Type = openapi.Type{openapi.Object}
 			}

@@ -145,6 +145,9 @@ func (e *edge) add(rt route) {
 func (e *edge) dispatch(rt *route, w http.ResponseWriter, r *http.Request) {
 	c := &call{w: w, r: r}
 	err := c.prepare(rt)
+	if rt.lines != nil {
+		w.Header().Set("Vary", "Accept")
+	}
 	var reply *answer
 	switch {
 	case err != nil:

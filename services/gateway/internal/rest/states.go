@@ -71,9 +71,8 @@ var statePlaces = []struct {
 	about    string
 	param    param
 }{
-	{"/workflow-states/{state_id}", "State", "", statePath},
-	{"/workflow-state/{state_id}", "StateAlias", "The same as under /workflow-states.", statePath},
-	{"/workflow-state", "OwnState", "The state that the header names, or else that of the session that acts.", param{
+	{"/v1/states/{state_id}", "State", "", statePath},
+	{"/v1/state", "OwnState", "The state that the header names, or else that of the session that acts.", param{
 		name: headerState, in: "header", about: "Id of the state.",
 	}},
 }
@@ -87,7 +86,7 @@ func (h *states) routes(add func(route)) {
 	h.changeRoutes(add)
 	h.writerRoutes(add)
 	for _, at := range []struct{ path, id, about string }{
-		{"/workflow-states", "createState", ""}, {"/workflow-state", "createStateAlias", "The same as under /workflow-states."},
+		{"/v1/states", "createState", ""}, {"/v1/state", "createOwnState", "The same as under /v1/states."},
 	} {
 		add(route{
 			method: http.MethodPost, path: at.path, id: at.id, summary: "Create a state", about: at.about,
@@ -98,7 +97,7 @@ func (h *states) routes(add func(route)) {
 		})
 	}
 	add(route{
-		method: http.MethodGet, path: "/workflow-states", id: "listStates", summary: "List states",
+		method: http.MethodGet, path: "/v1/states", id: "listStates", summary: "List states",
 		params: []param{
 			inQuery("root_session", "Only states of this root session, by id or name."), inQuery("schema", "Only states of this schema, by name."), beforeParam, prefixParam,
 			pageSizeParam, pageTokenParam, sessionParam,
@@ -113,7 +112,7 @@ func (h *states) routes(add func(route)) {
 		})
 	}
 	add(route{
-		method: http.MethodGet, path: "/workflow-states/{state_id}/versions/{n}", id: "getStateVersion",
+		method: http.MethodGet, path: "/v1/states/{state_id}/versions/{n}", id: "getStateVersion",
 		summary: "A state as it was at a version",
 		params: []param{
 			statePath, {name: "n", in: "path", about: "The version, from 1.", integer: true}, pointerParam, sessionParam, ifNoneMatchParam,
@@ -121,13 +120,13 @@ func (h *states) routes(add func(route)) {
 		answers: answers[stateOrParts](http.StatusOK), serve: h.get,
 	})
 	add(route{
-		method: http.MethodGet, path: "/workflow-states/{state_id}/history", id: "getStateHistory", summary: "History of a state",
+		method: http.MethodGet, path: "/v1/states/{state_id}/history", id: "getStateHistory", summary: "History of a state",
 		about:   "Every change, oldest first.",
 		params:  []param{statePath, intQuery("after_version", "Only changes with a greater version."), pageSizeParam, sessionParam},
 		answers: answers[StateHistory](http.StatusOK), serve: h.history,
 	})
 	add(route{
-		method: http.MethodDelete, path: "/workflow-states/{state_id}", id: "deleteState", summary: "Delete a state and its history",
+		method: http.MethodDelete, path: "/v1/states/{state_id}", id: "deleteState", summary: "Delete a state and its history",
 		about: "Its root session must have ended.",
 		params: []param{
 			statePath,
@@ -175,7 +174,7 @@ func (h *states) create(c *call, in CreateStateRequest) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return reply.at("/workflow-states/"+url.PathEscape(resp.GetState().GetStateId()), true), nil
+	return reply.at("/v1/states/"+url.PathEscape(resp.GetState().GetStateId()), true), nil
 }
 
 func (h *states) list(c *call) (*answer, error) {
