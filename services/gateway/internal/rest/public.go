@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/health"
 	"github.com/interlock-run/interlock/services/gateway/internal/openapi"
@@ -18,7 +19,8 @@ import (
 const index = `Interlock: a state-machine enforcement plane for AI agents.
 
 Without a token:
-  GET  /docs                    every route, to read; /openapi.json as OpenAPI 3.1
+  GET  /docs                    every route, to read; /openapi.json as OpenAPI 3.1, and
+                                /asyncapi.json for events
   GET  /workflow-schema.json    JSON Schema of workflow definitions; the same for policy, process,
                                 component and scenario
   GET  /healthz  /readyz        liveness, readiness
@@ -82,6 +84,7 @@ func (e *edge) documents() {
 	// Few ask for the document, and to encode it takes most of the time of a start.
 	whole := sync.OnceValue(func() *openapi.Document { addExamples(e.doc); return e.doc })
 	e.raw("/openapi.json", contentJSON, sync.OnceValue(func() []byte { return openAPIText(whole()) }))
+	e.raw("/asyncapi.json", contentJSON, func() []byte { return bus.AsyncAPI })
 	e.raw("/docs", "text/html; charset=utf-8", sync.OnceValue(func() []byte { return docsText(whole()) }))
 }
 
