@@ -54,7 +54,7 @@ func whoMayWrite(t *testing.T, w *world) {
 		},
 		"REST": func(path, value string) string {
 			body := fmt.Sprintf(`{"operations":[{"op":"replace","path":%q,"value":%s}]}`, path, value)
-			req := must[*http.Request](t)(http.NewRequestWithContext(within(t), http.MethodPatch, w.http+"/workflow-state", strings.NewReader(body)))
+			req := must[*http.Request](t)(http.NewRequestWithContext(within(t), http.MethodPatch, w.http+"/v1/state", strings.NewReader(body)))
 			for name, value := range map[string]string{
 				"Authorization": "Bearer " + w.tokens[auth.Agent], "Content-Type": "application/json",
 				"X-Interlock-Namespace": w.namespace, "X-Interlock-Session": "top",

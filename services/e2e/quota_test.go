@@ -55,7 +55,7 @@ func TestOneTokenDoesNotFillTheStore(t *testing.T) {
 	u := startUp(t, "--bytes-per-session", fmt.Sprint(quota))
 	operator := filler{&u.shape, u.tokens[auth.Operator]}
 	operator.ok(t, "POST", "/v1/workflows", loop, "")
-	operator.ok(t, "POST", "/workflow-schemas", `{"name": "any", "json_schema": {"type": "object"}}`, "")
+	operator.ok(t, "POST", "/v1/schemas", `{"name": "any", "json_schema": {"type": "object"}}`, "")
 	session := func(t *testing.T, name string) filler {
 		t.Helper()
 		out := must[[]byte](t)(exec.CommandContext(within(t), binary(t, "interlock"), "token", "mint", "--session", name,
@@ -81,15 +81,15 @@ func TestOneTokenDoesNotFillTheStore(t *testing.T) {
 			}
 		},
 		"a-shared-state": func(t *testing.T, f filler) func(int) (int, string) {
-			state := f.ok(t, "POST", "/workflow-states", `{"schema_name": "any", "initial_data": {}}`, "state_id")
+			state := f.ok(t, "POST", "/v1/states", `{"schema_name": "any", "initial_data": {}}`, "state_id")
 			return func(i int) (int, string) {
-				return f.call(t, "PUT", "/workflow-states/"+state, fmt.Sprintf(`{"data": {"pad": "%d%s"}}`, i, pad))
+				return f.call(t, "PUT", "/v1/states/"+state, fmt.Sprintf(`{"data": {"pad": "%d%s"}}`, i, pad))
 			}
 		},
 		"prompts-of-children": func(t *testing.T, f filler) func(int) (int, string) {
-			f.ok(t, "POST", "/sessions", `{"session_name": "prompts-of-children"}`, "")
+			f.ok(t, "POST", "/v1/sessions", `{"session_name": "prompts-of-children"}`, "")
 			return func(i int) (int, string) {
-				return f.call(t, "POST", "/sessions", fmt.Sprintf(`{"session_name": "prompts-of-children/child-%d", "parent_session_name": "prompts-of-children", "prompt": %q}`, i, pad))
+				return f.call(t, "POST", "/v1/sessions", fmt.Sprintf(`{"session_name": "prompts-of-children/child-%d", "parent_session_name": "prompts-of-children", "prompt": %q}`, i, pad))
 			}
 		},
 	} {

@@ -89,7 +89,7 @@ func (h *approvals) routes(add func(route)) {
 		fields: fields, answers: one, timeout: maxWait + callTimeout, serve: h.get,
 	})
 	add(route{
-		method: http.MethodPost, path: path + "/approve", id: "approve", summary: "Approve",
+		method: http.MethodPost, path: path + "/approve", id: "approveApproval", summary: "Approve",
 		about:  "403 for the requester, and for callers that may not decide it; 409 when it was decided before, with the decision.",
 		params: []param{id, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[ApproveRequest](), maxBody: maxDocumentBody,
 		fields: fields, answers: one, serve: taking(h.approve),
@@ -102,7 +102,7 @@ func (h *approvals) routes(add func(route)) {
 		answers: answers[DecidedApprovals](http.StatusOK), serve: taking(h.decideAll),
 	})
 	add(route{
-		method: http.MethodPost, path: path + "/reject", id: "reject", summary: "Reject",
+		method: http.MethodPost, path: path + "/reject", id: "rejectApproval", summary: "Reject",
 		about:  "403 for the requester, and for callers that may not decide it; 409 when it was decided before, with the decision.",
 		params: []param{id, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[RejectRequest](),
 		fields: fields, answers: one, serve: taking(h.reject),

@@ -134,7 +134,7 @@ func (h *runs) routes(add func(route)) {
 	})
 	ifMatch := param{name: headerIfMatch, in: "header", about: "ETag of the run: 412 unless the run is at this version."}
 	add(route{
-		method: http.MethodPost, path: "/v1/runs/{id}/transition", id: "transition", summary: "Ask a run to move on",
+		method: http.MethodPost, path: "/v1/runs/{id}/transition", id: "transitionRun", summary: "Ask a run to move on",
 		about:  "A refusal is a 200 with accepted = false and a rejection that teaches.",
 		params: []param{id, idempotencyParam, ifMatch}, body: jsonBody, request: reflect.TypeFor[TransitionRequest](),
 		answers: answers[TransitionResponse](http.StatusOK), serve: taking(h.transition),
