@@ -252,7 +252,7 @@ func TestLeaseOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// S9.6: what a state or a policy denies, and what a limit has no room for, no lease lets pass.
+// S9.6: no lease lets a call pass that a state, a policy or a full limit denies.
 func TestLeaseIsNotWider(t *testing.T) {
 	t.Parallel()
 	stage.OnBoth(t, func(t *testing.T, st store.Store) {

@@ -57,7 +57,7 @@ func TestFinishRefuses(t *testing.T) {
 	})
 }
 
-// S14.10: the jail alone knows how its command has ended. A client's report gives nothing, before and after the witness.
+// S14.10: the jail alone knows how its command has ended. A client's report gives no evidence, before and after the witness.
 func TestClientOfAJailedCall(t *testing.T) {
 	t.Parallel()
 	onBothJailed(t, stage.Proven, func(r *jailedRig) {
@@ -92,7 +92,7 @@ func TestClientOfAJailedCall(t *testing.T) {
 	})
 }
 
-// S14.6, S14.10: a command in a jail is open until its witness comes; one that was not started has changed nothing.
+// S14.6, S14.10: a command in a jail is open until its witness comes; one that was not started has changed no files.
 func TestJailedCallIsOpen(t *testing.T) {
 	t.Parallel()
 	onBothJailed(t, stage.Proven, func(r *jailedRig) {
@@ -139,7 +139,7 @@ func TestJailedCallIsOpen(t *testing.T) {
 	})
 }
 
-// S3.10: a crash between the commits of a witness loses nothing that a repeat does not bring.
+// S3.10: after a crash between the commits of a witness, a repeat completes them.
 func TestFinishSurvivesCrashes(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{ledger.WitnessName("c"), ledger.FinishedName("c")} {

@@ -69,7 +69,7 @@ func (r *jailedRig) start(id, line string) (*outcome.StartedCommand, error) {
 	return r.app.Outcomes.Start(r.Context(), stage.Witnessed, outcome.Start{Target: enforcer.Target{RunID: "run_1"}, CallID: id, Command: []byte(line), Level: jail.Full})
 }
 
-// run allows and starts a line, and returns what signs its witness.
+// run allows and starts a line, and returns the key of its witness.
 func (r *jailedRig) run(id, line string) *outcome.StartedCommand {
 	r.Helper()
 	r.allow(id, line)
@@ -300,7 +300,7 @@ func TestJailIsOfTheCall(t *testing.T) {
 	})
 }
 
-// S3.10: where the deployment demands jails, a line without one is denied; where it has none, nothing relies on one.
+// S3.10: a deployment that demands jails denies a line without one; in a deployment without jails, no rule relies on one.
 func TestJailsOfTheDeployment(t *testing.T) {
 	t.Parallel()
 	onBothJailed(t, stage.Proven, func(r *jailedRig) {
@@ -331,7 +331,7 @@ func TestJailsOfTheDeployment(t *testing.T) {
 	})
 }
 
-// S3.10: whatever happens between the reads of a start and its commit is found out: the line is not started.
+// S3.10: a change between the reads of a start and its commit is detected: the line is not started.
 func TestStartIsOvertaken(t *testing.T) {
 	t.Parallel()
 	for what, happens := range map[string]func(r *jailedRig, other *app.App){
