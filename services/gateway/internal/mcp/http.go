@@ -87,7 +87,7 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 			return
 		}
 		if r.Method == http.MethodPost && r.Header.Get(mcpSessionHeader) == "" {
-			if full := s.full(r); full != "" {
+			if full := s.whyFull(r); full != "" {
 				w.Header().Set("Retry-After", "5")
 				wire.Refuse(w, http.StatusTooManyRequests, string(fault.QuotaExceeded)+": "+full+"; close one, or use protocol "+wire.ProtocolStateless)
 				return
@@ -108,8 +108,8 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 	return part{origins.Handler(s.admit(base, wire.RequireJSONRPC(route)))}
 }
 
-// full describes why a caller gets no session of the older protocols; empty when it does.
-func (s *Server) full(r *http.Request) string {
+// whyFull describes why a caller gets no session of the older protocols; empty when it does.
+func (s *Server) whyFull(r *http.Request) string {
 	who := access.CallerOf(r.Context())
 	all, own := s.sessions.Count(caller.FromHeader(r.Header).Token)
 	switch {

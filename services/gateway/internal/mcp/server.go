@@ -94,7 +94,7 @@ func New(cfg Config) (*Server, error) {
 	s.upstreams, err = upstream.New(cfg.Upstreams, upstream.Options{
 		ConnectTimeout: cfg.ConnectTimeout, Backoff: cfg.backoff, StopGrace: cfg.stopGrace, MaxResultBytes: cfg.MaxResultBytes,
 		Stderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger, Reserved: s.own.Reserves,
-		Changed: s.changedLists, Updated: s.sessions.ResourceUpdated, Alone: s.peer, Jailer: cfg.Jailer,
+		Changed: s.changedLists, Updated: s.sessions.NotifyResource, Alone: s.peer, Jailer: cfg.Jailer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
@@ -119,7 +119,7 @@ func (s *Server) changedLists(catalogue *upstream.Catalogue, kinds upstream.Kind
 	if kinds.Tools {
 		s.headers.Sync(catalogue)
 	}
-	s.sessions.ListsChanged(kinds)
+	s.sessions.NotifyLists(kinds)
 }
 
 // Drain ends the streams that would never end by themselves and takes no new

@@ -164,7 +164,7 @@ func Parse(raw json.RawMessage, tool string, params []Param) (Values, error) {
 	}
 	for name := range object.Members() {
 		if !known(params, name) {
-			return Values{}, fmt.Errorf("%s has no argument %q; %s", tool, reply.Clip(name, 64), takes(params))
+			return Values{}, fmt.Errorf("%s has no argument %q; %s", tool, reply.Clip(name, 64), takesText(params))
 		}
 	}
 	for _, p := range params {
@@ -230,7 +230,7 @@ func known(params []Param, name string) bool {
 	return slices.ContainsFunc(params, func(p Param) bool { return p.Name == name })
 }
 
-func takes(params []Param) string {
+func takesText(params []Param) string {
 	var names []string
 	for _, p := range params {
 		if !p.Unnamed {

@@ -1,5 +1,5 @@
-// Package caller identifies who sends a request to the MCP edge, and what it works on: by
-// the headers and the URL of the request, never by its MCP session.
+// Package caller identifies the sender of a request to the MCP edge, and the run or session
+// that it works on: by the headers and the URL of the request, never by its MCP session.
 package caller
 
 import (

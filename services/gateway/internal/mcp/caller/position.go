@@ -7,7 +7,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 )
 
-// Position is where a caller stands.
+// Position is the run that a caller works on.
 type Position struct {
 	// Run is the one whose rules are in force.
 	Run *enginev1.Run
@@ -16,7 +16,7 @@ type Position struct {
 	Asked string
 }
 
-// Locate looks up where the caller stands. ctx must be outgoing.
+// Locate looks up the position of a caller. ctx must be outgoing.
 func Locate(ctx context.Context, runs enginev1.RunServiceClient, c Caller) (Position, error) {
 	res, err := runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: c.RunID, SessionId: c.NamedSession(), Active: true})
 	if err != nil {

@@ -116,8 +116,8 @@ func (s *Set) Rebind(ss *sdk.ServerSession, c caller.Caller) {
 	}
 }
 
-// Listed notes the state that a session's list of tools was made for.
-func (s *Set) Listed(ss *sdk.ServerSession, now Listing) {
+// SetListing notes the state that a session's list of tools was made for.
+func (s *Set) SetListing(ss *sdk.ServerSession, now Listing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if have := s.live[ss]; have != nil {
@@ -125,9 +125,9 @@ func (s *Set) Listed(ss *sdk.ServerSession, now Listing) {
 	}
 }
 
-// Saw notifies the sessions that work where the caller does, and whose list was made for
+// NotifyRun notifies the sessions that work where the caller does, and whose list was made for
 // something else than the caller's run was seen to be.
-func (s *Set) Saw(c caller.Caller, now Listing) {
+func (s *Set) NotifyRun(c caller.Caller, now Listing) {
 	s.notify(c, func(have *session) bool {
 		switch {
 		case have.listed == nil || *have.listed == now:
@@ -140,9 +140,9 @@ func (s *Set) Saw(c caller.Caller, now Listing) {
 	})
 }
 
-// Moved notifies every session that works where the caller does, or on one of the runs,
+// NotifyMoved notifies every session that works where the caller does, or on one of the runs,
 // that its tools may have changed.
-func (s *Set) Moved(c caller.Caller, runIDs ...string) {
+func (s *Set) NotifyMoved(c caller.Caller, runIDs ...string) {
 	s.notify(c, func(have *session) bool {
 		return have.client.Binding == c.Binding || slices.ContainsFunc(runIDs, func(id string) bool {
 			return id != "" && (have.client.RunID == id || have.listed != nil && have.listed.RunID == id)
@@ -166,21 +166,21 @@ func (s *Set) notify(c caller.Caller, concerned func(*session) bool) {
 	}
 }
 
-// ListsChanged notifies every client that listens which lists have changed.
-func (s *Set) ListsChanged(kinds upstream.Kinds) {
-	for _, srv := range s.listening() {
+// NotifyLists notifies every client that listens which lists have changed.
+func (s *Set) NotifyLists(kinds upstream.Kinds) {
+	for _, srv := range s.openServers() {
 		announceAll(srv, kinds)
 	}
 }
 
-// ResourceUpdated notifies the clients that watch a resource that it has changed.
-func (s *Set) ResourceUpdated(uri string) {
-	for _, srv := range s.listening() {
+// NotifyResource notifies the clients that watch a resource that it has changed.
+func (s *Set) NotifyResource(uri string) {
+	for _, srv := range s.openServers() {
 		srv.ResourceUpdated(context.Background(), &sdk.ResourceUpdatedNotificationParams{URI: uri}) //nolint:errcheck // a courtesy
 	}
 }
 
-func (s *Set) listening() []*sdk.Server {
+func (s *Set) openServers() []*sdk.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.servers))

@@ -36,7 +36,7 @@ func (g *Gate) CallTool(ctx context.Context, c caller.Caller, req *sdk.CallToolR
 		return reply.Complete(req, reply.Refusal{Decision: "DENY", Code: reply.CodeInvalidInput, Message: err.Error(), Lead: "Denied"}.ResultFor(target.Tool)), nil
 	}
 	call := g.identify(c, name, g.NameInProcess(target), target, input)
-	if refused := g.changed(ctx, c, target); refused != nil {
+	if refused := g.refuseChanged(ctx, c, target); refused != nil {
 		return reply.Complete(req, refused.ResultFor(target.Tool)), nil
 	}
 	allowed, answer := g.judge(ctx, call)
@@ -45,8 +45,8 @@ func (g *Gate) CallTool(ctx context.Context, c caller.Caller, req *sdk.CallToolR
 	}
 	if ctx.Err() != nil {
 		// No caller waits any more: the tool is not run.
-		g.report(ctx, unsent(allowed, "the caller cancelled the request before the tool was called"))
-		return reply.Complete(req, g.undecided(ctx.Err()).ResultFor(target.Tool)), nil
+		g.report(ctx, withoutResult(allowed, "the caller cancelled the request before the tool was called"))
+		return reply.Complete(req, g.refuseUndecided(ctx.Err()).ResultFor(target.Tool)), nil
 	}
 	sent, err := g.sendTool(ctx, allowed, req)
 	reported := g.report(ctx, sent)
@@ -69,7 +69,7 @@ func (g *Gate) Request(
 	}
 	allowed, refused := g.judge(ctx, g.identify(c, offer.Qualified, "", offer, raw))
 	if refused != nil {
-		return nil, refusedOffer(refused)
+		return nil, offerError(refused)
 	}
 	res, sent, err := g.sendRequest(ctx, allowed, request)
 	g.report(ctx, sent)
@@ -86,7 +86,7 @@ func (g *Gate) DryRun(ctx context.Context, c caller.Caller, offer *upstream.Tool
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
 	if refused := g.denialNow(ctx, g.identify(c, offer.Qualified, "", offer, raw)); refused != nil {
-		return refusedOffer(refused.ResultFor(offer.Tool))
+		return offerError(refused.ResultFor(offer.Tool))
 	}
 	return nil
 }
@@ -95,8 +95,8 @@ func (g *Gate) DryRun(ctx context.Context, c caller.Caller, offer *upstream.Tool
 // could say it. Its data is that of the refusal.
 const CodeRefused = -32000
 
-// refusedOffer returns a refusal where no tool's result can say it.
-func refusedOffer(refused *sdk.CallToolResult) error {
+// offerError returns a refusal as an error, where no tool's result can say it.
+func offerError(refused *sdk.CallToolResult) error {
 	err := &jsonrpc.Error{Code: CodeRefused, Message: string(reply.Text(refused).Output(reply.MaxOutput))}
 	if data, failed := json.Marshal(refused.StructuredContent); failed == nil {
 		err.Data = data

@@ -60,7 +60,7 @@ func (g *Gate) judge(ctx context.Context, call Call) (_ Allowed, answer *sdk.Cal
 	approval, err := g.cfg.Approvals.Await(call.caller.Outgoing(ctx), call.caller, denied.ApprovalID, limit)
 	switch {
 	case ctx.Err() != nil:
-		return Allowed{}, g.undecided(ctx.Err()).ResultFor(call.target.Tool)
+		return Allowed{}, g.refuseUndecided(ctx.Err()).ResultFor(call.target.Tool)
 	case err != nil:
 		return Allowed{}, denied.ResultFor(call.target.Tool) // it waits, for all that is known
 	}
@@ -93,16 +93,16 @@ func (g *Gate) decide(ctx context.Context, call Call) ruling {
 	case err != nil && reply.IsNotFound(err) && call.caller.RunID == "":
 		return g.decideUnbound(ctx, call)
 	case err != nil:
-		return ruling{denied: g.undecided(err)}
+		return ruling{denied: g.refuseUndecided(err)}
 	}
 	name := call.judgedName(at.Run)
 	res, err := g.check(ctx, call, name, call.id)
 	switch {
 	case err != nil && reply.IsNotFound(err) && call.caller.RunID == "":
 		// The session has left its run just now, and no other rules hold for it.
-		return ruling{Allowed{Call: call, at: at}, g.unjudged(call)}
+		return ruling{Allowed{Call: call, at: at}, g.refuseUnjudged(call)}
 	case err != nil:
-		return ruling{denied: g.undecided(err)}
+		return ruling{denied: g.refuseUndecided(err)}
 	}
 	if denied := g.verdict(call, at.Run, res); denied != nil {
 		g.noteDenial(call.caller, res)
@@ -181,16 +181,16 @@ const nameless = "mcp-without-session"
 // judged by the one with its server: policies mean that. ctx must be outgoing.
 func (g *Gate) decideUnbound(ctx context.Context, call Call) ruling {
 	if !g.cfg.AllowUnbound {
-		return ruling{denied: g.unjudged(call)}
+		return ruling{denied: g.refuseUnjudged(call)}
 	}
 	res, err := g.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
 		SessionId: cmp.Or(call.caller.NamedSession(), nameless), Tool: call.target.Qualified, Input: call.judgedInput(), CallId: call.id,
 	})
 	switch {
 	case err != nil && reply.IsNotFound(err):
-		return ruling{Allowed{Call: call}, g.unjudged(call)}
+		return ruling{Allowed{Call: call}, g.refuseUnjudged(call)}
 	case err != nil:
-		return ruling{denied: g.undecided(err)}
+		return ruling{denied: g.refuseUndecided(err)}
 	}
 	if denied := g.verdict(call, nil, res); denied != nil || res.GetRunId() == "" {
 		return ruling{Allowed{Call: call}, denied}
@@ -200,9 +200,9 @@ func (g *Gate) decideUnbound(ctx context.Context, call Call) ruling {
 	return g.confirm(ctx, begun, call.target.Qualified)
 }
 
-// unjudged returns the denial of a call without rules; nil where the gateway's settings let
+// refuseUnjudged returns the denial of a call without rules; nil where the gateway's settings let
 // such calls through.
-func (g *Gate) unjudged(call Call) *reply.Refusal {
+func (g *Gate) refuseUnjudged(call Call) *reply.Refusal {
 	if g.cfg.AllowUnbound && call.protected != "" {
 		return refuseProtected(call)
 	}
@@ -283,7 +283,7 @@ func (g *Gate) noteDenial(c caller.Caller, res *policyv1.CheckToolCallResponse) 
 	if res.GetCode() == policyv1.DecisionCode_DECISION_CODE_RUN_NOT_ACTIVE {
 		now.Status = brief.Closed
 	}
-	g.cfg.Clients.Saw(c, now)
+	g.cfg.Clients.NotifyRun(c, now)
 }
 
 // sameRun reports whether a decision was made on the run that was seen, in its branch.
@@ -307,9 +307,9 @@ func (g *Gate) confirm(ctx context.Context, allowed Allowed, judged string) ruli
 			return ruling{Allowed: allowed}
 		}
 	}
-	g.report(ctx, unsent(allowed, "refused: the state changed in between"))
+	g.report(ctx, withoutResult(allowed, "refused: the state changed in between"))
 	if err != nil && !reply.IsNotFound(err) {
-		return ruling{denied: g.undecided(err)}
+		return ruling{denied: g.refuseUndecided(err)}
 	}
 	if name := allowed.judgedName(now.Run); name != allowed.name {
 		// The other name is disallowed now: have that recorded and explained.
@@ -326,8 +326,8 @@ func (g *Gate) confirm(ctx context.Context, allowed Allowed, judged string) ruli
 // ownServer reports whether the call is for a process that serves its caller alone.
 func (c Call) ownServer() bool { return c.caller.Alone && c.target.IsProcess() }
 
-// undecided returns the denial of a call that could not be decided.
-func (g *Gate) undecided(err error) *reply.Refusal {
+// refuseUndecided returns the denial of a call that could not be decided.
+func (g *Gate) refuseUndecided(err error) *reply.Refusal {
 	if g.cfg.Undecided != nil {
 		g.cfg.Undecided(err)
 	}
@@ -348,7 +348,7 @@ func (g *Gate) undecided(err error) *reply.Refusal {
 // doubt is a denial, and the call is neither counted nor logged.
 func (g *Gate) denialNow(ctx context.Context, call Call) *reply.Refusal {
 	if !call.caller.Bound() && !g.cfg.AllowUnbound {
-		return g.unjudged(call)
+		return g.refuseUnjudged(call)
 	}
 	ctx, cancel := context.WithTimeout(call.caller.Outgoing(ctx), g.cfg.CheckTimeout)
 	defer cancel()
@@ -361,9 +361,9 @@ func (g *Gate) denialNow(ctx context.Context, call Call) *reply.Refusal {
 	})
 	switch {
 	case err != nil && reply.IsNotFound(err) && call.caller.RunID == "", err == nil && res.GetRunId() == "" && !g.cfg.AllowUnbound:
-		return g.unjudged(call)
+		return g.refuseUnjudged(call)
 	case err != nil:
-		return g.undecided(err)
+		return g.refuseUndecided(err)
 	}
 	res.ApprovalId = "" // people were not asked
 	return g.verdict(call, nil, res)

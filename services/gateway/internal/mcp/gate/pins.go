@@ -72,7 +72,7 @@ func (p *pins) hold(ctx context.Context, c caller.Caller, tools []*upstream.Tool
 func (p *pins) observe(ctx context.Context, c caller.Caller, server string, tools []*upstream.Tool) (hidden *peerv1.ObserveUpstreamToolsResponse, err error) {
 	req := &peerv1.ObserveUpstreamToolsRequest{Server: server}
 	for _, t := range tools {
-		req.Tools = append(req.Tools, &peerv1.ObservedTool{Tool: t.Name, Digest: t.Digest, Description: clipped(t.Description, maxDescription)})
+		req.Tools = append(req.Tools, &peerv1.ObservedTool{Tool: t.Name, Digest: t.Digest, Description: clip(t.Description, maxDescription)})
 	}
 	if ctx, err = p.on(ctx, c); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (p *pins) leftOut(ctx context.Context, c caller.Caller, all map[string]map[
 				continue
 			}
 			reported = append(reported, one)
-			req.LeftOut = append(req.LeftOut, &peerv1.LeftOutTool{Tool: clipped(tool, maxName), Why: clipped(why, maxWhy)})
+			req.LeftOut = append(req.LeftOut, &peerv1.LeftOutTool{Tool: clip(tool, maxName), Why: clip(why, maxWhy)})
 		}
 		if len(reported) == 0 {
 			continue
@@ -147,7 +147,7 @@ const (
 	maxName        = 128
 )
 
-func clipped(text string, most int) string {
+func clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
@@ -169,8 +169,8 @@ func (p *pins) learn(pin pinned) {
 	p.accepted[pin] = true
 }
 
-// Unchanged returns the tools of servers that a caller may be shown.
-func (g *Gate) Unchanged(ctx context.Context, c caller.Caller, catalogue *upstream.Catalogue) []*sdk.Tool {
+// PinnedTools returns the tools of servers that a caller may be shown.
+func (g *Gate) PinnedTools(ctx context.Context, c caller.Caller, catalogue *upstream.Catalogue) []*sdk.Tool {
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.CheckTimeout)
 	defer cancel()
 	var all []*upstream.Tool
@@ -189,8 +189,8 @@ func (g *Gate) Unchanged(ctx context.Context, c caller.Caller, catalogue *upstre
 	return slices.DeleteFunc(slices.Clone(catalogue.List), func(t *sdk.Tool) bool { return !held[catalogue.Tools[t.Name]] })
 }
 
-// changed refuses a call of a tool that is not as it was accepted.
-func (g *Gate) changed(ctx context.Context, c caller.Caller, target *upstream.Tool) *reply.Refusal {
+// refuseChanged refuses a call of a tool that is not as it was accepted.
+func (g *Gate) refuseChanged(ctx context.Context, c caller.Caller, target *upstream.Tool) *reply.Refusal {
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.CheckTimeout)
 	defer cancel()
 	held, err := g.pins.hold(ctx, c, []*upstream.Tool{target})
@@ -198,7 +198,7 @@ func (g *Gate) changed(ctx context.Context, c caller.Caller, target *upstream.To
 	case held[target]:
 		return nil
 	case err != nil:
-		return g.undecided(err)
+		return g.refuseUndecided(err)
 	}
 	return &reply.Refusal{Decision: "DENY", Code: reply.CodeToolChanged, Lead: "Denied", Message: fmt.Sprintf(
 		"the server %s has changed the schema or the description of its tool %s since it was accepted. "+

@@ -120,9 +120,9 @@ func (g *Gate) noteReport(allowed Allowed, res *policyv1.ReportToolCallResponse)
 	run := res.GetRun()
 	switch {
 	case res.GetInterrupt() != nil:
-		g.cfg.Clients.Moved(allowed.caller, allowed.at.Asked, allowed.decision.GetRunId(), run.GetRunId())
+		g.cfg.Clients.NotifyMoved(allowed.caller, allowed.at.Asked, allowed.decision.GetRunId(), run.GetRunId())
 	case run.GetRunId() != "" && run.GetRunId() == allowed.decision.GetRunId() && run.GetBranch() == allowed.decision.GetBranch():
-		g.cfg.Clients.Saw(allowed.caller, clients.ListingOf(run))
+		g.cfg.Clients.NotifyRun(allowed.caller, clients.ListingOf(run))
 	}
 }
 

@@ -35,8 +35,8 @@ type Sent struct {
 	cost string
 }
 
-// unsent returns an allowed call that was not made, or that has no result.
-func unsent(allowed Allowed, why string) Sent {
+// withoutResult returns an allowed call that was not made, or that has no result.
+func withoutResult(allowed Allowed, why string) Sent {
 	return Sent{Allowed: allowed, text: reply.Refusal{Code: reply.CodeUpstreamFailed, Message: why}.Text()}
 }
 
@@ -66,13 +66,13 @@ func (g *Gate) sendTool(ctx context.Context, allowed Allowed, req *sdk.CallToolR
 	result, err := allowed.target.Call(ctx, call)
 	var protocol *jsonrpc.Error
 	if errors.As(err, &protocol) {
-		return unsent(allowed, protocol.Error()), protocol
+		return withoutResult(allowed, protocol.Error()), protocol
 	}
 	if err != nil {
-		return Sent{Allowed: allowed, text: reply.Text(allowed.failed(err).ResultFor(allowed.target.Tool))}, nil
+		return Sent{Allowed: allowed, text: reply.Text(allowed.refuseFailed(err).ResultFor(allowed.target.Tool))}, nil
 	}
 	return Sent{
-		Allowed: allowed, answered: true, done: !result.IsError(), cost: g.costOf(result.Meta(), allowed.name), text: g.bounded(allowed.Call, result),
+		Allowed: allowed, answered: true, done: !result.IsError(), cost: g.costOf(result.Meta(), allowed.name), text: g.limitSize(allowed.Call, result),
 	}, nil
 }
 
@@ -108,8 +108,8 @@ func environmentOf(run *enginev1.Run) (*upstream.Environment, error) {
 	return env, nil
 }
 
-// failed returns the refusal of a call that has no result.
-func (a Allowed) failed(err error) reply.Refusal {
+// refuseFailed returns the refusal of a call that has no result.
+func (a Allowed) refuseFailed(err error) reply.Refusal {
 	r := reply.Refusal{Code: reply.CodeUpstreamFailed, Message: err.Error(), CallID: a.id, Lead: "Failed"}
 	var failure *upstream.Failure
 	switch {
@@ -162,8 +162,8 @@ func amount(value json.RawMessage) string {
 	return string(value)
 }
 
-// bounded passes the result of a server on, unless it is too large to.
-func (g *Gate) bounded(call Call, result *relay.Result) *relay.Result {
+// limitSize passes the result of a server on, unless it is too large to.
+func (g *Gate) limitSize(call Call, result *relay.Result) *relay.Result {
 	if size := result.Size(); size > int64(g.cfg.MaxResultBytes) {
 		return reply.Text(reply.Refusal{Code: reply.CodeResultTooLarge, CallID: call.id, Lead: "Withheld", Message: fmt.Sprintf(
 			"%s was called and returned %d bytes; the limit is %d. Ask for a part of it.", call.name, size, g.cfg.MaxResultBytes)}.ResultFor(call.target.Tool))
@@ -194,13 +194,13 @@ func (g *Gate) sendRequest(
 		res, err = request(ctx, env)
 	}
 	if err != nil {
-		return nil, unsent(allowed, err.Error()), err
+		return nil, withoutResult(allowed, err.Error()), err
 	}
 	Disown(res)
 	text := res.JSON()
 	if size := len(text); size > g.cfg.MaxResultBytes {
 		err = fmt.Errorf("%s has %d bytes; the limit is %d", allowed.name, size, g.cfg.MaxResultBytes)
-		return nil, unsent(allowed, err.Error()), err
+		return nil, withoutResult(allowed, err.Error()), err
 	}
 	said := &relay.Result{}
 	said.AddContent(reply.TextElement(string(text)))

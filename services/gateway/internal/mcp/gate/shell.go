@@ -137,7 +137,7 @@ func (g *Gate) CallShell(ctx context.Context, c caller.Caller, req *sdk.CallTool
 
 // sendCommand runs the line of an allowed call. refused is why it did not run.
 func (g *Gate) sendCommand(ctx context.Context, allowed Allowed, line string, limit time.Duration) (_ Sent, refused *reply.Refusal) {
-	if refused := g.unjailed(ctx, allowed); refused != nil {
+	if refused := g.refuseUnjailed(ctx, allowed); refused != nil {
 		return Sent{Allowed: allowed, text: refused.Text()}, refused
 	}
 	ran, err := g.runCommand(ctx, allowed, line, limit)
@@ -148,11 +148,11 @@ func (g *Gate) sendCommand(ctx context.Context, allowed Allowed, line string, li
 	return Sent{Allowed: allowed, answered: true, done: ran.ExitStatus == 0, text: reply.Text(ran.result())}, nil
 }
 
-// unjailed refuses an allowed call that has no jail to run in, or whose caller has left.
-func (g *Gate) unjailed(ctx context.Context, allowed Allowed) *reply.Refusal {
+// refuseUnjailed refuses an allowed call that has no jail to run in, or whose caller has left.
+func (g *Gate) refuseUnjailed(ctx context.Context, allowed Allowed) *reply.Refusal {
 	switch {
 	case ctx.Err() != nil:
-		return g.undecided(ctx.Err())
+		return g.refuseUndecided(ctx.Err())
 	case allowed.decision.GetRunId() == "":
 		return reply.NoWorkflow(allowed.caller.SessionID, g.cfg.ToolPrefix)
 	case allowed.decision.GetJail() == nil:

@@ -1,4 +1,4 @@
-// Package offers lists what a caller may use, and relays the methods of MCP that are about
+// Package offers lists the tools that a caller may use, and relays the methods of MCP that are about
 // offers of servers in addition to tools. Listing is a courtesy: the call is the check.
 //
 // Prompts are relayed under names with their server, resources under their own URIs. To get a
@@ -27,22 +27,22 @@ func (o *Offers) Relay(ctx context.Context, c caller.Caller, method string, req 
 	if relays(method) && !serves(o.behind(process), c.Peer, method) {
 		return nil, true, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not served here: no server behind the gate offers it", method)}
 	}
-	return o.relayed(ctx, c, req)
+	return o.dispatch(ctx, c, req)
 }
 
 // Declare sets the served features in the answer to a method that lists them.
 func (o *Offers) Declare(res sdk.Result, peer *upstream.Peer, process bool) {
 	switch about := res.(type) {
 	case *sdk.InitializeResult:
-		about.Capabilities, about.Instructions = served(o.behind(process), peer, about.Capabilities, about.Instructions)
+		about.Capabilities, about.Instructions = capabilities(o.behind(process), peer, about.Capabilities, about.Instructions)
 	case *sdk.DiscoverResult:
-		about.Capabilities, about.Instructions = served(o.behind(process), nil, about.Capabilities, about.Instructions)
+		about.Capabilities, about.Instructions = capabilities(o.behind(process), nil, about.Capabilities, about.Instructions)
 	}
 }
 
-// relayed serves the methods about prompts, resources and completion; handled is false for
+// dispatch serves the methods about prompts, resources and completion; handled is false for
 // any other.
-func (o *Offers) relayed(ctx context.Context, c caller.Caller, req sdk.Request) (res sdk.Result, handled bool, err error) {
+func (o *Offers) dispatch(ctx context.Context, c caller.Caller, req sdk.Request) (res sdk.Result, handled bool, err error) {
 	switch r := req.(type) {
 	case *sdk.ListPromptsRequest:
 		return o.listPrompts(ctx, c, r), true, nil
@@ -100,8 +100,8 @@ func serves(behind *upstream.Catalogue, peer *upstream.Peer, method string) bool
 	}
 }
 
-// served returns the served features: tools always, and the kinds that servers offer.
-func served(behind *upstream.Catalogue, peer *upstream.Peer, caps *sdk.ServerCapabilities, instructions string) (*sdk.ServerCapabilities, string) {
+// capabilities returns the served features: tools always, and the kinds that servers offer.
+func capabilities(behind *upstream.Catalogue, peer *upstream.Peer, caps *sdk.ServerCapabilities, instructions string) (*sdk.ServerCapabilities, string) {
 	served := *caps
 	served.Prompts, served.Resources, served.Completions = behind.Capabilities.Prompts, behind.Capabilities.Resources, behind.Capabilities.Completions
 	if peer != nil {

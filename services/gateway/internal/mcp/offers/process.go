@@ -32,8 +32,8 @@ type offer struct {
 	tools   []string // a trailing * stands for any rest of the name
 }
 
-// offered looks up the process of the caller's session.
-func (o *Offers) offered(ctx context.Context, c caller.Caller) (offer, *reply.Refusal) {
+// processOffer looks up the process of the caller's session.
+func (o *Offers) processOffer(ctx context.Context, c caller.Caller) (offer, *reply.Refusal) {
 	if o.cfg.Processes == nil {
 		return offer{}, &reply.Refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}
 	}
@@ -89,7 +89,7 @@ func (f offer) lists(o *Offers, name string) bool {
 // ListProcessTools lists the tools that the session's process may use.
 func (o *Offers) ListProcessTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) (sdk.Result, error) {
 	list := o.allowedTools(ctx, c, req)
-	offer, refused := o.offered(ctx, c)
+	offer, refused := o.processOffer(ctx, c)
 	switch {
 	case refused == nil:
 	case refused.Code == codeNoProcess || refused.Code == reply.CodeNotBound:
@@ -98,13 +98,13 @@ func (o *Offers) ListProcessTools(ctx context.Context, c caller.Caller, req *sdk
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the process of this session cannot be read: " + refused.Message}
 	}
 	list.Tools = slices.DeleteFunc(list.Tools, func(tool *sdk.Tool) bool { return !offer.lists(o, tool.Name) })
-	return o.writtenTools(list, req.ProtocolVersion()), nil
+	return o.withServerTexts(list, req.ProtocolVersion()), nil
 }
 
 // OutsideProcess refuses a tool that the session's process may not use; nil when it
 // may.
 func (o *Offers) OutsideProcess(ctx context.Context, c caller.Caller, name string) *reply.Refusal {
-	offer, refused := o.offered(ctx, c)
+	offer, refused := o.processOffer(ctx, c)
 	switch {
 	case refused != nil:
 		refused.Decision, refused.Lead = "DENY", "Denied"

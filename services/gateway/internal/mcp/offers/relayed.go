@@ -19,12 +19,13 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
-// stateOf reports whether something of a server is worth listing where a caller is.
-func (o *Offers) stateOf(ctx context.Context, c caller.Caller, protocol string) func(server, name string) bool {
+// filter returns a function that reports whether an offer of a server is worth listing to a
+// caller.
+func (o *Offers) filter(ctx context.Context, c caller.Caller, protocol string) func(server, name string) bool {
 	if protocol >= wire.ProtocolStateless { // whose lists must not vary
 		return func(string, string) bool { return true }
 	}
-	run, position := o.listedFor(ctx, c)
+	run, position := o.filterRun(ctx, c)
 	return func(server, name string) bool {
 		return position == brief.Open || position == brief.Judged && stateOffers(run, name)
 	}
@@ -39,7 +40,7 @@ func stateOffers(run *enginev1.Run, name string) bool {
 
 func (o *Offers) listPrompts(ctx context.Context, c caller.Caller, req *sdk.ListPromptsRequest) sdk.Result {
 	o.cfg.Upstreams.Await(ctx)
-	catalogue, offered := o.cfg.Upstreams.Catalogue(), o.stateOf(ctx, c, req.ProtocolVersion())
+	catalogue, offered := o.cfg.Upstreams.Catalogue(), o.filter(ctx, c, req.ProtocolVersion())
 	var entries []json.RawMessage
 	for _, p := range catalogue.PromptList {
 		if of := catalogue.Prompts[p.Name].Offer; offered(of.Server(), of.Qualified) {
@@ -51,7 +52,7 @@ func (o *Offers) listPrompts(ctx context.Context, c caller.Caller, req *sdk.List
 
 func (o *Offers) listResources(ctx context.Context, c caller.Caller, req *sdk.ListResourcesRequest) sdk.Result {
 	o.cfg.Upstreams.Await(ctx)
-	offered := o.stateOf(ctx, c, req.ProtocolVersion())
+	offered := o.filter(ctx, c, req.ProtocolVersion())
 	var entries []json.RawMessage
 	for _, r := range o.cfg.Upstreams.Catalogue().Resources {
 		if offered(r.Server(), upstream.Prefix+r.Server()+"__resource:"+r.URI) {
@@ -63,7 +64,7 @@ func (o *Offers) listResources(ctx context.Context, c caller.Caller, req *sdk.Li
 
 func (o *Offers) listTemplates(ctx context.Context, c caller.Caller, req *sdk.ListResourceTemplatesRequest) sdk.Result {
 	o.cfg.Upstreams.Await(ctx)
-	offered := o.stateOf(ctx, c, req.ProtocolVersion())
+	offered := o.filter(ctx, c, req.ProtocolVersion())
 	var entries []json.RawMessage
 	for _, t := range o.cfg.Upstreams.Catalogue().Templates {
 		if offered(t.Server(), upstream.Prefix+t.Server()+"__resource:"+t.URITemplate) {

@@ -19,7 +19,7 @@ import (
 
 // ListTools handles tools/list.
 func (o *Offers) ListTools(ctx context.Context, c caller.Caller, req *sdk.ListToolsRequest) sdk.Result {
-	return o.writtenTools(o.allowedTools(ctx, c, req), req.ProtocolVersion())
+	return o.withServerTexts(o.allowedTools(ctx, c, req), req.ProtocolVersion())
 }
 
 // allowedTools returns the list of tools. Clients of the stateless protocol get all tools: its list
@@ -30,7 +30,7 @@ func (o *Offers) allowedTools(ctx context.Context, c caller.Caller, req *sdk.Lis
 	o.cfg.Clients.Rebind(req.Session, c)
 	list := o.cfg.Own.List()
 	catalogue := o.cfg.Upstreams.Catalogue()
-	offered := o.cfg.Gate.Unchanged(ctx, c, catalogue)
+	offered := o.cfg.Gate.PinnedTools(ctx, c, catalogue)
 	shell := o.cfg.Gate.OffersShell(c)
 	stateless := req.ProtocolVersion() >= wire.ProtocolStateless
 	if stateless && shell {
@@ -40,12 +40,12 @@ func (o *Offers) allowedTools(ctx context.Context, c caller.Caller, req *sdk.Lis
 		return &sdk.ListToolsResult{Cacheable: reply.PerCaller, Tools: append(list, offered...)}
 	}
 	offered = slices.DeleteFunc(offered, func(tool *sdk.Tool) bool { return catalogue.Tools[tool.Name].Newer })
-	run, position := o.listedFor(ctx, c)
+	run, position := o.filterRun(ctx, c)
 	made := clients.Listing{Status: position}
 	if run != nil {
 		made = clients.ListingOf(run)
 	}
-	o.cfg.Clients.Listed(req.Session, made)
+	o.cfg.Clients.SetListing(req.Session, made)
 	if shell && position == brief.Judged && stateAllows(run, gate.JudgedAs, "") {
 		list = append(list, o.cfg.Gate.ShellTool())
 	}
@@ -57,9 +57,9 @@ func (o *Offers) allowedTools(ctx context.Context, c caller.Caller, req *sdk.Lis
 	return &sdk.ListToolsResult{Cacheable: reply.PerCaller, Tools: list}
 }
 
-// writtenTools returns a list in which the tools of servers are as their servers describe
+// withServerTexts returns a list in which the tools of servers are as their servers describe
 // them.
-func (o *Offers) writtenTools(list *sdk.ListToolsResult, protocol string) sdk.Result {
+func (o *Offers) withServerTexts(list *sdk.ListToolsResult, protocol string) sdk.Result {
 	catalogue := o.cfg.Upstreams.Catalogue()
 	entries := make([]json.RawMessage, 0, len(list.Tools))
 	for _, tool := range list.Tools {
@@ -77,9 +77,9 @@ func (o *Offers) writtenTools(list *sdk.ListToolsResult, protocol string) sdk.Re
 	return reply.WrittenList(&whole, "tools", entries, protocol)
 }
 
-// listedFor returns the run whose state filters the list, and the tools that it leaves
+// filterRun returns the run whose state filters the list, and the tools that it leaves
 // open. With no workflow loaded these are all; where the state could not be had, none.
-func (o *Offers) listedFor(ctx context.Context, c caller.Caller) (*enginev1.Run, brief.ToolStatus) {
+func (o *Offers) filterRun(ctx context.Context, c caller.Caller) (*enginev1.Run, brief.ToolStatus) {
 	if !c.Bound() {
 		return nil, brief.Open
 	}

@@ -30,7 +30,7 @@ type approvalView struct {
 	Outcome    string `json:"outcome,omitzero"`
 	// Link is where people decide it.
 	Link string `json:"link,omitzero"`
-	// Run is where the caller stands, when it drives one.
+	// Run is the run of the caller, when it drives one.
 	Run *runView `json:"run,omitzero"`
 }
 
@@ -39,7 +39,7 @@ func (t *runTools) waitApproval(ctx context.Context, c caller.Caller, args argum
 	id := args.Text("approval_id")
 	own := id == "" // it is that of the run
 	if own {
-		at, none := t.loaded(ctx, c)
+		at, none := t.findLoaded(ctx, c)
 		if none != nil {
 			return none
 		}
@@ -74,12 +74,12 @@ func (t *runTools) waitApproval(ctx context.Context, c caller.Caller, args argum
 			return reply.Fault(err, "Not waited").Result()
 		}
 	}
-	return t.decided(ctx, c, approval)
+	return t.answerDecided(ctx, c, approval)
 }
 
-// decided returns the answer to a caller that waited: the decision, if there is one, and
-// where the run then stands.
-func (t *runTools) decided(ctx context.Context, c caller.Caller, a *approvalv1.Approval) *sdk.CallToolResult {
+// answerDecided returns the answer to a caller that waited: the decision, if there is one, and
+// the position of its run.
+func (t *runTools) answerDecided(ctx context.Context, c caller.Caller, a *approvalv1.Approval) *sdk.CallToolResult {
 	view := approvalView{
 		ApprovalID: a.GetApprovalId(), Pending: !await.Decided(a), Outcome: a.GetOutcome(), Link: t.cfg.Desk.Link(a.GetApprovalId()),
 		Status: jsonview.ApprovalStatus(a.GetStatus()),
@@ -93,7 +93,7 @@ func (t *runTools) decided(ctx context.Context, c caller.Caller, a *approvalv1.A
 		lines = append(lines, "An approver has changed the data to: "+reply.Clip(string(edited), 4096))
 	}
 	lines = append(lines, t.advice(a)...)
-	run, moved, err := t.settled(ctx, c, a)
+	run, moved, err := t.awaitSettled(ctx, c, a)
 	switch {
 	case err != nil:
 		lines = append(lines, "The state of the run could not be read ("+fault.From(err).Message+"): look with "+t.cfg.ToolPrefix+"get_state.")
@@ -129,10 +129,10 @@ func (t *runTools) advice(a *approvalv1.Approval) []string {
 	}
 }
 
-// settled returns where the caller stands after a decision. It waits for the run to carry
+// awaitSettled returns the run of the caller after a decision. It waits for the run to carry
 // out the decision, which it does a moment later; moved is false when it has not in time.
 // run is nil for callers that drive none.
-func (t *runTools) settled(ctx context.Context, c caller.Caller, a *approvalv1.Approval) (run *enginev1.Run, moved bool, err error) {
+func (t *runTools) awaitSettled(ctx context.Context, c caller.Caller, a *approvalv1.Approval) (run *enginev1.Run, moved bool, err error) {
 	if !c.Bound() {
 		return nil, true, nil
 	}
@@ -149,7 +149,7 @@ func (t *runTools) settled(ctx context.Context, c caller.Caller, a *approvalv1.A
 			return nil, false, errors.New("the engine returned no run")
 		}
 		if !waitsOn(at.Run, a) {
-			t.cfg.Clients.Moved(c, at.Asked, a.GetRunId(), at.Run.GetRunId())
+			t.cfg.Clients.NotifyMoved(c, at.Asked, a.GetRunId(), at.Run.GetRunId())
 			return at.Run, true, nil
 		}
 		unchanged := run.GetVersion() == at.Run.GetVersion() // time is up, or there is no feed of changes

@@ -101,7 +101,7 @@ func New(cfg Config) *Box {
 	for _, t := range slices.Concat(b.runs.workflowTable(), b.runs.humanTable(), b.shared.stateTable(), b.shared.sessionTable()) {
 		name := b.prefixOf(t) + t.name
 		b.byName[name] = t
-		b.list = append(b.list, t.described(name))
+		b.list = append(b.list, t.entry(name))
 	}
 	return b
 }
@@ -114,18 +114,18 @@ func (b *Box) prefixOf(t *ownTool) string {
 	return b.cfg.ToolPrefix
 }
 
-// described returns the entry of a tool in lists.
-func (t *ownTool) described(name string) *sdk.Tool {
+// entry returns the entry of a tool in lists.
+func (t *ownTool) entry(name string) *sdk.Tool {
 	destructive, open := t.destructive, false
 	return &sdk.Tool{
-		Name: name, Title: t.title, Description: t.description, InputSchema: arguments.Schema(t.takes()),
+		Name: name, Title: t.title, Description: t.description, InputSchema: arguments.Schema(t.arguments()),
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.readOnly, DestructiveHint: &destructive, OpenWorldHint: &open},
 	}
 }
 
-// takes returns the arguments of a tool: its own, and the name of a subagent where the
+// arguments returns the arguments of a tool: its own, and the name of a subagent where the
 // tool is about a session.
-func (t *ownTool) takes() []arguments.Param {
+func (t *ownTool) arguments() []arguments.Param {
 	if !t.acts && !t.shares {
 		return t.params
 	}
@@ -160,7 +160,7 @@ func (b *Box) Call(ctx context.Context, c caller.Caller, name string, raw json.R
 	if t == nil {
 		return nil, false
 	}
-	args, err := arguments.Parse(raw, name, t.takes())
+	args, err := arguments.Parse(raw, name, t.arguments())
 	if err != nil {
 		return reply.Refusal{Code: reply.CodeInvalidArgument, Message: err.Error()}.Result(), true
 	}
@@ -170,7 +170,7 @@ func (b *Box) Call(ctx context.Context, c caller.Caller, name string, raw json.R
 	if refused != nil {
 		return refused.Result(), true
 	}
-	return b.resumed(t, t.run(ctx, actor, args)), true
+	return b.addResume(t, t.run(ctx, actor, args)), true
 }
 
 // actor returns the caller that acts by a call of a tool: the subagent that the call names, or
@@ -189,9 +189,9 @@ func (b *Box) actor(ctx context.Context, c caller.Caller, t *ownTool, args argum
 // agent was resumed.
 const metaResume = "interlock.run/resume"
 
-// resumed adds that reason to a result (S15.5): a client of an agent that a runner has resumed
+// addResume adds that reason to a result (S15.5): a client of an agent that a runner has resumed
 // finds it there as data, even if the agent ignores its prompt.
-func (b *Box) resumed(t *ownTool, result *sdk.CallToolResult) *sdk.CallToolResult {
+func (b *Box) addResume(t *ownTool, result *sdk.CallToolResult) *sdk.CallToolResult {
 	if !t.shares || len(b.cfg.Resume) == 0 {
 		return result
 	}

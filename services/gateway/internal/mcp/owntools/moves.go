@@ -23,7 +23,7 @@ func (t *runTools) transition(ctx context.Context, c caller.Caller, args argumen
 	if err != nil {
 		return reply.Refusal{Code: reply.CodeInvalidArgument, Message: err.Error()}.Result()
 	}
-	before, none := t.driven(ctx, c)
+	before, none := t.findDriven(ctx, c)
 	if none != nil {
 		return none
 	}
@@ -35,22 +35,22 @@ func (t *runTools) transition(ctx context.Context, c caller.Caller, args argumen
 	}
 	run := res.GetRun()
 	if res.GetAccepted() {
-		t.cfg.Clients.Moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
+		t.cfg.Clients.NotifyMoved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
 	} else {
-		t.cfg.Clients.Saw(c, clients.ListingOf(run))
+		t.cfg.Clients.NotifyRun(c, clients.ListingOf(run))
 	}
 	switch {
 	case res.GetRejection() != nil || !res.GetAccepted() && res.GetApprovalId() == "":
 		return reply.Rejection(res.GetRejection(), run).Result()
 	case res.GetApprovalId() != "" && (!res.GetAccepted() || run.GetApproval().GetPending()):
-		return reply.Answer(t.parked(args.Text("event"), res.GetApprovalId())+"\n"+brief.State(run, t.cfg.ToolPrefix),
+		return reply.Answer(t.parkedText(args.Text("event"), res.GetApprovalId())+"\n"+brief.State(run, t.cfg.ToolPrefix),
 			map[string]any{"accepted": res.GetAccepted(), "approval_id": res.GetApprovalId(), "run": viewRun(run)})
 	}
-	return t.accepted(ctx, c, args.Text("event"), before, res)
+	return t.answerAccepted(ctx, c, args.Text("event"), before, res)
 }
 
-// accepted returns the answer to an event that was accepted.
-func (t *runTools) accepted(ctx context.Context, c caller.Caller, event string, before caller.Position, res *enginev1.TransitionRunResponse) *sdk.CallToolResult {
+// answerAccepted returns the answer to an event that was accepted.
+func (t *runTools) answerAccepted(ctx context.Context, c caller.Caller, event string, before caller.Position, res *enginev1.TransitionRunResponse) *sdk.CallToolResult {
 	run := res.GetRun()
 	lines := []string{"Accepted: " + event + "."}
 	structured := map[string]any{"accepted": true, "run": viewRun(run)}
@@ -63,7 +63,7 @@ func (t *runTools) accepted(ctx context.Context, c caller.Caller, event string, 
 	if res.GetApprovalId() != "" {
 		structured["approval_id"] = res.GetApprovalId()
 	}
-	lines = append(lines, t.described(ctx, c, run, before.Asked))
+	lines = append(lines, t.describe(ctx, c, run, before.Asked))
 	return reply.Answer(strings.Join(lines, "\n"), structured)
 }
 
@@ -88,7 +88,7 @@ func transitionData(args arguments.Values) ([]byte, error) {
 
 // forceState jumps to a state, where the workflow allows it (S6.3).
 func (t *runTools) forceState(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
-	before, none := t.driven(ctx, c)
+	before, none := t.findDriven(ctx, c)
 	if none != nil {
 		return none
 	}
@@ -102,7 +102,7 @@ func (t *runTools) forceState(ctx context.Context, c caller.Caller, args argumen
 	if !res.GetAccepted() {
 		return reply.Rejection(res.GetRejection(), run).Result()
 	}
-	t.cfg.Clients.Moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
+	t.cfg.Clients.NotifyMoved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
 	return reply.Answer("Forced: the run has jumped from "+before.Run.GetState()+" to "+run.GetState()+".\n"+brief.State(run, t.cfg.ToolPrefix),
 		map[string]any{"accepted": true, "run": viewRun(run)})
 }
@@ -124,14 +124,14 @@ func (t *runTools) deactivate(ctx context.Context, c caller.Caller, args argumen
 // leave ends or pauses the run that the caller drives, not one that this has
 // invoked. The engine refuses it where enforcement is always on (S6.6).
 func (t *runTools) leave(ctx context.Context, c caller.Caller, do func(runID string) error, done string) *sdk.CallToolResult {
-	at, none := t.driven(ctx, c)
+	at, none := t.findDriven(ctx, c)
 	if none != nil {
 		return none
 	}
 	if err := do(at.Asked); err != nil {
 		return reply.Fault(err, "Not done").Result()
 	}
-	t.cfg.Clients.Moved(c, at.Asked, at.Run.GetRunId())
+	t.cfg.Clients.NotifyMoved(c, at.Asked, at.Run.GetRunId())
 	res, err := t.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.Asked})
 	if err != nil {
 		return reply.Answer(done+".", map[string]any{"run_id": at.Asked})

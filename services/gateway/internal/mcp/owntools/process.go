@@ -34,19 +34,19 @@ func (t *runTools) processStep(ctx context.Context, c caller.Caller, args argume
 	if t.cfg.Processes == nil {
 		return reply.Refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}.Result()
 	}
-	before, none := t.driven(ctx, c)
+	before, none := t.findDriven(ctx, c)
 	if none != nil {
 		return none
 	}
-	res, err := t.answer(ctx, c, args.Text("answer"), args.Text("note"))
+	res, err := t.answerQuestion(ctx, c, args.Text("answer"), args.Text("note"))
 	if err != nil {
 		return reply.Fault(err, "Not done").Result()
 	}
 	run := res.GetRun()
 	if res.GetAccepted() && args.Text("answer") != "" {
-		t.cfg.Clients.Moved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
+		t.cfg.Clients.NotifyMoved(c, before.Asked, before.Run.GetRunId(), run.GetRunId())
 	} else {
-		t.cfg.Clients.Saw(c, clients.ListingOf(run))
+		t.cfg.Clients.NotifyRun(c, clients.ListingOf(run))
 	}
 	if res.GetRejection() != nil {
 		return refuseAnswer(res).Result()
@@ -54,7 +54,7 @@ func (t *runTools) processStep(ctx context.Context, c caller.Caller, args argume
 	return reply.Answer(t.turnText(res), viewTurn(res))
 }
 
-func (t *runTools) answer(ctx context.Context, c caller.Caller, answer, note string) (*enginev1.AnswerQuestionResponse, error) {
+func (t *runTools) answerQuestion(ctx context.Context, c caller.Caller, answer, note string) (*enginev1.AnswerQuestionResponse, error) {
 	return t.cfg.Processes.AnswerQuestion(ctx, &enginev1.AnswerQuestionRequest{
 		RunId: c.RunID, SessionId: c.NamedSession(), Answer: answer, Note: note, IdempotencyKey: newCallID(),
 	})
@@ -105,8 +105,8 @@ func refuseAnswer(res *enginev1.AnswerQuestionResponse) reply.Refusal {
 	return r
 }
 
-// parked returns the text for an agent whose event waits for people (S9.1).
-func (t *runTools) parked(event, id string) string {
+// parkedText returns the text for an agent whose event waits for people (S9.1).
+func (t *runTools) parkedText(event, id string) string {
 	return fmt.Sprintf("Parked: people must approve %q first (approval %s). The state has not changed. %s %swait_approval waits for that.",
 		event, id, brief.Deciders(t.cfg.Desk.Link(id)), t.cfg.ToolPrefix)
 }

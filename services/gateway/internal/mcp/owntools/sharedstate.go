@@ -47,7 +47,7 @@ func (t *sharedTools) stateCreate(ctx context.Context, c caller.Caller, args arg
 	}
 	res, err := t.cfg.States.CreateState(ctx, req)
 	if err != nil {
-		r := quoted(t.refuseState(err, "Not created"), req.GetData())
+		r := adviseUnquoting(t.refuseState(err, "Not created"), req.GetData())
 		if reply.IsNotFound(err) {
 			r.Next = t.schemasText(ctx)
 		}
@@ -131,7 +131,7 @@ func (t *sharedTools) changeShared(ctx context.Context, c caller.Caller, args ar
 	req.ExpectedVersion, req.WithData = args.Integer("expected_version"), true
 	res, err := t.cfg.States.UpdateState(ctx, req)
 	if err != nil {
-		return quoted(t.refuseShared(ctx, c, err, "Not changed"), req.GetData()).Result()
+		return adviseUnquoting(t.refuseShared(ctx, c, err, "Not changed"), req.GetData()).Result()
 	}
 	st := res.GetState()
 	text := fmt.Sprintf("%s: the state %s is at version %d now.", done, st.GetStateId(), st.GetVersion())
@@ -239,8 +239,8 @@ func (t *sharedTools) explain(ctx context.Context, c caller.Caller, r *reply.Ref
 	}
 }
 
-// quoted adds the likely mend where a string was given in the place of a document.
-func quoted(r *reply.Refusal, given []byte) *reply.Refusal {
+// adviseUnquoting adds the likely mend where a string was given in the place of a document.
+func adviseUnquoting(r *reply.Refusal, given []byte) *reply.Refusal {
 	if fault.Reason(r.Code) == fault.SchemaViolation && bytes.HasPrefix(given, []byte(`"`)) {
 		r.Next = "The document was given as a string: give the JSON itself. " + r.Next
 	}

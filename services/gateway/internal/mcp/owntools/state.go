@@ -16,8 +16,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// loaded returns where the caller stands, or the answer that no workflow is loaded.
-func (t *runTools) loaded(ctx context.Context, c caller.Caller) (caller.Position, *sdk.CallToolResult) {
+// findLoaded returns the position of the caller, or the answer that no workflow is loaded.
+func (t *runTools) findLoaded(ctx context.Context, c caller.Caller) (caller.Position, *sdk.CallToolResult) {
 	if !c.Bound() {
 		return caller.Position{}, reply.Answer(reply.NotBound().Message, map[string]any{"loaded": false, "code": reply.CodeNotBound})
 	}
@@ -30,12 +30,12 @@ func (t *runTools) loaded(ctx context.Context, c caller.Caller) (caller.Position
 	case at.Run == nil:
 		return at, reply.Refusal{Code: "INTERNAL", Message: "the engine returned no run"}.Result()
 	}
-	t.cfg.Clients.Saw(c, clients.ListingOf(at.Run))
+	t.cfg.Clients.NotifyRun(c, clients.ListingOf(at.Run))
 	return at, nil
 }
 
-// driven returns where a caller stands who wants to change something, or the refusal.
-func (t *runTools) driven(ctx context.Context, c caller.Caller) (caller.Position, *sdk.CallToolResult) {
+// findDriven returns the position of a caller that wants to change something, or the refusal.
+func (t *runTools) findDriven(ctx context.Context, c caller.Caller) (caller.Position, *sdk.CallToolResult) {
 	if !c.Bound() {
 		return caller.Position{}, reply.NotBound().Result()
 	}
@@ -50,15 +50,15 @@ func (t *runTools) driven(ctx context.Context, c caller.Caller) (caller.Position
 }
 
 func (t *runTools) getState(ctx context.Context, c caller.Caller, _ arguments.Values) *sdk.CallToolResult {
-	at, none := t.loaded(ctx, c)
+	at, none := t.findLoaded(ctx, c)
 	if none != nil {
 		return none
 	}
-	return reply.Answer(t.described(ctx, c, at.Run, at.Asked), viewRun(at.Run))
+	return reply.Answer(t.describe(ctx, c, at.Run, at.Asked), viewRun(at.Run))
 }
 
-// described is what an agent reads about its run, and about the jail of its command lines.
-func (t *runTools) described(ctx context.Context, c caller.Caller, run *enginev1.Run, asked string) string {
+// describe returns the text for an agent about its run, and about the jail of its command lines.
+func (t *runTools) describe(ctx context.Context, c caller.Caller, run *enginev1.Run, asked string) string {
 	text := brief.State(run, t.cfg.ToolPrefix)
 	if jail := t.cfg.Jail(ctx, c, run, asked); jail != "" {
 		text += "\n" + jail
@@ -69,7 +69,7 @@ func (t *runTools) described(ctx context.Context, c caller.Caller, run *enginev1
 // getStatus reports the run that the caller drives, and of the one whose rules are in
 // force when that is another.
 func (t *runTools) getStatus(ctx context.Context, c caller.Caller, _ arguments.Values) *sdk.CallToolResult {
-	at, none := t.loaded(ctx, c)
+	at, none := t.findLoaded(ctx, c)
 	if none != nil {
 		return none
 	}

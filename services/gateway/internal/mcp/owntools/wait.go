@@ -24,33 +24,33 @@ const (
 
 // wait returns when a waiting run has changed, or after a time.
 func (t *runTools) wait(ctx context.Context, c caller.Caller, args arguments.Values) *sdk.CallToolResult {
-	at, none := t.loaded(ctx, c)
+	at, none := t.findLoaded(ctx, c)
 	if none != nil {
 		return none
 	}
 	if !brief.Waits(at.Run) {
-		return t.waited(ctx, c, at, "The run does not wait.")
+		return t.answerWaited(ctx, c, at, "The run does not wait.")
 	}
 	limit := cmp.Or(time.Duration(args.Integer("timeout_seconds"))*time.Second, defaultWait)
 	if err := t.awaitChange(ctx, at.Run, limit); err != nil {
 		return reply.Fault(err, "Not waited").Result()
 	}
 	before := at.Run
-	if at, none = t.loaded(ctx, c); none != nil {
+	if at, none = t.findLoaded(ctx, c); none != nil {
 		return none
 	}
 	switch {
 	case at.Run.GetRunId() == before.GetRunId() && at.Run.GetVersion() == before.GetVersion():
-		return t.waited(ctx, c, at, "No change yet; call "+t.cfg.ToolPrefix+"wait again.")
+		return t.answerWaited(ctx, c, at, "No change yet; call "+t.cfg.ToolPrefix+"wait again.")
 	case brief.Waits(at.Run):
-		return t.waited(ctx, c, at, "Something has changed, and the run still waits.")
+		return t.answerWaited(ctx, c, at, "Something has changed, and the run still waits.")
 	default:
-		return t.waited(ctx, c, at, "The run continues.")
+		return t.answerWaited(ctx, c, at, "The run continues.")
 	}
 }
 
-func (t *runTools) waited(ctx context.Context, c caller.Caller, at caller.Position, lead string) *sdk.CallToolResult {
-	return reply.Answer(lead+"\n"+t.described(ctx, c, at.Run, at.Asked), map[string]any{"waiting": brief.Waits(at.Run), "run": viewRun(at.Run)})
+func (t *runTools) answerWaited(ctx context.Context, c caller.Caller, at caller.Position, lead string) *sdk.CallToolResult {
+	return reply.Answer(lead+"\n"+t.describe(ctx, c, at.Run, at.Asked), map[string]any{"waiting": brief.Waits(at.Run), "run": viewRun(at.Run)})
 }
 
 // awaitChange watches a run until it is at another version than it was seen at,

@@ -47,7 +47,7 @@ func (t *runTools) startRun(ctx context.Context, c caller.Caller, args arguments
 		return r.Result()
 	}
 	run := res.GetRun()
-	t.cfg.Clients.Moved(c, run.GetRunId())
+	t.cfg.Clients.NotifyMoved(c, run.GetRunId())
 	lead := "Loaded " + run.GetWorkflow() + "."
 	switch {
 	case res.GetResumed():
@@ -56,15 +56,15 @@ func (t *runTools) startRun(ctx context.Context, c caller.Caller, args arguments
 		lead = "There was no paused run of " + run.GetWorkflow() + ", so a new one was started."
 	}
 	if run.GetWorkflowMeta().GetProcess() && t.cfg.Processes != nil {
-		return t.begun(ctx, c, lead, res.GetResumed())
+		return t.answerBegun(ctx, c, lead, res.GetResumed())
 	}
-	return reply.Answer(lead+"\n"+t.described(ctx, c, run, run.GetRunId()), map[string]any{"resumed": res.GetResumed(), "run": viewRun(run)})
+	return reply.Answer(lead+"\n"+t.describe(ctx, c, run, run.GetRunId()), map[string]any{"resumed": res.GetResumed(), "run": viewRun(run)})
 }
 
-// begun returns the answer to a process that was started or resumed: its question, after
+// answerBegun returns the answer to a process that was started or resumed: its question, after
 // the initial prompt when it is the first (S8.5).
-func (t *runTools) begun(ctx context.Context, c caller.Caller, lead string, resumed bool) *sdk.CallToolResult {
-	res, err := t.answer(ctx, c, "", "")
+func (t *runTools) answerBegun(ctx context.Context, c caller.Caller, lead string, resumed bool) *sdk.CallToolResult {
+	res, err := t.answerQuestion(ctx, c, "", "")
 	if err != nil {
 		return reply.Answer(lead+" It is a process; its question could not be read: call "+t.cfg.ToolPrefix+"process_step.", map[string]any{"resumed": resumed})
 	}
@@ -79,23 +79,23 @@ func (t *runTools) bindBranch(ctx context.Context, c caller.Caller, args argumen
 		RunId: args.Text("run_id"), Workflow: args.Text("name"), Branch: args.Text("branch"), SessionId: c.SessionID,
 	}
 	if req.RunId == "" {
-		req.RunId = t.forkedAbove(ctx, c, args)
+		req.RunId = t.findForkedAbove(ctx, c, args)
 	}
 	res, err := t.cfg.Runs.BindBranch(ctx, req)
 	if err != nil {
 		return reply.Fault(err, "Not loaded").Result()
 	}
 	run := res.GetRun()
-	t.cfg.Clients.Moved(c, req.GetRunId(), run.GetRunId())
+	t.cfg.Clients.NotifyMoved(c, req.GetRunId(), run.GetRunId())
 	return reply.Answer(fmt.Sprintf("This session now works in the branch %s of %s: its events and calls are judged there alone.\n%s",
 		req.GetBranch(), req.GetWorkflow(), brief.State(run, t.cfg.ToolPrefix)),
 		map[string]any{"branch": req.GetBranch(), "run": viewRun(run)})
 }
 
-// forkedAbove returns the run of a workflow, in branches, that the session drives or the
+// findForkedAbove returns the run of a workflow, in branches, that the session drives or the
 // one that it is a subagent's of. Otherwise it is empty, and the engine looks among all
 // runs of the caller, which may be several.
-func (t *runTools) forkedAbove(ctx context.Context, c caller.Caller, args arguments.Values) string {
+func (t *runTools) findForkedAbove(ctx context.Context, c caller.Caller, args arguments.Values) string {
 	sessions := []string{c.SessionID}
 	if agent := args.Text(agentParam.Name); agent != "" {
 		sessions = append(sessions, strings.TrimSuffix(c.SessionID, "/"+agent))

@@ -39,12 +39,12 @@ func (w verbatim) MarshalJSON() ([]byte, error) {
 }
 
 // Text returns a result of ours as text.
-func Text(res sdk.Result) *relay.Result { return encoded(res) }
+func Text(res sdk.Result) *relay.Result { return encode(res) }
 
 // AsParams returns a notification of ours as text.
-func AsParams(params sdk.Params) *relay.Result { return encoded(params) }
+func AsParams(params sdk.Params) *relay.Result { return encode(params) }
 
-func encoded(own any) *relay.Result {
+func encode(own any) *relay.Result {
 	raw, err := json.Marshal(own)
 	if err != nil {
 		panic("mcp: a result of Interlock's own cannot be written: " + err.Error())

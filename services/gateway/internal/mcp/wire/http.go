@@ -29,7 +29,7 @@ func RequireJSONRPC(next http.Handler) http.Handler {
 			Refuse(w, http.StatusBadRequest, "the request cannot be read: "+err.Error())
 			return
 		}
-		if why := unfit(body); why != nil && !why.batch {
+		if why := misfitOf(body); why != nil && !why.batch {
 			answerError(w, http.StatusBadRequest, why.id, why.code, why.message)
 			return
 		}

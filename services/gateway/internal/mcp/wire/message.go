@@ -33,8 +33,8 @@ type misfit struct {
 	batch   bool
 }
 
-// unfit returns why a message cannot be served; nil when it can.
-func unfit(text []byte) *misfit {
+// misfitOf returns why a message cannot be served; nil when it can.
+func misfitOf(text []byte) *misfit {
 	text = bytes.TrimSpace(text)
 	m, err := relay.Read(text)
 	switch {

@@ -55,7 +55,7 @@ func (f *Lines) Copy(feed io.Writer, in io.Reader) error {
 
 func (f *Lines) pass(feed io.Writer, line []byte) error {
 	line = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("\uFEFF")))
-	if why := unfit(line); why != nil {
+	if why := misfitOf(line); why != nil {
 		if why.batch {
 			why.message = "batches are not supported on stdio; send one message per line"
 		}
