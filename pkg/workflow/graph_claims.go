@@ -10,7 +10,7 @@ import (
 // checkClaims warns of transitions into a state with more rights whose guards ask only
 // for the agent's own claims (S14.3). One without guards is a choice; one with such
 // guards looks like a check.
-func (r *reader) checkClaims() {
+func (r graphCheck) checkClaims() {
 	guards := make(map[string]*Guard, len(r.def.Guards))
 	for i := range r.def.Guards {
 		guards[r.def.Guards[i].Name] = &r.def.Guards[i]
