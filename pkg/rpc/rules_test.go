@@ -107,20 +107,40 @@ func filled(v protoreflect.Value, fd protoreflect.FieldDescriptor, depth int) pr
 		fill(v.Message(), depth+1)
 		return v
 	}
-	return values(fd)[0]
+	return values(fd, fd)[0]
 }
 
-// values are those that break some rule, beside one that breaks few.
-func values(fd protoreflect.FieldDescriptor) (all []protoreflect.Value) {
-	sizes := []int{1, 0, 2, 16, 31, 32, 33, 63, 64, 65, 128, 129, 256, 257, 512, 513, 1024, 1025, 2049, 4097, 8193, 16385, 65537, 262145, 1<<20 + 1}
+// sizes are those next to the limits of a field.
+func sizes(fd protoreflect.FieldDescriptor) []int {
+	all := []int{1, 0, 2}
+	var collect func(protoreflect.Message)
+	collect = func(m protoreflect.Message) {
+		m.Range(func(rule protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+			switch {
+			case rule.Kind() == protoreflect.Uint64Kind && v.Uint() > 0:
+				all = append(all, int(v.Uint())-1, int(v.Uint()), int(v.Uint())+1)
+			case rule.Message() != nil && !rule.IsList():
+				collect(v.Message())
+			}
+			return true
+		})
+	}
+	if rules, ok := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules); ok {
+		collect(rules.ProtoReflect())
+	}
+	return all
+}
+
+// values are those of an element of a field that break some rule, after one that breaks few.
+func values(fd, of protoreflect.FieldDescriptor) (all []protoreflect.Value) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
-		for _, n := range sizes {
+		for _, n := range sizes(of) {
 			all = append(all, protoreflect.ValueOfString(strings.Repeat("a", n)))
 		}
 		all = append(all, protoreflect.ValueOfString(strings.Repeat("é", 256)), protoreflect.ValueOfString("-"))
 	case protoreflect.BytesKind:
-		for _, n := range sizes {
+		for _, n := range sizes(of) {
 			all = append(all, protoreflect.ValueOfBytes(make([]byte, n)))
 		}
 	case protoreflect.Int32Kind:
@@ -175,7 +195,7 @@ func variants(m protoreflect.Message) (all []protoreflect.Message) {
 		if element.Message() != nil && element.Message().FullName() != "google.protobuf.Duration" {
 			continue
 		}
-		for _, v := range values(element) {
+		for _, v := range values(element, fd) {
 			change(func(m protoreflect.Message) {
 				switch {
 				case fd.IsMap():
@@ -198,12 +218,12 @@ func crowds(m protoreflect.Message) (all []protoreflect.Message) {
 		if !proto.HasExtension(fd.Options(), validate.E_Field) {
 			continue
 		}
-		for _, n := range []int{32, 33, 65, 101, 257, 1001, 4097, 10_001} {
+		for _, n := range sizes(fd) {
 			other := proto.Clone(m.Interface()).ProtoReflect()
 			switch {
 			case fd.IsList():
 				element := other.Get(fd).List().Get(0)
-				for range n - 1 {
+				for other.Get(fd).List().Len() < n {
 					other.Mutable(fd).List().Append(element)
 				}
 			case fd.IsMap():
